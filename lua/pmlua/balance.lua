@@ -38,11 +38,11 @@ local balance = tune.class "balance"
 --- The repetitions that were not taken yet: thread, region (of the thread, from 1), sync (the blocking call that ended
 --- it), ns (when it began), compute and total in s, hz that was in force, and what was decided as next.
 ---@return table[]
-function balance:take() return (self.handle or error("balance: it is closed", 2)):take() end
+function balance:take() return (self.handle or error("balance: closed", 2)):take() end
 
 --- What is decided by, with what was left open.
 ---@return table
-function balance:rule() return (self.handle or error("balance: it is closed", 2)):rule() end
+function balance:rule() return (self.handle or error("balance: closed", 2)):rule() end
 
 --- Balance from now on.
 ---@param options pmlua.balance.options

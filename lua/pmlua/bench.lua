@@ -124,7 +124,7 @@ end
 
 local function checked(f, options)
   local callable = type(f) == "function" or getmetatable(f) and getmetatable(f).__call
-  if not callable then error(("bench: a function is expected, not a %s"):format(type(f)), 3) end
+  if not callable then error(("bench: a function expected, got a %s"):format(type(f)), 3) end
   for key, value in pairs(options) do
     if key ~= "seconds" and key ~= "events" then
       error("bench: " .. fields.sentence(key, { "seconds", "events" }, "option"), 3)

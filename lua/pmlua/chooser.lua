@@ -14,6 +14,7 @@ local groups = require "pmlua.groups"
 local place = require "pmlua.internal.chooser.place"
 local pmus = require "pmlua.pmus"
 local schedule = require "pmlua.internal.chooser.schedule"
+local refuse = core.failure.refuse
 
 ---@class pml.chooser
 local M = {}
@@ -40,7 +41,7 @@ end
 ---@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: a file of groups to use
 ---  instead of those that ship
 ---@return pmlua.Chooser? chooser
----@return string? err
+---@return pmlua.Failure? failure
 function M.open(options)
   fields.options(options, { pmu = true, smt = true, watchdog = true, groups = true }, "chooser.open")
   options = options or {}
@@ -52,9 +53,9 @@ function M.open(options)
   local smt, watchdog = pmus.conditions()
   local matters = pmu.general.smt ~= pmu.general.single
   for _, s in ipairs(pmu.shared) do matters = matters or s.siblings end
-  self.smt = matters and condition(self, options.smt, smt, "SMT is taken to be on; --smt off says otherwise")
+  self.smt = matters and condition(self, options.smt, smt, "SMT is assumed to be on; if it is not, add --smt off")
   self.watchdog = pmu.watchdog ~= nil and condition(self, options.watchdog, watchdog,
-    "the NMI watchdog is taken to be on; --watchdog off says otherwise")
+    "the NMI watchdog is assumed to be on; if it is not, add --watchdog off")
   self.counters = place.counters(pmu, self.smt)
   self.groups = groups.of(pmu.name)
   self.presets = groups.presets(pmu.name)
@@ -63,7 +64,8 @@ function M.open(options)
   if not file then return nil, why end
   self.groups, self.file = file.groups, file
   if (" " .. table.concat(file.pmus, " ") .. " "):find(" " .. pmu.name .. " ", 1, true) then return self end
-  return nil, ("%s: its groups are for %s, not for %s"):format(options.groups, table.concat(file.pmus, ", "), pmu.name)
+  return refuse("ENOTSUP", ("%s: its groups are for %s, not for %s"):format(options.groups, table.concat(file.pmus, ", "),
+    pmu.name))
 end
 
 -- --- what was asked for ---
@@ -71,7 +73,7 @@ end
 --- An event of this PMU; names of one and the same event give the same table.
 ---@param name string
 ---@return pmlua.Event? event
----@return string? err
+---@return pmlua.Failure? failure
 function Chooser:event(name)
   local event, err = place.event(self.pmu, self.counters, name)
   if not event then return nil, err end
@@ -83,12 +85,12 @@ end
 ---@param group pmlua.Group
 ---@param name string
 ---@return pmlua.Event? event
----@return string? err
+---@return pmlua.Failure? failure
 function Chooser:event_of(group, name)
   local event, err = self:event(name)
   if event or not self.file then return event, err end
-  return nil, ("%s:%d: group %s: %s"):format(self.file.path, require "pmlua.internal.literal".line_of(self.file.text, name),
-    group.name, err)
+  local line = require "pmlua.internal.literal".line_of(self.file.text, name)
+  return refuse("ENOEVENT", ("%s:%d: group %s: %s"):format(self.file.path, line, group.name, err.text), err.remedy)
 end
 
 local function add_metric(self, wanted, group, metric)
@@ -135,21 +137,22 @@ local function add_name(self, wanted, name)
     if found then return add_metric(self, wanted, self.groups[group], found) end
     local names = {}
     for i, m in ipairs(self.groups[group].metrics) do names[i] = m.name end
-    return nil, ("group %s has no metric %s; it has %s"):format(group, metric, table.concat(names, ", "))
+    return refuse("ENOENT", ("group %s has no metric %s"):format(group, metric), "choose one of " .. table.concat(names, ", "))
   end
   local ok, err = add_event(self, wanted, name)
   if ok then return true end
   if not next(self.groups) and (groups.of "generic"[name] or groups.presets "generic"[name]) then
-    return nil, ("%s: pmlua has no groups and presets for %s; those of perf's generic events: --pmu generic"):format(name,
-      self.pmu.name)
+    return refuse("ENOENT", ("%s: pmlua has no groups and presets for %s"):format(name, self.pmu.name),
+      "use those of perf's generic events: --pmu generic")
   end
-  if err:find("did you mean", 1, true) or err:find("; nearest: ", 1, true) then return nil, err end
+  if err.remedy and (err.remedy:find "^did you mean" or err.remedy:find "^nearest: ") then return nil, err end
   local names = {}
   for n in pairs(self.groups) do names[#names + 1] = n end
   for n in pairs(self.presets) do names[#names + 1] = n end
   table.sort(names)
   local nearest = require "pmlua.internal.nearest"(name, names)
-  return nil, nearest and ("%s; did you mean %s?"):format(err, nearest) or err
+  if not nearest then return nil, err end
+  return refuse("ENOEVENT", err.text, ("did you mean %s?"):format(nearest))
 end
 
 -- --- the plan ---
@@ -286,7 +289,7 @@ end
 ---@param names string[]
 ---@param limit? integer nodes that the search may look at
 ---@return pmlua.Choice? choice
----@return string? err
+---@return pmlua.Failure? failure
 function Chooser:choose(names, limit)
   local wanted = { items = {}, by_name = {} }
   for _, name in ipairs(names) do
@@ -375,7 +378,7 @@ function Chooser:verify(plan)
     end
     if #names > 0 then
       local group, err, code = core.group.open(names)
-      if not group then return false, ("run %d: %s"):format(r, err:sentence()), code end
+      if not group then return false, select(2, refuse(err, ("run %d"):format(r))), code end
       group:close()
     end
   end
@@ -386,7 +389,7 @@ end
 ---@param names string[]
 ---@param limit? integer
 ---@return pmlua.Choice? choice with verified (true, false, nil: not verified) and unverified (why)
----@return string? err
+---@return pmlua.Failure? failure
 function Chooser:choose_verified(names, limit)
   while true do
     local plan, err = self:choose(names, limit)
@@ -395,7 +398,7 @@ function Chooser:choose_verified(names, limit)
     plan.verified, plan.unverified, code = self:verify(plan)
     if plan.verified ~= false or code ~= "ETOOMANY" or self.counters.general <= 1 then return plan end
     local n = self.counters.general - 1
-    self.notes[#self.notes + 1] = ("a group for %d counters did not open (%s): planned again for %d"):format(n + 1,
+    self.notes[#self.notes + 1] = ("a group of %d counters did not open (%s); planning again with %d"):format(n + 1,
       plan.unverified, n)
     self.counters = { general = n, fixed = self.counters.fixed, mask = (1 << n) - 1 }
     self.events = {}

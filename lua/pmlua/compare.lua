@@ -21,6 +21,7 @@ local results = require "pmlua.results"
 local shape = require "pmlua.internal.shape"
 local shift = require "pmlua.internal.shift"
 local stats = require "pmlua.stats"
+local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.compare
 ---@overload fun(dir_a: string, dir_b: string, options?: table): table?, string?
@@ -64,7 +65,7 @@ local function index(run, metric)
   local names, by_label, order = factor_names(run), {}, {}
   for _, cell in ipairs(cells_of(run, metric)) do
     cell.label = label_of(names, cell.row)
-    if by_label[cell.label] then return nil, ("%s/data.dat: two rows for %s"):format(run.path, cell.label) end
+    if by_label[cell.label] then return refuse("EFORMAT", ("%s/data.dat: two rows for %s"):format(run.path, cell.label)) end
     by_label[cell.label] = cell
     order[#order + 1] = cell.label
   end
@@ -79,8 +80,8 @@ local function metric_of(run, name)
     known[i] = type(m) == "table" and tostring(m.name) or "?"
     if known[i] == name and run.data.position[name] then return name, run.data.columns[run.data.position[name]].unit end
   end
-  return nil, ("%s has no metric %s; %s"):format(run.path, name,
-    #known > 0 and "it has " .. table.concat(known, ", ") or "it has none")
+  return refuse("ENOENT", ("%s has no metric %s"):format(run.path, name),
+    #known > 0 and "choose one of " .. table.concat(known, ", ") or "leave --metric out: the run measured nothing else")
 end
 
 local function resolution_of(run)
@@ -152,7 +153,7 @@ local function settled(cell, a, b)
   elseif cell.a == cell.b and constant(a.medians, cell.a) and constant(b.medians, cell.a) then
     return "same"
   elseif cell.a <= 0 or cell.b <= 0 or stats.tally(a.medians).value[1] <= 0 or stats.tally(b.medians).value[1] <= 0 then
-    return "cannot tell (a median is not positive: no ratio)"
+    return "cannot tell (no ratio: a median is not positive)"
   end
 end
 
@@ -341,7 +342,8 @@ local function open_side(dirs, reference, metric)
     runs[i], reference = run, reference or run
     if not metric and run.meta.unit ~= reference.meta.unit then
       local function unit_of(r) return r.meta.unit and "is in " .. tostring(r.meta.unit) or "has no unit in meta.json" end
-      return nil, ("cannot compare: %s %s, %s %s"):format(reference.path, unit_of(reference), run.path, unit_of(run))
+      return refuse("EINVAL",
+        ("cannot compare: %s %s, %s %s"):format(reference.path, unit_of(reference), run.path, unit_of(run)))
     end
   end
   return runs
@@ -358,7 +360,7 @@ end
 ---@param dirs_b string|string[]
 ---@param options? pmlua.CompareOptions
 ---@return table? result {a, b, unit, cells, only_a, only_b, warnings, overall, geometric_mean}
----@return string? err a folder that cannot be read
+---@return pmlua.Failure? failure a folder that cannot be read
 function M.compare(dirs_a, dirs_b, options)
   fields.options(options, taken, "compare.compare")
   options = options or {}
@@ -430,7 +432,7 @@ end
 ---@param options? pmlua.CompareOptions
 ---@return table? result {run, factor, unit, metric, cells, overall, warnings}, its cells with level_a, level_b and paired, the
 ---number of rounds that were pairs
----@return string? err
+---@return pmlua.Failure? failure
 function M.by(dir, factor, options)
   fields.options(options, taken, "compare.by")
   options = options or {}
@@ -438,7 +440,8 @@ function M.by(dir, factor, options)
   if not run then return nil, err end
   local levels = levels_of(run)
   if not levels[factor] then
-    return nil, ("%s has no factor %s; it has %s"):format(run.path, factor, table.concat(factor_names(run), ", "))
+    return refuse("ENOENT", ("%s has no factor %s"):format(run.path, factor),
+      "choose one of " .. table.concat(factor_names(run), ", "))
   end
   local metric, unit = metric_of(run, options.metric)
   if not metric then return nil, unit end
@@ -453,7 +456,9 @@ function M.by(dir, factor, options)
       table.insert(result.cells, cell)
     end
   end
-  if #result.cells == 0 then return nil, ("%s: nothing to compare, factor %s has one level"):format(run.path, factor) end
+  if #result.cells == 0 then
+    return refuse("ENODATA", ("%s: nothing to compare, factor %s has one level"):format(run.path, factor))
+  end
   if not run.complete then result.warnings[1] = ("the run is incomplete (%s): %s"):format(run.status, run.path) end
   give_verdicts(result, options.threshold or 0.01, options.metric and 0 or resolution_of(run))
   return result

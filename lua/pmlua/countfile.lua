@@ -9,6 +9,7 @@
 
 local core = require "pmlua.core"
 local lfs = require "lfs"
+local refuse = core.failure.refuse
 
 ---@class pml.countfile
 local M = {}
@@ -66,13 +67,13 @@ function M.left_out(processes)
   if places > 0 then
     list[1] = plural(places, "place", "places") .. " of the code, such as inline assembly"
   end
-  if others ~= "" then list[#list + 1] = ("the work of %s, compiled otherwise"):format(others) end
+  if others ~= "" then list[#list + 1] = ("the work of %s, which was not compiled with counts"):format(others) end
   return list
 end
 
 --- How much may be missing.
 local function underway_note(threads, processes)
-  return ("at least: %s of %s in a loop that counts in registers. Missing are its turns since it last added them up: "
+  return ("at least: %s of %s inside a loop that counts in registers; missing are iterations since it last added them up: "
     .. "up to 65536 and one turn of the outermost loop; of a loop without inner loops, all of this run"):format(
     plural(threads, "thread", "threads"), plural(processes, "process was", "processes were"))
 end
@@ -86,11 +87,11 @@ local function notes_of(processes)
     if not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
   end
   if refused > 0 then
-    notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " of another pmlua; compile again"
+    notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " compiled by another pmlua; compile again"
   end
   if underway > 0 then notes[#notes + 1] = underway_note(underway, unfinished) end
   if sharing > 0 then
-    notes[#notes + 1] = "low, perhaps: " .. plural(sharing, "thread", "threads") .. " found no memory of their own"
+    notes[#notes + 1] = "perhaps low: " .. plural(sharing, "thread", "threads") .. " got no memory of their own"
   end
   if running > 0 then notes[#notes + 1] = plural(running, "process", "processes") .. " still ran when this was counted" end
   return notes
@@ -100,16 +101,17 @@ end
 ---@param path string what PMLUA_COUNT was
 ---@param these? string[] these files and no others
 ---@return pmlua.Counts? counts
----@return string? err one line
+---@return pmlua.Failure? failure one line
 function M.read_all(path, these)
   local all = { processes = {}, at = "none", events = {}, operations = {}, at_least = false }
   local files = these or files_of(path)
   if #files == 0 then
-    return nil, ("%s: nothing counted; compile the program by pmlua cc --count and run it with PMLUA_COUNT=%s"):format(path, path)
+    return refuse("ENODATA", path .. ": no file of counts",
+      ("compile the program with pmlua cc --count and run it with PMLUA_COUNT=%s"):format(path))
   end
   for _, file in ipairs(files) do
     local p, err = core.count.read(file)
-    if not p then return nil, err:sentence() end
+    if not p then return refuse(err) end
     if p.modules + p.refused > 0 then
       p.file = file
       all.processes[#all.processes + 1] = p

@@ -30,6 +30,7 @@ local runner = require "pmlua.internal.experiment.runner"
 local summary = require "pmlua.internal.experiment.output"
 local sweep = require "pmlua.internal.experiment.sweep"
 local datasets = require "pmlua.internal.experiment.datasets"
+local refuse = core.failure.refuse
 
 ---@class pml.experiment
 ---@overload fun(def: pmlua.Definition): pmlua.Experiment
@@ -143,14 +144,14 @@ local function unknown(def, given, known, where)
 end
 
 local function check_kinds(def)
-  if type(def) ~= "table" then misuse(def, "a table is expected, not a %s", type(def)) end
+  if type(def) ~= "table" then misuse(def, "a table expected, got a %s", type(def)) end
   unknown(def, def, kinds)
   for k, v in pairs(def) do
     local kind = kinds[k]
     if not kind:find(type(v), 1, true) then misuse(def, "%s must be a %s, not a %s", k, kind, type(v)) end
   end
   if not def.name or not def.name:match("^[%w_][%w_%-]*$") then
-    misuse(def, "name must be letters, digits, _ and -; it names a folder")
+    misuse(def, "name must consist of letters, digits, _ and -: it names a folder")
   end
   if not def.measure then misuse(def, "measure is missing") end
   for _, k in ipairs { "repeats", "rounds", "warmup", "calls" } do
@@ -186,7 +187,7 @@ local function check_columns(def)
     if type(c) ~= "table" or type(c.name) ~= "string" or type(c.value) ~= "function" then
       misuse(def, "columns[%d] must have a name and a function value(cell)", i)
     end
-    if reserved[c.name] then misuse(def, "columns[%d]: data.dat has a column %s already", i, c.name) end
+    if reserved[c.name] then misuse(def, "columns[%d]: data.dat already has a column %s", i, c.name) end
     reserved[c.name] = true
   end
 end
@@ -200,7 +201,7 @@ local function clash(exp, factors)
   local taken = datasets.reserved(exp)
   for _, c in ipairs(exp.columns) do taken[c.name] = true end
   for _, f in ipairs(factors) do
-    if taken[f.name] then return ("factor %s: data.dat has a column of that name; choose another"):format(f.name) end
+    if taken[f.name] then return ("factor %s: data.dat already has a column of this name; choose another"):format(f.name) end
   end
 end
 
@@ -281,10 +282,10 @@ local function prepare(exp, given, command)
   local values = options.values(exp, given)
   local factors = type(exp.factors) == "function" and exp.factors(values) or exp.factors
   local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, values) end)
-  if not cells then return nil, "experiment: " .. ordered end
-  local same_name = clash(exp, ordered) or wrong_figure(exp, ordered)
-  if same_name then return nil, "experiment: " .. same_name end
-  if #cells == 0 then return nil, "experiment: the constraints leave no cell to measure" end
+  if not cells then return refuse("EINVAL", "experiment: " .. ordered) end
+  local wrong = clash(exp, ordered) or wrong_figure(exp, ordered)
+  if wrong then return refuse("EINVAL", "experiment: " .. wrong) end
+  if #cells == 0 then return refuse("EINVAL", "experiment: the constraints leave no cell to measure") end
   local run = { exp = exp, core = core, options = values, cells = cells, factors = ordered }
   run.repeats, run.rounds, run.warmup = numbers(exp, given)
   run.seed = given.seed or math.random(1, 2 ^ 31 - 1)
@@ -334,7 +335,7 @@ end
 ---@param given? table { quick=, out=, no_plot=, json=, seed=, rounds=, iterations=, quiet=, and the experiment's options }
 ---@param command? string[] the command line, for the record
 ---@return pmlua.Run? run its status is "complete", "interrupted" or "failed"
----@return string? err when nothing could be measured or written at all
+---@return pmlua.Failure? failure when nothing could be measured or written at all
 function Experiment:run(given, command)
   local wrong = fields.unknown(given or {}, given_fields(self))
   if wrong then error("experiment: run: " .. wrong, 2) end

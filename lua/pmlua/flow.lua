@@ -27,7 +27,7 @@ local function check_metrics(metrics)
     error(("flow.start: metrics must be a list of 1 to %d names"):format(METRICS), 4)
   end
   for i, name in ipairs(metrics) do
-    if type(name) ~= "string" or name == "" then error(("flow.start: metrics[%d] is no name"):format(i), 4) end
+    if type(name) ~= "string" or name == "" then error(("flow.start: metrics[%d] is not a name"):format(i), 4) end
   end
 end
 
@@ -48,7 +48,7 @@ end
 ---@return string? err
 ---@return string? code
 function M.start(options)
-  if running then error("flow.start: a flow is under way; end it with flow.stop", 2) end
+  if running then error("flow.start: a flow is already running; end it with flow.stop", 2) end
   if options ~= nil then check(options) end
   local flow, err, code = core.flow.open(options)
   if not flow then return nil, err, code end
@@ -61,7 +61,7 @@ end
 ---@return string? err
 ---@return string? code
 function M.stop()
-  if not running then error("flow.stop: no flow is under way; begin one with flow.start", 2) end
+  if not running then error("flow.stop: no flow is running; begin one with flow.start", 2) end
   local flow <close> = running
   running = nil
   return flowgraph.of(flow)

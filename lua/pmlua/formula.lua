@@ -10,6 +10,8 @@
 --
 --     pmlua -e 'print(pml.formula.compile("64 * lines / time"):value { lines = 1e9, time = 2 })'
 
+local refuse = require "pmlua.core".failure.refuse
+
 ---@class pml.formula
 local M = {}
 
@@ -70,7 +72,7 @@ function Parser:expect(kind, after)
   local w = self.list[self.i]
   if w.kind ~= kind then
     self:fail(w.kind == "end" and ("'%s' is missing %s"):format(kind, after) or
-      ("'%s' where '%s' is needed"):format(w.text, kind))
+      ("'%s' where '%s' is expected"):format(w.text, kind))
   end
   return self:take()
 end
@@ -78,7 +80,7 @@ end
 function Parser:call(name)
   local arity, args = functions[name.text], {}
   if not arity then
-    self:fail(("no function '%s'; there are abs, max, min, sqrt"):format(name.text), name.at)
+    self:fail(("no function '%s'; use abs, max, min or sqrt"):format(name.text), name.at)
   end
   self:take()
   repeat args[#args + 1] = self:sum() until self:peek() ~= "," or not self:take()
@@ -103,7 +105,8 @@ function Parser:primary()
     self:expect(")", "for the '(' in column " .. w.at)
     return inner
   end
-  self:fail(w.kind == "end" and "it ends where a value is needed" or ("'%s' where a value is needed"):format(w.text), w.at)
+  local what = w.kind == "end" and "the formula ends" or ("'%s'"):format(w.text)
+  self:fail(what .. " where a value is expected", w.at)
 end
 
 --- A sign binds looser than a power, as in mathematics: -a^2 is -(a^2).
@@ -244,7 +247,7 @@ function dimension(self, node, dimensions)
   local a, b = dimension(self, node[1], dimensions), dimension(self, node[2], dimensions)
   if op == "^" then
     if same(a, {}) and same(b, {}) then return {} end
-    error({ at = node.first, what = "a power of something with a dimension" }, 0)
+    error({ at = node.first, what = "a power of a value with a unit" }, 0)
   end
   return combine(a, b, op == "*" and 1 or -1)
 end
@@ -273,7 +276,7 @@ Formula.__index = Formula
 function Formula:value(values)
   local v, why = evaluate(self, self.root, values)
   if why then return v, why end
-  if v ~= v or v == math.huge or v == -math.huge then return M.NAN, "the result is beyond what a number can hold" end
+  if v ~= v or v == math.huge or v == -math.huge then return M.NAN, "the result is too large for a number" end
   return v
 end
 
@@ -281,32 +284,34 @@ end
 ---@param unit string "byte/s", "s", "flop", ...
 ---@param dimensions table<string, table> of its names; what is missing is counted
 ---@return boolean? ok
----@return string? err "column N: what"
+---@return pmlua.Failure? failure "column N: what"
 function Formula:check_unit(unit, dimensions)
   local done, d = pcall(dimension, self, self.root, dimensions)
-  if not done then return nil, ("column %d: %s"):format(d.at, d.what) end
+  if not done then return refuse("EINVAL", ("column %d: %s"):format(d.at, d.what)) end
   local wanted = M.unit_dimension(unit)
   if same(d, wanted) then return true end
-  return nil, ("column 1: it comes out as %s, not as %s"):format(dimension_text(d), unit)
+  return refuse("EINVAL", ("column 1: the formula's unit is %s, not %s"):format(dimension_text(d), unit))
 end
 
 --- Parse a formula.
 ---@param text string
 ---@return pmlua.Formula? formula
----@return string? err "column N: what"
+---@return pmlua.Failure? failure "column N: what"
 function M.compile(text)
-  if #text > LENGTH_MAX then return nil, ("column %d: longer than %d characters"):format(LENGTH_MAX + 1, LENGTH_MAX) end
+  if #text > LENGTH_MAX then
+    return refuse("EINVAL", ("column %d: longer than %d characters"):format(LENGTH_MAX + 1, LENGTH_MAX))
+  end
   local list, at, what = words(text)
-  if not list then return nil, ("column %d: %s"):format(at, what) end
+  if not list then return refuse("EINVAL", ("column %d: %s"):format(at, what)) end
   local parser = setmetatable({ list = list, i = 1, depth = 0 }, Parser)
   local done, root = pcall(function()
     local node = parser:sum()
-    if parser:peek() ~= "end" then parser:fail(("'%s' where it should end"):format(list[parser.i].text)) end
+    if parser:peek() ~= "end" then parser:fail(("'%s' where the formula should end"):format(list[parser.i].text)) end
     return node
   end)
   if not done then
     if type(root) ~= "table" then error(root, 0) end
-    return nil, ("column %d: %s"):format(root.at, root.what)
+    return refuse("EINVAL", ("column %d: %s"):format(root.at, root.what))
   end
   return setmetatable({ text = text, root = root, names = names_of(root, {}, {}) }, Formula)
 end

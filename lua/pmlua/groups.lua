@@ -10,6 +10,7 @@
 local literal = require "pmlua.internal.literal"
 local formula = require "pmlua.formula"
 local overlay = require "pmlua.internal.overlay"
+local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.groups
 local M = {}
@@ -48,7 +49,7 @@ end
 
 function Reader:strings(t, where)
   for k, v in pairs(t) do
-    if type(k) ~= "string" or type(v) ~= "string" then self:fail(where, where .. ": names with texts are needed") end
+    if type(k) ~= "string" or type(v) ~= "string" then self:fail(where, where .. ": must be a table of strings by name") end
   end
   return t
 end
@@ -57,7 +58,7 @@ function Reader:constants(data)
   local values, dimensions = {}, { time = { s = 1 } }
   for name, pair in pairs(data.constants or {}) do
     if type(pair) ~= "table" or type(pair[1]) ~= "number" or type(pair[2]) ~= "string" then
-      self:fail(name, ("constant %s: a number and a unit are needed"):format(name))
+      self:fail(name, ("constant %s: must have a number and a unit"):format(name))
     end
     values[name], dimensions[name] = pair[1], formula.unit_dimension(pair[2])
   end
@@ -70,7 +71,7 @@ function Reader:thresholds(m)
   for _, t in ipairs(m.thresholds or {}) do
     local operator, number = tostring(t[1]):match("^([<>]=?) *(-?[%d.]+)$")
     if not operators[operator] or not tonumber(number) or type(t[2]) ~= "string" then
-      self:fail(m.name, ("metric %s: a threshold is { \"< 0.5\", \"what it means\" }"):format(m.name))
+      self:fail(m.name, ("metric %s: write a threshold as { \"< 0.5\", \"what it means\" }"):format(m.name))
     end
   end
   return m.thresholds or {}
@@ -91,7 +92,7 @@ function Reader:resolve(group, metric, name)
     end
     table.sort(known)
     local nearest = require "pmlua.internal.nearest"(name, known)
-    self:fail(metric.name, ("metric %s: no event or metric above is called %s%s"):format(metric.name, name,
+    self:fail(metric.name, ("metric %s: unknown event or metric %s%s"):format(metric.name, name,
       nearest and "; did you mean " .. nearest .. "?" or ""))
   end
 end
@@ -104,7 +105,7 @@ function Reader:metric(group, m)
   if not compiled then self:fail(m.name, ("metric %s: formula: %s"):format(m.name, err)) end
   ---@cast compiled pmlua.Formula
   if group.by_name[m.name] or group.events[m.name] then
-    self:fail(m.name, ("metric %s: the name is taken in group %s"):format(m.name, group.name))
+    self:fail(m.name, ("metric %s: group %s already has this name"):format(m.name, group.name))
   end
   local metric = { name = m.name, group = group.name, unit = m.unit or "", about = m.about or "", formula = compiled,
     events = {}, parts = {}, thresholds = self:thresholds(m) }
@@ -117,7 +118,7 @@ end
 
 function Reader:group(data, name, g)
   if type(g) ~= "table" or type(g.events) ~= "table" or type(g.metrics) ~= "table" then
-    self:fail(name, ("group %s: it needs events and metrics"):format(name))
+    self:fail(name, ("group %s: events or metrics are missing"):format(name))
   end
   local constants, dimensions = self:constants(data)
   local group = { name = name, prose = g.prose or "", source = data.source or "", metrics = {}, by_name = {},
@@ -132,7 +133,7 @@ function Reader:presets(data)
   local groups = {}
   for _, p in ipairs(data.presets) do
     if type(p) ~= "table" or type(p.name) ~= "string" or type(p.events) ~= "table" then
-      self:fail("presets", "a preset needs a name, a formula and events")
+      self:fail("presets", "a preset must have a name, a formula and events")
     end
     local group = { name = "PAPI", prose = "", source = data.source or "", metrics = {}, by_name = {}, inputs = {},
       events = self:strings(p.events, p.name), constants = {}, dimensions = {} }
@@ -143,7 +144,7 @@ function Reader:presets(data)
 end
 
 function Reader:all(data)
-  if type(data.pmus) ~= "table" or #data.pmus == 0 then self:fail("return", "pmus, the PMUs it is for, are missing") end
+  if type(data.pmus) ~= "table" or #data.pmus == 0 then self:fail("return", "pmus, the list of its PMUs, is missing") end
   if type(data.presets) == "table" then return self:presets(data) end
   if type(data.groups) ~= "table" then self:fail("return", "groups are missing") end
   local groups = {}
@@ -158,7 +159,7 @@ end
 ---@param text string
 ---@param path string for errors
 ---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
----@return string? err "file:line: what"
+---@return pmlua.Failure? failure "file:line: what"
 function M.parse(text, path)
   local data, err = literal.parse(text, path)
   if not data then return nil, err end
@@ -167,13 +168,13 @@ function M.parse(text, path)
   local done, groups = pcall(Reader.all, setmetatable({ text = text, path = path }, Reader), data)
   if done then return { pmus = data.pmus, groups = groups, text = text, path = path } end
   if type(groups) ~= "table" then error(groups, 0) end
-  return nil, groups.text
+  return refuse("EFORMAT", groups.text)
 end
 
 --- Check a file of groups or presets.
 ---@param path string
 ---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(path)
   local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end

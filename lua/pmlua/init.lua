@@ -14,7 +14,7 @@ local _, file = ...
 
 ---@class pmlua.Failure: string its string is "place: code: text; remedy", and stands for it where a string is taken
 ---@field code string "EACCES"; failure:is "EACCES" compares it
----@field place string "eventset.open"
+---@field place? string "eventset.open"; nil: the text names the place
 ---@field text string what happened
 ---@field remedy? string what to do about it
 ---@field is fun(self: pmlua.Failure, code: string): boolean

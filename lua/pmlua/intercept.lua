@@ -31,7 +31,7 @@ local function decision(self, name, library)
   if type(self.keep) == "string" then return self.keep end
   local kept = self.keep(name, library)
   if kept ~= "events" and kept ~= "profile" and kept ~= false then
-    error(("intercept: keep gave %s for %s; 'events', 'profile' or false is needed"):format(tostring(kept), name), 0)
+    error(("intercept: keep returned %s for %s; return 'events', 'profile' or false"):format(tostring(kept), name), 0)
   end
   return kept
 end
@@ -225,7 +225,7 @@ end
 local known = { lib = true, sym = true, ["not"] = true, keep = true, records = true, threads = true, dlsym = true }
 
 local function checked(options)
-  if options ~= nil and type(options) ~= "table" then error("intercept: a table of options is needed", 3) end
+  if options ~= nil and type(options) ~= "table" then error("intercept: options must be a table", 3) end
   options = options or {}
   for key in pairs(options) do
     if not known[key] then error(("intercept: unknown option '%s'%s"):format(tostring(key), fields.near(key, known)), 3) end

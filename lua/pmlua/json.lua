@@ -6,6 +6,8 @@
 -- A NaN or an infinity is null, an empty table an object unless it is M.array{}. Encoding needs nothing beside Lua, so
 -- that it works inside any application; reading needs lua-cjson.
 
+local refuse = require "pmlua.core".failure.refuse
+
 ---@class pml.json
 local M = {}
 
@@ -98,13 +100,13 @@ end
 --- Read JSON; null is nil.
 ---@param json string
 ---@return any? value
----@return string? err
+---@return pmlua.Failure? failure
 function M.decode(json)
   local found, cjson = pcall(require, "cjson")
-  if not found then return nil, "reading JSON needs lua-cjson (apt-get install lua-cjson)" end
+  if not found then return refuse("ENOTSUP", "reading JSON needs lua-cjson", "apt-get install lua-cjson") end
   -- a new instance: cjson takes the decimal point of the locale in which its last one was made
   local ok, v = pcall(cjson.new().decode, json)
-  if not ok then return nil, (tostring(v):gsub("^.-:%d+: ", "")) end
+  if not ok then return refuse("EFORMAT", (tostring(v):gsub("^.-:%d+: ", ""))) end
   return drop_null(v, cjson.null)
 end
 

@@ -17,6 +17,7 @@ local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
 local results = require "pmlua.results"
 local temporary = require "pmlua.internal.temporary"
+local refuse = core.failure.refuse
 
 ---@class pml.plot
 local M = {}
@@ -36,10 +37,10 @@ end
 ---@param stem any
 ---@param script string? path of the experiment's script; it must be one that was run, not one that a file names
 ---@return string? path
----@return string? err
+---@return pmlua.Failure? failure
 function M.find(stem, script)
   if type(stem) ~= "string" or not stem:find "^[%w_-]+$" then
-    return nil, ("%s is not the name of a plot: letters, digits, _ and -"):format(quote.plain(stem))
+    return refuse("EINVAL", ("%s is not the name of a plot"):format(quote.plain(stem)), "use letters, digits, _ and -")
   end
   local places = { plots_folder() }
   local folder = script and (script:match("^(.*)/[^/]*$") or ".")
@@ -51,7 +52,7 @@ function M.find(stem, script)
     local path = ("%s/%s.gp"):format(place, stem)
     if lfs.attributes(path, "mode") == "file" then return path end
   end
-  return nil, ("there is no plot %s.gp in %s"):format(stem, table.concat(places, ", "))
+  return refuse("ENOENT", ("no plot %s.gp in %s"):format(stem, table.concat(places, ", ")))
 end
 
 local function subtitle(meta)
@@ -216,13 +217,13 @@ end
 local function gnuplot(run, format, where)
   local made = ("%s/picture.%s"):format(where.scratch, format)
   local words = picture.gnuplot_words("plot.gp", format, made, where.program)
-  local output, err, said, code = picture.run(words,
+  local output, err, said = picture.run(words,
     { folder = where.folder, seconds = TIME_LIMIT_S, confined = where.confined })
-  if not output and code == "ETIMEDOUT" then
-    return nil, ("%s/plot.gp: gnuplot took longer than %d s"):format(run.path, TIME_LIMIT_S)
-  elseif not output and code then return nil, err, code end
+  if not output and err:is "ETIMEDOUT" then
+    return refuse("ETIMEDOUT", ("%s/plot.gp: gnuplot took longer than %d s"):format(run.path, TIME_LIMIT_S))
+  elseif not output and not err:is "ECANCELED" then return nil, err, err.code end
   local bytes = output and disk.read(made)
-  if not bytes or #bytes == 0 then return nil, one_line(output or said, run.path) end
+  if not bytes or #bytes == 0 then return refuse("EFORMAT", one_line(output or said, run.path)) end
   local path = ("%s/plot.%s"):format(run.path, format)
   local ok, refused = run:write(("plot.%s"):format(format), bytes)
   if not ok then return nil, refused end
@@ -234,7 +235,8 @@ local function gnuplot_all(run, where)
   for i, format in ipairs(formats) do
     local file, err, code = gnuplot(run, format, where)
     if code == "ENOENT" then
-      return nil, ("%s: the data are there, the plot is not: %s, then pmlua plot %s"):format(run.path, err, run.path)
+      return refuse(code, ("%s: the data are written, the plot is not: %s"):format(run.path, err.text),
+        ("%s, then pmlua plot %s"):format(err.remedy, run.path))
     elseif not file then return nil, err end
     files[i] = file
   end
@@ -283,13 +285,13 @@ end
 ---@param dir string
 ---@param options? pmlua.PlotOptions
 ---@return string[]? files
----@return string? err beside files: a remark
+---@return pmlua.Failure? failure beside files: a remark
 function M.draw(dir, options)
   fields.options(options, { stem = true, script = true, refresh = true, trust = true, gnuplot = true }, "plot.draw")
   options = options or {}
   local run, err = results.open(dir)
   if not run then return nil, err end
-  if not anything_measured(run.data) then return nil, run.path .. ": nothing to plot, no cell was measured" end
+  if not anything_measured(run.data) then return refuse("ENODATA", run.path .. ": nothing to plot: no cell was measured") end
   local scripts, note, own = scripts_for(run, options)
   if not scripts then return nil, note end
   local ok, remark = furnish(run, scripts, options)

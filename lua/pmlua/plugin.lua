@@ -13,6 +13,7 @@
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
 local disk = require "pmlua.internal.file"
+local refuse = core.failure.refuse
 
 ---@class pml.plugin
 local M = {}
@@ -30,7 +31,7 @@ end
 --- Load a plugin: of those that come with pmlua, or a library; without options, those that the environment names.
 ---@param options? { name: string, path?: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
 ---@return pmlua.Plugin|boolean? plugin
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string? code
 function M.load(options)
   local own = require "pmlua.internal.own_plugins"
@@ -56,10 +57,10 @@ end
 --- What is wrong with a definition, in a sentence; nil if nothing is.
 local function wrong(t)
   if type(t.events) ~= "table" then return "a plugin needs a table of events" end
-  if (t.read == nil) == (t.collect == nil) then return "a plugin has either read or collect" end
-  if type(t.read or t.collect) ~= "function" then return "read and collect are functions" end
-  if t.collect and not M.seconds(t.every) then return "a plugin that collects says how often: every = \"100ms\"" end
-  if t.read and t.every ~= nil then return "every is for plugins that collect" end
+  if (t.read == nil) == (t.collect == nil) then return "a plugin must have either read or collect" end
+  if type(t.read or t.collect) ~= "function" then return "read and collect must be functions" end
+  if t.collect and not M.seconds(t.every) then return "a plugin with collect must have every, such as \"100ms\"" end
+  if t.read and t.every ~= nil then return "every goes with collect only" end
   local known = { name = 1, scope = 1, every = 1, events = 1, read = 1, collect = 1 }
   for key in pairs(t) do
     if not known[key] then return ("unknown option '%s'%s"):format(tostring(key), fields.near(key, known)) end
@@ -75,7 +76,7 @@ local function from_code(kind, text)
   else chunk, err = load(text, "=plugin", "t") end
   if not chunk then error(err, 0) end
   local t = chunk()
-  if type(t) ~= "table" then error("the code of a plugin returns a table", 0) end
+  if type(t) ~= "table" then error("the code of a plugin must return a table", 0) end
   return t
 end
 
@@ -93,9 +94,9 @@ function M.serve(kind, text)
   if t.read then return function(i) return (t.read(names[i])) end end
   return function()
     local got, values = t.collect(), {}
-    if type(got) ~= "table" then error("collect gave a " .. type(got) .. ", not a table", 0) end
+    if type(got) ~= "table" then error("collect returned a " .. type(got) .. ", not a table", 0) end
     for name in pairs(got) do
-      if not known[name] then error(("collect gave a value of '%s', which is none of its events"):format(name), 0) end
+      if not known[name] then error(("collect returned a value for '%s', which is not one of its events"):format(name), 0) end
     end
     for i, name in ipairs(names) do values[i] = got[name] end
     return table.unpack(values, 1, #names)
@@ -112,17 +113,17 @@ end
 --- Provide a plugin in Lua: a table, or { name = ..., file = PATH } or { name = ..., code = TEXT } that return one.
 ---@param t pmlua.PluginDefinition
 ---@return pmlua.Plugin? plugin
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string? code
 function M.define(t)
-  if type(t) ~= "table" then error("plugin.define: it takes a table", 2) end
+  if type(t) ~= "table" then error("plugin.define: a table expected", 2) end
   local kind = t.file and "file" or t.code and "code" or "shipped"
   local text, def = t[kind], t
   if kind ~= "shipped" then
     if type(text) ~= "string" then error(("plugin.define: option '%s' must be a string"):format(kind), 2) end
     local good, got = pcall(from_code, kind, text)
     if not good then
-      return nil, core.failure.new { place = "plugin.define", code = "ESCRIPT", text = tostring(got) }, "ESCRIPT"
+      return refuse("ESCRIPT", "plugin.define: " .. tostring(got))
     end
     def = got
   end
@@ -182,7 +183,7 @@ end
 --- Collect what the plugins measured, into a trace and a table; those that give it only at their end are ended.
 ---@param archive? pmlua.Trace
 ---@return { columns: table, rows: table }? table
----@return string? err
+---@return pmlua.Failure? failure
 function Follower:finish(archive)
   local rows, err = {}, nil
   for _, p in ipairs(self.plugins) do
@@ -217,10 +218,10 @@ end
 ---@param path string the file of series
 ---@param stem string
 ---@return integer? n how many series there are
----@return string? err
+---@return pmlua.Failure? failure
 function M.tabulate(path, stem)
   local all, err = core.plugin.read(path)
-  if not all then return nil, err:sentence() end
+  if not all then return refuse(err) end
   local since, rows = math.huge, {}
   for _, series in ipairs(all) do since = math.min(since, series.ns[1] or since) end
   for _, series in ipairs(all) do add_rows(rows, series, since) end

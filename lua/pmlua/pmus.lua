@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local literal = require "pmlua.internal.literal"
 local overlay = require "pmlua.internal.overlay"
+local refuse = core.failure.refuse
 
 ---@class pml.pmus
 local M = {}
@@ -71,14 +72,14 @@ end
 --- A PMU that only libpfm4 knows: how many counters it has, not which event may sit on which.
 local function bare(pmu)
   return { name = pmu.name, title = pmu.description, known = true, fixed = {}, lists = {}, shared = {}, generic = {},
-    general = { smt = pmu.counters, single = pmu.counters }, source = "libpfm4's number of general counters; which " ..
-    "event may sit on which is not known, nor are fixed counters: a plan may need more runs, or fail to open" }
+    general = { smt = pmu.counters, single = pmu.counters }, source = "libpfm4's number of general counters; it does " ..
+    "not tell which event can use which counter: a plan may need more runs, or fail to open" }
 end
 
 --- The facts of a PMU.
 ---@param name string
 ---@return pmlua.Pmu? pmu
----@return string? err
+---@return pmlua.Failure? failure
 function M.get(name)
   if not facts then load_facts() end
   local found = canonical(name)
@@ -86,8 +87,8 @@ function M.get(name)
   if facts[found] then return setmetatable({ name = found, known = other ~= nil }, { __index = facts[found] }) end
   if other and other.kind == "core" and other.counters > 0 then return bare(other) end
   local nearest = require "pmlua.internal.nearest"(found, M.names())
-  return nil, ("%s: no such core PMU; %s"):format(name, nearest and "did you mean " .. nearest .. "?"
-    or "known are " .. table.concat(M.names(), ", "))
+  return refuse("ENOENT", name .. ": no such core PMU", nearest and "did you mean " .. nearest .. "?"
+    or "choose one of " .. table.concat(M.names(), ", "))
 end
 
 --- The core PMU of this machine, as libpfm4 recognises its CPU, whether the kernel exposes it or not.

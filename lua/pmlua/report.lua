@@ -7,6 +7,7 @@
 
 local countfile = require "pmlua.countfile"
 local sections = require "pmlua.sections"
+local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.report
 local M = {}
@@ -36,8 +37,9 @@ end
 local function same(section, other, process)
   for _, what in ipairs { "type", "exclusive" } do
     if section[what] ~= other[what] then
-      return nil, ("%s: section %s has another %s than in %s: these are different programs"):format(process.name,
-        sections.show(section.label):sub(1, 60), what == "type" and "type" or "exclusiveness", other.process.name)
+      return refuse("EINVAL", ("%s: section %s has another %s than in %s"):format(process.name,
+        sections.show(section.label):sub(1, 60), what == "type" and "type" or "exclusiveness", other.process.name),
+        "report different programs one by one")
     end
   end
   return true
@@ -171,7 +173,7 @@ local function missing_ranks(processes)
     if not here[rank] then missing[#missing + 1] = rank end
   end
   if #missing == 0 then return nil end
-  return ("of %d ranks these left no file, or are not given: %s"):format(size, ranges(missing))
+  return ("ranks without a file, of %d: %s"):format(size, ranges(missing))
 end
 
 --- Where the compiler counted, of all processes; nil: nowhere.
@@ -183,13 +185,13 @@ local function counted_of(processes)
   return at
 end
 
-local stages = { source = "as the source asks for it, before optimisation", final = "as it was executed, after optimisation",
+local stages = { source = "as written in the source, before optimisation", final = "as it was executed, after optimisation",
   mixed = "of some modules before, of others after optimisation", none = "of no module" }
 
 local function counted_note(list, at)
   for _, s in ipairs(list) do
     if s.counted_work then
-      return ("WORK that the program did not name (+) is the flop that the compiler counted, %s"):format(stages[at or "none"])
+      return ("WORK marked (+) was not stated by the program: flop counted by the compiler, %s"):format(stages[at or "none"])
     end
   end
 end
@@ -288,16 +290,16 @@ end
 ---@param processes pmlua.SectionProcess[] in order
 ---@param order string? time, calls or label
 ---@return pmlua.Report? report
----@return string? err one line
+---@return pmlua.Failure? failure one line
 function M.build(processes, order)
   local list, err = gather(processes)
   if not list then return nil, err end
   local counters, recorders = left(processes, "counters"), left(processes, "recorders")
   if #list + #counters + #recorders == 0 then
     for _, p in ipairs(processes) do
-      if (p.missing or 0) > 0 then return nil, ("%s: the log is cut short: none of its sections is left"):format(p.name) end
+      if (p.missing or 0) > 0 then return refuse("EFORMAT", p.name .. ": the log is cut short; all its sections are lost") end
     end
-    return nil, ("%s: no section, counter or recorder was used"):format(processes[1].name)
+    return refuse("ENODATA", processes[1].name .. ": no section, counter or recorder was used")
   end
   local total, each, of = totals(list, processes)
   for _, s in ipairs(list) do derive(s, total, each, of, #processes) end

@@ -10,6 +10,7 @@ local disk = require "pmlua.internal.file"
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local lfs = require "lfs"
+local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.results
 local M = {}
@@ -22,7 +23,7 @@ local function make_folders(path)
       local ok, err = lfs.mkdir(made)
       -- another run may have made it in between
       if not ok and lfs.attributes(made, "mode") ~= "directory" then
-        return nil, ("cannot make the folder %s: %s"):format(path, err)
+        return refuse("EIO", ("cannot make the folder %s: %s"):format(path, err))
       end
     end
   end
@@ -37,7 +38,7 @@ local function point_latest(parent, stamp)
   if ok then ok, err = os.rename(temporary, parent .. "/latest") end
   if not ok then
     os.remove(temporary)
-    return nil, ("cannot point %s/latest to this run: %s"):format(parent, err)
+    return refuse("EIO", ("cannot point %s/latest to this run: %s"):format(parent, err))
   end
   return true
 end
@@ -51,7 +52,7 @@ Folder.__index = Folder
 ---@param base string
 ---@param name string
 ---@return pmlua.Folder? folder
----@return string? err
+---@return pmlua.Failure? failure
 function M.create(base, name)
   local parent = base .. "/" .. name
   local ok, err = make_folders(parent)
@@ -66,17 +67,17 @@ function M.create(base, name)
       return setmetatable({ path = path, link_error = not pointed and no_link or nil }, Folder)
     end
     if code ~= 17 and lfs.symlinkattributes(path, "mode") == nil then -- not EEXIST
-      return nil, ("cannot make the folder %s: %s"):format(path, why)
+      return refuse("EIO", ("cannot make the folder %s: %s"):format(path, why))
     end
   end
-  return nil, ("cannot make a folder of a new name in %s"):format(parent)
+  return refuse("EEXIST", ("cannot make a folder with a new name in %s"):format(parent))
 end
 
 --- Write a file of the folder, whole or not at all.
 ---@param name string
 ---@param text string
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 function Folder:write(name, text)
   local ok, err = disk.write(self.path .. "/" .. name, text)
   return ok, err
@@ -122,12 +123,14 @@ local function read_meta(path)
   local text, err = disk.read(path)
   if not text then return nil, err end
   local meta, why = json.decode(text)
-  if type(meta) ~= "table" then return nil, ("%s: not JSON: %s"):format(path, why or "no object") end
+  if type(meta) ~= "table" then return refuse("EFORMAT", ("%s: not JSON: %s"):format(path, why or "no object")) end
   if type(meta.name) ~= "string" or not known[meta.status] then
-    return nil, ("%s: no name or no status of a run in it"):format(path)
+    return refuse("EFORMAT", path .. ": the name or the status of the run is missing")
   end
   for _, key in ipairs { "machine", "versions", "factors", "columns", "files", "warnings" } do
-    if meta[key] ~= nil and type(meta[key]) ~= "table" then return nil, ("%s: %s is not a table"):format(path, key) end
+    if meta[key] ~= nil and type(meta[key]) ~= "table" then
+      return refuse("EFORMAT", ("%s: %s is not a table"):format(path, key))
+    end
   end
   return meta
 end
@@ -135,16 +138,16 @@ end
 --- Open the folder of a run.
 ---@param path string also .../latest
 ---@return {path: string, meta: table, status: string, complete: boolean, data: table, rounds: table?}? run
----@return string? err one line that names the file
+---@return pmlua.Failure? failure one line that names the file
 function M.open(path)
   path = #path > 1 and path:gsub("/+$", "") or path
   local mode, err = lfs.attributes(path, "mode")
-  if not mode then return nil, ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", "")) end
-  if mode ~= "directory" then return nil, ("%s is not the folder of a run"):format(path) end
+  if not mode then return refuse("ENOENT", ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", ""))) end
+  if mode ~= "directory" then return refuse("ENOTDIR", ("%s is not the folder of a run"):format(path)) end
   local meta, why = read_meta(path .. "/meta.json")
   if not meta then return nil, why end
   if meta.status ~= "complete" and not lfs.attributes(path .. "/data.dat") then
-    return nil, ("%s: the run ended before its first cell was measured; start it again"):format(path)
+    return refuse("ENODATA", path .. ": the run ended before its first cell was measured", "start it again")
   end
   local data
   data, why = dat.read(path .. "/data.dat")

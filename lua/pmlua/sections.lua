@@ -7,6 +7,7 @@
 -- core/adapter/section/pml_section_file.h; pml.section.write() makes the same.
 
 local statistics = require("pmlua.core").statistics
+local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.sections
 local M = {}
@@ -31,7 +32,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field counted? string where the compiler counts: source, final, mixed or none
 ---@field permission? string why events are called NAME:u
 ---@field uncounted? integer places of the code that it could not count
----@field others? string libraries that were compiled otherwise, parted by commas
+---@field others? string libraries that were compiled otherwise, separated by commas
 ---@field born? integer of a log: the process's start, the same before and after exec
 ---@field ended? string of a log: exit, or unknown
 ---@field refused? string of a log: why it did not grow
@@ -107,27 +108,27 @@ end
 
 -- --- fields ---
 
-local function refuse(what) error({ what = what }, 0) end
+local function damaged(what) error({ what = what }, 0) end
 
 --- What stands in a field, in one line.
 local function quoted(text) return '"' .. M.show(text:sub(1, 40)) .. '"' end
 
 local function whole(text, what)
   local v = text:match("^%d+$") and math.tointeger(tonumber(text))
-  if not v then refuse(("%s is %s, not a number from 0 on"):format(what, quoted(text))) end
+  if not v then damaged(("%s is %s, not a number of at least 0"):format(what, quoted(text))) end
   return v
 end
 
 local function counted(text, what)
   local v = whole(text, what)
-  if v > WHOLE_MAX then refuse(("%s is too large: %s"):format(what, text)) end
+  if v > WHOLE_MAX then damaged(("%s is too large: %s"):format(what, text)) end
   return v
 end
 
 --- Of operations and iterations users say what they like.
 local function amount(text, what)
   local v = text == "inf" and math.huge or text:match(SIGNIFICANT) and tonumber(text)
-  if not v or v < 0 then refuse(("%s is %s, not a number from 0 on"):format(what, quoted(text))) end
+  if not v or v < 0 then damaged(("%s is %s, not a number of at least 0"):format(what, quoted(text))) end
   local exact = math.tointeger(v)
   return exact and exact <= WHOLE_MAX and exact or v + 0.0
 end
@@ -135,7 +136,7 @@ end
 local function duration(text, what)
   local v = text:match(SIGNIFICANT) and tonumber(text)
   if not v or not (v >= 0 and v < math.huge) then
-    refuse(("%s is %s, not a time"):format(what, quoted(text)))
+    damaged(("%s is %s, not a time"):format(what, quoted(text)))
   end
   return v + 0.0
 end
@@ -144,7 +145,7 @@ local odd = { inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0, ["-nan"] = 0 
 
 local function value(text)
   local v = odd[text] or text:match(SIGNIFICANT) and tonumber(text)
-  if not v then refuse(("a value is %s, not a number"):format(quoted(text))) end
+  if not v then damaged(("a value is %s, not a number"):format(quoted(text))) end
   return v
 end
 
@@ -152,18 +153,18 @@ local function one_of(text, ...)
   for _, word in ipairs { ... } do
     if text == word then return word end
   end
-  refuse(("%s where %s is needed"):format(quoted(text), table.concat({ ... }, " or ")))
+  damaged(("%s where %s is needed"):format(quoted(text), table.concat({ ... }, " or ")))
 end
 
 -- --- lines: each takes its fields and knows where it may stand ---
 
 local function inside(self)
-  return self.section or refuse "it belongs to a section, and there is none above"
+  return self.section or damaged "no section above this line"
 end
 
 local function last_row(self)
   local rows = inside(self).rows
-  return rows[#rows] or refuse "it belongs to a row, and there is none above"
+  return rows[#rows] or damaged "no row above this line"
 end
 
 local takes = { counted = 1, uncounted = 2, permission = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1,
@@ -206,8 +207,8 @@ function line.refused(self, f) self.process.refused = f[1] end
 function line.missing(self, f) self.process.missing = counted(f[1], "the number of missing parts") end
 
 function line.section(self, f)
-  if f[1] == "" then refuse "a section without a label" end
-  if self.labels[f[1]] then refuse(("section %s is there twice"):format(M.show(f[1]):sub(1, 60))) end
+  if f[1] == "" then damaged "a section without a label" end
+  if self.labels[f[1]] then damaged(("section %s appears twice"):format(M.show(f[1]):sub(1, 60))) end
   self.section = { label = f[1], type = one_of(f[2], "calculation", "communication"),
     exclusive = one_of(f[3], "exclusive", "inclusive") == "exclusive", record = one_of(f[4], "none", "all", "sketch"),
     events = {}, rows = {} }
@@ -217,7 +218,7 @@ end
 
 function line.event(self, f)
   local events = inside(self).events
-  if f[1] == "" or #inside(self).rows > 0 then refuse "an event without a name, or below the rows" end
+  if f[1] == "" or #inside(self).rows > 0 then damaged "an event without a name, or below the rows" end
   events[#events + 1] = { name = f[1], real = one_of(f[2], "integer", "real") == "real" }
 end
 
@@ -239,7 +240,7 @@ end
 
 function line.values(self, f)
   local row, events = last_row(self), inside(self).events
-  if #f ~= #events then refuse(("%d values of %d events"):format(#f, #events)) end
+  if #f ~= #events then damaged(("%d values of %d events"):format(#f, #events)) end
   for i, e in ipairs(events) do row.values[e.name] = value(f[i]) end
 end
 
@@ -247,7 +248,7 @@ function line.torn(self) last_row(self).torn = true end
 
 function line.misuse(self, f)
   local row = last_row(self)
-  if not f[1]:find("^%l+$") then refuse "a misuse without a name" end
+  if not f[1]:find("^%l+$") then damaged "a misuse without a name" end
   row.misuse[f[1]] = counted(f[2], "the number of misuses")
   self.process.misuse[f[1]] = f[3]
 end
@@ -281,8 +282,8 @@ function line.unseen(self, f) self.process.unseen = counted(f[1], "the number of
 
 local function moment(self, f, leave)
   local lane, region = self.lane, whole(f[2], "the region")
-  if not lane then refuse "an event of a timeline, and no timeline above" end
-  if not self.process.regions[region] then refuse(("region %d has no name above"):format(region)) end
+  if not lane then damaged "an event without a timeline above" end
+  if not self.process.regions[region] then damaged(("region %d has no name above"):format(region)) end
   lane.events[#lane.events + 1] = { ns = counted(f[1], "the moment"), region = region, leave = leave }
 end
 
@@ -295,21 +296,21 @@ local function take(self, text)
   local f, key = {}, nil
   for field in (text .. "\t"):gmatch("([^\t]*)\t") do
     if key == nil then key = field
-    else f[#f + 1] = M.unescape(field) or refuse "a backslash that escapes nothing" end
+    else f[#f + 1] = M.unescape(field) or damaged "a backslash that escapes nothing" end
   end
   local f_line = line[key]
-  if not f_line then refuse(("no such line: %s"):format(M.show(key):sub(1, 40))) end
-  if takes[key] and #f ~= takes[key] then refuse(("%s has %d fields, not %d"):format(key, #f, takes[key])) end
+  if not f_line then damaged(("no such line: %s"):format(M.show(key):sub(1, 40))) end
+  if takes[key] and #f ~= takes[key] then damaged(("%s has %d fields, not %d"):format(key, #f, takes[key])) end
   f_line(self, f)
 end
 
 local function check_whole(self)
   for _, name in ipairs { "pid", "host", "command", "started_ns", "written_ns" } do
-    if not self.process[name] then refuse("it does not say its " .. name:gsub("_ns", "")) end
+    if not self.process[name] then damaged(("the line '%s' is missing"):format((name:gsub("_ns", "")))) end
   end
   for _, lane in ipairs(self.process.timeline) do
     if #lane.events ~= lane.promised then
-      refuse(("the timeline of thread %d has %d events, not %d"):format(lane.thread, #lane.events, lane.promised))
+      damaged(("the timeline of thread %d has %d events, not %d"):format(lane.thread, #lane.events, lane.promised))
     end
   end
 end
@@ -318,21 +319,21 @@ end
 local function read_lines(self, text)
   local ended
   if text:sub(-1) ~= "\n" then
-    if text:find "^pmlua%-sections\t" or text == "" then refuse "it is cut short: the last line has no end" end
-    refuse "it is not a section file: the first line is not \"pmlua-sections\""
+    if text:find "^pmlua%-sections\t" or text == "" then damaged "the file is cut short: the last line has no newline" end
+    damaged "not a section file: the first line is not \"pmlua-sections\""
   end
   for content in text:gmatch("(.-)\n") do
     self.at = self.at + 1
-    if ended then refuse "a line below the end" end
+    if ended then damaged "a line below the end" end
     if self.at == 1 then
       local version = content:match("^pmlua%-sections\t(%d+)$")
-      if not version then refuse "it is not a section file: the first line is not \"pmlua-sections\"" end
-      if version ~= "1" then refuse(("it is of version %s; this pmlua reads version 1"):format(version)) end
+      if not version then damaged "not a section file: the first line is not \"pmlua-sections\"" end
+      if version ~= "1" then damaged(("version %s; this pmlua reads version 1"):format(version)) end
     elseif content:find("^end\t") then
-      ended = content == ("end\t%d"):format(self.at - 1) or refuse "lines are missing above"
+      ended = content == ("end\t%d"):format(self.at - 1) or damaged "lines are missing above"
     else take(self, content) end
   end
-  if not ended then refuse "it is cut short: the end is missing" end
+  if not ended then damaged "the file is cut short: the end is missing" end
   check_whole(self)
 end
 
@@ -340,14 +341,14 @@ end
 ---@param text string
 ---@param name string for errors
 ---@return pmlua.SectionProcess? process
----@return string? err "name:line: what"
+---@return pmlua.Failure? failure "name:line: what"
 function M.parse(text, name)
   local process = { name = name, sections = {}, counters = {}, recorders = {}, timeline = {}, regions = {}, misuse = {} }
   local self = { process = process, labels = {}, at = 0 }
   local done, err = pcall(read_lines, self, text)
   if done then return process end
   if type(err) ~= "table" then error(err, 0) end
-  return nil, ("%s:%d: %s"):format(name, math.max(self.at, 1), err.what)
+  return refuse("EFORMAT", ("%s:%d: %s"):format(name, math.max(self.at, 1), err.what))
 end
 
 --- The text of a file: what is in a log, the core says.
@@ -359,13 +360,14 @@ local function text_of(path)
   if magic ~= "PMLUALOG" and magic ~= "GOLAULMP" then return file.read(path) end
   local core = require "pmlua.core"
   local text, why = core.section.log_text(path)
-  return text, why and core.failure.sentence(why)
+  if text then return text end
+  return refuse(why)
 end
 
 --- Read the file that a process left.
 ---@param path string a log, or what pml.section.write() wrote
 ---@return pmlua.SectionProcess? process
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(path)
   local text, err = text_of(path)
   if not text then return nil, err end
@@ -375,13 +377,14 @@ end
 local function files_in(folder)
   local lfs, names = require "lfs", {}
   local listed, iterator, state = pcall(lfs.dir, folder)
-  if not listed then return nil, (tostring(iterator):gsub("^cannot open ", "")) end
+  if not listed then return refuse("EACCES", (tostring(iterator):gsub("^cannot open ", ""))) end
   for entry in iterator, state do
     if entry:find("%.pmlog$") or entry:find("^sections%..*%.txt$") then names[#names + 1] = folder .. "/" .. entry end
   end
   table.sort(names)
   if #names > 0 then return names end
-  return nil, ("%s: no file *.pmlog in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(folder, folder)
+  return refuse("ENOENT", folder .. ": no *.pmlog file in this folder",
+    ("run the program with PMLUA_REPORT=%s"):format(folder))
 end
 
 --- A process that became another program has a log of each.
@@ -395,7 +398,8 @@ local function check_ranks(processes)
   for _, p in ipairs(processes) do
     local other = p.rank and of[p.rank]
     if other and not same_process(p, other) then
-      return nil, ("rank %d is in two files, %s and %s: of two runs? name the files of one"):format(p.rank, other.name, p.name)
+      return refuse("EINVAL", ("rank %d is in two files, %s and %s (of two runs?)"):format(p.rank, other.name, p.name),
+        "name the files of one run")
     end
     if p.rank then of[p.rank] = p end
   end
@@ -413,7 +417,7 @@ end
 --- Put processes in order: ranks first. Nil where they are not of one run.
 ---@param processes pmlua.SectionProcess[]
 ---@return pmlua.SectionProcess[]? processes
----@return string? err
+---@return pmlua.Failure? failure
 function M.order(processes)
   table.sort(processes, before)
   local ok, err = check_ranks(processes)
@@ -424,7 +428,7 @@ end
 --- The processes of files, and of all logs and section files in folders.
 ---@param paths string[]
 ---@return pmlua.SectionProcess[]? processes
----@return string? err one line
+---@return pmlua.Failure? failure one line
 function M.read_all(paths)
   local lfs, files, seen, processes = require "lfs", {}, {}, {}
   for _, path in ipairs(paths) do

@@ -11,6 +11,7 @@ local distributions = require "pmlua.internal.ranks"
 local rng = require "pmlua.internal.rng"
 local statistics = require("pmlua.core").statistics
 local tally = require "pmlua.internal.tally"
+local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.stats
 local M = {}
@@ -61,7 +62,7 @@ function M.median_ranks(n, level)
     if below > half then break end
     low = low + 1
   end
-  if low == 0 then return nil, ("%d samples are too few for a confidence interval of the median"):format(n) end
+  if low == 0 then return refuse("ENODATA", ("%d samples are too few for a confidence interval of the median"):format(n)) end
   return low, n + 1 - low
 end
 
@@ -69,9 +70,11 @@ end
 ---@param series userdata|number[]|pmlua.Tally
 ---@param q number 0..1
 ---@return number? value
----@return string? err
+---@return pmlua.Failure? failure
 function M.quantile(series, q)
-  if type(q) ~= "number" or not (q >= 0 and q <= 1) then return nil, "a quantile lies in 0..1, not at " .. tostring(q) end
+  if type(q) ~= "number" or not (q >= 0 and q <= 1) then
+    return refuse("EINVAL", ("a quantile must be from 0 to 1, not %s"):format(tostring(q)))
+  end
   local t, err = M.tally(series)
   if not t then return nil, err end
   return t:quantile(q)
@@ -80,7 +83,7 @@ end
 --- The tally of a series; a tally is its own.
 ---@param series userdata|number[]|pmlua.Tally
 ---@return pmlua.Tally?
----@return string? err
+---@return pmlua.Failure? failure
 function M.tally(series)
   if type(series) == "table" and series.upto then return series end
   return tally.of(series)
@@ -109,7 +112,7 @@ end
 ---@param series userdata|number[]|pmlua.Tally
 ---@param level? number confidence of the median's interval, 0.95
 ---@return pmlua.Summary?
----@return string? err
+---@return pmlua.Failure? failure
 function M.summary(series, level)
   local t, err = M.tally(series)
   if not t then return nil, err end
@@ -229,7 +232,9 @@ end
 ---@return number? low
 ---@return number|string high or why there is none
 function M.rounds_interval(medians, level)
-  if #medians < 5 then return nil, ("%d rounds are too few for an interval; 5 are needed"):format(#medians) end
+  if #medians < 5 then
+    return refuse("ENODATA", ("%d rounds are too few for an interval"):format(#medians), "measure at least 5")
+  end
   local sorted = table.move(medians, 1, #medians, 1, {})
   table.sort(sorted)
   return statistics.median_interval(sorted, level or 0.95)

@@ -39,18 +39,18 @@ local known = { enter = "function", leave = "function", metric = "function", flu
   records = "number", threads = "number" }
 
 local function check(options)
-  if type(options) ~= "table" then error("substrate: a table is needed, with functions enter, leave or metric", 3) end
+  if type(options) ~= "table" then error("substrate: must be a table with functions enter, leave or metric", 3) end
   for key, value in pairs(options) do
-    if not known[key] then error(("substrate: there is no option '%s'%s"):format(tostring(key), fields.near(key, known)), 3) end
+    if not known[key] then error(("substrate: unknown option '%s'%s"):format(tostring(key), fields.near(key, known)), 3) end
     if type(value) ~= known[key] then
       error(("substrate: option '%s' must be a %s"):format(key, known[key]), 3)
     end
   end
   if not (options.enter or options.leave or options.metric) then
-    error("substrate: one of enter, leave and metric is needed", 3)
+    error("substrate: enter, leave or metric is missing", 3)
   end
   if options.synchronous and (options.records or options.threads) then
-    error("substrate: a synchronous one has no buffers", 3)
+    error("substrate: a synchronous substrate has no buffers", 3)
   end
 end
 
@@ -99,8 +99,8 @@ end
 ---@return integer n how many; synchronous: what flush returns
 function substrate:drain()
   if self.functions then return self.functions:flush() end
-  if not self.buffer then error("substrate: it is closed", 2) end
-  if self.draining then error("substrate: drain is under way", 2) end
+  if not self.buffer then error("substrate: closed", 2) end
+  if self.draining then error("substrate: drain is already running", 2) end
   local draining <close> = setmetatable({}, { __close = function() self.draining = nil end })
   self.draining = draining
   local b, all = self.batch, 0
@@ -120,7 +120,7 @@ end
 --- What became of events: of buffers as pml.buffer has it; synchronous: how many there were, and what a function raised.
 ---@return table
 function substrate:stats()
-  local of = self.functions or self.buffer or error("substrate: it is closed", 2)
+  local of = self.functions or self.buffer or error("substrate: closed", 2)
   return of:stats()
 end
 
@@ -132,7 +132,7 @@ function substrate:close()
     return functions:flush()
   end
   if not self.buffer then return end
-  if self.draining then error("substrate: drain is under way", 2) end
+  if self.draining then error("substrate: drain is already running", 2) end
   local buffer <close> = self.buffer
   self:drain()
   self.buffer = buffer:close()

@@ -96,21 +96,21 @@ local settings = { frequency = "number", frequency_min = "number", frequency_max
 local function misuse(...) error("tune: " .. string.format(...), 0) end
 
 local function check(options)
-  if type(options) ~= "table" then misuse "a table is needed, with rules" end
+  if type(options) ~= "table" then misuse "must be a table with rules" end
   for key, value in pairs(options) do
-    if not known[key] then misuse("there is no option '%s'%s", tostring(key), fields.near(key, known)) end
+    if not known[key] then misuse("unknown option '%s'%s", tostring(key), fields.near(key, known)) end
     if type(value) ~= known[key] then misuse("option '%s' must be a %s, not a %s", key, known[key], type(value)) end
   end
-  if not options.rules then misuse "rules are needed: a table by the names of regions" end
+  if not options.rules then misuse "rules must be a table by names of regions" end
   if options.cpus and not whose[options.cpus] then misuse 'option \'cpus\' must be "thread", "current" or "all"' end
 end
 
 local function check_rule(region, rule)
-  if type(region) ~= "string" then misuse("a rule is named by its region, not by a %s", type(region)) end
+  if type(region) ~= "string" then misuse("the key of a rule must be the name of a region, not a %s", type(region)) end
   if type(rule) ~= "table" then misuse("rule '%s' must be a table, not a %s", region, type(rule)) end
   for key, value in pairs(rule) do
     if not settings[key] then
-      misuse("rule '%s': there is no setting '%s'%s", region, tostring(key), fields.near(key, settings))
+      misuse("rule '%s': unknown setting '%s'%s", region, tostring(key), fields.near(key, settings))
     end
     if type(value) ~= settings[key] then
       misuse("rule '%s': %s must be a %s, not a %s", region, key, settings[key], type(value))
@@ -118,7 +118,7 @@ local function check_rule(region, rule)
   end
   for state, on in pairs(rule.idle or {}) do
     if type(state) ~= "string" or type(on) ~= "boolean" then
-      misuse("rule '%s': idle is a table of booleans by the names of states, such as { C6 = false }", region)
+      misuse("rule '%s': idle must be a table of booleans by states, such as { C6 = false }", region)
     end
   end
 end

@@ -20,10 +20,10 @@ Work.__index = Work
 
 local function check(name, v, what)
   if type(name) ~= "string" or not name:find("^[%a_][%w_]*$") then
-    error(("a type of operation is a word, not %s"):format(tostring(name)), 3)
+    error(("the type of an operation must be a word, not %s"):format(tostring(name)), 3)
   end
   if type(v) ~= "number" or not (v >= 0 and v < math.huge) then
-    error(("%s of %s must be a number from 0 on, not %s"):format(what, name, tostring(v)), 3)
+    error(("%s of %s must be a number of at least 0, not %s"):format(what, name, tostring(v)), 3)
   end
 end
 
@@ -65,7 +65,7 @@ end
 function Work:application(weights)
   for name, c in pairs(weights) do
     check(name, c, "the weight")
-    if not self.counts[name] then error(("there is a weight for %s, but no count"):format(name), 2) end
+    if not self.counts[name] then error(("%s has a weight, but no count"):format(name), 2) end
   end
   local names, sum = {}, 0
   for name in pairs(self.counts) do names[#names + 1] = name end

@@ -9,24 +9,27 @@
 
 local core = require "pmlua.core"
 local preload = require "pmlua.internal.preload"
+local refuse = core.failure.refuse
 
 ---@class pml.watchpoint
 local M = setmetatable({}, { __index = core.watchpoint })
 
 local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
 
-local sentence = core.failure.sentence
+
+--- A failure of the core without its place.
+local function reason(failure) return (select(2, refuse(failure))) end
 
 --- What is to be watched: "mem:SYMBOL[+OFFSET][:rwx]" or the symbol alone.
 ---@param text string
 ---@return {name: string, access: string}? point
----@return string? err
+---@return pmlua.Failure? failure
 function M.accesses(text)
   local rest = text:match "^mem:(.+)$" or text
   local name, access = rest:match "^(.-[^:]):([rwx]+)$"
   name = name or rest
   if name == "" or name:gsub("::", ""):find ":" or name:find "^%d" then
-    return nil, ("'%s' is not mem:SYMBOL[+OFFSET][:rwx]"):format(text)
+    return refuse("ESYNTAX", ("'%s' is not mem:SYMBOL[+OFFSET][:rwx]"):format(text))
   end
   return { name = name, access = access or "" }
 end
@@ -51,9 +54,9 @@ local function place(point, program, objects)
     end
   end
   if code == "EFORMAT" then
-    return nil, program .. " is no program, but a script perhaps; name the file that has the symbols (--in FILE)"
+    return refuse(code, program .. " is not a program (a script?)", "name the file that has the symbols with --in FILE")
   end
-  return nil, sentence(err)
+  return refuse(err)
 end
 
 --- Write the plan: which addresses of which objects.
@@ -62,7 +65,7 @@ end
 ---@param points {name: string, access: string?, content: boolean?}[]
 ---@param values integer accesses to keep
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 local function plan(dir, program, points, values)
   local known, list = nil, {}
   local function objects()
@@ -75,7 +78,8 @@ local function plan(dir, program, points, values)
     list[i] = { path = path, name = p.name, access = p.access, content = p.content }
   end
   local ok, err = core.watchpoint.plan(dir .. "/plan", list, values)
-  return ok, err and sentence(err)
+  if not ok then return refuse(err) end
+  return ok
 end
 
 --- Run a program with watchpoints.
@@ -84,7 +88,7 @@ end
 ---@param options {dir: string, values: integer, object: string?, set: string[]?} the folder, by its full path, must exist and
 ---have no plan; how many accesses to keep; the file that has the symbols, if not the command's; more of the environment
 ---@return table? ended as command:wait() says it
----@return string? err
+---@return pmlua.Failure? failure
 ---@return integer? status for the caller's own end
 function M.run(words, points, options)
   local library, missing = preload.library "watchpoint"
@@ -94,7 +98,7 @@ function M.run(words, points, options)
   local why = preload.obstacle(path)
   if why then return nil, why, NOT_RUN end
   local possible, impossible = core.watchpoint.available()
-  if not possible then return nil, sentence(impossible), FAILED end
+  if not possible then return nil, reason(impossible), FAILED end
   local planned
   planned, err = plan(options.dir, options.object or path, points, options.values)
   if not planned then return nil, err, FAILED end
@@ -103,12 +107,12 @@ function M.run(words, points, options)
   line[#line + 1] = path
   table.move(words, 2, #words, #line + 1, line)
   local command <close>, refused = core.command.spawn(line)
-  if not command then return nil, sentence(refused), NOT_RUN end
+  if not command then return nil, reason(refused), NOT_RUN end
   local started
   started, refused = command:start()
-  if not started then return nil, sentence(refused), NOT_RUN end
+  if not started then return nil, reason(refused), NOT_RUN end
   local ended, lost = command:wait()
-  if not ended then return nil, sentence(lost), NOT_RUN end
+  if not ended then return nil, reason(lost), NOT_RUN end
   return ended
 end
 
@@ -168,14 +172,14 @@ end
 --- What the processes of a run left.
 ---@param dir string
 ---@return pmlua.watchpoint.Process[]? processes by pid
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(dir)
   local lfs = require "lfs"
   local list = {}
   for entry in lfs.dir(dir) do
     if entry:find "^[%d-]+%.watchpoints$" then
       local store <close>, err = core.watchpoint.load(dir .. "/" .. entry)
-      if not store then return nil, sentence(err) end
+      if not store then return refuse(err) end
       local s = store:summary()
       s.lanes = read_lanes(store, s)
       s.missed = missed(s, s.lanes)
@@ -195,7 +199,7 @@ local type_of = { float = "float", unsigned = "unsigned" }
 ---@param number integer of the point
 ---@param dir string is made, if need be
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 function M.write_trace(process, number, dir)
   local point, lanes = process.points[number], {}
   for _, lane in ipairs(process.lanes) do if lane.point == number then lanes[#lanes + 1] = lane end end

@@ -240,7 +240,8 @@ describe("A plugin in Lua", function()
     local status, out, err = support.shell(("%s/pmlua %s"):format(support.build, script))
     assert.equal(0, status)
     assert.equal("dropped\n", out)
-    assert.equal("pmlua: plugin lies: x: collect returned a value for 'y', which is not one of its events; the plugin is dropped\n", err)
+    assert.equal("pmlua: plugin lies: x: collect returned a value for 'y', which is not one of its events; " ..
+      "the plugin is dropped\n", err)
   end)
 
   it("is refused where it makes no sense, in the line that defines it", function()

@@ -25,7 +25,8 @@ describe("The pages of the reference", function()
 
   setup(function()
     dir = sh("mktemp -d"):gsub("%s+$", "")
-    local out, status = sh(("%s/pmlua docs/reference.lua %s 2>&1 && cp -r docs/*.md docs/how docs/concepts docs/experiments docs/gallery %s"):format(build, dir, dir))
+    local made = "%s/pmlua docs/reference.lua %s 2>&1 && cp -r docs/*.md docs/how docs/concepts docs/experiments docs/gallery %s"
+    local out, status = sh(made:format(build, dir, dir))
     assert.equal(0, status, out)
   end)
 

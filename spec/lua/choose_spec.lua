@@ -98,7 +98,7 @@ describe("pmlua choose refuses", function()
     ["X --run"] = { 2, "%-%-run needs a command after %-%-" }, ["X -- true"] = { 2, "a command needs %-%-run" },
     ["--work much X"] = { 2, "%-%-work needs a number" }, ["--pmu skq X"] = { 1, "skq: no such core PMU; did you mean skx%?" },
     ["--pmu skx FLOPZ"] = { 1, "did you mean FLOPS%?" }, ["--groups /nowhere.lua X"] = { 1, "/nowhere%.lua: No such file" },
-    ["--pmu spr CPU_CLK_UNHALTED:THREAD"] = { 1, "nothing of this can be counted on spr" },
+    ["--pmu spr CPU_CLK_UNHALTED:THREAD"] = { 1, "none of these events can be counted on spr" },
     ["--pmu generic task-clock --out /nowhere/x"] = { 1, "/nowhere/x: No such file" },
   } do
     it(("'%s'"):format(arguments), function()
@@ -159,7 +159,7 @@ describe("pmlua choose --run", function()
       local status, out, err = choose(("--pmu %s --watchdog off %s --run -- touch %s"):format(pmu, events, file))
       assert.equal(1, status)
       local found = false
-      for text in why:gmatch("[^|]+") do found = found or err:find("counted here: " .. text, 1, true) end
+      for text in why:gmatch("[^|]+") do found = found or err:find("available on this machine: " .. text, 1, true) end
       assert.is_truthy(found, err)
       assert.matches("^pmlua choose: [^\n]*\n$", err)
       assert.matches(pmu == "zen4" and "run 1 of 3" or "run 1 of 1", out)

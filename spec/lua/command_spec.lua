@@ -142,7 +142,7 @@ describe("Misuse of a verb is answered with status 2, the fault on one line and 
     ["events --bogus"] = "no such option: --bogus",
     ["events --avialable"] = "no such option: --avialable; did you mean --available?",
     ["events a b"] = "more than one pattern: b",
-    ["doctor x"] = "no argument is expected: x",
+    ["doctor x"] = "unexpected argument: x",
     ["doctor --json=1"] = "--json takes no value",
     ["doctor --json --csv"] = "--json and --csv cannot be used together",
     ["stat -z -- true"] = "no such option: -z",

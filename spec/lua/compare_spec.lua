@@ -210,10 +210,10 @@ describe("compare by a factor", function()
       { r.cells[2].label, r.cells[2].verdict, r.cells[2].ratio, r.cells[2].cell })
     r = assert(compare.by(run.dir, "size", { metric = "faults" }))
     assert.same({ "how=with blanks", "more by 100 %", 2 }, { r.cells[2].label, r.cells[2].verdict, r.cells[2].ratio })
-    for arguments, why in pairs { nothing = "has no factor nothing; it has how, size, lone", lone = "has one level" } do
+    for arguments, why in pairs { nothing = "has no factor nothing; choose one of how, size, lone", lone = "has one level" } do
       assert.matches(why, select(2, compare.by(run.dir, arguments)))
     end
-    assert.matches("has no metric flops; it has faults", select(2, compare.by(run.dir, "how", { metric = "flops" })))
+    assert.matches("has no metric flops; choose one of faults", select(2, compare.by(run.dir, "how", { metric = "flops" })))
     local code, out = helper.pmlua(("compare %s --by how --fail-on slower:99"):format(run.dir))
     assert.equal(1, code)
     assert.matches("\nsize=2 +plain +with blanks +2000 +4000 +2.0000 +[^\n]*slower by 100 %%\n", out)

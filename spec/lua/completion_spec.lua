@@ -128,6 +128,6 @@ zpty -d z
   it("refuses a shell that it does not know", function()
     local status, _, err = helper.pmlua "completion tcsh"
     assert.equal(2, status)
-    assert.matches("^pmlua completion: there is no completion for tcsh; there is for bash, zsh and fish\nsee ", err)
+    assert.matches("^pmlua completion: no completion for tcsh; choose bash, zsh or fish\nsee ", err)
   end)
 end)

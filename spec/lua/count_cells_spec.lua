@@ -147,6 +147,6 @@ int main(void) {
   return m[1][1] != 2;
 }
 ]] }, { flags = "-O1 -w -fenable-matrix" })
-    assert.truthy(said:find("an operation that is not known here: matrix.multiply.v4f64.v4f64.v4f64, not counted", 1, true), said)
+    assert.truthy(said:find("an unknown operation: matrix.multiply.v4f64.v4f64.v4f64, not counted", 1, true), said)
   end)
 end)

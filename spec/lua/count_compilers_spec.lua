@@ -128,11 +128,11 @@ describe("pmlua cc --count, of a compiler that it does not fit,", function()
       if llvm_of.instrumenter(version) then
         assert.is_nil(why)
       else
-        assert.equal(("clang makes IR of LLVM %d; pmlua was built for LLVM %s only; install llvm-%d-dev and clang-%d and " ..
-          "run make again"):format(version, has, version, version), why)
+        assert.equal(("clang uses LLVM %d: pmlua was built for LLVM %s only; install llvm-%d-dev and clang-%d, then " ..
+          "run make again"):format(version, has, version, version), tostring(why))
       end
     end
-    assert.equal(("clang-13 makes IR of LLVM 13; pmlua was built for LLVM %s only, and knows 14 to 19; use clang-%d"):format(
-      has, llvm_of.built()[#llvm_of.built()]), llvm_of.lacking("clang-13", { version = 13 }))
+    assert.equal(("clang-13 uses LLVM 13: pmlua was built for LLVM %s only, and supports LLVM 14 to 19; use clang-%d"):format(
+      has, llvm_of.built()[#llvm_of.built()]), tostring(llvm_of.lacking("clang-13", { version = 13 })))
   end)
 end)

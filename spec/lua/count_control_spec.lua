@@ -241,7 +241,7 @@ describe("a program that counts", function()
     local program = counting.build({ ["exit.c"] = (nest:gsub("kill%(getpid%(%), HOW%)", "exit(0)")) }, { flags = "-O2 -w" })
     local _, _, handled = helper.shell("PMLUA_COUNT=- " .. program)
     local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program .. " 100")
-    assert.matches("\nat least: 1 thread was in a loop that counts in registers, of which the newest turns are missing\n",
+    assert.matches("\nat least: 1 thread was inside a loop that counts in registers; its newest iterations are missing\n",
       handled)
     assert.falsy(plain:find("at least", 1, true))
   end)
@@ -269,7 +269,7 @@ sigjmp_buf env;
 static void handler(int s) { siglongjmp(env, s); }
 int main(void) { return signal(SIGINT, handler) == SIG_ERR; }
 ]] }, { flags = "-g" })
-    assert.equal("pmlua cc: jump.c:4: in handler: a loop that siglongjmp interrupts from a signal's handler, not counted\n", said)
+    assert.equal("pmlua cc: jump.c:4: in handler: a loop that a signal handler leaves by siglongjmp, not counted\n", said)
   end)
 
   it("counts constructors, destructors and what atexit calls", function()

@@ -167,7 +167,7 @@ local function specs(flang, exec)
     local dir = folder { ["sums.f90"] = "program sums\n  real(8) :: a(10)\n  a = 1\n  print *, sum(a)\nend program\n" }
     local said = sh(dir, ("%s %s -O0 -c sums.f90"):format(counting.cc(), flang))
     helper.clean()
-    local what = "in _QQmain: an operation that Fortran's runtime carries out, not counted"
+    local what = "in _QQmain: an operation inside Fortran's runtime library, not counted"
     assert.matches("^pmlua cc: [^\n]*sums%.f90[:%d]*: " .. what, said)
     assert.equal(1, select(2, said:gsub("\n", "")))
   end)

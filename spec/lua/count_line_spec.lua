@@ -148,14 +148,14 @@ describe("pmlua cc --count", function()
     assert.truthy(exists(dir .. "/twice.o"))
     status, _, err = within(both, counting.cc "--at=final" .. " clang-14 -flto -O2 -c main.c")
     assert.equal(0, status, err)
-    assert.truthy(err:find("^pmlua cc: %-flto: counted is what the optimiser leaves before the link; it goes on there\n"), err)
+    assert.truthy(err:find("^pmlua cc: %-flto: counted before link-time optimisation, which changes the program further\n"), err)
   end)
 
   it("says in a line what it cannot do", function()
     local cases = {
       ["gcc main.c"] = "gcc is not supported: operations are counted in LLVM IR; compile with clang",
       ["gfortran x.f90"] = "gfortran is not supported: operations are counted in LLVM IR; compile with flang",
-      ["clang-14 -static main.c"] = "-static: a thread's counts are in a shared library; link without it",
+      ["clang-14 -static main.c"] = "-static: a thread's counts are in a shared library; link without -static",
       ["no-such-compiler main.c"] = "no-such-compiler does not run",
     }
     for line, text in pairs(cases) do
@@ -173,7 +173,7 @@ describe("pmlua cc --count", function()
       helper.write(dir .. "/" .. name, text)
       local done, why = instrument.file(dir .. "/" .. name, dir .. "/out", name, false)
       assert.falsy(done)
-      assert.truthy(why:find("is no bitcode of LLVM 14.0.6 or before: ", 1, true), why)
+      assert.truthy(why:find("is not bitcode of LLVM 14.0.6 or older: ", 1, true), why)
       assert.falsy(why:find("\n", 1, true))
     end
     local _, why = instrument.file(dir .. "/none", dir .. "/out", "none", false)
@@ -190,7 +190,7 @@ describe("pmlua cc --count", function()
 
   it("says what is wrong with its own words", function()
     local cases = {
-      [""] = "say --count, or --wrap NAME", ["--count"] = "say which compiler to run, behind --",
+      [""] = "add --count, or --wrap NAME", ["--count"] = "name the compiler to run, after --",
       ["--count --at=both -- clang a.c"] = "--at needs source or final, not 'both'",
       ["--count --at -- clang a.c"] = "--at needs a value",
       ["--at=final --wrap zlib -- clang a.c"] = "--at works with --count only",

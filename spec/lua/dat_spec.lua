@@ -69,7 +69,7 @@ describe("dat", function()
       ["f:7: byte 0x00 in a text file"] = good:gsub("page", "pa\0ge"),
       ["f:7: not UTF-8 text"] = good:gsub("page", "pa\xffge"),
       ["f:1: empty file"] = "",
-      ["f:1: cut short: the last line has no end"] = "# pmlua demo",
+      ["f:1: cut short: the last line has no newline"] = "# pmlua demo",
       ['f:1: not a pmlua table: the first line is not "# pmlua NAME"'] = "x\n",
       ["f:3: column 2 out of order"] = good:gsub("# column 1", "# column 2"),
       ["f:6: not a header line of pmlua: # cell path tim"] = good:gsub("# cell path time", "# cell path tim"),

@@ -78,7 +78,7 @@ describe("An event flow", function()
     assert.is_nil(assert(one:ratio "time/absent")(node))
     local nothing, why = one:ratio "time/tiem"
     assert.is_nil(nothing)
-    assert.equal("'time/tiem': give a ratio A/B, where A and B are among time, self, calls, clock::ticks, absent", why)
+    assert.equal("'time/tiem' is not a ratio A/B; A and B are among time, self, calls, clock::ticks, absent", why)
   end)
 
   it("has what is intercepted in this process, beside sections", function()
@@ -148,13 +148,13 @@ describe("An event flow", function()
 
   it("refuses what it cannot draw, in a sentence", function()
     local one = flow_of "a"
-    assert.same({ nil, "x.gif: the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })
+    assert.same({ nil, "x.gif: a picture of a flow must end in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })
     local drawn, err = one:draw "/nowhere/x.svg"
     assert.same({ "nil", "/nowhere/x.svg: No such file or directory" }, { tostring(drawn), tostring(err) })
     local _, out = support.shell(([[mkdir bin && for t in sh timeout mkdir rm cp; do ln -s $(command -v $t) bin; done
       PATH=bin %s -e 'pml.flow.start() pml.section.start "a" pml.section.stop "a" print(pml.flow.stop():draw "x.svg")']])
       :gsub("^", "cd " .. quote(dir) .. " && "):format(command))
-    assert.equal("nil\tdot is not installed (apt-get install graphviz)\n", out)
+    assert.equal("nil\tdot is not installed; apt-get install graphviz\tENOENT\n", out)
   end)
 
   it("becomes a program with the same flow", function()
@@ -224,15 +224,15 @@ int main(void) {
       ["pml.flow.start() pml.flow.start()"] = "a flow is under way; end it with flow.stop",
       ["pml.flow.start { metric = { 'a' } }"] = "(command line):1: flow.start: there is no option metric; did you mean metrics?",
       ["pml.flow.start { metrics = 'a' }"] = "(command line):1: flow.start: metrics must be a list of 1 to 16 names",
-      ["pml.flow.start { metrics = { 'a', 2 } }"] = "(command line):1: flow.start: metrics[2] is no name",
+      ["pml.flow.start { metrics = { 'a', 2 } }"] = "(command line):1: flow.start: metrics[2] is not a name",
       ["pml.flow.start { labels = 0 }"] = "(command line):1: flow.start: labels must be a number from 1 to 16777216",
       ["pml.flow.start(7)"] = "(command line):1: flow.start: options must be a table",
-      ["pml.flow.start() pml.flow.stop():same {}"] = "flow.same: another flow is needed",
+      ["pml.flow.start() pml.flow.stop():same {}"] = "flow.same: a flow expected",
       ["pml.flow.start() pml.flow.stop():dot { color = 'time' }"] = "(command line):1: flow.dot: 'time': give a ratio A/B",
-      ["pml.flow.start() pml.flow.stop():dot { colour = 'time' }"] = "flow.dot: there is no option 'colour'; color or title",
-      ["pml.flow.start() pml.flow.stop():draw()"] = "(command line):1: flow.draw: the name of a file is needed",
+      ["pml.flow.start() pml.flow.stop():dot { colour = 'time' }"] = "flow.dot: unknown option 'colour'; use color or title",
+      ["pml.flow.start() pml.flow.stop():draw()"] = "(command line):1: flow.draw: the name of a file expected",
       ["pml.flow.start() pml.flow.stop():draw('x.svg', { color = 'a/b' })"] = "(command line):1: flow.draw: 'a/b': give a ratio",
-      ["pml.flow.start() pml.flow.stop():ratio()"] = "(command line):1: flow.ratio: a text such as 'self/time' is needed",
+      ["pml.flow.start() pml.flow.stop():ratio()"] = "(command line):1: flow.ratio: a string such as 'self/time' expected",
     }
     for text, sentence in pairs(misuses) do
       local status, out, err = support.shell(("%s -e %s"):format(command, quote(text)))
@@ -247,7 +247,7 @@ int main(void) {
       ["--color time/calls -- true"] = "--color works with --flow only",
       ["--flow=x.gif -- true"] = "--flow: x.gif: the name of a flow's picture ends in",
       ["--flow --color page-faults/calls -- true"] =
-        "--color: 'page-faults/calls': give a ratio A/B, where A and B are among time, self, calls",
+        "--color: 'page-faults/calls' is not a ratio A/B; A and B are among time, self, calls",
       ["--flow= -- true"] = "--flow needs a value",
     }
     for text, sentence in pairs(misuses) do

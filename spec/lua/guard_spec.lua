@@ -179,7 +179,7 @@ sim.describe("pmlua guard", function()
   it("compares nothing with counts of another compiler", function()
     local text = support.slurp(dir .. "/kept.guard")
     support.spit(dir .. "/other.guard", (text:gsub("GCC: [^\n]+", "GCC: (other) 1.2.3")))
-    refused("other.guard -- ./program", "other.guard has counts of another compiler (GCC: (other) 1.2.3, here GCC: ", 1)
+    refused("other.guard -- ./program", "other.guard has counts for another compiler (GCC: (other) 1.2.3, now GCC: ", 1)
   end)
 
   it("keeps no counts of a program that fails", function()

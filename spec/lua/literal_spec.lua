@@ -7,7 +7,7 @@ local literal = require "pmlua.internal.literal"
 local function refusal(text, megabytes)
   local data, err = literal.parse(text, "x.lua", megabytes)
   assert.is_nil(data, text:sub(1, 100))
-  return err
+  return tostring(err)
 end
 
 --- Tables that refer to each other @n deep, each @times to the next.

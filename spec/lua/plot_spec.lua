@@ -62,7 +62,7 @@ describe("plot", function()
   draws("falls back to the generic figure when the named one is not there, and says so", function()
     local files, note = plot.draw(helper.run_folder({ { 1, 2 } }, { plot = "nonexistent" }))
     assert.equal(2, #files)
-    assert.matches("there is no plot nonexistent.gp", note)
+    assert.matches("no plot nonexistent.gp", note)
   end)
 
   draws("lays a factor of numbers along the axis, a line for each level of the other, and boxes without such a factor", function()

@@ -317,7 +317,7 @@ describe("pmlua attach", function()
     solver "SOLVER"
     local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))
     local function ask(code) return link:ask("eval", code, 300) end
-    local late = { "the time for one question is over", "ran longer than one question may (5 s)" }
+    local late = { "the time for one question is used up", "ran longer than one question may (5 s)" }
     --- Why it was stopped, if not for its time: where others have the cpu, that may be over first.
     local function why(code)
       local message

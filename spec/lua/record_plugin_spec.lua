@@ -116,7 +116,8 @@ describe("pmlua record --plugin", function()
   it("tells how one that comes with pmlua is asked for", function()
     local status, _, err = shell(command .. " record --plugin host:load_1 -o own -- ./sums 1 0")
     assert.equal(2, status)
-    assert.truthy(err:find("--plugin: host comes with pmlua and measures beside the program: --metric host::NAME", 1, true), err)
+    local said = "--plugin: host belongs to pmlua and measures beside the program; use --metric host::NAME"
+    assert.truthy(err:find(said, 1, true), err)
   end)
 
   it("names a plugin that fails, and records all the same", function()

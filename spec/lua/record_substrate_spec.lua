@@ -71,7 +71,7 @@ local function count(text, what)
   return select(2, text:gsub("%f[^\n]%d+ " .. what .. "%f[%s][^\n]*", ""))
 end
 
-local NOT_ENDED = "did not exit by itself (_exit, a signal, exec, still running): its substrate plugins"
+local NOT_ENDED = "did not exit normally (_exit, a signal, exec, still running): its substrate plugins"
 
 describe("pmlua record --substrate", function()
   setup(function()
@@ -91,7 +91,7 @@ describe("pmlua record --substrate", function()
     assert.equal(3, count(texts[1], "enter crc32"))
     assert.equal(3, count(texts[1], "leave crc32"))
     assert.matches("\nwrite_data\n.*\nfinalize\n$", texts[1])
-    assert.matches("pmlua record: substrate plugin writer: nothing here raises what it asks for: MPI_SEND, ", err, 1, true)
+    assert.matches("pmlua record: substrate plugin writer: pmlua never raises these of its events: MPI_SEND, ", err, 1, true)
     assert.falsy(err:find(NOT_ENDED, 1, true), err)
   end)
 
@@ -126,7 +126,7 @@ describe("pmlua record --substrate", function()
       "--lib libz --substrate nosuch --substrate bad_refusing --substrate enters -o failing -- ./sums 0")
     assert.equal(3, by_name.crc32.calls)
     assert.matches("pmlua record: substrate plugin nosuch: libscorep_substrate_nosuch.so: ", err, 1, true)
-    assert.matches("pmlua record: substrate plugin bad_refusing: its init does not want to run here\n", err, 1, true)
+    assert.matches("pmlua record: substrate plugin bad_refusing: its init declined to run\n", err, 1, true)
     assert.equal(1, #written("failing", "enters.txt"))
   end)
 

@@ -174,7 +174,7 @@ describe("pmlua record, when things go wrong,", function()
       if not is_root then return pending("only root can do that") end
       local f, _, status, _, err = recorded(how, "--trace")
       assert.same({ 3, 100100 }, { status, f.calls })
-      assert.truthy(err:find("children are not recorded, as no file could be made for them: 1", 1, true), err)
+      assert.truthy(err:find("children not recorded because no file could be created: 1", 1, true), err)
     end)
   end
 
@@ -235,7 +235,7 @@ describe("pmlua record, when things go wrong,", function()
     local _, _, err = shell(command .. " record --sym crc32 -o late -- sh -c '" ..
       "(: >begun; for i in $(seq 600); do test -e told && break; sleep 0.1; done; ./grave none) >/dev/null 2>&1 & " ..
       "until test -e begun; do sleep 0.01; done; ./grave none >/dev/null'")
-    assert.truthy(err:find("is still running; when it has ended, tell the rest with pmlua record --finish", 1, true), err)
+    assert.truthy(err:find("is still running; report the rest later with pmlua record --finish", 1, true), err)
     support.spit(dir .. "/told", "")
     local finished, said
     for _ = 1, 300 do

@@ -193,7 +193,7 @@ sim.describe("pmlua stat --sim", function()
     assert.equal(0, status)
     local own = cost(told, "never stopped")
     assert.is_true(own >= 2 * 70000)
-    assert.truthy(told.warnings[1]:find("section never stopped was never left by thread 1", 1, true))
+    assert.truthy(told.warnings[1]:find("section never stopped was never stopped by thread 1", 1, true))
   end)
 
   it("goes on when the program closes all descriptors", function()
@@ -205,7 +205,7 @@ sim.describe("pmlua stat --sim", function()
 
   it("tells no sections of a program that dumps its counts itself, and says so", function()
     local told = sections("dumped 5000")
-    assert.truthy(told.warnings[1]:find("what its sections cost is not told", 1, true), told.warnings[1])
+    assert.truthy(told.warnings[1]:find("no costs of its sections", 1, true), told.warnings[1])
     local sum = 0
     for _, f in ipairs(told.processes[1].functions) do sum = sum + f.counts["sim::Ir"] end
     assert.equal(told.counts["sim::Ir"], sum)
@@ -309,7 +309,7 @@ sim.describe("events of simulation", function()
   it("are of the calling thread alone", function()
     local script = 'print(select(2, pml.eventset({ "sim::Ir" }, { pid = 1 })))'
     local _, out = support.shell(("%s stat --sim -- %s -e %s"):format(command, command, quote(script)))
-    assert.truthy(out:find("sim:: events count the calling thread alone; pmlua stat --sim counts another program", 1, true))
+    assert.truthy(out:find("sim:: events count the calling thread only; count another program with pmlua stat --sim", 1, true))
   end)
 end)
 

@@ -199,7 +199,7 @@ describe("stats", function()
     assert.equal(values[20000], samples[20000])
     assert.same(stats.outliers(values, a.fence_lo, a.fence_hi, 10), stats.outliers(samples, a.fence_lo, a.fence_hi, 10))
     samples:clear()
-    assert.same({ nil, "no samples" }, { stats.summary(samples) })
+    assert.equal("no samples", tostring(select(2, stats.summary(samples))))
   end)
 
   it("reads a tick difference above 2^63 as the large number that it is", function()

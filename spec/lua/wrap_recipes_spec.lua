@@ -42,7 +42,7 @@ describe("pmlua wrap", function()
   it("names the nearest recipe", function()
     local status, _, err = support.shell(command .. " wrap init --recipe fftw")
     assert.equal(1, status)
-    assert.equal("pmlua wrap: there is no recipe 'fftw'; did you mean 'fftw3'?\n", err)
+    assert.equal("pmlua wrap: no recipe 'fftw'; did you mean 'fftw3'?\n", err)
   end)
 
   it("says when the example makes other calls than its folder says", function()

@@ -118,9 +118,9 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     local left = left_out("plain")
     assert.equal("no library has it", left.plain_absent)
     assert.equal("its parameters are not declared", left.plain_old)
-    assert.truthy(left.plain_sum:find("has no twin with a va_list; --variadic plain_sum=TWIN names one", 1, true))
+    assert.truthy(left.plain_sum:find("has no twin with a va_list; name one with --variadic plain_sum=TWIN", 1, true))
     if require("pmlua.core").sys.uname().machine == "x86_64" then
-      assert.equal("it has another calling convention", left.plain_unusual)
+      assert.equal("it uses another calling convention", left.plain_unusual)
     end
     assert.is_nil(left.plain_format)
     assert.is_nil(left.plain_log)
@@ -299,7 +299,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
       ["plain_fact:m"] = "plain_fact has no argument 'm'; it has n, return",
       ["plain_fat:n"] = "no such function is wrapped; did you mean plain_fact?",
       ["plain_swap:p"] = "plain_swap: p is a struct plain_pair, which cannot be recorded",
-      ["plain_length:text=recorder"] = "plain_length: text is a text; it can be a metric only",
+      ["plain_length:text=recorder"] = "plain_length: text is a string, which no recorder keeps; append =metric",
     }
     for wish, expected in pairs(cases) do
       done(wrap(("init wish --update --name wish --headers plain.h %s --record %s"):format(flags, wish):gsub("%-%-update ",
@@ -325,7 +325,7 @@ describe("pmlua wrap, of a C++ library with all that is difficult,", function()
     assert.equal("no library has it", left["fancy::missing(int)"])
     assert.equal("it is pure virtual", left["fancy::Abstract::must()"])
     assert.equal("its code is in the header", left["fancy::v2::Shape::in_header() const"])
-    assert.equal("as a base it takes a hidden table of virtual bases", left["fancy::Left::Left()"])
+    assert.equal("as a base-class function it takes a hidden table of virtual bases", left["fancy::Left::Left()"])
     assert.truthy(left["fancy::v2::Shape::sum(int, ...) const"]:find("has no twin", 1, true))
   end)
 
@@ -406,28 +406,28 @@ describe("pmlua wrap and pmlua cc", function()
     support.spit(dir .. "/empty.h", "\n")
     local init = "wrap init x%d --name x --headers "
     local cases = {
-      { "wrap", 2, "say what to do" },
-      { "wrap buld", 2, "there is no 'buld'; did you mean 'build'" },
-      { "wrap init", 2, "say %-%-name NAME" },
+      { "wrap", 2, "name what to do" },
+      { "wrap buld", 2, "unknown verb 'buld'; did you mean 'build'" },
+      { "wrap init", 2, "add %-%-name NAME" },
       { "wrap init --name a/b", 2, "%-%-name: letters" },
       { "wrap init --name", 2, "%-%-name needs a value" },
       { "wrap init --bogus", 2, "no such option: %-%-bogus" },
       { "wrap init a b --name x", 2, "more than one folder: b" },
       { "wrap init --name x --record f", 2, "say FUNCTION:ARGUMENT" },
-      { "wrap init --name x --variadic f", 2, "say FUNCTION=TWIN" },
+      { "wrap init --name x --variadic f", 2, "write FUNCTION=TWIN" },
       { "wrap init --name x --language java", 2, "%-%-language needs c or c%+%+" },
       { "wrap init --recipe nothere.lua", 1, "nothere.lua: No such file" },
-      { "wrap init --name x --compile-commands empty.h", 1, "empty.h is no list of compile commands" },
+      { "wrap init --name x --compile-commands empty.h", 1, "empty.h is not a list of compile commands" },
       { init:format(1) .. "plainn.h --libs -lz", 1, "headers.h:2: 'plainn.h' file not found" },
       { init:format(2) .. dir .. "/bad.h", 1, "headers.h:2: /.*/bad.h:2: 'plainn.h' file not found" },
       { init:format(3) .. "zlib.h --libs -lzz", 1, "library %-lzz is not found; did you mean %-l%w+%?" },
-      { init:format(4) .. "zlib.h --libs z", 1, "z is neither a file nor a linker's flag; libraries are named as in %-lz" },
+      { init:format(4) .. "zlib.h --libs z", 1, "z is neither a file nor a linker flag; name libraries as in %-lz" },
       { "wrap build nothere", 1, "nothere: no such folder" },
-      { "wrap build .", 1, ". has no wrap.lua; pmlua wrap init makes a folder" },
-      { "wrap show nothere", 1, "there is no wrapper 'nothere'" },
-      { "cc -- gcc", 2, "say %-%-count, or %-%-wrap NAME" },
+      { "wrap build .", 1, ". has no wrap.lua; make a folder with pmlua wrap init" },
+      { "wrap show nothere", 1, "no wrapper 'nothere'" },
+      { "cc -- gcc", 2, "add %-%-count, or %-%-wrap NAME" },
       { "cc --wrap plain", 2, "say which compiler" },
-      { "cc --wrap plan -- gcc x.c", 1, "there is no wrapper 'plan'; did you mean 'plain'" },
+      { "cc --wrap plan -- gcc x.c", 1, "no wrapper 'plan'; did you mean 'plain'" },
     }
     for _, case in ipairs(cases) do
       local status, out, err = shell(command .. " " .. case[1])

@@ -21,6 +21,7 @@ local simulation = require "pmlua.internal.simulation.run"
 local sweep = require "pmlua.internal.experiment.sweep"
 local tables = require "pmlua.internal.experiment.datasets"
 local temporary = require "pmlua.internal.temporary"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -124,7 +125,9 @@ function Benchmark:words(p)
   local text = self:text(p)
   if self.shell then return { self.shell, "-c", text } end
   local words = words_of(text, true)
-  if not words or #words == 0 then return nil, ("'%s' is no command without a shell"):format(text) end
+  if not words or #words == 0 then
+    return refuse("EINVAL", ("'%s' is not a command"):format(text), "with --shell none, write a program and its arguments")
+  end
   return words
 end
 
@@ -195,7 +198,7 @@ function Benchmark:measure(p)
   local result, err = counts.run(words, { events = self.counted_events,
     child = { input = NULL, output = NULL, error = self.errors, shielded = true } })
   if not result then return nil, err end
-  if core.sys.interrupted() then return nil, "interrupted" end -- which may have ended the command
+  if core.sys.interrupted() then return refuse("EINTR", "interrupted") end -- which may have ended the command
   local failed = not self.ignore_failure and self:failure(result.ended)
   if failed then
     self.failed = true
@@ -300,7 +303,7 @@ end
 local function can_count(self)
   for _, name in ipairs(self.kernel) do
     local set <close>, err = core.eventset.open { name }
-    if not set then return nil, core.failure.sentence(err) end
+    if not set then return refuse(err) end
   end
   if #self.simulated == 0 then return true end
   local found, missing = simulation.available()
@@ -333,7 +336,7 @@ end
 --- Commands to be measured; nil and what is wrong with the options.
 ---@param o pmlua.BenchmarkOptions
 ---@return pmlua.Benchmark?
----@return string? err
+---@return pmlua.Failure? failure
 function M.new(o)
   local self = setmetatable({ warmup = o.warmup or 1, threshold = o.threshold, ignore_failure = o.ignore_failure,
     setup = o.setup, prepare = o.prepare, cleanup = o.cleanup, notes = {}, commands = {}, places_of_cells = {} }, Benchmark)
@@ -348,7 +351,9 @@ function M.new(o)
   for i, cell in ipairs(cells) do self.cells[i], self.places_of_cells[self:key(cell.p)] = cell.p, { runs = 0 } end
   local taken = tables.reserved { metrics = metrics_of(self) }
   for _, f in ipairs(factors) do
-    if taken[f.name] then return nil, ("--parameter %s: a column of the results has that name; choose another"):format(f.name) end
+    if taken[f.name] then
+      return refuse("EINVAL", ("--parameter %s: a column of the results has that name"):format(f.name), "choose another name")
+    end
   end
   self.by, err = compared(self, o.by)
   if err then return nil, err end
@@ -361,7 +366,7 @@ end
 ---@param given table as of experiment:run()
 ---@param line string[] the command line, for the record
 ---@return pmlua.Run? run
----@return string? err
+---@return pmlua.Failure? failure
 function Benchmark:run(given, line)
   local fine, err = can_count(self)
   if not fine then return nil, err end

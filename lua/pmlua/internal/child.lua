@@ -4,8 +4,8 @@
 -- Try:  print(require("pmlua.internal.child").run({ "sleep", "0.1" }).real_ns)
 
 local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
-local sentence = core.failure.sentence
 
 local M = {}
 
@@ -27,11 +27,11 @@ end
 ---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
 ---@param options? pmlua.ChildOptions
 ---@return table? ended as command:wait() says it
----@return string? err
+---@return pmlua.Failure? failure
 function M.run(words, ready, options)
   local o = options or {}
   local command <close>, err = spawn(words, o)
-  if not command then return nil, sentence(err) end
+  if not command then return refuse(err) end
   if ready then
     local go, why = ready(command:pid())
     if go == false then return nil, why end
@@ -44,8 +44,9 @@ function M.run(words, ready, options)
     core.sys.interrupted()
     core.sys.on_interrupt(false)
   end
-  if not started then return nil, sentence(refused) end
-  return ended, lost and sentence(lost)
+  if not started then return refuse(refused) end
+  if not ended then return refuse(lost) end
+  return ended
 end
 
 --- The exit status that says how a command ended, as shells do.

@@ -93,7 +93,7 @@ local function header_line(t, line)
   local i, name, unit, description = line:match("^# column (%d+): (%S+) %[([^%[%]]*)%]%s*(.*)$")
   if i then
     if tonumber(i) ~= #t.columns + 1 then return ("column %s out of order"):format(i) end
-    if t.position[name] then return ("column %s is there twice"):format(name) end
+    if t.position[name] then return ("column %s appears twice"):format(name) end
     t.columns[#t.columns + 1] = { name = name, unit = unit, description = description }
     t.position[name] = #t.columns
     return nil
@@ -154,7 +154,7 @@ function M.parse(text, name)
   local t = { columns = {}, position = {}, rows = {} }
   local number_of_line = 0
   local function fail(what) return nil, ("%s:%d: %s"):format(name, math.max(number_of_line, 1), what) end
-  if #text > 0 and text:sub(-1) ~= "\n" then return fail "cut short: the last line has no end" end
+  if #text > 0 and text:sub(-1) ~= "\n" then return fail "cut short: the last line has no newline" end
   for line in text:gmatch("(.-)\n") do
     number_of_line = number_of_line + 1
     local err = check_bytes(line)

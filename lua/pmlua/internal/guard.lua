@@ -11,6 +11,7 @@
 -- differed between the runs that were made to save it. Names are escaped as in section files.
 
 local sections = require "pmlua.sections"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -192,22 +193,22 @@ end
 
 ---@param text string
 ---@return pmlua.Guard?
----@return string? err
+---@return pmlua.Failure? failure
 function M.parse(text)
   local guard, number, ended = { about = {}, rows = {} }, 0, false
   for line in text:gmatch("([^\n]*)\n") do
     number = number + 1
     if number == 1 then
       if line ~= VERSION then return nil, "not a file of pmlua guard, or one of another version" end
-    elseif ended then return nil, ("line %d: there is more after the end"):format(number)
+    elseif ended then return nil, ("line %d: more text after the end"):format(number)
     elseif line == "end" then ended = true
     elseif not take_line(guard, line) then return nil, ("line %d: neither a row nor a condition"):format(number) end
   end
   if number == 0 then return nil, "not a file of pmlua guard, or one of another version" end
-  if not ended then return nil, "it is cut short: its last line is not 'end'" end
+  if not ended then return nil, "the file is cut short: its last line is not 'end'" end
   for _, keys in ipairs { M.conditions, others } do
     for _, key in ipairs(keys) do
-      if not guard.about[key] then return nil, ("it does not say its %s"):format(key) end
+      if not guard.about[key] then return nil, ("the line '%s' is missing"):format(key) end
     end
   end
   return guard
@@ -215,19 +216,20 @@ end
 
 --- Write it whole or not at all.
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 function M.save(path, guard)
   local ok, err = require("pmlua.internal.file").write(path, M.text(guard))
   return ok, err
 end
 
 ---@return pmlua.Guard?
----@return string? err
+---@return pmlua.Failure? failure
 function M.load(path)
   local text, unreadable = require("pmlua.internal.file").read(path)
   if not text then return nil, unreadable end
   local guard, err = M.parse(text)
-  return guard, err and ("%s: %s"):format(path, err)
+  if not guard then return refuse("EFORMAT", ("%s: %s"):format(path, err)) end
+  return guard
 end
 
 -- --- what grew ---

@@ -8,6 +8,7 @@
 --     pmlua -e 'print(require("pmlua.internal.literal").parse("return { a = = 1 }", "x.lua"))'
 
 local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -44,14 +45,14 @@ end
 ---@param name string of the file, for errors
 ---@param megabytes? integer how long it may be (1)
 ---@return table? data
----@return string? err "file:line: what"
+---@return pmlua.Failure? failure "file:line: what"
 function M.parse(text, name, megabytes)
   local most = megabytes or 1
   if #text > most * BYTES_MAX then
-    return nil, ("%s:1: longer than %s"):format(name, most == 1 and "a megabyte" or most .. " megabytes")
+    return refuse("EFBIG", ("%s:1: longer than %s"):format(name, most == 1 and "a megabyte" or most .. " megabytes"))
   end
   local data, err = core.data.read(text, "@" .. name, MEMORY * most, INSTRUCTIONS * most, VALUES * most)
-  if not data then return nil, complaint(name, err.text) end
+  if not data then return refuse(err.code, complaint(name, err.text)) end
   return data
 end
 

@@ -8,6 +8,7 @@
 --     pmlua -e 'print(pml.groups.of("spr").CYCLE.events.memory_stalls)'
 
 local literal = require "pmlua.internal.literal"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -52,21 +53,19 @@ end
 ---@param text string
 ---@param path string
 ---@return table? whole
----@return string? err "file:line: what"
+---@return pmlua.Failure? failure "file:line: what"
 function M.whole(data, text, path, depth)
   if data.like == nil then return data end
-  local function refuse(what)
-    return nil, ("%s:%d: like: %s"):format(path, literal.line_of(text, "like"), what)
-  end
+  local at = ("%s:%d: like"):format(path, literal.line_of(text, "like"))
   if type(data.like) ~= "string" or not data.like:find("^[%w_]+$") then
-    return refuse("the name of a file beside this one is needed")
+    return refuse("EFORMAT", at .. ": not the name of a file beside this one")
   end
   if (depth or 1) > DEPTH_MAX then
-    return refuse(("'like' leads back to this file, or is nested more than %d deep"):format(DEPTH_MAX))
+    return refuse("EFORMAT", ("%s: leads back to this file, or is nested more than %d deep"):format(at, DEPTH_MAX))
   end
   local other = path:gsub("[^/]*$", "") .. data.like .. ".lua"
   local base, said = literal.read(other)
-  if not base then return refuse(said) end
+  if not base then return refuse(said, at) end
   local err
   base, err = M.whole(base, said, other, (depth or 1) + 1)
   if not base then return nil, err end

@@ -9,6 +9,7 @@
 -- code for pml.plugin.define: it looks for its metrics again in the state and on the thread where it runs.
 
 local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -70,7 +71,9 @@ end
 function M.find(name, token)
   local all = find(name).metrics {}
   local found, reason = match(all, token)
-  if #found == 0 and not reason then return nil, ("plugin %s has no metric '%s'; %s"):format(name, token, near(all, token)) end
+  if #found == 0 and not reason then
+    return refuse("ENOEVENT", ("plugin %s has no metric '%s'"):format(name, token), near(all, token))
+  end
   for i, metric in ipairs(found) do found[i] = metric.name end
   return found, #found == 0 and reason or nil
 end
@@ -93,7 +96,7 @@ local function choose(name, plugin, options)
   for _, token in ipairs(options.metrics) do
     local found, reason = match(all, token)
     if #found == 0 and not reason then
-      return nil, ("plugin %s has no metric '%s'; %s"):format(name, token, near(all, token))
+      return refuse("ENOEVENT", ("plugin %s has no metric '%s'"):format(name, token), near(all, token))
     end
     take(#found > 0 and found or { { name = token, reason = reason } })
   end
@@ -157,7 +160,7 @@ local function check(options)
     if kinds[key] and type(value) ~= kinds[key] then misused("option '%s' must be a %s", key, kinds[key]) end
   end
   local pid = options.pid
-  if pid and not (math.type(pid) == "integer" and pid > 0) then misused "option 'pid' is the number of a process" end
+  if pid and not (math.type(pid) == "integer" and pid > 0) then misused "option 'pid' must be a process id" end
   if options.every ~= nil and not seconds(options.every) then
     misused("option 'every' is '%s', not a time such as \"100ms\"", tostring(options.every))
   end
@@ -180,14 +183,10 @@ local function environment_of(name)
   return text ~= "" and split(text, os.getenv(variable .. "_SEP")) or nil, os.getenv(variable .. "_EVERY")
 end
 
-local function refused(name, text)
-  return nil, core.failure.new { place = "plugin.load", code = name, text = text }, name
-end
-
 --- Load one of pmlua's own plugins. Metrics that the machine lacks are left out, and told on stderr with the reason.
 ---@param options { name: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
 ---@return pmlua.Plugin? plugin
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string? code
 function M.load(options)
   check(options)
@@ -195,14 +194,14 @@ function M.load(options)
   local plugin = assert(find(name))
   local tokens, every = environment_of(name)
   if every and not seconds(every) then
-    return refused("EINVAL", ("SCOREP_METRIC_%s_EVERY is '%s', not a time such as 100ms"):format(name:upper(), every))
+    return refuse("EINVAL", ("SCOREP_METRIC_%s_EVERY is '%s', not a time such as 100ms"):format(name:upper(), every))
   end
   tokens = options.metrics or tokens or plugin.default
   local given = { metrics = tokens, root = options.root, pid = options.pid, every = options.every or every }
   local chosen, lacking = choose(name, plugin, given)
-  if not chosen then return refused("ENOEVENT", lacking) end
+  if not chosen then return nil, lacking, lacking.code end
   if #chosen == 0 then
-    return refused("ENOTHERE", ("plugin %s: %s"):format(name, lacking[1] or "no metrics are asked for"))
+    return refuse("ENOTHERE", ("plugin %s: %s"):format(name, lacking[1] or "no metric is requested"))
   end
   local printable = require "pmlua.internal.printable"
   for _, line in ipairs(lacking) do io.stderr:write(("pmlua: plugin %s: %s\n"):format(name, printable(line))) end
@@ -241,7 +240,7 @@ function M.rows(wanted)
   end
   for _, name in ipairs(M.names()) do
     local scope = find(name).scope
-    local how = ("not loaded: pml.plugin.load { name = %q }, or SCOREP_METRIC_PLUGINS=%s"):format(name, name)
+    local how = ("not loaded; load it with pml.plugin.load { name = %q }, or SCOREP_METRIC_PLUGINS=%s"):format(name, name)
     for _, m in ipairs(find(name).metrics {}) do
       local event = ("plugin::%s::%s"):format(name, m.name)
       local description = m.reason and "" or ("%s [%s; %s, per %s]"):format(m.description, m.unit, m.mode, scope)

@@ -10,6 +10,7 @@ local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local quote = require "pmlua.internal.quote"
 local temporary = require "pmlua.internal.temporary"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -30,26 +31,30 @@ end
 
 local package_of = { gnuplot = "gnuplot-nox", dot = "graphviz" }
 
+local function failed(code, text, remedy, said)
+  local _, failure = refuse(code, text, remedy)
+  return nil, failure, said or ""
+end
+
 --- Run gnuplot or Graphviz's dot; what it printed, or why not, and that.
 ---@param words string[]
 ---@param options { folder: string, confined?: boolean, seconds?: integer } confined unless that is false
 ---@return string? output
----@return string? err
+---@return pmlua.Failure? failure ENOENT: not installed
 ---@return string? said
----@return string? code ENOENT: not installed
 function M.run(words, options)
   local seconds = options.seconds or TIME_LIMIT_S
   local status, output, code = core.tool.run(words,
     { folder = options.folder, seconds = seconds, confined = options.confined ~= false })
   local program = words[1]
   if status == 0 then return output end
-  if status then return nil, program .. " failed", output end
-  if code == "ETIMEDOUT" then return nil, ("%s took longer than %d s"):format(program, seconds), "", code end
+  if status then return failed("ECANCELED", program .. " failed", nil, output) end
+  if code == "ETIMEDOUT" then return failed(code, ("%s took longer than %d s"):format(program, seconds)) end
   if code == "ENOENT" then
     local package = package_of[program:match "gnuplot" or program] or program
-    return nil, ("%s is not installed (apt-get install %s)"):format(program, package), "", code
+    return failed(code, program .. " is not installed", "apt-get install " .. package)
   end
-  return nil, ("%s cannot be run: %s"):format(program, output), "", code
+  return failed(code, ("cannot run %s: %s"):format(program, output))
 end
 
 --- The words that run gnuplot on a script, without the user's settings.
@@ -62,7 +67,9 @@ end
 function M.gnuplot(folder, script, format)
   local output, err, said = M.run(M.gnuplot_words(script, format or "", "picture"), { folder = folder })
   if output then return output end
-  return nil, said:match("line %d+: ([^\n]*)") or err
+  local line = said:match("line %d+: ([^\n]*)")
+  if line then return refuse("EFORMAT", line) end
+  return nil, err
 end
 
 --- The picture that was drawn in the folder, under the name that it shall have.
@@ -85,10 +92,10 @@ end
 --- theme.gp and STEM.gp of pmlua's own, by name.
 ---@param stem string
 ---@return table<string, string>? texts
----@return string? err
+---@return pmlua.Failure? failure
 function M.scripts(stem)
   local plots = require "pmlua".paths.plots
-  if not plots then return nil, "pmlua's folder of plots is not found" end
+  if not plots then return refuse("ENOENT", "cannot find pmlua's folder of plots") end
   local texts = {}
   for _, name in ipairs { "theme.gp", stem .. ".gp" } do
     local text, err = disk.read(plots .. "/" .. name)
@@ -111,7 +118,7 @@ end
 ---@param files table<string, string> text by name: run.gp and data
 ---@param path string .svg or .png
 ---@return boolean? ok
----@return string? err one line
+---@return pmlua.Failure? failure one line
 function M.draw(stem, files, path)
   local scripts, missing = M.scripts(stem)
   if not scripts then return nil, missing end

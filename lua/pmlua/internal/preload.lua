@@ -5,6 +5,7 @@
 
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
+local new, refuse = core.failure.new, core.failure.refuse
 
 local M = {}
 
@@ -30,9 +31,9 @@ function M.locate(command)
     if a and a.mode == "file" and a.permissions:find("[xst]") then return path end
     seen = seen or (a and path)
   end
-  if not seen then return nil, command .. ": command not found", NOT_FOUND end
-  local what = attributes(seen).mode == "directory" and "is a folder" or "cannot be executed; chmod +x makes it so"
-  return nil, seen .. " " .. what, NOT_RUN
+  if not seen then return nil, new { code = "ENOENT", text = command .. ": command not found" }, NOT_FOUND end
+  if attributes(seen).mode == "directory" then return nil, new { code = "EISDIR", text = seen .. " is a folder" }, NOT_RUN end
+  return nil, new { code = "EACCES", text = seen .. " cannot be executed", remedy = "make it executable with chmod +x" }, NOT_RUN
 end
 
 --- Bytes of a file as an integer; little endian or not is the machine's, as the file's.
@@ -46,7 +47,7 @@ end
 local function other_loader(path, loader)
   local name = loader:match("[^/]*$")
   if name:find("^ld%-linux") or name:find("^ld64%.so") or name:find("^ld%.so") or name:find("^ld%-%d") then return nil end
-  return ("%s is of another C library: its loader is %s, not glibc's, and pmlua's libraries need glibc"):format(path, name),
+  return ("%s uses another C library (its loader is %s); pmlua's libraries need glibc"):format(path, name),
     "other"
 end
 
@@ -58,7 +59,7 @@ local function obstacle(path, depth)
   local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
   if interpreter and depth < 4 then return obstacle(interpreter, depth + 1) end
   if head:sub(1, 4) ~= "\127ELF" then return nil end
-  if head:byte(5) ~= 2 then return path .. " is a 32-bit program: the library to preload is for 64 bits" end
+  if head:byte(5) ~= 2 then return path .. " is a 32-bit program; the library to preload is for 64 bits" end
   local at, size, n = integer(f, 32, 8), integer(f, 54, 2), integer(f, 56, 2)
   for i = 0, n - 1 do
     if integer(f, at + i * size, 4) == 3 then -- PT_INTERP: it asks for a loader
@@ -66,7 +67,7 @@ local function obstacle(path, depth)
       return other_loader(path, (f:read(1024) or ""):match("^[^%z]*"))
     end
   end
-  return path .. " is statically linked: no loader runs that could preload", "static"
+  return path .. " is statically linked: no loader preloads libraries into it", "static"
 end
 
 --- Why the loader will not preload anything into this file, if so. An interpreter stands for its script.
@@ -89,7 +90,7 @@ end
 --- The library libpmlua-NAME.so; nil and why.
 ---@param name string
 ---@return string?
----@return string? err
+---@return pmlua.Failure? failure
 function M.library(name)
   local dir = require "pmlua".paths.preload
   local path = dir and ("%s/libpmlua-%s.so"):format(dir, name)
@@ -97,7 +98,7 @@ function M.library(name)
     local why = M.unnameable(path)
     return not why and path or nil, why
   end
-  return nil, ("libpmlua-%s.so is not found beside the command; build it with make all"):format(name)
+  return refuse("ENOENT", ("libpmlua-%s.so is not beside the command"):format(name), "build it with make all")
 end
 
 --- What running a command with libpmlua-NAME.so needs: the library. Else nil, why, the exit status that says so, and
@@ -105,7 +106,7 @@ end
 ---@param name string
 ---@param command string
 ---@return string? library
----@return string? err
+---@return pmlua.Failure? failure
 ---@return integer? status
 ---@return string? kind
 function M.ready(name, command)

@@ -36,7 +36,7 @@ end
 
 --- The last of package.searchers.
 local function searcher(name)
-  if reserved[name:match "^[^.]*"] then return ("\n\tno file of '%s' in the folders that pmlua trusts"):format(name) end
+  if reserved[name:match "^[^.]*"] then return ("\n\tno file for '%s' in the folders that pmlua trusts"):format(name) end
   local path, missing = find(name, own.path)
   if path then
     local chunk, err = loadfile(path)

@@ -9,6 +9,7 @@
 -- samples themselves go to the disk. The runner coarsens tallies that grow beyond all that (and says so).
 
 local statistics = require("pmlua.core").statistics
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -26,19 +27,21 @@ end
 -- A pml.samples object sorts in C; an array is checked, copied and sorted here.
 local function sorted_of(series)
   if type(series) == "userdata" then
-    if #series == 0 then return nil, "no samples" end
+    if #series == 0 then return refuse("ENODATA", "no samples") end
     local copy, err = series:copy()
     if not copy then return nil, err end
     return copy:sort()
   end
-  if type(series) ~= "table" then return nil, "samples are expected, not a " .. type(series) end
+  if type(series) ~= "table" then return refuse("EINVAL", "samples expected, got a " .. type(series)) end
   local copy = {}
   for i = 1, #series do
     local v = series[i]
-    if not is_finite(v) then return nil, ("sample %d is %s, not a finite number"):format(i, v ~= v and "NaN" or tostring(v)) end
+    if not is_finite(v) then
+      return refuse("EINVAL", ("sample %d is %s, not a finite number"):format(i, v ~= v and "NaN" or tostring(v)))
+    end
     copy[i] = v
   end
-  if #copy == 0 then return nil, "no samples" end
+  if #copy == 0 then return refuse("ENODATA", "no samples") end
   table.sort(copy)
   return copy
 end
@@ -66,7 +69,7 @@ end
 --- Tally a series.
 ---@param series userdata|number[] a pml.samples object (left as it is) or an array
 ---@return pmlua.Tally? tally
----@return string? err empty series, or the first value that is not a finite number
+---@return pmlua.Failure? failure empty series, or the first value that is not a finite number
 function M.of(series)
   local s, err = sorted_of(series)
   if not s then return nil, err end

@@ -5,6 +5,7 @@
 
 local core = require "pmlua.core"
 local lfs = require "lfs"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -13,7 +14,7 @@ local TRIES = 99
 --- A new folder. Its name is as long as any other of that purpose: in the environment of a program, its size is seen.
 ---@param purpose string a word
 ---@return string? path
----@return string? err
+---@return pmlua.Failure? failure
 function M.folder(purpose)
   local base, why = os.getenv("TMPDIR") or "/tmp", nil
   for i = 0, TRIES do
@@ -22,7 +23,7 @@ function M.folder(purpose)
     if made then return core.sys.realpath(path) end
     why = err
   end
-  return nil, ("%s: %s; TMPDIR must name a folder that can be written to"):format(base, why)
+  return refuse("EACCES", ("%s: %s"):format(base, why), "set TMPDIR to a folder that you can write to")
 end
 
 --- It and the files in it.

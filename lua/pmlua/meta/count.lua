@@ -35,7 +35,7 @@ function count.here() end
 ---@field refused integer modules of another version of pmlua, which spoil the counts
 ---@field uncounted integer places of the code that could not be counted, such as inline assembly
 ---@field command string
----@field others string what counts nothing, parted by commas: libraries, the program
+---@field others string what counts nothing, separated by commas: libraries, the program
 ---@field events table<string, integer> Byfl's sums, by name
 ---@field operations table<string, integer> by kind: those that there were
 ---@field parts { name: string, at: string, uncounted: integer }[] each module

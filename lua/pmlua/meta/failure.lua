@@ -11,20 +11,32 @@
 local failure = {}
 
 --- Make a failure, for modules in Lua that refuse as those in C do.
----@param parts { place: string, code: string, text: string, remedy: string? }
+---@param parts { place: string?, code: string, text: string, remedy: string? }
 ---@return pmlua.Failure failure the same table
 function failure.new(parts) end
+
+--- Refuse, in a function of Lua: `return refuse("ENOENT", path .. ": no such run", "pmlua history lists them")`.
+---@param code string
+---@param text string what happened, and where: a file and its line, a program, a run
+---@param remedy? string what to do about it
+---@return nil
+---@return pmlua.Failure failure without a place: its string is "text; remedy"
+---@return string code
+---@overload fun(failure: pmlua.Failure, about?: string): nil, pmlua.Failure, string passes one of the core on: its text
+---becomes "about: text", and its place is dropped
+function failure.refuse(code, text, remedy) end
 
 --- "text; remedy" of a failure; of any other value, its string.
 ---@param value any
 ---@return string
 function failure.sentence(value) end
 
---- Why something was refused. Its string is "place: code: text; remedy"; where a string is taken, by `..`, `#` and the
---- methods of strings, it stands for that. `io.write` takes `tostring(failure)`.
+--- Why something was refused. Its string is "place: code: text; remedy", or "text; remedy" where the text names the place.
+--- Where a string is taken, by `..`, `#` and the methods of strings, it stands for that. `io.write` takes
+--- `tostring(failure)`.
 ---@class pmlua.Failure
 ---@field code string its name, such as "ENOENT" or "EPARANOID"
----@field place string the function, such as "eventset.open"
+---@field place? string the function, such as "eventset.open"; nil: the text names the place
 ---@field text string what happened
 ---@field remedy? string what to do about it
 ---@operator len: integer

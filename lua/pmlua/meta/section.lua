@@ -153,11 +153,11 @@ function SectionScope:close() end
 --- How often each was wrong.
 ---@class pmlua.SectionMisuse
 ---@field unmatched? integer stopped without a start
----@field foreign? integer stopped on a thread that did not start it, while another one had
----@field crossed? integer stopped while sections started after it were under way
----@field abandoned? integer never stopped by its thread, which ended
----@field work? integer a workload that is negative or no number; the time is counted, the workload is not
+---@field foreign? integer stopped on a thread other than the one that started it
+---@field crossed? integer stopped while sections that started later were still running
+---@field abandoned? integer still running when its thread ended
+---@field work? integer a workload that is negative or not a number; the time is counted, the workload is not
 ---@field unread? integer the events could not be read; the time is counted, the events are not
----@field unrecorded? integer a duration that found no room in the series
+---@field unrecorded? integer a duration lost because the series was full
 ---@field unstarted? integer not started: nested too deep, or no memory
 ---@field overlap? integer exclusive, but it contains other sections

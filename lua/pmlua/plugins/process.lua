@@ -48,14 +48,14 @@ local function listed()
       how = "since", mode = "accumulated_start" }
   end
   return {
-    bytes("resident", "VmRSS", "memory of it that is in memory"),
+    bytes("resident", "VmRSS", "resident memory"),
     bytes("virtual", "VmSize", "address space"),
-    bytes("swapped", "VmSwap", "memory of it that is in swap space"),
+    bytes("swapped", "VmSwap", "memory in swap space"),
     { name = "threads", file = "status", parse = parse_status, key = "Threads", description = "threads", unit = "#",
       type = "integer", mode = "absolute_point" },
     { name = "cpus", file = "stat", parse = parse_stat, key = "cpu", unit = "#", type = "float", how = "rate",
       factor = TICK_S, least_s = LEAST_S,
-      description = "processors at work for it, the mean since the value before", mode = "absolute_last" },
+      description = "processors at work for it, mean since the previous value", mode = "absolute_last" },
     since("faults", "stat", parse_stat, "minor", "#", "page faults that needed no disk"),
     since("major_faults", "stat", parse_stat, "major", "#", "page faults that needed a disk"),
     since("read", "io", parse_io, "read", "B", "bytes read from disks"),
@@ -80,7 +80,7 @@ function M.metrics(options)
     if m.name == "cpus" and files.root == "/" and core.sys.cpu_time(options.pid) then by_clock(m, options.pid) end
     m.path = ("proc/%s/%s"):format(options.pid or "self", m.file)
     local text, err = files:read(m.path)
-    if text and not m.parse(text)[m.key] then err = ("%s%s does not tell it"):format(files.root, m.path) end
+    if text and not m.parse(text)[m.key] then err = ("%s%s does not have it"):format(files.root, m.path) end
     metrics[i] = err and { name = m.name, reason = err } or m
   end
   return metrics

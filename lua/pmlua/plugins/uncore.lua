@@ -16,7 +16,7 @@ local M = {
   default = { "power/energy-*/" },
 }
 
-local NONE = "no PMU of this machine counts packages, as in most virtual machines"
+local NONE = "no PMU of this machine counts packages (a virtual machine?)"
 
 local sentence = core.failure.sentence
 
@@ -58,7 +58,7 @@ local function places_of(name, metrics)
     if part.place then metrics[#metrics + 1] = metric_of(whole and name or base .. ":" .. part.place, event) end
   end
   if #event.parts == 0 or not event.parts[1].place then
-    metrics[#metrics + 1] = { name = name, reason = "it counts no packages, but threads: read it in an event set" }
+    metrics[#metrics + 1] = { name = name, reason = "it counts threads, not packages; read it with an event set" }
   end
 end
 

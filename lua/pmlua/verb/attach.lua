@@ -12,18 +12,18 @@ local M = {
   arguments = { { name = "PID|NAME", key = "which", kind = "application", one = "application",
     missing = "name the application, by its PID or NAME" } },
   about = [[
-What is typed runs in a Lua state of its own inside the application, on a thread of its own, without files, processes or
-modules, and with limits of instructions, memory and time: it can read and write events, call the functions that the
-application offers, and watch, but not harm. Globals last as long as the session, and so do watch rules made in it.
+The prompt runs in its own Lua state inside the application, on its own thread, without files, processes or modules, and
+with limits of instructions, memory and time. It can read and write events, watch them, and call the functions that the
+application offers; it can do no harm. Globals and watch rules last as long as the session.
 
-  pml.sde.list()                         what there is
-  pml.sde.find "LIB::EVENT" :read()      its value; :write(v) where it may be written; :info()
+  pml.sde.list()                         lists the events
+  pml.sde.find "LIB::EVENT" :read()      its value; :write(v) if it is writable; :info()
   pml.sde.find "LIB::RECORDER" :open()   :values(first, n), :quantile(percent), :count()
   pml.sde.watch(name, seconds, function(value) ... end)
   pml.live.functions(), pml.live.call(name, numbers...), pml.live.stop_run(reason), pml.live.info()
 
-On a terminal, the tabulator completes event names, globals and methods. Commands may be piped in.]],
-  options = { common.with("patience", { default = "10s" }), common.with("quiet", { help = "no greeting" }) },
+On a terminal, Tab completes event names, globals and methods. Commands may be piped in.]],
+  options = { common.with("patience", { default = "10s" }), common.with("quiet", { help = "print no greeting" }) },
   examples = { "pmlua attach SOLVER", [[echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]] },
 }
 
@@ -54,7 +54,7 @@ function Session:evaluate(code)
   end
   self.failed = true
   if kind == "EINTR" then
-    complain "interrupted: the application may still be at it; its answer will not be shown"
+    complain "interrupted: the application may still be busy; its answer will not be shown"
     return true
   end
   complain(err)
@@ -67,7 +67,7 @@ function Session:reconnect()
   if self.link then self.link:close() end
   self.failed = true
   local ok, err = self:connect()
-  complain(ok and "a new session begins; what was defined in the last is gone" or err)
+  complain(ok and "a new session begins; variables and functions of the last one are gone" or err)
   return ok
 end
 

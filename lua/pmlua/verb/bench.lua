@@ -21,51 +21,51 @@ local function parameter_of(text)
 end
 
 local M = {
-  summary = "run commands by turns and report which is faster, by how much, and how sure that is",
+  summary = "compare commands: which is faster, by how much, and how certain that is",
   arguments = { { name = "CMD", key = "commands", kind = "text", many = true,
     missing = "no command given" } },
   about = [[
-Each CMD is one word of the command line: quote it. All are run once in each round, in random order, so that what drifts on
-the machine meets all of them. For each: the median of the elapsed time with a 95 % interval; against the first: the ratio
-of the medians, its interval, and a verdict, as pmlua compare --by gives it. Every run is kept in a folder, as of an experiment:
-pmlua plot, pmlua compare and pmlua compare --by read it.]],
+Each CMD is one word of the command line: quote it. Each round runs every command once, in random order, so that drift of
+the machine affects all of them. The table shows the median of the elapsed time with a 95 % interval; for all but the first,
+also the ratio of the medians to the first's, its interval, and a verdict, as pmlua compare --by gives it. The results are
+kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]],
   options = {
     { name = "runs", short = "r", kind = "integer", min = 1, help = "run each command N times" },
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",
-      help = "stop after the round in which TIME is over, but not before 5 rounds (without --runs and --time: 3 s for each "
+      help = "stop after the round in which TIME is used up, but not before 5 rounds (without --runs and --time: 3 s for each "
         .. "command, at least 10 and at most 500 rounds)" },
-    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1", help = "first run each N times, not measured" },
+    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1", help = "run each N times first, without measuring" },
     { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
-      read = parameter_of, help = "run with each value in the place of {NAME}; several: every combination" },
+      read = parameter_of, help = "replace {NAME} by each value; several: every combination" },
     { name = "name", short = "n", kind = "text", many = true, key = "names",
       help = "a name for the first command in tables and figure; the second --name is for the second command, and so on" },
-    common.with("event", { value = "EVENTS", key = "lists", help = "also count these, separated by commas: the kernel's, in "
-      .. "the command and all it starts (pmlua events); what pmlua cc --count made it count (sde:::BYFL::...); and of 5 more "
-      .. "runs under valgrind sim::Ir and so on" }),
-    { name = "setup", kind = "text", value = "CMD", help = "run this before all else, once for each combination of command and "
+    common.with("event", { value = "EVENTS", key = "lists", help = "also count these, separated by commas: events of the "
+      .. "kernel, for the command and all it starts (pmlua events); counts of programs compiled by pmlua cc --count "
+      .. "(sde:::BYFL::...); sim::Ir and so on, in 5 more runs under valgrind" }),
+    { name = "setup", kind = "text", value = "CMD", help = "run this first, once for each combination of command and "
       .. "parameters" },
     { name = "prepare", short = "p", kind = "text", value = "CMD", help = "run this before each run, not measured" },
     { name = "cleanup", short = "c", kind = "text", value = "CMD", help = "run this at the end, also after a failure, once for "
       .. "each combination" },
-    { name = "shell", kind = "text", value = "none|SHELL", help = "run all commands without a shell, or by SHELL -c; otherwise "
-      .. "by sh if one of them needs a shell, which its time and its counts then include" },
-    { name = "ignore-failure", short = "i", help = "measure commands whose exit status is not 0, too" },
-    { name = "by", kind = "name", help = "compare the values of this parameter (otherwise the commands, or if there is one, "
-      .. "those of the first parameter)" },
-    { name = "threshold", kind = "percent", max = 99, default = "1", help = "call a difference up to that the same" },
+    { name = "shell", kind = "text", value = "none|SHELL", help = "run all commands without a shell, or by SHELL -c; default: "
+      .. "by sh if one of them needs a shell, whose time and counts are then included" },
+    { name = "ignore-failure", short = "i", help = "also measure commands whose exit status is not 0" },
+    { name = "by", kind = "name", help = "compare the values of this parameter (default: the commands; if there is only one, "
+      .. "the values of the first parameter)" },
+    { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
     { name = "seed", kind = "integer", help = "seed of the order, as printed at the end of a run" },
     common.with("folder", { help = "folder for the results", shown = "results" }),
     { name = "no-plot", help = "do not draw" },
-    common.with("json", { help = "print the results as JSON, every number in full" }),
+    common.with("json", { help = "print the results as JSON, with all digits" }),
     common.with("csv", { help = "print the results as CSV (RFC 4180)" }),
     { name = "markdown", help = "print the table in Markdown" },
     common.with("quiet", { help = "no progress and no warnings on standard error" }),
   },
   exclusive = { { "json", "csv", "markdown" }, { "runs", "time" } },
   notes = [[
-Standard input and output of the commands are /dev/null. A command that ends with another exit status than 0 is a failure:
-it is measured no further, the others are, and the exit status is 1. An interrupt (Ctrl-C) ends the run; what was measured is
-kept, printed, and marked incomplete.]],
+Standard input and output of the commands are /dev/null. A command with an exit status other than 0 has failed: it is not
+measured further, the others are, and the exit status is 1. An interrupt (Ctrl-C) ends the run; what was measured is kept,
+printed, and marked incomplete.]],
   examples = {
     "pmlua bench 'sort /etc/services' 'sort -r /etc/services'",
     "pmlua bench --time 1s -P level=1,9 -e page-faults 'gzip -{level}c /etc/services'",
@@ -244,7 +244,7 @@ function M.run(o)
   elseif o.markdown then print_markdown(run, benchmark)
   else print_text(run, benchmark) end
   if benchmark.failed and not o.quiet then
-    io.stderr:write("pmlua bench: a command failed; --ignore-failure measures it all the same\n")
+    io.stderr:write("pmlua bench: a command failed; measure it nevertheless with --ignore-failure\n")
   end
   local whole = run.status == "complete"
   for _, cell in ipairs(run.cells) do whole = whole and cell.status == "ok" end

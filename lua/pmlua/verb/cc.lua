@@ -16,27 +16,27 @@ local function names_of(lists)
 end
 
 local M = {
-  summary = "run a compiler: with wrappers of libraries linked in, or counting what the program does",
+  summary = "run a compiler that links wrappers of libraries in, or makes the program count its operations",
   usage = { "--count[=lines] [--at source|final] [--quiet] [--print] -- COMPILER ARGS",
     "--wrap NAME[,NAME...] [--runtime] [--static] [--print] -- COMPILER ARGS" },
   about = [[
-Before COMPILER ARGS as a build runs it: where that links, what is needed is added; its exit status is returned.]],
+Put it before the compiler command of a build. It adds what is needed at link time and returns the compiler's exit status.]],
   options = {
-    { name = "count", kind = "choice", choices = { "lines" }, optional = true, help = "the program counts its own "
-      .. "operations, exactly and in every thread, as the compiler's LLVM IR has them: loads, stores, calls, floating-point "
-      .. "operations by kind, precision and width. For clang 14 to 19 and flang-new 16 to 19: of those, the ones whose "
-      .. "llvm-N-dev was there when pmlua was built. With =lines the lines of memory that each thread touched, too: an "
-      .. "estimate, 3 %, at 4 ns an access" },
-    { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what the "
-      .. "source asks for, before optimisation; scalars are in registers. final: what the optimiser left" },
-    common.with("quiet", { help = "do not tell what cannot be counted: inline assembly, files in assembly" }),
+    { name = "count", kind = "choice", choices = { "lines" }, optional = true, help = "make the program count its own "
+      .. "operations, exactly and in every thread, as they are in the compiler's LLVM IR: loads, stores, calls, "
+      .. "floating-point operations by kind, precision and width. For clang 14 to 19 and flang-new 16 to 19, as far as "
+      .. "their llvm-N-dev was installed when pmlua was built. =lines also estimates the lines of memory that each thread "
+      .. "touches (within 3 %, at 4 ns an access)" },
+    { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what "
+      .. "the source asks for, before optimisation, with scalars in registers; final: what the optimiser left" },
+    common.with("quiet", { help = "do not list what cannot be counted: inline assembly, files in assembly" }),
     { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true, help = "wrappers that pmlua wrap has installed" },
-    { name = "runtime", needs = "wrap", help = "wrappers with the library's own names, found before it: they see the calls "
-      .. "between libraries, too (otherwise the linker leads the program's own calls to the wrappers)" },
-    { name = "static", needs = "wrap", help = "the wrappers become part of the program" },
+    { name = "runtime", needs = "wrap", help = "use wrappers with the library's own names, which the loader finds first: they "
+      .. "also see calls between libraries (default: the linker redirects the calls of the program)" },
+    { name = "static", needs = "wrap", help = "link the wrappers into the program" },
     { name = "print", help = "print the commands instead of running them" },
   },
-  command = { name = "COMPILER", behind = true, missing = "say which compiler to run, behind --" },
+  command = { name = "COMPILER", behind = true, missing = "name the compiler to run, after --" },
   examples = {
     { "pmlua cc --count -- clang -O2 app.c -lz -o app && PMLUA_COUNT=- ./app", needs = { "clang" } },
     { "./configure CC='pmlua cc --count --at=final -- clang' && make", needs = { "clang" } },
@@ -51,7 +51,7 @@ local NOT_RUN = 126 -- as shells say it
 
 function M.check(o)
   o.names, o.lines = names_of(o.wrap), o.count == "lines"
-  if #o.names == 0 and not o.count then return "say --count, or --wrap NAME" end
+  if #o.names == 0 and not o.count then return "add --count, or --wrap NAME" end
 end
 
 local function complain(text, status)

@@ -6,31 +6,31 @@
 local common = require "pmlua.internal.cli.common"
 
 local M = {
-  summary = "say which events fit together and why not, plan the fewest runs, and make them",
+  summary = "report which events fit together and why not, plan the fewest runs, and make them",
   arguments = { { name = "NAME", key = "names", many = true, kind = "event", when = function(o) return not o.list end,
     missing = "name a group, a metric, a preset or an event" } },
   usage = { "[OPTIONS] NAME... [--run -- CMD [ARGS]]", "[--pmu NAME] [--groups FILE] --list" },
   about = [[
 NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one of its metrics (FLOPS/flop), a PAPI preset
-(PAPI_TOT_CYC) or an event of the PMU. The events of a metric are counted in one run, or it is said why they cannot be.]],
+(PAPI_TOT_CYC) or an event of the PMU. One run counts all events of a metric; if that is impossible, the report says why.]],
   options = {
     { name = "pmu", kind = "name", help = "the PMU of another machine: skx, clx, icx, icl, spr, amd64_fam17h_zen2 (or zen2), "
       .. "zen3, zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this "
       .. "machine's" },
-    { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two threads" },
+    { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two hardware threads" },
     { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog holds a counter" },
     { name = "groups", kind = "file", help = "groups from a file of your own instead of those that ship" },
-    { name = "more", help = "also list which events still have room beside each run" },
+    { name = "more", help = "also list the events that still fit into each run" },
     { name = "list", help = "list the groups and presets of the PMU with their metrics, and stop" },
     { name = "run", help = "run CMD once for each run of the plan, count it and its children, and combine the runs. CMD may be "
-      .. "a Lua script or an experiment. Counted with each value: the share of the time that its events counted. What CMD "
-      .. "counts itself, compiled by pmlua cc --count, is told beside that, with its source" },
-    { name = "sim", needs = "run", help = "CMD is simulated under valgrind instead, without a PMU and slowly" },
+      .. "a Lua script or an experiment. Each value comes with the share of the time in which its events counted. Counts "
+      .. "that CMD makes itself (compiled by pmlua cc --count) are shown beside them, with their source" },
+    { name = "sim", needs = "run", help = "simulate CMD under valgrind instead: slow, but needs no PMU" },
     { name = "work", kind = "number", min = 0,
       help = "the workload counted in the source, in flop, that USER sets beside the hardware's" },
-    common.with("out", { help = "write the report there, apart from what CMD prints" }),
-    common.with("json", { help = "everything as an object" }),
-    common.with("csv", { help = "with --run what came out, else the events of each run, as CSV" }),
+    common.with("out", { help = "write the report into FILE, apart from the output of CMD" }),
+    common.with("json", { help = "everything as a JSON object" }),
+    common.with("csv", { help = "the results of --run, or the events of each run, as CSV" }),
   },
   exclusive = { { "json", "csv" }, { "list", "json" }, { "list", "csv" } },
   command = { behind = true, optional = true },
@@ -124,7 +124,7 @@ local function choose(options, chooser)
   local plan, err = chooser:choose_verified(options.names)
   if not plan then return complain(err) end
   local outcome, why, argv
-  if #plan.runs == 0 then why = "nothing of this can be counted on " .. chooser.pmu.name end
+  if #plan.runs == 0 then why = "none of these events can be counted on " .. chooser.pmu.name end
   if options.run and not why then
     io.stdout:flush()
     argv = command_of(options.command)

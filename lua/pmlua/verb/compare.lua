@@ -19,34 +19,34 @@ local function bound_of(text)
 end
 
 local M = {
-  summary = "report whether runs differ, or variants within a run, where, and by how much",
+  summary = "report whether runs, or variants within a run, differ, where, and by how much",
   usage = { "[OPTIONS] A B", "[OPTIONS] A... -- B...", "[OPTIONS] RUN --by FACTOR" },
   arguments = { { name = "RUN", key = "a", kind = "dir", many = true, missing = "name two folders" } },
   about = [[
-A and B are folders of runs; A is the reference. For each combination of factors that both have: the ratio of the medians
-B/A with a 95 % interval, and a verdict: same, faster or slower by so much, or cannot tell and why. The ratio is the median of
-the ratios of all pairs of rounds (Hodges and Lehmann); the p value of the rank-sum test is corrected for the number of cells
-(Holm). The chance of a false "faster" or "slower" among all cells is 5 %.
+A and B are folders of runs; A is the reference. For each combination of factors that both have, the table shows the ratio
+of the medians B/A with a 95 % interval, and a verdict: same, faster or slower by how much, or cannot tell and why. The
+ratio is the median of the ratios of all pairs of rounds (Hodges and Lehmann). p values of the rank-sum test over rounds are
+corrected for the number of cells (Holm): a false "faster" or "slower" among all cells has a chance of 5 %.
 
-Two runs are one start of the program each. What changes from start to start does not show in them: --between-starts says how
-much that may be, and the interval includes it, as it includes a drift over the rounds. Several starts of each side, before
-and after --, show it: then each run is one value, the median of its samples, and the interval and p are those of Welch's
-test of the logarithms.
+Each of two runs is one start of the program, so neither shows differences between starts: --between-starts states how large
+they may be, and the interval includes them, as it includes a drift over the rounds. Several starts of each side, before and
+after --, show them: then each run is one value, the median of its samples, and the interval and p are those of Welch's test
+of the logarithms.
 
-With --by the values of one factor are compared within one run, which measured them by turns, each with the first. A round
-is then a pair: what drifts from round to round is in neither the interval nor p (Wilcoxon's test of signed ranks; with 5 to 7
-rounds Student's t of the logarithms).]],
+--by compares the values of one factor within one run, which measured them alternately, each with the first. Rounds are then
+paired: drift from round to round is in neither the interval nor p (Wilcoxon's signed-rank test; with 5 to 7 rounds Student's
+t of the logarithms).]],
   options = {
     { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
       .. "instead of the samples" },
-    { name = "threshold", kind = "percent", max = 99, default = "1", help = "call a difference up to that the same" },
-    { name = "between-starts", kind = "percent", max = 99, default = "2.5", help = "standard deviation of starts of one program, "
-      .. "which the interval includes where each side is one start" },
+    { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
+    { name = "between-starts", kind = "percent", max = 99, default = "2.5", help = "standard deviation between starts of one "
+      .. "program, which the interval includes if each side is one start" },
     { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
-      help = "exit with status 1 if a verdict is this word (slower, faster, more, less) by more than that" },
-    common.with("json", { help = "the same as an object, every number in full" }),
-    common.with("csv", { help = "the cells as CSV, every number in full" }),
+      help = "exit with status 1 if a verdict is WORD (slower, faster, more, less) by more than P percent" },
+    common.with("json", { help = "the same as a JSON object, with all digits" }),
+    common.with("csv", { help = "the cells as CSV, with all digits" }),
     common.with "out", common.with "quiet",
   },
   command = { name = "B", behind = true, optional = true },
@@ -67,7 +67,7 @@ function M.check(o)
   if o.command then
     return #o.command == 0 and "name the folders to compare with after --" or nil
   end
-  if #o.a < 2 then return "two folders are compared; name the second, or a factor (--by)" end
+  if #o.a < 2 then return "name a second folder, or a factor (--by)" end
   if #o.a > 2 then return "more than one pair of folders; put -- between several starts of A and of B" end
   o.a, o.command = { o.a[1] }, { o.a[2] }
 end

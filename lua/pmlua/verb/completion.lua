@@ -4,14 +4,14 @@
 --     source <(pmlua completion bash)
 
 local M = {
-  summary = "print what makes a shell complete pmlua's command line",
+  summary = "print the script that completes pmlua's command line in a shell",
   arguments = { { name = "bash|zsh|fish", key = "shell", choices = { "bash", "zsh", "fish" }, optional = true, one = "shell" } },
   about = [[
-Prints the completion of a shell: verbs, options, values, event names, running applications, files, and behind -- the
-command that is run. make install puts it where bash, zsh and fish look for it.]],
+The script completes verbs, options, values, event names, running applications and files, and after -- the command to run.
+make install puts it where bash, zsh and fish look for it.]],
   options = {
-    { name = "words", help = "print what the last word of a command line may become: what the shells ask; the command line "
-      .. "follows --" },
+    { name = "words", help = "print the possible completions of the last word of a command line (used by the shells); the "
+      .. "command line follows --" },
   },
   command = { behind = true, optional = true },
   examples = {
@@ -24,10 +24,10 @@ command that is run. make install puts it where bash, zsh and fish look for it.]
 local scripts = require "pmlua.internal.cli.shells"
 
 function M.check(o)
-  if o.words then return (o.shell or not o.command) and "--words takes no shell, and the words behind --" or nil end
+  if o.words then return (o.shell or not o.command) and "--words takes no SHELL; the command line follows --" or nil end
   if scripts[o.shell] then return nil end
-  return o.shell and ("there is no completion for %s; there is for bash, zsh and fish"):format(o.shell)
-    or "say which shell: bash, zsh or fish"
+  return o.shell and ("no completion for %s; choose bash, zsh or fish"):format(o.shell)
+    or "name the shell: bash, zsh or fish"
 end
 
 ---@param o table

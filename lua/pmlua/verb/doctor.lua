@@ -9,10 +9,10 @@ local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
 local M = {
-  summary = "say what works here, what does not, why, and how to get it",
+  summary = "report what works on this machine, what does not, why, and what would help",
   about = [[
 One line for each ability: ok, limited or missing, what was found, and below it what would help.
-Nothing is changed. The exit status is 0 whatever is found: a machine without a PMU is not an error.]],
+Nothing is changed. The exit status is always 0: a machine without a PMU is not an error.]],
   options = {
     common.with("json", { help = "an array of {name, status, finding, remedy}" }),
     common.with("csv", { help = "name, status, finding and remedy as CSV" }),
@@ -77,17 +77,17 @@ end)
 local function read_policy()
   if machine == "aarch64" then
     local value = (slurp("/proc/sys/kernel/perf_user_access") or ""):match("%d+")
-    return value and (" (perf_user_access is %s: 0 nobody, 1 who asks at open)"):format(value) or ""
+    return value and (" (perf_user_access is %s: 0 forbidden, 1 if requested at open)"):format(value) or ""
   end
   local value
   for _, pmu in ipairs { "cpu", "cpu_core" } do
     value = value or (slurp("/sys/bus/event_source/devices/" .. pmu .. "/rdpmc") or ""):match("%d+")
   end
-  return value and (" (rdpmc is %s: 0 nobody, 1 who has an event open, 2 everybody)"):format(value) or ""
+  return value and (" (rdpmc is %s: 0 forbidden, 1 with an event open, 2 always)"):format(value) or ""
 end
 
 check("user-space reads", function()
-  if not core.event.has_pmu() then return "missing", "there is no core PMU to read", nil end
+  if not core.event.has_pmu() then return "missing", "no core PMU to read", nil end
   local counter, err = core.counter.open("cycles:u")
   if not counter then counter, err = core.counter.open("instructions:u") end
   if not counter then return "missing", split(err) end
@@ -213,8 +213,8 @@ check("sensors", function()
     if kind and m.reason then lacking[#lacking + 1] = ("%s: %s"):format(kind, m.reason)
     elseif kind and found[#found] ~= kind then found[#found + 1] = kind end
   end
-  if #found == 0 then return "missing", "the host tells neither temperatures nor power nor frequencies" end
-  local have = "of the host: " .. table.concat(found, ", ") .. " (pmlua events plugin::host)"
+  if #found == 0 then return "missing", "the host reports neither temperatures nor power nor frequencies" end
+  local have = "metrics of the host: " .. table.concat(found, ", ") .. " (pmlua events plugin::host)"
   if #lacking == 0 then return "ok", have end
   return "limited", have .. "; not " .. lacking[1]
 end)
@@ -223,7 +223,7 @@ check("libpfm4", function()
   local rows, err = core.event.list("PERF_COUNT_HW_CPU_CYCLES", false)
   if not rows then return "missing", sentence(err) end
   local encoded, why = core.event.parse("perf::TASK-CLOCK")
-  if encoded then return "ok", "knows events of PMUs by name, here or not" end
+  if encoded then return "ok", "resolves names of events, also of other machines' PMUs" end
   return "limited", split(why)
 end)
 
@@ -262,7 +262,7 @@ check("virtual machine", function()
   local cpuinfo = slurp("/proc/cpuinfo") or ""
   local vendor = slurp("/sys/class/dmi/id/sys_vendor")
   local virtual = cpuinfo:find("\nflags[^\n]* hypervisor[ \n]") or exists("/sys/hypervisor/type")
-  if not virtual then return "ok", "no hypervisor is seen" end
+  if not virtual then return "ok", "no hypervisor found" end
   return "limited", "runs under a hypervisor" .. (vendor and vendor ~= "" and " (" .. vendor .. ")" or "")
     .. ": times include its own", "measure on the bare machine, or compare within one run"
 end)
@@ -276,7 +276,7 @@ check("compiler counts", function()
   for _, version in ipairs(llvm.built()) do
     if not clang and command("clang-" .. version) then clang = "clang-" .. version end
   end
-  if not clang then return "missing", "there is no clang to compile with", "install clang (Debian: clang-14)" end
+  if not clang then return "missing", "clang is not installed", "install clang (Debian: clang-14)" end
   return "ok", ("programs that are compiled by pmlua cc --count -- %s count their own operations (built for LLVM %s)"):format(
     clang, table.concat(llvm.built(), ", "))
 end)
@@ -294,22 +294,24 @@ check("tuning", function()
   end
   table.sort(here)
   local found = table.concat(here, " and ")
-  if #here == 0 then return "missing", "this kernel sets neither frequencies nor idle states", "a bare machine, mostly" end
-  if not writable then return "limited", found .. " are root's to set (pml.tune)", "run pmlua --allow-tuning SCRIPT as root" end
+  if #here == 0 then return "missing", "this kernel offers neither frequencies nor idle states", "use a bare machine" end
+  if not writable then
+    return "limited", ("only root may set %s (pml.tune)"):format(found), "run pmlua --allow-tuning SCRIPT as root"
+  end
   return #here == 2 and "ok" or "limited", found .. " can be set (pml.tune, pmlua --allow-tuning SCRIPT)",
-    #here == 1 and "a bare machine sets frequencies, too" or nil
+    #here == 1 and "a bare machine also offers frequencies" or nil
 end)
 
 check("CPU governor", function()
   local governor = slurp("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-  if not governor then return "ok", "the kernel does not scale the frequency here" end
+  if not governor then return "ok", "the kernel does not scale the frequency" end
   if governor == "performance" then return "ok", governor end
   return "limited", governor .. ": the frequency changes while measuring", "cpupower frequency-set -g performance"
 end)
 
 check("line editing", function()
   local can, remedy = require("pmlua.internal.prompt.repl").can_edit()
-  if can then return "ok", "the prompts of pmlua -i and pmlua attach edit, remember and complete" end
+  if can then return "ok", "the prompts of pmlua -i and pmlua attach have editing, history and completion" end
   return "limited", "the prompts of pmlua -i and pmlua attach work, without editing, history and completion", remedy
 end)
 

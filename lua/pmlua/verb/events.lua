@@ -14,10 +14,10 @@ local M = {
   arguments = { { name = "PATTERN", key = "pattern", kind = "event", optional = true, one = "pattern" } },
   about = "PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, case does not matter.",
   options = {
-    { name = "available", help = "only what can be counted on this machine" },
-    { name = "all", help = "also the PMUs that libpfm4 knows but this machine does not have (tens of thousands of events)" },
-    { name = "sde", kind = "file", help = "the software-defined events that the library in FILE tells of itself: its "
-      .. "papi_sde_hook_list_events() is called; the library is loaded for it, no application runs" },
+    { name = "available", help = "only events that this machine can count" },
+    { name = "all", help = "also list PMUs that libpfm4 knows but this machine lacks (tens of thousands of events)" },
+    { name = "sde", kind = "file", help = "list the software-defined events of the library in FILE: pmlua loads it and calls "
+      .. "its papi_sde_hook_list_events(); no application runs" },
     common.with("json", { help = "an array of {name, description, source, pmu, available, reason}" }),
     common.with("csv", { help = "the same fields as CSV" }),
     common.with "out",
@@ -25,7 +25,7 @@ local M = {
   exclusive = { { "json", "csv" } },
   output = true,
   notes = [[
-How an event may be named:
+Names of events:
 
   clock::ticks  clock::ns              pmlua's own clock
   sim::Ir  sim::D1mr ...               counted by simulation: pmlua --sim SCRIPT, pmlua stat --sim
@@ -39,20 +39,20 @@ How an event may be named:
   mem:ADDR|SYMBOL[+OFF][:rwx][:len]    breakpoint
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
 
-and, but for clocks, simulations and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+All except clocks, simulations and plugins take modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
 Where the kernel may not be counted (perf_event_paranoid 2, no privilege), an event without a modifier counts user space
-only and is called EVENT:u; what only happens in the kernel, as context-switches, is refused.
+only and is called EVENT:u; events that only happen in the kernel, such as context-switches, are refused.
 
-A PMU of packages (uncore, energy; it has a cpumask) counts whatever runs there, of all processes: its event is the sum
-over the host, and with a place at the very end that place's alone, in sets, tables and traces under this name:
+A PMU of packages (uncore, energy; it has a cpumask) counts all processes on its package. Its event is the sum over the
+host; with a place at the very end, it counts that place only, and has this name in sets, tables and traces:
 
   pmu/event/:package1  PMU::EVENT:UMASK:package0    by the numbers of /sys/devices/system/cpu/cpuN/topology
-  pmu/event/:package1:die0                          where a package has several of the PMU
-  pmu/event/:cpu8                                   where a die has; the cpu is of the cpumask
+  pmu/event/:package1:die0                          if a package has several of the PMU
+  pmu/event/:cpu8                                   if a die has several; the cpu is one of the cpumask
 
-It needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
-makes series over time of such events, a metric for each place: plugin::uncore::EVENT:package0. What they are called on
-another machine, and where they count: pml.event.set_sysfs(DIR), a folder that stands for its /sys, then pml.event.parse.]],
+This needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
+makes time series of such events, one metric for each place: plugin::uncore::EVENT:package0. To see the names of another
+machine, copy its /sys, call pml.event.set_sysfs(DIR) with the copy, then pml.event.parse.]],
   examples = { "pmlua events page-fault", "pmlua events --available --csv 'cache*'" },
 }
 
@@ -118,7 +118,7 @@ end
 local function summary(rows, all)
   local available = #select(rows)
   return ("%d event%s, %d available, %d unavailable%s\n"):format(#rows, #rows == 1 and "" or "s", available,
-    #rows - available, all and "" or "; --all lists the PMUs that are not here, too")
+    #rows - available, all and "" or "; --all also lists PMUs of other machines")
 end
 
 --- What the compiler counts is listed also where nothing was compiled so.
@@ -152,7 +152,7 @@ local function nothing(pattern)
   end
   local event, err = core.event.parse(pattern)
   if event then
-    io.write(("no listed event matches '%s', but it is an event by itself: pml.eventset { %q } counts it\n"):format(
+    io.write(("no listed event matches '%s', but it is a valid event: pml.eventset { %q } counts it\n"):format(
       pattern, pattern))
     return 0
   end

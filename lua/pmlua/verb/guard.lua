@@ -22,50 +22,50 @@ end
 
 local function event_of(text)
   if place_of(text) then return "sim::" .. text:gsub("^sim::", "") end
-  return nil, ("a simulation has no event '%s'; it has %s"):format(text, table.concat(simulation.events, " "))
+  return nil, ("a simulation has no event '%s'; choose one of %s"):format(text, table.concat(simulation.events, " "))
 end
 
 local function glob_of(text)
-  if text:find "%s" then return nil, ("'%s' has a blank; say ? for it"):format(text) end
+  if text:find "%s" then return nil, ("'%s' contains a blank; write ? instead"):format(text) end
   return text
 end
 
 local M = {
-  summary = "keep the instruction counts of a program, and fail when they grow",
+  summary = "keep instruction counts of a program, and fail when they grow",
   usage = { "--save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS]",
     "FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]" },
   arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not o.save end,
     missing = "name the file: --save FILE to keep counts, FILE to compare with them" } },
   about = [[
-With --save CMD is run and the counts of its sections and functions are written to FILE, a text to be kept with the
-sources. Without, CMD is run and compared with FILE: status 1 and a table if anything grew by more than the bound.
-Counts are those of pmlua stat --sim: exact, and the same on every machine of one architecture with the same compiler.]],
+With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text to keep with the
+sources. Without, it runs CMD and compares: if anything grew by more than the bound, it prints a table and exits with
+status 1. Counts are those of pmlua stat --sim: exact, and equal on all machines of one architecture with one compiler.]],
   options = {
     { name = "save", kind = "file", help = "run CMD and keep its counts in FILE" },
-    { name = "bound", kind = "percent", shown = BOUND, help = "by how much a count may grow" },
-    { name = "least", kind = "integer", min = 0, shown = LEAST, help = "ignore growth up to N instructions" },
+    { name = "bound", kind = "percent", shown = BOUND, help = "how much a count may grow" },
+    { name = "least", kind = "integer", min = 0, shown = LEAST, help = "ignore growth below N instructions" },
     common.with("event", { many = false, key = "event", shown = "sim::Ir", read = event_of,
-      help = "what is counted (sim::Ir, instructions); misses depend on addresses, so give them a larger bound" }),
+      help = "the event to count (sim::Ir, instructions); misses depend on addresses, so give them a larger bound" }),
     { name = "object", kind = "glob", many = true, key = "objects", read = glob_of, help = "guard functions of these programs "
-      .. "and libraries ('*': all). Otherwise it is CMD itself and libraries outside of /lib and /usr/lib: what the C library "
-      .. "takes depends on the cpu" },
+      .. "and libraries ('*': all). Default: CMD and libraries outside of /lib and /usr/lib, because the cost of the C "
+      .. "library depends on the cpu" },
     { name = "function", kind = "glob", many = true, key = "functions", read = glob_of, help = "guard only these functions" },
     { name = "runs", kind = "integer", min = 1, max = 100, shown = RUNS,
-      help = "how many runs are made to save: a count that differs between them may differ so again" },
-    { name = "per-call", help = "compare what a call takes on the average, however many there are" },
+      help = "how many runs to save from: counts that differ between them may differ as much later" },
+    { name = "per-call", help = "compare the average per call, not the totals" },
     common.with("json", { help = "the verdict as JSON, on standard output" }),
     common.with("csv", { help = "what grew, fell, is new or gone as CSV, on standard output" }),
-    common.with("out", { help = "write the JSON or CSV there, apart from what CMD prints" }),
-    common.with("quiet", { help = "say nothing of what is new, gone, fewer, or within the bound" }),
+    common.with("out", { help = "write the JSON or CSV into FILE, apart from the output of CMD" }),
+    common.with("quiet", { help = "report neither what is new, gone or fewer, nor that all is within the bound" }),
   },
   exclusive = { { "json", "csv" } },
   output = true,
   command = { missing = "no command given; it follows --" },
   notes = [[
-Sections are guarded with the functions they call, whoever they are of; on x86-64 the C library is told to do without
-the newest instructions, so that it does the same everywhere. A function that is new or gone is named, and is no failure
-by itself: the sum over all functions is guarded, too. A fall by more than the bound is told: save anew to keep it.
-Other compilers, architectures, events or objects than those of FILE are not compared: status 1, and what differs.]],
+Sections are guarded including all functions they call. On x86-64 the C library avoids the newest instructions, so that it
+behaves the same everywhere. New and missing functions are listed, but are not failures by themselves: the sum over all
+functions is guarded, too. A fall by more than the bound is reported: save again to keep it. If the compiler, architecture,
+event or object differs from FILE's, nothing is compared: the status is 1, and the difference is printed.]],
   examples = {
     { "pmlua guard --save counts.guard -- ./program", needs = { "valgrind" } },
     { "pmlua guard counts.guard --bound 0.5 -- ./program", needs = { "valgrind" } },
@@ -129,7 +129,7 @@ local function run(o, about, program)
     local how = all.ended.signal and "was ended by signal" or "exited with status"
     return nil, ("%s %s %d; nothing is compared or saved"):format(o.command[1], how, all.ended.signal or all.ended.status)
   end
-  if #all.processes == 0 then return nil, "nothing was counted of " .. o.command[1] end
+  if #all.processes == 0 then return nil, "nothing was counted in " .. o.command[1] end
   for _, warning in ipairs(require("pmlua.internal.simulation.report").warnings(all)) do complain(warning) end
   local objects = about.objects ~= "own" and words_of(about.objects) or nil
   local functions = about.functions ~= "all" and words_of(about.functions) or nil
@@ -183,7 +183,7 @@ local function tell_changes(verdict, about, bound, per_call)
   name_some(verdict.new, "new", about.event)
   name_some(verdict.gone, "gone", about.event)
   for _, pair in ipairs(verdict.fallen) do
-    complain(("%s %s fell by more than %g %%: %s (%d %s, kept %d%s); save anew to guard that"):format(pair.row.kind,
+    complain(("%s %s fell by more than %g %%: %s (%d %s, kept %d%s); save again to guard the lower count"):format(pair.row.kind,
       title(pair.row), bound * 100, change(pair, per_call), pair.now.count, about.event, pair.row.count,
       per_call and ("; calls %d, kept %d"):format(pair.now.calls, pair.row.calls) or ""))
   end
@@ -236,8 +236,8 @@ local function save(o, program, version)
   end
   local rows = guard.spread(runs)
   if #rows == 1 and rows[1].count == 0 then
-    if o.functions then return nil, "none of the --function was counted; pmlua stat --sim --top 1000 lists what is" end
-    return nil, ("no function of %s was counted; name what to guard with --object GLOB"):format(program)
+    if o.functions then return nil, "no --function was counted; pmlua stat --sim --top 1000 lists those that are" end
+    return nil, ("no function of %s was counted; name the objects to guard with --object GLOB"):format(program)
   end
   local ok, err = guard.save(o.save, { about = about, rows = rows })
   if not ok then return nil, err end
@@ -252,7 +252,7 @@ local function compare(o, program, version)
   for _, key in ipairs { "event", "objects", "functions" } do here[key] = kept.about[key] end
   for _, key in ipairs(guard.conditions) do
     if kept.about[key] ~= here[key] then
-      return nil, ("%s has counts of another %s (%s, here %s); save them anew"):format(o.file, key, kept.about[key], here[key])
+      return nil, ("%s has counts for another %s (%s, now %s); save them again"):format(o.file, key, kept.about[key], here[key])
     end
   end
   if not place_of(kept.about.event) then return nil, ("%s: no event '%s'"):format(o.file, kept.about.event) end

@@ -10,14 +10,14 @@ local M = {
   usage = { "[--man|--markdown] [VERB]", "[--markdown] api [NAME]", "[--markdown] environment" },
   arguments = { { name = "VERB", key = "words", kind = "topic", many = true, optional = true } },
   about = [[
-Without VERB: how pmlua is called and which verbs there are.
+Without VERB: how to call pmlua, and its verbs.
 With VERB: its arguments, what it does, and examples.
 api: the modules of the Lua API; with NAME a module (eventset), a class (pmlua.Eventset), or a function
-(pml.eventset.open, Eventset:read). environment: the environment variables. Modules that are no verbs need no api:
-pmlua help experiment.]],
+(pml.eventset.open, Eventset:read). environment: the environment variables. A module whose name is not a verb needs no
+"api": pmlua help experiment.]],
   options = {
-    { name = "man", help = "the same as a page for man(1), for those who install pmlua" },
-    { name = "markdown", help = "the same in Markdown, for its documentation; without VERB all verbs" },
+    { name = "man", help = "the same as a page for man(1)" },
+    { name = "markdown", help = "the same in Markdown; without VERB, all verbs" },
   },
   exclusive = { { "man", "markdown" } },
   examples = { "pmlua help events", "pmlua help wrap init", "pmlua help api pml.eventset", "pmlua help experiment" },
@@ -52,7 +52,7 @@ local function overview()
 
 pmlua help api explains the Lua API, pmlua help environment the environment variables.
 An experiment takes --quick, --out DIR, --no-plot, --json and --csv; SCRIPT.lua --help lists its own options.
---opt VALUE and --opt=VALUE mean the same, and times have units (500ms, 2s, 1m). What stands behind -- is no option.
+--opt VALUE and --opt=VALUE mean the same, and times have units (500ms, 2s, 1m). Words after -- are never options.
 Exit status: 0 done, 1 failed, 2 misused.
 
     pmlua -e 'print(pml.clock.ns())'

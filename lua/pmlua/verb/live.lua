@@ -15,15 +15,15 @@ end
 local M = {
   summary = "run a program so that pmlua query and pmlua attach can ask it",
   about = [[
-CMD is run with a library preloaded that serves questions from the moment on that the program, or a library of its,
-registers software-defined events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*). The program
-need not be changed. Its exit status is returned. A program that registered nothing says so at its end.]],
+Runs CMD, unchanged, with a preloaded library. As soon as the program or one of its libraries registers software-defined
+events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*), it can be asked by pmlua query and pmlua attach.
+A program that registered nothing gets a message at its end. The exit status is CMD's.]],
   options = {
-    { name = "name", kind = "name", read = name_of, help = "what it is called in pmlua query; else the program's own name" },
+    { name = "name", kind = "name", read = name_of, help = "its name in pmlua query (default: the name of the program)" },
     { name = "report", kind = "file", value = "DIR",
-      help = "leave what sections, counters and recorders had in a log in DIR, however the program ends (pmlua report DIR)" },
+      help = "keep sections, counters and recorders in a log in DIR, however the program ends (pmlua report DIR)" },
     { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
-    common.with("quiet", { help = "not a word from pmlua itself, unless something fails" }),
+    common.with("quiet", { help = "print nothing unless something fails" }),
   },
   command = { missing = "no command given" },
   examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx",

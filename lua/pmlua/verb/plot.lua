@@ -12,14 +12,15 @@ local M = {
   about = [[
 DIR is the folder of a run, such as results/read_overhead/latest. plot.svg and plot.png are drawn from its tables.
 
-A folder may come from anybody. So pmlua draws with the scripts and the theme that it has itself, and nothing in the folder
-is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.
+The folder may come from an untrusted source. pmlua therefore draws with its own scripts and theme and executes nothing in
+the folder: neither its plot.gp nor a file that meta.json names. gnuplot runs in a folder of its own and cannot start
+programs.
 
-The page of --html needs no other file and has no script in it: what the folder says is text there, and the figure is an image.]],
+The page of --html needs no other file and contains no script: text from the folder stays text, and the figure is an image.]],
   options = {
     { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
-    { name = "refresh", help = "first replace plot.gp and theme.gp by those that pmlua has now" },
-    { name = "html", help = "write page.html: the figure, marks to point at, table, machine, script and command, in one file" },
+    { name = "refresh", help = "first replace plot.gp and theme.gp by pmlua's current ones" },
+    { name = "html", help = "write page.html: figure, tooltips, table, machine, script and command, in one file" },
     common.with "quiet",
   },
   notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",

@@ -15,23 +15,23 @@ local M = {
   arguments = { { name = "PID|NAME", key = "which", kind = "application", optional = true },
     { name = "PATTERN", key = "patterns", many = true, optional = true } },
   about = [[
-Without arguments: the applications that can be asked. An application can be asked that was started by
-pmlua live -- COMMAND, or that calls pmlua_live_start() (C) or pml.live.start() (Lua).
+Without arguments, lists the applications that can be asked: those started by pmlua live -- COMMAND, and those that call
+pmlua_live_start() (C) or pml.live.start() (Lua).
 
-PATTERN is the name of an event or a glob (* and ?), with or without sde:::. Without one, all events are shown.
-A recorder is shown with its count and its quantiles; LIB::RECORDER:MED names one of them.]],
+PATTERN is the name of an event or a glob (* and ?), with or without sde:::; without it, all events are shown.
+A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one of them.]],
   options = {
-    { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read again and again, such as every 1s or "
-      .. "250ms, and show what changed; on a terminal the table is drawn anew, else each is appended. Ends with the "
+    { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read repeatedly, such as every 1s or 250ms, and "
+      .. "show what changed; a terminal shows the newest table, other output gets one after the other. Ends with the "
       .. "application, or by Ctrl-C" },
     { name = "count", kind = "integer", min = 1, help = "end after N readings" },
-    common.with("plot", { optional = true, help = "draw in the terminal: the values of recorders, any other event over the "
-      .. "time it is watched; or write the plot to FILE (.svg or .png) at the end" }),
+    common.with("plot", { optional = true, help = "draw in the terminal: the values of recorders, other events over the time "
+      .. "watched; or write the plot to FILE (.svg or .png) at the end" }),
     common.with("json", { help = "a line for each reading: {name, pid, rows, time_s}" }),
-    common.with("csv", { help = "a row for each event of each reading, and one of names before them" }),
+    common.with("csv", { help = "a row for each event of each reading, below a row of names" }),
     common.with "out",
     common.with("patience", { default = false, shown = "5s" }),
-    common.with("quiet", { help = "with --plot FILE, do not count the readings" }),
+    common.with("quiet", { help = "with --plot FILE, do not show the number of readings" }),
   },
   exclusive = { { "json", "csv", "plot" } },
   output = true,

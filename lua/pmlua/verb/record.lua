@@ -12,6 +12,7 @@ local kinds = require "pmlua.internal.cli.kinds"
 local preload = require "pmlua.internal.preload"
 local beside = require "pmlua.internal.host.beside"
 local recording = require "pmlua.internal.record.report"
+local refuse = core.failure.refuse
 
 local function metric(o, text)
   o.wanted = o.wanted or {}
@@ -27,70 +28,70 @@ local function nanoseconds(text)
   local s = kinds.duration.read(text, { unit = "ns" })
   local ns = s and math.tointeger(math.floor(s * 1e9 + 0.5))
   if ns and ns >= 1 then return ns end
-  return nil, ("'%s' is no duration; say 10us or 1ms"):format(text)
+  return nil, ("'%s' is not a duration; write one such as 10us or 1ms"):format(text)
 end
 
 local CALLS = (1 << 31) - 1
 
 local M = {
-  summary = "run a program and tell which library functions it spends its time in",
+  summary = "run a program and report in which library functions it spends its time",
   usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--plot FILE] [--flow[=FILE]]" },
   about = [[
-CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
-library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
-status is returned. Times are in ns; what is recorded inside a call is inclusive, but not exclusive. Recording takes time
-itself: short functions look longer than they are.]],
+Runs CMD and its children unchanged and records calls from the program to its libraries and between libraries, except libc,
+the loader and pmlua itself. Then it prints a table of functions on standard error and returns CMD's exit status. Times are
+in ns; inclusive time contains recorded calls inside a call, exclusive time does not. Recording takes time itself: short
+functions look longer than they are.]],
   options = {
     { name = "lib", kind = "glob", many = true, help = "only functions of these libraries (libz, libstdc*)" },
     { name = "sym", kind = "glob", many = true, help = "only these functions" },
-    { name = "not", kind = "glob", many = true, help = "neither libraries nor functions with these names" },
-    { name = "filter", kind = "file", help = "a filter file as Score-P reads them, in addition" },
-    { name = "dlsym", help = "record calls by pointers that dlsym gives, too. They then differ from the functions' addresses: a "
-      .. "program that compares them or asks dladdr, as Ruby does, may fail" },
-    common.with("event", { help = "what each function's own calls add to this event (pmlua events), not what calls inside them "
-      .. "add. Each call then reads it twice; a program that closes all descriptors must not be counted" }),
+    { name = "not", kind = "glob", many = true, help = "exclude libraries and functions with these names" },
+    { name = "filter", kind = "file", help = "also apply a filter file, in Score-P's format" },
+    { name = "dlsym", help = "also record calls through pointers from dlsym. The pointers then differ from the functions' "
+      .. "addresses: a program that compares them or asks dladdr, as Ruby does, may fail" },
+    common.with("event", { help = "count this event in each function itself, without the calls inside it (pmlua events). Each "
+      .. "call reads it twice; does not work for programs that close all descriptors" }),
     { name = "plugin", kind = "name", value = "NAME[:METRICS]", many = true, help = "load Score-P's metric plugin libNAME.so "
-      .. "into the program (and those of SCOREP_METRIC_PLUGINS); METRICS, between commas, are what SCOREP_METRIC_NAME would say. "
-      .. "Synchronous metrics are events of each call; what is measured in the plugin's own time is a table, "
-      .. "plugins-PID.dat, drawn where gnuplot is, and in the trace; a process that does not exit by itself leaves none of "
-      .. "that" },
+      .. "into the program (and those of SCOREP_METRIC_PLUGINS), with METRICS, separated by commas, as SCOREP_METRIC_NAME. "
+      .. "Synchronous metrics are events of each call. Metrics that the plugin measures in its own time go into the trace "
+      .. "and a table, plugins-PID.dat, and are drawn if gnuplot is installed; a process that does not exit normally loses "
+      .. "these" },
     { name = "substrate", kind = "name", many = true, help = "load Score-P's substrate plugin libscorep_substrate_NAME.so into "
-      .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It gets each call as an enter and a leave, and writes into "
-      .. "substrates-PID of the folder, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. A forked child has none. A "
-      .. "process that ends by a signal, by _exit or by executing another program ends without it" },
-    { name = "metric", kind = "event", value = "NAME", take = metric, help = "what the host or the process is doing meanwhile, "
-      .. "over time: host::memory_used, 'host::network_*', process::resident (pmlua events plugin::); may be repeated. Into "
-      .. "metrics.dat, a table, and the traces" },
-    { name = "every", kind = "duration", shown = "100ms", such = "20ms", help = "between two values of a metric" },
-    { name = "trace", help = "an OTF2 trace of each process, too: every enter and leave" },
-    { name = "profile", help = "no trace, which is the default" },
-    { name = "flow", kind = "file", optional = true, read = flow_of, help = "graphs of the event flow of each process: "
-      .. "which call follows which, and when; for Graphviz, drawn, and as a C program with the same flow. FILE: the picture, "
-      .. ".svg, .png, .pdf, .dot or .json" },
-    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "nodes of these graphs go from green to red with this "
-      .. "ratio of two of: time, self (ns), calls, events" },
+      .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It gets an enter and a leave for each call, and writes to "
+      .. "substrates-PID of the folder, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. Forked children have none. "
+      .. "A process that ends by a signal, _exit or exec writes nothing" },
+    { name = "metric", kind = "event", value = "NAME", take = metric, help = "record what the host or the process does over "
+      .. "time: host::memory_used, 'host::network_*', process::resident (pmlua events plugin::), into metrics.dat, a "
+      .. "table, and the traces; may be repeated" },
+    { name = "every", kind = "duration", shown = "100ms", such = "20ms", help = "time between two values of a metric" },
+    { name = "trace", help = "also write an OTF2 trace of each process, with every enter and leave" },
+    { name = "profile", help = "write no trace (the default)" },
+    { name = "flow", kind = "file", optional = true, read = flow_of, help = "event flow graphs of each process, which show "
+      .. "which call follows which, and when: for Graphviz, drawn, and as a C program with the same flow. FILE: the "
+      .. "picture, .svg, .png, .pdf, .dot or .json" },
+    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from green to red by "
+      .. "this ratio of two of: time, self (ns), calls, events" },
     common.with("json", { help = "the table and every call path as JSON, on standard output" }),
     common.with("csv", { help = "all functions as CSV, on standard output" }),
-    common.with("plot", { help = "a bar for each of the functions in the table (.svg or .png)" }),
-    common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is made, and must not hold "
-      .. "results. Ranks of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) have DIR/rank-N each, and print a table each" }),
-    common.with("quiet", { help = "no progress, and not what is left out; what fails is still told" }),
+    common.with("plot", { help = "draw a bar for each function of the table (.svg or .png)" }),
+    common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is created, and must not hold "
+      .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N and prints a table" }),
+    common.with("quiet", { help = "print neither progress nor what was left out; failures are still reported" }),
     { name = "finish", kind = "dir",
-      help = "runs nothing: has the results of processes that were still running, or of a recording cut short" },
+      help = "run nothing: finish a recording that was cut short, or whose processes were still running" },
     { name = "max-depth", kind = "integer", min = 1, max = CALLS,
-      help = "keep a trace, or a flow, small: no calls inside N others" },
-    { name = "max-calls", kind = "integer", min = 1, max = CALLS, help = "no more than N calls of each function of a process" },
+      help = "keep a trace or a flow small: leave out calls nested deeper than N" },
+    { name = "max-calls", kind = "integer", min = 1, max = CALLS, help = "keep at most N calls of each function of a process" },
     { name = "min-duration", kind = "duration", read = nanoseconds,
-      help = "no calls shorter than that (10us, 1ms; ns if there is no unit) that recorded none inside" },
+      help = "leave out calls shorter than this without recorded calls inside (10us, 1ms; ns without a unit)" },
   },
   exclusive = { { "trace", "profile" }, { "json", "csv" } },
   command = { optional = true },
   notes = [[
-The table has all calls, whatever --max-depth, --max-calls and --min-duration leave out of the trace; that is told.
-However a process ends, by a signal or by executing another program, what it has recorded is there.
-A call counts when it begins. "did not return" counts those that a longjmp or an exception left, or in which the thread
-or the process ended; minimum, median and maximum are of calls that returned.
-Arguments and results that wrappers record (pmlua wrap init --record) have a table of their own: sum, mean, min and max.]],
+The table has all calls; --max-depth, --max-calls and --min-duration shorten only the trace, and a note says by how much.
+Calls recorded before a process ends, by a signal or by executing another program, are kept.
+A call counts when it begins. "did not return" counts calls left by a longjmp or an exception, or during which the thread or
+the process ended; minimum, median and maximum are of calls that returned.
+Arguments and results that wrappers record (pmlua wrap init --record) have their own table: sum, mean, min and max.]],
   examples = {
     { "pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'", needs = { "python3" } },
     "pmlua record --lib libz --trace -o zipped -- ./compress input",
@@ -100,12 +101,12 @@ Arguments and results that wrappers record (pmlua wrap init --record) have a tab
 
 function M.check(o)
   if type(o.flow) == "string" then o.flow_file = o.flow end
-  if o.finish then return (o.command or o.out) and "--finish runs nothing and takes its folder itself" or nil end
+  if o.finish then return (o.command or o.out) and "--finish DIR runs no command and takes no other folder" or nil end
   if #(o.command or {}) == 0 then return "no command given" end
-  if o.every and not o.wanted then return "--every is for --metric" end
+  if o.every and not o.wanted then return "--every works with --metric only" end
   if o.command[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
   if (o.max_depth or o.max_calls or o.min_duration) and not (o.trace or o.flow) then
-    return "--max-depth, --max-calls and --min-duration are of a trace; add --trace"
+    return "--max-depth, --max-calls and --min-duration limit a trace; add --trace"
   end
   local _, wrong
   if o.color then _, wrong = flowgraph.ratio(o.color, o.events or {}) end
@@ -146,7 +147,7 @@ local function folder(name, rank)
     local made, err = lfs.mkdir(name)
     local mode = lfs.attributes(name, "mode")
     if made or mode == "directory" then return true end
-    return nil, name .. ": " .. (mode and "not a folder; name one, or a new one, with -o" or err)
+    return nil, name .. ": " .. (mode and "not a folder; name another with -o" or err)
   end
   local made, err = make()
   if made and rank then
@@ -156,7 +157,7 @@ local function folder(name, rank)
   if not made then return nil, err end
   for entry in lfs.dir(name) do
     if entry:find("%.pmlog$") or entry:find("^trace%-") then
-      return nil, name .. " has results of another recording; remove them, or name another folder with -o"
+      return nil, name .. " already has results of a recording; remove them, or name another folder with -o"
     end
   end
   local probe = ("%s/.probe-%d"):format(name, core.sys.pid())
@@ -164,10 +165,10 @@ local function folder(name, rank)
   if not done then return nil, refused:gsub("/%.probe%-%d+", "") end
   os.remove(probe)
   local real, gone = core.sys.realpath(name)
-  if not real then return nil, sentence(gone) end
+  if not real then return refuse(gone) end
   os.remove(real .. "/reasons") -- of a recording that had no results
   local ready, unready = core.spool.reasons(real)
-  if not ready then return nil, sentence(unready) end
+  if not ready then return refuse(unready) end
   return real
 end
 
@@ -182,7 +183,7 @@ end
 local function can_count(names)
   if #names > EVENTS then return nil, ("--event: a call takes at most %d events"):format(EVENTS) end
   local set <close>, err = core.eventset.open(names)
-  if not set then return nil, "--event: " .. sentence(err) end
+  if not set then return refuse(err, "--event") end
   return true
 end
 
@@ -193,10 +194,10 @@ local function plugin_variables(list)
   for _, said in ipairs(list) do
     local name, colon, metrics = said:match("^([%w_]+)(:?)(.*)$")
     if not name or (colon == "") ~= (metrics == "") then
-      return nil, ("--plugin: '%s' is not NAME or NAME:METRICS; NAME is that of libNAME.so"):format(said)
+      return nil, ("--plugin: '%s' is not NAME or NAME:METRICS, where the library is libNAME.so"):format(said)
     end
     if require("pmlua.internal.own_plugins").has(name) then
-      return nil, ("--plugin: %s comes with pmlua and measures beside the program: --metric %s::NAME"):format(name, name)
+      return nil, ("--plugin: %s belongs to pmlua and measures beside the program; use --metric %s::NAME"):format(name, name)
     end
     names[#names + 1] = name
     if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
@@ -211,7 +212,7 @@ local function substrate_variable(list)
   local names = { os.getenv "SCOREP_SUBSTRATE_PLUGINS" }
   for _, name in ipairs(list) do
     if not name:find "^[%w_]+$" then
-      return nil, ("--substrate: '%s' is not a NAME; NAME is that of libscorep_substrate_NAME.so"):format(name)
+      return nil, ("--substrate: '%s' is not a NAME, where the library is libscorep_substrate_NAME.so"):format(name)
     end
     names[#names + 1] = name
   end
@@ -243,7 +244,7 @@ local function measure(o, pid)
   local metrics, err = beside.load(o.wanted, o.every, pid)
   local started
   if metrics then started, err = metrics:start() end
-  if not started then return nil, "--metric: " .. sentence(err) end
+  if not started then return refuse(err, "--metric") end
   return metrics
 end
 

@@ -8,17 +8,17 @@ local common = require "pmlua.internal.cli.common"
 local levels = { "basic", "detail", "threads", "events" }
 
 local M = {
-  summary = "tell what the sections of a program took, over processes and threads",
+  summary = "report the time in the sections of a program, over processes and threads",
   arguments = { { name = "DIR|FILE|PID|NAME", key = "paths", kind = "file", many = true,
     missing = "name what to report: a folder, logs, or the pid or name of a running program" } },
   about = [[
-DIR is where a run left its logs: every process that uses sections, software-defined counters or recorders and is started
-with PMLUA_REPORT=DIR in its environment, or by pmlua live --report DIR, has one there, each rank its own, however it ended.
-FILE is one of them, PID or NAME an application that can be asked now (pmlua query lists those). FILE may also be what a
-program left that was compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: then the report is of its counts, with those
-of other processes in FILE.PID; --detail shows each process, --json and --csv work, too.]],
+DIR is the folder where a run left its logs: each process that uses sections, software-defined counters or recorders and
+runs with PMLUA_REPORT=DIR in its environment, or under pmlua live --report DIR, leaves one there, however it ends. FILE is
+one of them; PID or NAME is a running application (pmlua query lists them). FILE may also be the counts of a program that was
+compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: the report then shows these counts, with those of other
+processes in FILE.PID; --detail shows each process, and --json and --csv work, too.]],
   options = {
-    { name = "basic", help = "a row per section (what is shown without an option); (*) marks inclusive sections" },
+    { name = "basic", help = "a row per section (the default); (*) marks inclusive sections" },
     { name = "detail", help = "a row per section and process" },
     { name = "threads", help = "a row per section and thread" },
     { name = "events", help = "a row per software-defined event: what counters counted and recorders recorded" },
@@ -26,11 +26,11 @@ of other processes in FILE.PID; --detail shows each process, --json and --csv wo
     { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
       help = "the order of the sections" },
     common.with("json", { help = "all of it as JSON" }),
-    common.with("csv", { help = "the table that was asked for as CSV" }),
+    common.with("csv", { help = "the chosen table as CSV" }),
     common.with "out",
     common.with("plot", { help = "a bar for each section (.svg or .png)" }),
     { name = "timeline", kind = "picture",
-      help = "when each thread was in which section (.svg or .png); the run needs PMLUA_REPORT_TIMELINE=on too" },
+      help = "when each thread was in which section (.svg or .png); run the program with PMLUA_REPORT_TIMELINE=on, too" },
     { name = "pmu", kind = "name",
       help = "take the formulas of this PMU's event groups, such as skx, for the events that sections counted" },
     common.with "patience", common.with "quiet",
@@ -96,9 +96,9 @@ local function tell_counts(o)
   local counts, n = require "pmlua.internal.report.counts", 0
   for _, path in ipairs(o.paths) do n = n + (counts.is_one(path) and 1 or 0) end
   if n == 0 then return nil end
-  if n < #o.paths then return false, "files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) need a report each" end
+  if n < #o.paths then return false, "report files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) separately" end
   for _, name in ipairs(sections_only) do
-    if o[name] then return false, ("--%s is for reports of sections; %s has counts"):format(name, o.paths[1]) end
+    if o[name] then return false, ("--%s works with sections only; %s has counts"):format(name, o.paths[1]) end
   end
   local text, err = counts.format(o.paths, o)
   if text then io.write(text) end

@@ -17,33 +17,33 @@ local function cache(level, help)
 end
 
 local M = {
-  summary = "run a program and tell what it cost: counted by the kernel, or exactly by simulation",
+  summary = "run a program and report its cost: counted by the kernel, or exactly by simulation",
   about = [[
-CMD is run as it is and counted with all its children. The table is printed on standard error, also when CMD is
-interrupted or killed; CMD's exit status is returned.]],
+Runs CMD unchanged and counts it with all its children. The table goes to standard error, also if CMD is interrupted or
+killed; the exit status is CMD's.]],
   options = {
     common.with("event", { value = "EVENTS", key = "lists",
-      help = "only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
+      help = "count only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
     common.with("json", { help = "the counts as JSON, on standard output" }),
     common.with("csv", { help = "the counts as CSV, on standard output" }),
-    common.with("out", { help = "the table, the JSON or the CSV into this file instead" }),
-    common.with("quiet", { help = "no notes and no warnings beside the counts" }),
-    { name = "sim", help = "CMD runs under valgrind's callgrind, some 100 to 200 times slower, and needs no PMU: instructions "
-      .. "(Ir), data reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the "
-      .. "first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a model. "
-      .. "Told for the whole, for each thread, for the sections of programs that have some, for functions" },
+    common.with("out", { help = "write the table, the JSON or the CSV into this file instead" }),
+    common.with("quiet", { help = "print no notes and no warnings" }),
+    { name = "sim", help = "run CMD under valgrind's callgrind, some 100 to 200 times slower, without a PMU: instructions "
+      .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted exactly; misses of "
+      .. "the first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a "
+      .. "model. Reported in total, by thread, by section if the program has some, and by function" },
     { name = "section", kind = "name", needs = "sim",
-      help = "count only inside this section, so that the functions are those of the section" },
+      help = "count only inside this section; functions are then those it calls" },
     cache("I1", "the model's first cache of instructions (32768,8,64, whatever the machine has)"),
     cache("D1", "the model's first cache of data (32768,8,64)"),
     cache("LL", "the model's last level (8388608,16,64)"),
-    { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions are told" },
+    { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions to list" },
   },
   exclusive = { { "json", "csv" } },
   command = { missing = "no command given" },
   notes = [[
-A simulation counts in user space only, and of a process what its last program did. Counts are the same in each run
-where the program does the same: it does not if it depends on the time, on how threads interleave or on its environment.]],
+A simulation counts user space only, and of a process only its last program (exec). Counts repeat exactly if the program
+does, that is, if it depends neither on time, nor on the interleaving of threads, nor on its environment.]],
   examples = {
     "pmlua stat -- sort /etc/services", { "pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input", needs = { "valgrind" } },
   },
@@ -111,7 +111,7 @@ end
 --- Without a PMU, what else there is.
 local function tell_no_pmu()
   if core.event.has_pmu() then return end
-  complain("no PMU here, so no hardware counts; --sim counts instructions, reads, writes and branches by simulation, "
+  complain("no PMU, hence no hardware counts; --sim counts instructions, reads, writes and branches by simulation, "
     .. "and a program built with pmlua cc --count counts its own operations")
 end
 
@@ -161,7 +161,7 @@ function M.run(o)
   local how = ending(ended)
   if how and not o.json and not o.csv then complain(("%s: %s"):format(o.command[1], how)) end
   if o.out and not out:close() then
-    complain(o.out .. ": could not be written whole; is the disk full?")
+    complain(o.out .. ": could not be written completely; is the disk full?")
     return 1
   end
   return require("pmlua.internal.child").status(ended)

@@ -23,35 +23,35 @@ local function add_accesses(o, text)
 end
 
 local M = {
-  summary = "run a program and tell which threads access a variable or call a function, and what they write",
+  summary = "run a program and report which threads access a variable or call a function, and what they write",
   about = [[
-CMD is run as it is; hardware breakpoints are set on all its threads, and on those of its children that have the symbols.
-Then a table of accesses by thread is printed on standard error, and CMD's exit status is returned. Each access costs
-the program some microseconds. Nothing needs a PMU.]],
+Runs CMD unchanged, with hardware breakpoints on all its threads, and on those of its children that have the symbols. Then
+it prints a table of accesses by thread on standard error and returns CMD's exit status. Each access costs the program some
+microseconds. No PMU is needed.]],
   options = {
-    common.with("event", { value = "mem:SYMBOL[+OFF][:rwx]", take = add_accesses, help = "count accesses: r, w, rw, or calls: "
-      .. "x; default rw, of a function x. SYMBOL is a variable or a function, static ones too, a member or an element: "
+    common.with("event", { value = "mem:SYMBOL[+OFF][:rwx]", take = add_accesses, help = "count accesses (r, w, rw) or calls "
+      .. "(x); default rw, for functions x. SYMBOL is a variable or a function, also a static one, a member or an element: "
       .. "v.x[3], or in a scope: space::v, file.c::v. mem: may be left out" }),
     { name = "variable", short = "v", kind = "name", value = "VARIABLE", many = true, take = add_variable,
-      help = "note each value that is written; its type is found in the debug information (gcc -g): integers, floating point "
-        .. "(long double as double), and .real or .imag of complex numbers" },
+      help = "record each value written; the type comes from the debug information (gcc -g): integers, floating point (long "
+        .. "double as double), and .real or .imag of complex numbers" },
     { name = "in", kind = "file", key = "object",
-      help = "the program or library that has the symbols, if CMD is not it (a script, sh -c ...) nor loads it" },
+      help = "the program or library with the symbols, if neither CMD (a script, sh -c ...) nor a library it loads has them" },
     { name = "values", kind = "integer", min = 0, max = RANGE, default = VALUES,
-      help = "how many accesses to keep with their times, by each process; 0 only counts" },
-    { name = "trace", help = "an OTF2 trace of each symbol, too" },
+      help = "how many accesses per process to keep with their times; 0: only count" },
+    { name = "trace", help = "also write an OTF2 trace of each symbol" },
     common.with("json", { help = "threads with the times and values of their accesses as JSON, on standard output" }),
     common.with("csv", { help = "the table as CSV, on standard output" }),
     common.with("folder", { shown = "pmlua-watchpoint-PID",
-      help = "the folder for the results; it is made, and must not hold results" }),
-    common.with("quiet", { help = "no notes on what was not seen, and not where the results are" }),
+      help = "the folder for the results; it is created, and must not hold results" }),
+    common.with("quiet", { help = "print neither what was missed nor where the results are" }),
   },
   exclusive = { { "json", "csv" } },
   command = {},
   notes = [[
---event and --variable are four at most, together: the CPU has no more debug registers. A value is taken right
-after the write, by the thread that wrote; when two threads write at once without a lock, it may be the other's. What the
-kernel writes for the program is not seen, nor are static programs and libraries that are loaded later.]],
+At most four of --event and --variable together: the CPU has no more debug registers. A value is read right after the write,
+by the thread that wrote it; if two threads write at once without a lock, it may be the other's. Writes that the kernel
+makes for the program are not seen, nor are static programs and libraries loaded later.]],
   examples = {
     { "pmlua watchpoint -e mem:work:x -- ./app", needs = { "watchpoints" } },
     { "pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input", needs = { "watchpoints" } },
@@ -72,10 +72,10 @@ local function folder(name)
   local lfs = require "lfs"
   local made, err = lfs.mkdir(name)
   if not made and lfs.attributes(name, "mode") ~= "directory" then
-    return nil, name .. ": " .. (lfs.attributes(name, "mode") and "not a folder; name one, or a new one, with -o" or err)
+    return nil, name .. ": " .. (lfs.attributes(name, "mode") and "not a folder; name another with -o" or err)
   end
   if lfs.attributes(name .. "/plan") then
-    return nil, name .. " has results of another watch; remove them, or name another folder with -o"
+    return nil, name .. " already has results of pmlua watchpoint; remove them, or name another folder with -o"
   end
   local real, gone = core.sys.realpath(name)
   return real, gone
@@ -122,12 +122,12 @@ local function warn(process)
   for i, p in ipairs(process.points) do
     if not touched[i] then complain(("process %d: no thread accessed %s"):format(process.pid, p.name)) end
   end
-  say(dropped, "%d accesses are counted, but have neither time nor value; --values asks for more")
+  say(dropped, "%d accesses are counted without time and value; keep more with --values")
   say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
-  say(process.lost, "%d accesses are by more threads than can be told apart")
-  say(process.missed or 0, "%d accesses happened, but no thread was told: the program takes SIGTRAP itself, or was ending")
+  say(process.lost, "%d accesses were made by more threads than can be distinguished")
+  say(process.missed or 0, "%d accesses could not be attributed to a thread: the program handles SIGTRAP itself, or was ending")
   if process.closed then
-    complain(("process %d closed the watchpoints' descriptors: what it accessed from then on is missing"):format(process.pid))
+    complain(("process %d closed the watchpoints' descriptors; its later accesses are missing"):format(process.pid))
   elseif not process.missed then
     complain(("process %d was killed or is still running; its last accesses may be missing"):format(process.pid))
   end

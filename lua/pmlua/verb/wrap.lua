@@ -7,8 +7,8 @@ local M = {
   summary = "generate wrappers that record a library's calls, from its headers",
   verbs = { "init", "build", "check", "install", "installcheck", "list", "show" },
   about = [[
-A wrapper stands between programs and a C or C++ library: each call becomes an enter and a leave, as with pmlua record, and
-arguments and results can be recorded, too. pmlua cc links programs with it; preloaded it needs no linking.]],
+A wrapper stands between programs and a C or C++ library: each call raises an enter and a leave, as with pmlua record, and
+can also record arguments and results. pmlua cc links programs with it; preloaded, it needs no linking.]],
   notes = "pmlua help wrap VERB explains one.",
   examples = {
     { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --example app.c", needs = { "libclang" } },

@@ -28,7 +28,7 @@ return {
         { name = "store_rate", unit = "byte/s", formula = "each * stored / time" },
         { name = "bandwidth", unit = "byte/s", formula = "each * (loaded + stored) / time" },
         { name = "intensity", unit = "flop/byte", formula = "flops / (each * (loaded + stored))",
-          about = "arithmetic intensity: where a roofline places it" },
+          about = "arithmetic intensity: its position in a roofline" },
       },
     },
     VECTOR = {

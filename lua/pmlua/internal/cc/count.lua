@@ -13,6 +13,7 @@ local llvm_of = require "pmlua.internal.cc.llvm"
 local paths = require "pmlua.internal.wrap.paths"
 local temporary = require "pmlua.internal.temporary"
 local words_of = require "pmlua.internal.cc.words"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -104,7 +105,7 @@ end
 local function runtime()
   local dir, err = paths.library()
   if dir and not core.sys.realpath(dir .. "/" .. LIBRARY) then
-    dir, err = nil, LIBRARY .. " is not found beside libpmlua.so; build it with make all"
+    dir, err = nil, LIBRARY .. " is not beside libpmlua.so; build it with make all"
   end
   if not dir then return nil, err end
   return { "-L" .. dir, "-lpmlua_count", "-Wl,-rpath," .. dir }
@@ -216,11 +217,11 @@ local function count_sources(line, o, llvm)
   if plugin then return with_plugin(line, o, llvm, plugin) end
   if llvm.flang then
     local how = llvm.shared and "make with g++" or "name a flang that has LLVM as a shared library, without launchers"
-    return nil, ("%s loads no plugin for LLVM %d, by which flang counts; %s"):format(name, llvm.version, how)
+    return refuse("ENOTSUP", ("%s cannot load the LLVM %d plugin by which flang counts"):format(name, llvm.version), how)
   end
   for option in pairs(line.has) do
     if option:find("^%-flto") and o.at == "final" then
-      o.tell(option .. ": counted is what the optimiser leaves before the link; it goes on there")
+      o.tell(option .. ": counted before link-time optimisation, which changes the program further")
     end
   end
   o.version = llvm.version
@@ -238,7 +239,7 @@ end
 ---@param words string[] the compiler and its arguments
 ---@param o { at: string, lines: boolean?, quiet: boolean?, tell: fun(text: string) } folder, version: of steps with bitcode
 ---@return table[]? steps
----@return string? err
+---@return pmlua.Failure? failure
 function M.plan(words, o)
   local line = words_of.parse(words)
   local llvm, err = llvm_of.of(line.compiler)
@@ -247,7 +248,7 @@ function M.plan(words, o)
   for word in pairs(words_of.stops) do line.links = line.links and not line.has[word] end
   if as_it_is(line) then return { words } end
   if line.links and (line.has["-static"] or line.has["-static-pie"]) then
-    return nil, "-static: a thread's counts are in a shared library; link without it"
+    return refuse("ENOTSUP", "-static: a thread's counts are in a shared library", "link without -static")
   end
   if counts(line, o, llvm) then return count_sources(line, o, llvm) end
   if not line.links then return { words } end

@@ -10,6 +10,7 @@ local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -26,15 +27,17 @@ function M.built()
   return list
 end
 
---- What to do where there is none for a version.
-local function advice(version)
+--- Refuse a version of LLVM that this build has no module for.
+local function refuse_version(version)
   local built = M.built()
   local has = #built > 0 and "built for LLVM " .. table.concat(built, ", ") .. " only" or "built without LLVM"
   version = version or FIRST
   if version < FIRST or version > LAST then
-    return ("pmlua was %s, and knows %d to %d; use clang-%d"):format(has, FIRST, LAST, built[#built] or FIRST)
+    return refuse("ENOTSUP", ("pmlua was %s, and supports LLVM %d to %d"):format(has, FIRST, LAST),
+      ("use clang-%d"):format(built[#built] or FIRST))
   end
-  return ("pmlua was %s; install llvm-%d-dev and clang-%d and run make again"):format(has, version, version)
+  return refuse("ENOTSUP", "pmlua was " .. has,
+    ("install llvm-%d-dev and clang-%d, then run make again"):format(version, version))
 end
 
 --- The module that adds counters to bitcode, of one version or of any; or nil and what to do.
@@ -42,7 +45,7 @@ end
 function M.instrumenter(version)
   local module = paths.module("instrument-" .. (version or M.built()[1] or FIRST))
   if module then return module end
-  return nil, advice(version)
+  return refuse_version(version)
 end
 
 --- The file that a name on the command line runs, or nil.
@@ -81,19 +84,19 @@ function M.of(words)
   local name = words[#words]
   local base = name:match("[^/]*$")
   local file = program(name)
-  if not file then return nil, name .. " does not run" end
+  if not file then return refuse("ENOENT", name .. " does not run", "is it installed?") end
   local flang = file:match("[^/]*$"):find("flang", 1, true) ~= nil
   local version = (flang or file:match("[^/]*$"):find("clang", 1, true)) and loads(file)
   -- a launcher may know a result by the command line, which does not say all that the plugin is told
   if version then return { version = version, shared = flang or #words == 1, flang = flang } end
   local said = ask(words)
-  if not said then return nil, name .. " does not run" end
+  if not said then return refuse("ENOENT", name .. " does not run", "is it installed?") end
   version = math.tointeger(tonumber(said:match("[cf]lang version (%d+)") or said:match("flang%-new version (%d+)")))
   if version then return { version = version, shared = false, flang = said:find("flang", 1, true) ~= nil } end
   if base:find("fortran", 1, true) then
-    return nil, name .. " is not supported: operations are counted in LLVM IR; compile with flang"
+    return refuse("ENOTSUP", name .. " is not supported: operations are counted in LLVM IR", "compile with flang")
   end
-  return nil, name .. " is not supported: operations are counted in LLVM IR; compile with clang"
+  return refuse("ENOTSUP", name .. " is not supported: operations are counted in LLVM IR", "compile with clang")
 end
 
 --- The plugin for a compiler, or nil.
@@ -109,7 +112,9 @@ end
 ---@return string?
 function M.lacking(name, llvm)
   if paths.module_file("instrument-" .. llvm.version) then return nil end
-  return ("%s makes IR of LLVM %d; %s"):format(name, llvm.version, advice(llvm.version))
+  local _, failure = refuse_version(llvm.version)
+  failure.text = ("%s uses LLVM %d: %s"):format(name, llvm.version, failure.text)
+  return failure
 end
 
 return M

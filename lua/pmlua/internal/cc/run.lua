@@ -22,7 +22,7 @@ end
 
 --- The bitcode is a temporary file, of which the user knows nothing.
 local function refusal(step, err)
-  local version = err:match("is no bitcode of LLVM (%d+)") or err:match("which LLVM (%d+)[%d.]* does not read")
+  local version = err:match("is not bitcode of LLVM (%d+)") or err:match("which LLVM (%d+)[%d.]* does not read")
   local from, to = err:find(step.instrument, 1, true)
   if from then err = err:sub(1, from - 1) .. "what the compiler makes of it" .. err:sub(to + 1) end
   return ("%s: %s%s"):format(step.name, err, version and "; use clang-" .. version or "")

@@ -9,6 +9,7 @@
 --     pmlua choose --pmu skx MEM_LOAD_RETIRED:L1_HIT MEM_LOAD_RETIRED:L1_MISS
 
 local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -144,21 +145,25 @@ local function nearest_of(pmu, name)
   for known in pairs(pmu.events) do names[#names + 1] = known end
   table.sort(names)
   local nearest = require "pmlua.internal.nearest"(name, names)
-  return nearest and ("; did you mean %s?"):format(nearest) or ""
+  return nearest and ("did you mean %s?"):format(nearest) or nil
 end
 
 --- An event by the number that the facts give: libpfm4 has no table of this PMU.
 local function by_facts(pmu, counters, name)
   local base, modifiers = name:match("^([%w_]+)(.*)$")
   local code = base and pmu.events[base:upper()]
-  if not code then return nil, ("%s has no event %s%s"):format(pmu.name, name, nearest_of(pmu, base or name)) end
-  if not modifiers:find("^[:ukh]*$") then return nil, ("%s: event %s has no attributes"):format(pmu.name, base) end
+  if not code then return refuse("ENOEVENT", ("%s has no event %s"):format(pmu.name, name), nearest_of(pmu, base or name)) end
+  if not modifiers:find("^[:ukh]*$") then
+    return refuse("ESYNTAX", ("%s: event %s has no attributes"):format(pmu.name, base))
+  end
   local event = { name = pmu.name .. "::" .. name, short = name, key = ("%s/%x%s"):format(pmu.name, code, modifiers) }
   return on_core(pmu, counters, event, code, 0)
 end
 
-local function sentence(err)
-  return err.remedy == "list the events with pmlua events" and err.text or core.failure.sentence(err)
+--- The core's failure; its general remedy lists events of all PMUs, most of which do not fit.
+local function pass_on(err)
+  if err.remedy == "list the events with pmlua events" then err.remedy = nil end
+  return refuse(err)
 end
 
 --- One that perf or another PMU counts.
@@ -168,13 +173,13 @@ local function other(event, why)
 end
 
 local function by_parts(pmu, counters, event, parsed)
-  if parsed.kind ~= "perf" then return other(event, "it takes no counter") end
+  if parsed.kind ~= "perf" then return other(event, "it needs no counter") end
   local part = parsed.parts[1]
   if elsewhere[part.type] then return other(event, elsewhere[part.type]) end
   if part.type == 0 then
     local code = pmu.generic[part.config & 0xff]
     event.generic = true
-    if code == false then event.dead = "the kernel has no such event for this PMU" end
+    if code == false then event.dead = "the kernel does not map this event for this PMU" end
     event.key = code and ("%s/%x%s"):format(pmu.name, code, event.modifiers) or event.key
     return on_core(pmu, counters, event, code or -1, 0)
   elseif part.type == 3 then
@@ -204,9 +209,10 @@ end
 
 local function elsewhere_or_nothing(pmu, counters, name, err)
   local parsed, why = core.event.parse(name)
-  if not parsed then return nil, sentence(err or why) end
+  if not parsed then return pass_on(err or why) end
   if foreign(pmu, parsed) then
-    return nil, err and sentence(err) or ("%s is an event of %s, not of %s"):format(name, parsed.parts[1].pmu, pmu.name)
+    if err then return pass_on(err) end
+    return refuse("ENOTHERE", ("%s is an event of %s, not of %s"):format(name, parsed.parts[1].pmu, pmu.name))
   end
   return of_parsed(pmu, counters, name, name, parsed)
 end
@@ -216,7 +222,7 @@ end
 ---@param counters { general: integer, fixed: integer, mask: integer }
 ---@param name string
 ---@return pmlua.Event? event
----@return string? err
+---@return pmlua.Failure? failure
 function M.event(pmu, counters, name)
   local prefix, rest = name:match("^([%w_]+)::(.*)$")
   local own = prefix and (prefix:lower() == pmu.name or prefix:lower() == "intel_" .. pmu.name)
@@ -230,7 +236,7 @@ function M.event(pmu, counters, name)
     parsed, err = core.event.parse(pmu.name .. "::" .. short)
     if parsed then return of_parsed(pmu, counters, pmu.name .. "::" .. short, short, parsed) end
   end
-  if own then return nil, sentence(err) end
+  if own then return pass_on(err) end
   return elsewhere_or_nothing(pmu, counters, short, err)
 end
 
@@ -354,7 +360,7 @@ end
 ---@return string? why not
 function M.fit(events)
   for _, e in ipairs(events) do
-    if e.dead then return nil, ("%s: %s"):format(e.short, e.dead) end
+    if e.dead then return refuse("ENOTSUP", ("%s: %s"):format(e.short, e.dead)) end
   end
   local ok, why = registers_fit(events)
   if not ok then return nil, why end

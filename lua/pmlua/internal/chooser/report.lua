@@ -25,7 +25,7 @@ local function head(chooser, plan)
     chooser.watchdog and ", one taken by the NMI watchdog" or "") }
   for _, note in ipairs(chooser.notes) do lines[#lines + 1] = "note: " .. note end
   if not chooser.pmu.known and chooser.pmu.name ~= "generic" then
-    lines[#lines + 1] = "note: this libpfm4 has no tables of that PMU; pmlua's own numbers of its events are used"
+    lines[#lines + 1] = "note: this libpfm4 has no tables for this PMU; pmlua uses its own event codes"
   end
   if plan.verified == true then
     lines[#lines + 1] = "every run was opened on this machine: it fits"
@@ -35,8 +35,8 @@ local function head(chooser, plan)
     lines[#lines + 1] = "not verified by opening it: " .. plan.unverified
   end
   if not core.event.has_pmu() then
-    lines[#lines + 1] = "note: without a PMU, --run tells what COMMAND counts itself, compiled by pmlua cc --count; " ..
-      "with --sim, what a simulation does"
+    lines[#lines + 1] = "note: without a PMU, --run reports what COMMAND counts itself (compiled by pmlua cc --count), " ..
+      "and --sim what a simulation counts"
   end
   return lines
 end
@@ -79,7 +79,7 @@ end
 
 local function verdict(plan)
   local n = #plan.runs
-  if n == 0 then return "no run: nothing of it can be counted" end
+  if n == 0 then return "no run: none of it can be counted" end
   if plan.exact then return ("%s; no plan has fewer"):format(plural(n, "run")) end
   return ("%s; none with fewer was found, none has fewer than %d"):format(plural(n, "run"), plan.bound)
 end
@@ -155,7 +155,7 @@ local function says(row, reasons)
 end
 
 local function ended_text(ended)
-  if not ended then return "not run: nothing of it can be counted here" end
+  if not ended then return "not run: none of it can be counted here" end
   return ("%s, %.6g s elapsed, %.6g s user, %.6g s system, %.0f MB at most"):format(
     ended.signal and "ended by signal " .. ended.signal or "exit status " .. ended.status, ended.real_ns * 1e-9,
     ended.user_ns * 1e-9, ended.system_ns * 1e-9, ended.maxrss_bytes / 1e6)

@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local counted = require "pmlua.internal.chooser.counted"
 local groups = require "pmlua.groups"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -38,7 +39,7 @@ end
 
 local function read(set, events, counts)
   local readings, err = set:readings()
-  if not readings then return nil, sentence(err) end
+  if not readings then return refuse(err) end
   for i, r in ipairs(readings) do
     counts[events[i]] = { raw = r.raw, value = r.enabled_ns == r.running_ns and r.raw or r.scaled,
       user_only = r.name == events[i].name .. ":u", enabled_ns = r.enabled_ns, running_ns = r.running_ns,
@@ -59,13 +60,13 @@ end
 --- One run: { counts = by event, refused = by event, ended = how the command ended }.
 local function once(run, argv)
   local command <close>, err = core.command.spawn(argv)
-  if not command then return nil, sentence(err) end
+  if not command then return refuse(err) end
   local opened, events, refused = attach(run, command:pid())
   local set <close> = opened
   local started, refusal = command:start()
-  if not started then return nil, ("%s: %s"):format(argv[1], sentence(refusal)) end
+  if not started then return refuse(refusal, argv[1]) end
   local ended, lost = command:wait()
-  if not ended then return nil, sentence(lost) end
+  if not ended then return refuse(lost) end
   local result = { counts = {}, refused = refused, ended = ended }
   if set then
     local ok, failure = read(set, events, result.counts)
@@ -251,7 +252,7 @@ end
 ---@param argv string[]
 ---@param inputs? table<string, number> such as work
 ---@return pmlua.Outcome? outcome
----@return string? err nothing could be counted, or the command could not be run
+---@return pmlua.Failure? failure nothing could be counted, or the command could not be run
 function M.command(chooser, plan, argv, inputs)
   local outcome = { results = {}, never = 0, notes = {} }
   local handle, refused = counted.prepare(argv)
@@ -263,7 +264,7 @@ function M.command(chooser, plan, argv, inputs)
   handle.release()
   if any == nil then return nil, why end
   if not any and #own == 0 and not outcome.interrupted then
-    return nil, "nothing of this can be counted here: " .. (why or "no run was planned")
+    return refuse("ENODATA", "none of these events is available on this machine: " .. (why or "no run was planned"))
   end
   outcome.rows = M.combine(chooser, plan, outcome.results, inputs or {})
   table.move(own, 1, #own, #outcome.rows + 1, outcome.rows)
@@ -275,11 +276,13 @@ end
 ---@param argv string[]
 ---@param inputs? table<string, number>
 ---@return pmlua.Outcome? outcome
----@return string? err
+---@return pmlua.Failure? failure
 function M.simulation(plan, argv, inputs)
   local rows, ended = counted.simulated(plan, argv, inputs or {})
   if not rows then return nil, ended end
-  if #rows == 0 then return nil, "a simulation counts nothing of this; it has CYCLE, CACHE, BANDWIDTH and LOADSTORE" end
+  if #rows == 0 then
+    return refuse("ENOTSUP", "a simulation counts none of these groups", "choose CYCLE, CACHE, BANDWIDTH or LOADSTORE")
+  end
   for _, row in ipairs(rows) do row.runs = { 1 } end
   return { results = { { counts = {}, refused = {}, ended = ended } }, rows = rows, never = 0,
     notes = { "times are those of the simulation" } }

@@ -6,15 +6,15 @@
 local M = {}
 
 local common = {
-  json = { name = "json", help = "print the results as JSON, every number in full" },
+  json = { name = "json", help = "print the results as JSON, with all digits" },
   csv = { name = "csv", help = "print the results as CSV (RFC 4180)" },
-  out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, opened before anything else is done" },
+  out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, which is opened first" },
   folder = { name = "out", short = "o", kind = "dir", help = "the folder for the results" },
   quiet = { name = "quiet", short = "q", help = "no progress, notes and warnings on standard error; only failures" },
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },
   event = { name = "event", short = "e", kind = "event", many = true, key = "events", help = "count this event" },
   patience = { name = "patience", kind = "duration", default = "5s", such = "5s or 500ms",
-    help = "wait that long for an answer" },
+    help = "how long to wait for an answer" },
 }
 
 --- A common option, with what is particular about it here: its help, its default.
@@ -68,7 +68,7 @@ function M.simulated_places(names)
       if event == short then places[i] = k end
     end
     if not places[i] then
-      return nil, ("--event: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
+      return nil, ("--event: a simulation has no event '%s'; choose one of %s"):format(name, table.concat(events, " "))
     end
   end
   return places

@@ -13,22 +13,22 @@ local M = {}
 ---@type { title: string, variables: pmlua.cli.Variable[] }[]
 M.groups = {
   { title = "Every use of pmlua", variables = {
-    { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one that pmlua would choose" },
+    { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one pmlua chooses" },
     { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not publish them; checked. "
       .. "pmlua sets it for the programs that it records" },
     { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of the one beside the command or library" },
-    { name = "LUA_PATH, LUA_CPATH", about = "where modules of scripts are looked for, after those of pmlua, relative folders "
+    { name = "LUA_PATH, LUA_CPATH", about = "where modules of scripts are searched, after pmlua's own, relative folders "
       .. "last; pmlua itself requires nothing from relative folders. LUA_INIT is ignored" },
-    { name = "PMLUA_WRAP_PATH", about = "folders of installed wrappers, parted by colons, looked at before pmlua's own" },
+    { name = "PMLUA_WRAP_PATH", about = "folders of installed wrappers, separated by colons, searched before pmlua's own" },
     { name = "PMLUA_LIBCLANG", about = "the file of libclang that reads headers for pmlua wrap" },
-    { name = "LIBPFM_FORCE_PMU", about = "libpfm4's: the PMU that it takes the cpu for" },
+    { name = "LIBPFM_FORCE_PMU", about = "libpfm4's: the PMU to assume" },
     { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it /tmp/pmlua-UID" },
     { name = "XDG_STATE_HOME", about = "folder of the prompts' history; without it ~/.local/state" },
   } },
   { title = "Programs with sections", variables = {
     { name = "PMLUA_SECTIONS", about = "off: sections do nothing" },
-    { name = "PMLUA_REPORT", about = "folder where each process keeps what sections, counters and recorders have in a log, "
-      .. "whatever ends it, for pmlua report" },
+    { name = "PMLUA_REPORT", about = "folder where each process keeps its sections, counters and recorders in a log, however "
+      .. "it ends, for pmlua report" },
     { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that "
       .. "log" },
   } },
@@ -40,15 +40,15 @@ M.groups = {
   { title = "Programs that can be asked while they run", variables = {
     { name = "PMLUA_LIVE_NAME", about = "name of the program; pmlua live sets it" },
     { name = "PMLUA_LIVE_RULES", about = "file of watch rules; pmlua live sets it" },
-    { name = "PMLUA_LIVE_PID", about = "process that says at its end if it registered nothing; pmlua live sets it" },
+    { name = "PMLUA_LIVE_PID", about = "process that reports at its end if it registered nothing; pmlua live sets it" },
   } },
   { title = "Metric and substrate plugins", variables = {
     { name = "SCOREP_METRIC_PLUGINS", about = "metric plugins to load, libNAME.so each, or host, process and uncore, which come "
-      .. "with pmlua; parted by commas, or by what SCOREP_METRIC_PLUGINS_SEP says" },
-    { name = "SCOREP_METRIC_NAME", about = "metrics that the plugin NAME is asked for, parted by commas, or by what "
+      .. "with pmlua; separated by commas, or by what SCOREP_METRIC_PLUGINS_SEP says" },
+    { name = "SCOREP_METRIC_NAME", about = "metrics that the plugin NAME is asked for, separated by commas, or by what "
       .. "SCOREP_METRIC_NAME_SEP says; SCOREP_METRIC_NAME_EVERY: the time between two values of a plugin that comes with pmlua" },
-    { name = "SCOREP_SUBSTRATE_PLUGINS", about = "substrate plugins, libscorep_substrate_NAME.so each, parted by commas, or by "
-      .. "what SCOREP_SUBSTRATE_PLUGINS_SEP says. A script loads them into itself, pmlua record into the program; other verbs "
+    { name = "SCOREP_SUBSTRATE_PLUGINS", about = "substrate plugins, libscorep_substrate_NAME.so each, separated by commas, or "
+      .. "by what SCOREP_SUBSTRATE_PLUGINS_SEP says. A script loads them into itself, pmlua record into the program; other verbs "
       .. "load none" },
     { name = "SCOREP_EXPERIMENT_DIRECTORY", about = "where substrate plugins write; by default substrates-TIME-PID, of a "
       .. "recorded program substrates-PID in the folder of the results" },
@@ -69,7 +69,7 @@ M.groups = {
   } },
 }
 
-M.NOTE = "In a set-user-ID program pmlua reads no variable at all."
+M.NOTE = "In a set-user-ID program pmlua ignores all of them."
 
 --- The variables for a terminal.
 ---@return string

@@ -51,7 +51,7 @@ function M.check(exp)
     if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
       return ("options[%d] must have a name of letters, digits, _ and -"):format(i)
     end
-    if taken[o.name] then return ("option --%s is there already"):format(o.name) end
+    if taken[o.name] then return ("option --%s is defined twice"):format(o.name) end
     if o.type and kinds[o.type] == nil then
       return ("option --%s: type must be string, number, integer or flag"):format(o.name)
     end
@@ -106,7 +106,7 @@ function M.thread_numbers(text, most)
     if not n or n < 1 or n > most then
       error(("option --threads: %s is not a number of threads, 1 to %d"):format(word == "" and "nothing" or word, most), 0)
     end
-    if seen[n] then error(("option --threads: %d is there twice"):format(n), 0) end
+    if seen[n] then error(("option --threads: %d is given twice"):format(n), 0) end
     seen[n], out[#out + 1] = true, n
   end
   return out

@@ -205,7 +205,7 @@ local function take_word(line, o, word)
   local argument, key = open_argument(line, o)
   if not argument then
     local last = line.arguments and line.arguments[#line.arguments]
-    if not last then return nil, "no argument is expected: " .. word end
+    if not last then return nil, "unexpected argument: " .. word end
     return nil, ("more than one %s: %s"):format(last.one or last.name, word)
   end
   if argument.many then

@@ -71,10 +71,10 @@ local function descend(verb, args)
   for _, inner in ipairs(verb.verbs) do
     if inner == args[1] then return M.load(verb.name .. " " .. inner), { table.unpack(args, 2) } end
   end
-  if not args[1] then return nil, "say what to do: " .. table.concat(verb.verbs, ", ") end
+  if not args[1] then return nil, "name what to do: " .. table.concat(verb.verbs, ", ") end
   local nearest = require "pmlua.internal.nearest"(args[1], verb.verbs)
-  return nil, ("there is no '%s'; %s"):format(args[1], nearest and "did you mean '" .. nearest .. "'?" or
-    "there are " .. table.concat(verb.verbs, ", "))
+  return nil, ("unknown verb '%s'; %s"):format(args[1], nearest and "did you mean '" .. nearest .. "'?" or
+    "choose one of " .. table.concat(verb.verbs, ", "))
 end
 
 --- Report misuse: the fault on one line, and where help is on the next.
@@ -101,7 +101,7 @@ local function run_into(verb, o)
   local status = verb.run(o)
   io.output(io.stdout)
   if file:close() then return status end
-  return complain(verb.name, o.out .. ": could not be written whole; is the disk full?")
+  return complain(verb.name, o.out .. ": could not be written completely; is the disk full?")
 end
 
 --- Run a verb.

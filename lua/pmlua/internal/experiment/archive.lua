@@ -8,6 +8,7 @@
 -- (kill -9, full disk) still decompresses up to the last whole block.
 
 local zlib = require "zlib"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -19,7 +20,7 @@ local gzip_wrapper = 15 + 16 -- zlib's windowBits: the largest window, + 16 for 
 --- Create the file.
 ---@param path string
 ---@return table? archive
----@return string? err
+---@return pmlua.Failure? failure
 function M.create(path)
   local f, err = require("pmlua.internal.file").new(path)
   if not f then return nil, err end
@@ -38,7 +39,7 @@ function Archive:put(text, flush)
   if not ok then
     self.file:close()
     self.file = nil
-    return nil, ("%s: %s; the samples from here on are not kept"):format(self.path, err)
+    return refuse("EIO", ("%s: %s: the following samples are not kept"):format(self.path, err))
   end
   self.torn = false
   return true
@@ -63,7 +64,7 @@ end
 ---@param round integer
 ---@param series userdata|number[]
 ---@return boolean? ok
----@return string? err only once: after a failure the archive stands still
+---@return pmlua.Failure? failure only once: after a failure the archive stands still
 function Archive:add(cell, round, series)
   if not self.file then return true end
   local prefix = ("%d,%d,"):format(cell, round)
@@ -80,7 +81,7 @@ end
 
 --- Write the trailer and close; idempotent.
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 function Archive:close()
   if not self.file then return true end
   local ok, err = true, nil

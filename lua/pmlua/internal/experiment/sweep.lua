@@ -14,9 +14,9 @@ local M = {}
 
 local function check_levels(name, levels)
   if type(name) ~= "string" or not name:match("^[%a_][%w_]*$") then
-    return nil, ("factor %q: a name is letters, digits and _"):format(tostring(name))
+    return nil, ("factor %q: a name must consist of letters, digits and _"):format(tostring(name))
   end
-  if type(levels) ~= "table" or #levels == 0 then return nil, ("factor %s: an array of values is expected"):format(name) end
+  if type(levels) ~= "table" or #levels == 0 then return nil, ("factor %s: must be an array of values"):format(name) end
   local seen, kind = {}, type(levels[1])
   for i, v in ipairs(levels) do
     if type(v) ~= "number" and type(v) ~= "string" then
@@ -46,7 +46,7 @@ function M.factors(factors)
   for i, f in ipairs(list) do
     local factor, err = check_levels(f[1], f[2])
     if not factor then return nil, err end
-    if seen[factor.name] then return nil, ("factor %s is there twice"):format(factor.name) end
+    if seen[factor.name] then return nil, ("factor %s is defined twice"):format(factor.name) end
     seen[factor.name], out[i] = true, factor
   end
   return out

@@ -116,7 +116,7 @@ function M.text(flow, options)
   if r and r.least <= r.most then
     title[2] = ("%s: green %.4g, red %.4g; an edge has the colour of what it leaves"):format(r.name, r.least, r.most)
   end
-  if flow.refused > 0 then title[#title + 1] = ("%d threads more are not shown"):format(flow.refused) end
+  if flow.refused > 0 then title[#title + 1] = ("%d more threads are not shown"):format(flow.refused) end
   local out = {
     "digraph flow {",
     ('  label=%s; labelloc=t; fontname="Helvetica"; fontsize=13; nodesep=0.35;'):format(label(title)),

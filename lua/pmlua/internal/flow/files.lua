@@ -17,8 +17,8 @@ local function text_of(flow)
   local function some(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
   local text = ("%s of %s in %s: %s, %s, %s"):format(some(s.enters, "call"), some(s.threads, "thread"),
     some(#flow.graphs, "graph"), some(s.nodes, "call path"), some(s.edges, "edge"), some(s.labels, "label"))
-  if s.missing > 0 then text = ("%s; %d calls at the end found no room for their labels"):format(text, s.missing) end
-  if flow.refused > 0 then text = ("%s; %d threads more had no place"):format(text, flow.refused) end
+  if s.missing > 0 then text = ("%s; %d calls at the end have no labels, for lack of room"):format(text, s.missing) end
+  if flow.refused > 0 then text = ("%s; %d more threads did not fit"):format(text, flow.refused) end
   return text
 end
 

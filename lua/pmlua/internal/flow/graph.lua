@@ -7,6 +7,8 @@
 -- of the node it leaves: {n}, {i, j, k} for i, i + k, ..., j, or {i, j, k, l, m} for m such loops, each l visits after
 -- the one before (core/substrate/flow/pml_flow.h). Threads with the same flow are one graph.
 
+local refuse = require "pmlua.core".failure.refuse
+
 local M = {}
 
 local SHOWN = 6 -- names of a path, labels of an edge
@@ -47,7 +49,7 @@ Flow.__name = "pmlua.Flow"
 
 --- The flow that the core has, which is stopped.
 ---@return pmlua.Flow? flow
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string? code
 function M.of(handle)
   local ok, err, code = handle:stop()
@@ -133,7 +135,7 @@ end
 --- A flow that was drawn to a file .json.
 ---@param path string
 ---@return pmlua.Flow? flow
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(path)
   local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end
@@ -187,7 +189,7 @@ end
 ---@return boolean
 ---@return string? difference the first
 function Flow:same(other)
-  if getmetatable(other) ~= Flow then error("flow.same: another flow is needed", 2) end
+  if getmetatable(other) ~= Flow then error("flow.same: a flow expected", 2) end
   local mine, others = canonical(self), canonical(other)
   if #mine ~= #others then return false, ("%d graphs, the other has %d"):format(#mine, #others) end
   for g, one in ipairs(mine) do
@@ -235,7 +237,7 @@ end
 ---@param text string
 ---@param metrics string[] that nodes have beside time, self and calls
 ---@return (fun(node: pmlua.flow.node): number?)? ratio
----@return string? err
+---@return pmlua.Failure? failure
 function M.ratio(text, metrics)
   local at = 0
   repeat
@@ -249,15 +251,15 @@ function M.ratio(text, metrics)
     end
   until not at
   local names = table.move(metrics, 1, #metrics, 4, { "time", "self", "calls" })
-  return nil, ("'%s': give a ratio A/B, where A and B are among %s"):format(text, table.concat(names, ", "))
+  return refuse("EINVAL", ("'%s' is not a ratio A/B"):format(text), "A and B are among " .. table.concat(names, ", "))
 end
 
 --- The same of a flow's own metrics.
 ---@param text string such as "self/time"
 ---@return (fun(node: pmlua.flow.node): number?)? ratio
----@return string? err
+---@return pmlua.Failure? failure
 function Flow:ratio(text)
-  if type(text) ~= "string" then error("flow.ratio: a text such as 'self/time' is needed", 2) end
+  if type(text) ~= "string" then error("flow.ratio: a string such as 'self/time' expected", 2) end
   return M.ratio(text, self.graphs[1] and self.graphs[1].metrics or {})
 end
 
@@ -266,7 +268,7 @@ end
 local function check(what, options)
   for key, value in pairs(options or {}) do
     if key ~= "color" and key ~= "title" then
-      error(("flow.%s: there is no option '%s'; color or title"):format(what, tostring(key)), 3)
+      error(("flow.%s: unknown option '%s'; use color or title"):format(what, tostring(key)), 3)
     end
     if type(value) ~= "string" then error(("flow.%s: %s must be a string"):format(what, key), 3) end
   end
@@ -299,7 +301,7 @@ local formats = { svg = "picture", png = "picture", pdf = "picture", dot = "text
 function M.format(path)
   local format = formats[path:match "%.(%a+)$"]
   if format then return format end
-  return nil, path .. ": the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json"
+  return nil, path .. ": a picture of a flow must end in .svg, .png, .pdf, .dot or .json"
 end
 
 --- The graphs as tables, for JSON.
@@ -316,9 +318,9 @@ end
 ---@param path string
 ---@param options? pmlua.flow.dot
 ---@return boolean? drawn
----@return string? err
+---@return pmlua.Failure? failure
 function Flow:draw(path, options)
-  if type(path) ~= "string" then error("flow.draw: the name of a file is needed", 2) end
+  if type(path) ~= "string" then error("flow.draw: the name of a file expected", 2) end
   check("draw", options)
   local picture = require "pmlua.internal.picture"
   local format, wrong = M.format(path)

@@ -8,6 +8,7 @@ local core = require "pmlua.core"
 local plugin = require "pmlua.plugin"
 local own_plugins = require "pmlua.internal.own_plugins"
 local series = require "pmlua.internal.host.series"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -23,7 +24,8 @@ Beside.__index = Beside
 function M.take(wanted, text)
   local name, token = text:gsub("^plugin::", ""):match("^(%l+)::(.+)$")
   if not own_plugins.has(name) then
-    return ("'%s' is no metric; say PLUGIN::METRIC, PLUGIN being one of %s"):format(text, table.concat(own_plugins.names(), ", "))
+    return ("'%s' is not a metric; write PLUGIN::METRIC, where PLUGIN is one of %s"):format(text,
+      table.concat(own_plugins.names(), ", "))
   end
   wanted[name] = wanted[name] or {}
   table.insert(wanted[name], token)
@@ -34,7 +36,7 @@ end
 ---@param every? string
 ---@param pid integer
 ---@return pmlua.host.Beside?
----@return string? err
+---@return pmlua.Failure? failure
 function M.load(wanted, every, pid)
   local self = setmetatable({ handles = {}, pid = pid }, Beside)
   for _, name in ipairs(own_plugins.names()) do
@@ -72,7 +74,7 @@ end
 --- The command has ended: no more values; all that there are go into DIR/metrics.dat.
 ---@param dir string
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 function Beside:finish(dir)
   self.ended_ns = core.clock.ns()
   local ok, err
@@ -81,7 +83,10 @@ function Beside:finish(dir)
     if not ok then return nil, err end
   end
   local t = self.follower:finish() -- what it says of plugins that have ended was said here
-  if not t then return nil, "no metric has a value: the command ended before the first; --every 1ms measures more often" end
+  if not t then
+    return refuse("ENODATA", "no metric has a value: the command ended before the first reading",
+      "read more often, with --every 1ms")
+  end
   return require("pmlua.internal.file").write(dir .. "/metrics.dat",
     require("pmlua.internal.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows })
 end

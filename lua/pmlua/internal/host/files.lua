@@ -3,6 +3,8 @@
 --
 -- Try:  print(require("pmlua.internal.host.files").new():read("proc/loadavg"))
 
+local refuse = require "pmlua.core".failure.refuse
+
 local M = {}
 
 local MOST = 1 << 20 -- bytes of a file: what is longer is none of the kernel's
@@ -26,7 +28,7 @@ function Files:read(path)
   if not f then return nil, err end
   local text, unreadable = f:read(MOST)
   if text then return text end
-  return nil, ("%s%s: %s"):format(self.root, path, unreadable or "it is empty")
+  return refuse("EIO", ("%s%s: %s"):format(self.root, path, unreadable or "the file is empty"))
 end
 
 --- The first line of a file; nil if it cannot be read.

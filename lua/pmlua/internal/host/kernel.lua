@@ -8,6 +8,7 @@
 -- have, as pmlua.internal.host.measure says; one of them with a reason where they have none.
 
 local files_of = require "pmlua.internal.host.files"
+local refuse = require "pmlua.core".failure.refuse
 local integer = files_of.integer
 
 local M = {}
@@ -22,7 +23,7 @@ local function numbers_of(files, path, parse)
   if not text then return nil, err end
   local numbers = parse(text)
   if next(numbers) then return numbers end
-  return nil, ("%s%s: its format is not the kernel's"):format(files.root, path)
+  return refuse("EFORMAT", ("%s%s: its format is not the kernel's"):format(files.root, path))
 end
 
 --- Those of the metrics whose numbers the file has, all of the same file.
@@ -33,7 +34,7 @@ local function present(files, path, parse, prefix, metrics)
     local v
     if type(m.key) == "function" then v = m.key(numbers) else v = numbers[m.key] end
     if v then m.path, m.parse = path, parse
-    else m.reason = ("%s%s does not tell it"):format(files.root, path) end
+    else m.reason = ("%s%s does not have it"):format(files.root, path) end
   end
   return metrics
 end
@@ -56,11 +57,11 @@ function M.memory(files)
       mode = "absolute_point" }
   end
   return present(files, "proc/meminfo", parse_meminfo, "memory", {
-    bytes("available", "MemAvailable", "memory that new work could have without swapping"),
-    bytes("used", difference("MemTotal", "MemAvailable"), "memory that new work could not have"),
-    bytes("free", "MemFree", "memory that nobody uses for anything"),
-    bytes("cached", "Cached", "memory that holds contents of files"),
-    bytes("dirty", "Dirty", "memory that waits to be written to disks"),
+    bytes("available", "MemAvailable", "memory available to new programs without swapping"),
+    bytes("used", difference("MemTotal", "MemAvailable"), "memory not available to new programs"),
+    bytes("free", "MemFree", "unused memory"),
+    bytes("cached", "Cached", "memory that caches files"),
+    bytes("dirty", "Dirty", "memory waiting to be written to disk"),
     bytes("swapped", difference("SwapTotal", "SwapFree"), "swap space in use"),
   })
 end
@@ -101,7 +102,7 @@ function M.processors(files)
       mode = "accumulated_start" }
   end
   local metrics = {
-    share("cpus_busy", "cpu busy", "processors at work, the mean since the value before"),
+    share("cpus_busy", "cpu busy", "processors at work, mean since the previous value"),
     share("cpus_user", "cpu user", "processors at work for programs"),
     share("cpus_system", "cpu system", "processors at work for the kernel"),
     share("cpus_waiting", "cpu iowait", "idle processors whose tasks wait for disks"),
@@ -109,7 +110,7 @@ function M.processors(files)
     count("context_switches", "ctxt", "switches from one task to another"),
     count("interrupts", "intr", "interrupts of devices and timers"),
     count("forks", "processes", "processes and threads that began"),
-    { name = "tasks_running", key = "procs_running", description = "tasks that run or could", unit = "#", type = "integer",
+    { name = "tasks_running", key = "procs_running", description = "tasks running or ready to run", unit = "#", type = "integer",
       mode = "absolute_point" },
     { name = "tasks_blocked", key = "procs_blocked", description = "tasks that wait for disks", unit = "#", type = "integer",
       mode = "absolute_point" },
@@ -117,7 +118,7 @@ function M.processors(files)
   local numbers = numbers_of(files, "proc/stat", parse_stat) or {}
   local i = 0
   while numbers[("cpu%d busy"):format(i)] do
-    metrics[#metrics + 1] = share(("cpu%d_busy"):format(i), ("cpu%d busy"):format(i), "share of time that it was at work", 1)
+    metrics[#metrics + 1] = share(("cpu%d_busy"):format(i), ("cpu%d busy"):format(i), "share of time at work", 1)
     i = i + 1
   end
   return present(files, "proc/stat", parse_stat, "cpus", metrics)
@@ -132,7 +133,7 @@ function M.load(files)
   local metrics = {}
   for i, minutes in ipairs { 1, 5, 15 } do
     metrics[i] = { name = "load_" .. minutes, key = "load_" .. minutes, unit = "#", type = "float", mode = "absolute_point",
-      description = ("tasks that run or wait for disks, the mean of some %d minutes"):format(minutes) }
+      description = ("tasks running or waiting for disks, mean over about %d minutes"):format(minutes) }
   end
   return present(files, "proc/loadavg", parse_loadavg, "load", metrics)
 end
@@ -231,7 +232,7 @@ function M.pressure(files)
   local metrics = {}
   for _, resource in ipairs { "cpu", "memory", "io" } do
     local these = present(files, "proc/pressure/" .. resource, parse_pressure, "pressure_" .. resource, {
-      { name = "pressure_" .. resource, key = "some", description = "time in which some task waited for it", unit = "s",
+      { name = "pressure_" .. resource, key = "some", description = "time in which a task waited for it", unit = "s",
         type = "integer", exponent = -6, how = "since", mode = "accumulated_start" } })
     table.move(these, 1, #these, #metrics + 1, metrics)
   end

@@ -26,7 +26,7 @@ end
 --- A metric whose file has one number, or why it cannot have it.
 local function single(files, path, metric)
   local text, err = files:read(path)
-  if text and not files_of.number(text).value then err = ("%s%s: it is not a number"):format(files.root, path) end
+  if text and not files_of.number(text).value then err = ("%s%s: not a number"):format(files.root, path) end
   if err then return { name = metric.name, reason = err } end
   metric.path, metric.parse = path, files_of.number
   return metric
@@ -69,7 +69,7 @@ function M.temperature(files)
     end
   end
   return or_none(metrics, "temperature",
-    ("there is no sensor in %ssys/class/hwmon or thermal, as in most virtual machines"):format(files.root))
+    ("no sensor in %ssys/class/hwmon or thermal, as in most virtual machines"):format(files.root))
 end
 
 -- --- frequencies ---
@@ -89,7 +89,7 @@ end
 
 -- --- energy and power ---
 
-local ROOT_ONLY = "; only root may read it since Linux 5.10: run as root, or count power/energy-pkg/ with CAP_PERFMON"
+local ROOT_ONLY = "; only root may read it since Linux 5.10; run as root, or count power/energy-pkg/ with CAP_PERFMON"
 
 --- The zones of RAPL, each by its name behind that of the zone that it is in: package_0, package_0_dram.
 local function zones(files)
@@ -120,9 +120,9 @@ local function add_zone(files, zone, metrics)
     if metric.reason and metric.reason:find "Permission denied" then metric.reason = metric.reason .. ROOT_ONLY end
     metrics[#metrics + 1] = metric
   end
-  add { name = "energy_" .. zone.name, description = "energy that it took", unit = "J", type = "integer", exponent = -6,
+  add { name = "energy_" .. zone.name, description = "energy consumed", unit = "J", type = "integer", exponent = -6,
     how = "since", mode = "accumulated_start" }
-  add { name = "power_" .. zone.name, description = "power, the mean since the value before", unit = "W", type = "float",
+  add { name = "power_" .. zone.name, description = "power, mean since the previous value", unit = "W", type = "float",
     how = "rate", factor = 1e-6, mode = "absolute_last" }
 end
 
@@ -139,7 +139,7 @@ function M.power(files)
     end)
     table.move(measured, 1, #measured, #metrics + 1, metrics)
   end
-  return or_none(metrics, "power", ("there is no meter in %ssys/class/powercap or hwmon, as in most virtual machines"):format(
+  return or_none(metrics, "power", ("no meter in %ssys/class/powercap or hwmon, as in most virtual machines"):format(
     files.root))
 end
 

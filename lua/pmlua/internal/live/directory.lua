@@ -9,6 +9,7 @@
 local core = require "pmlua.core"
 local json = require "pmlua.json"
 local nearest = require "pmlua.internal.nearest"
+local refuse = core.failure.refuse
 
 local ENDS = "stopped, because the service ends" -- as bindings/live/limit.c says it
 
@@ -18,8 +19,6 @@ local M = {}
 ---@field pid integer
 ---@field name string
 ---@field path string of the socket
-
-local sentence = core.failure.sentence
 
 local function is_socket(path)
   return require "lfs".symlinkattributes(path, "mode") == "socket"
@@ -78,10 +77,10 @@ end
 
 --- The applications that have a socket, by pid. Whether they answer is not asked here.
 ---@return pmlua.Application[]? applications
----@return string? err
+---@return pmlua.Failure? failure
 function M.list()
   local folder, err = core.live.folder()
-  if not folder then return nil, sentence(err) end
+  if not folder then return refuse(err) end
   local applications = {}
   add_applications(applications, folder, true)
   if is_root() then folders_of_others(folder, function(other) add_applications(applications, other, false) end) end
@@ -92,26 +91,27 @@ end
 local function unknown(which, applications)
   if #applications == 0 then
     local name = which:find("^[%w_.-]*%a[%w_.-]*$") and ("--name %s "):format(which) or ""
-    return ("%s: no running program %s serves questions (none does); start it with pmlua live %s-- COMMAND"):format(which,
-      which:find("^%d+$") and "with this pid" or "of this name", name)
+    return refuse("ENOENT", ("%s: no running program %s serves questions (none does)"):format(which,
+      which:find("^%d+$") and "with this pid" or "of this name"), ("start it with pmlua live %s-- COMMAND"):format(name))
   end
   local names = {}
   for i, app in ipairs(applications) do names[i] = app.name end
   local near = not which:find("^%d+$") and nearest(which, names)
-  return ("no application called '%s' can be asked; %s"):format(which,
+  return refuse("ENOENT", ("no application called '%s' can be asked"):format(which),
     near and ("did you mean '%s'?"):format(near) or "pmlua query lists those that can")
 end
 
 local function ambiguous(which, matches)
   local pids = {}
   for i, app in ipairs(matches) do pids[i] = ("%d"):format(app.pid) end
-  return ("%d applications are called '%s'; choose one by its pid: %s"):format(#matches, which, table.concat(pids, ", "))
+  return refuse("EINVAL", ("%d applications are called '%s'"):format(#matches, which),
+    "choose one by its pid: " .. table.concat(pids, ", "))
 end
 
 --- The application with that pid or name.
 ---@param which string
 ---@return pmlua.Application? application
----@return string? err one line
+---@return pmlua.Failure? failure one line
 function M.find(which)
   local applications, err = M.list()
   if not applications then return nil, err end
@@ -129,7 +129,7 @@ function M.find(which)
     end
   end
   if #matches == 1 then return matches[1] end
-  return nil, #matches == 0 and unknown(which, applications) or ambiguous(which, matches)
+  return (#matches == 0 and unknown or ambiguous)(which, #matches == 0 and applications or matches)
 end
 
 --- A link to an application. A program that has closed every descriptor, as daemons do, notices so when somebody
@@ -159,16 +159,16 @@ Link.__close = Link.close
 --- Connect to an application. A socket that nobody listens to is removed.
 ---@param app pmlua.Application
 ---@return pmlua.Link? link
----@return string? err one line
+---@return pmlua.Failure? failure one line
 function M.connect(app)
   local link, err, code = core.link.connect(app.path)
   if link then return setmetatable({ link = link, path = app.path }, Link) end
   if code == "ECONNREFUSED" then
     os.remove(app.path)
-    return nil, ("%s (%d) does not listen any more: it ended, or stopped serving"):format(app.name, app.pid), code
+    return refuse(code, ("%s (%d) no longer listens: it ended, or stopped serving"):format(app.name, app.pid))
   end
-  if code == "ENOENT" then return nil, ("%s (%d) has ended"):format(app.name, app.pid), code end
-  return nil, ("%s (%d): %s"):format(app.name, app.pid, sentence(err)), code
+  if code == "ENOENT" then return refuse(code, ("%s (%d) has ended"):format(app.name, app.pid)) end
+  return refuse(err, ("%s (%d)"):format(app.name, app.pid))
 end
 
 --- Ask; what goes wrong is said as a person would.
@@ -178,20 +178,20 @@ end
 ---@param payload string
 ---@param patience number seconds
 ---@return string? text
----@return string? err one line
+---@return pmlua.Failure? failure one line
 ---@return string? code
 function M.ask(app, link, kind, payload, patience)
   local text, err, code = link:ask(kind, payload, patience)
   if text then return text end
   -- an application that ends stops what it was asked meanwhile, and this is its last answer
-  if code == "EREMOTEIO" and sentence(err) == ENDS then code = "ECONNRESET" end
+  if code == "EREMOTEIO" and err:sentence() == ENDS then code = "ECONNRESET" end
   if code == "ETIMEDOUT" then
-    return nil, ("%s (%d) did not answer within %g s; it may be stopped or overloaded (--patience waits longer)"):format(
-      app.name, app.pid, patience), code
+    return refuse(code, ("%s (%d) did not answer within %g s: is it stopped or overloaded?"):format(app.name, app.pid,
+      patience), "wait longer with --patience")
   elseif code == "ECONNRESET" then
-    return nil, ("%s (%d) ended or closed the connection"):format(app.name, app.pid), code
+    return refuse(code, ("%s (%d) ended or closed the connection"):format(app.name, app.pid))
   end
-  return nil, sentence(err), code
+  return refuse(err)
 end
 
 --- Ask, and read the answer's JSON.
@@ -200,7 +200,7 @@ function M.ask_json(app, link, kind, payload, patience)
   if not text then return nil, err, code end
   local value, why = json.decode(text)
   if type(value) ~= "table" then
-    return nil, ("%s (%d): the answer cannot be read: %s"):format(app.name, app.pid, why or "no object"), "EFORMAT"
+    return refuse("EFORMAT", ("%s (%d): cannot read the answer: %s"):format(app.name, app.pid, why or "not an object"))
   end
   return value
 end

@@ -129,7 +129,7 @@ function Elements:sample(event)
   self.count = recorder:count()
   if self.count == 0 then return nil end
   local value = recorder:values(self.count, 1)[1]
-  if value == nil and recorder:error() > 0 then return nil, "it keeps a sketch, which has no elements; watch its :MED or :CNT" end
+  if value == nil and recorder:error() > 0 then return nil, "a sketch has no elements; watch its :MED or :CNT" end
   return value
 end
 

@@ -66,7 +66,7 @@ end
 --- Fill in the value, or the reason why there is none.
 local function read_event(row, event)
   if row.kind == "placeholder" then
-    row.reason = "nobody has registered this event (yet)"
+    row.reason = "no library has registered this event (yet)"
     return
   end
   if row.kind == "recorder" then
@@ -145,7 +145,7 @@ end
 function M.read(payload)
   local globs, rows = {}, json.array()
   for line in payload:gmatch("[^\n]+") do
-    if #line > NAME_BYTES then error("no event has so long a name", 0) end
+    if #line > NAME_BYTES then error("too long for the name of an event", 0) end
     local name, first = line:match("^%+(.-)%s+(%d+)$")
     if not name then globs[#globs + 1] = compile_glob(full_name(line))
     else rows[#rows + 1] = series_row(full_name(name), math.max(1, math.tointeger(tonumber(first)) or 1)) end

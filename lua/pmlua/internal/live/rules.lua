@@ -53,10 +53,10 @@ local known = { name = true, keep = true, key = true }
 ---@return string? err
 function M.wrong(event, every, fn, options)
   if type(event) ~= "string" then return "the event's name must be a string" end
-  if type(fn) ~= "function" then return "a rule is a function of a value and a series" end
+  if type(fn) ~= "function" then return "a rule must be a function of a value and a series" end
   local s = seconds(every)
   if type(s) ~= "number" or not (s >= SHORTEST_S and s <= 1e9) then
-    return ("every is %s; it must be seconds, or such as \"100ms\", \"1s\", \"2m\", and not below 1 ms"):format(
+    return ("every is %s; give seconds, or a time such as \"100ms\", \"1s\", \"2m\", of at least 1 ms"):format(
       type(every) == "string" and ("%q"):format(every) or tostring(every))
   end
   if options ~= nil and type(options) ~= "table" then return "the options must be a table" end
@@ -171,7 +171,7 @@ function M.tick(now_s)
   if running then
     local rule = running
     running = nil
-    failed(rule, "it ran longer than a rule may, or took more memory")
+    failed(rule, "it exceeded the time or the memory of a rule")
   end
   for _, rule in ipairs(table.move(rules, 1, #rules, 1, {})) do
     if not rule.cancelled and now_s >= (rule.due or now_s) then

@@ -27,7 +27,7 @@ local function refuse(format, ...)
 end
 
 local function check_time()
-  if ns() > deadline then error("the time for one question is over", 0) end
+  if ns() > deadline then error("the time for one question is used up", 0) end
 end
 
 --- What a function in C gave, or its error as the caller's mistake: `where` is what he called, and `self` how many of
@@ -146,7 +146,7 @@ end
 --- A table whose elements C can go over: no metamethods that would run in its stead, and not too many.
 local function plain(t, where)
   check(t, "table", where)
-  if getmetatable(t) ~= nil then refuse("%s: a table with a metatable; copy its elements first", where) end
+  if getmetatable(t) ~= nil then refuse("%s: the table has a metatable; copy its elements first", where) end
   if rawlen(t) > ELEMENTS then refuse("%s: more than %d elements", where, ELEMENTS) end
   return t
 end
@@ -264,7 +264,7 @@ end
 
 local function safe_setmetatable(t, meta)
   if type(meta) == "table" and rawget(meta, "__gc") ~= nil then
-    error("setmetatable: __gc is not for code from outside: it would run without limits", 2)
+    error("setmetatable: __gc is not allowed: it would run without limits", 2)
   end
   return setmetatable(t, meta)
 end
@@ -275,7 +275,7 @@ local function safe_getmetatable(t)
 end
 
 local function safe_collectgarbage(option)
-  if option ~= "count" then error("collectgarbage: only 'count' may be asked", 2) end
+  if option ~= "count" then error("collectgarbage: only 'count' is allowed", 2) end
   return collectgarbage "count"
 end
 
@@ -303,7 +303,7 @@ function M.new(write, more)
   end
   function env.load(code, name, _, globals)
     check_time()
-    if type(code) ~= "string" then return nil, "load: only the text of code can be loaded here" end
+    if type(code) ~= "string" then return nil, "load: only text is allowed, no functions" end
     return load(code, type(name) == "string" and name or "=(load)", "t", globals or env)
   end
   return env

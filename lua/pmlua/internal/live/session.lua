@@ -118,7 +118,7 @@ local run_outside
 
 local function watch(event, every, f, options)
   local rules = require "pmlua.internal.live.rules"
-  if type(every) == "string" and #every > 20 then error("every is too long a text for a time", 0) end
+  if type(every) == "string" and #every > 20 then error("every is too long for a time", 0) end
   local wrong = rules.wrong(event, every, f, options)
   if wrong then error(wrong, 0) end
   if #rules.list() >= RULES then error("a session has at most " .. RULES .. " watch rules", 0) end

@@ -87,7 +87,7 @@ local function print_table(all, dir, whose)
   if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
   text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
   if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 2) .. "\n" end
-  if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
+  if more > 0 then text[#text + 1] = ("and %d more functions; --json lists all\n"):format(more) end
   text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
     #all.processes == 1 and "process" or "processes", dir)
   io.stderr:write(table.concat(text))
@@ -211,18 +211,18 @@ local function tell_endings(all, dir, complain)
     return "is recorded in part: its file could not grow: " .. explained(p.refused)
   end)
   name_some(all, complain, function(p) return p.uncounted end, function(p)
-    return "has events that are not counted to its end; their values are too low: " .. explained(p.uncounted)
+    return "stopped counting events before its end; their values are too low: " .. explained(p.uncounted)
   end)
   name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
     function(p) return "is not recorded: " .. tostring(p.failure) end)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
-    return "was cut short, by a signal or by executing a program that is not recorded; what it did until then is told"
+    return "was cut short by a signal, or by executing a program that is not recorded; calls until then are included"
   end)
   name_some(all, complain, function(p) return p.confined == 1 end, function()
-    return "gave up its right to system calls (seccomp); from then on only what found room is recorded"
+    return "gave up system calls (seccomp); later calls are recorded only while there is room"
   end)
   name_some(all, complain, function(p) return p.ended == "running" end, function()
-    return "is still running; when it has ended, tell the rest with pmlua record --finish " .. dir
+    return "is still running; report the rest later with pmlua record --finish " .. dir
   end)
 end
 
@@ -263,11 +263,11 @@ local function tell_missing(all, complain)
     if n > 0 then complain(text:format(n)) end
   end
   say("deep", "%d calls were not recorded: calls were nested too deeply")
-  say("nested", "%d calls are not recorded: they interrupted the recording")
-  say("dropped", "%d calls are not recorded: there was no room for their paths")
-  say("left_lost_children", "children are not recorded, as no file could be made for them: %d")
-  say("unseen", "look-ups by dlsym of selected functions: %d; calls by these pointers were not recorded (--dlsym records them)")
-  say("untraced", "%d calls are not in the traces: there was no room for them")
+  say("nested", "%d calls were not recorded: they interrupted the recording")
+  say("dropped", "%d calls were not recorded: no room for their call paths")
+  say("left_lost_children", "children not recorded because no file could be created: %d")
+  say("unseen", "selected functions looked up by dlsym: %d; calls by these pointers are recorded only with --dlsym")
+  say("untraced", "%d calls are not in the traces: no room")
   say("left_deep", "%d calls are not in the traces, as you asked with --max-depth")
   say("left_often", "%d calls are not in the traces, as you asked with --max-calls")
   say("left_brief", "%d calls are not in the traces, as you asked with --min-duration")
@@ -290,7 +290,7 @@ local function tell_unmatched(all, complain)
   end
   for _, u in ipairs(order) do
     local key = u.option .. "\0" .. u.pattern
-    local nearest = near[key] and ("; near to it: " .. near[key]:gsub(",", ", ")) or ""
+    local nearest = near[key] and ("; similar: " .. near[key]:gsub(",", ", ")) or ""
     if count[key] == processes then
       complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, u.option == "lib" and "library" or "function", nearest))
     end
@@ -310,7 +310,7 @@ local function tell_nothing(all, reasons, complain)
   if functions > 0 then
     complain(("no call was recorded: the program called none of the %d selected library functions"):format(functions))
   else
-    complain("no call was recorded: the programs call no chosen function of a chosen library")
+    complain("no call was recorded: the programs call none of the selected functions")
   end
 end
 
@@ -356,8 +356,7 @@ function M.report(o, dir, complain, beside)
   local all = calls.of(results)
   if #all.processes == 0 and (#reasons > 0 or #results > 0) then return false end
   if #all.processes == 0 then
-    complain(("no process left results in %s: none got as far as loading the library, could make a file there, "
-      .. "or had the memory"):format(dir))
+    complain(("no process left results in %s: none could load the library, create a file there, or get memory"):format(dir))
     return false
   end
   tell_endings(all, dir, complain)

@@ -9,6 +9,7 @@
 
 local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -75,7 +76,7 @@ local function choose(report, wish)
   end
   if wish or #fitting == 0 then return nil end
   if #fitting == 1 then return fitting[1] end
-  return nil, ("the events fit the groups of %s; --pmu NAME says whose formulas to take"):format(table.concat(fitting, ", "))
+  return refuse("EINVAL", "the events fit the groups of " .. table.concat(fitting, ", "), "choose one with --pmu NAME")
 end
 
 local function is_simulated(report)
@@ -91,10 +92,11 @@ end
 ---@param report pmlua.Report
 ---@param wish string? a PMU
 ---@return boolean? ok
----@return string? err
+---@return pmlua.Failure? failure
 function M.add(report, wish)
   if wish and next(groups.of(wish)) == nil then
-    return nil, ("no groups of a PMU called %s; there are %s"):format(wish, table.concat(groups.pmus(), ", "))
+    return refuse("ENOENT", ("no event groups for a PMU called %s"):format(wish),
+      "choose one of " .. table.concat(groups.pmus(), ", "))
   end
   local any = false
   for _, s in ipairs(report.sections) do any = any or #s.events > 0 end
@@ -103,7 +105,7 @@ function M.add(report, wish)
   report.pmu = pmu or wish
   report.notes[#report.notes + 1] = note
   if is_simulated(report) then
-    report.notes[#report.notes + 1] = "times, and rates by them, are those of the simulation"
+    report.notes[#report.notes + 1] = "times and rates are those of the simulation"
   end
   local from = {}
   for _, name in ipairs { pmu or "generic", pmu and pmu ~= "generic" and "generic" or nil } do

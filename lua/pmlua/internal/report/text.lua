@@ -191,11 +191,11 @@ local function remarks(r)
         sections.show(text))
     end
     if s.all.running > 0 then
-      lines[#lines + 1] = ("open: %s: %s that had not stopped, not in the figures"):format(label_of(s),
+      lines[#lines + 1] = ("open: %s: %s had not stopped; not included"):format(label_of(s),
         plural(s.all.running, "call"))
     end
     if s.all.torn > 0 then
-      lines[#lines + 1] = ("torn: %s: a stop was being counted on %s; its times may lack that call"):format(label_of(s),
+      lines[#lines + 1] = ("torn: %s: a stop was in progress on %s; its times may lack that call"):format(label_of(s),
         plural(s.all.torn, "thread"))
     end
   end
@@ -239,7 +239,7 @@ local function legend_of(r)
         local found, core = pcall(require, "pmlua.core")
         local rows = found and core.event.list(name)
         local about = rows and rows[1] and rows[1].description
-        lines[#lines + 1] = ("%s: %s\n"):format(sections.show(name), about or "an event that this machine does not know")
+        lines[#lines + 1] = ("%s: %s\n"):format(sections.show(name), about or "an event unknown on this machine")
       end
     end
   end

@@ -149,7 +149,7 @@ local function note_of(all, shown, dropped)
   local parts = {}
   if shown < all then parts[#parts + 1] = ("%d of %d threads"):format(shown, all) end
   if dropped > 0 then
-    parts[#parts + 1] = ("cut: the first events of each thread, %d later ones are not in it"):format(dropped)
+    parts[#parts + 1] = ("cut: %d later events of threads are missing"):format(dropped)
   end
   return table.concat(parts, "; ")
 end
@@ -164,7 +164,7 @@ function M.draw(r, path)
   local all = #lanes
   for _, p in ipairs(r.processes) do all = all + (p.unseen or 0) end
   if #lanes == 0 then
-    return nil, r.processes[1].name .. ": no timeline in it; the program leaves one that runs with PMLUA_REPORT_TIMELINE=on too"
+    return nil, r.processes[1].name .. ": no timeline; run the program with PMLUA_REPORT_TIMELINE=on, too"
   end
   for i = #lanes, LANES + 1, -1 do lanes[i] = nil end
   local ended, depths, names = measure(lanes, begun)

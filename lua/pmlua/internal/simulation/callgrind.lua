@@ -45,7 +45,7 @@ local function name_of(reader, kind, text)
     if known[id] and known[id] ~= name then stop(reader, ("%s is two names"):format(id)) end
     known[id] = name
   end
-  return known[id] or stop(reader, ("%s is nobody's name"):format(id))
+  return known[id] or stop(reader, ("number %s has no name"):format(id))
 end
 
 --- Calls of a function inside itself have a name of their own: f'2.
@@ -73,7 +73,7 @@ end
 --- As many as there are events, or fewer.
 local function integers(reader, text)
   local out = {}
-  if not text:find("^[%s%d]*$") then stop(reader, "a cost that is no number") end
+  if not text:find("^[%s%d]*$") then stop(reader, "a cost that is not a number") end
   for digits in text:gmatch("%d+") do out[#out + 1] = number(reader, digits) end
   if #out > #reader.out.events then stop(reader, "more costs than events") end
   return out
@@ -97,7 +97,7 @@ local function add_costs(reader, text)
     costs(reader, text)
     return
   end
-  if not reader.fn then stop(reader, "a cost of no function") end
+  if not reader.fn then stop(reader, "a cost without a function") end
   statistics.add(reader.fn.cost, costs(reader, text))
 end
 
@@ -113,7 +113,7 @@ keys.fi, keys.fe, keys.cfi, keys.cfl = keys.fl, keys.fl, keys.fl, keys.fl
 
 function keys.calls(reader, text)
   local n = text:match("^(%d+)")
-  if not n or not reader.callee then stop(reader, "calls of nobody") end
+  if not n or not reader.callee then stop(reader, "calls without a callee") end
   local callee = function_of(reader, reader.callee_object or reader.object, reader.callee)
   callee.calls = callee.calls + number(reader, n)
   reader.called, reader.callee, reader.callee_object = true, nil, nil
@@ -122,14 +122,14 @@ end
 local headers = {}
 
 function headers.events(reader, text)
-  if #reader.out.events > 0 then stop(reader, "events for a second time") end
+  if #reader.out.events > 0 then stop(reader, "events twice") end
   if #reader.out.functions > 0 then stop(reader, "events after costs") end
   for name in text:gmatch("%S+") do reader.out.events[#reader.out.events + 1] = name end
 end
 
 function headers.positions(reader, text)
   local _, n = text:gsub("%S+", "")
-  if n < 1 or n > 3 then stop(reader, "positions that are none") end
+  if n < 1 or n > 3 then stop(reader, "invalid positions") end
   reader.positions = n
 end
 
@@ -139,7 +139,7 @@ function headers.desc(reader, text)
 end
 
 function headers.totals(reader, text)
-  if #reader.out.events == 0 or reader.out.totals then stop(reader, "totals of no events, or for a second time") end
+  if #reader.out.events == 0 or reader.out.totals then stop(reader, "totals without events, or twice") end
   local out = integers(reader, text)
   for i = #out + 1, #reader.out.events do out[i] = 0 end
   reader.out.totals = out

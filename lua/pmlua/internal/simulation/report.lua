@@ -187,7 +187,7 @@ function M.warnings(all)
   local out = {}
   for _, p in ipairs(all.processes) do
     if p.inherited then
-      out[#out + 1] = ("process %d is a fork of a program that nothing can be preloaded into: its counts include its parent's, "
+      out[#out + 1] = ("process %d is a fork of a program that ignores LD_PRELOAD: its counts include its parent's, "
         .. "and are left out of the sums"):format(p.pid)
     end
   end
@@ -195,23 +195,23 @@ function M.warnings(all)
   if never then out[#out + 1] = ("nothing was counted: section %s was never started"):format(sections.show(all.section)) end
   for _, p in ipairs(all.processes) do
     if p.untold and not never then
-      out[#out + 1] = ("process %d: what its sections cost is not told: %s"):format(p.pid, p.untold)
+      out[#out + 1] = ("process %d: no costs of its sections: %s"):format(p.pid, p.untold)
     end
     for _, r in ipairs(p.regions) do
       if r.open > 0 then
-        out[#out + 1] = ("section %s was never left by thread %d of process %d; it has its counts until the thread's end")
+        out[#out + 1] = ("section %s was never stopped by thread %d of process %d; its counts go to the thread's end")
           :format(sections.show(r.name), r.thread, p.pid)
       end
     end
   end
   table.move(all.warnings, 1, #all.warnings, #out + 1, out)
-  if #all.processes == 0 then out[#out + 1] = "nothing was counted: the program was killed, or never began" end
+  if #all.processes == 0 then out[#out + 1] = "nothing was counted: the program was killed, or never started" end
   if not all.fixed then
-    out[#out + 1] = "addresses are random here (setarch -R is not permitted): misses may differ from run to run"
+    out[#out + 1] = "addresses are random (setarch -R is not permitted): misses may differ from run to run"
   end
   local more = #out - WARNINGS
   for i = #out, WARNINGS + 1, -1 do out[i] = nil end
-  if more > 0 then out[#out + 1] = ("and %d warnings more"):format(more) end
+  if more > 0 then out[#out + 1] = ("and %d more warnings"):format(more) end
   return out
 end
 

@@ -13,6 +13,7 @@ local core = require "pmlua.core"
 local left = require "pmlua.internal.simulation.left"
 local preload = require "pmlua.internal.preload"
 local temporary = require "pmlua.internal.temporary"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -38,12 +39,12 @@ function M.check_cache(level, text)
   local bytes, ways, line = text:match("^(%d+),(%d+),(%d+)$")
   bytes, ways, line = math.tointeger(tonumber(bytes)), math.tointeger(tonumber(ways)), math.tointeger(tonumber(line))
   if not bytes or not ways or not line then
-    return nil, ("--%s: '%s' is not BYTES,WAYS,LINE, such as %s"):format(level, text, M.caches[level])
+    return refuse("EINVAL", ("--%s: '%s' is not BYTES,WAYS,LINE"):format(level, text), "write one such as " .. M.caches[level])
   end
   local sets = ways > 0 and line > 0 and bytes % (ways * line) == 0 and bytes // (ways * line)
   if not power_of_two(line) or line < 16 or not power_of_two(sets or 0) then
-    return nil, ("--%s: %s is no cache: the line and BYTES / (WAYS * LINE) must be powers of two, the line of 16 bytes or more")
-      :format(level, text)
+    return refuse("EINVAL", ("--%s: '%s' is not a possible cache"):format(level, text),
+      "LINE and BYTES / (WAYS * LINE) must be powers of two, LINE at least 16")
   end
   return true
 end
@@ -62,11 +63,12 @@ end
 function M.available()
   local path = preload.locate("valgrind")
   if not path then
-    return nil, "valgrind is not installed; install Debian's package valgrind (or what your system calls it) and try again"
+    return refuse("ENOENT", "valgrind is not installed",
+      "install your system's package valgrind (Debian: apt-get install valgrind)")
   end
   local p <close> = assert(io.popen(quote(path) .. " --version 2>/dev/null </dev/null"))
   local version = p:read("l")
-  if not version then return nil, path .. " does not run; install valgrind anew" end
+  if not version then return refuse("ENOEXEC", path .. " does not run", "install valgrind again") end
   return path, (version:gsub("^valgrind%-", ""))
 end
 
@@ -121,7 +123,8 @@ function M.run(words, options)
   local path, err, status = preload.locate(words[1])
   if not path then return nil, err, status or NOT_FOUND end
   if os.execute(("test -u %s -o -g %s"):format(quote(path), quote(path))) then -- valgrind looks at nothing but the bits
-    return nil, path .. " is set-uid or set-gid, which valgrind cannot run; a copy of your own can be", NOT_RUN
+    return nil, core.failure.new { code = "ENOTSUP", text = path .. " is set-uid or set-gid, which valgrind cannot run",
+      remedy = "copy it and run the copy" }, NOT_RUN
   end
   local dir, refused = temporary.folder "sim"
   if not dir then return nil, refused, FAILED end
@@ -141,7 +144,7 @@ end
 function M.again(words)
   local found, missing = M.available()
   if not found then
-    io.stderr:write("pmlua --sim: ", missing, "\n")
+    io.stderr:write("pmlua --sim: ", tostring(missing), "\n")
     return FAILED
   end
   local line = { "--sim", "--", core.sys.realpath("/proc/self/exe") }
@@ -152,7 +155,7 @@ end
 ---@param words string[]
 ---@param options? pmlua.SimulationOptions
 ---@return table? all as left.read() gives it, with ended, model and fixed
----@return string? err
+---@return pmlua.Failure? failure
 ---@return integer? status
 function M.count(words, options)
   local ended, dir, third = M.run(words, options)

@@ -5,6 +5,7 @@
 
 local countfile = require "pmlua.countfile"
 local temporary = require "pmlua.internal.temporary"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = { name = "compiler" }
 
@@ -23,7 +24,7 @@ local function row_of(counts, name)
   local row = { event = name, unit = units[short] or "", value = counts and (counts.events[short] or counts.operations[short]) }
   if not row.value and counts then row.value = 0 end
   if counts and counts.at_least then row.at_least = true end
-  if not counts then row.reason = "the command counts nothing; compile it by pmlua cc --count" end
+  if not counts then row.reason = "the command counts nothing; compile it with pmlua cc --count" end
   return row
 end
 
@@ -56,8 +57,8 @@ local function known(names)
     local short = name:sub(#PREFIX + 1)
     if not all[short] then
       local nearest = require "pmlua.internal.nearest"(short, list)
-      return nil, ("%s: the compiler counts no such thing; %s"):format(name, nearest and "did you mean " .. PREFIX .. nearest
-        .. "?" or "pmlua events 'sde:::BYFL::*' lists what there is")
+      return refuse("ENOEVENT", name .. ": the compiler does not count this",
+        nearest and "did you mean " .. PREFIX .. nearest .. "?" or "pmlua events 'sde:::BYFL::*' lists what it counts")
     end
   end
   return true
@@ -68,7 +69,7 @@ local function elsewhere(names, asked)
   return { names = names, set = {}, rows = function()
     local out = {}
     for i, name in ipairs(asked and names or {}) do
-      out[i] = { event = name, unit = "", reason = "PMLUA_COUNT is set already: the counts go where it says" }
+      out[i] = { event = name, unit = "", reason = "PMLUA_COUNT is already set: the counts go there" }
     end
     return out
   end }
@@ -76,7 +77,7 @@ end
 
 ---@param options { events: string[]? }
 ---@return table? handle
----@return string? err
+---@return pmlua.Failure? failure
 function M.open(options)
   local names = names_of(options)
   local fine, err = known(names)

@@ -5,6 +5,7 @@
 
 local compiler = require "pmlua.internal.stat.compiler"
 local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 local M = { name = "perf_event" }
 
@@ -77,14 +78,14 @@ end
 --- Whether it is an event of the kernel at all; nil and why not.
 local function check(name)
   local event, err = core.event.parse(name)
-  if not event then return nil, core.failure.sentence(err) end
+  if not event then return refuse(err) end
   if event.kind == "perf" then return true end
-  return nil, ("%s is not counted by the kernel, so not for another process"):format(name)
+  return refuse("ENOTSUP", ("%s: only the kernel's events can be counted in another process"):format(name))
 end
 
 ---@param options { events: string[]? }
 ---@return table? handle
----@return string? err
+---@return pmlua.Failure? failure
 function M.open(options)
   local names = options.events and {} or usual()
   for _, name in ipairs(options.events or {}) do

@@ -17,6 +17,7 @@ local library = require "pmlua.internal.wrap.library"
 local paths = require "pmlua.internal.wrap.paths"
 local plan = require "pmlua.internal.wrap.plan"
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -55,23 +56,23 @@ local function write(cfg, p, include)
     local done, out = shell.run(("%s -fsyntax-only %s"):format(compiler(cfg, include), quote(cfg.source)))
     if done then return true end
     local guilty, why = refused(cfg, out, owner)
-    if not guilty then return nil, "the wrapper does not compile: " .. why end
+    if not guilty then return refuse("EINVAL", "the wrapper does not compile: " .. why) end
     local kept = {}
     for n, f in ipairs(p.functions) do
       if guilty[n] and f.other_result then
         f.result, f.other_result = f.other_result, nil
         kept[#kept + 1] = f
       elseif guilty[n] then
-        f.why = "the compiler refuses its wrapper: " .. guilty[n]
+        f.why = "its wrapper does not compile: " .. guilty[n]
         p.left[#p.left + 1] = f
       else
         kept[#kept + 1] = f
       end
     end
     p.functions = kept
-    if #kept == 0 then return nil, "nothing to wrap: " .. p.left[#p.left].why end
+    if #kept == 0 then return refuse("ENODATA", "nothing to wrap: " .. p.left[#p.left].why) end
   end
-  return nil, ("the wrapper does not compile; see %s"):format(cfg.source)
+  return refuse("EINVAL", "the wrapper does not compile", "see " .. cfg.source)
 end
 
 --- Whether all libraries are shared. The dynamic linker neither finds nor replaces what is linked into a program, so for
@@ -139,9 +140,9 @@ local function example(cfg)
   local done, out = shell.run(("%s %s %s -o %s %s %s"):format(library.compiler(cfg.language), cfg.cflags, quote(cfg.example),
     quote(cfg.build .. "/example"), cfg.ldflags, cfg.libs))
   if done then return true end
-  if out:find("cannot find -l", 1, true) then return nil, library.sentence(cfg, out) end
-  return nil, ("the example does not build without wrapper: %s"):format(out:match("[^\n]*error[^\n]*") or
-    out:match("[^\n]*undefined reference[^\n]*") or out:match("[^\n]*"))
+  if out:find("cannot find -l", 1, true) then return library.refuse_link(cfg, out) end
+  return refuse("EINVAL", ("the example does not build without the wrapper: %s"):format(out:match("[^\n]*error[^\n]*") or
+    out:match("[^\n]*undefined reference[^\n]*") or out:match("[^\n]*")))
 end
 
 local function make(cfg, p, where)
@@ -156,7 +157,9 @@ local function make(cfg, p, where)
     shell.run(("rm -f %s %s"):format(quote(M.file(cfg, "run", "so")), quote(M.file(cfg, "run", "a"))))
   end
   local done, out = shell.run("( " .. line .. " )")
-  if not done then return nil, "the wrapper does not build: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*")) end
+  if not done then
+    return refuse("EINVAL", "the wrapper does not build: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*")))
+  end
   wrote, err = shell.spit(("%s/%s.lua"):format(cfg.build, cfg.name), "return " .. folder.literal(d) .. "\n")
   if not wrote then return nil, err end
   return d
@@ -166,7 +169,7 @@ end
 ---@param cfg pmlua.wrap.folder
 ---@param tell fun(text: string) what takes long
 ---@return pmlua.wrap.plan?
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string[]? errors
 function M.run(cfg, tell)
   local lib, missing = paths.library()
@@ -178,7 +181,7 @@ function M.run(cfg, tell)
   if not made then return nil, refusal end
   local p, why, errors = plan.make(cfg)
   if not p then return nil, why, errors end
-  if #p.functions > MANY then tell(("compiling %d wrappers, twice; thousands take minutes"):format(#p.functions)) end
+  if #p.functions > MANY then tell(("compiling %d wrappers twice; thousands take minutes"):format(#p.functions)) end
   local built, wrong = example(cfg)
   if built then built, wrong = write(cfg, p, where.include) end
   if built then built, wrong = make(cfg, p, where) end

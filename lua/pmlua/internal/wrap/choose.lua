@@ -67,14 +67,14 @@ local function obstacle(d, symbol, bodies, f)
   if bodies[symbol] then return "its code is in the header" end
   if d.pure then return "it is pure virtual" end
   if d.unprototyped then return "its parameters are not declared" end
-  if d.unusual then return "it has another calling convention" end
-  if twice[symbol] then return "it returns twice, or to another place" end
+  if d.unusual then return "it uses another calling convention" end
+  if twice[symbol] then return "it returns twice or elsewhere" end
   if d.virtual_base and (d.kind == "constructor" and symbol:find("C2") or d.kind == "destructor" and symbol:find("D2")) then
-    return "as a base it takes a hidden table of virtual bases"
+    return "as a base-class function it takes a hidden table of virtual bases"
   end
-  if nameless(f.result) then return "its result has no name as a type" end
+  if nameless(f.result) then return "the type of its result has no name" end
   for _, p in ipairs(f.parameters) do
-    if nameless(p.type) then return "an argument has no name as a type" end
+    if nameless(p.type) then return "the type of an argument has no name" end
   end
 end
 

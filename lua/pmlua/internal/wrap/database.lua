@@ -4,6 +4,7 @@
 -- Try:  pmlua wrap init --name solver --compile-commands build/compile_commands.json --headers solver.h --libs -lsolver
 
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -36,13 +37,13 @@ end
 --- { cflags, language }: what all commands say together; nil and why.
 ---@param file string
 ---@return { cflags: string, language: string }?
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(file)
   local text, missing = shell.slurp(file)
   if not text then return nil, missing end
   local fine, list = pcall(require("pmlua.json").decode, text)
   if not fine or type(list) ~= "table" or type(list[1]) ~= "table" then
-    return nil, file .. " is no list of compile commands"
+    return refuse("EFORMAT", file .. " is not a list of compile commands")
   end
   local flags, seen, language = {}, {}, "c"
   for _, entry in ipairs(list) do

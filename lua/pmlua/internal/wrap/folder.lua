@@ -11,6 +11,7 @@
 
 local literal = require "pmlua.internal.literal"
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -44,13 +45,15 @@ end
 local function check(file, t, more)
   for k, v in pairs(t) do
     local wanted = M.fields[k] or more and more[k]
-    if not wanted then return nil, ("%s: no such field: %s"):format(file, tostring(k)) end
-    if type(v) ~= wanted then return nil, ("%s: %s must be a %s"):format(file, k, wanted) end
+    if not wanted then return refuse("EINVAL", ("%s: no such field: %s"):format(file, tostring(k))) end
+    if type(v) ~= wanted then return refuse("EINVAL", ("%s: %s must be a %s"):format(file, k, wanted)) end
   end
   if not (t.name or ""):find("^[%w_][%w_.-]*$") then
-    return nil, file .. ": a name of letters, digits, '_', '.' and '-' is needed"
+    return refuse("EINVAL", file .. ": name must consist of letters, digits, '_', '.' and '-'")
   end
-  if t.language and t.language ~= "c" and t.language ~= "c++" then return nil, file .. ": the language is c or c++" end
+  if t.language and t.language ~= "c" and t.language ~= "c++" then
+    return refuse("EINVAL", file .. ": language must be c or c++")
+  end
   return t
 end
 
@@ -58,7 +61,7 @@ end
 ---@param file string
 ---@param more table<string, string>? fields beside those of wrap.lua
 ---@return table?
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(file, more)
   local t, err = literal.read(file)
   if not t then return nil, err end
@@ -96,13 +99,13 @@ end
 
 ---@param dir string
 ---@return pmlua.wrap.folder? folder
----@return string? err
+---@return pmlua.Failure? failure
 function M.load(dir)
   local core = require "pmlua.core"
   local real = core.sys.realpath(dir)
   if not real then return nil, dir .. ": no such folder" end
   if require "lfs".attributes(real, "mode") ~= "directory" then return nil, dir .. ": not a folder" end
-  if not core.sys.realpath(real .. "/wrap.lua") then return nil, dir .. " has no wrap.lua; pmlua wrap init makes a folder" end
+  if not core.sys.realpath(real .. "/wrap.lua") then return nil, dir .. " has no wrap.lua; make a folder with pmlua wrap init" end
   local t, err = M.read(real .. "/wrap.lua")
   if not t then return nil, err end
   return M.complete(real, t)
@@ -120,7 +123,7 @@ end
 --- The folder for what is built, made; nil and why.
 function M.make(dir)
   local done, out = shell.run("mkdir -p " .. shell.quote(dir))
-  if not done then return nil, (out:gsub("\n.*", "")) end
+  if not done then return refuse("EIO", (out:gsub("\n.*", ""))) end
   return dir
 end
 

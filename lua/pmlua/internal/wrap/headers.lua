@@ -5,6 +5,7 @@
 
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -49,7 +50,7 @@ end
 ---@param language string "c" or "c++"
 ---@param cflags string
 ---@return pmlua.wrap.unit? unit
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string[]? errors
 function M.read(list, language, cflags)
   local clang, missing = paths.clang()
@@ -58,10 +59,14 @@ function M.read(list, language, cflags)
   if not words then return nil, wrong end
   local unit, refused, code = clang.parse(list, flags(language, words))
   if not unit then
-    return nil, refused:sentence() .. (code == "EINVAL" and ": " .. list .. " " .. cflags or "")
+    if code == "EINVAL" then refused.text = ("%s: %s %s"):format(refused.text, list, cflags) end
+    return refuse(refused)
   end
   local errors = errors_of(unit, list)
-  if #errors > 0 then return nil, "the headers do not compile: " .. errors[1], errors end
+  if #errors > 0 then
+    local _, failure = refuse("EINVAL", "the headers do not compile: " .. errors[1])
+    return nil, failure, errors
+  end
   return unit
 end
 

@@ -10,6 +10,7 @@ local literal = require "pmlua.internal.literal"
 local folder = require "pmlua.internal.wrap.folder"
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -51,7 +52,7 @@ end
 --- One wrapper by its name; nil and why.
 ---@param name string
 ---@return table?
----@return string? err
+---@return pmlua.Failure? failure
 function M.find(name)
   local list, names = M.list(), {}
   for i, w in ipairs(list) do
@@ -59,17 +60,17 @@ function M.find(name)
     names[i] = w.name
   end
   local nearest = require "pmlua.internal.nearest"(name, names)
-  return nil, ("there is no wrapper '%s'; %s"):format(name, nearest and "did you mean '" .. nearest .. "'?" or
+  return refuse("ENOENT", ("no wrapper '%s'"):format(name), nearest and "did you mean '" .. nearest .. "'?" or
     "pmlua wrap list shows those in PMLUA_WRAP_PATH and beside pmlua")
 end
 
 --- The wrapper that a working folder has built; nil and why.
 ---@param cfg pmlua.wrap.folder
 ---@return table?
----@return string? err
+---@return pmlua.Failure? failure
 function M.built(cfg)
   if not core.sys.realpath(("%s/%s.lua"):format(cfg.build, cfg.name)) then
-    return nil, cfg.dir .. ": nothing is built; pmlua wrap build does it"
+    return nil, cfg.dir .. ": nothing is built; run pmlua wrap build"
   end
   return describe(cfg.build, cfg.name)
 end
@@ -90,12 +91,12 @@ end
 ---@param cfg pmlua.wrap.folder
 ---@param prefix string?
 ---@return string?
----@return string? err
+---@return pmlua.Failure? failure
 function M.install(cfg, prefix)
   local w, err = M.built(cfg)
   if not w then return nil, err end
   local dir = prefix and prefix .. "/lib/pmlua/wrap" or paths.default()
-  if not dir then return nil, "libpmlua.so is not found beside the command; say where to with --prefix" end
+  if not dir then return refuse("ENOENT", "libpmlua.so is not beside the command", "name the folder with --prefix") end
   local made, refused = folder.make(dir)
   if not made then return nil, refused end
   for _, file in ipairs(files(w)) do
@@ -103,7 +104,7 @@ function M.install(cfg, prefix)
     local command = "cp -f %s %s.new && mv -f %s.new %s"
     local from, to = shell.quote(cfg.build .. "/" .. file), shell.quote(dir .. "/" .. file)
     local done, out = shell.run(command:format(from, to, to, to))
-    if not done then return nil, (out:gsub("\n.*", "")) end
+    if not done then return refuse("EIO", (out:gsub("\n.*", ""))) end
   end
   return core.sys.realpath(dir)
 end

@@ -6,6 +6,7 @@
 -- Try:  print(require("pmlua.internal.wrap.library").find({ language = "c", libs = "-lz" }, "/tmp")[1].soname)
 
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -62,12 +63,12 @@ function M.undefined(cfg, symbols, scratch)
   local written, err = shell.spit(source, probe(symbols))
   if not written then return nil, err end
   local done, out = shell.run(("%s -fPIC -w -c %s -o %s"):format(M.compiler(cfg.language), quote(source), quote(object)))
-  if not done then return nil, M.compiler(cfg.language) .. ": " .. (out:gsub("\n.*", "")) end
+  if not done then return refuse("EINVAL", M.compiler(cfg.language) .. ": " .. (out:gsub("\n.*", ""))) end
   local with, refused = undefined(cfg, cfg.libs, object)
   local without, failed = undefined(cfg, "", object)
   os.remove(source)
   os.remove(object)
-  if not with or not without then return nil, M.sentence(cfg, refused or failed) end
+  if not with or not without then return M.refuse_link(cfg, refused or failed) end
   return with, without
 end
 
@@ -117,15 +118,19 @@ local function known(cfg, asked)
   return names
 end
 
---- What the linker said, in one line; of a library that is not there with the nearest that is.
-function M.sentence(cfg, out)
+--- Refuse with what the linker said; a library that it did not find, with the nearest that exists.
+function M.refuse_link(cfg, out)
   local name = out:match("cannot find %-l([^%s:]+)")
   local file = out:match("cannot find ([^%s:]+)")
-  if file and not name then return ("%s is neither a file nor a linker's flag; libraries are named as in -lz"):format(file) end
-  if not name then return "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or "") end
+  if file and not name then
+    return refuse("ENOENT", file .. " is neither a file nor a linker flag", "name libraries as in -lz")
+  end
+  if not name then
+    return refuse("EINVAL", "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or ""))
+  end
   local nearest = require "pmlua.internal.nearest"(name, known(cfg, name))
-  local hint = nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder"
-  return ("library -l%s is not found; %s"):format(name, hint)
+  return refuse("ENOENT", ("library -l%s not found"):format(name),
+    nearest and "did you mean -l" .. nearest .. "?" or "name its folder with -L")
 end
 
 local function trace(cfg, libs, object)
@@ -133,7 +138,7 @@ local function trace(cfg, libs, object)
     quote(object .. ".out"), FIND, libs)
   local done, out = shell.run(command)
   os.remove(object .. ".out")
-  if not done then return nil, M.sentence(cfg, out) end
+  if not done then return M.refuse_link(cfg, out) end
   local files = {}
   for line in out:gmatch("[^\n]+") do
     local file = line:match("^(.*%.so[%d.]*)$") or line:match("^(.*%.a)$") or line:match("^%((.*%.a)%)[^/]*$") or
@@ -186,13 +191,13 @@ end
 ---@param cfg table
 ---@param scratch string a folder
 ---@return table[]?
----@return string? err
+---@return pmlua.Failure? failure
 function M.find(cfg, scratch)
   local source, object = scratch .. "/empty" .. suffix(cfg.language), scratch .. "/empty.o"
   local written, err = shell.spit(source, "int main(void) { return 0; }\n")
   if not written then return nil, err end
   local done, out = shell.run(("%s -c %s -o %s"):format(M.compiler(cfg.language), quote(source), quote(object)))
-  if not done then return nil, M.compiler(cfg.language) .. ": " .. (out:gsub("\n.*", "")) end
+  if not done then return refuse("EINVAL", M.compiler(cfg.language) .. ": " .. (out:gsub("\n.*", ""))) end
   local with, refused = trace(cfg, cfg.libs or "", object)
   local without = with and trace(cfg, "", object)
   os.remove(source)

@@ -6,6 +6,7 @@
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
 local words_of = require "pmlua.internal.cc.words"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -64,14 +65,14 @@ end
 ---@param wrappers { dir: string, name: string, libs: string, ldflags: string, shared: boolean }[]
 ---@param o { runtime: boolean?, static: boolean? }
 ---@return string[]?
----@return string? err
+---@return pmlua.Failure? failure
 function M.with(words, wrappers, o)
   if not M.links(words) then return words end
   local library, missing = paths.library()
   if not library then return nil, missing end
   local before, after, static, whole = {}, {}, false, is_static(words)
   if o.runtime and whole then
-    return nil, "--runtime finds functions in shared libraries, which a program linked with -static has not; leave it out"
+    return refuse("ENOTSUP", "--runtime wraps functions of shared libraries, and -static links none", "leave out --runtime")
   end
   for _, w in ipairs(wrappers) do
     if o.runtime and not w.shared then return nil, w.name .. " wraps a static library; it has no wrappers for run time" end

@@ -4,6 +4,7 @@
 -- Try:  print(require("pmlua.internal.wrap.paths").installed()[1])
 
 local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -30,7 +31,7 @@ function M.library()
   for _, dir in ipairs(folder) do
     if first(dir .. "/libpmlua.so") then return first(dir) end
   end
-  return nil, "libpmlua.so is not found beside the command; build it with make all"
+  return refuse("ENOENT", "libpmlua.so is not beside the command", "build it with make all")
 end
 
 --- The folder with adapter/wrap/pml_wrap.h: of the checkout, or of the installation.
@@ -41,7 +42,7 @@ function M.include()
   for _, dir in ipairs { checkout, installed } do
     if first(dir .. "/adapter/wrap/pml_wrap.h") then return first(dir) end
   end
-  return nil, "pmlua's headers are not found beside its Lua modules; install them with make install"
+  return refuse("ENOENT", "pmlua's headers are not beside its Lua modules", "install them with make install")
 end
 
 --- The file of a C module of its own beside the command, or nil: it was not built.
@@ -74,7 +75,7 @@ end
 function M.clang()
   local module = M.module "clang"
   if module then return module end
-  return nil, "pmlua was built without libclang's headers; install libclang-dev and build again"
+  return refuse("ENOTSUP", "pmlua was built without libclang's headers", "install libclang-dev and build again")
 end
 
 --- Where `pmlua wrap install` puts wrappers unless it is told another place.

@@ -10,6 +10,7 @@ local shell = require "pmlua.internal.wrap.shell"
 local templates = require "pmlua.internal.wrap.templates"
 local values = require "pmlua.internal.wrap.values"
 local variadic = require "pmlua.internal.wrap.variadic"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -26,7 +27,7 @@ local function filter_of(cfg)
   local text = shell.slurp(cfg.filter)
   if not text then return { wants = function() return true end }, false end
   local filter, err = core.filter.open(cfg.filter)
-  if not filter then return nil, err:sentence() end
+  if not filter then return refuse(err) end
   return filter, ("\n" .. text):find("\n%s*SCOREP_FILE_NAMES_BEGIN") ~= nil
 end
 
@@ -42,7 +43,7 @@ local function link(cfg, plan)
     if f.library and not undefined[f.symbol] then return nil end
     local foreign = not without[f.symbol]
     table.insert(foreign and plan.foreign or plan.missing, f)
-    return foreign and "it is of another library, which is linked anyway" or "no library has it"
+    return foreign and "it belongs to another library, which is linked anyway" or "no library has it"
   end)
   return true
 end
@@ -50,7 +51,7 @@ end
 --- What the folder's headers, libraries and filter come to; nil, why, and the compiler's errors.
 ---@param cfg pmlua.wrap.folder
 ---@return pmlua.wrap.plan?
----@return string? err
+---@return pmlua.Failure? failure
 ---@return string[]? errors
 function M.make(cfg)
   local unit, err, errors = headers.read(cfg.headers, cfg.language, cfg.cflags)
@@ -98,10 +99,10 @@ end
 function M.nothing(cfg, plan, unit)
   if #unit.includes == 0 then return "nothing to wrap: headers.h includes nothing" end
   if #plan.left == 0 then
-    return "nothing to wrap: the listed headers declare no functions themselves; rules for files in the filter name others"
+    return "nothing to wrap: the listed headers themselves declare no functions; choose others with file rules in the filter"
   end
   if #plan.libraries == 0 then
-    return ("nothing to wrap: %d functions are declared, and no library is behind '%s'; set libs in wrap.lua"):format(
+    return ("nothing to wrap: %d functions are declared, but '%s' names no library; set libs in wrap.lua"):format(
       #plan.left, cfg.libs)
   end
   return ("nothing to wrap: %d functions are declared; of %s, for example, %s"):format(#plan.left, plan.left[1].symbol,

@@ -6,6 +6,7 @@
 -- Try:  pmlua wrap list
 
 local folder = require "pmlua.internal.wrap.folder"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -27,7 +28,7 @@ end
 --- A recipe by its file, or by its name if it comes with pmlua; nil and why.
 ---@param what string
 ---@return table?
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(what)
   local there = require("pmlua.core").sys.realpath(what)
   if there or what:find("[/.]") then return folder.read(what, folder.recipe_fields) end
@@ -36,8 +37,8 @@ function M.read(what)
     if name == what then return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
   end
   local nearest = require "pmlua.internal.nearest"(what, names)
-  return nil, ("there is no recipe '%s'; %s"):format(what, nearest and "did you mean '" .. nearest .. "'?" or
-    "pmlua wrap list names those that there are")
+  return refuse("ENOENT", ("no recipe '%s'"):format(what), nearest and "did you mean '" .. nearest .. "'?" or
+    "pmlua wrap list names them")
 end
 
 --- Those that come with pmlua, without what cannot be read.

@@ -48,7 +48,7 @@ wrapper and `pmlua record` see are counted once.
 | nothing to wrap: ... | no listed header declares a function that the libraries have |
 | it takes '...' and has no twin with a va_list | name the twin in wrap.lua: variadic = { f = "vf" } |
 | its code is in the header | inline functions are part of the program: no wrapper sees them |
-| the compiler refuses its wrapper: ... | a type that is not complete, or has no name; the function is left out |
+| its wrapper does not compile: ... | a type that is not complete, or has no name; the function is left out |
 ]]
 
 local makefile = [[

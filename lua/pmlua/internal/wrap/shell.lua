@@ -5,6 +5,7 @@
 
 local disk = require "pmlua.internal.file"
 local quote = require "pmlua.internal.quote"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -23,12 +24,12 @@ end
 --- The words of flags as the shell sees them: quotes and $(...) are its business.
 ---@param flags string?
 ---@return string[]? words
----@return string? err
+---@return pmlua.Failure? failure
 function M.words(flags)
   local words = {}
   if not flags or not flags:find("%S") then return words end
   local done, out = M.run("set -- " .. flags .. "\n[ $# -eq 0 ] || printf '%s\\0' \"$@\"")
-  if not done then return nil, ("the flags %s: %s"):format(flags, (out:gsub("\n.*", ""))) end
+  if not done then return refuse("EINVAL", ("the flags %s: %s"):format(flags, (out:gsub("\n.*", "")))) end
   for word in out:gmatch("([^%z]*)%z") do words[#words + 1] = word end
   return words
 end

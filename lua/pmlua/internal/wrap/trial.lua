@@ -11,6 +11,7 @@ local library = require "pmlua.internal.wrap.library"
 local line = require "pmlua.internal.wrap.line"
 local preload = require "pmlua.internal.preload"
 local shell = require "pmlua.internal.wrap.shell"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
@@ -53,7 +54,9 @@ local function count(cfg, w, program, lib, first)
   local command = text:format(quote(cfg.build), SECONDS, quote((first and first .. ":" or "") .. recorder), quote(results),
     quote(lib), quote(program))
   local done, out = shell.run(command)
-  if not done then return nil, "the example program fails with the wrapper: " .. (out:match("[^\n]+$") or out:match("[^\n]*")) end
+  if not done then
+    return refuse("ECANCELED", "the example program fails with the wrapper: " .. (out:match("[^\n]+$") or out:match("[^\n]*")))
+  end
   local found, err = calls.read(results)
   shell.run("rm -rf " .. quote(results))
   if not found then return nil, err end
@@ -98,7 +101,7 @@ local function difference(cfg, way, counts)
   for _, name in ipairs(names) do
     local expected, n = cfg.calls[name] or 0, counts[name] or 0
     if n < expected or n > expected and way:find("^link%-time") then
-      return ("%s is counted %d times; the example calls it %d times"):format(name, n, expected)
+      return ("%s was counted %d times; the example calls it %d times"):format(name, n, expected)
     end
   end
 end

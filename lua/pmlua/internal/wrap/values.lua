@@ -7,6 +7,8 @@
 --
 -- Try:  pmlua wrap init --name zlib --headers zlib.h --libs -lz --record deflate:return
 
+local refuse = require "pmlua.core".failure.refuse
+
 local M = {}
 
 local ways = {
@@ -36,12 +38,13 @@ end
 --- The parts of "f:arg=how"; nil and what is wrong.
 ---@param text string
 ---@return { f: string, argument: string, how: string }?
----@return string? err
+---@return pmlua.Failure? failure
 function M.parse(text)
   local f, argument, how = text:match("^(.*[^:]):([%w_]+)=?(.*)$")
   if how == "" then how = "both" end
   if not f or not ways[how] then
-    return nil, ("--record %s: say FUNCTION:ARGUMENT, with =metric or =recorder for one of both"):format(text)
+    return refuse("EINVAL", ("--record %s: not FUNCTION:ARGUMENT"):format(text),
+      "write FUNCTION:ARGUMENT, with =metric or =recorder for only one of the two")
   end
   return { f = f, argument = argument, how = how }
 end
@@ -64,12 +67,14 @@ local function add(f, wish)
   local number, p = parameter(f, wish.argument)
   if result and f.canonical_result ~= "void" then p = { kind = f.result_kind, canonical = f.canonical_result } end
   if not p or result == (number ~= nil) then
-    return nil, ("%s has no argument '%s'; it has %s"):format(f.symbol, wish.argument, names(f))
+    return refuse("ENOENT", ("%s has no argument '%s'"):format(f.symbol, wish.argument), "choose one of " .. names(f))
   end
   local kind = type_of(p.kind, p.canonical)
-  if not kind then return nil, ("%s: %s is a %s, which cannot be recorded"):format(f.symbol, wish.argument, p.canonical) end
+  if not kind then
+    return refuse("ENOTSUP", ("%s: %s is a %s, which cannot be recorded"):format(f.symbol, wish.argument, p.canonical))
+  end
   if kind == "TEXT" and wish.how == "recorder" then
-    return nil, ("%s: %s is a text; it can be a metric only"):format(f.symbol, wish.argument)
+    return refuse("ENOTSUP", ("%s: %s is a string, which no recorder keeps"):format(f.symbol, wish.argument), "append =metric")
   end
   local list = result and "out" or "inside"
   f[list] = f[list] or {}
@@ -90,7 +95,7 @@ end
 ---@param functions pmlua.wrap.function[]
 ---@param wishes string[]
 ---@return true?
----@return string? err
+---@return pmlua.Failure? failure
 function M.choose(functions, wishes)
   for _, text in ipairs(wishes) do
     local wish, wrong = M.parse(text)
@@ -101,13 +106,13 @@ function M.choose(functions, wishes)
       if meant(f, wish.f) then
         found = true
         local added, err = add(f, wish)
-        if not added then return nil, "--record " .. text .. ": " .. err end
+        if not added then return refuse(err, "--record " .. text) end
       end
     end
     if not found then
       local nearest = require "pmlua.internal.nearest"(wish.f, known)
-      local hint = nearest and "; did you mean " .. nearest .. "?" or ""
-      return nil, ("--record %s: no such function is wrapped"):format(text) .. hint
+      return refuse("ENOENT", ("--record %s: no such function is wrapped"):format(text),
+        nearest and "did you mean " .. nearest .. "?")
     end
   end
   return true

@@ -57,8 +57,8 @@ function M.twin(all, given)
     local name = given[f.symbol] or given[f.name]
     f.twin = find(f, all, name)
     if f.twin then return nil end
-    if name then return ("%s has not its parameters with a va_list behind them"):format(name) end
-    return "it takes '...' and has no twin with a va_list; --variadic " .. f.symbol .. "=TWIN names one"
+    if name then return ("%s must have the same parameters, with a va_list at the end"):format(name) end
+    return "it takes '...' and has no twin with a va_list; name one with --variadic " .. f.symbol .. "=TWIN"
   end
 end
 

@@ -8,9 +8,9 @@ local M = {
   summary = "build the wrapper of a working folder",
   arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
   about = [[
-Builds the example without wrapper, reads the headers, and builds the wrapper of the working folder (default: the current
-one): libraries for link time and for run time, shared and static, and the linker's flags. What is left out is named in
-build/left_out.txt, with the reason.]],
+Builds the example without the wrapper, reads the headers, and builds the wrapper of the working folder (default: the current
+folder): libraries for link time and for run time, shared and static, and the linker's flags. build/left_out.txt lists the
+functions left out, with the reasons.]],
   examples = { { "pmlua wrap build wrap-zlib", needs = { "libclang" } } },
 }
 
@@ -40,7 +40,7 @@ function M.run(o)
     for _, line in ipairs(reasons(p.left)) do say("  " .. line) end
   end
   if #p.missing + #p.foreign > 0 then
-    say(("%d are in no library, %d link without: pmlua wrap check names them"):format(#p.missing, #p.foreign))
+    say(("%d are in no library, %d link without one; pmlua wrap check lists them"):format(#p.missing, #p.foreign))
   end
   return 0
 end

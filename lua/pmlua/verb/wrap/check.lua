@@ -5,11 +5,11 @@ local out = require "pmlua.internal.wrap.say"
 local say, complain = out.say, out.complain
 
 local M = {
-  summary = "say which functions no library has, and which link without one",
+  summary = "list the functions that no library has, and those that link without one",
   arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
   about = [[
-Asks for every function that the headers declare: is it in the libraries, and does it link even without them? Prints both
-lists, what else is left out and why, and the entries of the filter that would exclude what is in the lists.]],
+Checks for every function that the headers declare whether the libraries have it, and whether it links without them. Prints
+both lists, what else is left out and why, and the filter entries that would exclude the listed functions.]],
   options = {
     { name = "fix", help = "append these entries to the filter" },
   },

@@ -18,27 +18,27 @@ local M = {
   arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
   usage = { "[DIR] --name NAME --libs FLAGS --headers HEADER... [OPTIONS]", "[DIR] --recipe FILE|NAME [OPTIONS]" },
   about = [[
-Makes a working folder (wrap-NAME, unless DIR is given) with a README, a Makefile, the header list, an example program
-and a filter, and says which shared libraries are behind the flags.]],
+Makes a working folder (DIR, or wrap-NAME) with a README, a Makefile, the header list, an example program and a filter, and
+prints which shared libraries the flags stand for.]],
   options = {
-    { name = "name", kind = "name", help = "what the wrapper is called" },
+    { name = "name", kind = "name", help = "the name of the wrapper" },
     { name = "headers", kind = "file", value = "HEADER", list = true,
       help = "what applications include: zlib.h, <QtGui/QtGui>, ./own.h" },
     { name = "libs", kind = "text", value = "FLAGS", help = "how applications are linked: '-lz'" },
     { name = "cflags", kind = "text", value = "FLAGS",
-      help = "how they are compiled; $(pkg-config --cflags ...) stays as it is" },
-    { name = "ldflags", kind = "text", value = "FLAGS", help = "more for the linker: '-L/opt/lib'" },
-    { name = "language", kind = "choice", choices = { "c", "c++" }, shown = "c", help = "of the headers" },
+      help = "how they are compiled; $(pkg-config --cflags ...) is kept as written" },
+    { name = "ldflags", kind = "text", value = "FLAGS", help = "further flags for the linker: '-L/opt/lib'" },
+    { name = "language", kind = "choice", choices = { "c", "c++" }, shown = "c", help = "the language of the headers" },
     { name = "compile-commands", kind = "file", help = "compile flags and language from a compile_commands.json" },
     { name = "example", kind = "file", help = "the example program" },
     { name = "variadic", kind = "name", value = "F=TWIN", many = true,
-      help = "F takes '...' and goes to TWIN, which takes a va_list" },
-    { name = "record", kind = "name", value = "F:ARGUMENT", many = true, help = "also record an argument, by name or number, or "
-      .. "F:return; =metric (on the event) or =recorder (an event with quantiles) for one of both" },
-    { name = "recipe", kind = "file", value = "FILE|NAME", help = "a Lua file that returns all of this: name, language, cflags, "
-      .. "ldflags, libs, variadic, record, headers, example, filter (texts), calls (that the example makes), package; or one "
-      .. "of those that pmlua wrap list names" },
-    { name = "update", help = "change the configuration of a folder that is there" },
+      help = "F takes '...' and calls TWIN, which takes a va_list" },
+    { name = "record", kind = "name", value = "F:ARGUMENT", many = true, help = "also record an argument, by name or number, "
+      .. "or F:return; =metric (on the event) or =recorder (an event with quantiles) for only one of the two" },
+    { name = "recipe", kind = "file", value = "FILE|NAME", help = "a Lua file that returns all of this: name, language, "
+      .. "cflags, ldflags, libs, variadic, record, headers, example, filter (texts), calls (made by the example), package; "
+      .. "or a name that pmlua wrap list shows" },
+    { name = "update", help = "change the configuration of an existing folder" },
   },
   examples = {
     { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len", needs = { "libclang" } },
@@ -62,7 +62,7 @@ end
 local function twins(list, into)
   for _, text in ipairs(list or {}) do
     local f, twin = text:match("^([^=]+)=([^=]+)$")
-    if not f then return nil, "--variadic " .. text .. ": say FUNCTION=TWIN" end
+    if not f then return nil, "--variadic " .. text .. ": write FUNCTION=TWIN" end
     into[f] = twin
   end
   return true
@@ -89,7 +89,7 @@ local function gather(o)
     if fine then fine, misuse = values.parse(text) end
   end
   if not fine then return nil, misuse, true end
-  if not t.name then return nil, "say --name NAME", true end
+  if not t.name then return nil, "add --name NAME", true end
   if not t.name:find("^[%w_][%w_.-]*$") then return nil, "--name: letters, digits, '_', '.' and '-'", true end
   if t.language and t.language ~= "c" and t.language ~= "c++" then return nil, "--language: c or c++", true end
   return t
@@ -99,7 +99,7 @@ end
 local function obstacle(cfg, o)
   local lfs = require "lfs"
   if lfs.attributes(cfg.dir .. "/wrap.lua") and not o.update then
-    return cfg.dir .. " is a working folder already; --update changes its configuration"
+    return cfg.dir .. " is already a working folder; change its configuration with --update"
   end
 end
 

@@ -11,7 +11,7 @@ local M = {
 Copies what the working folder has built beside pmlua itself, where pmlua cc, list and show find it.]],
   options = {
     { name = "prefix", kind = "dir", value = "PREFIX",
-      help = "to PREFIX/lib/pmlua/wrap instead; PMLUA_WRAP_PATH must name that folder then" },
+      help = "into PREFIX/lib/pmlua/wrap instead; then set PMLUA_WRAP_PATH to that folder" },
   },
   examples = { { "pmlua wrap install wrap-zlib --prefix ~/.local", needs = { "libclang" } } },
 }

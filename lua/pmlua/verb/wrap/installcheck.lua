@@ -8,12 +8,12 @@ local M = {
   summary = "build and run the example with the wrapper in every way, and count its calls",
   arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
   about = [[
-Builds the example of the working folder with the installed wrapper in each way (or with the one in build/, if it is not
-installed), runs it, and counts its calls; first those of the program as it is, by interception. Link-time wrappers see the
-calls of the program alone, the others also those of libraries.
+Builds the example of the working folder with the installed wrapper (or the one in build/) in each way, runs it, and counts
+its calls; first those of the unwrapped program, by interception. Link-time wrappers see only the calls of the program, the
+others also those of libraries.
 
-Exit status 1 if a way does not build, fails, counts nothing, or counts other calls than wrap.lua says of the example:
-calls = { FUNCTION = N, ... }, all that the program itself makes.]],
+The exit status is 1 if a way does not build, fails, counts nothing, or counts other calls than wrap.lua expects of the
+example: calls = { FUNCTION = N, ... }, all that the program itself makes.]],
   examples = { { "pmlua wrap installcheck wrap-zlib", needs = { "libclang" } } },
 }
 
@@ -66,7 +66,7 @@ function M.run(o)
   if left_out then say("preloaded: left out: " .. left_out) end
   local bad = 0
   for _, t in ipairs(trials) do
-    local why = t.err or t.sum == 0 and "no call is counted; the example must call a wrapped function"
+    local why = t.err or t.sum == 0 and "no call was counted; the example must call a wrapped function"
     if why then
       complain(t.way .. ": " .. why)
       bad = bad + 1

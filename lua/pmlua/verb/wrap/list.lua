@@ -7,8 +7,8 @@ local say = require "pmlua.internal.wrap.say".say
 local M = {
   summary = "list the wrappers that are installed, and the recipes for more",
   about = [[
-The wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua: name, language, number of functions, libraries, folder;
-and the recipes that come with pmlua, with the Debian package that each needs: pmlua wrap init --recipe NAME begins one.]],
+Lists the wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua with name, language, number of functions, libraries and
+folder, and pmlua's recipes with the Debian package that each needs: pmlua wrap init --recipe NAME starts from one.]],
   options = {
     common.with("json", { help = "{wrappers, recipes}, an array of objects each" }),
     common.with("csv", { help = "the wrappers as CSV" }),

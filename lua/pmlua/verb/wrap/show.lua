@@ -5,12 +5,12 @@ local out = require "pmlua.internal.wrap.say"
 local say, complain = out.say, out.complain
 
 local M = {
-  summary = "say what a wrapper wraps",
+  summary = "show what a wrapper wraps",
   arguments = { { name = "NAME", key = "which", one = "wrapper",
-    missing = "say which wrapper; pmlua wrap list has their names" } },
+    missing = "name the wrapper; pmlua wrap list shows them" } },
   about = [[
-An installed wrapper: its libraries, flags and functions, with the file and line of each, the twin of a variadic one, and
-the values that are recorded.]],
+Shows an installed wrapper: its libraries, flags and functions, with the file and line of each, the twin of a variadic
+function, and the recorded values.]],
   examples = { { "pmlua wrap show zlib", needs = { "libclang" } } },
 }
 
