@@ -46,9 +46,9 @@ end
 return pml.experiment {
   name = "balance",
   description = [[
-Ranks that compute unequally much and wait for each other, with and without the balancing of section 4.5 of Schöne et al.:
-who would wait is slowed to arrive just in time. On simulated ranks, with noise, energy and a load that is reversed on the
-way; and on real threads of this process. A sample is the time of an iteration.]],
+Ranks with unequal work that wait for each other, with and without the balancing of section 4.5 of Schöne et al., which
+slows ranks that would wait so that they arrive just in time. Simulated ranks, with noise, energy and a load that reverses
+on the way; and real threads of this process. A sample is the time of an iteration.]],
   factors = prepare,
   constraints = constraints,
   help = { platform = "simulated ranks, or threads of this process", balanced = "no: all at the reference frequency",

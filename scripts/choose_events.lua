@@ -23,7 +23,7 @@ end
 local function pmu_of(name)
   local pmu, err = pml.pmus.get(name)
   if not pmu then error(err, 0) end
-  if next(pml.groups.of(pmu.name)) == nil then error(pmu.name .. ": there are no groups for this PMU", 0) end
+  if next(pml.groups.of(pmu.name)) == nil then error(pmu.name .. ": no event groups for this PMU", 0) end
   return pmu
 end
 
@@ -82,9 +82,9 @@ columns[#columns + 1] = plan_column "all"
 return pml.experiment {
   name = "choose_events",
   description = [[
-How many runs count every event group, and how long planning takes
+How many runs every event group needs, and how long planning takes
 
-A table over the PMUs that there are groups for, and the groups. Nothing is counted: any machine plans for any PMU.]],
+A table of PMUs and their groups. Nothing is counted: any machine can plan for any PMU.]],
   factors = factors,
   constraints = constraints,
   help = { PMU = "as pmlua choose --pmu has it", threads = "of a core that count; any: it makes no difference" },

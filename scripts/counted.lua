@@ -48,10 +48,10 @@ end
 return pml.experiment {
   name = "counted",
   description = [[
-What a call of each kernel does, by four counters: the compiler before optimisation (at source) and after it (at final),
-valgrind's callgrind, which executes it instruction by instruction, and the hardware, where there is a PMU. The program is
-compiled for the run, thrice, by one compiler with the same flags. A sample is the operations of a call (compiler) or its
-instructions (simulation, hardware). Counts at source that are not those by hand are an error.]],
+The operations of a call of each kernel, by four counters: the compiler before optimisation (at source) and after it (at
+final), valgrind's callgrind, which executes it instruction by instruction, and the hardware, if there is a PMU. The program
+is compiled three times for the run, by one compiler with the same flags. A sample is the operations of a call (compiler) or
+its instructions (simulation, hardware). Counts at source that differ from those by hand are an error.]],
   factors = prepare,
   help = { kernel = "what is computed", counter = "who counts" },
   unit = "operations",

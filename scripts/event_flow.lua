@@ -49,10 +49,10 @@ end
 return pml.experiment {
   name = "event_flow",
   description = [[
-Event flow graphs of a solver whose ranks pass messages: calls of its message library, of the program as it is, become nodes,
-and what follows what becomes edges, whose labels tell at which visits. Loops take no more labels the longer they run. Of
-each graph a C program is made, compiled and run, whose graph must be the same. A sample is the mean time of a thread in
-its messages.]],
+Event flow graphs of a solver whose ranks exchange messages: calls of its message library become nodes, and their succession
+becomes edges, whose labels tell at which visits; the program is unchanged. Loops need no more labels the longer they run.
+Each graph is turned into a C program, which is compiled and run, and must have the same graph. A sample is the mean time a
+thread spends in its messages.]],
   factors = prepare,
   help = { program = "skeleton: made of the graph of the original", steps = "of the solver" },
   unit = "s",

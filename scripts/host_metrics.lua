@@ -40,9 +40,9 @@ end
 return pml.experiment {
   name = "host_metrics",
   description = [[
-Phases of a program that rest, touch memory evenly, compute on some threads, and send to themselves over the loopback,
-beside what the host and the process are doing meanwhile: metrics of the plugins host and process, measured by threads of
-their own. A sample is the time that a phase took; the columns are means over all its visits.]],
+Phases of a program that rests, touches memory evenly, computes on some threads, and sends to itself over the loopback,
+beside metrics of the host and of the process (plugins host and process), measured by separate threads. A sample is the time
+of a phase; the columns are means over all its visits.]],
   factors = prepare,
   help = { phase = "of the program" },
   unit = "s",

@@ -28,7 +28,7 @@ local function chosen(text)
     if word ~= "all" and not ways.named[word] then
       local known = {}
       for i, way in ipairs(ways.all) do known[i] = way.name end
-      error(("option --ways: there is no %s; known are %s"):format(word, table.concat(known, ", ")), 0)
+      error(("option --ways: unknown %s; choose one of %s"):format(word, table.concat(known, ", ")), 0)
     end
     wanted[word] = true
   end
@@ -55,11 +55,11 @@ end
 return pml.experiment {
   name = "intercept_overhead",
   description = [[
-What a call between libraries costs when somebody looks: plain; between two reads of the clock (the yardstick); through a
-wrapper written by hand and preloaded; intercepted by pmlua with nobody who listens, with a profile, with a trace, with an
-event read at each enter and leave, and not chosen; through wrappers that pmlua generates; by LD_AUDIT, uftrace and ltrace
-where they are. A sample is the mean of 1,000 calls (ltrace: 10). Each thread calls on a cpu of its own. Programs are
-compiled for the run: it needs a C compiler, and libclang for the generated wrappers.]],
+What observing a call between libraries costs: plain; between two reads of the clock (the yardstick); through a wrapper
+written by hand and preloaded; intercepted by pmlua without consumer, with a profile, with a trace, with an event read at
+each enter and leave, and not selected; through wrappers that pmlua generates; by LD_AUDIT, uftrace and ltrace if installed.
+A sample is the mean of 1,000 calls (ltrace: 10). Each thread has its own cpu. Programs are compiled for the run: this needs a
+C compiler, and libclang for the generated wrappers.]],
   factors = prepare,
   constraints = function(p) return ways.absent(ways.named[p.way]) or true end,
   help = { way = "how the call is seen", threads = "that call at the same time" },

@@ -87,13 +87,12 @@ end
 return pml.experiment {
   name = "kernel_sweep",
   description = [[
-Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loops of 1 to 50 turns and of powers of
-two, in double and single precision, one element at a time and in vectors. A copy runs on every core, pinned, all
-started together; a sample is the slowest one's time per call, in batches of 0.1 ms or more
-(of loops beyond 2^20 turns, three a round). The cost of calling a
-kernel with no element to work on is measured in the same way and subtracted in `net` and `gflops`, not in the samples;
-where it is larger than what is left, calling hides behind the work and the row says so. Takes two to three minutes; --quick some
-seconds.]],
+Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loops of 1 to 50 iterations and of powers of
+two, in double and single precision, one element at a time and in vectors. A pinned copy runs on every core, all started
+together; a sample is the time per call of the slowest, in batches of 0.1 ms or more (three a round for loops beyond 2^20
+iterations). The cost of calling a kernel without elements is measured in the same way and subtracted in `net` and
+`gflops`, not in the samples; if it exceeds the rest, the call hides behind the work and the row says so. Takes two to three
+minutes; --quick takes some seconds.]],
   factors = prepare,
   constraints = function(p) return lab:missing(p.build) or lab:too_large(p.precision, p.n) or true end,
   help = {

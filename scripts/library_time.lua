@@ -55,13 +55,13 @@ end
 return pml.experiment {
   name = "library_time",
   description = [[
-Run a command by itself and with its calls to libraries recorded, and tell which libraries it spends its time in, how often
-their functions are called, and how long they take; without CMD it is a plot
-of gnuplot's. --compare runs it under two other views, too: instrumentation by the
-compiler (of --program, whose source is there) and sampling by perf. --program runs one of ours instead: fftw2d [SIZE...]
-smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt where no screen is; they are compiled for the run.]],
+Runs a command by itself and with its calls to libraries recorded, and reports in which libraries it spends its time, how
+often their functions are called, and how long they take; without CMD, the command is a plot by gnuplot. --compare adds two
+other views: instrumentation by the compiler (with --program, which has sources) and sampling by perf. --program runs a
+program of pmlua's: fftw2d [SIZE...] smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt without a
+screen; they are compiled for the run.]],
   factors = prepare,
-  help = { view = "plain: nobody looks" },
+  help = { view = "plain: without recording" },
   command = "[CMD [ARGS]]",
   unit = "s",
   repeats = 5,
@@ -73,8 +73,8 @@ smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt wher
     { name = "compare", type = "flag", help = "by instrumentation and sampling, too" },
     { name = "lib", metavar = "GLOB", help = "record only functions of these libraries" },
     { name = "sym", metavar = "GLOB", help = "record only these functions" },
-    { name = "not", metavar = "GLOB", help = "record neither libraries nor functions with these names" },
-    { name = "top", type = "integer", metavar = "N", min = 1, default = 12, help = "functions in each table that is said" },
+    { name = "not", metavar = "GLOB", help = "record exclude libraries and functions with these names" },
+    { name = "top", type = "integer", metavar = "N", min = 1, default = 12, help = "functions in each table printed" },
     { name = "limit", type = "number", metavar = "S", default = 600, help = "seconds that a run may take" },
   },
   examples = {

@@ -30,7 +30,7 @@ local function chosen(text)
     if word ~= "all" and not subjects.named[word] then
       local known = {}
       for i, subject in ipairs(subjects.all) do known[i] = subject.name end
-      error(("option --subjects: there is no %s; known are %s"):format(word, table.concat(known, ", ")), 0)
+      error(("option --subjects: unknown %s; choose one of %s"):format(word, table.concat(known, ", ")), 0)
     end
     wanted[word] = true
   end
@@ -71,18 +71,18 @@ local function measure(_, p, n)
     samples[#samples + 1] = tonumber(all) / 1e6
     hot = hot + tonumber(way) / 1e6
   end
-  if #samples ~= n then return nil, ("%s: the process told of %d samples, not of %d"):format(p.subject, #samples, n) end
+  if #samples ~= n then return nil, ("%s: the process reported %d samples, not %d"):format(p.subject, #samples, n) end
   return samples, { hot = hot / n }
 end
 
 return pml.experiment {
   name = "plugin_overhead",
   description = [[
-What plugins cost a program whose function does nothing, by the slope of its run time against the number of calls, each
-entered and left as a section: strictly synchronous metrics in C, 0 to 4 of them, and metrics in Lua; who takes the events: a
-consumer of pmlua's own, a substrate plugin, functions of Lua in batches and at each event; and asynchronous values, 1 to 5
-million, when they are collected into a trace, or into Lua. Plugins do nothing. Each sample is the processor time of a
-whole run, in a process that has this plugin and no other. Needs no PMU.]],
+What plugins cost a program whose function does nothing, as the slope of its run time against the number of calls, each
+entered and left as a section: 0 to 4 strictly synchronous metrics in C, and metrics in Lua; consumers of events: one of
+pmlua's own, a substrate plugin, functions of Lua in batches and at each event; and 1 to 5 million asynchronous values,
+collected into a trace or into Lua. The plugins do nothing. Each sample is the processor time of a whole run, in a process
+with only this plugin. Needs no PMU.]],
   factors = prepare,
   help = { subject = "what plugin there is", step = "how many calls or values, see column count" },
   unit = "ms",

@@ -80,10 +80,10 @@ return pml.experiment {
   description = [[
 What reading performance counters costs: operations (empty, start_stop, read, read_ts, accum, reset) on 1 to 8 events by
 the user-space page, by one read(2) per event and by one group read(2), in a bare loop; and a read inside a Sobel
-filter, STREAM and an LU factorisation. Takes up to five minutes; --quick some seconds. What is redundant is not
-measured: the empty operation once (it has no events); by one read(2) per event, which is strictly linear, operations
-other than the read with 1, 2, 4 and 8 events; in the workloads the read alone, of one number of events. The iterations
-of a cell are spread over the rounds. STREAM and LU are read as often as they have phases: 10 times per round and
+filter, STREAM and an LU factorisation. Takes up to five minutes; --quick takes some seconds. Redundant cells are left out:
+the empty operation is measured once (it has no events); with one read(2) per event, which is strictly linear, operations
+other than the read are measured with 1, 2, 4 and 8 events; the workloads only have the read, with one number of events. The
+iterations of a cell are spread over the rounds. STREAM and LU are read as often as they have phases: 10 times per round and
 vector, 4 n / nb times per round and phase.]],
   factors = prepare,
   constraints = function(p) return lab.rule(p) end,

@@ -54,9 +54,9 @@ return pml.experiment {
   name = "recorder_overhead",
   description = [[
 What a push to a recorder costs: 16,384 numbers per round and thread, each push timed by itself; by one thread and by two,
-to the same recorder and to different ones, all numbers kept or a sketch of them; PAPI's libsde beside it where it is
-installed; and the floor, two reads of the clock with nothing between. Spikes are counted and located. Needs no PMU. Each
-round has a new recorder and new memory. --iterations is 16,384 times the rounds, or as many as are asked for.]],
+to the same recorder and to different ones, keeping all numbers or a sketch of them; PAPI's libsde, if it is installed; and
+the floor, two reads of the clock with nothing between. Spikes are counted and located. Needs no PMU. Each round has a new
+recorder and new memory. --iterations is 16,384 times the rounds, or the number given.]],
   factors = prepare,
   constraints = constraints,
   help = {

@@ -89,9 +89,9 @@ end
 return pml.experiment {
   name = "residuals",
   description = [[
-How Krylov solvers converge: the residual of every iteration, from the library's software-defined events, for each
-solver plain and preconditioned with ILU(0); their single-valued events; and the iteration at which each would converge,
-predicted from the first part of its series, beside what happened. A sample is the time of one solve.]],
+How Krylov solvers converge: the residual of every iteration, from the library's software-defined events, for each solver,
+plain and preconditioned with ILU(0); their single-valued events; and the predicted iteration of convergence, from the first
+part of the series, beside the actual one. A sample is the time of one solve.]],
   factors = prepare,
   help = { matrix = "what is solved", preconditioner = "none or ilu0", solver = "by which method" },
   unit = "s",

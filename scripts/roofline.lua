@@ -93,9 +93,9 @@ return pml.experiment {
 The roofs of this machine, per core with all cores at work: peak rates of each precision and vector width, from
 independent chains of fused multiply-adds in registers; the bandwidth of each cache and of memory, the best of reading,
 copying and adding vectors that fill half of it (bytes of the source: a line that a store fetches first is not
-counted). Roofs are those of the fastest batch; what stands under them, the kernels of kernel_sweep, is the median;
---place adds sections of one's own, --report those that a program left. Operations and bytes of kernels are those that
-the compiler counted after optimisation; --counts says who else. Caches are those of sysfs.]],
+counted). Roofs are those of the fastest batch; the kernels of kernel_sweep under them are medians. --place adds your own
+sections, --report those that a program left. Operations and bytes of kernels are counted by the compiler after
+optimisation, or as --counts chooses. Caches are those of sysfs.]],
   factors = prepare,
   constraints = cell,
   help = {

@@ -48,10 +48,10 @@ end
 return pml.experiment {
   name = "timers",
   description = [[
-Every clock: what a reading costs (batches of 100); its resolution, the smallest step between readings that follow each
-other, beside the one that it claims; whether it ever goes back, from one reading to the next and between the cpus; and
-the distribution of the steps, which is the jitter of whoever measures with it. `ticks` is the counter of the cpu (TSC,
-cntvct), `ticks-ordered` the same between fences; lua: clocks are called from Lua.]],
+For every clock: what a reading costs (batches of 100); its resolution, the smallest step between successive readings, beside
+the one it claims; whether it ever goes back, from one reading to the next and between cpus; and the distribution of the
+steps, which is the jitter of measurements with it. `ticks` is the counter of the cpu (TSC, cntvct), `ticks-ordered` the same
+between fences; lua: clocks are called from Lua.]],
   factors = prepare,
   help = { clock = "which one" },
   unit = "ns",

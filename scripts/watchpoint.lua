@@ -36,7 +36,7 @@ return pml.experiment {
   description = [[
 Accesses of threads to variables and functions of an unmodified program, and what they write, by hardware breakpoints:
 calls in a parallel loop of 22 chunks on 4 threads, and the content of a variable that two threads write under static and
-dynamic scheduling; each loop without being watched, too. A sample is the time of the loop, by the program's own account.]],
+dynamic scheduling; each loop also unwatched. A sample is the time of the loop, as the program measures it.]],
   factors = prepare,
   help = { loop = "of the program", watched = "no: as it is" },
   unit = "s",

@@ -88,9 +88,9 @@ end
 --- nil and why, where a cell cannot be measured.
 function M:possible(p)
   if p.platform == "simulated" then return true end
-  if not self.pml.paths.workloads then return nil, "the workloads are not built; make all builds them" end
+  if not self.pml.paths.workloads then return nil, "the workloads are not built; run make all" end
   local can = self:mode()
-  if p.balanced == "yes" and not can.writes then return nil, "frequencies cannot be set here: " .. can.why end
+  if p.balanced == "yes" and not can.writes then return nil, "frequencies cannot be set on this machine: " .. can.why end
   return true
 end
 

@@ -71,7 +71,7 @@ local function compiler()
   for _, name in ipairs { "gcc", "cc" } do
     if build.is_here(name) then return name, "clang is not installed" end
   end
-  return nil, "there is no C compiler; apt-get install clang"
+  return nil, "no C compiler found; apt-get install clang"
 end
 
 --- Vectors of 256 bits and fused multiply-adds, where the processor has them; valgrind knows no wider ones.
@@ -112,7 +112,7 @@ local function read(path, events)
   for line in f:lines() do
     local name, counts = line:match "^%w+", {}
     for number in line:gmatch " (%d+)" do counts[#counts + 1] = math.tointeger(tonumber(number)) end
-    if not name or #counts ~= events then return nil, ("the program left a line that is none: %s"):format(line) end
+    if not name or #counts ~= events then return nil, ("the program left an invalid line: %s"):format(line) end
     out[name] = out[name] or {}
     table.insert(out[name], counts)
   end
@@ -265,7 +265,7 @@ function M.new(pml, options)
   if #self.present > 0 then return self end
   local reasons = {}
   for i, a in ipairs(self:lacking()) do reasons[i] = ("%s: %s"):format(a.who, a.why) end
-  return nil, "nobody can count here; " .. table.concat(reasons, "; ")
+  return nil, "no counter is available; " .. table.concat(reasons, "; ")
 end
 
 function Lab:find(no_clang)

@@ -122,7 +122,7 @@ local final = {
     local more = fused(c.final) - fused(c.source)
     return when(more > 0, "%d", more)
   end },
-  { "final", "flops", "other flops", "more: done twice or for nobody; fewer: done once for all turns", other_flops },
+  { "final", "flops", "other flops", "more: done twice or in vain; fewer: done once for all iterations", other_flops },
 }
 
 -- --- machine code, simulated, against the compiler's ---

@@ -16,7 +16,7 @@ M.columns = {
   { name = "resident", unit = "MB", event = "plugin::process::resident", factor = 1e-6,
     description = "memory of the process" },
   { name = "memory_used", unit = "MB", event = "plugin::host::memory_used", factor = 1e-6,
-    description = "memory of the host that new work cannot have" },
+    description = "memory of the host not available to new programs" },
   { name = "process_cpus", unit = "", event = "plugin::process::cpus", factor = 1,
     description = "processors at work for the process" },
   { name = "cpus_busy", unit = "", event = "plugin::host::cpus_busy", factor = 1,
@@ -63,7 +63,7 @@ function M.new(pml, options)
   self.workload, err = pml.workload.load(pml.paths.workloads .. "/phases.so")
   if not self.workload then return nil, err end
   local every = pml.plugin.seconds(options.every)
-  if not every or every < 0.001 then return nil, ("option --every is '%s', it must be 1ms or more"):format(options.every) end
+  if not every or every < 0.001 then return nil, ("option --every is '%s'; it must be at least 1ms"):format(options.every) end
   local wanted = table.move(drawn, 1, #drawn, 1, {})
   for token in options.metrics:gmatch("[^,]+") do wanted[#wanted + 1] = token end
   local metrics

@@ -31,7 +31,7 @@ local function own_files(pml)
   for _, place in ipairs { "/", "/../lib/", "/../../", "/../../../" } do
     library = library or pml.sys.realpath(folder .. place .. "libpmlua.so.0")
   end
-  if not library then return nil, "libpmlua.so.0 is not found beside " .. origin end
+  if not library then return nil, "libpmlua.so.0 is not beside " .. origin end
   return pml.paths.command or "pmlua", library
 end
 
@@ -113,7 +113,7 @@ function Measure:cell(p, n)
   if not text then return nil, ("%s: %s"):format(p.way, err) end
   local samples = numbers(text)
   if #samples ~= batches * p.threads then
-    return nil, ("%s: the program told of %d batches, not of %d"):format(p.way, #samples, batches * p.threads)
+    return nil, ("%s: the program reported %d batches, not %d"):format(p.way, #samples, batches * p.threads)
   end
   local made = p.threads * (batches + 1) * calls -- each thread warms up by a batch
   local seen = way.seen and way.seen(self)

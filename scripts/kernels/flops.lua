@@ -32,7 +32,7 @@ function M.parse(text)
     if c == "," and not inside then
       local name, weight = word:match "^(.*)%*([%d.]+)$"
       name, weight = name or word, tonumber(weight or 1)
-      if name == "" or not weight then return nil, ("%q is no EVENT or EVENT*NUMBER"):format(word) end
+      if name == "" or not weight then return nil, ("%q is not EVENT or EVENT*NUMBER"):format(word) end
       out[#out + 1], word = { name, weight }, ""
     else
       word = word .. c

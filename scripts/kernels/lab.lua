@@ -99,11 +99,11 @@ function M.choose(text, known, option)
   for _, name in ipairs(known) do is_known[name] = true end
   for word in text:gmatch "[^,]+" do
     if not is_known[word] then
-      error(("option --%s: there is no %s; known are %s"):format(option, word, table.concat(known, ", ")), 0)
+      error(("option --%s: unknown %s; choose one of %s"):format(option, word, table.concat(known, ", ")), 0)
     end
     out[#out + 1] = word
   end
-  if #out == 0 then error(("option --%s is empty; known are %s"):format(option, table.concat(known, ", ")), 0) end
+  if #out == 0 then error(("option --%s is empty; choose one of %s"):format(option, table.concat(known, ", ")), 0) end
   return out
 end
 

@@ -172,7 +172,7 @@ function M.caches(run, levels)
   for i, l in ipairs(levels) do rows[i] = { l.name, l.bytes > 0 and l.bytes or nil, l.shared, l.set, l.source } end
   local t = { columns = {
     { "level", "text", "name" }, { "bytes", "B", "size" }, { "shared", "", "cpus that share it" },
-    { "set", "B", "working set per core that is said to lie there" }, { "source", "text", "of the size" },
+    { "set", "B", "working set per core assigned to this cache" }, { "source", "text", "of the size" },
   }, rows = rows }
   run:write_table("caches.dat", t, "the caches of a core")
   return t

@@ -25,7 +25,7 @@ local function point(text)
   if precision == "" then precision = "double" end
   if not (name and intensity and gflops and intensity > 0 and gflops > 0 and intensity < math.huge and gflops < math.huge)
     or precision ~= "double" and precision ~= "single" then
-    return nil, ("%q is no NAME:INTENSITY:GFLOPS[:single] with positive numbers"):format(text)
+    return nil, ("%q is not NAME:INTENSITY:GFLOPS[:single] with positive numbers"):format(text)
   end
   return { name = name, intensity = intensity, gflops = gflops, precision = precision }
 end

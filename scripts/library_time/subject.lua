@@ -35,9 +35,9 @@ end
 -- Ours: compiled twice; the runtime that counts is compiled without counting itself.
 local function own(folder, name, arguments)
   local p = programs[name]
-  if not p then return nil, ("there is no %s; known are %s"):format(name, table.concat(M.programs, ", ")) end
+  if not p then return nil, ("unknown %s; choose one of %s"):format(name, table.concat(M.programs, ", ")) end
   if not build.is_here "pkg-config" or not os.execute(p.asks .. " 2>/dev/null") then
-    return nil, ("what it needs is not installed; apt-get install pkg-config %s"):format(p.package)
+    return nil, ("its libraries are not installed; apt-get install pkg-config %s"):format(p.package)
   end
   local path, err = folder:program(name, p.sources, p.flags)
   if not path then return nil, err end
@@ -61,7 +61,7 @@ local function theirs(words)
   if why then return nil, why end
   return {
     words = word_list({ path }, { table.unpack(words, 2) }), names = { [path:match "[^/]*$"] = true },
-    why = "it needs the source of the program; it is there for --program",
+    why = "needs the source of the program; use --program",
   }
 end
 
@@ -70,7 +70,7 @@ end
 ---@return string? err
 function M.new(options)
   if not options.program and #options.command == 0 then
-    return nil, "say what to run: a command, or --program " .. table.concat(M.programs, " or ")
+    return nil, "name what to run: a command, or --program " .. table.concat(M.programs, " or ")
   end
   if not options.program and options.command[1]:find("=", 1, true) then
     return nil, "a command with '=' in its name cannot be recorded"

@@ -97,8 +97,8 @@ local function nothing_recorded(calls)
   local all = {}
   for _, p in ipairs(calls.processes) do table.move(p.unmatched_patterns, 1, #p.unmatched_patterns, #all + 1, all) end
   local u = all[1]
-  if not u then return "no call was recorded: the command calls no chosen function of a library" end
-  local near = u.nearest ~= "" and "; near to it: " .. u.nearest:gsub(",", ", ") or ""
+  if not u then return "no call was recorded: the command calls no selected function of a library" end
+  local near = u.nearest ~= "" and "; similar: " .. u.nearest:gsub(",", ", ") or ""
   return ("no call was recorded: --%s '%s' matches nothing%s"):format(u.option, u.pattern, near)
 end
 
@@ -150,7 +150,7 @@ local function read_samples(subject, out)
     end
     f.samples, total = f.samples + n, total + n
   end
-  if total == 0 then return nil, "perf has not a single sample" end
+  if total == 0 then return nil, "perf recorded no sample" end
   -- A sample stands for as much of the processors' time as the next.
   out.samples = total
   for _, f in ipairs(out.functions) do f.exclusive_s = f.samples / M.samples_per_second end
@@ -168,7 +168,7 @@ function M.sampling(subject, options)
     "-B", "-N", "-e", "cpu-clock", "-F", tostring(M.samples_per_second), "-o", path, "-p", tostring(command:pid()),
     ("--control=fifo:%s/perf.control,%s/perf.answer"):format(subject.folder.path, subject.folder.path) })
   assert(perf:start())
-  if not perf_is_ready(subject.folder) then return nil, "perf: " .. (last_line(log) or "it is not ready in time") end
+  if not perf_is_ready(subject.folder) then return nil, "perf: " .. (last_line(log) or "it was not ready in time") end
   local started, refused = command:start()
   if not started then return nil, sentence(refused) end
   local out, why = finish(command, options.limit)

@@ -81,7 +81,7 @@ local function substrate_in_lua(lab)
       all, hot = all + ns + processor_ns() - start, hot + ns
     end
     local lost = substrate:stats().lost
-    if lost and lost > 0 then error(("%d events found no room in the buffer"):format(lost), 0) end
+    if lost and lost > 0 then error(("%d events did not fit into the buffer"):format(lost), 0) end
     return all, hot
   end
 end
@@ -103,7 +103,7 @@ local function values(take)
       start = processor_ns()
       assert(plugin:stop())
       local got = take(lab, plugin)
-      if got ~= count then error(("%d values of %d came"):format(got, count), 0) end
+      if got ~= count then error(("%d of %d values arrived"):format(got, count), 0) end
       return processor_ns() - start, 0
     end
   end

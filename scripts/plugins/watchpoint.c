@@ -123,7 +123,8 @@ static int keep_point(const struct pml_watchpoint_plan *one, char *why) {
   if (i == PML_WATCHPOINTS_MAX) (void)snprintf(why, WHY_BYTES, "the CPU has %d breakpoints", PML_WATCHPOINTS_MAX);
   if (i == PML_WATCHPOINTS_MAX) return -1;
   if (i < plan.points && plan.point[i].access != one->point->access) {
-    (void)snprintf(why, WHY_BYTES, "%s watches it already, and the signals of both would be one", plan.point[i].name);
+    (void)snprintf(why, WHY_BYTES, "%s already watches it; the signals of both could not be distinguished",
+                   plan.point[i].name);
     return -1;
   }
   if (i == plan.points || one->point->content != PML_CONTENT_NONE) {
@@ -136,7 +137,7 @@ static int keep_point(const struct pml_watchpoint_plan *one, char *why) {
 
 static bool add_metric(const char *token, const char *name, uint32_t access, bool content) {
   struct pml_watchpoint_plan one = {.points = 0};
-  char why[WHY_BYTES] = "there are too many";
+  char why[WHY_BYTES] = "too many";
   int err = nmetrics < METRICS ? find_point(&one, name, access, content, why) : -1;
   int point = err == 0 ? keep_point(&one, why) : -1;
   if (point < 0) complain(token, why);
@@ -162,7 +163,7 @@ static bool take(const char *token) {
   (void)snprintf(name, sizeof name, "%s", token + strlen(PREFIX));
   char *letters = strrchr(name, ':');
   uint32_t access = letters != NULL ? access_of(letters + 1) : 0;
-  if (access == 0) complain(token, "say mem:SYMBOL:rw, with rw, w, or x of a function");
+  if (access == 0) complain(token, "write mem:SYMBOL:rw, with rw, w, or x for functions");
   if (access == 0) return false;
   *letters = '\0';
   return add_metric(token, name, access, false);

@@ -71,7 +71,7 @@ function Folder:run(command, seconds)
   local text = pipe:read "a"
   local ok, _, code = pipe:close()
   if ok then return text end
-  if code == 124 or code == 137 then return nil, ("it had not ended after %d s"):format(seconds) end
+  if code == 124 or code == 137 then return nil, ("it was still running after %d s"):format(seconds) end
   local said = slurp(complaint):gsub("\nsee 'pmlua help [^\n]*\n$", "")
   local line = said:match "([^\n]+)%s*$" or ("it ended with status %d"):format(code)
   return nil, line
@@ -80,7 +80,7 @@ end
 -- The compiler's first error, without the path of our file.
 local function first_error(text)
   local line = text:match "[^\n]*error: ([^\n]*)" or text:match "[^\n]*undefined reference[^\n]*" or text:match "[^\n]+"
-  return line or "the compiler failed and said nothing"
+  return line or "the compiler failed without a message"
 end
 
 local function compiler(language)
@@ -89,7 +89,7 @@ local function compiler(language)
   for _, name in ipairs(language == "c" and { "cc", "gcc", "clang" } or { "c++", "g++", "clang++" }) do
     if M.is_here(name) then return name end
   end
-  return nil, ("there is no %s compiler; apt-get install %s"):format(language == "c" and "C" or "C++",
+  return nil, ("no %s compiler found; apt-get install %s"):format(language == "c" and "C" or "C++",
     language == "c" and "gcc" or "g++")
 end
 

@@ -76,7 +76,7 @@ function M.choose(pml, asked)
   local pmu, why = pml.event.has_pmu()
   local events = { pmu = pmu and true or false, why = not pmu and why or nil }
   if asked and #asked > 0 then
-    if #asked > M.most then return nil, ("%d events are asked for, at most %d can be measured"):format(#asked, M.most) end
+    if #asked > M.most then return nil, ("%d events requested; at most %d can be measured"):format(#asked, M.most) end
     for _, name in ipairs(asked) do
       local ok, err = pml.event.parse(name)
       if not ok then return nil, err end
@@ -96,7 +96,7 @@ function M.choose(pml, asked)
     events.note = "software events: read(2) is what they cost; the page path needs a PMU"
   end
   if #events.names == 0 then
-    return nil, "no event can be opened here; run `pmlua doctor`, or lower kernel.perf_event_paranoid"
+    return nil, "no event can be opened; run `pmlua doctor`, or lower kernel.perf_event_paranoid"
   end
   return events
 end

@@ -26,10 +26,10 @@ function M.choose(text)
   local known, out = {}, {}
   for _, name in ipairs(M.names) do known[name] = true end
   for word in text:gmatch "[^,]+" do
-    if not known[word] then return nil, ("there is no %s; known are %s"):format(word, table.concat(M.names, ", ")) end
+    if not known[word] then return nil, ("unknown %s; choose one of %s"):format(word, table.concat(M.names, ", ")) end
     out[#out + 1] = word
   end
-  if #out == 0 then return nil, "it is empty; known are " .. table.concat(M.names, ", ") end
+  if #out == 0 then return nil, "the list is empty; choose one of " .. table.concat(M.names, ", ") end
   return out
 end
 

@@ -23,7 +23,7 @@ end
 --- nil and why, where there are no breakpoints or no program.
 function M:possible(p)
   if not self.pml.paths.programs or not lfs.attributes(self.pml.paths.programs .. "/watched") then
-    return nil, "the program to watch is not built; make all builds it"
+    return nil, "the program to watch is not built; run make all"
   end
   if p.watched == "no" then return true end
   return self.pml.watchpoint.available()
@@ -86,7 +86,7 @@ function M:measure(p, n)
     local processes = seconds and p.watched == "yes" and assert(self.pml.watchpoint.read(dir)) or {}
     os.execute("rm -rf '" .. dir .. "'")
     if not seconds then return nil, cpu end
-    if p.watched == "yes" and #processes ~= 1 then return nil, "nothing could be watched" end
+    if p.watched == "yes" and #processes ~= 1 then return nil, "no access could be watched" end
     self.runs[key(p)] = processes[1]
     samples[i] = seconds
     table.insert(self.seconds[key(p)], cpu)

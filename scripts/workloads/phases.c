@@ -193,7 +193,7 @@ static int run(struct pml_workload_run *r) {
   pml_region_t region;
   size_t i = 0, n = sizeof phases / sizeof *phases;
   while (i < n && strcmp(phases[i].name, r->text[PHASE]) != 0) i++;
-  if (i == n) return workload_fail(r, -EINVAL, "there is no phase '%.40s'", r->text[PHASE]);
+  if (i == n) return workload_fail(r, -EINVAL, "unknown phase '%.40s'", r->text[PHASE]);
   int err = workload_region(r, phases[i].name, &region);
   if (!err) err = read_options(r, &w);
   if (err) return err;

@@ -189,7 +189,7 @@ static int choose(struct pml_workload_run *r, const struct timer **out) {
       struct timespec t;
       *out = &timer[i];
       if (timer[i].unit_ns == 0 && pml__clock.kind != PML_CLOCK_COUNTER)
-        return workload_fail(r, -ENOTSUP, "there is no counter that the kernel trusts as a clock");
+        return workload_fail(r, -ENOTSUP, "the kernel trusts no counter as a clock");
       if (timer[i].clockid >= 0 && clock_gettime(timer[i].clockid, &t) != 0)
         return workload_fail(r, -errno, "clock_gettime refuses it: %s", pml_error_text(-errno));
       return 0;
@@ -215,7 +215,8 @@ static int across(struct pml_workload_run *r, const struct timer *w, size_t read
   int err = cpus_get(&allowed);
   if (err) return workload_fail(r, err, "the cpus of this process: %s", pml_error_text(err));
   unsigned cpus = cpus_count(&allowed);
-  if (threads > cpus) return workload_fail(r, -EINVAL, "option threads is %zu, there are %u cpus", threads, cpus);
+  if (threads > cpus)
+    return workload_fail(r, -EINVAL, "option threads is %zu; this process has %u cpus", threads, cpus);
   if (threads == 0) threads = cpus;
   if (!w->shared || threads < 2) threads = 0;
   struct across shared = {.threads = (unsigned)threads, .reads = reads};

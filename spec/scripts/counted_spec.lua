@@ -14,7 +14,7 @@ describe("scripts/counted.lua --quick", function()
   setup(function()
     out = tables.temporary_folder()
     text, status, dir = tables.run("counted", out, "")
-    by, absent, nobody = {}, {}, text:match "nobody can count here; [^\n]*"
+    by, absent, nobody = {}, {}, text:match "no counter is available; [^\n]*"
     if status ~= 0 then return end
     for _, r in ipairs(tables.read(dir .. "/counts.dat")) do
       by[r.counter] = by[r.counter] or {}

@@ -63,13 +63,13 @@ int krylov_matrix_generate(struct krylov_matrix *a, const char *spec, struct kry
     for (; *p >= '0' && *p <= '9' && g.n <= UNKNOWNS_MAX; p++) g.n = g.n * 10 + (size_t)(*p - '0');
     bool tail = kind[i].convection ? read_convection(p, &g.convection) : *p == 0;
     if (g.n == 0 || !tail)
-      return krylov__fail(e, -EINVAL, "the matrix %.80s is not understood; say %sN%s with N points a side", spec,
-                          kind[i].name, kind[i].convection ? "[:C]" : "");
+      return krylov__fail(e, -EINVAL, "unknown matrix %.80s; write %sN%s with N points a side", spec, kind[i].name,
+                          kind[i].convection ? "[:C]" : "");
     double unknowns = pow((double)g.n, (double)g.dimensions);
     if (unknowns > (double)UNKNOWNS_MAX)
       return krylov__fail(e, -EINVAL, "the matrix %.80s has %.3g unknowns, at most %zu can be generated", spec,
                           unknowns, UNKNOWNS_MAX);
     return generate(a, &g, e);
   }
-  return krylov__fail(e, -ENOENT, "%.80s is no generated matrix", spec);
+  return krylov__fail(e, -ENOENT, "%.80s is not a generated matrix", spec);
 }

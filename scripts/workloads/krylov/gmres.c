@@ -99,7 +99,7 @@ int krylov__gmres(struct krylov_solve *s) {
     while (on) {
       on = cycle(s, &c, norm);
       norm = krylov__residual(s, c.v);
-      if (on && !krylov__usable(norm)) on = false, krylov__breakdown(s, "the residual of a restart is no number");
+      if (on && !krylov__usable(norm)) on = false, krylov__breakdown(s, "the residual of a restart is not a number");
     }
     err = 0;
   }

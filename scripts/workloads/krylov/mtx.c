@@ -96,7 +96,7 @@ static int nothing_more(struct reader *in) {
 
 static int one_of(struct reader *in, const char *what, const char *const names[], unsigned *out) {
   char word[WORD_MAX];
-  if (!next_word(in, word)) return krylov__fail(in->e, -EINVAL, "the first line does not tell the %s", what);
+  if (!next_word(in, word)) return krylov__fail(in->e, -EINVAL, "the first line lacks the %s", what);
   for (*out = 0; names[*out]; ++*out)
     if (strcmp(word, names[*out]) == 0) return 0;
   return krylov__fail(in->e, -EINVAL,
@@ -136,8 +136,8 @@ static int read_size(struct reader *in) {
   if (err) return err;
   size_t room = (size_t)(in->end - in->p) / ENTRY_BYTES_MIN + 1, stored = in->listed;
   if (in->listed > room)
-    return krylov__fail(in->e, -EINVAL, "%zu entries are promised, the file has room for %zu at most", in->listed,
-                        room);
+    return krylov__fail(in->e, -EINVAL, "%zu entries are announced; the file is too short for more than %zu",
+                        in->listed, room);
   if (in->symmetry != GENERAL) stored *= 2;
   if (in->symmetry != GENERAL && in->rows != in->columns)
     return krylov__fail(in->e, -EINVAL, "%zu x %zu: a symmetric matrix is square", in->rows, in->columns);

@@ -104,7 +104,7 @@ bool krylov__begin(struct krylov_solve *s, double residual) {
 bool krylov__step(struct krylov_solve *s, double residual) {
   struct krylov_report *report = s->report;
   if (!isfinite(residual)) { /* not told: a series has no NaN */
-    krylov__breakdown(s, "the residual is no number any more");
+    krylov__breakdown(s, "the residual has become NaN");
     return false;
   }
   report->iterations++;
@@ -115,7 +115,7 @@ bool krylov__step(struct krylov_solve *s, double residual) {
   if (s->options->interrupt && *s->options->interrupt)
     finish(report, KRYLOV_INTERRUPTED, "interrupted");
   else if (!wanted)
-    finish(report, KRYLOV_STOPPED, "somebody wrote to Stop_I");
+    finish(report, KRYLOV_STOPPED, "Stop_I was set from outside");
   else if (limit > 0 && residual > limit)
     finish(report, KRYLOV_DIVERGED, "the residual has grown to the limit");
   else if (report->iterations >= s->most)
@@ -159,11 +159,11 @@ static int check_symmetric(const struct krylov_matrix *a, struct krylov_error *e
   double tiny = 1e-14 * krylov_matrix_norm(a);
   for (size_t k = 0; same && k < a->nonzeros; k++) same = fabs(a->value[k] - t.value[k]) <= tiny;
   krylov_matrix_free(&t);
-  return same ? 0 : krylov__fail(e, -EDOM, "the matrix is not symmetric; lobpcg needs that it is");
+  return same ? 0 : krylov__fail(e, -EDOM, "the matrix is not symmetric; lobpcg needs a symmetric one");
 }
 
 static int check_options(const struct krylov_matrix *a, const struct krylov_options *o, struct krylov_error *e) {
-  if ((unsigned)o->solver >= KRYLOV_SOLVERS) return krylov__fail(e, -EINVAL, "there is no such solver");
+  if ((unsigned)o->solver >= KRYLOV_SOLVERS) return krylov__fail(e, -EINVAL, "unknown solver");
   if (!(o->tolerance > 0 && o->tolerance < 1))
     return krylov__fail(e, -EINVAL, "the tolerance is %g, it must be above 0 and below 1", o->tolerance);
   if (!(o->stop >= 0)) return krylov__fail(e, -EINVAL, "stop is %g, it must be 0 or more", o->stop);
@@ -245,7 +245,7 @@ int krylov_solve(const struct krylov_matrix *a, const double *b, double *x, cons
   krylov__tell_begin(a);
   double norm = options->solver == KRYLOV_LOBPCG ? krylov_matrix_norm(a) : krylov__norm(a->rows, b);
   s.target = options->tolerance * norm;
-  if (!isfinite(norm)) return krylov__fail(e, -EDOM, "b or the matrix is too large: its norm is no number");
+  if (!isfinite(norm)) return krylov__fail(e, -EDOM, "b or the matrix is too large: its norm is not a number");
   if (norm == 0) { /* only b can be zero here; nothing to iterate towards */
     memset(x, 0, a->rows * sizeof *x);
     krylov__begin(&s, 0);

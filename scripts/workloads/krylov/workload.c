@@ -120,7 +120,7 @@ static int run(struct pml_workload_run *r) {
 WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "krylov",
-    .help = "a sparse linear system by a Krylov solver that tells its residuals as sde:::KRYLOV:: events",
+    .help = "a sparse linear system by a Krylov solver, with its residuals as sde:::KRYLOV:: events",
     .site = {"load", "solve"},
     .option = {[MATRIX] = {"matrix",
                            "poisson2d:N, poisson3d:N, convdiff2d:N[:C], convdiff3d:N[:C] or a Matrix Market "

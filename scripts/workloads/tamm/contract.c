@@ -223,7 +223,7 @@ int tamm_contract(const struct tamm_term *term, const struct tamm_tensor *a, con
   struct worker *worker = NULL;
   memset(report, 0, sizeof *report);
   if (options->threads < 1 || options->threads > TAMM_THREADS_MAX)
-    return tamm__fail(e, -EINVAL, "%zu threads: 1 to %u may be asked for", options->threads, TAMM_THREADS_MAX);
+    return tamm__fail(e, -EINVAL, "%zu threads; give 1 to %u", options->threads, TAMM_THREADS_MAX);
   int err = find_orders(&j, e);
   if (!err) err = tamm__tell_open(e);
   if (!err) err = find_tasks(&j, e);

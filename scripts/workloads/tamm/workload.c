@@ -115,7 +115,7 @@ static int run(struct pml_workload_run *r) {
 WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "tamm",
-    .help = "a tiled tensor contraction of coupled cluster that tells its tasks as sde:::TAMM:: events",
+    .help = "a tiled tensor contraction of coupled cluster, with its tasks as sde:::TAMM:: events",
     .site = {"fill", "contract", "check"},
     .option = {[CONTRACTION] = {"contraction", "t2_2_5, t2_6, t2_7, t2_7_3 or t2_8", 0, "t2_7_3"},
                [OCCUPIED] = {"occupied", "occupied orbitals of alpha spin", 8, NULL},
