@@ -134,7 +134,7 @@ local mutants = {
   { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
   { "log: a child goes on in its parent's", LOG, "MADV_WIPEONFORK", "MADV_NORMAL" },
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
-  { "stream: nobody waited for", STREAM,
+  { "stream: removal does not wait", STREAM,
     "memory_order_seq_cst);\n  }\n  wait_for_all();", "memory_order_seq_cst);\n  }" },
 
   { "stream: who took an event plainly has it again", RAISE,
