@@ -25,7 +25,7 @@ struct lutil_class {
 struct lutil_handle {
   const struct lutil_class *class;
   int open;
-  struct limit *account; /* of whose memory @charged bytes are counted until it is closed; NULL: nobody's */
+  struct limit *account; /* of whose memory @charged bytes are counted until it is closed; NULL: not counted */
   size_t charged;
 };
 

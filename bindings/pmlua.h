@@ -85,7 +85,7 @@ struct pmlua_live_options {
  *
  * One thread is started (pmlua-live, 1 MB of stack, all signals blocked); it has Lua states of its own, with limits.
  * Application threads are never waited for and never wait for it, apart from pmlua_live_stop(). Cost: a tenth of a
- * millisecond (sockets, a thread); while nobody asks and no rule is set, the thread wakes every ten seconds. After
+ * millisecond (sockets, a thread); without questions and rules, the thread wakes every ten seconds. After
  * fork() the child is served under its own pid 50 ms later; exec and exit end the service. A forked child that does
  * neither keeps some memory of its parent's service. A child made without the C library's fork handlers (_Fork, clone)
  * is not served. A program may close the service's descriptors and open its own: the service opens new ones. Sixteen

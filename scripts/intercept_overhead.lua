@@ -6,7 +6,7 @@
 -- After R. Brendel, B. Wesarg, R. Tschueter, M. Weber, T. Ilsche, S. Oeste, Generic library interception for improved
 -- performance measurement and insight (2017), which leaves open what an intercepted call costs. A program calls a function
 -- of a library that does next to nothing. Between them stands pmlua by its two doors, at run time and by generated wrappers,
--- with nobody who listens, a profile, a trace, an event; a wrapper written by hand; the loader's LD_AUDIT; uftrace; ltrace.
+-- without consumer, with a profile, a trace, an event; a wrapper written by hand; the loader's LD_AUDIT; uftrace; ltrace.
 -- The yardstick is what none of them can do without: the call and two reads of the clock.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"

@@ -49,7 +49,7 @@ local function within(options, name, min, max)
   return v
 end
 
--- From outside, as somebody would who cannot change the solver: it tells its residuals, and a wish is an event, too.
+-- From outside, without changing the solver: its residuals are events, and so is the request to stop.
 local function stop_above(limit)
   local wish, outcome = assert(pml.sde.find "KRYLOV::Stop_I"), assert(pml.sde.find "KRYLOV::Outcome_I")
   return pml.sde.watch("KRYLOV::IterativeResidual_RCRD_D", "1ms", function(_, series)

@@ -272,7 +272,7 @@ def read_definitions(reader, definitions):
 
 
 def check_files(folder, definitions, findings):
-    """Which locations have both files; a file without a location is events nobody is told of."""
+    """Which locations have both files; a file without a location holds events that no reader finds."""
     locations = definitions.tables["location"]
     for file in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
         stem, ext = os.path.splitext(file)

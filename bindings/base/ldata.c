@@ -3,8 +3,8 @@
  * bindings/base/ldata.c - the table that the text of a data file returns, whatever else it tries.
  *
  * It runs in a Lua state of its own with no library at all, not even the methods of strings, and bounded instructions,
- * memory and time. What it returns is copied: plain data, a tree of a bounded number of values, which nobody walks for
- * ever. A table that is referred to twice is there twice.
+ * memory and time. What it returns is copied: plain data, a tree of a bounded number of values, which no reader walks
+ * for ever. A table that is referred to twice is there twice.
  */
 #include "failure.h"
 #include "live/limit.h"

@@ -173,7 +173,7 @@ static int l_sleep(lua_State *L) {
 
 static int l_fsync(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  /* Not to hang on a fifo that nobody writes. */
+  /* Not to hang on a fifo without a writer. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
   if (fd < 0 || fsync(fd) != 0) err = pml_fail(-errno, "%s: %s", path, strerror(errno));
   if (fd >= 0) close(fd);

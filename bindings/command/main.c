@@ -64,7 +64,7 @@ static int misused(const char *what, const char *name) {
   return MISUSED;
 }
 
-/* The line of the script that led here, when the message was raised in somebody else's file. */
+/* The line of the script that led here, when the message was raised in another file. */
 static void addposition(lua_State *L) {
   lua_Debug ar;
   const char *msg = lua_tostring(L, -1);

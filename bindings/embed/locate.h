@@ -18,7 +18,7 @@ int locate_lua(char dir[LOCATE_MAX]);
 /* locate_given - is @dir such a folder? 0 or -ENOENT. */
 int locate_given(const char *dir);
 
-/* locate_code - the file that this code was loaded from: command, module or library; "" if nobody knows. */
+/* locate_code - the file that this code was loaded from: command, module or library; "" if unknown. */
 void locate_code(char path[PATH_MAX]);
 
 #endif

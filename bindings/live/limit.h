@@ -25,7 +25,7 @@ struct limit {
   size_t used, cap;        /* bytes; cap 0: none */
   size_t shared;           /* atomic: bytes that any thread took on behalf of the state */
   size_t refused;          /* a request that was refused, and was not granted since; 0: none is */
-  const atomic_bool *stop; /* who sets it ends what runs; NULL: nobody does */
+  const atomic_bool *stop; /* set by others to end what runs; NULL: never */
   double seconds;          /* that a call may take, as an instruction may join long strings; 0: any time */
   /* While a call runs. */
   lua_State *thread; /* that was called on; NULL: none */
@@ -41,7 +41,7 @@ void *limit_alloc(void *limit, void *block, size_t osize, size_t nsize);
 /*
  * limit_charge - memory that the core is about to allocate on behalf of @L counts against its limit; garbage is
  * collected first if that makes room. Returns 0, or -ENOMEM with a sentence. Without a limit nothing happens.
- * *@account is who was charged, for limit_discharge() when the memory is free again; NULL: nobody. May run finalizers.
+ * *@account is who was charged, for limit_discharge() when the memory is free again; NULL: none. May run finalizers.
  */
 int limit_charge(lua_State *L, size_t bytes, struct limit **account);
 void limit_discharge(struct limit *account, size_t bytes);

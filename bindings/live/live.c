@@ -105,7 +105,7 @@ void live__say(const char *fmt, ...) {
   if (n < 0) return;
   size_t length = 7 + ((size_t)n < sizeof line - 8 ? (size_t)n : sizeof line - 9);
   line[length++] = '\n';
-  if (!is_stderr() || write(STDERR_FILENO, line, length) < 0) return; /* there is nobody else to tell */
+  if (!is_stderr() || write(STDERR_FILENO, line, length) < 0) return; /* nowhere else to report */
 }
 
 void live__wait(struct live *l, double until) {

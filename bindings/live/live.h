@@ -74,14 +74,14 @@ struct live {
   /* Under live__lock. */
   pthread_cond_t stopped;             /* stopping was set: ends the wait of a forked child */
   struct live_descriptor wake, woken; /* a pair of sockets: what is sent to one wakes who waits for the other */
-  bool unasked;                       /* rules alone: there is no socket, until somebody wants it */
+  bool unasked;                       /* rules only: no socket until one is requested */
   char name[LIVE_NAME_MAX + 1];
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);
   void *stop_arg;
   char path[LIVE_PATH_MAX]; /* "": there is none (any more) */
   atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
-  bool detached;            /* nobody will join: the thread frees */
+  bool detached;            /* not joined: the thread frees it */
   atomic_bool run_stopped;
   struct live_mail mail;
   /* The thread's, but a forked child closes its copies: they lie together, as each page that it writes to costs it. */

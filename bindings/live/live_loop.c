@@ -165,7 +165,7 @@ static int number(const struct live_descriptor *d) {
   return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_relaxed);
 }
 
-/* Waiting for a file that is the program's by now harms nobody: it is looked at before it is touched. */
+/* Waiting for a file that is the program's by now does no harm: it is checked before it is used. */
 static void set_poll(struct waiting *w, const struct live *l, double now) {
   w->fd[0] = (struct pollfd){.fd = number(&l->woken), .events = POLLIN};
   w->fd[1] = (struct pollfd){.fd = now >= w->accept_at ? number(&l->listener) : -1, .events = POLLIN};

@@ -196,7 +196,7 @@ static int run(struct live *l, lua_CFunction f, struct errand *e) {
   return limit_call(l->rules.state.L, 1, 0, LIVE_RULES_INSTRUCTIONS);
 }
 
-/* A call that the end of the service cut short is nobody's mistake. */
+/* A call that the end of the service cut short is not a fault of the rule. */
 static void report(const struct live *l, const char *what, int err) {
   if (!atomic_load(&l->stopping)) live__say("%s: %s", what, pml_error_detail(err));
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define BACKLOG 32
-#define CLEANED_MAX 1000 /* entries looked at, so that a crowded folder holds nobody up */
+#define CLEANED_MAX 1000 /* entries looked at, so that a crowded folder delays no start */
 
 /* --- the folder --- */
 
@@ -76,7 +76,7 @@ static void address(struct sockaddr_un *a, const char *path) {
   snprintf(a->sun_path, sizeof a->sun_path, "%s", path);
 }
 
-/* Nobody listens: the kernel says so at once. A full backlog (EAGAIN) is somebody. */
+/* Without a listener the kernel refuses at once. A full backlog (EAGAIN) means that there is one. */
 static bool is_stale(const char *path) {
   struct sockaddr_un a;
   struct live_descriptor d;
@@ -90,7 +90,8 @@ static bool is_stale(const char *path) {
   return err == ECONNREFUSED;
 }
 
-/* The mode of what bind() makes is the umask's, which belongs to the application; nobody else gets into the folder. */
+/* The mode of what bind() makes is the umask's, which belongs to the application; no other user gets into the folder.
+ */
 static int bind_and_listen(const struct live_descriptor *d, const char *path) {
   struct sockaddr_un a;
   address(&a, path);

@@ -29,12 +29,12 @@ void live_socket_name(char out[LIVE_NAME_MAX + 1], const char *name);
 
 /*
  * live_socket_listen - a socket that listens as PID.NAME of this process, non-blocking, closed by exec. One of an
- * earlier process of that number, to which nobody listens, is replaced. Returns 0; -EADDRINUSE if somebody does listen,
+ * earlier process of that number, without a listener, is replaced. Returns 0; -EADDRINUSE if it has a listener,
  * and @d holds none. The caller closes it and unlinks @path.
  */
 int live_socket_listen(struct live_descriptor *d, char path[LIVE_PATH_MAX], const char *name);
 
-/* live_socket_clean - remove the sockets of the folder to which nobody listens any more. */
+/* live_socket_clean - remove the sockets of the folder that have no listener any more. */
 void live_socket_clean(const char *folder);
 
 /* live_socket_admit - is the peer of a connection us, or root? 0 or -EPERM. */

@@ -76,7 +76,7 @@ static int wait_for(int fd, short events, double deadline) {
   }
 }
 
-/* 0 also when nobody receives any more: what was said before that may explain why. */
+/* 0 also when the peer no longer receives: its earlier answer may explain why. */
 static int send_all(int fd, const char *bytes, size_t n, double deadline) {
   while (n > 0) {
     ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
@@ -123,7 +123,7 @@ static int receive_owed(struct link *l, double deadline) {
   return err;
 }
 
-/* An answer that nobody waited for comes first, and is thrown away. */
+/* The answer to an abandoned question comes first, and is dropped. */
 static int question(struct link *l, enum live_kind kind, const char *payload, size_t n, double deadline) {
   char header[LIVE_HEADER_MAX];
   int err = receive_owed(l, deadline);

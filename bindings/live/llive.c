@@ -59,7 +59,7 @@ static int l_cancel(lua_State *L) {
   return pml_pushdone(L, live__rules_cancel(luaL_checkinteger(L, 1)), "live.cancel");
 }
 
-/* A line on stderr that waits for nobody who holds the lock of stdio. */
+/* A line on stderr that does not wait for the lock of stdio. */
 static int l_say(lua_State *L) {
   live__say("%s", luaL_checkstring(L, 1));
   return 0;

@@ -105,7 +105,7 @@ static void pushend(lua_State *L, const struct pml_command_end *end) {
 /*
  * An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on by the handler,
  * or here, once, where the handler cannot. A handler may run right before the wait begins, which it then does not end:
- * so nobody waits longer than a slice at a time.
+ * so no wait is longer than a slice.
  */
 static int wait_in_slices(struct pml_command *c, int64_t left_ms) {
   int err, passed = 0;

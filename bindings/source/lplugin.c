@@ -371,7 +371,7 @@ static int l_read(lua_State *L) {
 static void say(const char *line) {
   char text[600];
   int n = snprintf(text, sizeof text, "pmlua: %s\n", line);
-  if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0) return; /* there is nobody else to tell */
+  if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0) return; /* nowhere else to report */
 }
 
 /* Plugins end when the process does, when the one that loaded this may be gone: its code must stay. */

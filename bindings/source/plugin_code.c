@@ -15,7 +15,7 @@
 #define MODULE "pmlua.plugin"
 #define CALL_SECONDS 5.0
 
-/* What was measured and nobody has collected yet. */
+/* What was measured and not collected yet. */
 struct series {
   struct pml_plugin_pair *pair;
   size_t n, room;

@@ -39,7 +39,7 @@ static int l_open(lua_State *L) {
   return 1;
 }
 
-/* The handle is made in protected mode, for a flow that nobody holds yet. */
+/* Makes the handle in protected mode: the flow has no owner yet. */
 static int new_handle(lua_State *L) {
   lutil_new(L, &flow_class, 0, 0);
   return 1;

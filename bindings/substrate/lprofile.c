@@ -52,7 +52,7 @@ static int l_open(lua_State *L) {
   return 1;
 }
 
-/* The handle is made in protected mode, for a profile that nobody holds yet. */
+/* Makes the handle in protected mode: the profile has no owner yet. */
 static int new_handle(lua_State *L) {
   lutil_new(L, &profile_class, 0, 0);
   return 1;

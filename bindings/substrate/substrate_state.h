@@ -19,7 +19,7 @@ enum { SUBSTRATE_FLUSH = PML_STREAM_KINDS, SUBSTRATE_FUNCTIONS };
 
 struct substrate_stats {
   uint64_t events; /* that functions were called for */
-  uint64_t late;   /* and those that came up in a call of flush, on its thread: nobody got them */
+  uint64_t late;   /* and those that came up in a call of flush, on its thread: not delivered */
   char error[512]; /* what a function raised; it was the last that was called */
 };
 

@@ -4,7 +4,7 @@
 -- Try:  local r = assert(require("pmlua.results").open "results/read_overhead/latest");  print(r.status, #r.data.rows)
 --
 -- Each file is written under a random name beside its own and moved there: a reader gets the last whole version, and
--- a link that somebody left under either name is not followed.
+-- a link planted under either name is not followed.
 
 local disk = require "pmlua.internal.file"
 local dat = require "pmlua.internal.dat"

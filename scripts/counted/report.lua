@@ -116,7 +116,7 @@ end
 
 -- --- what is said ---
 
--- A column for each counter that there is, a table for each quantity that somebody counts.
+-- A column for each counter that there is, a table for each quantity that a counter provides.
 local function say_quantity(run, all, quantity)
   local names, who = { "kernel", "n" }, {}
   for _, counter in ipairs { "hand", table.unpack(counters.ORDER) } do

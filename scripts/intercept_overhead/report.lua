@@ -30,7 +30,7 @@ function M.ratio(run, cell)
   return against(run, cell, "clocks", function(a, b) return a / b end)
 end
 
--- Of all calls, in percent; nil where nobody tells.
+-- Of all calls, in percent; nil if the tool does not report it.
 local function share_seen(cell)
   local calls, seen = experiment.sum(cell, "calls"), experiment.sum(cell, "seen")
   return calls and seen and 100 * seen / calls

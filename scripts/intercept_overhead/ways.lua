@@ -3,7 +3,7 @@
 --
 -- Try:  for _, w in ipairs(require("intercept_overhead.ways").all) do print(w.name, w.title) end
 --
--- A way is a command line around the program that calls, and a count of the calls that it saw, so that nobody is called
+-- A way is a command line around the program that calls, and a count of the calls that it saw, so that none is called
 -- cheap for having missed them. What a tool does before and after the calls is not in their time.
 
 local build = require "programs.build"

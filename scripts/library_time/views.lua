@@ -92,7 +92,7 @@ local function from_record(subject, f)
   }
 end
 
--- Why nothing was recorded: a pattern that matches nothing, or nobody calls a library.
+-- Why nothing was recorded: a pattern that matches nothing, or no call of a library.
 local function nothing_recorded(calls)
   local all = {}
   for _, p in ipairs(calls.processes) do table.move(p.unmatched_patterns, 1, #p.unmatched_patterns, #all + 1, all) end

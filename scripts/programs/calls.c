@@ -4,7 +4,7 @@
  *
  * calls THREADS BATCHES CALLS [MODE]: each thread, on a cpu of its own where there are enough, makes BATCHES batches of
  * CALLS calls after a first one that is thrown away; a line for each batch: nanoseconds per call. MODE clocks: two
- * reads of the clock around each call; install: libpmlua, which somebody has preloaded, intercepts calls, and nobody
+ * reads of the clock around each call; install: libpmlua, which is preloaded, intercepts calls, and no consumer
  * listens.
  */
 #include "calls.h"

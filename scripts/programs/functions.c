@@ -5,7 +5,7 @@
  *
  * When the process ends, the file that FUNCTIONS_OUT names gets a line for each function: calls, inclusive and
  * exclusive nanoseconds, name, tab between. At most FUNCTIONS_MAX functions and DEPTH_MAX calls under way of a thread
- * are seen. Of functions that longjmp() leaves nobody is told, so that times are wrong after it.
+ * are seen. Functions left by longjmp() are not reported, so that times are wrong after it.
  */
 #include "calls.h"
 

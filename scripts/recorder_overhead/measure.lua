@@ -72,11 +72,11 @@ function Measure:try(library)
   return samples ~= nil, err
 end
 
---- The bytes that a push takes from the allocator, by its number from 0, of a thread whose array nobody shares.
+--- The bytes that a push takes from the allocator, by its number from 0, of a thread that does not share its array.
 ---@param p table
 ---@param pushes integer
 ---@return table<integer, integer>? growth empty: none does, or the allocator does not tell; nil:
----nobody knows, because threads share libsde's one array
+---unknown, because threads share libsde's one array
 function Measure:growth(p, pushes)
   if p.library == "none" or (p.library == "libsde" and p.threads > 1 and p.recorder == "same") then return nil end
   local n = math.min(pushes, most_watched)

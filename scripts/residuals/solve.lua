@@ -5,7 +5,7 @@
 --       print(s:measure({ matrix = "poisson2d:32", solver = "cg", preconditioner = "none" }, 1))
 --
 -- The workload solves; all that is known of the solve comes from its software-defined events, as it would for a solver
--- deep inside somebody's application.
+-- deep inside an application.
 
 local M = {}
 

@@ -55,7 +55,7 @@ static void *work(void *arg) {
     pthread_barrier_wait(&t->barrier);
     (void)pml_section_stop(t->section);
     if (i % 16 != 15) continue;
-    pthread_barrier_wait(&t->barrier); /* nobody stores between the two */
+    pthread_barrier_wait(&t->barrier); /* no thread stores between the two */
     if (atomic_load(&t->stopping)) break;
   }
   return NULL;

@@ -53,7 +53,7 @@ void bench_intercept_rows(void) {
   struct pml_stream_consumer c = bench_dropper();
   uint64_t id;
   if (!begin_to_intercept(&plain)) return;
-  row("intercepted call, nobody asks", &plain, 0.5);
+  row("intercepted call, no consumer", &plain, 0.5);
   if (pml_stream_add(&c, &id) < 0) return;
   row("intercepted call", &plain, 1.35);
   (void)pml_stream_remove(id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_papi.c - the peer, found at run time so that nobody has to install it. */
+/* spec/bench/bench_papi.c - the peer, found at run time if it is installed. */
 #include "bench.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/bench/bench_startup.c - what interception takes of a program's start, and of a program whose calls nobody wants.
+ * spec/bench/bench_startup.c - what interception adds to a program's start, and to a program whose calls have no
+ * consumer.
  *
  * The program is made here: 100 libraries of 1000 functions, each with 1000 slots for functions of the others. What is
  * recorded is a whole process, from its making to its end; the fastest of 21.
@@ -167,7 +168,7 @@ static void filtered_row(void) {
     b[i] = work_ns(with);
   }
   struct bench_op op[2] = {{.ns = fastest(a), .instructions = -1}, {.ns = fastest(b), .instructions = -1}};
-  if (op[0].ns > 0) bench_row("calls that nobody wants", &op[1], "the same without", &op[0], 1.01, NULL, NULL);
+  if (op[0].ns > 0) bench_row("calls without a consumer", &op[1], "the same without", &op[0], 1.01, NULL, NULL);
 }
 
 void bench_startup_rows(void) {

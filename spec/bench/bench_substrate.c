@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_substrate.c - what those who take events add to one: nobody, a plugin, a flow, a tuner. */
+/* spec/bench/bench_substrate.c - what consumers add to an event: none, a plugin, a flow, a tuner. */
 #include "bench.h"
 
 #include "adapter/section/pml_section.h"
@@ -19,7 +19,7 @@
 
 static pml_region_t region;
 
-/* Half of them enters, half of them leaves, as whoever raises makes them: at a read of the clock. */
+/* Half of them enters, half of them leaves, as adapters raise them: at a read of the clock. */
 static void clocks(void *arg, size_t n) {
   volatile uint64_t *sink = arg;
   for (size_t i = 0; i < n; i++) *sink = pml_clock_ticks();
@@ -48,7 +48,7 @@ static void bare_events(void *arg, size_t n) {
   }
 }
 
-/* From the program to whoever takes them: half of the events are enters of a section, half of them its leaves. */
+/* From the program to the consumer: half of the events are enters of a section, half of them its leaves. */
 static void of_section(void *arg, size_t n) {
   for (size_t i = 0; i < n; i += 2) {
     pml_section_start(arg);
@@ -145,7 +145,7 @@ static int adds(const struct taker *t, double *ns) {
   return 0;
 }
 
-/* The same to events of a section, beyond one that nobody listens to. */
+/* The same to events of a section, beyond one without a consumer. */
 static int adds_to_section(const struct taker *t, struct pml_section *s, double *ns) {
   double difference[ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
@@ -189,7 +189,7 @@ void bench_substrate_rows(void) {
   struct bench_op one_ns = {.ns = 1};
   bench_run(two, 2);
   struct bench_op unwanted = {.ns = two[1].ns - two[0].ns, .instructions = -1};
-  bench_row("event that nobody wants adds", &unwanted, "1 ns", &one_ns, 1, NULL, NULL);
+  bench_row("event without a consumer adds", &unwanted, "1 ns", &one_ns, 1, NULL, NULL);
   row("substrate plugin adds", &(struct taker){begin_plugin, end_plugin, path}, "2 ns an event", 2);
   section_row("substrate plugin adds to a section", &(struct taker){begin_plugin, end_plugin, path});
   struct bench_op profile = {.instructions = -1}, flow = profile;

@@ -62,7 +62,7 @@ void bench_wrap_rows(void) {
   uint64_t id;
   *(void **)&plain = pml_wrap_real(&wrapped_significand);
   if (plain == NULL) return;
-  call_row("wrapped call, nobody asks", call, NULL, &plain, 0.5);
+  call_row("wrapped call, no consumer", call, NULL, &plain, 0.5);
   if (pml_stream_add(&c, &id) < 0) return;
   call_row("wrapped call", call, NULL, &plain, 1.35);
   call_row("wrapped call, a value recorded", call_with_value, NULL, &plain, 3.0);

@@ -39,7 +39,7 @@ static void decision(void) {
         "the shares and the window are the paper's");
   pml_pace_begin(&r, &rule);
   CHECK(same(r.apply_hz, 3 * GHZ), "it begins at the reference");
-  CHECK(same(repeat(&r, &rule, 0.5, 3), 3 * GHZ), "three repetitions slow nobody");
+  CHECK(same(repeat(&r, &rule, 0.5, 3), 3 * GHZ), "three repetitions slow no rank");
   CHECK(same(pml_pace_step(&r, &rule, 0.5, 1, 0), 1.8 * GHZ),
         "the fourth does: half of the time at 3 GHz is 1.5, and delta");
   CHECK(same(repeat(&r, &rule, 0.9, 8), 1.8 * GHZ), "who computes 90 %% keeps his frequency");
@@ -47,7 +47,7 @@ static void decision(void) {
   CHECK(same(repeat(&r, &rule, 0.85, 3), 3 * GHZ), "and stays there");
   CHECK(same(repeat(&r, &rule, 0.5, 1), 3 * GHZ) && same(repeat(&r, &rule, 0.5, 3), 1.8 * GHZ),
         "until the highest of the last four is lower");
-  CHECK(same(repeat(&r, &rule, 0.01, 40), 1 * GHZ), "nobody goes below the least");
+  CHECK(same(repeat(&r, &rule, 0.01, 40), 1 * GHZ), "no rank goes below the least");
   pml_pace_begin(&r, &rule);
   for (unsigned i = 0; i < 4; i++) (void)pml_pace_step(&r, &rule, 0.6, 1, 2 * GHZ);
   CHECK(same(r.apply_hz, 1.5 * GHZ), "what was used counts, not what was asked for");
@@ -107,7 +107,7 @@ static void pin(unsigned cpu) {
 static void permission(void) {
   struct pml_balance *b;
   const struct pml_balance_options none = {.tune = {.root = cpus_folder}}, all = {.tune = {.cpus = PML_TUNE_ALL}};
-  CHECK(balance(&b, "barrier", false) == -EPERM && b == NULL, "nothing is written that nobody allowed");
+  CHECK(balance(&b, "barrier", false) == -EPERM && b == NULL, "nothing is written without permission");
   CHECK(pml_balance_open(&b, &none) == -EINVAL && pml_balance_open(&b, &all) == -EINVAL &&
             balance(&b, "", true) == -EINVAL,
         "names of blocking regions are needed, and cpus of a thread");

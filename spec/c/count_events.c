@@ -59,7 +59,7 @@ static void information(void) {
   pml_sde_release(ev);
 }
 
-/* A library that is loaded later brings operations that nobody did before. */
+/* A library that is loaded later brings new operations. */
 static void new_operations(void) {
   const unsigned cell = PML_CELL_FP + PML_FP_fma * PML_FP_FORM_COUNT + PML_FP_FORM_double_256;
   const char *const names[] = {"sde:::BYFL::flop_count_I", "sde:::BYFL::fp_fma_double_256"};
@@ -67,7 +67,7 @@ static void new_operations(void) {
   struct pml_eventset *set;
   uint64_t v[2];
   uses(&m, cell);
-  if (!CHECK(pml_eventset_open(&set, names, 2, NULL) == 0, "an operation that nobody does yet can be asked for"))
+  if (!CHECK(pml_eventset_open(&set, names, 2, NULL) == 0, "an operation that no code performs yet can be requested"))
     return;
   pml_eventset_start(set);
   pml_eventset_read(set, v);

@@ -59,7 +59,7 @@ static void every_call(void) {
   pml_eventset_close(set);
 }
 
-/* Operations that nobody did when the set was opened and read are in its sums. */
+/* Operations first performed after the set was opened and read are in its sums. */
 static void operations_come(void) {
   const unsigned cell = PML_CELL_FP + PML_FP_mul * PML_FP_FORM_COUNT + PML_FP_FORM_float_128;
   struct pml_count_module m = module_of("later.c", PML_COUNT_SOURCE);

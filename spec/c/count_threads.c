@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/count_threads.c - counts of threads that come and go are the process's sum, while somebody reads it.
+ * spec/c/count_threads.c - counts of threads that come and go add up to the process's sum, while it is being read.
  *
  * SOAK_SECONDS (0) says for how long they come and go at least.
  */
@@ -145,7 +145,8 @@ static void sets_of_threads(void) {
   for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
   for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
   for (unsigned i = 0; i < AT_ONCE; i++) stand += pml_eventset_read(w[i].set, &later[i]) == 0 && later[i] == i + 1;
-  CHECK(stand == AT_ONCE, "a thread that ended counts no more, whoever came after it (%u of %u)", stand, AT_ONCE);
+  CHECK(stand == AT_ONCE, "a thread that ended counts no more, whatever thread came after it (%u of %u)", stand,
+        AT_ONCE);
   for (unsigned i = 0; i < AT_ONCE; i++) pml_eventset_close(w[i].set);
   uint32_t lanes = pml_count_runtime.area->header.lanes;
   for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);

@@ -344,7 +344,7 @@ static void without_privilege(void) {
   struct pml_target cpu = {.pid = -1, .cpu_plus = 1};
   CHECK(unprivileged(65534, &user, &cpu) == (level > 0 ? 1 : 0), "level %d and a whole cpu", level);
   struct pml_target init = {.pid = 1};
-  CHECK(unprivileged(65534, &user, &init) == (level > 2 ? 1 : 2), "level %d and somebody else's process", level);
+  CHECK(unprivileged(65534, &user, &init) == (level > 2 ? 1 : 2), "level %d and another user's process", level);
 }
 
 /* The page path itself needs a PMU; who may take it does not. */

@@ -129,7 +129,7 @@ static void questions(void) {
   CHECK(atomic_load(&stopped) && steps == 10, "and stop the run: %s", answer);
 
   pmlua_live_stop();
-  CHECK(access(path, F_OK) != 0, "after the stop nobody can ask any more");
+  CHECK(access(path, F_OK) != 0, "after the stop no questions are answered");
 }
 
 int main(void) {

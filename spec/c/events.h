@@ -67,7 +67,7 @@ static inline bool is_faults(uint64_t counted, uint64_t expected) {
   return counted >= expected && counted <= expected + STRAY_FAULTS;
 }
 
-/* Pages that nobody touched yet, without huge pages: each touch is one fault. */
+/* Untouched pages, without huge pages: each touch is one fault. */
 struct fresh {
   volatile char *at;
   size_t page, pages, next;

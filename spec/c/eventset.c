@@ -285,7 +285,7 @@ static void whole_cpu(void) {
   uint64_t v[2];
   if (!CHECK(rc == 0, "a set on a cpu: %s", pml_error_detail(rc))) return;
   usleep(5000);
-  CHECK(pml_eventset_read(s, v) == 0 && v[0] >= 4000000, "counts whoever runs there");
+  CHECK(pml_eventset_read(s, v) == 0 && v[0] >= 4000000, "counts every thread that runs there");
   pml_eventset_close(s);
 }
 

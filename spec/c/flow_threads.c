@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/flow_threads.c - flows of many threads: each its own, those that are the same told as one, whoever ends when.
+/* spec/c/flow_threads.c - flows of many threads: each its own, equal ones merged, in whatever order they end.
  */
 #include "check.h"
 #include "flow.h"

@@ -341,7 +341,7 @@ int main(int argc, char **argv) {
   CHECK(pml_stream_remove(id) == 0, "the consumer is removed");
   forget();
   call_all(&after);
-  CHECK(same(&plain, &after) && enters("lib_tail") == 0, "nobody asks: the calls are the plain calls");
+  CHECK(same(&plain, &after) && enters("lib_tail") == 0, "without a consumer, calls are plain calls");
   CHECK(pml_stream_add(&c, &id) == 0, "there is a consumer again");
   pml_intercept_remove();
   forget();

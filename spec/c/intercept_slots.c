@@ -57,7 +57,7 @@ static void linked(void) {
                  {"leaf_relr.so", "one with packed relocations", 1, 1},
                  {"leaf_sysv.so", "one with the old hash table alone", 1, 1},
                  {"leaf_stripped.so", "one without the symbols that debuggers want", 1, 1},
-                 {"leaf_symbolic.so", "one that calls itself without a slot, which nobody sees", 0, 1}};
+                 {"leaf_symbolic.so", "one that calls itself without a slot, invisibly", 0, 1}};
   for (size_t i = 0; i < sizeof variant / sizeof variant[0]; i++) {
 #ifdef __aarch64__
     if (strcmp(variant[i].file, "leaf_relr.so") == 0) {
@@ -170,7 +170,7 @@ static void reopened(void) {
     if (before != 0) base == before ? same++ : moved++;
     before = base;
     if (handle != NULL) dlclose(handle);
-    if (i % 3 == 2) /* now and then somebody takes the place */
+    if (i % 3 == 2) /* now and then the place gets taken */
       taken = mmap((void *)base, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (taken != MAP_FAILED && i % 6 == 5) munmap(taken, 4096);
   }

@@ -31,7 +31,7 @@ static inline void live_sleep_ms(long ms) {
   nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* A runtime folder of this spec's own, so that nobody else's sockets are in it. Gone at exit. */
+/* A runtime folder of this spec's own, so that no other sockets are in it. Gone at exit. */
 static char live__folder[64];
 static pid_t live__owner;
 static inline void live__remove(void) {
@@ -49,7 +49,7 @@ static inline const char *live_runtime(void) {
   return live__folder;
 }
 
-/* -1 if nobody listens there. */
+/* -1 without a listener. */
 static inline int live_connect(const char *path) {
   struct sockaddr_un a = {.sun_family = AF_UNIX};
   snprintf(a.sun_path, sizeof a.sun_path, "%s", path);

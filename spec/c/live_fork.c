@@ -102,7 +102,7 @@ static bool is_sleep(pid_t pid) {
   return is;
 }
 
-/* A child is served after 50 ms: one that took as long to execute may have left a socket, at which nobody listens. */
+/* A child is served after 50 ms: one that took as long to execute may have left a socket without a listener. */
 static void executed(const char *how, pid_t pid, double forked) {
   char path[LIVE_PATH_MAX];
   snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)pid);
@@ -140,7 +140,7 @@ static void executions(void) {
   close(fd);
 }
 
-/* A served child executes: its socket stays behind, until somebody starts. */
+/* A served child executes: its socket stays behind, until the next service starts. */
 static void left_behind(void) {
   char path[LIVE_PATH_MAX];
   pid_t pid = fork();
@@ -151,7 +151,7 @@ static void left_behind(void) {
   }
   CHECK(ends_well(pid), "a served child executes another program");
   snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)pid);
-  CHECK(access(path, F_OK) == 0 && live_connect(path) < 0, "its socket stays, and nobody listens");
+  CHECK(access(path, F_OK) == 0 && live_connect(path) < 0, "its socket stays, without a listener");
   pmlua_live_stop();
   pmlua_live_start(NULL);
   int fd = live_connect_self();
@@ -184,7 +184,7 @@ static int pipe_with(const char *bytes) {
 
 /*
  * All descriptors are closed and others opened, of every number and of kinds that an eventfd, a socket of the service
- * or a connection could be taken for. Whoever connects first wakes the service, and may be turned away.
+ * or a connection could be taken for. The first client wakes the service, and may be turned away.
  */
 static bool reopens(const char *path) {
   int own[8], pair[2], one;

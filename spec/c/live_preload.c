@@ -30,7 +30,7 @@ static const char silent[] = PROLOGUE "int main(void) { printf(\"%d%d\\n\", maps
 /* Its child registers nothing more. */
 static const char forking[] = PROLOGUE "int main(void) { tell(); int pid = fork(); if (!pid) { pause(); }\n"
                                        "  printf(\"%d\\n\", pid); fflush(stdout); return getchar() != EOF; }\n";
-/* A Lua of its own, of another kind: whoever calls it by mistake ends the program. */
+/* An incompatible Lua of the program: a call of it by mistake ends the program. */
 static const char other[] =
     PROLOGUE "#define F(n) void n(void) { _exit(99); }\n"
              "F(lua_newstate) F(luaL_newstate) F(lua_close) F(luaL_openlibs) F(lua_pcallk) F(lua_callk) F(lua_settop)\n"

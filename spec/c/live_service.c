@@ -139,7 +139,7 @@ static void never_reading(void) {
     live_question(deaf[i], LIVE_EVAL, big, sizeof big - 1);
   }
   int fd = live_connect_self();
-  CHECK(live_evals(fd, "1", "1"), "four who do not read their 8 MB keep nobody else from an answer");
+  CHECK(live_evals(fd, "1", "1"), "four who do not read their 8 MB do not delay other answers");
   struct live_frame answer;
   bool there = live_receive(deaf[0], &answer);
   CHECK(there && answer.length == 8u << 20, "one of them reads it after all");
@@ -202,7 +202,7 @@ static bool is_told(int fd, const char *why) {
 
 #define WATCH "local rule = pml.sde.watch('SPEC::x', 0.05, function() end) return 1"
 
-/* Sessions with watch rules are at work, and keep their places however long nobody asks them. */
+/* Sessions with watch rules are at work, and keep their places however long they get no question. */
 static void seventeen(void) {
   int fd[PLACES];
   bool all = true;

@@ -71,9 +71,9 @@ static void sockets(void) {
   CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) && (fcntl(fd, F_GETFL) & O_NONBLOCK), "it ends with exec and never waits");
   err = live_socket_listen(&second, again, "spec");
   CHECK(err == -EADDRINUSE && access(path, F_OK) == 0 && !live_descriptor_held(&second),
-        "the name is taken while somebody listens: %s", pml_error_detail(err));
+        "the name is taken while a service listens: %s", pml_error_detail(err));
   live_descriptor_close(&d, false);
-  CHECK(live_socket_listen(&d, path, "spec") == 0, "a socket that nobody listens to is replaced");
+  CHECK(live_socket_listen(&d, path, "spec") == 0, "a socket without a listener is replaced");
   live_descriptor_close(&d, false);
   unlink(path);
 }
@@ -126,7 +126,7 @@ static int admit_other(uid_t uid) {
   struct live_descriptor d;
   int fd = live_socket_listen(&d, path, "peer") == 0 ? live_descriptor_get(&d) : -1, answer[2];
   chmod(runtime, 0755);
-  chmod(folder, 0755); /* nobody gets in here otherwise: the peer's uid is the second lock */
+  chmod(folder, 0755); /* otherwise no other user gets in here: the peer's uid is the second lock */
   chmod(path, 0666);
   if (pipe(answer) != 0) return 1;
   pid_t child = fork();
@@ -163,7 +163,7 @@ static void peers(void) {
   }
   const struct passwd *nobody = getpwnam("nobody");
   if (geteuid() != 0 || nobody == NULL) {
-    SKIP("another user's question: only root can ask as somebody else");
+    SKIP("another user's question: only root can ask as another user");
     return;
   }
   int err = admit_other(nobody->pw_uid);

@@ -52,7 +52,7 @@ static void strict_values(void) {
   pml_eventset_start(set);
   pml_eventset_stop(set, v);
   pml_eventset_read(set, v);
-  CHECK(v[0] == 1 && v[4] == 1 && (int64_t)v[3] == -5, "a set that stands still asks nobody");
+  CHECK(v[0] == 1 && v[4] == 1 && (int64_t)v[3] == -5, "a stopped set calls no plugin");
   CHECK(pml_eventset_type(set, 1) == PML_TYPE_DOUBLE && pml_eventset_type(set, 0) == PML_TYPE_INT64, "types are told");
   struct pml_eventset_event e;
   pml_eventset_event(set, 1, &e);

@@ -208,7 +208,7 @@ static void hanging(void) {
   __atomic_store_n(hangs, 0, __ATOMIC_RELEASE);
   pthread_create(&thread, NULL, read_hanging, set);
   for (int i = 0; i < 60000 && !__atomic_load_n(hangs, __ATOMIC_ACQUIRE); i++) nap(1);
-  CHECK(pml_plugin_end(p) == -EBUSY, "while a thread hangs in it, it is not ended, and nobody waits for ever");
+  CHECK(pml_plugin_end(p) == -EBUSY, "while a thread hangs in it, it is not ended, and no caller waits for ever");
   __atomic_store_n(go_on, 1, __ATOMIC_RELEASE);
   pthread_join(thread, NULL);
   CHECK(pml_plugin_end(p) == 0, "when it comes back, it is");

@@ -102,7 +102,7 @@ static void ended_while_read(void) {
   }
 }
 
-/* The environment is changed while nobody reads it but the plugin. */
+/* The environment is changed while only the plugin reads it. */
 static void fails_while_read(void) {
   struct worker w[THREADS];
   struct pml_plugin_info info;

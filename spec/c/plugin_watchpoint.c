@@ -110,7 +110,7 @@ static void series(struct pml_plugin *p) {
         "each thread has a series of each, in order");
   CHECK(seen.steps == 3 * (5 + 7) && seen.levels == 5 + 7, "%u counts and %u contents are all", seen.steps,
         seen.levels);
-  watched_work(1); /* nobody watches */
+  watched_work(1); /* unwatched */
 }
 
 static void wrong_tokens(void) {

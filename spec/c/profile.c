@@ -208,7 +208,7 @@ static void ending_early(void) {
   pml_profile_close(p);
 }
 
-/* ---- functions, whoever calls them ---- */
+/* ---- functions, over all callers ---- */
 
 #define FUNCTIONS 8
 

@@ -234,7 +234,7 @@ static void pinned(void) {
   for (int i = 0; i < 10; i++) pml_recorder_push_double(r, -1);
   CHECK(d[0] == 0 && d[9] == 9 && pml__recorder_lane_count(lane, 8) == 10, "what it reads stays");
   CHECK(pml_recorder_count(r) == 10 && median(r) == -1 && lane->next != NULL, "the pushes went to another lane");
-  CHECK(!pml__recorder_pin(lane, r->head.epoch), "which nobody reads in the new epoch");
+  CHECK(!pml__recorder_pin(lane, r->head.epoch), "which no reader sees in the new epoch");
   pml_recorder_reset(r);
   pml_recorder_push_double(r, 7);
   CHECK(pml_recorder_count(r) == 1 && median(r) == 7 && lane->next->next == NULL, "no third is needed");

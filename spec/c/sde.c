@@ -281,7 +281,7 @@ static void recorders(void) {
         "what is derived knows the recorder");
   CHECK(pml_sde_unregister(lib, "REC") == 0 && is_int("SPEC::REC:MAX", -1) && is_int("SPEC::REC", -1),
         "with it they go");
-  CHECK(pml_recorder_count(r) == 10, "but while somebody refers to an event, its recorder stays");
+  CHECK(pml_recorder_count(r) == 10, "but while a reference to an event exists, its recorder stays");
   pml_sde_release(ev);
 }
 

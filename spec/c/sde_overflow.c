@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/sde_overflow.c - thresholds on variables and callbacks, which nobody reads but the thread that polls. */
+/* spec/c/sde_overflow.c - thresholds on variables and callbacks, which only the polling thread reads. */
 #include "source/sde/pml_sde.h"
 
 #include "check.h"
@@ -86,10 +86,10 @@ static void without_a_reader(unsigned before) {
   pml_sde_release(var);
   pml_sde_release(call);
   CHECK(comes_to(before), "with the last the thread goes");
-  CHECK(atomic_load(&v.times) == 2, "nobody heard more");
+  CHECK(atomic_load(&v.times) == 2, "no further notification");
 }
 
-/* An event that came back under its name is a new one: nobody asked to hear of it. */
+/* An event that came back under its name is a new one, without a threshold. */
 static void of_another_type(unsigned before) {
   static double real = 0.5;
   static struct heard h;
@@ -104,7 +104,7 @@ static void of_another_type(unsigned before) {
   new = 100;
   __atomic_store(&real, &new, __ATOMIC_RELAXED);
   CHECK(comes_to(before) && atomic_load(&h.times) == 1, "its successor is not");
-  CHECK(pml_sde_on_overflow(ev, 50, hear, &h) == 0, "unless somebody asks");
+  CHECK(pml_sde_on_overflow(ev, 50, hear, &h) == 0, "unless it gets a threshold");
   new = 200;
   __atomic_store(&real, &new, __ATOMIC_RELAXED);
   CHECK(hears(&h, 2), "and then it is");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/sde_patient.c - callbacks that hang: who asks waits as long as it wants, and nobody else is held up. */
+/* spec/c/sde_patient.c - callbacks that hang: a reader waits as long as it chooses, and no other reader is held up. */
 #include "base/pml_error.h"
 #include "source/sde/pml_sde.h"
 #include "source/sde/pml_sde_patient.h"
@@ -260,7 +260,7 @@ static void forked_while_it_hangs(void) {
     _exit(rc == 0 || rc == -ETIMEDOUT ? pml_sde_unregister(lib, "VAR") != 0 : 2);
   }
   CHECK(waitpid(child, &status, 0) == child && status == 0,
-        "a child without the helper of its parent waits for nobody (status %d)", status);
+        "a child without the helper of its parent does not wait (status %d)", status);
   gate_open(&shut);
   CHECK(read_when_free(ev, &v) == 0, "the parent goes on");
   pml_sde_release(ev);

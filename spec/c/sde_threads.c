@@ -67,7 +67,7 @@ static void counting(void) {
   pml_sde_find("THREADS::COUNT", &ev, NULL);
   const struct pml_value seven = {.type = PML_TYPE_INT64, .i = 7};
   CHECK(pml_sde_write(ev, &seven) == 0 && pml_sde_counter_read(counter) == 7,
-        "a counter that nobody counts in is written");
+        "a counter without increments is written");
   pml_sde_counter_reset(counter);
   start(&reader, watch, NULL);
   for (int i = 0; i < THREADS; i++) start(&t[i], count_up, NULL);

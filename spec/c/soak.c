@@ -138,7 +138,7 @@ static void watch(struct worker *w) {
   pml_counter_close(&c);
 }
 
-/* The child is a thread of its own: a new id, its own counters, and locks that nobody holds. */
+/* The child is a thread of its own: a new id, its own counters, and free locks. */
 static int child(struct worker *w, uint64_t parent_id) {
   struct pml_eventset *s;
   struct fresh f = fresh_open(10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/stream.c - events reach those who asked for them, and nobody after he was removed. */
+/* spec/c/stream.c - events reach the consumers that want them, and none that was removed. */
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 #include "base/pml_thread.h"
@@ -77,10 +77,11 @@ static void handing_out(void) {
   struct seen a = {0}, b = {0};
   struct pml_stream_consumer ca = all_of(&a), cb = {.thread_begin = begin, .event = {NULL, on_leave, NULL}, .arg = &b};
   uint64_t ia, ib;
-  CHECK(!pml_stream_wanted(PML_STREAM_ENTER) && !pml_stream_wanted(PML_STREAM_LEAVE), "at first nobody wants events");
+  CHECK(!pml_stream_wanted(PML_STREAM_ENTER) && !pml_stream_wanted(PML_STREAM_LEAVE),
+        "at first no consumer wants events");
   raise_one(PML_STREAM_ENTER, 1, 1);
   CHECK(pml_stream_add(&cb, &ib) == 0 && !pml_stream_wanted(PML_STREAM_ENTER) && pml_stream_wanted(PML_STREAM_LEAVE),
-        "only the kinds that somebody asked for are wanted");
+        "only kinds with a consumer are wanted");
   CHECK(pml_stream_add(&ca, &ia) == 0 && ia != ib && pml_stream_wanted(PML_STREAM_METRIC),
         "a second consumer is added");
   struct pml_stream_listed listed[PML_STREAM_CONSUMERS_MAX];
@@ -110,7 +111,7 @@ static void handing_out(void) {
   CHECK(pml_stream_remove(ia) == 0 && pml_stream_remove(ia) == -ENOENT, "a consumer is removed once");
   raise_one(PML_STREAM_LEAVE, 40, 5);
   CHECK(a.events[PML_STREAM_LEAVE] == 1 && b.events[PML_STREAM_LEAVE] == 2, "and gets nothing more, the other does");
-  CHECK(pml_stream_remove(ib) == 0 && !pml_stream_wanted(PML_STREAM_LEAVE), "the last one leaves nobody");
+  CHECK(pml_stream_remove(ib) == 0 && !pml_stream_wanted(PML_STREAM_LEAVE), "the last one leaves no consumer");
 }
 
 static void refusing(void) {
@@ -124,7 +125,7 @@ static void refusing(void) {
   raise_one(PML_STREAM_ENTER, 1, 1);
   pml_stream_lost(&after);
   CHECK(s.events[PML_STREAM_ENTER] == 1 && after.nested == before.nested + 1,
-        "what a consumer raises reaches nobody, and is counted");
+        "what a consumer raises reaches no consumer, and is counted");
   CHECK(s.tried_to_add == -EDEADLK && s.tried_to_remove == -EDEADLK, "a consumer can neither add nor remove");
   pml_stream_remove(id);
   pml_stream_add(&r, &id);
@@ -218,7 +219,7 @@ static void coming_and_going(void) {
     atomic_store(&f.gone, true);
     late += atomic_load(&f.late);
     free_all(&f);
-    memset(&f, 0x55, sizeof f); /* whoever still used it would crash, or show in a sanitizer */
+    memset(&f, 0x55, sizeof f); /* a use of it would crash, or show in a sanitizer */
   }
   atomic_store(&stop, true);
   for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
@@ -393,7 +394,7 @@ static void general_registers(void) {
   for (uint64_t i = 1; i <= 1500; i++) without += raise_plainly(i);
   bool each = true;
   for (int i = 0; i < 3; i++) each &= p[i].plain + p[i].full == 1501 && p[i].last == 1500;
-  CHECK(each, "three consumers have each event once, whoever of them wants more registers");
+  CHECK(each, "three consumers have each event once, in whatever order they want more registers");
   if (expedited)
     CHECK(without >= 799 && p[0].plain >= 1499 && p[1].plain >= 999 && p[2].plain >= 799,
           "and none has more than it wants: %llu events went plainly, %llu, %llu and %llu of each",

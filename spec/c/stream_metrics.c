@@ -27,7 +27,7 @@ static int intern(unsigned i, struct pml_stream_metrics **out) {
   return err;
 }
 
-/* Each list by all threads at once: whoever comes first waits for the others, but not for ever. */
+/* Each list by all threads at once: the first waits for the others, but not for ever. */
 static void *intern_all(void *arg) {
   unsigned mine = atomic_fetch_add(&thread, 1);
   for (unsigned i = 0; i < LISTS; i++) {

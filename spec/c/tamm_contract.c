@@ -222,7 +222,7 @@ struct watch {
   int64_t last;
 };
 
-/* Somebody who reads while the threads count. */
+/* A reader while the threads count. */
 static void *watcher(void *arg) {
   struct watch *w = arg;
   w->sane = true;
@@ -242,7 +242,7 @@ static void is_watched(void) {
   if (!open_problem(&p, &shape, tamm_term_by_name("t2_8"))) return close_problem(&p);
   double before = told(&p, "DgemmCount_I");
   w.dgemms = event(&p, "DgemmCount_I");
-  if (!CHECK(w.dgemms && pthread_create(&thread, NULL, watcher, &w) == 0, "somebody watches")) return;
+  if (!CHECK(w.dgemms && pthread_create(&thread, NULL, watcher, &w) == 0, "the watcher starts")) return;
   int err = contract(&p, 3, tamm_dgemm_own, NULL);
   __atomic_store_n(&w.ended, 1, __ATOMIC_RELAXED);
   pthread_join(thread, NULL);

@@ -40,7 +40,7 @@ static bool trap_emulate(greg_t *reg) {
 
 static void trap_handler(int sig, siginfo_t *info, void *context) {
   (void)info;
-  if (!trap_emulate(((ucontext_t *)context)->uc_mcontext.gregs)) signal(sig, SIG_DFL); /* somebody else's fault */
+  if (!trap_emulate(((ucontext_t *)context)->uc_mcontext.gregs)) signal(sig, SIG_DFL); /* not caused by this */
 }
 
 /* trap_rdpmc - from now on; returns whether the instruction faults at all here. */

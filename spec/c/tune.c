@@ -50,7 +50,7 @@ static void permission(void) {
   const struct pml_tune_rule r = {.region = "solve", .max_hz = 1e9}, harmless = {.region = "solve", .threads = 2};
   CHECK(!pml_tune_allowed() && pml_tune_open(&t, &r, 1, &o) == -EPERM && t == NULL &&
             strstr(pml_error_detail(-EPERM), "--allow-tuning") != NULL,
-        "nothing is written that nobody allowed");
+        "nothing is written without permission");
   CHECK(pml_tune_open(&t, &harmless, 1, &o) == 0, "a rule that writes no file needs no permission");
   pml_tune_close(t);
   CHECK(pml_tune_open(&t, &r, 1, &dry) == 0, "nor does a dry run");
@@ -217,7 +217,7 @@ static void calls(void) {
             has_line(t, "rule 'bad leave': leave: no more"),
         "and what failed is named");
   CHECK(has_line(t, "rule 'threads': threads = 3 does nothing: this process has no OpenMP runtime"),
-        "so is a number of threads that nobody can set");
+        "so is a number of threads that cannot be set");
   pml_tune_close(t);
 }
 

@@ -118,7 +118,7 @@ static void forked(void) {
   }
   (void)pml_section_stop_label("solve");
   pml_tune_close(t);
-  CHECK(is_back() && open_tune(&t, &slow) == 0, "and one that lives on keeps nobody from tuning");
+  CHECK(is_back() && open_tune(&t, &slow) == 0, "and a surviving one does not prevent tuning");
   (void)pml_section_start_label("solve");
   CHECK(is_slow(), "who tunes again");
   (void)pml_section_stop_label("solve");
@@ -126,7 +126,7 @@ static void forked(void) {
   (void)kill(pid, SIGKILL);
   (void)waitpid(pid, &status, 0);
   cpus_put(0, MAX, "2222222");
-  CHECK(cpus_are(0, MAX, "2222222\n"), "what was put back is nobody's any more");
+  CHECK(cpus_are(0, MAX, "2222222\n"), "what was restored has no owner");
   cpus_put(0, MAX, "3500000");
 }
 

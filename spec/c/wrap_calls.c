@@ -371,7 +371,7 @@ static void comers(void) {
         "who goes within a call gets the enter alone");
   forget();
   CHECK(lib_back(adds, NULL) == 1 && left[region("lib_back")] == 0,
-        "who comes within a call that nobody was told of, nothing");
+        "a consumer added within a call gets no leave of it");
   lib_nothing();
   CHECK(balanced("lib_nothing", 1), "then all");
 }
@@ -468,14 +468,14 @@ int main(int argc, char **argv) {
   CHECK(recorded("sde:::WRAP::lib_two:n") == -1, "before the first call there is no recorder");
   double plain = mixed("13");
   lib_two((struct two){1, 1}, 7);
-  CHECK(recorded("sde:::WRAP::lib_two:n") == 1, "values are recorded also while nobody listens to events");
+  CHECK(recorded("sde:::WRAP::lib_two:n") == 1, "values are recorded also without a consumer of events");
   CHECK(pml_stream_add(&counter, &id) == 0, "a consumer of enters and leaves");
   all_ways(plain);
   both(plain);
   forget();
   pml_stream_remove(id);
   lib_nothing();
-  CHECK(entered[region("lib_nothing")] == 0, "when nobody listens, nothing is raised");
+  CHECK(entered[region("lib_nothing")] == 0, "without a consumer, nothing is raised");
   fill_texts();
   if (argc == 1) variants(argv[0]);
   return check_done();

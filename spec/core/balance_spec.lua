@@ -76,7 +76,7 @@ describe("A balancer", function()
     cpus:remove()
   end)
 
-  it("is refused where nobody allowed it, or the machine has no frequencies", function()
+  it("is refused without permission, or where the machine has no frequencies", function()
     local cpus = folder.new(1)
     local b, err, code = pml.balance { sync = { "x" }, root = cpus.root }
     assert.is_nil(b)

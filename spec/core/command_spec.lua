@@ -104,7 +104,7 @@ describe("pml.command", function()
     assert(command:wait(60))
   end)
 
-  it("ends a program that nobody waits for", function()
+  it("ends a program without a waiting caller", function()
     local file = support.folder() .. "/pid"
     local command = shell("echo $$ > " .. file .. "; exec sleep 60")
     local pid = command:pid()

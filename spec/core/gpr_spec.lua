@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/gpr_spec.lua - what runs while vector registers are somebody's who has not saved them leaves these alone.
+-- spec/core/gpr_spec.lua - code that runs while unsaved vector registers hold a caller's values leaves them alone.
 
 local support = require "spec.core.support"
 

@@ -40,7 +40,7 @@ before_each(function() dir = support.folder() end)
 after_each(support.cleanup)
 
 describe("A link", function()
-  it("is refused where there is no socket, or nobody listens", function()
+  it("is refused without a socket, or without a listener", function()
     assert.equal("ENOENT", code_of(core.link.connect(dir .. "/nothing")))
     assert.equal("ECONNREFUSED", code_of(core.link.connect(support.spit(dir .. "/file", ""))))
     assert.equal("ENAMETOOLONG", code_of(core.link.connect(("/x"):rep(100))))

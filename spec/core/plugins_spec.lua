@@ -72,7 +72,7 @@ describe("A plugin that comes with pmlua", function()
 
   it("sees what is sent over the loopback, in event sets too", function()
     if support.shell("command -v python3") ~= 0 then
-      return pending "python3 is not installed: nobody sends" -- luacheck: ignore 113
+      return pending "python3, the sender, is not installed" -- luacheck: ignore 113
     end
     local p, events = start("host", { metrics = { "network_lo_sent", "network_lo_received" } })
     local set <close> = assert(pml.eventset(events))

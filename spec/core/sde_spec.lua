@@ -24,7 +24,7 @@ describe("A library of software-defined events", function()
     assert.equal(0, e:read())
     assert.is_true(lib:shutdown())
     assert.equal(-1, e:read())
-    n:add(1) -- counts where nobody looks, and crashes nothing
+    n:add(1) -- counts without a reader, and does not crash
     local again, message, code = lib:counter("N")
     assert.same({ nil, "ECLOSED" }, { again, code })
     assert.matches("shut down", message)

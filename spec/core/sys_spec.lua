@@ -75,7 +75,7 @@ describe("A signal", function()
     assert.matches("interrupted\n$", err)
   end)
 
-  it("ends the process the third time, and the first if nobody asked for it", function()
+  it("ends the process the third time, and the first if no handler was requested", function()
     local ask = "sys.on_interrupt() sys.raise_interrupt(false) say 'ready'\n" ..
       "local function wait(name) while not io.open(%q .. name) do end say(name .. '-seen') end\n" ..
       "wait 'one' wait 'two' while true do end"

@@ -117,7 +117,7 @@ describe("pml.tune", function()
     end
   end)
 
-  it("answers what the machine has not, and what nobody allowed", function()
+  it("reports what the machine lacks, and what is not allowed", function()
     local cpus = folder.new(1)
     for text, rule in pairs {
       ["tune: EINVAL: rule 'x': sets nothing"] = {},

@@ -23,8 +23,8 @@ static inline void fuzz__broken(const char *file, int line, const char *text) {
 
 /*
  * PLANTED(condition) - a write behind the end of the heap's memory when @condition holds, in a build with -DPLANT_BUG
- * (make fuzz-proof). The condition is one that only the code under test can bring about: whoever finds the bug has been
- * there.
+ * (make fuzz-proof). The condition is one that only the code under test can bring about: an input that finds the bug
+ * has been there.
  */
 #ifdef PLANT_BUG
 #define PLANTED(condition) ((condition) ? fuzz__planted() : (void)0)
@@ -64,7 +64,7 @@ static inline char *fuzz_text(struct fuzz_input *in, uint8_t end, size_t *n) {
   return text;
 }
 
-/* A file of nobody's folder with these bytes; its descriptor, to be closed. */
+/* An anonymous file with these bytes; its descriptor, to be closed. */
 static inline int fuzz_file(const void *bytes, size_t n) {
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0) abort();

@@ -4,7 +4,7 @@
  *
  * Link: -Wl,--wrap=pml__event_walk_pfm,--wrap=pml__event_walk_trace
  *
- * A name that nobody knows is compared with all that are known, some ten thousand: nearly all the time went there. The
+ * An unknown name is compared with all known ones, some ten thousand: nearly all the time went there. The
  * comparison runs on every such name, but with the longest two lists for one input in 32 only: which, its bytes say.
  */
 #include "fuzz.h"

@@ -55,7 +55,7 @@ describe("counts of the paper's kernels", function()
     assert.truthy(rows >= 2 * (8 * 50 + 1), "kernels ran")
   end)
 
-  it("are the same after optimisation, but for what nobody uses", function()
+  it("are the same after optimisation, except for unused results", function()
     each(kernels "final", function(width, precision, kernel, n, flops, loaded, stored, size)
       local name = ("%s %d %s n = %d"):format(width, precision, kernel, n)
       if kernel == "peak" then return assert.equal(2 * n, flops, name) end

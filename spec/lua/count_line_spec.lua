@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_line_spec.lua - pmlua cc --count is the compiler, for whoever builds with it.
+-- spec/lua/count_line_spec.lua - pmlua cc --count is a compiler like any other to a build.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"

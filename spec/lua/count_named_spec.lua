@@ -65,7 +65,7 @@ describe("what is in no count is named", function()
     assert.same({}, notes)
   end)
 
-  it("an event that pmlua record is to read where nobody counts", function()
+  it("an event for pmlua record without a counter", function()
     local said = {}
     for i, cc in ipairs { "clang-14", counting.cc() .. " clang-14" } do
       local dir = build(cc, cc)

@@ -143,7 +143,7 @@ describe("A program that counts", function()
     assert.matches("\n" .. permission.pattern "page-faults" .. " +%d+ +perf_event\n", err)
   end)
 
-  counted("leaves its counts where its user wants them, whoever runs it", function()
+  counted("leaves its counts where its user wants them, under any user", function()
     local status, _, err = shell(quote(command) .. " stat -e " .. FLOPS .. " -- ./source", "PMLUA_COUNT=mine")
     assert.equal(0, status)
     assert.matches("not counted: PMLUA_COUNT is already set: the counts go there\n", err)

@@ -49,7 +49,7 @@ describe("A data file", function()
     assert.matches("attempt to load a binary chunk", refusal(string.dump(function() return {} end)))
   end)
 
-  it("is a tree that whoever reads it can walk", function()
+  it("is a tree that any reader can walk", function()
     assert.equal("x.lua:1: the table.t contains itself", refusal "local t = {} t.t = t return t")
     assert.equal("x.lua:1: the table.a.b contains itself", refusal "local t = {} t.a = { b = t } return t")
     assert.matches("is nested too deeply$", refusal(shared(25, 1)))

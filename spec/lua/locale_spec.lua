@@ -23,7 +23,7 @@ local function with_comma(name, f)
   end)
 end
 
--- Every number of a run's files, as whoever expects a point reads it.
+-- Every number of a run's files, as a reader that expects a point reads it.
 local function check(dir)
   local data = helper.read(dir .. "/data.dat")
   assert.matches("\n1 0%.5 ok 3 0%.55 ", data)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/permission_spec.lua - what an ordinary user counts: everything opens, is called what it counts, and one line
--- says why. As root it is nobody who counts.
+-- says why. As root they run as the user nobody.
 
 local helper = require "spec.lua.helper"
 local json = require "pmlua.json"

@@ -86,7 +86,7 @@ after_each(function()
 end)
 
 describe("pmlua query", function()
-  it("says what to do when nobody can be asked", function()
+  it("says what to do when no application can be asked", function()
     local status, out = pmlua "query"
     assert.equal(0, status)
     assert.matches("no application can be asked; start one with pmlua live", out, 1, true)
@@ -236,7 +236,7 @@ describe("pmlua query", function()
     assert.falsy(exists(socket(pid, "SOLVER")))
   end)
 
-  it("removes a socket that nobody listens to, and leaves other files alone", function()
+  it("removes a socket without a listener, and leaves other files alone", function()
     assert(os.execute("mkdir -m 700 " .. runtime .. "/pmlua"))
     local p = io.popen("exec sleep 30 & echo $!") -- a process that is there, but serves nothing
     local pid = p:read("l")

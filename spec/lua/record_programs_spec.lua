@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_programs_spec.lua - programs that nobody here wrote, under pmlua record: they say and return what they
+-- spec/lua/record_programs_spec.lua - programs of others under pmlua record: they print and return what they
 -- do without, and of each something is recorded.
 --
 -- Slow: runs dozens of large programs three times each.

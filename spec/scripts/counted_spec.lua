@@ -26,7 +26,7 @@ describe("scripts/counted.lua --quick", function()
   end)
   teardown(function() os.execute("rm -rf " .. out) end)
 
-  --- it(), or pending where nobody counts, or one of these does not.
+  --- it(), or pending if no counter is available, or one of these is not.
   local function count_it(who, name, f)
     it(name, function()
       if nobody then return pending(nobody) end

@@ -3,7 +3,7 @@
 --
 -- Try:  print(require("pmlua.internal.quote").gnuplot "cost of `touch x`")
 --
--- Each function names the characters that may stand as they are. All others are escaped, so that a character that nobody
+-- Each function names the characters that may stand as they are. All others are escaped, so that a character that no one
 -- thought of is text, too. Pictures are XML or are shown by terminals: control characters become blanks, and bytes that
 -- are no UTF-8 question marks.
 

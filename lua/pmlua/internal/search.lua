@@ -4,7 +4,7 @@
 -- Try:  cd /tmp && echo 'error "executed"' >lfs.lua && pmlua help
 --
 -- Lua looks in the current folder before it looks for modules in C, so that a file lfs.lua in a folder that came from
--- somebody else would be run by every verb. Here package.path and package.cpath keep absolute folders only. What a user's
+-- another user would be run by every verb. Here package.path and package.cpath keep absolute folders only. What a user's
 -- script requires may lie in its own folder and in relative ones, too, but is looked for there last; what pmlua itself
 -- needs never is.
 --

@@ -184,7 +184,7 @@ function CountingSet:info() end
 --- Let go of the handle; the set stays.
 function CountingSet:close() end
 
---- An event that somebody looks at, of whatever library.
+--- An event of any library, held by a reader.
 ---@class pmlua.SdeEvent
 local SdeEvent = {}
 

@@ -3,7 +3,7 @@
  * scripts/workloads/kernels/element.h - one element at a time, for both types: what every build does with a remainder.
  *
  * The square root is the instruction itself: sqrt() would test for errno in every turn. Where the compiler counts
- * operations (KERNELS_COUNTED), which it cannot in assembly, it is told that nobody looks at errno.
+ * operations (KERNELS_COUNTED), which it cannot in assembly, it is compiled for code that ignores errno.
  */
 #ifndef KERNELS_ELEMENT_H
 #define KERNELS_ELEMENT_H

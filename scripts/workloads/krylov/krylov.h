@@ -71,7 +71,7 @@ double krylov_matrix_norm(const struct krylov_matrix *a); /* the largest sum of 
   X(DRIFTED, "drifted")       /* there by its own account, but the true residual is more than 10 times that */         \
   X(DIVERGED, "diverged")     /* the residual grew past options.stop times the initial one */                          \
   X(BREAKDOWN, "breakdown")   /* the recurrence cannot go on */                                                        \
-  X(STOPPED, "stopped")       /* somebody wrote to sde:::KRYLOV::Stop_I */                                             \
+  X(STOPPED, "stopped")       /* sde:::KRYLOV::Stop_I was set */                                                       \
   X(INTERRUPTED, "interrupted")
 
 #define KRYLOV_ENUM(id, name) KRYLOV_##id,

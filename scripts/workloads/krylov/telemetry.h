@@ -8,7 +8,7 @@
 int krylov__tell_open(struct krylov_error *e); /* registers, once; 0 or a negative code */
 void krylov__tell_begin(const struct krylov_matrix *a);
 void krylov__tell_initial(double residual);
-/* The residual of iteration @n, into the series. False: somebody wants the solver to stop. */
+/* The residual of iteration @n, into the series. False: the solver shall stop. */
 bool krylov__tell_iteration(size_t n, double residual);
 void krylov__tell_spmv(void);
 void krylov__tell_setup(double seconds);

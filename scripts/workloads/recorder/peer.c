@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scripts/workloads/recorder/peer.c - PAPI's libsde, so that nobody has to install it to run what runs without. */
+/* scripts/workloads/recorder/peer.c - PAPI's libsde, found at run time: the rest runs without it. */
 #include "recorder.h"
 
 #include <dlfcn.h>

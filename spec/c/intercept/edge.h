@@ -2,7 +2,7 @@
 /*
  * spec/c/intercept/edge.h - a loaded library whose tables can be put where memory ends.
  *
- * Three pages and more behind them that nobody may touch are mapped before the library, so that they are above it. In a
+ * Three pages and more behind them, without any access, are mapped before the library, so that they are above it. In a
  * child its program headers and its dynamic section, with which the loader is done, may be changed: the pages are made
  * a segment of it, its tables are moved to their end, and sizes are set to what is there and to more.
  */

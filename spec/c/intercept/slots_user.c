@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept/slots_user.c - calls what somebody else must have made global before. */
+/* spec/c/intercept/slots_user.c - calls what another library must have made global before. */
 #include "library.h"
 
 extern int global_only(void);

@@ -25,7 +25,7 @@ enum fault {
   SHUFFLED,  /* the newest value comes first: nothing else is wrong with it */
   CYCLE_A,   /* nothing, but it needs the library of CYCLE_B, and that needs its */
   CYCLE_B,
-  UNDEFINED, /* it calls a function that nobody has */
+  UNDEFINED, /* it calls an undefined function */
   HANGING    /* get_optional_value does not come back until bad_go_on is set */
 };
 

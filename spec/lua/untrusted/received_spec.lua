@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/received_spec.lua - a folder of a run that came from somebody else is drawn, and nothing in it executed.
+-- spec/lua/untrusted/received_spec.lua - a folder of a run from another user is drawn, and nothing in it executed.
 
 local helper = require "spec.lua.helper"
 local lfs = require "lfs"

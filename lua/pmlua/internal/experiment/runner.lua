@@ -246,7 +246,7 @@ local function take(run, cell, visited, n)
   end
 end
 
--- The line of the script that led to an error raised in somebody else's file (a module, or a C function).
+-- The line of the script that led to an error raised in another file (a module, or a C function).
 local function with_position(run, text)
   if text:sub(1, #run.exp.file) == run.exp.file then return text end
   for level = 3, 100 do

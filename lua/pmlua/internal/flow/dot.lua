@@ -26,7 +26,7 @@ local function shown(name)
   return #name <= LINE and name or name:sub(1, LINE - 3):gsub("[\192-\255]?[\128-\191]*$", "") .. "..."
 end
 
---- The ratio of each node, and the range of all graphs; nil: nobody asked, or why not.
+--- The ratio of each node, and the range of all graphs; nil: not requested, or the reason.
 local function ratios(flow, color)
   if not color then return nil end
   local ratio, err = flow:ratio(color)

@@ -3,7 +3,7 @@
 --
 -- Try:  for _, app in ipairs(require("pmlua.internal.live.directory").list()) do print(app.pid, app.name) end
 --
--- Each has a socket PID.NAME in its user's runtime folder. One that nobody listens to was left by a process that is gone,
+-- Each has a socket PID.NAME in its user's runtime folder. One without a listener was left by a process that is gone,
 -- and is removed. Root finds those of all users.
 
 local core = require "pmlua.core"
@@ -132,7 +132,7 @@ function M.find(which)
   return (#matches == 0 and unknown or ambiguous)(which, #matches == 0 and applications or matches)
 end
 
---- A link to an application. A program that has closed every descriptor, as daemons do, notices so when somebody
+--- A link to an application. A program that has closed every descriptor, as daemons do, notices it when a client
 --- connects: that connection ends, and the next one is served.
 local Link = {}
 Link.__index = Link
@@ -156,7 +156,7 @@ function Link:close() self.link:close() end
 
 Link.__close = Link.close
 
---- Connect to an application. A socket that nobody listens to is removed.
+--- Connect to an application. A socket without a listener is removed.
 ---@param app pmlua.Application
 ---@return pmlua.Link? link
 ---@return pmlua.Failure? failure one line

@@ -73,7 +73,7 @@ function M.wrong(event, every, fn, options)
 end
 
 --- Watch an event in this state.
----@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
+---@param event string "LIB::EVENT"; if no library has registered it yet, the rule waits for it
 ---@param every number|string seconds, or "100ms", "1s", "2m"
 ---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule
 ---@param options? { name: string?, keep: integer? } in messages; samples that the series of a counter keeps

@@ -226,7 +226,7 @@ end
 
 local event_methods = { read = patient, write = as_it_is, info = as_it_is, open = opened }
 
---- A name that nobody registered would stay in the application as a placeholder: found is what is there.
+--- Finds registered events only: an unregistered name would stay in the application as a placeholder.
 local function find_event(name)
   check_time()
   check(name, "string", "sde.find")

@@ -31,7 +31,7 @@ function M.can_edit()
   return false, "install libreadline.so.8 (Debian: apt-get install libreadline8)"
 end
 
--- Once: history goes to a file that nobody else reads, or nowhere.
+-- Once: history goes to a file that only its user can read, or nowhere.
 local function prepare()
   if not sys.isatty(0) then return end
   if not found then
