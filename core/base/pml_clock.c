@@ -190,7 +190,7 @@ static uint64_t told_mult(void) {
   return mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0;
 }
 
-/* What somebody tells about the rate: ns per tick times 2^48 and who says so; 0 if nobody does. */
+/* The rate by one source: ns per tick times 2^48, and its name; 0 if it has none. */
 static uint64_t known_mult(const char **who) {
   *who = "the kernel's mult and shift";
   uint64_t mult = kernel_mult();

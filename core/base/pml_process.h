@@ -4,7 +4,7 @@
  *
  * A child has a copy of the memory, but not the threads: what they were at is half done, locks that they held are never
  * opened, and what is mapped shared is the parent's. Not every child is made by fork(), which tells handlers: _Fork(),
- * clone() and bare system calls tell nobody. So what must not outlive a fork is in memory that the kernel clears in
+ * clone() and bare system calls run no handlers. So what must not outlive a fork is in memory that the kernel clears in
  * each child that has memory of its own (MADV_WIPEONFORK): locks are open there, a thread's block is empty and says
  * that its thread is not known, and the slow path that this leads to looks whether the process is new. Children that
  * share the memory (vfork(), CLONE_VM) share this, too.
@@ -73,7 +73,7 @@ void pml__process_command(char *command, size_t size);
  * Zeros are an open lock. Not async-signal-safe.
  */
 struct pml__lock {
-  pthread_mutex_t *mutex; /* atomic; NULL: nobody has taken it yet */
+  pthread_mutex_t *mutex; /* atomic; NULL: not taken yet */
   uint64_t holder;        /* the process of the thread that has it; 0: none */
 };
 PML__SHARED pthread_mutex_t *pml__lock_make(struct pml__lock *l);

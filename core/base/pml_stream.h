@@ -45,7 +45,7 @@ struct pml_stream_event {
  * nor remove consumers. Not called for threads that live when the consumer is removed, nor after a fork.
  * ready:        an enter of @region will be raised, and its clock is read after this: what a first enter takes time for
  * is done now, so that no call shows it. Called where an enter may be the first of its kind; may be NULL.
- * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach nobody and are counted.
+ * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach no consumer and are counted.
  * plain[kind]:  the same event, taken with general registers only, where an adapter has not saved the others: compiled
  * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
  * nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half if all have one.
@@ -119,7 +119,7 @@ void pml_stream_lost(struct pml_stream_lost *lost);
 /* --- what the inline functions need --- */
 
 struct pml__stream_list;
-extern PML__SHARED const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: nobody */
+extern PML__SHARED const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: none */
 PML__SHARED void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
 PML__SHARED void pml__stream_ready(pml_region_t region);
 

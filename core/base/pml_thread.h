@@ -16,8 +16,8 @@ PML_BEGIN_DECLS
  * child (pml_process.h); one that shares the memory does not.
  *
  * Only the thread itself reads and writes its block, so nothing here is atomic or ordered. The ids come from one atomic
- * counter, relaxed: they are unique, but say nothing about which thread came first. Whoever compares an id that another
- * thread stored in a handle must have got that handle through synchronisation.
+ * counter, relaxed: they are unique, but say nothing about which thread came first. A caller that compares an id that
+ * another thread stored in a handle must have got that handle through synchronisation.
  */
 struct pml_thread {
   uint64_t id;

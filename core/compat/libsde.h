@@ -31,7 +31,7 @@ struct sde_event {
   _Atomic int kind;      /* enum pml_sde_kind, what is known of it; a store releases the fields below */
   _Atomic bool listed;   /* false between unregister and the next use of the name */
   _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
-  _Atomic bool overflow; /* somebody wants to hear of it */
+  _Atomic bool overflow; /* it has a handler */
   _Atomic unsigned mode;
   _Atomic int type;                     /* enum pml_type */
   _Atomic int64_t stored;               /* what start or reset saw; of a double its bits */
@@ -50,7 +50,7 @@ struct sde_event {
 int pml__libsde_event(struct sde_event **e, const char *name);
 int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event);
 
-/* Without making: NULL if nobody has used that name or code. of_code takes no lock: signal handlers of PAPI read. */
+/* Without creating: NULL if that name or code is unused. of_code takes no lock: signal handlers of PAPI read. */
 struct sde_event *pml__libsde_known(const char *name);
 struct sde_event *pml__libsde_of_code(uint32_t code);
 

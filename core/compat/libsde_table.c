@@ -160,7 +160,7 @@ void pml__libsde_let_go(void) {
 }
 
 /*
- * Whoever held on before the event was marked is gone after this; whoever comes later sees the mark. Nothing is locked
+ * Holders from before the event was marked are gone after this; later ones see the mark. Nothing is locked
  * while the registry unregisters, because it waits for callbacks, and they may call us. Inside of a callback of a group
  * it would wait for itself; then pml__libsde_left() frees nothing.
  */
@@ -244,7 +244,7 @@ int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_
   return 0;
 }
 
-/* After pml__libsde_wait(), so that nobody walks the members of a group; inside of a callback, its own read may. */
+/* After pml__libsde_wait(), so that no reader walks the members of a group; inside of a callback, its own read may. */
 void pml__libsde_left(struct sde_event *e, int err, bool quiet) {
   if (err == 0) {
     struct sde_member *m = atomic_exchange(&e->members, NULL);

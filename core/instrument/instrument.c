@@ -169,7 +169,7 @@ static int count_module(struct pml_module *m) {
 /*
  * Loops get an entry and exits of their own, which changes no operation. Before optimisation, what is always inlined is
  * no call (the intrinsics of a processor are such functions), and locals become registers. Counters of loops are left
- * to whoever optimises later; without optimisation a register would be spilled in each block all the same.
+ * to later optimisation; without optimisation a register would be spilled in each block all the same.
  */
 static int instrument(struct pml_module *m) {
   int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "always-inline,function(sroa,loop-simplify)");

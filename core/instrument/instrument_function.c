@@ -253,7 +253,7 @@ static void begin_function(struct pml_body *f) {
   f->entry = entry;
 }
 
-/* Takes the place of @old with all who lead there; false: somebody knows it by its address. */
+/* Replaces @old in all predecessors; false: its address is taken. */
 static bool take_over(LLVMBasicBlockRef old, LLVMBasicBlockRef now) {
   for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(old)); u != NULL; u = LLVMGetNextUse(u))
     if (!LLVMIsAInstruction(LLVMGetUser(u))) return false;

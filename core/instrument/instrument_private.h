@@ -45,7 +45,7 @@ struct pml_module {
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
   LLVMValueRef self, begin;        /* the thread's cells, and who gives them */
-  LLVMValueRef touch;              /* who is told of accesses; NULL: nobody */
+  LLVMValueRef touch;              /* called at accesses; NULL: none */
   LLVMValueRef mark, mark_dynamic; /* stand for counts until functions are inlined; NULL: they are not */
   struct pml_counts *marked;       /* what each mark stands for */
   uint32_t marks, mark_room;

@@ -124,7 +124,7 @@ static int reap(struct pml_command *c, int options) {
   while (r < 0 && errno == EINTR);
   if (r == 0) return 1;
   if (r < 0) {
-    /* Somebody else reaped it, or SIGCHLD is ignored: how it ended is lost. */
+    /* Another waiter reaped it, or SIGCHLD is ignored: its status is lost. */
     int err = pml_fail(-errno, "cannot wait for the command: is SIGCHLD ignored?");
     c->pid = 0;
     return err;

@@ -12,11 +12,11 @@
 PML_BEGIN_DECLS
 
 /*
- * The child is forked by pml_command_spawn() and then blocks in read(2). Whoever opens counters on its pid meanwhile
- * (struct pml_target, inherit for its children) counts what follows: a few hundred instructions and some page faults of
- * ours, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the latter alone. It keeps
- * the caller's folder, standard streams and process group: an interrupt from the terminal reaches it as it reaches the
- * caller.
+ * The child is forked by pml_command_spawn() and then blocks in read(2). A caller that opens counters on its pid
+ * meanwhile (struct pml_target, inherit for its children) counts what follows: a few hundred instructions and some page
+ * faults of ours, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the latter
+ * alone. It keeps the caller's folder, standard streams and process group: an interrupt from the terminal reaches it as
+ * it reaches the caller.
  *
  * Caller-allocated; the fields are the library's. One user at a time.
  */

@@ -101,7 +101,7 @@ static void record(const struct pml_watchpoints *w, uint32_t generation, unsigne
     atomic_fetch_add_explicit(&w->store.head->lost, 1, memory_order_relaxed);
 }
 
-/* A trap of somebody else's: as if we were not there. */
+/* A foreign trap: pass it on. */
 static void pass_on(int sig, siginfo_t *info, void *context) {
   int saved = errno;
   if (trap.before.sa_flags & SA_SIGINFO) {

@@ -34,7 +34,7 @@ PML_BEGIN_DECLS
 #define PML_WATCHPOINT_VALUES_MAX (UINT64_C(1) << 32)
 
 enum pml_content {
-  PML_CONTENT_NONE, /* only time: a function, or nobody asked */
+  PML_CONTENT_NONE, /* only time: a function, or not requested */
   PML_CONTENT_SIGNED,
   PML_CONTENT_UNSIGNED, /* bool, char where it is so, enum, pointer, too */
   PML_CONTENT_FLOAT,

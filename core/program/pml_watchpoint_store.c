@@ -218,7 +218,7 @@ size_t pml_watchpoint_collect(const struct pml_watchpoint_store *s, unsigned i, 
   uint64_t all = (uint64_t)s->head->chunks_max * PML__CHUNK_VALUES;
   if (i >= lanes_of(s)) return 0;
   if (c->chunk == 0) c->chunk = atomic_load_explicit(&s->lane[i].first, memory_order_acquire);
-  /* A file's chunks may be empty or form a ring: nobody sees more than there can be. */
+  /* A file's chunks may be empty or form a ring: a reader stops at the possible number. */
   for (uint32_t steps = s->head->chunks_max; got < n && steps > 0; steps--) {
     if (c->chunk == 0 || c->chunk > s->head->chunks_max || c->seen >= all) break;
     const struct pml__store_chunk *k = &s->chunk[c->chunk - 1];

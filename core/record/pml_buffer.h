@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_buffer.h - events kept until somebody reads them: for consumers that cannot run where events are
+ * core/record/pml_buffer.h - events kept until they are read: for consumers that cannot run where events are
  * raised, such as scripts.
  *
  * A consumer of pml_stream. Each thread fills a ring of its own; one reader at a time drains them all. What finds no

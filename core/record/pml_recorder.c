@@ -122,8 +122,8 @@ static double number_of(enum pml_type type, const void *element) {
 }
 
 /*
- * The element is there before the tail has passed it, for whoever loads the tail with acquire. @bytes is a constant for
- * the common sizes, so that the copy is one store.
+ * The element is stored before the tail passes it, as seen by readers that load the tail with acquire. @bytes is a
+ * constant for the common sizes, so that the copy is one store.
  */
 static inline int store(struct pml__recorder_tail *t, const void *element, size_t bytes) {
   char *at = t->at;

@@ -33,7 +33,7 @@ struct pml_recorder_options {
 struct pml_recorder; /* opaque; the inline push knows only its head */
 
 /*
- * Returns 0, -EINVAL, -ENOMEM, PML_EFULL (too many recorders). Close waits for nobody: pushes must have ended, reads
+ * Returns 0, -EINVAL, -ENOMEM, PML_EFULL (too many recorders). Close does not wait: pushes must have ended, reads
  * may be under way (they end first), none may begin. Memory: 8 bytes per double plus at most 1/16 for chunks that are
  * not full yet, or 512 bytes per thread; once a quantile was asked for, 8 more per element for the sorted copy. A
  * sketch takes 50 KB per thread.

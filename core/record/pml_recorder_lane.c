@@ -193,8 +193,8 @@ void pml__recorder_slot_give(struct pml_recorder *r) {
  * An owner that finds its lane of an older epoch wants to write over it. It first says so (epoch 0) and then looks
  * whether a reader is inside; a reader first says that it is inside and then looks at the epoch. All four are
  * sequentially consistent, so that one of the two sees the other: the reader leaves the lane alone, or the owner does
- * and takes another. Nobody waits. The reader's unpin is a release and the owner's look an acquire, so that what the
- * owner writes comes after what the reader read.
+ * and takes another. Neither side waits. The reader's unpin is a release and the owner's look an acquire, so that what
+ * the owner writes comes after what the reader read.
  */
 
 bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch) {
@@ -388,8 +388,8 @@ uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t 
 
 /*
  * Room under the cap, up to @want elements. The word is tagged with the epoch it counts for: the first to ask in a new
- * epoch counts from 0; who asks for one that is over takes nothing from the new one, and nobody will see what he
- * pushes. Relaxed: only the word itself matters. The loop ends when nobody else wins.
+ * epoch counts from 0; a thread that asks for an old one takes nothing from the new one, and no reader sees what it
+ * pushes. Relaxed: only the word itself matters. The loop ends when no other thread wins.
  */
 static uint64_t grant(struct pml_recorder *r, uint64_t epoch, uint64_t want) {
   uint64_t word = __atomic_load_n(&r->granted, __ATOMIC_RELAXED), tag = epoch << PML__RECORDER_GRANT_BITS, got, used;

@@ -59,7 +59,7 @@ PML_API bool pml_eventset_typed(const struct pml_eventset *set);
 
 /*
  * pml_eventset_type - what the last values of event @i are: PML_TYPE_DOUBLE, their bits are a double's, else
- * PML_TYPE_INT64. A software-defined event that nobody has registered yet is an integer, -1, until somebody does.
+ * PML_TYPE_INT64. An unregistered software-defined event is an integer, -1, until a library registers it.
  */
 PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i);
 

@@ -6,7 +6,7 @@
  * jumps to the enter stub. The stub saves the general registers that may carry an argument and calls
  * pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
  * is one for each call under way, and for each pad a slot at a fixed distance, which has the true return address: so
- * that one rule of unwinding, the same for all pads, leads from a pad to the caller, whoever unwinds (exceptions,
+ * that one rule of unwinding, the same for all pads, leads from a pad to the caller, for every unwinder (exceptions,
  * cancellation, backtraces, debuggers). When the function has returned to it, the pad jumps to the leave stub, which
  * saves the registers that may carry a result, calls pml__call_leave() and returns to the caller. So every return
  * is that of a call, as the CPU predicts it and as a shadow stack wants it.

@@ -195,7 +195,7 @@ static void count_one(uint64_t *counter) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* The lists are ours, or somebody is at them: false. Who left them by a longjmp was in the stream, too. */
+/* Take the lists; false: they are in use. A frame that left them by a longjmp was in the stream, too. */
 static bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
   if (PML_UNLIKELY(pml__call_is_busy(t, sp))) return false;
   if (PML_UNLIKELY(t->busy != 0)) pml__stream_abandon();

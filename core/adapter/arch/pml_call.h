@@ -12,8 +12,8 @@
  *
  * While a thread changes its lists, or hands out an event, `busy` is a stack pointer just below that of the call. Calls
  * made then, by a consumer, by an allocator, by a signal handler that interrupted, go to their functions unrecorded:
- * the lists have one user at a time. A handler may leave with a longjmp; then the stack tells that nobody is at it any
- * more, and the lists are whole: every change is one store, and can at worst lose a pad.
+ * the lists have one user at a time. A handler may leave with a longjmp; then the stack tells that no code is inside it
+ * any more, and the lists are whole: every change is one store, and can at worst lose a pad.
  */
 #ifndef PML_CALL_H
 #define PML_CALL_H
@@ -59,7 +59,7 @@ uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
 void pml__call_end(uint32_t i, struct pml_stream_event *e);
 
 /*
- * Who gives events values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: nobody.
+ * Who gives events values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
  */
 struct pml__call_counting {
   void (*read)(struct pml_stream_event *e);
@@ -101,7 +101,7 @@ static inline bool pml__call_own(const struct pml__call_thread *t, uintptr_t sp)
   return sp - t->lo < t->hi - t->lo;
 }
 
-/* Somebody is at the lists: this thread further up its stack, or who knows. */
+/* The lists are in use: by this thread further up its stack, or by another. */
 static inline bool pml__call_is_busy(const struct pml__call_thread *t, uintptr_t sp) {
   return t->busy != 0 && !(pml__call_own(t, t->busy) && pml__call_own(t, sp) && t->busy < sp);
 }

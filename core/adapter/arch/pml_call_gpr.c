@@ -62,7 +62,7 @@ struct pml_arch_way pml__call_enter(uint32_t function, uintptr_t *address, uintp
   return (struct pml_arch_way){f->target, pml_arch_pad(t->open)};
 }
 
-/* The pad is free, and the call not open, before the event: nobody takes pads while it lasts. */
+/* The pad is free, and the call not open, before the event: no pads are taken during it. */
 struct pml_arch_way pml__call_leave(uintptr_t address, uintptr_t sp) {
   uint32_t i = pml_arch_pad_of(address);
   struct pml__call_pad *p = &pml__call_pad[i];

@@ -84,7 +84,7 @@ struct pml_intercept_options {
  * Cost, once: about half a microsecond per call slot, some twenty per object; what is read of a file is kept, of 128
  * files and 4 MiB at most, for when it is loaded again. Of a call: the two clock reads and, mostly beside them, some
  * 250 instructions, while every consumer has plain functions (pml_stream.h), and there are four at most; with a profile
- * some 350. With another consumer all vector registers are saved, which is three times that. While nobody consumes:
+ * some 350. With another consumer all vector registers are saved, which is three times that. Without a consumer:
  * some 20 instructions. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and
  * counted), 64 bytes per thread and 48 per function.
  */

@@ -136,7 +136,7 @@ static bool names_library(const struct pml__pattern *p, const char *path) {
 static bool any_names_library(const struct pml__patterns *p, const char *path, bool special) {
   bool found = false;
   for (size_t i = 0; i < p->n; i++) {
-    /* Patterns such as "*" do not name what nobody wants by default: that takes a letter of it. */
+    /* Patterns such as "*" do not select what is left out by default: that takes a letter of its name. */
     if (special && strspn(p->at[i].text, "*?") == strlen(p->at[i].text)) continue;
     if (!names_library(&p->at[i], path)) continue;
     mark(&p->at[i]);

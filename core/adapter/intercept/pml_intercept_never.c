@@ -25,7 +25,7 @@
 /* Another process or thread goes on behind them, perhaps on this stack; or the kernel returns from a signal. */
 #define TASKS "vfork:__vfork:clone:__clone:clone3:__clone3:syscall:sigreturn:__sigreturn:rt_sigreturn:__restore_rt:"
 
-/* Do not return: nobody would see the leave. */
+/* Do not return: the leave would be lost. */
 #define ENDS                                                                                                           \
   "pthread_exit:thrd_exit:__pthread_unwind*:_exit:_Exit:exit:quick_exit:abort:__libc_start_main:"                      \
   "__libc_start_call_main:__stack_chk_fail:__cxa_call_unexpected:__cxa_call_terminate:"

@@ -39,7 +39,7 @@ uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose call
 /* What is chosen now; NULL: calls are not intercepted. Lock-free. */
 const struct pml__choice *pml__intercept_chosen(void);
 const struct pml__choice *pml__intercept_last_choice(void); /* also when it is over; NULL: there was none */
-/* Look at what was loaded since, unless somebody is at it. */
+/* Scan what was loaded since, unless a scan is running. */
 void pml__intercept_scan_new(void);
 
 #endif

@@ -35,7 +35,7 @@ static const char *file_of(const char *path) {
 
 /* ---- filling ---- */
 
-/* What the loader made read-only is writable from begin to end of this; nobody writes there meanwhile but us. */
+/* What the loader made read-only is writable from begin to end of this; only this code writes there meanwhile. */
 struct opened {
   const struct pml__object *o;
   bool open;
@@ -66,7 +66,7 @@ static bool fill(struct opened *w, uintptr_t *slot, uintptr_t from, uintptr_t to
 
 /*
  * A slot of the PLT that is not filled yet points into its own object, and not to where that has the function. Where
- * it has one that chooses the function (IFUNC) nobody sees from the address whether that has been done: then it is
+ * it has one that chooses the function (IFUNC) the address does not show whether that has been done: then it is
  * taken as not filled, which leads to the same.
  */
 static bool is_unfilled(const struct pml__object *o, const Elf64_Sym *s, uintptr_t value) {
@@ -193,7 +193,7 @@ static void forget(void) {
 static void remember(struct pml__objects *all, const struct patience *patience) {
   struct known *list = malloc((all->n + 1) * sizeof *list);
   forget();
-  if (list == NULL) return; /* they will be scanned again, which harms nobody */
+  if (list == NULL) return; /* they will be scanned again, which is harmless */
   known = list;
   nknown = all->n;
   for (size_t i = 0; i < all->n; i++) {
@@ -267,7 +267,7 @@ static void restore_slots(const struct pml__object *o, struct opened *w, const E
   }
 }
 
-/* All objects are looked at, so that it matters to nobody which were unloaded meanwhile. */
+/* All objects are looked at, so that it does not matter which were unloaded meanwhile. */
 void pml__intercept_restore(const struct pml__choice *last) {
   struct pml__objects all;
   if (pml__objects_collect(&all) == 0) {

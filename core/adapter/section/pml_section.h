@@ -71,12 +71,12 @@ PML_API int pml_section_define(const char *label, const struct pml_section_optio
 
 /*
  * pml_section_on_first - call @notify once, from pml_section_define() of whatever thread, when the process has defined
- * its first section from now on; NULL: nobody. It is called with no lock held and may itself define sections.
+ * its first section from now on; NULL: none. It is called with no lock held and may itself define sections.
  * Async-signal-safe.
  */
 PML__SHARED void pml_section_on_first(void (*notify)(void));
 
-/* pml_section_find - the section @label, NULL if nobody defined it. Lock-free. */
+/* pml_section_find - the section @label, NULL if it is not defined. Lock-free. */
 PML_API struct pml_section *pml_section_find(const char *label);
 
 struct pml_section_info {
@@ -98,7 +98,7 @@ PML_API void pml_section_enable(bool on);
 
 /*
  * pml_section_reset - all statistics and series of all threads begin anew. Sections under way go on, and count whole
- * when they stop. Threads notice at their next start or stop: nobody waits.
+ * when they stop. Threads notice at their next start or stop: there is no wait.
  */
 PML_API void pml_section_reset(void);
 
@@ -136,7 +136,7 @@ static inline bool pml__section_on(void) {
 /*
  * pml_section_start, _stop - the calling thread enters, leaves @s. A stop takes the clock first, a start last.
  * pml_section_stop_work - the same with @work done since the start: operations or bytes, all of them, in @iterations.
- * pml_section_*_label - by label, looked up in a cache of the thread; a label nobody defined is defined without
+ * pml_section_*_label - by label, looked up in a cache of the thread; an undefined label is defined without
  * options.
  *
  * Crossing is repaired: the section that is stopped is taken out from under those started later, which stay open;

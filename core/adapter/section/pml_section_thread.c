@@ -23,7 +23,7 @@ struct pml__section_thread pml__section_nobody = {.top = &bottom, .limit = &bott
 PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec"))) =
     &pml__section_nobody;
 
-/* Of open calls of a thread that is adrift: epoch 0 is nobody's. */
+/* Of open calls of a thread that is adrift: epoch 0 is never used. */
 static struct {
   struct pml__section_stat stat;
   char others[PML__SECTION_BLOCK_BYTES - sizeof(struct pml__section_stat)];

@@ -214,7 +214,7 @@ static inline void raise_event(struct pml__call_thread *t, struct pml__stream_th
   go_on(t, kind);
 }
 
-/* Nobody is at the thread's calls, nor at its events. */
+/* No code is inside the thread's calls or its events. */
 static inline bool is_free(const struct pml__call_thread *t, const struct pml__stream_thread *s) {
   return t->busy == 0 && !pml__stream_in_pass(s);
 }
@@ -256,7 +256,8 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   if (in != NULL && f->nin > 0) tell(f, false, in);
 }
 
-/* The recorders get the values inside the call, so that whoever counts what they got has it of this function. */
+/* The recorders get the values inside the call, so that a consumer that counts them attributes them to this function.
+ */
 __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
                                                   const uint64_t *in) {
   int saved = errno;

@@ -140,7 +140,7 @@ static inline void *pml_wrap_real(struct pml_wrap_function *f) {
 
 /* A call under way, in the wrapper's frame. */
 struct pml_wrap_call {
-  struct pml_wrap_function *function; /* NULL: nobody was told of the enter */
+  struct pml_wrap_function *function; /* NULL: the enter was not raised */
   const uint64_t *results;
   uint32_t at; /* among the calls under way */
 };
@@ -154,10 +154,10 @@ PML__SHARED void pml__wrap_leave(struct pml_wrap_call *call);
  * pml_wrap_enter - raise the enter of @f. Who gets it gets the leave, however the wrapper ends; who begins to listen in
  * between may get the leave alone. errno is kept.
  *
- * Cost: while nobody wants enters, a load and a predicted branch. Else one clock read and some 50 instructions beside
- * what the stream takes; a lock and allocations at a function's first call, and at a thread's. Calls under way are on
- * the list of interception, so that both nest, and share its limits: more than it holds are not recorded, and counted.
- * Nor are calls made by the recording itself, or by a signal handler that interrupts it. Thread-safe;
+ * Cost: without a consumer of enters, a load and a predicted branch. Else one clock read and some 50 instructions
+ * beside what the stream takes; a lock and allocations at a function's first call, and at a thread's. Calls under way
+ * are on the list of interception, so that both nest, and share its limits: more than it holds are not recorded, and
+ * counted. Nor are calls made by the recording itself, or by a signal handler that interrupts it. Thread-safe;
  * async-signal-safe after the thread's and the function's first call, as far as the consumers are.
  */
 static inline void pml_wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f) {
@@ -169,7 +169,7 @@ static inline void pml_wrap_leave(struct pml_wrap_call *call) {
   if (PML_UNLIKELY(call->function != NULL)) pml__wrap_leave(call);
 }
 
-/* pml_wrap_wanted - whether values of @f are of use now: somebody listens, or there are recorders. */
+/* pml_wrap_wanted - whether values of @f are of use now: it has a consumer or recorders. */
 static inline bool pml_wrap_wanted(struct pml_wrap_function *f) {
   uint32_t records = __atomic_load_n(&f->records, __ATOMIC_RELAXED);
   return pml_stream_wanted(PML_STREAM_ENTER) || (records != 1 && pml__wrap_records(f));
@@ -240,7 +240,7 @@ PML__SHARED void pml_wrap_listen(const struct pml_wrap_listener *l);
 /* --- what happened ------------------------------------------------------------------------------------------------ */
 
 struct pml_wrap_stats {
-  uint64_t functions;  /* that were called while somebody listened, or have recorders */
+  uint64_t functions;  /* that were called with a consumer, or have recorders */
   uint64_t unrecorded; /* values that no recorder could be made for: a name too long, no memory */
   uint64_t missing;    /* calls of functions that were nowhere behind their wrappers */
   uint64_t texts;      /* that are kept */

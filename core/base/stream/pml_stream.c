@@ -25,7 +25,7 @@
  * two sets, publishes it, and then waits until no thread can be in the old one.
  *
  * Memory order. A thread that hands out an event stores an odd number to its `passes`, then loads the list; at the end
- * it stores an even number with release. Whoever changes the lists stores the new pointers, then loads each `passes`.
+ * it stores an even number with release. The writer of the lists stores the new pointers, then loads each `passes`.
  * Between store and load each side needs a full fence, so that one of the two sees the other: the thread sees the new
  * list, or the changer sees the odd number and waits for the next one. The fence of the event path is left out where
  * membarrier(2) puts it into all threads at the time of the change; elsewhere the odd store is an exchange. The even
@@ -92,7 +92,7 @@ static void register_membarrier(void) {
   atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
 }
 
-/* Nobody consumes in the child. What the consumers and the threads of the parent had is left where it is. */
+/* The child has no consumers. What the consumers and the threads of the parent had is left where it is. */
 static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
@@ -111,7 +111,7 @@ static void prepare(void) {
   (void)pml__process_watch(in_child);
 }
 
-/* By whoever adds the first consumer, and by threads, which may have seen him in the list and nothing else of his. */
+/* Called by the adder of the first consumer, and by threads that may have seen only the list that has it. */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 static void list(struct pml__stream_thread *t) {

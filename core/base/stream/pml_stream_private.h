@@ -45,7 +45,7 @@ struct pml__stream_several {
  */
 struct pml__stream_thread {
   uint64_t passes; /* atomic, one writer; odd: in the consumers */
-  bool here;       /* in the list of threads; nobody is not, nor is a block that was cleared */
+  bool here;       /* in the list of threads; false for pml__stream_nobody and for a cleared block */
   atomic_bool taken;
   _Atomic uint64_t nested, refused; /* one writer */
   struct {
@@ -78,12 +78,12 @@ struct pml__stream_slot {
 extern struct pml__stream_slot pml__stream_slot[PML_STREAM_CONSUMERS_MAX];
 extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that there was no memory for */
 
-/* That of nobody, which is in a pass for ever, before the thread's first event and after its end. */
+/* Used before a thread's first event and after its end; it is in a pass for ever. */
 extern struct pml__stream_thread pml__stream_nobody;
 extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 extern atomic_bool pml__stream_expedited;
 
-/* Of the list in use, or what none has. Published as the list is: whoever is in a pass may go by the one or the other.
+/* Of the list in use, or what none has. Published as the list is: a thread in a pass may use the one or the other.
  */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 
@@ -95,7 +95,7 @@ static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-/* False: the thread is in the consumers already; that is counted. @t is not nobody. */
+/* False: the thread is already inside the consumers; that is counted. @t is not pml__stream_nobody. */
 static inline bool pml__stream_begin_pass(struct pml__stream_thread *t) {
   uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
   if (PML_UNLIKELY(passes % 2 != 0)) {
@@ -182,7 +182,7 @@ bool pml__stream_hand_several(void *several, const struct pml_stream_event *e);
 
 /*
  * pml__stream_ready_in_pass - the same for an enter that was not handed out plainly, before pml__stream_go_on(). True:
- * nobody has had it, so that its clock may be read again.
+ * no consumer has had it, so that its clock may be read again.
  */
 bool pml__stream_ready_in_pass(pml_region_t region);
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);

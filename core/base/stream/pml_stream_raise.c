@@ -29,7 +29,7 @@ static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
 void pml__stream_ready(pml_region_t region) {
   struct pml__stream_thread *t = pml__stream_self;
   if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
-  if (pml__stream_in_pass(t)) return; /* as its enter will be, for nobody */
+  if (pml__stream_in_pass(t)) return; /* as its enter will be, without a consumer */
   if (!pml__stream_begin_pass(t)) return;
   get_ready(t, region);
   pml__stream_end_pass(t);

@@ -99,7 +99,7 @@ typedef void *papi_handle_t;
 
 typedef int papi_sde_order_t(const void *, const void *); /* as of qsort */
 
-/* What a library's papi_sde_hook_list_events() registers through, when somebody only wants to list its events. */
+/* What a library's papi_sde_hook_list_events() registers through, when a tool only wants to list its events. */
 typedef struct papi_sde_fptr_struct_s {
   papi_handle_t (*init)(const char *library);
   int (*shutdown)(papi_handle_t handle);

@@ -49,7 +49,7 @@ struct pmlib {
 };
 extern struct pmlib pmlib; /* constant after pmlib_initialize() but for ticks, mode and what MPI says */
 
-/* pmlib_on - whether calls do anything; initializes if nobody has. One load afterwards. */
+/* pmlib_on - whether calls do anything; initializes on the first call. One load afterwards. */
 bool pmlib_on(void);
 int pmlib_max_threads(void);
 

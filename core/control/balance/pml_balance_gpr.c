@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balance_gpr.c - regions that block nobody, where only general registers may be used. */
+/* core/control/balance/pml_balance_gpr.c - regions that do not block, where only general registers may be used. */
 #include "control/balance/pml_balance_private.h"
 
 bool pml__balance_plain_enter(void *data, const struct pml_stream_event *e) {

@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define PML__BALANCER_PLAIN 1u /* of a thread's table: a region that blocks nobody */
+#define PML__BALANCER_PLAIN 1u /* of a thread's table: a region that does not block */
 #define PML__BALANCER_SYNC 2u
 
 #define PML__BALANCER_SLOTS 1024u /* a hash table, filled to three quarters */
@@ -67,7 +67,7 @@ struct pml_balance {
   uint32_t nthreads;
 };
 
-/* Events; the plain ones with general registers only, for regions that block nobody. */
+/* Events; the plain ones with general registers only, for regions that do not block. */
 void pml__balance_enter(void *data, const struct pml_stream_event *e);
 void pml__balance_leave(void *data, const struct pml_stream_event *e);
 bool pml__balance_plain_enter(void *data, const struct pml_stream_event *e);
@@ -88,7 +88,7 @@ static inline void pml__balance_push(struct pml__balance_thread *th, pml_region_
   th->step[th->depth++] = (struct pml__balance_step){region, pml__balance_path(above, region)};
 }
 
-/* Of regions that block nobody, and general registers only; false: it is not known to be one, or there is more to do.
+/* Of regions that do not block, and general registers only; false: it is not known to be one, or there is more to do.
  */
 static inline bool pml__balance_enter_plainly(struct pml__balance_thread *th, pml_region_t region) {
   if (th->depth == th->room || pml__table_get(&th->table, region) != PML__BALANCER_PLAIN) return false;

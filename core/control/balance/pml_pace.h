@@ -11,7 +11,7 @@
  *   else                     the target is f_m * t_compute / t + delta: in time and a bit before
  *
  * and what is applied next is the highest target of the last 4 repetitions, within the cpu's range. Before there were 4
- * the missing ones count as the reference, so that a single odd repetition at the start slows nobody.
+ * the missing ones count as the reference, so that a single odd repetition at the start has no effect.
  *
  * A delta of less than a twentieth of the frequency is too small: even without noise the thread then arrives so closely
  * (t_compute / t comes to 1 - delta / f) that it is taken for the last one, and set back to the reference.

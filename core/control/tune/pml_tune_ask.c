@@ -13,7 +13,7 @@
 
 /* --- writing; with the knob's lock --- */
 
-/* Nobody else may have it: what he puts back would be ours. Then what is there is what comes back. */
+/* No other process may have it: it would restore our value. Then the present value is the one to restore. */
 static int hold(struct pml__knob *x) {
   if (x->held) return 0;
   if (flock(x->fd, LOCK_EX | LOCK_NB) < 0) return errno == EWOULDBLOCK ? -EBUSY : -errno;

@@ -24,7 +24,7 @@
 struct pml__guard {
   size_t n, bytes;
   pid_t pid;
-  int end; /* a socket whose other end the one that watches has; -1: nobody watches */
+  int end; /* a socket whose other end the one that watches has; -1: not watched */
   struct pml__guard_slot slot[];
 };
 

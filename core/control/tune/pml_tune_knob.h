@@ -3,9 +3,9 @@
  * core/control/tune/pml_tune_knob.h - files of the kernel that set how cpus run: who asks for what, and putting back.
  * Internal.
  *
- * A knob is a file below a root, opened once. Whoever wants it otherwise asks, under a number of its own, and leaves;
- * what is in force is what the last that still asks wants (or, of all, the highest number), and without anybody what
- * was there before the first. Written are the calls that change what is in force, and read back.
+ * A knob is a file below a root, opened once. A user that wants another value asks, under a number of its own, and
+ * leaves; what is in force is what the last that still asks wants (or, of all, the highest number), and without anybody
+ * what was there before the first. Written are the calls that change what is in force, and read back.
  */
 #ifndef PML_TUNE_KNOB_H
 #define PML_TUNE_KNOB_H

@@ -63,7 +63,7 @@ struct pml_tune {
 int pml__tune_rule_make(struct pml_tune *t, const struct pml_tune_rule *r, struct pml__tune_rule *out);
 void pml__tune_rule_free(struct pml__tune_rule *r);
 
-/* pml__tune_permission - 0, or -EPERM: files would be written, and nobody allowed it. */
+/* pml__tune_permission - 0, or -EPERM: files would be written without permission. */
 int pml__tune_permission(const struct pml__knobs *k);
 
 /* pml__tune_enter, pml__tune_leave - on the thread concerned; leave also of frames above, that were never left. */

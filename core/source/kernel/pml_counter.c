@@ -137,7 +137,7 @@ static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) 
 }
 
 /*
- * The kernel refuses to count itself (@err), and nobody asked it to: user space alone is counted, if that opens.
+ * The kernel refuses to count itself (@err), which was not requested explicitly: count user space, if that opens.
  * What else the second answer may say comes before permission: where there is no such PMU, none is missing.
  */
 static int open_user_only(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,

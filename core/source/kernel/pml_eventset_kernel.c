@@ -155,7 +155,7 @@ static enum pml_path part_path(const struct pml__kernel_share *k, const struct p
   return PML_PATH_READ;
 }
 
-/* The kernel writes scales as decimals, of as many digits as somebody found enough: 6.103515625e-5 is 2^-14. */
+/* The kernel writes scales as decimals, of any number of digits: 6.103515625e-5 is 2^-14. */
 static void find_power(double scale, struct pml_eventset_event *info) {
   double two = round(log2(scale)), ten = round(log10(scale));
   info->binary = fabs(exp2(two) / scale - 1) < 1e-8;

@@ -93,7 +93,7 @@ static void put_into_group(struct opening *o, uint32_t counter, uint32_t group) 
   p->position = o->k->group[group].n++;
 }
 
-/* Does the target run for certain by now? Else nobody can tell a group that waits from one that starves. */
+/* Does the target run for certain by now? Else a group that waits cannot be told from one that starves. */
 static bool target_runs(const struct pml_target *t) {
   return t->pid == -1 || ((t->pid == 0 || t->pid == gettid()) && t->cpu_plus == 0);
 }

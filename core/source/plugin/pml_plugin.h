@@ -162,8 +162,8 @@ typedef int pml_plugin_series_visit(const struct pml_plugin_series *s, void *arg
 PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg);
 
 /*
- * pml_plugin_on_trouble - call @say with each line of trouble that comes up while nobody asks (a failing load has its
- * detail instead); NULL: nobody. It may be called on any thread, with locks held: it must not call the core.
+ * pml_plugin_on_trouble - call @say with each line of trouble outside of a call (a failing load has its
+ * detail instead); NULL: none. It may be called on any thread, with locks held: it must not call the core.
  */
 PML__SHARED void pml_plugin_on_trouble(void (*say)(const char *line));
 

@@ -23,7 +23,7 @@ static bool is_first(const char *const *names, size_t n) {
     const char *value = secure_getenv(names[i]);
     if (value != NULL && *value != '\0') return strcmp(value, "0") == 0;
   }
-  return true; /* nobody says that there are others */
+  return true; /* no sign of others */
 }
 
 bool pml__plugin_is_here(enum pml_plugin_scope scope) {

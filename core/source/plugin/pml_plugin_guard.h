@@ -2,7 +2,7 @@
 /*
  * core/source/plugin/pml_plugin_guard.h - calls into others' code that exceptions do not get out of.
  *
- * A C++ exception that leaves a plugin would unwind through C, where nobody catches it, and end the process. A guard is
+ * A C++ exception that leaves a plugin would unwind through C, which cannot catch it, and end the process. A guard is
  * a frame that takes any exception; what ends a thread (pthread_exit, cancellation) passes. It needs no C++ run time of
  * its own: unwinding is the platform's. On architectures other than x86-64 and arm64 calls are made without a guard.
  */

@@ -69,7 +69,7 @@ struct pml_plugin {
 /* Counts up whenever a plugin ends or is dropped: event sets then look at their events again. */
 extern _Atomic uint64_t pml__plugin_epoch __attribute__((visibility("hidden"))); /* one load away */
 
-/* What readers say that they are in, so that nobody but who ends a plugin waits for them. */
+/* Readers publish the plugin they are in, so that only the caller that ends it waits for them. */
 extern struct pml__sde_body pml__plugin_inside;
 
 /* --- pml_plugin.c --- */

@@ -23,7 +23,7 @@ struct table {
 /*
  * Everything that names events is under one lock; reading, counting and recording never take it. Another thread of a
  * child's parent may have been at it. So each change that can be seen is one store, which comes after what it shows:
- * the child loses at most what was not there yet, and a reference that nobody gives back.
+ * the child loses at most what was not there yet, and a reference that is never released.
  */
 static struct {
   struct pml__lock lock;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde.h - software-defined events: what libraries tell of themselves, by name, to whoever reads.
+ * core/source/sde/pml_sde.h - software-defined events: values that libraries publish under a name.
  *
  * A library registers what it has (variables, callbacks) or lets pmlua keep it (created counters, recorders, counting
  * sets); an event set reads it as "sde:::LIB::EVENT" like any other event. Semantics follow PAPI's libsde where
@@ -19,7 +19,7 @@ PML_BEGIN_DECLS
 struct pml_sde_library; /* never freed before shutdown: a handle stays valid */
 struct pml_sde_counter; /* a created counter */
 struct pml_sde_set;     /* a counting set */
-struct pml_sde_event;   /* an event that somebody looks at; survives unregister: it then reads as a placeholder */
+struct pml_sde_event;   /* an event held by a reader; survives unregister: it then reads as a placeholder */
 
 #define PML_SDE_RO 0x00u
 #define PML_SDE_RW 0x01u
@@ -67,8 +67,8 @@ PML__SHARED void pml_sde_on_first_library(void (*notify)(void));
  * A SUM group counts from a start as its members do, instant members as they are; MAX and MIN are of the members'
  * values as they are, and instant themselves.
  * Unregister and shutdown return when no reader is in what was taken back, so that the variable may then be freed; from
- * inside a callback they do not wait. Created counters, recorders and sets live on while somebody refers to the event.
- * Return 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM.
+ * inside a callback they do not wait. Created counters, recorders and sets live on while a reference to the event
+ * exists. Return 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM.
  * Thread-safe; a lock, not for hot paths.
  */
 PML_API int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
@@ -158,7 +158,7 @@ PML__SHARED bool pml_sde_log_sample(bool callbacks);
 
 /*
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
- * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
+ * from inside the increment; registered counters and callbacks when they are read, and at the latest after
  * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
  * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
  * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).

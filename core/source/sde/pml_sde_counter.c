@@ -85,7 +85,7 @@ static void lane_take(void) {
     if (lanes_taken[w] == UINT64_MAX) continue;
     uint32_t number = w * 64 + (uint32_t)__builtin_ctzll(~lanes_taken[w]);
     if (number >= LANES) break;
-    if (pthread_setspecific(lane_key, (void *)(uintptr_t)(number + 1)) != 0) break; /* nobody would give it back */
+    if (pthread_setspecific(lane_key, (void *)(uintptr_t)(number + 1)) != 0) break; /* it would never be given back */
     lanes_taken[w] |= UINT64_C(1) << number % 64;
     uint32_t block = 31u - (uint32_t)__builtin_clz(number + 1);
     uint64_t at = number + 1 - (1u << block);

@@ -11,7 +11,7 @@ PML_BEGIN_DECLS
 
 /*
  * pml_sde_read_patiently - as pml_sde_read(), but for at most @timeout_ns when reading @ev runs code of its library: a
- * callback, a group with one in it, a recorder's comparator, or somebody's notification of an overflow.
+ * callback, a group with one in it, a recorder's comparator, or a handler of an overflow.
  *
  * Such an event is read by a helper thread, in which no signal arrives. Returns what pml_sde_read() does; -ETIMEDOUT
  * when it has not come back, and then at once for everybody who asks, without another thread, until it does;

@@ -16,7 +16,7 @@
 #define PML__SDE_PREFIX "sde:::" /* of its events among all others */
 
 /*
- * Two things are kept apart. An event is a name that somebody registered or asked for; readers hold references to it.
+ * Two things are kept apart. An event is a name that was registered or requested; readers hold references to it.
  * Its body is what is read: written before it is published, exchanged under the registry's lock, NULL for a
  * placeholder. Readers take the body without a lock, between pml__sde_enter() and pml__sde_leave(); who takes a body
  * away waits for the readers that were inside (pml__sde_wait_for_readers()) before what it points to goes.
@@ -145,7 +145,7 @@ void pml__sde_grows(void); /* for pml_sde_grown() */
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
 /* @b, complete, is what is behind the placeholder @ev from now on; its name belongs to @lib. */
 void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b);
-/* A placeholder that nobody refers to is forgotten; it is freed without the lock, since that may unload libraries. */
+/* A placeholder without references is forgotten; it is freed without the lock, since that may unload libraries. */
 struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays */
 void pml__sde_event_free(struct pml_sde_event *ev);
 /* Every event in turn; non-zero from @visit stops. */
@@ -168,7 +168,7 @@ int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* --- groups: pml_sde_group.c, with the lock held --- */
 
-void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, nobody reads it as a member */
+void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, it is not read as a member */
 uint64_t pml__sde_walk(void); /* the number of a new walk, so that each body is looked at once in it */
 
 /* --- created counters: pml_sde_counter.c --- */
@@ -256,8 +256,8 @@ static inline void pml__sde_leave(struct pml__sde_reader *r) {
 
 /*
  * pml__sde_wait_for_readers - until each reader that is inside now has left, but for those that are alone with a body
- * that is none of the @n that go: a callback that hangs holds up nobody but who takes it back. Called without the lock,
- * since what it waits for may be a callback that asks the registry something. False when called from inside a
+ * that is none of the @n that go: a callback that hangs only holds up the caller that unregisters it. Called without
+ * the lock, since what it waits for may be a callback that asks the registry something. False when called from inside a
  * callback, where it would wait for itself: then nothing may be taken away yet; or, without @wait, when one is inside.
  */
 bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait);
@@ -286,7 +286,7 @@ extern void (*pml__sde_look)(const struct pml_sde_library *leaving, const char *
 /* --- watching for overflow: pml_sde_overflow.c --- */
 
 void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
-bool pml__sde_is_watched(const struct pml__sde_body *b); /* somebody is told when it passes a threshold */
+bool pml__sde_is_watched(const struct pml__sde_body *b); /* it has a threshold with a handler */
 
 /* --- reading: pml_sde_read.c --- */
 
@@ -310,7 +310,7 @@ static inline uint64_t pml__sde_terms_of(struct pml__sde_terms *t, const uint64_
 
 /*
  * pml__sde_plain - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, in a variable
- * that nobody watches for overflow, created, or its thread's. False: it has to be looked at more closely.
+ * that has no threshold, created, or its thread's. False: it has to be looked at more closely.
  */
 static inline bool pml__sde_plain(const struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *v) {
   if (PML_UNLIKELY(b == NULL)) return false;

@@ -273,7 +273,7 @@ static void let_go(struct leaving *l) {
   free(l->later);
 }
 
-/* Somebody is, or may be, in a body of these. */
+/* Whether a reader is, or may be, in one of these bodies. */
 static void postpone(const struct leaving *l) {
   struct leaving *later = l->later;
   *later = *l;
@@ -283,7 +283,7 @@ static void postpone(const struct leaving *l) {
   pml__sde_unlock();
 }
 
-/* Those of earlier, as far as their readers have left; nobody waits for the others. */
+/* Earlier ones, as far as their readers have left; the others are not waited for. */
 static void finish_earlier(void) {
   pml__sde_lock();
   struct leaving *earlier = postponed;
@@ -298,7 +298,7 @@ static void finish_earlier(void) {
 
 /*
  * Without the lock. What a body points to outside of it may go when the readers have left. The body itself stays until
- * nobody refers to the event, since handles of counters, recorders and sets may still be used. From inside a callback
+ * the event has no references, since handles of counters, recorders and sets may still be used. From inside a callback
  * nothing goes: its reader may be in a body of these, by a group.
  */
 static void finish(struct leaving *l) {

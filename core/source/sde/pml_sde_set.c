@@ -176,7 +176,7 @@ int pml_sde_set_remove(struct pml_sde_set *s, size_t hashable, const void *eleme
   return rc < 0 ? pml_fail(rc, "counting set: the element to remove is not in the set") : 0;
 }
 
-/* A copy of all elements, one behind the other, so that the visitor keeps nobody from inserting. */
+/* A copy of all elements, one behind the other, so that the visitor does not block inserting. */
 static struct pml_sde_element *copy_all(struct pml_sde_set *s, size_t *n) {
   size_t size = pml__sde_set_size(s), bytes = 0;
   const struct table *t = s->table;

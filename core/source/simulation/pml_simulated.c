@@ -35,7 +35,7 @@ struct sum {
 
 struct frame {
   pml_region_t region;
-  struct counts start; /* of the outermost call of the region; of others nobody asks */
+  struct counts start; /* of the outermost call of the region */
 };
 
 /* Of one thread, which alone changes it. */

@@ -13,7 +13,7 @@
 
 /* An edge of a thread; visits are those of the node it leaves. */
 struct pml__flow_edge {
-  struct pml__profile_node *to; /* edge[0], which is none, leads to the root, where nobody goes */
+  struct pml__profile_node *to; /* edge[0], which is unused, leads to the root */
   uint32_t from;
   struct pml__flow_visits visits;
 };

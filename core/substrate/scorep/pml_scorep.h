@@ -8,8 +8,8 @@
  *
  * Of the interface's 83 events these come: ENTER_REGION and EXIT_REGION; TRIGGER_COUNTER_INT64, _UINT64 and _DOUBLE
  * (a plugin's metrics as they say, other integers unsigned); ENABLE_RECORDING and DISABLE_RECORDING; PROGRAM_BEGIN
- * when the plugin has begun, with the command, and PROGRAM_END, whose status nobody knows by then, before it ends.
- * Not raised, for there is nobody who does: samples and calling contexts, rewinding, buffers of a trace that are
+ * when the plugin has begun, with the command, and PROGRAM_END, whose status is not known yet, before it ends.
+ * Not raised, for lack of a source: samples and calling contexts, rewinding, buffers of a trace that are
  * flushed, MPI, RMA, locks, forks and joins of teams, tasks, threads that create others, allocations, parameters,
  * post-mortem metrics, files and communicators. Of its management functions those of tasks are not called.
  * dump_manifest adds to MANIFEST.md in the directory, after write_data.

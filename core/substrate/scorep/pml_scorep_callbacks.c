@@ -218,7 +218,7 @@ static SCOREP_LineNo region_line(SCOREP_RegionHandle handle) {
 }
 static SCOREP_LineNo region_end_line(SCOREP_RegionHandle handle) {
   (void)handle;
-  return SCOREP_INVALID_LINE_NO; /* nobody says where one ends */
+  return SCOREP_INVALID_LINE_NO; /* the end of a region is unknown */
 }
 /* Functions of libraries have their library in the place of a file. */
 static bool is_of_library(SCOREP_RegionHandle handle) {

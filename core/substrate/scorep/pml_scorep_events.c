@@ -128,7 +128,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   atomic_load_explicit(&l->enter, memory_order_relaxed)(l->location, e->ticks, e->region, l->values);
 }
 
-/* A leave that is not the innermost region's: those inside are left first. False: nobody entered it. */
+/* A leave that is not the innermost region's: those inside are left first. False: it was not entered. */
 __attribute__((noinline)) static bool unwind(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
   uint32_t i = l->depth < PML_SCOREP_DEPTH_MAX ? l->depth : PML_SCOREP_DEPTH_MAX;
   while (i > 0 && l->open[i - 1] != e->region) i--;

@@ -169,7 +169,7 @@ int pml__scorep_listen(struct pml_scorep *p);
 struct pml__scorep_lane *pml__scorep_lane(struct pml_scorep *p, uint64_t thread);
 /* Definitions that the plugin was not told of yet. */
 void pml__scorep_define(struct pml_scorep *p);
-/* Leave what is open, in all lanes; nobody gets events any more. */
+/* Leave what is open, in all lanes; no events are delivered any more. */
 void pml__scorep_leave_all(struct pml_scorep *p);
 
 #endif

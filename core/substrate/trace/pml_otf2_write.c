@@ -193,7 +193,7 @@ int pml__otf2_create(struct pml_otf2 *a) {
   int err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
-  /* Somebody else's trace, made in between, is left alone. */
+  /* A trace that another process made in between is left alone. */
   if (err < 0 && err != -EEXIST) {
     rmdir(path);
     snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);

@@ -32,7 +32,7 @@
 #define FRAME 288
 
 /*
- * From a thunk: w16 is the function. While nobody consumes it jumps on with a function's target, the first member of
+ * From a thunk: w16 is the function. Without a consumer it jumps on with a function's target, the first member of
  * the 16 bytes of one.
  */
   .globl pml__arch_enter
@@ -43,7 +43,7 @@ pml__arch_enter:
   .cfi_startproc
   hint #36 /* bti j and c: the thunk jumps here */
   adrp x17, pml__stream_generation
-  ldr x17, [x17, #:lo12:pml__stream_generation] /* of enters: nobody consumes them */
+  ldr x17, [x17, #:lo12:pml__stream_generation] /* of enters: no consumer */
   cmn x17, #1
   b.ne .Lenter_wanted
   stp x0, x1, [sp, #-16]!

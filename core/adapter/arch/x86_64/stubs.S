@@ -108,9 +108,9 @@ pml__arch_vectors:
   .endm
 
 /*
- * From a thunk: %r11d is the function. r10 may carry the frame of a nested function's outer one. While nobody consumes
+ * From a thunk: %r11d is the function. r10 may carry the frame of a nested function's outer one. Without a consumer
  * it jumps on with a function's target, the first member of the 16 bytes of one; what is below the stack pointer is
- * nobody's else, and safe from signal handlers.
+ * used only here, and safe from signal handlers.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -119,7 +119,7 @@ pml__arch_vectors:
 pml__arch_enter:
   .cfi_startproc
   endbr64
-  cmpq $-1, pml__stream_generation(%rip) /* of enters: nobody consumes them */
+  cmpq $-1, pml__stream_generation(%rip) /* of enters: no consumer */
   jne .Lenter_wanted
   movq %rax, -16(%rsp)
   movq %rcx, -24(%rsp)

@@ -43,7 +43,7 @@ static int preparing;                   /* atomic */
 static uint32_t users[PML_COUNT_LANES]; /* atomic: the thread, and who holds its cells; 0: free */
 static uint32_t lowest = 1;             /* atomic: no lane below it is free, or so it was */
 static pthread_key_t key;
-static uint64_t spare[PML_COUNT_CELLS]; /* without memory: nobody reads it */
+static uint64_t spare[PML_COUNT_CELLS]; /* used without memory; never read */
 
 /*
  * What is this process's alone. The kernel clears it in children (MADV_WIPEONFORK, or else a handler does): there the
@@ -75,9 +75,9 @@ static void let_go(uint32_t lane) {
 }
 
 static bool claim(uint32_t lane) {
-  uint32_t nobody = 0;
+  uint32_t unused = 0;
   return __atomic_load_n(&users[lane], __ATOMIC_RELAXED) == 0 &&
-         __atomic_compare_exchange_n(&users[lane], &nobody, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+         __atomic_compare_exchange_n(&users[lane], &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* The first free lane; 0: there is none. A lane that two look at is one's, so the search ends. */
@@ -133,10 +133,10 @@ void pml__count_after_fork(void) {
 /* Of several threads of the child, the first one. */
 void pml__count_look(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
-  pid_t nobody = 0;
+  pid_t unused = 0;
   if (a == NULL || __atomic_load_n(&process->pid, __ATOMIC_RELAXED) != 0) return;
   int saved = errno;
-  if (__atomic_compare_exchange_n(&process->pid, &nobody, getpid(), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+  if (__atomic_compare_exchange_n(&process->pid, &unused, getpid(), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
     pml__count_renew(a, self.lane, self.at_fork);
   errno = saved;
 }

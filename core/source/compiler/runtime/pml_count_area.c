@@ -74,7 +74,7 @@ static bool lengthen(int fd, uint32_t from, uint32_t to, uint32_t *room) {
   return ftruncate(fd, (off_t)bytes_of(PML_COUNT_LANES)) == 0;
 }
 
-/* A name that nobody has: what another process, or this one before an exec, has counted is never written over. */
+/* An unused name: the counts of another process, or of this one before an exec, are never overwritten. */
 static int create(void) {
   struct stat st;
   int fd = -1;
