@@ -126,13 +126,13 @@ static void wrong_watchpoints(void) {
   check_fails("mem:", PML_ESYNTAX, "has no address");
   check_fails("mem:no_such_symbol:w", PML_ENOSYMBOL, "no_such_symbol");
   check_fails("mem:hidden:rwx/4", PML_ESYNTAX, "colon, not a slash");
-  check_fails("mem:hidden:rwx", PML_ESYNTAX, "x stands alone");
+  check_fails("mem:hidden:rwx", PML_ESYNTAX, "use x alone");
   check_fails("mem:hidden:x:4", PML_ESYNTAX, "leave out the length");
   check_fails("mem:hidden:w:3", PML_ESYNTAX, "1, 2, 4 or 8");
   check_fails("mem:hidden:4:w", PML_ESYNTAX, "\"w\" is not expected");
   check_fails("mem:hidden:ww", PML_ESYNTAX, "\"ww\" is not expected");
   check_fails("mem:hidden+x:w", PML_ESYNTAX, "offset");
-  check_fails("mem:0xzz:w", PML_ESYNTAX, "no address");
+  check_fails("mem:0xzz:w", PML_ESYNTAX, "not an address");
   check_fails("mem:hidden:", PML_ESYNTAX, "\"\" is not expected");
 }
 

@@ -96,11 +96,11 @@ static void wrong(void) {
   check_fails("cpu//", PML_ESYNTAX, "pmu/event/");
   check_fails("cpu/cpu-cycles", PML_ESYNTAX, "pmu/event/");
   check_fails("/cpu-cycles/", PML_ESYNTAX, "pmu/event/");
-  check_fails("cpu/cpu-cycles/q", PML_ESYNTAX, "\"q\" is no modifier");
+  check_fails("cpu/cpu-cycles/q", PML_ESYNTAX, "\"q\" is not a modifier");
   check_fails("cpu/slots.scale/", PML_ENOEVENT, "no event or parameter");
   check_fails("cpu/../power/events/energy-pkg/", PML_ENOEVENT, "no event or parameter");
   check_fails("../type/", PML_ENOEVENT, "no PMU");
-  check_fails("gpu/busy/", PML_ENOEVENT, "there are: broken, cpu, power");
+  check_fails("gpu/busy/", PML_ENOEVENT, "this machine has broken, cpu, power");
   check_fails("typeless/x/", PML_EFORMAT, "type");
   check_fails("broken/backwards=1/", PML_EFORMAT, "config:9-3");
   check_fails("broken/beyond=1/", PML_EFORMAT, "config:60-64");

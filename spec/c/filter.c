@@ -91,18 +91,18 @@ static void mangled(void) {
 static void mistakes(void) {
   static const struct {
     const char *text, *why;
-  } cases[] = {{"EXCLUDE f", "f:1: \"EXCLUDE\" stands in no block"},
-               {"# x\n\nsomething", "f:3: \"something\" stands in no block"},
+  } cases[] = {{"EXCLUDE f", "f:1: \"EXCLUDE\" is outside a block"},
+               {"# x\n\nsomething", "f:3: \"something\" is outside a block"},
                {"SCOREP_REGION_NAMES_BEGIN\nf", "f:2: \"f\" follows no rule; write EXCLUDE or INCLUDE before it"},
-               {REGIONS("EXCLUDE f # a\n g\n h") "x", "f:6: \"x\" stands in no block"},
+               {REGIONS("EXCLUDE f # a\n g\n h") "x", "f:6: \"x\" is outside a block"},
                {"\nSCOREP_FILE_NAMES_BEGIN\nEXCLUDE *\n", "f:2: the block does not end; write SCOREP_FILE_NAMES_END"},
                {"SCOREP_FILE_NAMES_BEGIN\nSCOREP_REGION_NAMES_END",
                 "f:2: \"SCOREP_REGION_NAMES_END\" inside a block of files; end it with SCOREP_FILE_NAMES_END"},
                {"SCOREP_REGION_NAMES_BEGIN\nEXCLUDE f\nSCOREP_REGION_NAMES_BEGIN",
-                "f:3: \"SCOREP_REGION_NAMES_BEGIN\" in a block of functions; end it"},
-               {FILES("EXCLUDE MANGLED f"), "f:2: \"MANGLED\" is said of functions, not of files"},
-               {REGIONS("EXCLUDE f\\"), "f:2: a backslash before nothing"},
-               {"SCOREP_REGION_NAMES_BEGIN\nEXCLUDE f\\", "f:2: a backslash before nothing"}};
+                "f:3: \"SCOREP_REGION_NAMES_BEGIN\" inside a block of functions; end it"},
+               {FILES("EXCLUDE MANGLED f"), "f:2: \"MANGLED\" applies to functions, not to files"},
+               {REGIONS("EXCLUDE f\\"), "f:2: a backslash at the end"},
+               {"SCOREP_REGION_NAMES_BEGIN\nEXCLUDE f\\", "f:2: a backslash at the end"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct pml_filter *f;
     int err = pml_filter_parse(&f, cases[i].text, strlen(cases[i].text), "f");

@@ -46,23 +46,23 @@ static void wrong_plugins(void) {
   refused("bad_nowhere", -ENOENT, "No such file");
   refused("bad_unlike", PML_EPLUGIN, "has no SCOREP_MetricPlugin_bad_unlike_get_info");
   refused("bad_scopeless", PML_EPLUGIN, "scope 9");
-  refused("bad_shared", PML_EPLUGIN, "not per thread");
+  refused("bad_shared", PML_EPLUGIN, "must be per thread");
   refused("bad_dumb", PML_EPLUGIN, "no get_optional_value");
   refused("bad_failing", PML_EPLUGIN, "failed with 42");
   refused("bad_undefined", PML_EPLUGIN, "undefined symbol: nobody_has_this");
-  refused("no/name", -EINVAL, "no name of a plugin");
+  refused("no/name", -EINVAL, "not the name of a plugin");
   struct pml_plugin *p;
   int rc = pml_plugin_load(&(struct pml_plugin_options){.name = "text", .path = "/proc/self/status"}, &p);
   CHECK(rc == PML_EPLUGIN, "what is no library is refused: %s", pml_error_detail(rc));
   survived("bad_newer", 'l', "version 99");
   survived("bad_nothing", 'l', "gave NULL");
   survived("bad_empty", 'l', "stands for no metric");
-  survived("bad_endless", 'l', "has no end");
+  survived("bad_endless", 'l', "does not end");
   survived("bad_modeless", 'l', "metric m has an unknown mode, type or exponent");
   survived("bad_refusing", 'o', "gave -1");
   survived("bad_boasting", 'e', "1000000 values");
-  survived("bad_hollow", 'e', "has room for 0");
-  survived("bad_backwards", 'e', "goes backwards");
+  survived("bad_hollow", 'e', "its list holds 0");
+  survived("bad_backwards", 'e', "declared to grow only");
   survived("bad_timeless", 'e', "3 values of m have times outside the measurement");
 }
 

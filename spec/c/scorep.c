@@ -204,9 +204,9 @@ static void bad(void) {
              {"no_such", "libscorep_substrate_no_such.so", -ENOENT},
              {"bad_unlike", "has no SCOREP_SubstratePlugin_bad_unlike_get_info", PML_ENOSYMBOL},
              {"bad_unset", "no init function", PML_EFORMAT},
-             {"bad_future", "functions that version 3 does not have", PML_EFORMAT},
-             {"bad_hollow", "gives no functions", PML_EFORMAT},
-             {"bad_refusing", "does not want to run", -ECANCELED}};
+             {"bad_future", "functions that version 3 lacks", PML_EFORMAT},
+             {"bad_hollow", "returned no functions", PML_EFORMAT},
+             {"bad_refusing", "declined to run", -ECANCELED}};
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
     int err = open_plugin(row[i].name, &p);
     CHECK(err == row[i].err && p == NULL && strstr(pml_error_detail(err), row[i].detail) != NULL, "'%s' is refused: %s",
@@ -219,7 +219,7 @@ static void bad(void) {
   int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = folder});
   CHECK(err == -ENOEXEC, "what is no library is refused: %s", pml_error_detail(err));
   CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: version 4 of the interface; pmlua offers 3") &&
-            is_said("bad_newer: it knows 1000 kinds of events"),
+            is_said("bad_newer: asks for 1000 kinds of events"),
         "a newer one runs, and that is said");
   pml_scorep_close(p);
   pml_scorep_close(NULL);
@@ -234,7 +234,7 @@ static void throwing(void) {
     raise_one(PML_STREAM_LEAVE, outer);
   }
   pml_scorep_stats(p, &s);
-  CHECK(s.dropped && is_said("substrate plugin thrower: it threw a C++ exception (std::runtime_error: the third)"),
+  CHECK(s.dropped && is_said("substrate plugin thrower: threw a C++ exception (std::runtime_error: the third)"),
         "one that throws at an event is named, dropped, and the program goes on");
   pml_scorep_close(p);
   static const char *const where[] = {"init", "define"};

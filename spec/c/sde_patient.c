@@ -114,7 +114,7 @@ static void one_that_hangs(void) {
   pml_sde_register_callback(lib, "SHUT", 0, PML_TYPE_INT64, pass, &shut);
   struct pml_sde_event *ev = event("PATIENT::SHUT");
   int rc = pml_sde_read_patiently(ev, &v, 20 * MS);
-  CHECK(rc == -ETIMEDOUT && strstr(pml_error_detail(rc), "PATIENT::SHUT: its library's callback has not come back"),
+  CHECK(rc == -ETIMEDOUT && strstr(pml_error_detail(rc), "PATIENT::SHUT: its library's callback has not returned"),
         "one that hangs is given up, with a sentence");
   /* were it waited for, or asked again, this would take a day or a thousand threads */
   bool at_once = true;

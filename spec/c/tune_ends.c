@@ -186,13 +186,13 @@ static void bad(void) {
   r.frequency_hz = 9e9;
   bad_rule("9 GHz is outside the 0.8 to 3.5 GHz of these cpus", -EINVAL, &r);
   r.frequency_hz = 1.2;
-  bad_rule("a frequency is in Hz", -EINVAL, &r);
+  bad_rule("give 1e3 to 1e12", -EINVAL, &r);
   r = (struct pml_tune_rule){.region = "solve", .min_hz = 2e9, .max_hz = 1e9};
   bad_rule("the least frequency", -EINVAL, &r);
   r = (struct pml_tune_rule){.region = "solve", .governor = "performence"};
-  bad_rule("no governor 'performence'; nearest: performance", -EINVAL, &r);
+  bad_rule("unknown governor 'performence'; nearest: performance", -EINVAL, &r);
   r = (struct pml_tune_rule){.region = "solve", .idle = &c9, .nidle = 1};
-  bad_rule("no idle state 'C9'; these cpus have POLL, C1, C6", -EINVAL, &r);
+  bad_rule("unknown idle state 'C9'; these cpus have POLL, C1, C6", -EINVAL, &r);
   r = (struct pml_tune_rule){.region = "", .threads = 1};
   bad_rule("needs the name of a region", -EINVAL, &r);
   const struct pml_tune_options nowhere = {.root = "/nowhere"}, empty = {.root = "/proc/self/fd"};

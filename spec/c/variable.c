@@ -104,13 +104,13 @@ static void check_refusals(void) {
   check_refused("variable_outer", true, -EINVAL, "name a member");
   check_refused("variable_outer.in[1]", true, -EINVAL, "name an element");
   check_refused("variable_outer.y", true, -EINVAL, "no member y; nearest: x");
-  check_refused("variable_outer.x[4]", true, -EINVAL, "there are 4");
+  check_refused("variable_outer.x[4]", true, -EINVAL, "has 4 elements");
   check_refused("variable_outer.x[", true, -EINVAL, "brackets");
   check_refused("variable_outer.x[1]y", true, -EINVAL, "neither");
   check_refused("variable_outer.in[0][0].bits", true, -EINVAL, "bit field");
   check_refused("variable_int.x", true, -EINVAL, "not a struct");
   check_refused("variable_int[0]", true, -EINVAL, "not an array");
-  check_refused("variable_int+x", false, -EINVAL, "no number");
+  check_refused("variable_int+x", false, -EINVAL, "not a number");
   check_refused("variable_int+4", true, -EINVAL, "no type");
   check_refused("variable_int128", true, -EINVAL, "128 of 16 bytes, whose content cannot be read");
   check_refused("variable_complex", true, -EINVAL, "name a part, .real or .imag");
@@ -118,7 +118,7 @@ static void check_refusals(void) {
   check_refused("variable_complex.real.real", true, -EINVAL, "no member real");
   check_refused("variable_complex.imag[0]", true, -EINVAL, "not an array");
   check_refused("variable_thread_local", true, -ENXIO, "thread-local");
-  check_refused("", true, -EINVAL, "no name");
+  check_refused("", true, -EINVAL, "not the name");
   CHECK(pml_variable_find("/nowhere", "x", true, &v) == -ENOENT, "no file, no variable");
   CHECK(pml_variable_find("/etc/passwd", "x", true, &v) == PML_EFORMAT, "nor in one that is no program");
 }

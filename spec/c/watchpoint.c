@@ -237,7 +237,7 @@ static void check_refusals(void) {
   struct pml_watchpoints *w, *second;
   struct pml_watchpoint p = on("odd", odd + 1, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
   struct pml_watchpoint_store *file;
-  CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "multiple"),
+  CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "not aligned"),
         "what is not aligned is refused");
   p = on("odd", odd, 3, HW_BREAKPOINT_W, PML_CONTENT_NONE);
   CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "1, 2, 4 or 8"),
