@@ -159,7 +159,7 @@ static int open_names(const char *const *names, size_t n, unsigned flags) {
   pml_eventset_close(s);
   return err;
 }
-static const char *const many[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "context-switches"};
+static const char *const many[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "minor-faults"};
 static int open_set(void) {
   return open_names(many, 5, 0);
 }
