@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_kernel.c - the kernel's events as a source: which parser a name belongs to, the list,
- * and the answer to a name nobody knows. */
+ * and the answer to an unknown name. */
 #include "source/kernel/event/pml_event_parsers.h"
-======= *and the answer to an unknown name.* /
->>>>>>> 962b6933 (comments: name the actor in core)
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include <string.h>
 
-    static int
-    offer(const struct pml_event_info *info, void *near) {
+static int offer(const struct pml_event_info *info, void *near) {
   pml__nearest_offer(near, info->name);
   return 0;
 }
 
-<<<<<<< HEAD
 /*
- * Nobody knows @name: say what is near to it, among the events of its PMU if it names one. What names a PMU that is not
+ * @name is unknown: say what is near to it, among the events of its PMU if it names one. What names a PMU that is not
  * known may be of another source.
  */
 static int fail_unknown(const char *name) {
@@ -48,7 +44,7 @@ static int fail_unknown(const char *name) {
   return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
 }
 
-/* Clocks of the kernel count ns under any name. */
+/* Clocks of the kernel count ns whoever named them. */
 static void set_unit(struct pml_event *ev) {
   const struct perf_event_attr *a = &ev->first.attr;
   if (a->type != PERF_TYPE_SOFTWARE || *ev->unit) return;

@@ -82,12 +82,23 @@ static int parse(struct pml_event *ev, const char *rest) {
                   pml__sde_nearest(rest, text, sizeof text));
 }
 
+static int open_share(struct pml__share *share, const struct pml_event *ev,
+                      const struct pml_eventset_options *options) {
+  int rc = pml__sde_open(share, ev, options);
+  return rc < 0 ? rc : pml__compiler_open((struct pml__sde_share *)share);
+}
+
+static void close_share(struct pml__share *share) {
+  pml__sde_close(share);
+  pml__compiler_close((struct pml__sde_share *)share);
+}
+
 const struct pml__source pml__source_sde = {.name = "sde",
                                             .prefix = PML__SDE_PREFIX,
                                             .parse = parse,
                                             .walk = walk,
                                             .share_bytes = sizeof(struct pml__sde_share),
-                                            .open = pml__sde_open,
-                                            .close = pml__sde_close,
+                                            .open = open_share,
+                                            .close = close_share,
                                             .describe = pml__sde_describe,
                                             .type = pml__sde_type};

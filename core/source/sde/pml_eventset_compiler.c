@@ -9,6 +9,9 @@
  */
 #include "source/sde/pml_eventset_sde.h"
 
+#include "base/pml_error.h"
+
+#include <errno.h>
 #include <stdlib.h>
 
 /* Cells that are listed, of all events together; forty kinds of operation make some ninety in Byfl's nine. */
@@ -146,7 +149,8 @@ int pml__compiler_open(struct pml__sde_share *h) {
   pml__sde_leave(h->reader);
   if (!all) return 0;
   h->compiler = malloc(sizeof *h->compiler + n * sizeof h->compiler->end[0]);
-  if (h->compiler == NULL) return -1;
+  if (h->compiler == NULL)
+    return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", h->share.n);
   h->compiler->as_of = h->compiler->tried = 0;
   h->share.snapshot = snapshot_counted;
   h->share.read = read_counted;

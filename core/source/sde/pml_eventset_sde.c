@@ -114,8 +114,6 @@ int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const st
   share->read = pml__sde_share_read;
   share->difference = difference_all;
   share->prepare_add = prepare_add;
-  if (pml__compiler_open(h) < 0)
-    return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", share->n);
   return 0;
 }
 
@@ -124,7 +122,6 @@ void pml__sde_close(struct pml__share *share) {
   for (uint32_t k = 0; h->event != NULL && k < share->n; k++)
     if (h->event[k] != NULL) pml_sde_release(h->event[k]);
   pml__sde_reader_give_back(h->reader);
-  pml__compiler_close(h);
   free(h->event);
   for (uint32_t k = 0; h->absent != NULL && k < share->n; k++) free(h->absent[k]);
   free(h->absent);

@@ -16,7 +16,7 @@ struct pml__sde_share {
   char **absent; /* [share.n] why there is no value while no library has registered it; NULL: not asked yet */
 };
 
-/* The entry in the table of sources, whose names are in pml_event_sde.c: pml_eventset_sde.c */
+/* What the entry in the table of sources (pml_event_sde.c) has of sets: pml_eventset_sde.c */
 int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
 void pml__sde_close(struct pml__share *share);
 void pml__sde_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
@@ -29,8 +29,11 @@ const char *pml__sde_nearest(const char *name, char *buf, size_t size);
 int pml__sde_share_snapshot(struct pml__share *share, uint64_t *words, bool times);
 int pml__sde_share_read(struct pml_eventset *s, uint64_t *values); /* all events of the set are software-defined */
 
-/* What threads count for themselves: pml_eventset_compiler.c. Changes how @h is read if all its events are. */
-int pml__compiler_open(struct pml__sde_share *h); /* -1: no memory */
+/*
+ * What threads count for themselves: pml_eventset_compiler.c. Changes how @h, which is open, is read if all its events
+ * are. 0 or -ENOMEM.
+ */
+int pml__compiler_open(struct pml__sde_share *h);
 void pml__compiler_close(struct pml__sde_share *h);
 
 #endif
