@@ -104,8 +104,8 @@ $(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
 
-SDE_CORE := $(filter-out %/pml_event_sde.c %/pml_eventset_sde.c,$(filter core/base/% core/source/sde/% core/record/pml_recorder% core/record/quantile/% \
-  core/record/log/% core/source/compiler/pml_count_cells.c,$(CORE_SRC)))
+SDE_CORE := $(filter-out %/pml_event_sde.c %/pml_eventset_sde.c %/pml_eventset_compiler.c,$(filter core/base/% core/source/sde/% \
+  core/record/pml_recorder% core/record/quantile/% core/record/log/% core/source/compiler/pml_count_cells.c,$(CORE_SRC)))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
