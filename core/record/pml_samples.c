@@ -3,6 +3,7 @@
 #include "record/pml_samples.h"
 
 #include "base/pml_error.h"
+#include "record/pml_samples_log.h"
 #include "record/pml_sums.h"
 #include "record/quantile/pml_quantile.h"
 
@@ -20,7 +21,8 @@ int pml_samples_open(struct pml_samples *s, size_t capacity) {
   if (capacity == 0) return pml_fail(-EINVAL, "a series of samples needs a capacity of at least 1");
   if (capacity > SIZE_MAX / 2 / sizeof *s->value) return pml_fail(-ENOMEM, "no memory for %zu samples", capacity);
   size_t bytes = capacity * sizeof *s->value;
-  s->value = aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+  s->value = pml__samples_log_memory(capacity, false, &s->run);
+  if (s->value == NULL) s->value = aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
   if (!s->value) return pml_fail(-ENOMEM, "no memory for %zu samples (%zu bytes)", capacity, bytes);
   memset(s->value, 0xff, bytes); /* not 0: compilers turn that into calloc, which touches nothing */
   s->capacity = capacity;
@@ -28,8 +30,16 @@ int pml_samples_open(struct pml_samples *s, size_t capacity) {
 }
 
 void pml_samples_close(struct pml_samples *s) {
-  free(s->value);
+  if (s->run != 0)
+    pml__samples_log_free(s->value, s->capacity, s->run);
+  else
+    free(s->value);
   *s = (struct pml_samples){0};
+}
+
+void pml_samples_clear(struct pml_samples *s) {
+  if (s->run != 0) pml__samples_log_clear(s->value, s->capacity);
+  s->n = 0;
 }
 
 static void count_digits(const uint64_t *v, size_t n, size_t histogram[BYTES][DIGITS]) {

@@ -15,11 +15,18 @@ struct pml_samples {
   uint64_t *value;
   size_t n;
   size_t capacity;
+  uint64_t run; /* whose log its memory is of; 0: of none */
 };
 
-/* Returns 0, -EINVAL (capacity 0) or -ENOMEM; 8 bytes per sample. Close is idempotent. */
+/*
+ * Returns 0, -EINVAL (capacity 0) or -ENOMEM; 8 bytes per sample. Close is idempotent. While a run has a log
+ * (pml_samples_log.h), the memory is the log's, and no child of fork() has it.
+ */
 PML__SHARED int pml_samples_open(struct pml_samples *s, size_t capacity);
 PML__SHARED void pml_samples_close(struct pml_samples *s);
+
+/* pml_samples_clear - forget all; those that follow are of the visit that is under way. */
+PML__SHARED void pml_samples_clear(struct pml_samples *s);
 
 /* pml_samples_push - append; a full series keeps what it has and returns PML_EFULL. Cost: 7 instructions. */
 static inline int pml_samples_push(struct pml_samples *s, uint64_t v) {

@@ -236,7 +236,7 @@ local function warnings(a, b)
   end
   for i, side in ipairs { a, b } do
     for _, run in ipairs(side) do
-      if not run.complete then warn(("%s is incomplete (%s): %s"):format(i == 1 and "A" or "B", run.status, run.path)) end
+      if not run.complete then warn(("%s is incomplete (%s): %s"):format(i == 1 and "A" or "B", run.ending, run.path)) end
     end
   end
   for _, side in ipairs { a, b } do
@@ -459,7 +459,7 @@ function M.by(dir, factor, options)
   if #result.cells == 0 then
     return refuse("ENODATA", ("%s: nothing to compare, factor %s has one level"):format(run.path, factor))
   end
-  if not run.complete then result.warnings[1] = ("the run is incomplete (%s): %s"):format(run.status, run.path) end
+  if not run.complete then result.warnings[1] = ("the run is incomplete (%s): %s"):format(run.ending, run.path) end
   give_verdicts(result, options.threshold or 0.01, options.metric and 0 or resolution_of(run))
   return result
 end

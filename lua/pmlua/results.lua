@@ -90,7 +90,8 @@ function Folder:write_table(name, t)
   return self:write(name, dat.format(t))
 end
 
--- Field 22 of /proc/PID/stat: together with the pid it names one process, pids alone are given again.
+-- Field 22 of /proc/PID/stat: together with the pid it names one process, pids alone are given again. One that nobody has
+-- waited for yet has ended.
 local function start_time(pid)
   local f = io.open(("/proc/%d/stat"):format(pid), "r")
   if not f then return nil end
@@ -98,7 +99,7 @@ local function start_time(pid)
   f:close()
   local fields = {}
   for field in (text:match("%) (.*)$") or ""):gmatch("%S+") do fields[#fields + 1] = field end
-  return tonumber(fields[20])
+  return fields[1] ~= "Z" and tonumber(fields[20]) or nil
 end
 
 --- What identifies a running process in meta.json.
@@ -135,9 +136,16 @@ local function read_meta(path)
   return meta
 end
 
---- Open the folder of a run.
+local function has_samples(data)
+  for _, row in ipairs(data.rows) do
+    if not row.samples or row.samples > 0 then return true end
+  end
+  return #data.rows == 0
+end
+
+--- Open the folder of a run. One that was killed gets the tables of what it left.
 ---@param path string also .../latest
----@return {path: string, meta: table, status: string, complete: boolean, data: table, rounds: table?}? run
+---@return {path: string, meta: table, status: string, ending: string, complete: boolean, data: table, rounds: table?}? run
 ---@return pmlua.Failure? failure one line that names the file
 function M.open(path)
   path = #path > 1 and path:gsub("/+$", "") or path
@@ -157,9 +165,22 @@ function M.open(path)
     rounds, why = dat.read(path .. "/rounds.dat")
     if not rounds then return nil, why end
   end
-  local status = true_status(meta)
+  local status, killed = true_status(meta), nil
+  if status == "incomplete" and lfs.attributes(path .. "/samples.pmlog", "mode") == "file" then
+    local left, folder = require "pmlua.internal.experiment.killed", setmetatable({ path = path }, Folder)
+    killed = left.known(folder)
+    if not killed then
+      killed, why = left.recover(folder, meta, data)
+      if not killed then return nil, why end
+      rounds = dat.read(path .. "/rounds.dat")
+    end
+  end
+  if (status == "incomplete" or status == "running") and not has_samples(data) then
+    return nil, ("%s: the run ended before its first cell was measured; start it again"):format(path)
+  end
   return setmetatable({
     path = path, meta = meta, status = status, complete = status == "complete", data = data, rounds = rounds,
+    ending = killed and ("was killed; %d samples of %d"):format(killed.samples, killed.planned) or status,
   }, Folder)
 end
 

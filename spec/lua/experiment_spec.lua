@@ -503,6 +503,63 @@ end }]]):format(wait))
     assert.matches("A is incomplete", warned)
   end)
 
+  --- Kill a run in its first visit, once it has taken some samples. They are what it wrote to a file as it took them.
+  local function killed_early(body)
+    local path, dir = script(([[local pml = require "pmlua"
+      local told = io.open(os.getenv "TOLD", "w")
+      told:setvbuf "no"
+      return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, repeats = 50, rounds = 1, warmup = 0, unit = "ns",
+        %s }]]):format(body))
+    helper.shell(([[TOLD=%s/told %s/pmlua %s --out %s --no-plot --quiet >%s/out 2>&1 & p=$!; n=0
+      until [ "$(grep -cs . %s/told)" -ge 8 ] 2>/dev/null || [ $n = 200 ]; do sleep 0.05; n=$((n + 1)); done
+      kill -KILL $p; wait $p]]):format(dir, helper.build, path, dir, dir, dir))
+    local values = {}
+    for line in io.lines(dir .. "/told") do values[#values + 1] = assert(tonumber(line)) end
+    local opened = assert(results.open(dir .. "/demo/latest"))
+    local n = math.tointeger(opened.data.rows[1].samples + opened.data.rows[2].samples)
+    return opened, n, values, dir
+  end
+
+  it("leaves the samples of the visit in which it was killed, before its first cell ends", function()
+    for what, body in pairs {
+      one_by_one = [[measure = function(_, p)
+          os.execute "sleep 0.02"
+          taken = (taken or 0) + 1
+          told:write(taken * 10 + 0.5, "\n")
+          return taken * 10 + 0.5
+        end]],
+      series = [[measure = function(_, p, n)
+          local s = pml.samples.new(n)
+          for i = 1, n do
+            os.execute "sleep 0.02"
+            told:write(i * 10, "\n")
+            s:push(i * 10)
+          end
+          return s
+        end]] } do
+      local opened, n, values, dir = killed_early(body)
+      assert.equal("incomplete", opened.status, what)
+      assert.equal(("was killed; %d samples of 100"):format(n), opened.ending)
+      assert.is_true(n == #values or n == #values - 1, ("%s: %d of %d"):format(what, n, #values))
+      local row = opened.data.rows[opened.data.rows[1].samples > 0 and 1 or 2]
+      assert.same({ values[1], values[n] }, { row.min, row.max })
+      assert.equal(n, opened.rounds.rows[1].samples)
+      local _, _, err = helper.pmlua("plot " .. opened.path)
+      assert.matches("this run is incomplete %(was killed; " .. n .. " samples of 100%)", err)
+      local _, out = helper.pmlua("report " .. opened.path)
+      assert.matches("^demo: was killed; " .. n .. " samples of 100\n", out)
+      assert.matches("\n[12] +ok +" .. n .. " ", out)
+      _, _, err = helper.pmlua(("compare %s %s"):format(opened.path, opened.path))
+      assert.matches("A is incomplete %(was killed; " .. n .. " samples of 100%)", err)
+      assert.equal(opened.ending, assert(results.open(dir .. "/demo/latest")).ending)
+    end
+  end)
+
+  it("leaves no log when it ends", function()
+    local r = run()
+    assert.is_nil(lfs.attributes(r.dir .. "/samples.pmlog"))
+  end)
+
   it("raises nothing when the trace cannot be written, and goes on", function()
     local r = run { trace_events = { "no-such-event" } }
     assert.equal("complete", r.status)

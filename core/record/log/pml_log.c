@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,14 @@ void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t ke
   if (p == NULL) return NULL;
   *entry = p->entry;
   return p->mapped + offset(p, bytes);
+}
+
+struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory) {
+  pml__lock_take(&log->lock);
+  const struct pml__log_part *p = log->parts;
+  while (p != NULL && (p->entry == NULL || p->entry->address != (uintptr_t)memory)) p = p->next;
+  pml__lock_leave(&log->lock);
+  return p != NULL ? p->entry : NULL;
 }
 
 static struct pml__log_part *take_out(struct pml__log *log, const struct pml__log_entry *entry) {
@@ -336,6 +345,29 @@ void pml__log_close(struct pml__log *log) {
   free_parts(log->parts);
   free_parts(log->spare);
   free(log->file.path);
+  free(log);
+}
+
+static bool is_kept(const struct pml__log_part *p, enum pml__log_kind kept) {
+  return p->entry != NULL && p->entry->kind == (uint32_t)kept;
+}
+
+static void drop_parts(struct pml__log_part *p, enum pml__log_kind kept) {
+  while (p != NULL) {
+    struct pml__log_part *next = p->next;
+    if (!is_kept(p, kept)) (void)munmap(p->mapped, p->bytes + p->behind);
+    free(p);
+    p = next;
+  }
+}
+
+/* Newer parts come first, so that the directory of each is still there. */
+void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
+  (void)unlink(log->file.path);
+  pml__grown_end(&log->file);
+  drop_parts(log->spare, kept);
+  drop_parts(log->parts, kept);
+  (void)munmap(log->head, PML__LOG_DIRECTORY);
   free(log);
 }
 

@@ -92,6 +92,8 @@ static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes)
 
 /* pml__log_unmap - this process is done with an extent, which stays in the file. Nothing if the log is sealed. */
 void pml__log_unmap(struct pml__log *log, const struct pml__log_entry *entry);
+/* pml__log_entry_of - the entry of the extent that is mapped at @memory; NULL: there is none. A lock and a search. */
+struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory);
 
 /* pml__log_free - readers find the extent no more; its memory is given out again. */
 void pml__log_free(struct pml__log *log, struct pml__log_entry *entry);
@@ -113,6 +115,9 @@ static inline void pml__log_rank(struct pml__log *log, int rank, int size) {
 static inline void pml__log_epoch(struct pml__log *log, uint32_t epoch) {
   __atomic_store_n(&log->head->epoch, epoch, __ATOMIC_RELEASE);
 }
+
+/* pml__log_remove - @log and its file go. Extents of @kept stay mapped: whoever has one unmaps it. */
+void pml__log_remove(struct pml__log *log, enum pml__log_kind kept);
 
 /*
  * pml__log_end - the process ends by exit.

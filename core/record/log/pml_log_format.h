@@ -26,7 +26,8 @@ enum pml__log_kind {
   PML__LOG_BLOCKS,         /* struct pml__log_block, one behind the other: what calls add up to */
   PML__LOG_EVENTS,         /* struct pml__log_track, then events, until an empty one; @key: the tid of @owner */
   PML__LOG_CELLS,          /* struct pml__log_cell, fixed in place */
-  PML__LOG_ELEMENTS, /* of lane @owner of the recorder whose number is @key: struct pml__log_elements, then they */
+  PML__LOG_ELEMENTS,       /* of lane @owner of recorder @key: struct pml__log_elements, then they */
+  PML__LOG_SAMPLES,        /* struct pml__log_samples, then they; what is unused is all ones */
   PML__LOG_KINDS
 };
 
@@ -153,7 +154,9 @@ enum pml__log_cell_what {
   PML__LOG_CELL_SHARE,    /* of counter @number, which is the sum over its cells of @value and @more */
   PML__LOG_CELL_SAMPLE,   /* of counter @number: @value as it was at @more ticks or later; @epoch: a double's bits */
   PML__LOG_CELL_RECORDER, /* of recorder @number: elements of lanes with another @epoch are not in it; @more: dropped */
-  PML__LOG_CELL_LANE      /* of recorder @number: @value is the address of the next element of lane @owner */
+  PML__LOG_CELL_LANE,     /* of recorder @number: @value is the address of the next element of lane @owner */
+  PML__LOG_CELL_VISIT     /* @value: its number, 0: its samples are elsewhere; @more are planned of cell @number in
+                             round @owner */
 };
 struct pml__log_cell {
   uint64_t value, more;
@@ -171,6 +174,13 @@ struct pml__log_elements {
   uint64_t first, capacity; /* elements before the first of these, and for how many there is room */
   uint64_t bytes;           /* of all of this */
 };
+
+struct pml__log_samples {
+  uint64_t visit; /* that they were made for */
+  uint32_t real;  /* they are doubles */
+  uint32_t unused[13];
+};
+_Static_assert(sizeof(struct pml__log_samples) == 64, "samples begin with a cache line");
 
 /* ---- recorded calls ---- */
 

@@ -15,6 +15,33 @@ local samples = {}
 ---@return pmlua.Samples? samples, pmlua.Failure? failure, string? code
 function samples.new(capacity) end
 
+--- Begin the log of a run in its folder: what series hold that are made from now on is in the file samples.pmlog, whatever
+--- ends the process. pml.experiment calls this and the five functions below. There is one log at a time (EALREADY).
+---@param folder string
+---@return boolean? done, pmlua.Failure? failure, string? code
+function samples.log(folder) end
+
+--- Samples are of this cell and round from now on.
+---@param cell integer from 1
+---@param round integer from 1
+---@param planned integer samples that are wanted
+function samples.visit(cell, round, planned) end
+
+--- Keep one sample of a visit that gives them one by one.
+---@param value number
+function samples.took(value) end
+
+--- The samples of the visit are kept elsewhere.
+function samples.kept() end
+
+--- End the log; its file goes.
+function samples.unlog() end
+
+--- What a log has of the visit in which its run was killed.
+---@param path string
+---@return { cell: integer, round: integer, planned: integer, values: number[] }? left, pmlua.Failure? failure, string? code
+function samples.left(path) end
+
 ---@class pmlua.Samples
 ---@field [integer] integer
 ---@operator len: integer

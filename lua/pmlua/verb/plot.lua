@@ -37,7 +37,7 @@ function M.run(options)
     if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
     if not files then status = 1 end
     if run and not run.complete and not options.quiet then
-      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, printable(run.status)))
+      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, printable(run.ending)))
     end
     for _, file in ipairs(files or {}) do print(file) end
   end

@@ -16,7 +16,8 @@ DIR is the folder where a run left its logs: each process that uses sections, so
 runs with PMLUA_REPORT=DIR in its environment, or under pmlua live --report DIR, leaves one there, however it ends. FILE is
 one of them; PID or NAME is a running application (pmlua query lists them). FILE may also be the counts of a program that was
 compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: the report then shows these counts, with those of other
-processes in FILE.PID; --detail shows each process, and --json and --csv work, too.]],
+processes in FILE.PID; --detail shows each process, and --json and --csv work, too. DIR may also be the
+folder of an experiment, including one that was killed.]],
   options = {
     { name = "basic", help = "a row per section (the default); (*) marks inclusive sections" },
     { name = "detail", help = "a row per section and process" },
@@ -105,6 +106,19 @@ local function tell_counts(o)
   return text ~= nil, err
 end
 
+--- The folder of an experiment, if it is one; nil: it is not.
+local function tell_run(o)
+  local run = require "pmlua.internal.report.run"
+  if not run.is_one(o.paths[1]) then return nil end
+  if #o.paths > 1 then return false, "one run is reported; pmlua compare takes several" end
+  for _, name in ipairs(sections_only) do
+    if o[name] then return false, ("--%s is for reports of sections; %s is the folder of a run"):format(name, o.paths[1]) end
+  end
+  local text, err = run.format(o.paths[1], o)
+  if text then io.write(text) end
+  return text ~= nil, err
+end
+
 --- The one table that CSV has.
 local function level_of(o, report)
   for _, name in ipairs(levels) do
@@ -115,6 +129,7 @@ end
 
 local function tell(o)
   local told, refused = tell_counts(o)
+  if told == nil then told, refused = tell_run(o) end
   if told ~= nil then return told, refused end
   local processes, err = processes_of(o)
   if not processes then return nil, err end

@@ -235,14 +235,16 @@ local function take(run, cell, visited, n)
     return
   end
   visited.extra = type(second) == "table" and second or nil
-  local series = { first }
+  local series, took = { first }, run.core.samples.took
   visited.series = series
+  took(first)
   for i = 2, n do
     local v, err = exp.measure(visited.state, p, n, options)
     check_interrupt(run)
     check_measured(run, v, err)
     if type(v) ~= "number" then wrong(run, ("measure returned a %s after a number: %s"):format(type(v), tostring(err or ""))) end
     series[i] = v
+    took(v)
   end
 end
 
@@ -390,9 +392,11 @@ local function one_round(run, round, plan)
     if cell.status == "ok" then
       run.at = ("cell %s, round %d"):format(cell.label, round)
       run.progress:step(cell.short, round)
+      run.core.samples.visit(cell.index, round, plan.n)
       local visited = visit(run, cell, plan.n, run.trace ~= nil)
       if visited.refused then refuse(run, cell, visited) end
       if visited.series then absorb(run, cell, round, position, visited.series, visited.extra) end
+      run.core.samples.kept()
       close(visited)
       run:tables_in_time()
       check_interrupt(run)
@@ -469,6 +473,15 @@ local function guarded(run, f)
   return false
 end
 
+--- In case the run is killed: a table without samples, and a log for those of the visit that is under way. A run
+--- inside of another one goes without.
+local function prepare_for_the_worst(run)
+  run:save("write_table", "data.dat", datasets.data(run, "incomplete"))
+  local logged, err = run.core.samples.log(run.dir)
+  run.logged = logged
+  if err and err ~= "EALREADY" then run:warn("a kill would lose samples: " .. err:sentence()) end
+end
+
 local function open_companions(run)
   local err
   run.archive, err = archive.create(run:path "samples.csv.gz")
@@ -485,6 +498,7 @@ local function open_companions(run)
 end
 
 local function close_companions(run)
+  if run.logged then run.core.samples.unlog() end
   if run.archive then
     local ok, err = run.archive:close()
     if not ok then run:lost(err) end
@@ -526,6 +540,7 @@ local function begin(run)
   run.meta.samples, run.meta.rounds_done = 0, 0
   run:write_meta()
   run:reserve()
+  prepare_for_the_worst(run)
   open_companions(run)
 end
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_samples_log.c - a run's samples in a log: written while they are taken, read when it was killed. */
+#include "record/pml_samples_log.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "record/pml_recorder_log.h"
+#include "record/pml_samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static struct {
+  struct pml__log *log;
+  uint64_t number, visit;
+  struct pml__log_cell *cell;
+  struct pml_samples single; /* for samples that come one by one */
+} run;
+
+/* ---- writing ---- */
+
+static int refused(const char *folder, int err) {
+  return pml_fail(err, "%.300s/samples.pmlog: %s", folder, strerror(-err));
+}
+
+int pml_samples_log_open(const char *folder) {
+  struct pml__log_process p = {.name = "samples", .rank = -1, .size = -1};
+  struct pml__log_entry *entry;
+  if (run.log != NULL) return pml_fail(-EALREADY, "another run is keeping its samples");
+  (void)pml_clock_init();
+  p.started_ns = pml_clock_realtime_ns();
+  p.started_ticks = pml_clock_ticks();
+  int err = pml__log_open(&run.log, folder, &p);
+  if (err < 0) return refused(folder, err);
+  run.number++;
+  run.cell = pml__log_extent(run.log, PML__LOG_CELLS, 0, 0, sizeof *run.cell, 0, &entry);
+  if (run.cell != NULL) return 0;
+  err = -run.log->head->refused;
+  pml_samples_log_close();
+  return refused(folder, err);
+}
+
+static struct pml__log_samples *head_of(uint64_t *value) {
+  return (struct pml__log_samples *)(void *)((char *)value - sizeof(struct pml__log_samples));
+}
+
+static size_t bytes_of(size_t capacity) {
+  return sizeof(struct pml__log_samples) + capacity * sizeof(uint64_t);
+}
+
+/* A child that wrote to it would write to its parent's samples. */
+uint64_t *pml__samples_log_memory(size_t capacity, bool real, uint64_t *of) {
+  struct pml__log_entry *entry;
+  if (run.log == NULL || capacity > PML_SAMPLES_LOG_BYTES / sizeof(uint64_t)) return NULL;
+  struct pml__log_samples *head = pml__log_extent(run.log, PML__LOG_SAMPLES, 0, 0, bytes_of(capacity), 0, &entry);
+  if (head == NULL) return NULL;
+  (void)madvise(head, bytes_of(capacity), MADV_DONTFORK);
+  head->real = real;
+  *of = run.number;
+  pml__samples_log_clear((uint64_t *)(head + 1), capacity);
+  return (uint64_t *)(head + 1);
+}
+
+void pml__samples_log_clear(uint64_t *value, size_t capacity) {
+  struct pml__log_samples *head = head_of(value);
+  head->visit = 0;
+  memset(value, 0xff, capacity * sizeof *value);
+  __atomic_store_n(&head->visit, run.visit, __ATOMIC_RELEASE);
+}
+
+/* Of a run that has ended, the file is gone, but not what is mapped. */
+void pml__samples_log_free(uint64_t *value, size_t capacity, uint64_t of) {
+  void *head = head_of(value);
+  struct pml__log_entry *entry = of == run.number && run.log != NULL ? pml__log_entry_of(run.log, head) : NULL;
+  if (entry != NULL)
+    pml__log_free(run.log, entry);
+  else
+    (void)munmap(head, bytes_of(capacity));
+}
+
+void pml_samples_log_visit(uint32_t cell, uint32_t round, uint64_t planned) {
+  if (run.log == NULL) return;
+  run.visit++;
+  run.cell->value = 0;
+  run.cell->number = cell;
+  run.cell->owner = round;
+  run.cell->more = planned;
+  run.cell->what = PML__LOG_CELL_VISIT;
+  __atomic_store_n(&run.cell->value, run.visit, __ATOMIC_RELEASE);
+  if (run.single.capacity < planned) pml_samples_close(&run.single);
+  if (run.single.run != 0) pml_samples_clear(&run.single);
+}
+
+/* The room is made at the first one: many visits give all at once. */
+void pml_samples_log_push(double v) {
+  uint64_t bits;
+  if (run.log == NULL || run.cell->value == 0) return;
+  if (run.single.value == NULL) {
+    run.single = (struct pml_samples){.capacity = run.cell->more};
+    run.single.value = pml__samples_log_memory(run.cell->more, true, &run.single.run);
+    if (run.single.value == NULL) run.single = (struct pml_samples){0};
+  }
+  memcpy(&bits, &v, sizeof bits);
+  (void)pml_samples_push(&run.single, bits);
+}
+
+void pml_samples_log_kept(void) {
+  if (run.log != NULL) __atomic_store_n(&run.cell->value, 0, __ATOMIC_RELEASE);
+}
+
+void pml_samples_log_close(void) {
+  if (run.log == NULL) return;
+  pml_samples_close(&run.single);
+  pml__log_remove(run.log, PML__LOG_SAMPLES);
+  run.log = NULL;
+}
+
+/* ---- reading ---- */
+
+static size_t used(const uint64_t *value, size_t n) {
+  size_t i = 0;
+  while (i < n && value[i] != UINT64_MAX) i++;
+  return i;
+}
+
+static int keep_longest(struct pml_samples_left *left, const uint64_t *value, size_t n, bool real) {
+  if (n <= left->n) return 0;
+  uint64_t *copy = realloc(left->value, n * sizeof *copy);
+  if (copy == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  memcpy(copy, value, n * sizeof *copy);
+  left->value = copy;
+  left->n = n;
+  left->real = real;
+  return 0;
+}
+
+static int take_series(const struct pml__log_reader *r, size_t i, uint64_t visit, struct pml_samples_left *left) {
+  uint64_t bytes;
+  int err;
+  struct pml__log_samples *head = pml__log_read_extent(r, i, &bytes, &err);
+  if (head == NULL) return err;
+  const uint64_t *value = (const uint64_t *)(head + 1);
+  if (bytes > sizeof *head && head->visit == visit)
+    err = keep_longest(left, value, used(value, (bytes - sizeof *head) / sizeof *value), head->real != 0);
+  free(head);
+  return err;
+}
+
+static int take_visit(const struct pml__log_reader *r, struct pml_samples_left *left) {
+  struct pml__log_cells cells;
+  uint64_t visit = 0;
+  int err = pml__log_cells_read(&cells, r);
+  for (size_t i = 0; i < cells.n && err == 0; i++) {
+    const struct pml__log_cell *c = &cells.cell[i];
+    if (c->what != PML__LOG_CELL_VISIT) continue;
+    visit = c->value;
+    *left = (struct pml_samples_left){.cell = c->number, .round = (uint32_t)c->owner, .planned = c->more};
+  }
+  for (size_t i = 0; i < r->n && err == 0 && visit != 0; i++)
+    if (r->entry[i].kind == PML__LOG_SAMPLES) err = take_series(r, i, visit, left);
+  pml__log_cells_drop(&cells);
+  return err;
+}
+
+int pml_samples_left(const char *path, struct pml_samples_left *left) {
+  struct pml__log_reader r;
+  *left = (struct pml_samples_left){0};
+  int err = pml__log_read_open(&r, path);
+  if (err == 0) err = take_visit(&r, left);
+  pml__log_read_close(&r);
+  if (err == 0) return 0;
+  free(left->value);
+  left->value = NULL;
+  return err;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_samples_log.h - the samples of a run, kept in its folder while they are taken, in case it is killed.
+ *
+ * A run visits a cell, takes samples, and keeps them where they belong; then they need not be here any more. Series
+ * that are opened meanwhile lie in the log, so that what is pushed survives at no cost. One run at a time has a log.
+ * Only the thread that measures calls these, but for pml_samples_left().
+ */
+#ifndef PML_SAMPLES_LOG_H
+#define PML_SAMPLES_LOG_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+#define PML_SAMPLES_LOG_BYTES                                                                                          \
+  (UINT64_C(1) << 26) /* of a series at most; larger ones are memory of the process alone                              \
+                       */
+
+/* pml_samples_log_open - samples.pmlog in @folder. 0, -EALREADY, or what the file system refuses. */
+PML__SHARED int pml_samples_log_open(const char *folder);
+
+/* pml_samples_log_visit - from now on samples are of @cell in @round, of which @planned are wanted. */
+PML__SHARED void pml_samples_log_visit(uint32_t cell, uint32_t round, uint64_t planned);
+
+/* pml_samples_log_push - one of a visit that gives its samples one by one. There is room for @planned. */
+PML__SHARED void pml_samples_log_push(double v);
+
+/* pml_samples_log_kept - the samples of the visit are elsewhere. */
+PML__SHARED void pml_samples_log_kept(void);
+
+/* pml_samples_log_close - the file goes. Idempotent. */
+PML__SHARED void pml_samples_log_close(void);
+
+struct pml_samples_left {
+  uint32_t cell, round;
+  uint64_t planned;
+  bool real;       /* the values are bits of doubles */
+  size_t n;        /* 0: the run was not in a visit, or had no sample yet */
+  uint64_t *value; /* to be freed */
+};
+
+/* pml_samples_left - what the log @path has of the visit in which its run ended. 0, -errno, PML_EFORMAT or -ENOMEM. */
+PML__SHARED int pml_samples_left(const char *path, struct pml_samples_left *left);
+
+/* ---- for pml_samples.c ---- */
+
+/* Memory for @capacity values in the log, all ones, aligned to a cache line; NULL: there is no log or no room in it. */
+uint64_t *pml__samples_log_memory(size_t capacity, bool real, uint64_t *run);
+void pml__samples_log_clear(uint64_t *value, size_t capacity);
+void pml__samples_log_free(uint64_t *value, size_t capacity, uint64_t run);
+
+PML_END_DECLS
+
+#endif
