@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/record/pml_buffer.c - rings of events, filled by their threads and drained by a reader. */
 #include "record/pml_buffer_ring.h"
-/* core/record/pml_buffer.c - rings of events, filled by their threads and drained on request. */
 
 #include "base/pml_error.h"
 
@@ -31,18 +30,19 @@ static uint64_t slots_of(const struct pml_stream_event *e) {
   return e->metrics == NULL ? 1 : 2 + ((uint64_t)e->metrics->n + 1) / 2;
 }
 
-static void put_values(struct pml__buffer_ring *r, const struct pml_stream_event *e) {
+/* @promised: slots that it has already. */
+static void put(struct pml__buffer_ring *r, enum pml__log_event_kind kind, const struct pml_stream_event *e,
+                bool values, uint64_t promised) {
   const struct pml_stream_metrics *m = e->metrics;
-  struct pml__buffer_slot *s = &r->slot[(r->head + 1) & r->mask];
-  s->word[0] = (uint64_t)(uintptr_t)m;
-  s->word[1] = m->n;
-  for (uint32_t i = 0; i < m->n; i++) r->slot[(r->head + 2 + i / 2) & r->mask].word[i % 2] = e->values[i];
-}
-
-static void put(struct pml__buffer_ring *r, enum pml_stream_kind kind, const struct pml_stream_event *e, bool values) {
-  pml__buffer_fill(r, kind, e, values ? PML__BUFFER_VALUES : 0);
-  if (values) put_values(r, e);
-  pml__buffer_publish(r, values ? slots_of(e) : 1);
+  uint64_t slots = values ? slots_of(e) : 1;
+  uint64_t head = pml__ring_put(&r->ring, e->ticks, PML__LOG_WORD(kind, e->region) | (values ? PML__BUFFER_VALUES : 0));
+  if (values) {
+    r->ring.slot[(head + 1) & r->ring.mask] = (struct pml__log_event){(uint64_t)(uintptr_t)m, m->n};
+    pml__ring_values_in(&r->ring, head + 2, e->values, m->n);
+  }
+  r->ring.budget += slots - promised;
+  pml__own_add(&r->events, 1);
+  pml__ring_publish(&r->ring, head + slots);
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
@@ -50,18 +50,18 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   if (pml__buffer_is_out(r, e->region)) return;
   if (PML_UNLIKELY(r->depth == PML_BUFFER_DEPTH_MAX)) {
     r->beyond++;
-    pml__buffer_count(&r->dropped);
+    pml__own_add(&r->dropped, 1);
     return;
   }
   bool inside = r->depth > 0 && (r->open[r->depth - 1] & DROPPED) != 0; /* a call in one that is dropped is, too */
-  if (PML_UNLIKELY(inside || !pml__buffer_has_room(r, slots_of(e) + 1))) {
+  if (PML_UNLIKELY(inside || !pml__ring_has_room(&r->ring, slots_of(e) + 1))) {
     r->open[r->depth++] = e->region | DROPPED;
-    pml__buffer_count(&r->dropped);
+    pml__own_add(&r->dropped, 1);
     return;
   }
-  put(r, PML_STREAM_ENTER, e, e->metrics != NULL);
+  put(r, PML__LOG_ENTER, e, e->metrics != NULL, 0);
+  r->ring.budget++;
   r->open[r->depth++] = e->region;
-  r->kept++;
 }
 
 /* The open region that is left: as a rule the innermost. False: none is. */
@@ -81,47 +81,49 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(r->beyond > 0)) {
     if (pml__buffer_is_out(r, e->region)) return;
     r->beyond--;
-    pml__buffer_count(&r->dropped);
+    pml__own_add(&r->dropped, 1);
     return;
   }
   if (PML_UNLIKELY(!close_region(r, e->region, &dropped))) {
-    if (!pml__buffer_is_out(r, e->region)) pml__buffer_count(&r->unmatched);
+    if (!pml__buffer_is_out(r, e->region)) pml__own_add(&r->unmatched, 1);
     return;
   }
   if (PML_UNLIKELY(dropped)) {
-    pml__buffer_count(&r->dropped);
+    pml__own_add(&r->dropped, 1);
     return;
   }
-  r->kept--;
-  put(r, PML_STREAM_LEAVE, e, e->metrics != NULL && pml__buffer_has_room(r, slots_of(e)));
+  put(r, PML__LOG_LEAVE, e, e->metrics != NULL && pml__ring_has_room(&r->ring, slots_of(e) - 1), 1);
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, e->region)) return;
-  if (pml__buffer_has_room(r, slots_of(e)))
-    put(r, PML_STREAM_METRIC, e, e->metrics != NULL);
+  if (pml__ring_has_room(&r->ring, slots_of(e)))
+    put(r, PML__LOG_METRIC, e, e->metrics != NULL, 0);
   else
-    pml__buffer_count(&r->dropped);
+    pml__own_add(&r->dropped, 1);
 }
 
 /* ---- threads ---- */
 
 static void free_ring(struct pml__buffer_ring *r) {
   if (r == NULL) return;
-  free(r->slot);
+  free(r->ring.slot);
   free(r->open);
   free(r);
 }
 
 static struct pml__buffer_ring *new_ring(struct pml_buffer *b) {
   if (b->nrings == b->most) return NULL;
-  struct pml__buffer_ring *r = aligned_alloc(PML__BUFFER_LINE, sizeof *r);
+  struct pml__buffer_ring *r = aligned_alloc(PML__RING_LINE, sizeof *r);
   if (r == NULL) return NULL;
-  *r = (struct pml__buffer_ring){.mask = b->capacity - 1, .limit = b->capacity, .out = b->out};
-  r->slot = calloc(b->capacity, sizeof *r->slot);
+  *r = (struct pml__buffer_ring){.out = b->out};
+  r->ring.mask = b->capacity - 1;
+  r->ring.limit = b->capacity;
+  r->ring.tail = &r->tail;
+  r->ring.slot = calloc(b->capacity, sizeof *r->ring.slot);
   r->open = calloc(PML_BUFFER_DEPTH_MAX, sizeof *r->open);
-  if (r->slot == NULL || r->open == NULL) {
+  if (r->ring.slot == NULL || r->open == NULL) {
     free_ring(r);
     return NULL;
   }
@@ -137,7 +139,8 @@ static struct pml__buffer_ring *idle_ring(struct pml_buffer *b) {
   while (r != NULL && !r->idle) r = r->next;
   if (r == NULL) return NULL;
   r->idle = false;
-  r->depth = r->kept = r->reading = 0;
+  r->depth = r->reading = 0;
+  r->ring.budget = r->ring.head;
   r->beyond = 0;
   __atomic_store_n(&r->ended, 0, __ATOMIC_RELAXED);
   return r;
@@ -165,21 +168,20 @@ static void thread_end(void *arg, void *data) {
 
 /* The event at @at; how many slots it takes. */
 static uint64_t read_event(struct pml__buffer_ring *r, uint64_t at, struct pml_buffer_event *e, uint64_t *values) {
-  const struct pml__buffer_slot *s = &r->slot[at & r->mask];
-  *e = (struct pml_buffer_event){.ticks = s->word[0],
-                                 .thread = r->thread,
-                                 .region = (pml_region_t)s->word[1],
-                                 .kind = (enum pml_stream_kind)(s->word[1] >> PML__BUFFER_KIND_SHIFT & 0xff)};
+  static const enum pml_stream_kind kinds[] = {
+      [PML__LOG_ENTER] = PML_STREAM_ENTER, [PML__LOG_LEAVE] = PML_STREAM_LEAVE, [PML__LOG_METRIC] = PML_STREAM_METRIC};
+  const struct pml__log_event *s = &r->ring.slot[at & r->ring.mask];
+  *e = (struct pml_buffer_event){
+      .ticks = s->ticks, .thread = r->thread, .region = (pml_region_t)s->word, .kind = kinds[s->word >> 32 & 0xff]};
   if (e->kind == PML_STREAM_LEAVE && r->reading > 0) r->reading--;
   e->depth = r->reading;
   if (e->kind == PML_STREAM_ENTER) r->reading++;
-  if (PML_LIKELY((s->word[1] & PML__BUFFER_VALUES) == 0)) return 1;
-  s = &r->slot[(at + 1) & r->mask];
-  e->metrics = (const struct pml_stream_metrics *)(uintptr_t)s->word[0]; /* NOLINT(performance-no-int-to-ptr) */
+  if (PML_LIKELY((s->word & PML__BUFFER_VALUES) == 0)) return 1;
+  s = &r->ring.slot[(at + 1) & r->ring.mask];
+  e->metrics = (const struct pml_stream_metrics *)(uintptr_t)s->ticks; /* NOLINT(performance-no-int-to-ptr) */
   e->values = values;
-  uint64_t n = s->word[1];
-  for (uint64_t i = 0; i < n; i++) values[i] = r->slot[(at + 2 + i / 2) & r->mask].word[i % 2];
-  return 2 + (n + 1) / 2;
+  pml__ring_values_out(&r->ring, at + 2, values, s->word);
+  return 2 + (s->word + 1) / 2;
 }
 
 /* So that a thread that waits for room gets it while the rest is read. */
@@ -190,7 +192,7 @@ static int drain_ring(struct pml__buffer_ring *r, int (*visit)(const struct pml_
   uint64_t values[PML_STREAM_METRICS_MAX];
   struct pml_buffer_event e;
   uint32_t ended = __atomic_load_n(&r->ended, __ATOMIC_ACQUIRE);
-  uint64_t at = r->tail, head = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE), told = at;
+  uint64_t at = r->tail, head = __atomic_load_n(&r->ring.head, __ATOMIC_ACQUIRE), told = at;
   int err = 0;
   while (at != head && err == 0) {
     at += read_event(r, at, &e, values);

@@ -6,7 +6,8 @@ bool pml__buffer_enter_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, e->region)) return true;
   bool inside = r->depth > 0 && (r->open[r->depth - 1] & PML__BUFFER_DROPPED) != 0;
-  if (PML_UNLIKELY(e->metrics != NULL || inside || r->depth == PML_BUFFER_DEPTH_MAX || !pml__buffer_has_room(r, 2)))
+  if (PML_UNLIKELY(e->metrics != NULL || inside || r->depth == PML_BUFFER_DEPTH_MAX ||
+                   !pml__ring_has_room(&r->ring, 2)))
     return false;
   pml__buffer_enter(r, e);
   return true;

@@ -111,10 +111,11 @@ struct pml__log_event {
 enum pml__log_event_kind {
   PML__LOG_ENTER = 1,
   PML__LOG_LEAVE,
-  PML__LOG_METRIC,        /* of that many values, two to each event that follows */
-  PML__LOG_THREAD,        /* from here on it is that thread's */
-  PML__LOG_LEFT,          /* a leave of a call that did not return */
-  PML__LOG_VALUES_OF_CALL /* of the innermost call, two to each event that follows: its block has their names */
+  PML__LOG_METRIC,         /* of that many values, two to each event that follows */
+  PML__LOG_THREAD,         /* from here on it is that thread's */
+  PML__LOG_LEFT,           /* a leave of a call that did not return */
+  PML__LOG_VALUES_OF_CALL, /* of the innermost call, two to each event that follows: its block has their names */
+  PML__LOG_SINGLE          /* not in files: a value alone, which follows; the lower half says which */
 };
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
 

@@ -33,21 +33,26 @@ static bool is_region(struct pml_otf2_location *loc, pml_region_t region) {
 
 static uint64_t lift(struct pml_otf2_location *loc, uint64_t ticks) {
   if (ticks >= loc->last_ticks) return ticks;
-  pml__otf2_count(&loc->lifted);
+  pml__own_add(&loc->lifted, 1);
   return loc->last_ticks;
 }
 
+static inline uint64_t put(struct pml_otf2_location *loc, uint64_t ticks, uint64_t word) {
+  loc->last_ticks = ticks;
+  return pml__ring_put(&loc->ring, ticks, word);
+}
+
 static inline int record_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  loc->open[loc->depth++] = pml__otf2_word(PML__OTF2_LEAVE, region);
-  loc->budget += 2;
-  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_ENTER, region)) + 1);
+  loc->open[loc->depth++] = PML__LOG_WORD(PML__LOG_LEAVE, region);
+  loc->ring.budget += 2;
+  pml__ring_publish(&loc->ring, put(loc, ticks, PML__LOG_WORD(PML__LOG_ENTER, region)) + 1);
   return 0;
 }
 
 static int drop_enter(struct pml_otf2_location *loc, pml_region_t region) {
-  pml__otf2_count(&loc->dropped);
-  if (loc->depth <= loc->mask) {
-    loc->open[loc->depth++] = pml__otf2_word(PML__OTF2_LEAVE, region) | PML__OTF2_DROPPED;
+  pml__own_add(&loc->dropped, 1);
+  if (loc->depth <= loc->ring.mask) {
+    loc->open[loc->depth++] = PML__LOG_WORD(PML__LOG_LEAVE, region) | PML__OTF2_DROPPED;
   } else {
     if (loc->beyond++ == 0) loc->open[loc->depth++] = PML__OTF2_BEYOND;
   }
@@ -56,12 +61,12 @@ static int drop_enter(struct pml_otf2_location *loc, pml_region_t region) {
 
 RARE static int enter_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
   if (!is_region(loc, region)) return -EINVAL;
-  if (loc->depth > loc->mask || !pml__otf2_has_room(loc, 2)) return drop_enter(loc, region);
+  if (loc->depth > loc->ring.mask || !pml__ring_has_room(&loc->ring, 2)) return drop_enter(loc, region);
   return record_enter(loc, lift(loc, ticks), region);
 }
 
 int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  if (PML_UNLIKELY(region - 1 >= loc->known || loc->depth > loc->mask || loc->budget + 2 > loc->limit ||
+  if (PML_UNLIKELY(region - 1 >= loc->known || loc->depth > loc->ring.mask || loc->ring.budget + 2 > loc->ring.limit ||
                    ticks < loc->last_ticks))
     return enter_rare(loc, ticks, region);
   return record_enter(loc, ticks, region);
@@ -70,7 +75,7 @@ int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t r
 /* The slot was promised at the enter: the budget stays as it is, head moves into it. */
 static inline int record_leave(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
   loc->depth--;
-  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, leave) + 1);
+  pml__ring_publish(&loc->ring, put(loc, ticks, leave) + 1);
   return 0;
 }
 
@@ -83,15 +88,15 @@ RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, uint64
   } else if (top == (leave | PML__OTF2_DROPPED)) {
     loc->depth--;
   } else {
-    pml__otf2_count(&loc->unmatched);
+    pml__own_add(&loc->unmatched, 1);
     return -EINVAL;
   }
-  pml__otf2_count(&loc->dropped);
+  pml__own_add(&loc->dropped, 1);
   return PML_EFULL;
 }
 
 int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  uint64_t leave = pml__otf2_word(PML__OTF2_LEAVE, region);
+  uint64_t leave = PML__LOG_WORD(PML__LOG_LEAVE, region);
   if (PML_UNLIKELY(loc->depth == 0 || loc->open[loc->depth - 1] != leave || ticks < loc->last_ticks))
     return leave_rare(loc, ticks, leave);
   return record_leave(loc, ticks, leave);
@@ -99,17 +104,17 @@ int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t r
 
 static inline int record_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   uint64_t slots = loc->metric_slots;
-  loc->budget += slots;
-  uint64_t head = pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_METRIC, 0));
-  pml__otf2_values_in(loc, head, values, loc->nmetrics);
-  pml__otf2_publish(loc, head + slots);
+  loc->ring.budget += slots;
+  uint64_t head = put(loc, ticks, PML__LOG_WORD(PML__LOG_METRIC, 0));
+  pml__ring_values_in(&loc->ring, head + 1, values, loc->nmetrics);
+  pml__ring_publish(&loc->ring, head + slots);
   return 0;
 }
 
 RARE static int metric_rare(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   if (loc->metric_slots == 0) return -EINVAL;
-  if (!pml__otf2_has_room(loc, loc->metric_slots)) {
-    pml__otf2_count(&loc->dropped);
+  if (!pml__ring_has_room(&loc->ring, loc->metric_slots)) {
+    pml__own_add(&loc->dropped, 1);
     return PML_EFULL;
   }
   return record_metric(loc, lift(loc, ticks), values);
@@ -117,20 +122,20 @@ RARE static int metric_rare(struct pml_otf2_location *loc, uint64_t ticks, const
 
 int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   uint64_t slots = loc->metric_slots;
-  if (PML_UNLIKELY(slots == 0 || loc->budget + slots > loc->limit || ticks < loc->last_ticks))
+  if (PML_UNLIKELY(slots == 0 || loc->ring.budget + slots > loc->ring.limit || ticks < loc->last_ticks))
     return metric_rare(loc, ticks, values);
   return record_metric(loc, ticks, values);
 }
 
 int pml__otf2_single(struct pml_otf2_location *loc, uint64_t ticks, uint32_t i, uint64_t bits) {
-  if (!pml__otf2_has_room(loc, PML__OTF2_SINGLE_SLOTS)) {
-    pml__otf2_count(&loc->dropped);
+  if (!pml__ring_has_room(&loc->ring, PML__OTF2_SINGLE_SLOTS)) {
+    pml__own_add(&loc->dropped, 1);
     return PML_EFULL;
   }
-  loc->budget += PML__OTF2_SINGLE_SLOTS;
-  uint64_t head = pml__otf2_put(loc, lift(loc, ticks), pml__otf2_word(PML__OTF2_SINGLE, i));
-  pml__otf2_values_in(loc, head, &bits, 1);
-  pml__otf2_publish(loc, head + PML__OTF2_SINGLE_SLOTS);
+  loc->ring.budget += PML__OTF2_SINGLE_SLOTS;
+  uint64_t head = put(loc, lift(loc, ticks), PML__LOG_WORD(PML__LOG_SINGLE, i));
+  pml__ring_values_in(&loc->ring, head + 1, &bits, 1);
+  pml__ring_publish(&loc->ring, head + PML__OTF2_SINGLE_SLOTS);
   return 0;
 }
 
@@ -164,12 +169,12 @@ static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
   return 0;
 }
 
-int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
+int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values) {
   uint32_t ref = 0;
   pthread_mutex_lock(&a->lock);
   int err = a->error;
-  if (err == 0 && kind != PML__OTF2_METRIC) err = remember(a, region_ref(a, region, &ref));
+  if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, region_ref(a, region, &ref));
   if (err == 0) err = remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values));
   pthread_mutex_unlock(&a->lock);
   return err;
@@ -188,18 +193,18 @@ int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, ui
 }
 
 static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
-  const uint64_t *slot = &loc->words[(at & loc->mask) * 2];
-  uint64_t ticks = slot[0], word = slot[1];
-  enum pml__otf2_kind kind = (enum pml__otf2_kind)(word >> 32);
-  if (kind == PML__OTF2_METRIC) {
+  const struct pml__log_event *slot = &loc->ring.slot[at & loc->ring.mask];
+  uint64_t ticks = slot->ticks, word = slot->word;
+  uint32_t kind = (uint32_t)(word >> 32);
+  if (kind == PML__LOG_METRIC) {
     uint64_t values[PML__OTF2_METRICS_MAX];
-    pml__otf2_values_out(loc, at, values, loc->nmetrics);
+    pml__ring_values_out(&loc->ring, at + 1, values, loc->nmetrics);
     return pml__otf2_event(a, loc, kind, ticks, 0, values);
   }
-  if (kind == PML__OTF2_SINGLE) {
+  if (kind == PML__LOG_SINGLE) {
     const struct pml__otf2_single *s = &a->single[(uint32_t)word];
     uint64_t bits;
-    pml__otf2_values_out(loc, at, &bits, 1);
+    pml__ring_values_out(&loc->ring, at + 1, &bits, 1);
     return pml__otf2_value(a, loc, ticks, &s->metric, s->class, bits);
   }
   uint32_t ref;
@@ -209,13 +214,12 @@ static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint6
 
 /* After a failure the rings are still emptied, so that recording goes on as if nothing had happened. */
 static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
-  uint64_t head = atomic_load_explicit(&loc->head, memory_order_acquire);
-  uint64_t at = atomic_load_explicit(&loc->tail, memory_order_relaxed);
+  uint64_t head = __atomic_load_n(&loc->ring.head, __ATOMIC_ACQUIRE), at = loc->tail;
   while (at != head) {
     if (a->error != 0 || remember(a, write_record(a, loc, at)) < 0) loc->discarded++;
-    uint64_t kind = loc->words[(at & loc->mask) * 2 + 1] >> 32;
-    at += kind == PML__OTF2_METRIC ? loc->metric_slots : kind == PML__OTF2_SINGLE ? PML__OTF2_SINGLE_SLOTS : 1;
-    atomic_store_explicit(&loc->tail, at, memory_order_release);
+    uint64_t kind = loc->ring.slot[at & loc->ring.mask].word >> 32;
+    at += kind == PML__LOG_METRIC ? loc->metric_slots : kind == PML__LOG_SINGLE ? PML__OTF2_SINGLE_SLOTS : 1;
+    __atomic_store_n(&loc->tail, at, __ATOMIC_RELEASE);
   }
 }
 
@@ -239,9 +243,9 @@ void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
   pthread_mutex_lock(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     s->written += loc->nrecords;
-    s->dropped += loc->discarded + atomic_load_explicit(&loc->dropped, memory_order_relaxed);
-    s->lifted += atomic_load_explicit(&loc->lifted, memory_order_relaxed);
-    s->unmatched += loc->closed + atomic_load_explicit(&loc->unmatched, memory_order_relaxed);
+    s->dropped += loc->discarded + __atomic_load_n(&loc->dropped, __ATOMIC_RELAXED);
+    s->lifted += __atomic_load_n(&loc->lifted, __ATOMIC_RELAXED);
+    s->unmatched += loc->closed + __atomic_load_n(&loc->unmatched, __ATOMIC_RELAXED);
   }
   pthread_mutex_unlock(&a->lock);
 }
@@ -250,7 +254,7 @@ void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
 
 static void free_location(struct pml_otf2_location *loc) {
   if (loc == NULL) return;
-  free(loc->words);
+  free(loc->ring.slot);
   free(loc->open);
   free(loc->name);
   pml__otf2_series_free(loc->series);
@@ -265,23 +269,24 @@ void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
 }
 
 static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const char *name) {
-  struct pml_otf2_location *loc = aligned_alloc(PML__OTF2_CACHE_LINE, sizeof *loc);
+  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
   if (loc == NULL) return NULL;
   memset(loc, 0, sizeof *loc);
-  loc->mask = a->capacity - 1;
-  loc->limit = a->capacity;
+  loc->ring.mask = a->capacity - 1;
+  loc->ring.limit = a->capacity;
   loc->nmetrics = a->nmetrics;
   loc->metric_slots = a->nmetrics == 0 ? 0 : 1 + (a->nmetrics + 1) / 2;
   loc->ref = a->nlocations;
-  loc->words = aligned_alloc(PML__OTF2_CACHE_LINE, a->capacity * 2 * sizeof *loc->words);
+  loc->ring.tail = &loc->tail;
+  loc->ring.slot = aligned_alloc(PML__RING_LINE, a->capacity * sizeof *loc->ring.slot);
   loc->open = calloc(a->capacity + 1, sizeof *loc->open);
   loc->name = strdup(name);
-  if (loc->words == NULL || loc->open == NULL || loc->name == NULL) {
+  if (loc->ring.slot == NULL || loc->open == NULL || loc->name == NULL) {
     free_location(loc);
     return NULL;
   }
   /* Touch the ring now, or the first lap takes a page fault every 256 records. */
-  memset(loc->words, 0, a->capacity * 2 * sizeof *loc->words);
+  memset(loc->ring.slot, 0, a->capacity * sizeof *loc->ring.slot);
   return loc;
 }
 
@@ -390,7 +395,7 @@ static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
     loc->closed++;
     uint32_t ref;
     if (a->error != 0 || remember(a, region_ref(a, (pml_region_t)top, &ref)) < 0) continue;
-    remember(a, pml__otf2_event(a, loc, PML__OTF2_LEAVE, loc->last_ticks, ref, NULL));
+    remember(a, pml__otf2_event(a, loc, PML__LOG_LEAVE, loc->last_ticks, ref, NULL));
   }
 }
 

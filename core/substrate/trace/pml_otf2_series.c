@@ -147,7 +147,7 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const struct pml_otf2_metric *metric,
                                               const char *place) {
-  struct pml_otf2_location *loc = aligned_alloc(PML__OTF2_CACHE_LINE, sizeof *loc);
+  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
   if (loc == NULL) return NULL;
   memset(loc, 0, sizeof *loc);
   loc->ref = a->nlocations;

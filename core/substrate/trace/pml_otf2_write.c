@@ -249,23 +249,23 @@ int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t 
   return 0;
 }
 
-int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
-                    uint32_t region, const uint64_t *values) {
+int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks, uint32_t region,
+                    const uint64_t *values) {
   OTF2_ErrorCode code = OTF2_SUCCESS;
   uint64_t before = loc->nevents;
   switch (kind) {
-  case PML__OTF2_ENTER:
+  case PML__LOG_ENTER:
     code = OTF2_EvtWriter_Enter(loc->writer, NULL, ticks, region);
     loc->nevents++;
     break;
-  case PML__OTF2_LEAVE:
+  case PML__LOG_LEAVE:
     code = OTF2_EvtWriter_Leave(loc->writer, NULL, ticks, region);
     loc->nevents++;
     break;
-  case PML__OTF2_METRIC:
+  case PML__LOG_METRIC:
     code = write_metric(a, loc, ticks, values);
     break;
-  case PML__OTF2_SINGLE: /* pml__otf2_value() writes those */
+  case PML__LOG_SINGLE: /* pml__otf2_value() writes those */
     break;
   }
   int err = check(a, "write events to", code);
@@ -344,10 +344,10 @@ static void define_locations(struct pml__otf2_defs *d) {
                                                             loc->series != NULL ? OTF2_LOCATION_TYPE_METRIC
                                                                                 : OTF2_LOCATION_TYPE_CPU_THREAD,
                                                             loc->nevents, 0));
-    uint64_t dropped = atomic_load_explicit(&loc->dropped, memory_order_relaxed);
-    uint64_t unmatched = atomic_load_explicit(&loc->unmatched, memory_order_relaxed);
+    uint64_t dropped = __atomic_load_n(&loc->dropped, __ATOMIC_RELAXED);
+    uint64_t unmatched = __atomic_load_n(&loc->unmatched, __ATOMIC_RELAXED);
     define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
-    define_property(d, loc, "PMLUA::LIFTED", atomic_load_explicit(&loc->lifted, memory_order_relaxed));
+    define_property(d, loc, "PMLUA::LIFTED", __atomic_load_n(&loc->lifted, __ATOMIC_RELAXED));
     define_property(d, loc, "PMLUA::UNMATCHED", unmatched + loc->closed);
   }
 }

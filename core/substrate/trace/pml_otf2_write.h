@@ -10,7 +10,7 @@
 #define PML_OTF2_WRITE_H
 
 #include "source/compiler/pml_count_file.h"
-#include "substrate/trace/pml_otf2_ring.h"
+#include "substrate/trace/pml_otf2_location.h"
 
 #include <pthread.h>
 
@@ -97,15 +97,15 @@ int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc)
 uint32_t pml__otf2_class(const struct pml_otf2 *a, size_t metric);
 
 /* pml__otf2_event - one event; @region is an OTF2 reference, @values has [nmetrics] for a metric. Counts it. */
-int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
-                    uint32_t region, const uint64_t *values);
+int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks, uint32_t region,
+                    const uint64_t *values);
 
 /*
  * pml__otf2_write - one event past the ring, for who has all events at hand; @loc has no others. Events of a location
  * are in order and balanced. pml__otf2_origin - they are those of @process, whose clock said @ticks at @realtime_ns,
  * and where the compiler counted at @counted.
  */
-int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
+int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
 int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns,
                      enum pml_count_at counted);

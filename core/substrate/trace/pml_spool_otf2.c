@@ -70,7 +70,7 @@ static int end_thread(void *arg, void *track) {
   while (t->depth > 0 && err == 0) {
     w->left_open++;
     t->location->closed++;
-    err = pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, t->last_ticks, t->open[--t->depth], NULL);
+    err = pml__otf2_write(w->archive, t->location, PML__LOG_LEAVE, t->last_ticks, t->open[--t->depth], NULL);
   }
   return err;
 }
@@ -85,7 +85,7 @@ static void free_thread(void *track) {
 
 static uint64_t lift(struct track *t, uint64_t ticks) {
   if (ticks >= t->last_ticks) return t->last_ticks = ticks;
-  atomic_fetch_add_explicit(&t->location->lifted, 1, memory_order_relaxed);
+  pml__own_add(&t->location->lifted, 1);
   return t->last_ticks;
 }
 
@@ -98,22 +98,22 @@ static int enter(struct writing *w, struct track *t, uint64_t ticks, pml_region_
     t->capacity = capacity;
   }
   t->open[t->depth++] = region;
-  return pml__otf2_write(w->archive, t->location, PML__OTF2_ENTER, lift(t, ticks), region, NULL);
+  return pml__otf2_write(w->archive, t->location, PML__LOG_ENTER, lift(t, ticks), region, NULL);
 }
 
 static int leave(struct writing *w, struct track *t, uint64_t ticks, pml_region_t region) {
   if (t->depth == 0 || t->open[t->depth - 1] != region) {
-    atomic_fetch_add_explicit(&t->location->unmatched, 1, memory_order_relaxed);
+    pml__own_add(&t->location->unmatched, 1);
     return 0;
   }
   t->depth--;
-  return pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, lift(t, ticks), region, NULL);
+  return pml__otf2_write(w->archive, t->location, PML__LOG_LEAVE, lift(t, ticks), region, NULL);
 }
 
 static int metric(struct writing *w, struct track *t, uint64_t ticks, const uint64_t *from) {
   uint64_t value[PML_STREAM_METRICS_MAX];
   memcpy(value, from, w->nmetrics * sizeof *value);
-  return pml__otf2_write(w->archive, t->location, PML__OTF2_METRIC, lift(t, ticks), 0, value);
+  return pml__otf2_write(w->archive, t->location, PML__LOG_METRIC, lift(t, ticks), 0, value);
 }
 
 static int by_region(const void *a, const void *b) {

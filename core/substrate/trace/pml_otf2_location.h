@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/pml_otf2_location.h - one location: its thread appends to its ring, a flush drains. Internal.
+ *
+ * A record of metrics is followed by the values.
+ */
+#ifndef PML_OTF2_LOCATION_H
+#define PML_OTF2_LOCATION_H
+
+#include "base/pml_own.h"
+#include "record/pml_ring.h"
+#include "substrate/trace/pml_otf2.h"
+
+#define PML__OTF2_SINGLE_SLOTS 2u
+
+/* What is open, innermost last: the word that the leave will have, or one of these marks. */
+#define PML__OTF2_DROPPED (UINT64_C(1) << 63) /* this enter was dropped: drop its leave */
+#define PML__OTF2_BEYOND PML__OTF2_DROPPED    /* alone: the frame that stands for all regions too deep for the stack */
+
+struct pml_otf2_location {
+  /* The recording thread's; set up before it gets the location. */
+  _Alignas(PML__RING_LINE) struct pml__ring ring;
+  uint64_t last_ticks;
+  uint64_t *open;        /* [capacity + 1] */
+  uint32_t depth;        /* frames in @open */
+  uint32_t known;        /* every region id up to here exists */
+  uint64_t beyond;       /* regions that PML__OTF2_BEYOND stands for */
+  uint64_t metric_slots; /* slots of a metric record; 0: the archive has no metrics */
+  uint64_t nmetrics;
+  /* Counters of the recording thread, read by anybody. */
+  uint64_t dropped, lifted, unmatched; /* atomic */
+
+  /* The flusher's, under the archive's lock. */
+  _Alignas(PML__RING_LINE) uint64_t tail; /* atomic */
+  struct OTF2_EvtWriter_struct *writer;
+  uint64_t nrecords;                    /* taken out of the ring, or values of a series */
+  uint64_t nevents;                     /* handed to libotf2: a record of metrics is one or more, or none */
+  uint64_t first_written, last_written; /* ticks, where nevents > 0 */
+  uint64_t discarded;                   /* taken from the ring after libotf2 had failed */
+  uint64_t closed;                      /* regions that close had to leave */
+  uint64_t ref;
+  char *name;
+  struct pml__otf2_series *series; /* NULL: a thread's. It has no ring */
+  struct pml_otf2_location *next;
+};
+
+#endif
