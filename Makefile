@@ -122,7 +122,7 @@ uninstall: ## remove what make install put below PREFIX, and nothing else
 
 # All of an installation, into the folder D, which is empty.
 stage:
-	install -d "$(D)"/bin "$(D)"/lib/pkgconfig "$(D)"/lib/pmlua/workloads "$(D)"/lib/lua/$(LUAVER)/pmlua "$(D)"/share/lua/$(LUAVER) "$(D)"/share/man/man1 \
+	install -d "$(D)"/bin "$(D)"/lib/pkgconfig "$(D)"/lib/pmlua/workloads "$(D)"/lib/lua/$(LUAVER)/pmlua "$(D)"/share/lua/$(LUAVER) "$(D)"/share/man/man1 "$(D)"/share/man/man3 \
 	  "$(D)"/share/pmlua/scripts/workloads "$(D)"/share/pmlua/plots "$(D)"/share/doc/pmlua
 	install -m 755 $(B)/pmlua "$(D)"/bin/
 	install -m 755 $(B)/$(SONAME) "$(D)"/lib/
@@ -173,6 +173,7 @@ stage:
 	(cd scripts && find . -type f ! -name '*.mk') | while read f; do install -D -m 644 scripts/$$f "$(D)"/share/pmlua/scripts/$$f; done
 	install -m 644 plots/*.gp "$(D)"/share/pmlua/plots/
 	install -m 644 $(B)/man/*.1 "$(D)"/share/man/man1/
+	install -m 644 $(B)/man/*.3 "$(D)"/share/man/man3/
 	install -d "$(D)"/share/bash-completion/completions "$(D)"/share/zsh/site-functions "$(D)"/share/fish/vendor_completions.d
 	$(B)/pmlua completion bash >"$(D)"/share/bash-completion/completions/pmlua
 	$(B)/pmlua completion zsh >"$(D)"/share/zsh/site-functions/_pmlua
@@ -185,15 +186,16 @@ stage:
 
 # Pages are made from the tables of the verbs (lua/pmlua/internal/cli).
 .PHONY: man
-man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), and one of each verb
+man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), one of each verb, and of each family of C functions
 	@mkdir -p $(B)/man
+	@$(B)/pmlua docs/manual.lua $(B)/man
 	$(B)/pmlua -e 'require "pmlua.internal.cli.man".write("bindings/pmlua.1", "$(B)/man")'
 
 # --- documentation ----------------------------------------------------------------------------------------------------
 
 .PHONY: docs docs-reference
 docs: docs-reference ## the site, into build/site, from docs/ and the reference; needs Debian's mkdocs
-	cp -r docs/*.md docs/how docs/concepts docs/experiments docs/gallery $(B)/docs/
+	cp -r docs/*.md docs/extra.css docs/how docs/concepts docs/experiments docs/gallery $(B)/docs/
 	cat docs/mkdocs.yml $(B)/docs/nav.yml >$(B)/mkdocs.yml
 	rm $(B)/docs/nav.yml
 	mkdocs build --quiet --strict --clean --config-file $(B)/mkdocs.yml

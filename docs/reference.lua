@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- docs/reference.lua - writes the reference: the Lua API from its annotations, the verbs from their tables, the environment
--- variables; and the menu of the site. Nothing of it is edited or kept: it is made where it is read.
+-- variables, the C functions from their headers; and the menu of the site. Nothing of it is edited or kept: it is made where
+-- it is read.
 --
 -- Try:  make docs
 
 local lfs = require "lfs"
 local experiment = require "pmlua.internal.cli.experiment".verb
 local file = require "pmlua.internal.file"
+local headers = require "headers"
 local markdown = require "pmlua.internal.reference.markdown"
 local model = require "pmlua.internal.reference.model".load()
 local page = require "pmlua.internal.reference.page"
@@ -26,7 +28,7 @@ local function write(path, text)
   assert(file.write(folder .. "/" .. path, text .. MADE))
 end
 
-local menu = { api = {}, verbs = {} }
+local menu = { api = {}, c = {}, verbs = {} }
 
 --- The lines of a menu for a folder of pages: those that its index links to, in that order, by their titles.
 local function chapter(title, of)
@@ -67,6 +69,38 @@ local function write_verbs()
   return markdown.table({ "Verb", "What" }, rows)
 end
 
+local function escaped(s)
+  s = s:gsub("[\\`*_%[%]]", "\\%0"):gsub("&", "&amp;"):gsub("<", "&lt;")
+  return (s:gsub("@([%w\\_]+)", function(name) return "`" .. name:gsub("\\", "") .. "`" end))
+end
+
+--- What a comment of a header says, in Markdown.
+local function prose_of(text)
+  local parts = {}
+  for _, part in ipairs(headers.parts(text)) do
+    parts[#parts + 1] = part.kind == "code" and "```c\n" .. part.text .. "\n```"
+      or part.kind == "entry" and ("**%s**: %s"):format(escaped(part.name), escaped(part.text))
+      or part.kind == "point" and "- " .. escaped(part.text):gsub("\n", "\n  ") or escaped(part.text)
+  end
+  return table.concat(parts, "\n\n")
+end
+
+local function write_c()
+  local rows = {}
+  for _, family in ipairs(headers.families()) do
+    local parts = { "# " .. family.name, family.summary:sub(1, 1):upper() .. escaped(family.summary:sub(2)) .. ".",
+      ("`#include %s`; `man %s` has the same."):format(family.include, family.name), prose_of(family.about) }
+    for _, item in ipairs(family.items) do
+      if item.code ~= "" then parts[#parts + 1] = "```c\n" .. item.code .. "\n```" end
+      if item.prose then parts[#parts + 1] = prose_of(item.prose) end
+    end
+    write("c/" .. family.name .. ".md", table.concat(parts, "\n\n") .. "\n")
+    menu.c[#menu.c + 1] = ("      - %s: reference/c/%s.md"):format(family.name, family.name)
+    rows[#rows + 1] = { ("[`%s`](c/%s.md)"):format(family.name, family.name), escaped(family.summary) }
+  end
+  return markdown.table({ "Family", "What" }, rows)
+end
+
 write("environment.md", require "pmlua.internal.cli.environment".markdown())
 write("index.md", table.concat({
   "# Reference",
@@ -74,6 +108,8 @@ write("index.md", table.concat({
     .. "language server complete from the annotations that it is made of.",
   "## The Lua API", write_api(),
   "## The verbs of the command", write_verbs(),
+  "## The C functions",
+  "The headers say this; `make install` installs it as manual pages of section 3, too, a page for each family.", write_c(),
   "## More", "- [Environment variables](environment.md)",
 }, "\n\n") .. "\n")
 
@@ -83,5 +119,6 @@ assert(file.write(folder:gsub("/reference$", "/nav.yml"), table.concat({
   chapter("Concepts", "concepts"), chapter("Experiments", "experiments"), "  - figures.md", "  - Reference:",
   "    - reference/index.md", "    - formats.md", "    - log.md",
   "    - Lua API:", table.concat(menu.api, "\n"), "    - Verbs:", table.concat(menu.verbs, "\n"),
+  "    - C functions:", table.concat(menu.c, "\n"),
   "    - reference/environment.md",
 }, "\n") .. "\n"))

@@ -27,6 +27,7 @@ struct pml_value {
   };
 };
 
+/* pml_value_number - the value as a double, rounded if it is an integer of more than 53 bits. */
 static inline double pml_value_number(const struct pml_value *v) {
   return v->type == PML_TYPE_DOUBLE ? v->d : (double)v->i;
 }
@@ -50,12 +51,17 @@ static inline double pml_value_number(const struct pml_value *v) {
 enum pml_mode { PML_MODE_LIST(PML_MODE_ENUM) PML_MODES };
 #undef PML_MODE_ENUM
 
+/*
+ * pml_mode_is_level    - the value is a state, such as a temperature: values are not added up.
+ * pml_mode_is_relative - the value is what was added since the one before.
+ */
 static inline bool pml_mode_is_level(enum pml_mode m) {
   return m >= PML_MODE_ABSOLUTE_POINT && m <= PML_MODE_ABSOLUTE_NEXT;
 }
 static inline bool pml_mode_is_relative(enum pml_mode m) {
   return m >= PML_MODE_RELATIVE_POINT && m <= PML_MODE_RELATIVE_NEXT;
 }
+
 /*
  * What stands for "no value yet" among the values of a metric that is absolute: all bits, which is no number of a
  * double, or the least integer of a signed one. Nothing of it is written to a trace, and Lua has nil.
@@ -63,11 +69,14 @@ static inline bool pml_mode_is_relative(enum pml_mode m) {
 #define PML_VALUE_ABSENT UINT64_MAX
 #define PML_VALUE_ABSENT_SIGNED (UINT64_C(1) << 63)
 
+/* pml_value_absent - the bits that stand for no value yet. */
 static inline uint64_t pml_value_absent(bool is_signed_integer) {
   return is_signed_integer ? PML_VALUE_ABSENT_SIGNED : PML_VALUE_ABSENT;
 }
 
-/* x + y, or x - y, of values that are integers, or the bits of doubles. */
+/*
+ * pml_value_plus, pml_value_minus - x + y and x - y, of integers, or of doubles given as their bits (@real).
+ */
 static inline uint64_t pml_value_plus(uint64_t x, uint64_t y, bool real) {
   double a, b;
   if (!real) return x + y;

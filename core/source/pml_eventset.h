@@ -51,6 +51,11 @@ PML_API void pml_eventset_close(struct pml_eventset *set);
 /* pml_eventset_bytes - about what a set of @n events takes in memory, for callers that bound it. */
 PML_API size_t pml_eventset_bytes(size_t n);
 
+/*
+ * pml_eventset_size  - how many events a set has.
+ * pml_eventset_event - what event @i is; @info points into the set, until it is closed. Returns 0 or -ENOENT (no such
+ * event). Neither makes a system call.
+ */
 PML_API size_t pml_eventset_size(const struct pml_eventset *set);
 PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info);
 

@@ -25,7 +25,7 @@ describe("The pages of the reference", function()
 
   setup(function()
     dir = sh("mktemp -d"):gsub("%s+$", "")
-    local made = "%s/pmlua docs/reference.lua %s 2>&1 && cp -r docs/*.md docs/how docs/concepts docs/experiments docs/gallery %s"
+    local made = "%s/pmlua docs/reference.lua %s 2>&1 && cd docs && cp -r *.md extra.css how concepts experiments gallery %s"
     local out, status = sh(made:format(build, dir, dir))
     assert.equal(0, status, out)
   end)
@@ -60,7 +60,7 @@ describe("The pages of the reference", function()
 
   it("become a site without warnings, in whose menu every page is", function()
     if not sh("command -v mkdocs"):find "mkdocs" then return pending "mkdocs is not installed" end
-    sh(("mkdir %s/site-of && cd %s && cp -r *.md how concepts experiments gallery reference site-of"):format(dir, dir))
+    sh(("mkdir %s/site-of && cd %s && cp -r *.md *.css how concepts experiments gallery reference site-of"):format(dir, dir))
     local out, status = sh(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
       .. "mkdocs build --strict --config-file %s/mkdocs.yml 2>&1"):format(dir, dir, dir))
     assert.equal(0, status, out)
@@ -83,6 +83,10 @@ describe("The pages of the reference", function()
     end
   end)
 end)
+
+-- Variables of the system, which mean to pmlua what they mean to every program.
+local SYSTEM = { COLUMNS = true, GLIBC_TUNABLES = true, HOME = true, LD_LIBRARY_PATH = true, LD_PRELOAD = true, LINES = true,
+  PATH = true }
 
 describe("pmlua help", function()
   it("lists the modules of the API, and explains a class, a function and a method alone", function()
@@ -108,12 +112,23 @@ describe("pmlua help", function()
     assert.truthy(out:find("did you mean 'events'?", 1, true), out)
   end)
 
+  it("explains the names of events of every source", function()
+    local said, page, n = help "events", read "docs/concepts/events.md", 0
+    for prefix in sh "cat $(find core/source -name '*.[ch]')":gmatch '[Pp][Rr][Ee][Ff][Ii][Xx] =? ?"(%l+:+)"' do
+      n = n + 1
+      assert.truthy(said:find(prefix, 1, true), prefix)
+      assert.truthy(page:find(prefix, 1, true), prefix)
+    end
+    assert.is_true(n >= 4, n)
+  end)
+
   it("explains every environment variable that the code reads, and no other", function()
     local said = help "environment"
-    local sources = sh "cat $(find core bindings lua -name '*.[ch]' -o -name '*.lua' | grep -v cli/environment)"
+    local sources = sh("cat $(find core bindings lua -name '*.[ch]' -o -name '*.cpp' -o -name '*.lua' "
+      .. "| grep -v cli/environment)")
     local missing, n = {}, 0
     for name in sources:gmatch 'getenv%s*%(?%s*"([A-Z_]+)"' do
-      local ours = name:find "^PMLUA_" or name:find "^SCOREP_"
+      local ours = not SYSTEM[name]
       local alone = name:gsub("_SEP$", "")
       if ours and not said:find(alone, 1, true) and not name:find "^PMLUA_RECORD_" then missing[#missing + 1] = name end
       n = n + (ours and 1 or 0)

@@ -87,6 +87,8 @@ struct pml_section_info {
   enum pml_section_record record;
   const struct pml_stream_metrics *events; /* NULL: none */
 };
+
+/* pml_section_describe - what @s was defined with; its strings live as long as the process. Lock-free. */
 PML_API void pml_section_describe(const struct pml_section *s, struct pml_section_info *info);
 
 /*
@@ -134,10 +136,11 @@ static inline bool pml__section_on(void) {
 }
 
 /*
- * pml_section_start, _stop - the calling thread enters, leaves @s. A stop takes the clock first, a start last.
- * pml_section_stop_work - the same with @work done since the start: operations or bytes, all of them, in @iterations.
- * pml_section_*_label - by label, looked up in a cache of the thread; an undefined label is defined without
- * options.
+ * pml_section_start, pml_section_stop - the calling thread enters or leaves @s. A stop reads the clock first, a start
+ * last.
+ * pml_section_stop_work - stop, with @work done since the start: operations or bytes in all, in @iterations.
+ * pml_section_start_label, pml_section_stop_label, pml_section_stop_label_work - the same by label, looked up in a
+ * cache of the thread; a label without a section gets one without options.
  *
  * Crossing is repaired: the section that is stopped is taken out from under those started later, which stay open;
  * consumers of the stream see those left and entered again, so that what they see is nested.

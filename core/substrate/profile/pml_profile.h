@@ -29,6 +29,7 @@ struct pml_profile;
  * and per function 512 and 64 for each octave of durations that it has calls of.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
+PML_API void pml_profile_close(struct pml_profile *p);
 
 /*
  * Where figures are kept instead of the heap, such as a file that outlives the process. get: zeroed memory for part
@@ -45,7 +46,6 @@ struct pml_profile_memory {
 
 /* pml_profile_open_in - the same with figures in @m, which is borrowed until the profile is closed. */
 PML__SHARED int pml_profile_open_in(struct pml_profile **p, const struct pml_profile_memory *m);
-PML_API void pml_profile_close(struct pml_profile *p);
 
 struct pml_profile_node {
   pml_region_t region;
@@ -91,6 +91,8 @@ struct pml_profile_stats {
   uint64_t dropped;   /* enters without room for their path: their time is their parent's */
   uint64_t abandoned; /* calls that their thread's end cut short */
 };
+
+/* pml_profile_stats - what was taken and what was left out so far. Thread-safe. */
 PML_API void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s);
 
 PML_END_DECLS

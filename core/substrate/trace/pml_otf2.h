@@ -102,6 +102,8 @@ struct pml_otf2_stats {
   uint64_t lifted;    /* records whose time went back */
   uint64_t unmatched; /* leaves without enter (refused), and enters left open at close (closed there) */
 };
+
+/* pml_otf2_stats - how many records were written and lost so far. Thread-safe. */
 PML_API void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s);
 
 /*

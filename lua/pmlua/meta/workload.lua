@@ -2,7 +2,7 @@
 ---@meta _
 
 --- Workloads: kernels in C that read counters where an application would, driven by a script. How one is written is in
---- `core/adapter/pml_workload.h`.
+--- pml_workload(3).
 ---
 ---     local w = assert(pml.workload.load(pml.paths.workloads .. "/loop.so"))
 ---     for _, o in ipairs(w.options) do print(o.name, o.default, o.help) end

@@ -29,6 +29,7 @@ Names of events:
 
   clock::ticks  clock::ns              pmlua's own clock
   sim::Ir  sim::D1mr ...               counted by simulation: pmlua --sim SCRIPT, pmlua stat --sim
+  sde:::LIB::EVENT                     software-defined: what a library publishes, or the compiler counts (sde:::BYFL::)
   cycles  task-clock ...               perf's generic names
   plugin::NAME::METRIC                 metric plugins, in C or Lua, once they are loaded: by pml.plugin.load or by
                                        SCOREP_METRIC_PLUGINS=NAME,... and SCOREP_METRIC_<NAME>=TOKEN,...

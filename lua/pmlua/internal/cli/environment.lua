@@ -22,6 +22,8 @@ M.groups = {
     { name = "PMLUA_WRAP_PATH", about = "folders of installed wrappers, separated by colons, searched before pmlua's own" },
     { name = "PMLUA_LIBCLANG", about = "the file of libclang that reads headers for pmlua wrap" },
     { name = "LIBPFM_FORCE_PMU", about = "libpfm4's: the PMU to assume" },
+    { name = "CC, CXX", about = "the compilers that pmlua wrap builds wrappers with; without them gcc and g++" },
+    { name = "TMPDIR", about = "folder of temporary files; without it /tmp" },
     { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it /tmp/pmlua-UID" },
     { name = "XDG_STATE_HOME", about = "folder of the prompts' history; without it ~/.local/state" },
   } },
@@ -53,16 +55,22 @@ M.groups = {
     { name = "SCOREP_EXPERIMENT_DIRECTORY", about = "where substrate plugins write; by default substrates-TIME-PID, of a "
       .. "recorded program substrates-PID in the folder of the results" },
   } },
+  { title = "Programs that use libsde", variables = {
+    { name = "PAPI_VERBOSE", about = "set: print what is refused on standard error, as libsde does" },
+    { name = "PAPI_DEBUG", about = "SDE or ALL: print what libsde's debug build prints" },
+  } },
   { title = "Programs that use PMlib", variables = {
     { name = "HWPC_CHOOSER", about = "what is counted, as in PMlib: FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE or USER" },
     { name = "PMLUA_CHOOSER_EVENTS", about = "names of the events to count instead of a chooser's" },
     { name = "PMLIB_REPORT", about = "BASIC, DETAIL or FULL: which tables the report has" },
     { name = "BYPASS_PMLIB", about = "set: PMlib's functions do nothing" },
     { name = "OTF_TRACING", about = "off, on or full: write an OTF2 trace" },
+    { name = "POWER_CHOOSER", about = "named in the report, which says that no power is measured" },
     { name = "OTF_FILENAME", about = "name of that trace" },
   } },
   { title = "Set by verbs for the programs that they start", variables = {
     { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, LIB, SYM, NOT, FILTER, EVENTS, TRACE, FLOW and limits" },
+    { name = "PMLUA_INSTRUMENT", about = "what pmlua cc --count tells its compiler plugin" },
     { name = "PMLUA_WATCHPOINT_DIR", about = "folder of the plan and the results of pmlua watchpoint" },
     { name = "PMLUA_SIM", about = "folder of the results of pmlua stat --sim; PMLUA_SIM_CACHES and PMLUA_SIM_SECTION: its "
       .. "model of caches, and the section it counts in" },

@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/house/reference_c_spec.lua - the C interface in its manual pages: a page for each function that users can call, and
+-- no function without words of its own.
+
+package.path = "spec/?.lua;docs/?.lua;" .. package.path
+local headers = require "headers"
+local sh = require "shell".sh
+
+local build = os.getenv "PMLUA_BUILD" or "build"
+
+--- The functions that a library gives users.
+local function exported(library, pattern)
+  local names = {}
+  for name in sh(("nm -D --defined-only %s/%s"):format(build, library)):gmatch(pattern) do
+    if not name:find "^pml__" then names[#names + 1] = name end
+  end
+  return names
+end
+
+describe("The manual pages of the C functions", function()
+  local families, said
+
+  setup(function()
+    families, said = headers.families(), {}
+    for _, family in ipairs(families) do
+      local prose = { family.about }
+      for _, item in ipairs(family.items) do prose[#prose + 1] = item.prose end
+      prose = table.concat(prose, "\n")
+      for _, item in ipairs(family.items) do
+        for _, name in ipairs(item.functions) do
+          said[name] = item.documented[name] or prose:find("%f[%w_]" .. name .. "%f[^%w_]") ~= nil
+        end
+      end
+    end
+  end)
+
+  it("have every function that the libraries export, each with words of its own", function()
+    local wrong, n = {}, 0
+    local embedding = exported("libpmlua-embed.so", " T (pmlua_[%w_]+)")
+    for _, names in ipairs { exported("libpmlua.so", "(pml_[%w_]*)@@PMLUA_0\n"), embedding } do
+      for _, name in ipairs(names) do
+        n = n + 1
+        if not said[name] then wrong[#wrong + 1] = name .. (said[name] == nil and " is on no page" or " has no words") end
+      end
+    end
+    for name, words in pairs(said) do
+      if not words then wrong[#wrong + 1] = name .. " has no words" end
+    end
+    assert.same({}, wrong)
+    assert.is_true(n > 120, n)
+  end)
+
+  it("are made, a page for each family and a link for each function, which man reads without a warning", function()
+    local dir = sh "mktemp -d":match "%S+"
+    local out, status = sh(("mkdir %s/man3 && %s/pmlua docs/manual.lua %s/man3"):format(dir, build, dir))
+    assert.equal(0, status, out)
+    for name in pairs(said) do
+      local f <close> = assert(io.open(("%s/man3/%s.3"):format(dir, name)), name)
+      local text = f:read "a"
+      local family = text:match "^%.so man3/([%w_]+)%.3\n$"
+      assert.is_true(family ~= nil or text:find(".TH", 1, true) == 1, name)
+    end
+    if not sh("command -v man"):find "man" then return pending "man is not installed" end
+    for _, family in ipairs(families) do
+      assert.equal("", (sh(("cd %s && man --warnings -l man3/%s.3 2>&1 >/dev/null"):format(dir, family.name))), family.name)
+    end
+    sh("rm -rf " .. dir)
+  end)
+end)
