@@ -25,8 +25,8 @@ describe("The pages of the reference", function()
 
   setup(function()
     dir = sh("mktemp -d"):gsub("%s+$", "")
-    local made = "%s/pmlua docs/reference.lua %s 2>&1 && cd docs && cp -r *.md extra.css how concepts experiments gallery %s"
-    local out, status = sh(made:format(build, dir, dir))
+    local copy = "cd docs && cp -r *.md *.css how concepts experiments gallery " .. dir
+    local out, status = sh(("%s/pmlua docs/reference.lua %s 2>&1 && %s"):format(build, dir, copy))
     assert.equal(0, status, out)
   end)
 
