@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/house/page_spec.lua - what follows the pages of the documentation finds what is wrong in them.
+
+package.path = "spec/?.lua;" .. package.path
+local page = require "page"
+local shell = require "shell"
+
+describe("Following a page", function()
+  local dir
+
+  setup(function() dir = shell.sh "mktemp -d":match "%S+" end)
+  teardown(function() shell.sh("rm -rf " .. dir) end)
+
+  local function follow(text)
+    shell.write(dir .. "/page.md", text)
+    local done, why = page.follow(dir .. "/page.md", dir)
+    shell.sh("rm -rf " .. done.dir)
+    return done, why
+  end
+
+  it("saves files, types commands, and finds what they print, whatever the numbers", function()
+    local done, why = follow("# A\n\n```lua\n-- a.lua\nreturn 1\n```\n\n```sh\ncat a.lua\necho median 12.5 ms\n```\n\n"
+      .. "```text\n...\nmedian 7 us\n```\n")
+    assert.is_nil(why)
+    assert.same({ 1, 1, 1 }, { done.files, done.commands, done.texts })
+  end)
+
+  it("finds a command that fails, also before the last line of its block", function()
+    assert.matches("status 1", (select(2, follow "# A\n\n```sh\nfalse\ntrue\n```\n")))
+  end)
+
+  it("finds a line that was not printed, and a number that is to be exact", function()
+    assert.matches("mean", (select(2, follow "# A\n\n```sh\necho median\n```\n\n```text\nmedian\nmean\n```\n")))
+    assert.is_nil(select(2, follow "# A\n\n```sh\necho sum 3\n```\n\n```text\nsum 4\n```\n"))
+    assert.matches("sum 4", (select(2, follow "# A\n\n```sh\necho sum 3\n```\n\n<!-- exact -->\n\n```text\nsum 4\n```\n")))
+  end)
+
+  it("looks at the first line only of a text whose rows depend on the machine", function()
+    local text = "# A\n\n```sh\necho head\necho one\n```\n\n%s```text\nhead\ntwo\n```\n"
+    assert.is_nil(select(2, follow(text:format "<!-- head -->\n\n")))
+    assert.matches("two", (select(2, follow(text:format ""))))
+  end)
+
+  it("finds a script without a name, and leaves out what is only shown", function()
+    assert.matches("without a name", (select(2, follow "# A\n\n```lua\nreturn 1\n```\n")))
+    local done, why = follow "# A\n\n<!-- not run: it is an example -->\n\n```sh\nfalse\n```\n"
+    assert.is_nil(why)
+    assert.equal(0, done.commands)
+  end)
+
+  it("says which command a page needs that is not here", function()
+    shell.write(dir .. "/page.md", "# A\n\n<!-- needs: sh no-such-command -->\n")
+    assert.equal("no-such-command", page.lacks(dir .. "/page.md"))
+  end)
+end)
