@@ -99,12 +99,20 @@ function M.install()
   return prefix
 end
 
+--- The first file that no command names.
+local function unused(files, typed)
+  for _, name in ipairs(files) do
+    if not typed:find(name:match "^[^.]*", 1, true) then return name end
+  end
+end
+
 --- Follow a page in a folder of its own, which is left for the caller.
 ---@return table done how many commands were typed, files saved and texts compared, and the `dir`
 ---@return string? why what did not work
 function M.follow(path, prefix)
   local dir, root = shell.sh "mktemp -d":match "%S+", shell.sh "pwd":match "%S+"
   local done, out = { dir = dir, commands = 0, files = 0, texts = 0 }, ""
+  local files, typed = {}, ""
   shell.sh(("ln -s %s/scripts %s/scripts && chmod 700 %s"):format(root, dir, dir))
   for _, block in ipairs(M.blocks(read(path))) do
     local name = block.language ~= "sh" and block.language ~= "text" and file_name(block.text)
@@ -113,20 +121,21 @@ function M.follow(path, prefix)
       local status
       out, status = shell.sh(environment(dir, prefix) .. block.text)
       if status ~= 0 then return done, ("%s: status %d of:\n%s\n%s"):format(path, status, block.text, out) end
-      done.commands = done.commands + 1
+      done.commands, typed = done.commands + 1, typed .. block.text
     elseif block.language == "text" then
       local line = missing(block, out)
       if line then return done, ("%s: '%s' is not in:\n%s"):format(path, line, out) end
       done.texts = done.texts + 1
     elseif name then
       shell.write(dir .. "/" .. name, block.text)
-      done.files = done.files + 1
+      done.files, files[#files + 1] = done.files + 1, name
     else
       return done, ("%s: a file without a name: %s"):format(path, block.text)
     end
     ::continue::
   end
-  return done
+  local name = unused(files, typed)
+  return done, name and ("%s: no command uses %s"):format(path, name)
 end
 
 --- The pages that are followed: slow ones, or the others.

@@ -41,6 +41,10 @@ describe("Following a page", function()
     assert.matches("two", (select(2, follow(text:format ""))))
   end)
 
+  it("finds a file that no command uses", function()
+    assert.matches("no command uses a.lua", (select(2, follow "# A\n\n```lua\n-- a.lua\nreturn 1\n```\n\n```sh\ntrue\n```\n")))
+  end)
+
   it("finds a script without a name, and leaves out what is only shown", function()
     assert.matches("without a name", (select(2, follow "# A\n\n```lua\nreturn 1\n```\n")))
     local done, why = follow "# A\n\n<!-- not run: it is an example -->\n\n```sh\nfalse\n```\n"
