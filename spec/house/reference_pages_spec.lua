@@ -112,6 +112,12 @@ describe("pmlua help", function()
     assert.truthy(out:find("did you mean 'events'?", 1, true), out)
   end)
 
+  it("sends those who ask for a C function to its manual page", function()
+    local out, status = help "pml_eventset_open"
+    assert.equal(2, status)
+    assert.truthy(out:find("man pml_eventset_open", 1, true), out)
+  end)
+
   it("explains the names of events of every source", function()
     local said, page, n = help "events", read "docs/concepts/events.md", 0
     for prefix in sh "cat $(find core/source -name '*.[ch]')":gmatch '[Pp][Rr][Ee][Ff][Ii][Xx] =? ?"(%l+:+)"' do

@@ -65,9 +65,13 @@ local function fail(name, model)
   local known = require("pmlua.internal.reference.page").names(model)
   table.move(model.names, 1, #model.names, #known + 1, known)
   table.move(verb.all(), 1, #verb.all(), #known + 1, known)
-  local nearest = require "pmlua.internal.nearest"(name, known)
-  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(require "pmlua.internal.printable"(name),
-    nearest and "did you mean '" .. nearest .. "'?" or "pmlua help and pmlua help api list them"))
+  local nearest, advice = require "pmlua.internal.nearest"(name, known), "pmlua help and pmlua help api list them"
+  if name:find "^pml%l*_" then
+    advice = "C functions have manual pages: man " .. name:match "^[%w_]+"
+  elseif nearest then
+    advice = "did you mean '" .. nearest .. "'?"
+  end
+  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(require "pmlua.internal.printable"(name), advice))
   return 2
 end
 
