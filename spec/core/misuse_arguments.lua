@@ -60,7 +60,8 @@ M.functions = {
               sentence = { "text" } },
   data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },
   statistics = { quantile = { { 1, 2 }, { 1, 3 }, 0.5 }, bucket = { 17 }, least = { 17 },
-                 histogram_quantile = { { [3] = 2 }, 0.5 }, plus = { 1, 2 }, add = { { 1 }, { 2 } },
+                 histogram_quantile = { { [3] = 2 }, 0.5 }, moments = { { 1, 2 } }, median_interval = { { 1, 2, 3, 4, 5 }, 0.95 },
+                 plus = { 1, 2 }, add = { { 1 }, { 2 } },
                  merge = { { { count = 1, mean_ns = 1, stddev_ns = 0, min_ns = 1, max_ns = 1 } } } },
   tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
