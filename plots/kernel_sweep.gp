@@ -105,8 +105,8 @@ do for [row = 1:rows] {
       set xtics 64, 8
       set yrange [lowest / 1.5 : highest * 2]
       do for [l = 1:4] {
-        if (limit[l] > 0) {
-          at = limit[l] / 3 / (precision eq "double" ? 8 : 4)
+        at = limit[l] / 3 / (precision eq "double" ? 8 : 4)
+        if (limit[l] > 0 && at < longest * 1.5) { # beyond the axis it would be drawn into the next panel
           set arrow from at, graph 0 to at, graph 1 nohead linetype 8 linewidth 0.8 dashtype 2
           set label 19 + l word(line_names, l) at at, graph 0.95 right offset -0.3, 0 font ",8" textcolor rgb col_grey
         }

@@ -66,7 +66,9 @@ local function subtitle(meta)
   if type(meta.started) == "string" then parts[#parts + 1] = meta.started end
   if v.pmlua then parts[#parts + 1] = "pmlua " .. v.pmlua end
   local n, rounds = tonumber(meta.samples), tonumber(meta.rounds_done)
-  if n and rounds then parts[#parts + 1] = ("n = %.0f in %.0f round%s"):format(n, rounds, rounds == 1 and "" or "s") end
+  if n and rounds and rounds > 0 then
+    parts[#parts + 1] = ("n = %.0f in %.0f round%s"):format(n, rounds, rounds == 1 and "" or "s")
+  end
   return table.concat(parts, " · ")
 end
 
