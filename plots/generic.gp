@@ -16,9 +16,6 @@ is_time = strstrt(" ns us µs ms s ", " " . run_unit . " ") > 0
 spread = low_min > 0 && high_max > 30 * low_min
 set title run_name . (strlen(run_description) > 0 ? ": " . run_description : "")
 set ylabel (is_time ? "time per sample" : "sample") . (strlen(unit_name) > 0 ? " [" . unit_name . "]" : "") noenhanced
-# What the median says little of.
-remark(dummy) = strcol(c_status) ne "ok" ? plain(strcol(c_status)) : !exists("c_shape") || strcol(c_shape) eq "steady" ? "" : plain(strcol(c_shape))
-if (!exists("c_shape")) { c_shape = c_status }
 
 # The factor of the axis: the first of numbers with three levels or more.
 axis = 0

@@ -11,7 +11,7 @@
 #   run_factor_kinds: words, "text" or "number"; run_factor_units: words, "-": none
 #   run_metrics, run_metric_columns, run_metric_rounds, run_metric_units: words, the metrics' names, their columns of data.dat
 #   and rounds.dat, and their units ("-": none)
-# and from here: format, w_line (line width), plain(text), tic(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
+# and from here: format, w_line (line width), plain(text), tic(text), remark(0), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #
 # Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
 
@@ -51,6 +51,11 @@ plain(s) = strstrt(s, "_") ? s[1:strstrt(s, "_") - 1] . " " . plain(s[strstrt(s,
 
 # The label of a tic goes through gprintf, which takes % for the beginning of a format.
 tic(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")] . "%" . tic(s[strstrt(s, "%") + 1:*]) : s
+
+# In data.dat: why a cell was not measured, or what its median says little of. Folders of before have no shapes.
+if (!exists("c_shape")) c_shape = c_status
+remark(dummy) = strcol(c_status) ne "ok" ? plain(strcol(c_status)) : strcol(c_shape) eq "steady" || strcol(c_shape) eq "ok" ? "" \
+  : plain(strcol(c_shape))
 
 set border 3 linecolor rgb "#404040" linewidth 1
 set tics nomirror out scale 0.6

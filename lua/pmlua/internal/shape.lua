@@ -80,7 +80,9 @@ function M.trend(values)
   local start = stats.median(offset)
   local of_line = distance(values, function(i) return start + slope * i end)
   local of_step = distance(values, function(i) return i <= at and low or high end)
-  local trend = of_step < of_line and step or line
+  local trend, other = line, step
+  if of_step < of_line then trend, other = step, line end
+  if trend.p > SURE and other.p <= SURE then trend = other end
   if trend.p <= SURE and math.abs(trend.extent) >= WORTH then
     trend.text = trend.step and ("steps by %+.2g %% at round %d"):format(trend.extent * 100, trend.step)
       or ("drifts by %+.2g %%"):format(trend.extent * 100)
