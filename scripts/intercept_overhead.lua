@@ -21,7 +21,7 @@ local ways = require "intercept_overhead.ways"
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
--- The floor is measured in any case: the others are told beside it.
+-- The floor is measured in any case: the others are shown beside it.
 local function chosen(text)
   local out, wanted = {}, {}
   for word in text:gmatch "[^,]+" do

@@ -3,7 +3,7 @@
 --
 -- Instructions are counted, not timed: by callgrind on x86-64, elsewhere by the PMU, of which an emulated machine's is
 -- exact. The compiler and the C library decide the figures, so the table names them, and others are not compared.
--- With --write, the rows of this machine are written anew; then look at the difference before it is kept.
+-- With --write, the rows of this machine are rewritten; then look at the difference before it is kept.
 
 local program, write = arg[1] or "build/spec/cost", arg[2] == "--write"
 local table_file = "spec/data/instruction_costs.tsv"

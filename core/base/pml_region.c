@@ -38,7 +38,7 @@ static size_t text_left;
 
 /*
  * In a child, of a parent with a thread that was interning: the table of slots and the room for strings may be half
- * changed. Both are made anew; entries are published whole.
+ * changed. Both are rebuilt; entries are published whole.
  */
 static void in_child(void) {
   if (!pml__lock_torn(&lock)) return;

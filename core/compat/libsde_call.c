@@ -46,7 +46,7 @@ static void forget(void *arg) {
   unlocked(&before);
 }
 
-/* The calls of other threads are not there any more, and the list may have been half changed by one: it is made anew.
+/* The calls of other threads are not there any more, and the list may have been half changed by one: it is rebuilt.
  */
 static void in_child(void) {
   struct sde_call *own = &pml__libsde_call;

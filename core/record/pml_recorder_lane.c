@@ -110,7 +110,7 @@ static void give_back(const struct pml__recorder_cells *cells) {
 
 static void thread_ends(void *arg) {
   struct pml__recorder_cells mine = pml__recorder_cells;
-  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts anew */
+  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts over */
   lock_slots();
   give_back(&mine);
   if (slots.logs) spare_cells(mine);
@@ -119,7 +119,7 @@ static void thread_ends(void *arg) {
 }
 
 /*
- * The quantiles of @r may be half updated: those of a reader that is not here. They are left, and made anew by the next
+ * The quantiles of @r may be half updated: those of a reader that is not here. They are left, and rebuilt by the next
  * reader. No lane is pinned, as its reader would be that one.
  */
 static void abandon_quantiles(struct pml_recorder *r) {

@@ -97,7 +97,7 @@ void pml__recorder_slot_give(struct pml_recorder *r);
 
 /*
  * One reader of @r at a time; pushes and resets go on. In a child of a process with a reader at work, quantiles and
- * merged sketch are both NULL, until they are made anew.
+ * merged sketch are both NULL, until they are rebuilt.
  */
 void pml__recorder_read_begin(struct pml_recorder *r);
 void pml__recorder_read_end(struct pml_recorder *r);

@@ -16,7 +16,7 @@ PML_BEGIN_DECLS
  * The grammar, one for every source:
  *
  *   clock::ticks  clock::ns                   pmlua's own clock
- *   sde:::LIB::EVENT                          what library LIB tells of itself (pml_sde.h), now or once it registers
+ *   sde:::LIB::EVENT                          what library LIB publishes (pml_sde.h), now or once it registers
  *   plugin::NAME::METRIC                      what a metric plugin measures (pml_plugin.h), once it is loaded
  *   sim::Ir  sim::D1mr ...                    what callgrind counts of the calling thread (pml_sim.h), under simulation
  *   cycles  instructions  task-clock ...      perf's generic names (hardware, cache, software)

@@ -226,7 +226,7 @@ local function log_notes(processes, notes)
     if p.ended == "unknown" then
       unended[#unended + 1] = p
       for _, s in ipairs(p.sections) do
-        used = ": figures as of the last stop"
+        used = ": figures up to the last stop"
         if s.record == "sketch" then sketch = "; sections that keep a sketch have no quantiles" end
       end
     end

@@ -4,7 +4,7 @@
 -- Try:  for _, r in ipairs(require("counted.reasons").of { source = s, final = f }) do print(r.short, r.figure) end
 --
 -- A rule looks at counts alone, never at which kernel they are of: it holds where its figures say so. A difference that
--- no rule covers is told as one.
+-- no rule covers is reported as one.
 
 local counters = require "counted.counters"
 

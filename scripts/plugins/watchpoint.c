@@ -7,7 +7,7 @@
  *
  * SYMBOL is as pml_variable_find() takes it, of the program or of an object that it has loaded, the first that has it.
  * The CPU has four breakpoints. What a thread does is its own series, of which reads take in what there is; an access
- * costs an exception and a signal (program/pml_watchpoint.h). What is wrong with a token is told on standard error.
+ * costs an exception and a signal (program/pml_watchpoint.h). Errors in tokens are reported on standard error.
  */
 #include "program/pml_watchpoint_plan.h"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/rules/stop_diverged.lua - a rule for a running solver: when its residual explodes it is told to stop.
+-- scripts/rules/stop_diverged.lua - a rule for a running solver: stops it when its residual explodes.
 --
 -- Try:  pmlua live --rules scripts/rules/stop_diverged.lua -- ./application
 --

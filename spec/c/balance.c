@@ -55,7 +55,7 @@ static void decision(void) {
   double before = r.apply_hz;
   CHECK(same(pml_pace_step(&r, &rule, 2, 1, 0), before) && same(pml_pace_step(&r, &rule, 0, 0, 0), before) &&
             same(pml_pace_step(&r, &rule, NAN, 1, 0), before),
-        "times that are none change nothing");
+        "invalid times change nothing");
 }
 
 static void bad_rules(void) {
@@ -169,7 +169,7 @@ static void dry(void) {
   pml_balance_stop(b);
   const char *line = pml_balance_line(b, 0);
   CHECK(line != NULL && strstr(line, "sync 'bariers': no such region was entered; nearest: barrier") != NULL,
-        "which is told at the end");
+        "which is reported at the end");
   pml_balance_close(b);
 }
 
@@ -184,7 +184,7 @@ static void refused(void) {
   CHECK(pml_balance_take(b, r, 8) == 6 && same(r[5].hz, 3.5 * GHZ) && same(r[5].next_hz, 2.1 * GHZ),
         "leaves the reference in force, by which is decided");
   const char *line = pml_balance_line(b, 0);
-  CHECK(line != NULL && strstr(line, "EPERM: the kernel refused '2100000'") != NULL, "and is told");
+  CHECK(line != NULL && strstr(line, "EPERM: the kernel refused '2100000'") != NULL, "and is reported");
   pml_balance_close(b);
   (void)unlink(path);
   cpus_make_one(0);

@@ -92,7 +92,7 @@ static void carries_values(void) {
     if (i % 100 == 0) raise_event(PML_STREAM_METRIC, outer, i); /* so that they do not begin at the same slots */
     if (i % 1000 == 999) good += drain(b) == 0 && nseen == 1010 && value[2] == 33;
   }
-  CHECK(good == rounds / 1000, "also where the ring begins anew");
+  CHECK(good == rounds / 1000, "also where the ring starts over");
   pml_buffer_close(b);
 }
 

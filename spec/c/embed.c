@@ -64,7 +64,7 @@ static void scripts(void) {
   pmlua_close(p);
 }
 
-/* 5. What the application tells of itself: two variables of its own. Publishing costs the solver nothing. */
+/* 5. What the application publishes: two variables of its own. Publishing costs the solver nothing. */
 static void publish(void) {
   struct pml_sde_library *lib;
   pml_sde_library(&lib, "SOLVER");

@@ -51,7 +51,7 @@ static void meanings(struct pml_eventset *s, size_t at, const char *kind) {
   CHECK(pml_eventset_read(s, v) == 0 && is_faults(v[at], 0), "%s: and leaves it at 0", kind);
   pml_eventset_start(s);
   fresh_touch(&f, 3);
-  CHECK(pml_eventset_read(s, v) == 0 && is_faults(v[at], 3), "%s: start begins anew", kind);
+  CHECK(pml_eventset_read(s, v) == 0 && is_faults(v[at], 3), "%s: start starts over", kind);
   CHECK(pml_eventset_reset(s) == 0, "%s: reset", kind);
   fresh_touch(&f, 4);
   CHECK(pml_eventset_read(s, v) == 0 && is_faults(v[at], 4), "%s: reset of a running set counts from there", kind);

@@ -227,7 +227,7 @@ static void limits(void) {
   CHECK(pml_flow_open(&f, &(struct pml_flow_options){.metrics = nameless, .nmetrics = 1}) == -EINVAL && f == NULL,
         "so is one without a name");
   CHECK(pml_flow_open(&f, &(struct pml_flow_options){.labels = UINT32_MAX}) == -EINVAL && f == NULL,
-        "and a limit that is none");
+        "and an invalid limit");
 }
 
 static void in_a_child(void) {

@@ -24,7 +24,7 @@
 
 /* No code of the core is positive. */
 #define HANDLE_OPEN 1000    /* a failure that left something open */
-#define LESS_THAN_SAID 1001 /* a success that is none */
+#define LESS_THAN_SAID 1001 /* a false success */
 
 /* The spec's own: from arm() to disarm() the shortage is on. */
 static void arm(void);

@@ -93,7 +93,7 @@ static void sets(struct pml_eventset *s) {
   CHECK(rc == 0 && trap.taken - before == MEMBERS, "a set whose events all have a page reads nothing but pages");
   CHECK(v[0] == 10 && v[1] == 20 && v[2] == 30, "in the order of the names");
   page[1].offset += 20, counter[1] = (UINT64_C(1) << 48) - 5;
-  CHECK(pml_eventset_read(s, v) == 0 && v[1] == 15, "a counter that was set anew by the kernel goes on");
+  CHECK(pml_eventset_read(s, v) == 0 && v[1] == 15, "a counter that was set again by the kernel goes on");
   interruptions = 2;
   CHECK(pml_eventset_read(s, v) == 2 && v[0] == 10, "two page reads tried again are told");
   page[0].time_enabled += 700, page[0].time_running += 400;
@@ -145,7 +145,7 @@ static void on_another_thread(struct pml_eventset *s) {
   pthread_join(t, NULL);
   CHECK(o.rc == 0 && o.by_set == 0, "another thread never reads a set's or a counter's page");
   CHECK(o.rc == 0 && o.emulated == o.by_set, "nor a group's");
-  CHECK(o.path == PML_PATH_READ, "and is told so");
+  CHECK(o.path == PML_PATH_READ, "and reports it");
 }
 
 static void counters_and_groups(struct pml_eventset *s) {

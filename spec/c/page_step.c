@@ -42,7 +42,7 @@ static uint64_t the_clock(void) {
 
 static unsigned generation;
 
-/* On another counter, from another offset, its times written anew; what it left counts something else. */
+/* On another counter, from another offset, its times rewritten; what it left counts something else. */
 static void move(void) {
   unsigned g = ++generation;
   page.lock++;

@@ -93,7 +93,7 @@ static void both_widths(const char *name) {
 }
 
 /* Without a period the register starts half its range below the wrap: the first is at 2^31, and the count must pass
- * 2^32 where a 32-bit count would begin anew. */
+ * 2^32 where a 32-bit count would start over. */
 static void past_32_bits(const char *name) {
   struct pml_event ev;
   struct pml_counter page, kernel;

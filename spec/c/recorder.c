@@ -203,7 +203,7 @@ static void resets_and_slots(void) {
   CHECK(pml_recorder_count(r) == 0 && isnan(median(r)) && pml_recorder_copy(r, 0, &(double){0}, 1) == 0,
         "a reset forgets all");
   pml_recorder_push_double(r, 2);
-  CHECK(median(r) == 2 && pml_recorder_count(r) == 1, "and begins anew");
+  CHECK(median(r) == 2 && pml_recorder_count(r) == 1, "and starts over");
   uint32_t slot = r->head.slot;
   pml_recorder_close(r);
   r = opened(PML_TYPE_DOUBLE, 0);
@@ -275,7 +275,7 @@ static void sketch(void) {
   CHECK(pml_recorder_count(r) == 0 && isnan(median(r)), "and is reset");
   int64_t seven = 7;
   pml_recorder_push(r, &seven);
-  CHECK(median(r) == 7 && pml_recorder_options(r).alpha == 0.01, "to begin anew");
+  CHECK(median(r) == 7 && pml_recorder_options(r).alpha == 0.01, "to start over");
   pml_recorder_close(r);
 }
 

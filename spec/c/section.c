@@ -92,10 +92,10 @@ static void counting(void) {
   /* Three of at least a, one of b: the deviation lies where those of its bounds do. */
   CHECK(r.stddev_ns > 0.4 * (r.mean_ns - r.min_ns) && r.stddev_ns < r.max_ns, "and the deviation (%.0f)", r.stddev_ns);
   CHECK(r.work == 300 && r.iterations == 30, "and the workload");
-  CHECK(pml_section_start(s) == 0 && row_of(s).running == 1, "one under way is told as such");
+  CHECK(pml_section_start(s) == 0 && row_of(s).running == 1, "one under way is reported as such");
   CHECK(pml_section_stop_work(s, -1, 1) == -EINVAL && pml_section_start(s) == 0 &&
             pml_section_stop_work(s, (double)NAN, 1) == -EINVAL,
-        "a workload that is none is refused");
+        "an invalid workload is refused");
   r = row_of(s);
   CHECK(r.count == 6 && r.work == 300 && r.iterations == 30 && r.misuse[PML_SECTION_WORK] == 2,
         "and counted, with the calls");
@@ -178,7 +178,7 @@ static void forgetting(void) {
   struct pml_section_row r = row_of(s);
   CHECK(err == PML_EFULL && started >= PML_SECTION_DEPTH_MAX && r.running == started,
         "starts without stops end at a depth, not with the memory");
-  CHECK(r.misuse[PML_SECTION_UNSTARTED] == 1, "and what was not started is told");
+  CHECK(r.misuse[PML_SECTION_UNSTARTED] == 1, "and a stop without a start is reported");
   uint64_t stopped = 0;
   while (stopped < started && pml_section_stop(s) == 0) stopped++;
   CHECK(stopped == started && row_of(s).count == started, "all others are stopped as usual");

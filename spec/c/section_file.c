@@ -250,7 +250,7 @@ static void texts(void) {
   CHECK(has(rows_of(text, "both"), "\nvalues\t"), "events have their sums");
   const char *odd = rows_of(text, "a\\tb\\nc\\\\d\\x01\\x7f\xff");
   CHECK(*odd != '\0' && has(odd, "\nmisuse\tunmatched\t1\tstopped without a start\n"),
-        "any label is one field, misuse is told");
+        "any label is one field, misuse is reported");
   free(text);
 }
 
@@ -289,7 +289,7 @@ static void timeline_of_a_part(void) {
   char *text = text_now(true);
   CHECK(has(text, "\t2\t0\n+\t"), "what it kept is what was between");
   free(text);
-  CHECK(pml_section_timeline(8) == 0, "it begins anew");
+  CHECK(pml_section_timeline(8) == 0, "it starts over");
   text = text_now(true);
   CHECK(!has(text, "\ntimeline\t"), "and has forgotten");
   free(text);

@@ -162,7 +162,7 @@ static void misusing(void) {
   pthread_join(t, NULL);
   struct pml_section_row r = row_of(common);
   CHECK(err == -EINVAL && r.misuse[PML_SECTION_FOREIGN] == 1 && r.misuse[PML_SECTION_UNMATCHED] == 0,
-        "a stop on another thread than the start is told as that");
+        "a stop on another thread than the start is reported as such");
   CHECK(r.running == 1 && pml_section_stop(common) == 0, "and the start is still to be stopped");
   pthread_create(&t, NULL, stop_common, &err);
   pthread_join(t, NULL);

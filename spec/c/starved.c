@@ -3,7 +3,7 @@
  * spec/c/starved.c - no memory, or no file descriptor, at every step of the core that takes one, in turn: an error that
  * says so, no leak, no crash, and the next try works.
  *
- * Slow: every step is tried anew for each allocation in it.
+ * Slow: every step is retried for each allocation in it.
  *
  * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free
  * Link: -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall

@@ -139,7 +139,7 @@ static void refusing(void) {
   struct pml_stream_consumer l = all_of(&lots);
   unsigned added = 0;
   for (unsigned i = 0; i <= PML_STREAM_CONSUMERS_MAX; i++) added += pml_stream_add(&l, &many[i]) == 0;
-  CHECK(added == PML_STREAM_CONSUMERS_MAX && many[added] == 0, "there is a limit, and it is told");
+  CHECK(added == PML_STREAM_CONSUMERS_MAX && many[added] == 0, "there is a limit, and it is reported");
   raise_one(PML_STREAM_ENTER, 1, 1);
   CHECK(lots.events[PML_STREAM_ENTER] == added, "up to it, all get the event");
   for (unsigned i = 0; i < added; i++) pml_stream_remove(many[i]);

@@ -163,7 +163,7 @@ static void refusing(void) {
   pml_tune_stats(t, &s);
   size_t n = 0;
   while (pml_tune_line(t, n) != NULL) printf("# %s\n", pml_tune_line(t, n++));
-  CHECK(has_line(t, "/cpu0/" MAX ": EPERM: the kernel refused '1000000'") && s.refused >= 3, "it is told");
+  CHECK(has_line(t, "/cpu0/" MAX ": EPERM: the kernel refused '1000000'") && s.refused >= 3, "it is reported");
   CHECK(has_line(t, "/cpu1/" MAX ": wrote 1000000, read back"), "so is one that says something else");
   CHECK(n == 2, "each once");
   pml_tune_close(t);
@@ -203,7 +203,7 @@ static void bad(void) {
   (void)pml_section_start_label("solve");
   (void)pml_section_stop_label("solve");
   pml_tune_stop(t);
-  CHECK(has_line(t, "rule 'sovle': no such region was entered; nearest: solve"), "which is told at the end");
+  CHECK(has_line(t, "rule 'sovle': no such region was entered; nearest: solve"), "which is reported at the end");
   pml_tune_close(t);
 }
 

@@ -35,7 +35,7 @@ int __wrap_pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml_
   char command[128];
   (void)dir;
   *a = NULL;
-  if (traces++ % 64 == 0) { /* the folder starts anew now and then: in between there is a trace already */
+  if (traces++ % 64 == 0) { /* the folder starts over now and then: in between there is a trace already */
     snprintf(command, sizeof command, "rm -rf %s/*", fuzz_folder());
     if (system(command) != 0) return -EIO;
   }

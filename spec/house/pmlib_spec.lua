@@ -158,7 +158,7 @@ describe("PMlib's calls", function()
       assert.is_truthy(out:find("## Process group 0: 1 of 1 ranks", 1, true))
     end)
 
-    it("begin anew with one section, or all", function()
+    it("start over with one section, or all", function()
       local _, by = basic(run("./serial reset"))
       assert.same({ 1, 10 }, { by["inner part"].calls, by["inner part"].work })
       assert.equal(5e8, by.copy.work)

@@ -220,7 +220,7 @@ describe("a program that counts", function()
       -- the turn under way may be counted or not; a turn that the optimiser unrolled has up to 32 operations
       assert.truthy(missing >= -2000 and missing <= 32 * (65536 + 2000), ("%s %s: %d"):format(how[1], how[2], missing))
       assert.is_true(c.at_least)
-      assert.matches("^at least: 1 thread of 1 process was in a loop", c.notes[#c.notes])
+      assert.matches("^at least: 1 thread of 1 process was inside a loop", c.notes[#c.notes])
     end
   end)
 
@@ -237,7 +237,7 @@ describe("a program that counts", function()
     assert.truthy(assert(countfile.read_all(c .. ".counts"), err).events.flop_count_I > 0)
   end)
 
-  it("says when a thread was in a loop at the exit, and not otherwise", function()
+  it("says when a thread was inside a loop at the exit, and not otherwise", function()
     local program = counting.build({ ["exit.c"] = (nest:gsub("kill%(getpid%(%), HOW%)", "exit(0)")) }, { flags = "-O2 -w" })
     local _, _, handled = helper.shell("PMLUA_COUNT=- " .. program)
     local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program .. " 100")
@@ -251,7 +251,7 @@ describe("a program that counts", function()
     local stat = helper.quote(helper.build .. "/pmlua") .. " stat %s -e sde:::BYFL::flop_count_I -- %s %s"
     local _, _, err = helper.shell(stat:format("", helper.quote(program), ""))
     assert.matches("\nsde:::BYFL::flop_count_I +%d+ +flop +compiler, at source +at least\n", err)
-    assert.matches("\nat least: 1 thread of 1 process was in a loop", err)
+    assert.matches("\nat least: 1 thread of 1 process was inside a loop", err)
     local _, out = helper.shell(stat:format("--json", helper.quote(program), ""))
     local counts = require("pmlua.json").decode(out:match("{.*}")).counts
     assert.equal("sde:::BYFL::flop_count_I", counts[#counts].event)

@@ -156,7 +156,7 @@ describe("pmlua cc --count", function()
       ["gcc main.c"] = "gcc is not supported: operations are counted in LLVM IR; compile with clang",
       ["gfortran x.f90"] = "gfortran is not supported: operations are counted in LLVM IR; compile with flang",
       ["clang-14 -static main.c"] = "-static: a thread's counts are in a shared library; link without -static",
-      ["no-such-compiler main.c"] = "no-such-compiler does not run",
+      ["no-such-compiler main.c"] = "no-such-compiler does not run; is it installed?",
     }
     for line, text in pairs(cases) do
       if line:find("gfortran", 1, true) and helper.shell "command -v gfortran" ~= 0 then text = "gfortran does not run" end

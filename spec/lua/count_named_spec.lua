@@ -49,14 +49,14 @@ describe("what is in no count is named", function()
     for _, words in ipairs { "", "kill", "_exit" } do
       local notes, flops = run(dir, words)
       assert.equal(1, flops)
-      assert.same({ "not counted: the work of libtwice.so, compiled otherwise" }, notes, words)
+      assert.same({ "not counted: the work of libtwice.so, which was not compiled with counts" }, notes, words)
     end
   end)
 
   it("the program, where it is its library that counts", function()
     local notes, flops = run(build(counting.cc() .. " clang-14", "clang-14"), "kill")
     assert.equal(1, flops)
-    assert.same({ "not counted: the work of program, compiled otherwise" }, notes)
+    assert.same({ "not counted: the work of program, which was not compiled with counts" }, notes)
   end)
 
   it("nothing, where all of it counts", function()

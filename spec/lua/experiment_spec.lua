@@ -228,7 +228,7 @@ describe("experiment", function()
   it("refuses a definition that makes none, with the line of the script", function()
     for text, what in pairs {
       ["name = 'a b'"] = "name must be letters", ["nonsense = 1"] = "unknown field nonsense",
-      ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of that name",
+      ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
       ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
       ["options = { { name = 'out' } }"] = "there already",
       ["columns = { { name = 'min', value = print } }"] = "has a column min already", ["setup = 7"] = "setup must be a function",

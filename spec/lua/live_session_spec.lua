@@ -136,7 +136,7 @@ describe("Code from outside", function()
     ["debugging"] = { "return debug.getregistry()", "global 'debug'" },
     ["bytecode"] = { "assert(load(string.char(27) .. 'Lua'))", "attempt to load a binary chunk" },
     ["bytecode by mode"] = { "assert(load('\\27Lua', 'x', 'b'))", "attempt to load a binary chunk" },
-    ["code in pieces"] = { "assert(load(function() return '\\27Lua' end))", "only the text of code" },
+    ["code in pieces"] = { "assert(load(function() return '\\27Lua' end))", "only text is allowed" },
     ["dumping"] = { "return string.dump(print)", "field 'dump'" },
     ["dumping by method"] = { "return ('x').dump(print)", "field 'dump'" },
     ["finalizers"] = { "setmetatable({}, { __gc = function() while true do end end })", "__gc" },
@@ -199,7 +199,7 @@ describe("Code from outside", function()
     assert.is_true((session.handle("complete", ("a"):rep(60000) .. "!")))
     assert.equal(1000, #select(2, eval "error(('x'):rep(8 << 20))"))
     assert.same({ false, "" }, { eval "error((' '):rep(8 << 20), 0)" })
-    assert.matches("too long a text", select(2, eval "pml.sde.watch('X::Y', '1' .. (' '):rep(8 << 20) .. '!', print)"))
+    assert.matches("too long for a time", select(2, eval "pml.sde.watch('X::Y', '1' .. (' '):rep(8 << 20) .. '!', print)"))
   end)
 
   it("cannot change the methods of strings for others, nor keep its own", function()

@@ -180,7 +180,7 @@ describe("pmlua query", function()
     local status, out = pmlua "query SOLVER 'SOLVER::b*' SOLVER::half"
     assert.equal(0, status)
     assert.matches("half +0%.0005  callback\n", out)
-    assert.matches("blocks +%-  callback +%([^\n]*has not come back", out)
+    assert.matches("blocks +%-  callback +%([^\n]*has not returned", out)
   end)
 
   it("prints readings as CSV, with one line of names, also into a file", function()
@@ -294,7 +294,7 @@ describe("pmlua attach", function()
       text, err, code = directory.ask(app, link, "eval", "while true do end", 60)
       if not err:find("(5 s)", 1, true) then break end -- it has not got to its end yet
     end
-    assert.same({ "ECONNRESET", "SOLVER (" .. pid .. ") ended or closed the connection" }, { code, err })
+    assert.same({ "ECONNRESET", "SOLVER (" .. pid .. ") ended or closed the connection" }, { code, tostring(err) })
     assert.is_nil(text)
   end)
 
@@ -459,7 +459,7 @@ describe("pmlua live", function()
       dir, dir)))
     for arguments, case in pairs {
       ["nowhere"] = { 127, "nowhere: command not found" }, ["./nowhere"] = { 127, "./nowhere: command not found" },
-      ["./plain"] = { 126, "./plain cannot be executed; chmod +x" }, ["./"] = { 126, "is a folder" },
+      ["./plain"] = { 126, "./plain cannot be executed; make it executable with chmod" }, ["./"] = { 126, "is a folder" },
       ["./static"] = { 126, "./static is statically linked" }, ["./script"] = { 126, "/static is statically linked" },
       [""] = { 2, "no command given" }, ["--name 'a/b' x"] = { 2, "--name: only letters" },
       ["--rules nowhere.lua true"] = { 1, "nowhere.lua: No such file" }, ["--bogus"] = { 2, "no such option" },

@@ -80,7 +80,7 @@ describe("pmlua record --metric", function()
       shell("rm -rf none")
     end
     refused("--metric load_1", 2, "'load_1' is not a metric; write PLUGIN::METRIC, where PLUGIN is one of host, process, uncore")
-    refused("--metric nosuch::x", 2, "'nosuch::x' is no metric")
+    refused("--metric nosuch::x", 2, "'nosuch::x' is not a metric")
     refused("--every 10ms", 2, "%-%-every works with %-%-metric only")
     refused("--metric host::load_1 --every soon", 2, "needs a time such as 20ms, not 'soon'")
     refused("--metric host::lod_1", 126, "%-%-metric: plugin host has no metric 'lod_1'; did you mean 'load_1'")

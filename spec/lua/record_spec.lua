@@ -208,7 +208,7 @@ describe("pmlua record", function()
 
   it("tells patterns that match nothing, with names that are near", function()
     local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./sums 1 0")
-    assert.truthy(err:find("--sym 'crc23' matches no function; near to it: [%w_, ]*crc32"), err)
+    assert.truthy(err:find("--sym 'crc23' matches no function; similar: [%w_, ]*crc32"), err)
     assert.equal(1, select(2, err:gsub("crc23", "")))
   end)
 
@@ -223,7 +223,7 @@ describe("pmlua record", function()
       ["-- ./static"] = { 126, "./static is statically linked" },
       ["--event nosuch::event -- true"] = { 1, "nosuch" },
       ["-o file -- true"] = { 1, "file: " },
-      ["-o exact -- true"] = { 1, "exact has results of another recording" },
+      ["-o exact -- true"] = { 1, "exact already has results of a recording" },
     }
     support.refuses(dir, "record", cases)
   end)

@@ -140,7 +140,7 @@ describe("pmlua record --substrate", function()
   it("drops a plugin that throws, and goes on", function()
     local by_name, err = recorded "--lib libz --substrate thrower --substrate enters -o throwing -- ./sums 0"
     assert.equal(3, by_name.crc32.calls)
-    assert.matches("pmlua record: substrate plugin thrower: it threw[^\n]*the third", err)
+    assert.matches("pmlua record: substrate plugin thrower: threw[^\n]*the third", err)
     assert.equal(1, #written("throwing", "enters.txt"))
   end)
 

@@ -42,7 +42,7 @@ describe("The user workload", function()
 
   it("refuses what is no count, and a weight for what was not counted", function()
     assert.error_matches(function() userwork.new { add = -1 } end, "the count of add must be a number of at least 0, not %-1")
-    assert.error_matches(function() userwork.new { add = 0 / 0 } end, "must be a number from 0 on")
+    assert.error_matches(function() userwork.new { add = 0 / 0 } end, "must be a number of at least 0")
     assert.error_matches(function() userwork.new { [1] = 2 } end, "the type of an operation must be a word, not 1")
     assert.error_matches(function() userwork.new { add = 1 }:application { div = 2 } end, "a weight for div, but no count")
     local work = userwork.new { add = 1 }

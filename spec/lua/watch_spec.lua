@@ -330,7 +330,7 @@ describe("pml.sde.watch in a script", function()
       print(good:read(), watch:cancel())]]
     assert.equal(0, status, err)
     assert.equal("1\ttrue\n", out)
-    assert.matches("watch.lua:4: it ran longer than a rule may", err)
+    assert.matches("watch.lua:4: it exceeded the time or the memory of a rule", err)
   end)
 
   it("refuses at its own line what cannot be shipped or is no watch", function()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_values_spec.lua - what pmlua record tells of wrapped functions: their counts and their values.
+-- spec/lua/wrap_values_spec.lua - what pmlua record reports of wrapped functions: their counts and their values.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"

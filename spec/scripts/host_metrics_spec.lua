@@ -91,7 +91,7 @@ describe("scripts/host_metrics.lua", function()
     assert.matches(says, text)
   end
 
-  it("refuses metrics and times that are none", function()
+  it("refuses invalid metrics and times", function()
     refused("--metrics nosuch_metric", "option %-%-metrics: plugin host has no metric 'nosuch_metric'")
     refused("--every soon", "option %-%-every is 'soon'")
     refused("--seconds 0 --no-plot", "option %-%-seconds is 0, it must be from")

@@ -123,7 +123,7 @@ describe("the workload sections", function()
     assert.equal(before, #pml.substrate.list())
   end)
 
-  it("refuses numbers that are none", function()
+  it("refuses invalid numbers", function()
     for options, says in pairs { [{ calls = 0 }] = "option calls is 0", [{ calls = 1.5 }] = "option calls is 1.5",
       [{ consumer = 2 }] = "option consumer is 2", [{ section = "" }] = "label" } do
       local result, err = run(options)

@@ -49,7 +49,7 @@ static inline uint32_t pml_arch_pad_of(uintptr_t address) {
 }
 
 /*
- * What the stubs are told, in two registers. From enter: the function, and the pad to call it from. From leave: the
+ * The answer to the stubs, in two registers. From enter: the function, and the pad to call it from. From leave: the
  * address to return to. @to 0: all registers must be saved, and the _full twin called, with what is in @pad. From that,
  * @pad 0: jump to the function, nothing is recorded.
  */
@@ -79,7 +79,7 @@ extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat;
 
 /*
  * Of the slots of addresses in [@lo, @hi), those that the code in [@text, @end) calls or jumps through, and those that
- * it uses in any other way: @seen is told of each, @call says which. False if this instruction set does not show it.
+ * it uses in any other way: @seen is called for each; @call says which. False if this instruction set does not show it.
  */
 bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
                    void (*seen)(void *arg, uintptr_t slot, bool call), void *arg);

@@ -96,7 +96,7 @@ const char *pml__object_needs(const struct pml__object *o, size_t i);
 /* The hash that DT_GNU_HASH has of a name. */
 uint32_t pml__object_hash(const char *name, size_t n);
 
-/* @seen is told of every symbol in the hash tables and of its hash, whose lowest bit is set, until it says false. */
+/* @seen is called with every symbol of the hash tables and its hash, whose lowest bit is set, until it says false. */
 void pml__object_walk(const struct pml__object *o, bool (*seen)(void *arg, uint32_t hash, size_t symbol), void *arg);
 
 /*

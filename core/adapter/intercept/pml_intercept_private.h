@@ -14,7 +14,7 @@
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */
 uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library);
-/* The function behind a thunk; 0: @address is none. */
+/* The function behind a thunk; 0: @address is not one. */
 uintptr_t pml__intercept_target(uintptr_t address);
 uint32_t pml__intercept_functions(void);
 int pml__intercept_thunks_error(void); /* why the last could not be made, since this was asked */

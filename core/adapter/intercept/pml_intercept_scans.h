@@ -51,7 +51,7 @@ const Elf64_Rela *pml__scan_relocation(const struct pml__object *o, const struct
 /* The slot that @r fills, if it is of @type. */
 uintptr_t *pml__slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32_t type);
 
-/* Interception is over; the next one chooses anew. */
+/* Interception is over; the next one chooses again. */
 void pml__scans_forget(void);
 /* A thread of the parent was at them: what they have is not freed. */
 void pml__scans_give_up(void);

@@ -145,7 +145,7 @@ uint32_t pml__intercept_functions(void) {
 
 /* ---- forks ---- */
 
-/* Functions are published whole; where another thread was adding one, the buckets are made anew. */
+/* Functions are published whole; where another thread was adding one, the buckets are rebuilt. */
 static void in_child(void) {
   if (!pml__lock_torn(&table)) return;
   functions.bucket = NULL;

@@ -130,7 +130,7 @@ static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t
   if (PML_UNLIKELY(pml__own_add32_release(&stat->depth, -1u) != 0)) pml__own_add_release(&stat->recurred, d);
 }
 
-/* @work and @iterations to add; a workload that is none is counted. */
+/* @work and @iterations to add; an invalid workload is counted. */
 static inline int add_work(struct pml__section_stat *stat, double work, uint64_t iterations) {
   if (PML_UNLIKELY(!(work >= 0) || isinf(work))) {
     PML__SECTION_SET(stat->misuse[PML_SECTION_WORK], stat->misuse[PML_SECTION_WORK] + 1);

@@ -99,7 +99,7 @@ PML_API void pml_section_describe(const struct pml_section *s, struct pml_sectio
 PML_API void pml_section_enable(bool on);
 
 /*
- * pml_section_reset - all statistics and series of all threads begin anew. Sections under way go on, and count whole
+ * pml_section_reset - all statistics and series of all threads start over. Sections under way go on, and count whole
  * when they stop. Threads notice at their next start or stop: there is no wait.
  */
 PML_API void pml_section_reset(void);
@@ -144,7 +144,7 @@ static inline bool pml__section_on(void) {
  *
  * Crossing is repaired: the section that is stopped is taken out from under those started later, which stay open;
  * consumers of the stream see those left and entered again, so that what they see is nested.
- * Returns 0, -EINVAL (NULL, a stop without its start, a workload that is none), -ENOMEM or
+ * Returns 0, -EINVAL (NULL, a stop without its start, an invalid workload), -ENOMEM or
  * PML_EFULL (PML_SECTION_DEPTH_MAX: not started), or what opening or reading the events returned (started and stopped
  * all the same). All of it is counted.
  *

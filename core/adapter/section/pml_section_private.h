@@ -118,7 +118,7 @@ extern PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribut
 extern struct pml__section_thread pml__section_nobody;
 
 /*
- * Guards the lists of threads and the definitions. A child makes the lists anew; the definitions are as they may be
+ * Guards the lists of threads and the definitions. A child rebuilds the lists; the definitions are as they may be
  * after each store. The look comes first: the watcher changes what the lock guards.
  */
 extern struct pml__lock pml__section_lock;

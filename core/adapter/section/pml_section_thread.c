@@ -114,7 +114,7 @@ static void abandon_open(struct pml__section_thread *t) {
 static void thread_ends(void *arg) {
   struct pml__section_thread *t = arg;
   pml__process_look();                      /* while the thread is known */
-  pml__section_self = &pml__section_nobody; /* a later destructor that uses sections starts anew */
+  pml__section_self = &pml__section_nobody; /* a later destructor that uses sections starts over */
   abandon_open(t);
   pml__section_close_sets(t);
   pml__section_lock_take();
@@ -213,7 +213,7 @@ struct pml__section_thread *pml__section_thread(void) {
   return t;
 }
 
-/* All frames before @end, also those that are free: what is there of a free one is left over, and written anew. */
+/* All frames before @end, also those that are free: what is there of a free one is left over, and rewritten. */
 static void place_rows(struct pml__section_thread *t, const struct pml__section_frame *end) {
   for (struct pml__section_frame *f = t->frame; f < end; f++) {
     f->room = t->rows + (size_t)(f - t->frame) * PML_SECTION_EVENTS_MAX;

@@ -40,7 +40,7 @@ struct pml_pace_region {
   double apply_hz; /* for the next repetition */
 };
 
-/* pml_pace_check - fill in what is zero; -EINVAL, with a sentence: a rule that is none. */
+/* pml_pace_check - fill in what is zero; -EINVAL, with a sentence: an invalid rule. */
 PML__SHARED int pml_pace_check(struct pml_pace_rule *rule);
 
 /* pml_pace_begin - no repetition so far: the reference is to be applied. */

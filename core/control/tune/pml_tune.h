@@ -77,7 +77,7 @@ struct pml_tune_options {
  * has no lines.
  * Files are locked (flock) from their first change to the end: another process that tunes them is refused.
  *
- * Returns 0, -EINVAL (no rule, one that sets nothing, a value that is none, a frequency out of range, an unknown
+ * Returns 0, -EINVAL (no rule, one that sets nothing, an invalid value, a frequency out of range, an unknown
  * governor or state), -EPERM (files to write, and pml_tune_allow() was not called), -ENOENT (the machine has no such
  * file), -EMFILE, -ENOMEM, PML_EFULL. Thread-safe, not from a consumer of the stream.
  *

@@ -11,7 +11,7 @@
  *  - a vector operation is as many as it has lanes, and the bits are those of all lanes: operands and result.
  *  - what memcpy, memmove and memset move is in the bytes, not in the instructions or the calls; a copied byte is
  * loaded and stored.
- *  - of loads and stores, but not of copies, sets and vectors under a mask, it is told how many bytes are of local and
+ *  - of loads and stores, but not of copies, sets and vectors under a mask, how many bytes are of local and
  *    how many of global variables; the rest is through pointers whose origin the function does not show.
  *  - jumps without a condition, phis, casts that keep the bits and the parts of structures are no operations.
  */

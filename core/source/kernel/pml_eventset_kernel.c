@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_eventset_kernel.c - the kernel's events in an event set: read by page or read(2), and told of.
+/* core/source/kernel/pml_eventset_kernel.c - the kernel's events in an event set: read by page or read(2), and
+ * described.
  */
 #include "source/kernel/pml_eventset_kernel.h"
 

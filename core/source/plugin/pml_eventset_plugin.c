@@ -200,7 +200,7 @@ static void choose_read(struct plugin_share *h) {
   h->share.read = h->share.n == 1 && h->plain ? read_metric : read_metrics;
 }
 
-/* ---- opened and told of ---- */
+/* ---- opened and described ---- */
 
 static int open_one(struct plugin_share *h, uint32_t k, const char *name) {
   struct metric *m = &h->metric[k];

@@ -50,7 +50,7 @@ enum pml_plugin_scope { PML_PLUGIN_THREAD, PML_PLUGIN_PROCESS, PML_PLUGIN_HOST, 
 enum pml_plugin_value { PML_PLUGIN_INT64, PML_PLUGIN_UINT64, PML_PLUGIN_DOUBLE, PML_PLUGIN_VALUES };
 enum pml_plugin_state { PML_PLUGIN_LOADED, PML_PLUGIN_RUNNING, PML_PLUGIN_ENDED, PML_PLUGIN_DROPPED };
 
-/* Their names: "strictly_sync" ...; NULL for what is none. Static. */
+/* Their names: "strictly_sync" ...; NULL for an invalid one. Static. */
 PML_API const char *pml_plugin_sync_name(enum pml_plugin_sync s);
 PML_API const char *pml_plugin_scope_name(enum pml_plugin_scope s);
 PML_API const char *pml_plugin_value_name(enum pml_plugin_value v);

@@ -43,7 +43,7 @@ static uintptr_t entry(const struct link_map *map, int64_t tag) {
   return 0;
 }
 
-/* One that asks to be told of forks has its own ideas of what a child does, which may have threads of it. */
+/* One with a handler of forks has its own ideas of what a child does, which may have threads of it. */
 static bool knows_of_forks(const struct link_map *map) {
   static const char name[] = "\0__register_atfork";
   uintptr_t strings = entry(map, DT_STRTAB);

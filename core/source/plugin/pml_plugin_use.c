@@ -185,7 +185,7 @@ static void close_provided(struct pml_plugin *p) {
   pml__plugin_finalize(p);
 }
 
-/* As Score-P does: all are told, then series are asked for, then it is over. */
+/* As Score-P does: first notify all, then collect series, then finish. */
 static void end_calls(struct pml_plugin *p, bool begun) {
   for (struct pml__plugin_use *use = p->uses; begun && use != NULL; use = use->next)
     if (atomic_load(&p->state) != PML_PLUGIN_DROPPED) pml__plugin_synchronize(p, use->responsible, false);

@@ -81,7 +81,7 @@ static void prepare_add(const struct pml__share *share, const uint64_t *values, 
   }
 }
 
-/* ---- opened and told of ---- */
+/* ---- opened and described ---- */
 
 static int open_one(struct pml__sde_share *h, uint32_t k, const char *name) {
   int rc = pml_sde_find(name, &h->event[k], NULL);

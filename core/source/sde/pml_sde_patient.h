@@ -18,7 +18,7 @@ PML_BEGIN_DECLS
  * -EAGAIN when PML_SDE_HELPERS_MAX callbacks are under way; -errno when no thread can be started.
  * A helper that was given up ends by itself when the callback returns; its value is dropped. It is a reader all the
  * while: unregistering what hangs waits for it, unregistering anything else does not, but for the members of a group.
- * After fork() the child has no helpers; a callback that hung in the parent may be asked anew.
+ * After fork() the child has no helpers; a callback that hung in the parent may be asked again.
  * Thread-safe; several threads may wait for one helper. Cost: that of pml_sde_read() for events that run no foreign
  * code, and that of starting a thread for those that do. Not async-signal-safe.
  */

@@ -271,7 +271,7 @@ int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
   return 0;
 }
 
-/* @v as an integer from @min to @max; false if it is none. */
+/* @v as an integer from @min to @max; false if it is not one. */
 static bool as_integer(const struct pml_value *v, int64_t min, int64_t max, int64_t *i) {
   *i = v->i;
   if (v->type == PML_TYPE_DOUBLE) {

@@ -55,7 +55,7 @@ struct answer {
   char line[LINE_BYTES];
   size_t n;
   bool ordered, whole; /* the events are ours; the counts are there */
-  bool dumped;         /* the program has told callgrind itself to begin anew */
+  bool dumped;         /* the program has told callgrind itself to start over */
   uint32_t thread;
   uint64_t value[PML_SIM_EVENTS];
 };

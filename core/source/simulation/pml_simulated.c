@@ -98,7 +98,7 @@ static void add_difference(struct counts *to, const struct counts *now, const st
 /* A new boundary: what was since the last one is the innermost region's. */
 static bool boundary(struct lane *l) {
   struct counts now = {{0}};
-  /* Less than before: the program has callgrind begin anew. */
+  /* Less than before: the program has callgrind start over. */
   if (l->broken || pml__sim_read(now.at, NULL) < 0 || now.at[PML_SIM_IR] < l->last.at[PML_SIM_IR]) {
     l->broken = true;
     return false;
@@ -230,7 +230,7 @@ static void consume(void) {
   if (pml_stream_add(&consumer, &id) < 0) id = 0;
 }
 
-/* Valgrind's counts begin anew in the child, and so do ours; the stream has forgotten its consumers. */
+/* Valgrind's counts start over in the child, and so do ours; the stream has forgotten its consumers. */
 static void in_child(void) {
   lanes = NULL;
   consume();

@@ -48,7 +48,7 @@ struct pml_scorep_options {
  * pml_stream_add() returns; *@p is NULL on failure.
  *
  * A plugin that throws C++ exceptions is dropped, and named; one that crashes or hangs is not survived. In a child
- * after a fork it gets no events, and is not told of the end. Not from a consumer. Thread-safe, not async-signal-safe.
+ * after a fork it gets neither events nor the end. Not from a consumer. Thread-safe, not async-signal-safe.
  *
  * Cost of an event: some 32 instructions and the plugin's own beside the stream's, more of a plugin in C++, whose calls
  * are guarded. The plugin may use any register, so that intercepted calls take the full path, not the plain one.
@@ -64,7 +64,7 @@ PML__SHARED void pml_scorep_close(struct pml_scorep *p);
 PML__SHARED void pml_scorep_record(struct pml_scorep *p, bool on);
 
 struct pml_scorep_stats {
-  uint32_t threads, regions, metrics; /* that the plugin was told of */
+  uint32_t threads, regions, metrics; /* that the plugin knows */
   uint64_t unmatched;                 /* leaves without enters, left out */
   bool dropped;                       /* it threw */
 };

@@ -58,7 +58,7 @@ struct pml__scorep_lane {
   SCOREP_Substrates_EnterRegionCb _Atomic enter; /* of the mode, here so that events have them close by */
   SCOREP_Substrates_ExitRegionCb _Atomic leave;
   uint32_t depth; /* regions open */
-  uint32_t known; /* regions that the plugin was told of, when this lane last looked */
+  uint32_t known; /* regions that the plugin knows, when this lane last looked */
   uint32_t plain; /* the same where events of them need no guard; else 0 */
   bool guarded, active;
   const struct pml_stream_metrics *last; /* whose values stand where @map says */
@@ -70,7 +70,7 @@ struct pml__scorep_lane {
 
 struct pml_scorep {
   const struct pml__scorep_functions *_Atomic now; /* of the mode */
-  _Atomic uint32_t regions, metrics;               /* the plugin was told of as many; under @lock */
+  _Atomic uint32_t regions, metrics;               /* how many the plugin knows; under @lock */
   struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
   SCOREP_SubstratePluginInfo info;
   pthread_mutex_t lock;                    /* lanes, and telling definitions */
@@ -167,7 +167,7 @@ void pml__scorep_manifest_entry(FILE *out, const char *file, const char *descrip
 int pml__scorep_listen(struct pml_scorep *p);
 /* The lane of the calling thread, with a location that the plugin knows; NULL: no memory. */
 struct pml__scorep_lane *pml__scorep_lane(struct pml_scorep *p, uint64_t thread);
-/* Definitions that the plugin was not told of yet. */
+/* Definitions that the plugin does not know yet. */
 void pml__scorep_define(struct pml_scorep *p);
 /* Leave what is open, in all lanes; no events are delivered any more. */
 void pml__scorep_leave_all(struct pml_scorep *p);

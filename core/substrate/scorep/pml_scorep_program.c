@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_program.c - what a substrate plugin is told of the program, and the list of its
+/* core/substrate/scorep/pml_scorep_program.c - what a substrate plugin learns of the program, and the list of its
  * files. */
 #include "substrate/scorep/pml_scorep_private.h"
 

@@ -38,7 +38,7 @@ static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, cons
 static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                const char *format, va_list args) {
   (void)user, (void)file, (void)line, (void)function;
-  /* One failure is told on its way up by each caller; the first tells most. Warnings are below 0. */
+  /* Each caller reports a failure on its way up; the first report has most detail. Warnings are below 0. */
   if (said_code == OTF2_SUCCESS && code > OTF2_SUCCESS) {
     said_code = code;
     vsnprintf(said, sizeof said, format, args);
@@ -90,7 +90,7 @@ static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode ret
 }
 
 static int check(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
-  /* A lost write is told to the callback though the call that flushed returns success. */
+  /* libotf2 reports a lost write to the callback, while the call that flushed returns success. */
   if (PML_LIKELY(returned == OTF2_SUCCESS && said_code == OTF2_SUCCESS)) return 0;
   return failed(a, what, returned);
 }

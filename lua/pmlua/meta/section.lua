@@ -51,7 +51,7 @@ function section.report(options) end
 ---@class pmlua.SectionReportOptions
 ---@field threads? boolean a row for each section and thread
 
---- All statistics of all threads begin anew; sections under way go on.
+--- All statistics of all threads start over; sections under way go on.
 function section.reset() end
 
 --- Switch all sections off, or on again.

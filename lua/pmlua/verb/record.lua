@@ -283,8 +283,9 @@ local function prepare(o)
     o.substrates, err = substrate_variable(o.substrate)
     if not o.substrates then return nil, err, true end
   end
-  if o.events then return can_count(o.events) end
-  return true
+  local fine = true
+  if o.events then fine, err = can_count(o.events) end
+  return fine, err
 end
 
 ---@param o table

@@ -42,7 +42,7 @@ static const struct type *type_of(struct types *t, const struct perf_event_attr 
   unsigned i = 0;
   while (i < t->n && t->row[i].type != attr->type) i++;
   if (i < t->n) return &t->row[i];
-  if (t->n < TYPES_MAX) t->n++; /* else the last row is made anew each time */
+  if (t->n < TYPES_MAX) t->n++; /* else the last row is rebuilt each time */
   ask_kernel(&t->row[t->n - 1], attr);
   return &t->row[t->n - 1];
 }

@@ -111,7 +111,7 @@ function M.of_recorder()
   return setmetatable({ count = 0, seen = 0, resets = 0 }, elements_meta)
 end
 
---- Look at the recorder: the newest element; nil while it is empty. One that was reset, or taken back and made anew,
+--- Look at the recorder: the newest element; nil while it is empty. One that was reset, or taken back and rebuilt,
 --- begins again: series.resets counts it.
 ---@package
 function Elements:sample(event)
