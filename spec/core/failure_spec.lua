@@ -80,6 +80,12 @@ describe("A failure", function()
     assert.has_error(function() core.failure.refuse("no code", "text") end)
   end)
 
+  it("of Lua's modules is named where a script goes on with its nil", function()
+    local status, _, err = support.shell(("%s/pmlua -e 'print(pml.results.open(\"/nowhere\").meta)'"):format(support.build))
+    assert.equal(1, status)
+    assert.matches("the last refusal, at (command line):1, was: /nowhere: No such file", err, 1, true)
+  end)
+
   it("of the core is passed on with what it is about, without its place", function()
     local _, failure, code = core.failure.refuse(refused(), "run 1")
     assert.equal('run 1: no event "no; such"; list the events with pmlua events', tostring(failure))

@@ -195,7 +195,7 @@ describe("A program that counts", function()
     assert.is_nil(metrics["USER/ratio"]) -- a count is not compared with itself
     _, out = shell(quote(command) .. " report report")
     assert.matches("\nsum %(%*%) +10 [^\n]* 10%.01 kFLOP%+ ", out)
-    assert.matches("\nnote: WORK that the program did not name %(%+%) is the flop that the compiler counted, as the source", out)
+    assert.matches("\nnote: WORK marked %(%+%) was not stated by the program: flop counted by the compiler, as", out)
     assert.matches("\nnote: not counted by the compiler: the work of libm%.so%.6, which was not compiled with counts\n", out)
     os.execute("rm -rf " .. quote(folder) .. "/report")
   end)

@@ -227,7 +227,7 @@ describe("experiment", function()
 
   it("refuses a definition that makes none, with the line of the script", function()
     for text, what in pairs {
-      ["name = 'a b'"] = "name must be letters", ["nonsense = 1"] = "unknown field nonsense",
+      ["name = 'a b'"] = "name must consist of letters", ["nonsense = 1"] = "unknown field nonsense",
       ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
       ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
       ["options = { { name = 'out' } }"] = "there already",

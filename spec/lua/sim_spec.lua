@@ -320,7 +320,7 @@ describe("the regions in a log", function()
       table.unpack(table.move(counts, 1, 13, 14, table.move(counts, 1, 13, 1, {}))))
   end
   local function log(region, ...)
-    return { ended = true, notes = {}, definitions = { [4] = { region }, [5] = { ... } } }
+    return { ended = true, notes = {}, definitions = { [4] = { region }, [7] = { ... } } }
   end
   local name = string.pack("=I4I4zz", 1, 0, "a\tb", "file.c")
 
@@ -334,7 +334,7 @@ describe("the regions in a log", function()
   it("are refused when the log is not whole, and told when a thread's counts are not", function()
     local cut, broken = log(name), log(name)
     cut.ended, broken.notes["simulation.broken"] = false, "3"
-    assert.equal("it is cut off: the process did not end by exit()", select(2, left.regions(cut)))
+    assert.equal("the log is cut short: the process did not end by exit()", select(2, left.regions(cut)))
     assert.equal("of its thread 3 not all counts could be read", select(2, left.regions(broken)))
     assert.equal("region 1: the log is damaged", select(2, left.regions(log(name, simulated(1, -2, 0)))))
     assert.equal("region 1: the log is damaged", select(2, left.regions(log("", simulated(1, 2, 0)))))

@@ -172,7 +172,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     support.spit(dir .. "/few/few.filter", "EXCLUDE plain_*\n")
     local status, _, err = wrap("build few")
     assert.equal(1, status)
-    assert.truthy(err:find("few.filter:1: .EXCLUDE. stands in no block; [^\n]*\n$"), err)
+    assert.truthy(err:find("few.filter:1: .EXCLUDE. is outside a block; [^\n]*\n$"), err)
   end)
 
   it("installs, lists and shows the wrapper", function()
@@ -278,7 +278,8 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     done(shell(("gcc example.o -L. -lplain -Wl,-rpath,%s -o none-static"):format(dir)))
     assert.equal(done(shell "./none-static"), done(shell "./all-static"))
     local status, _, err = shell(command .. " cc --wrap plain --runtime -- gcc -static example.o -Larchive -lplain -o all-static")
-    assert.same({ 1, true }, { status, err:find("which a program linked with -static has not", 1, true) ~= nil })
+    local said = "--runtime wraps functions of shared libraries, and -static links none"
+    assert.same({ 1, true }, { status, err:find(said, 1, true) ~= nil })
   end)
 
   it("wraps a static library for link time", function()
@@ -296,7 +297,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
 
   it("refuses to record what is not there, or is no number and no text", function()
     local cases = {
-      ["plain_fact:m"] = "plain_fact has no argument 'm'; it has n, return",
+      ["plain_fact:m"] = "plain_fact has no argument 'm'; choose one of n, return",
       ["plain_fat:n"] = "no such function is wrapped; did you mean plain_fact?",
       ["plain_swap:p"] = "plain_swap: p is a struct plain_pair, which cannot be recorded",
       ["plain_length:text=recorder"] = "plain_length: text is a string, which no recorder keeps; append =metric",
@@ -413,20 +414,20 @@ describe("pmlua wrap and pmlua cc", function()
       { "wrap init --name", 2, "%-%-name needs a value" },
       { "wrap init --bogus", 2, "no such option: %-%-bogus" },
       { "wrap init a b --name x", 2, "more than one folder: b" },
-      { "wrap init --name x --record f", 2, "say FUNCTION:ARGUMENT" },
+      { "wrap init --name x --record f", 2, "not FUNCTION:ARGUMENT; write FUNCTION:ARGUMENT" },
       { "wrap init --name x --variadic f", 2, "write FUNCTION=TWIN" },
       { "wrap init --name x --language java", 2, "%-%-language needs c or c%+%+" },
       { "wrap init --recipe nothere.lua", 1, "nothere.lua: No such file" },
       { "wrap init --name x --compile-commands empty.h", 1, "empty.h is not a list of compile commands" },
       { init:format(1) .. "plainn.h --libs -lz", 1, "headers.h:2: 'plainn.h' file not found" },
       { init:format(2) .. dir .. "/bad.h", 1, "headers.h:2: /.*/bad.h:2: 'plainn.h' file not found" },
-      { init:format(3) .. "zlib.h --libs -lzz", 1, "library %-lzz is not found; did you mean %-l%w+%?" },
+      { init:format(3) .. "zlib.h --libs -lzz", 1, "library %-lzz not found; did you mean %-l%w+%?" },
       { init:format(4) .. "zlib.h --libs z", 1, "z is neither a file nor a linker flag; name libraries as in %-lz" },
       { "wrap build nothere", 1, "nothere: no such folder" },
       { "wrap build .", 1, ". has no wrap.lua; make a folder with pmlua wrap init" },
       { "wrap show nothere", 1, "no wrapper 'nothere'" },
       { "cc -- gcc", 2, "add %-%-count, or %-%-wrap NAME" },
-      { "cc --wrap plain", 2, "say which compiler" },
+      { "cc --wrap plain", 2, "name the compiler to run" },
       { "cc --wrap plan -- gcc x.c", 1, "no wrapper 'plan'; did you mean 'plain'" },
     }
     for _, case in ipairs(cases) do
@@ -442,7 +443,7 @@ describe("pmlua wrap and pmlua cc", function()
     done(wrap(("init none --name none --headers %s/inline.h"):format(dir)))
     local status, _, err = wrap("build none")
     assert.equal(1, status)
-    assert.truthy(err:find("nothing to wrap: the listed headers declare no functions", 1, true), err)
+    assert.truthy(err:find("nothing to wrap: the listed headers themselves declare no functions", 1, true), err)
   end)
 
   it("say what to install where libclang is not", function()

@@ -152,7 +152,7 @@ end
 ---@return string? err
 function M.regions(log)
   local list, byname, names = {}, {}, {}
-  if not log.ended then return nil, "it is cut off: the process did not end by exit()" end
+  if not log.ended then return nil, "the log is cut short: the process did not end by exit()" end
   for _, bytes in ipairs(log.definitions[REGION] or {}) do
     if #bytes > 8 then names[("=I4"):unpack(bytes)] = bytes:match("^[^%z]*", 9) end
   end

@@ -75,7 +75,9 @@ function M.with(words, wrappers, o)
     return refuse("ENOTSUP", "--runtime wraps functions of shared libraries, and -static links none", "leave out --runtime")
   end
   for _, w in ipairs(wrappers) do
-    if o.runtime and not w.shared then return nil, w.name .. " wraps a static library; it has no wrappers for run time" end
+    if o.runtime and not w.shared then
+      return refuse("ENOTSUP", w.name .. " wraps a static library, and has no wrappers for run time")
+    end
     static = additions(before, after, w, o, whole) or static
   end
   if static then append(after, "-L" .. library, "-lpmlua", "-Wl,-rpath," .. library) end
