@@ -231,7 +231,7 @@ describe("experiment", function()
       ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
       ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
       ["options = { { name = 'out' } }"] = "there already",
-      ["columns = { { name = 'min', value = print } }"] = "has a column min already", ["setup = 7"] = "setup must be a function",
+      ["columns = { { name = 'min', value = print } }"] = "already has a column min", ["setup = 7"] = "setup must be a function",
       ["columns = { 3 }"] = "columns%[1%]", ["options = { { name = 'x', type = 'y' } }"] = "type must be",
       ["options = { { name = 'x', type = 'r i' } }"] = "type must be",
     } do

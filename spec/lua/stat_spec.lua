@@ -121,7 +121,7 @@ describe("pmlua stat", function()
     refused("--sim --top x -- true", "--top needs a whole number from 0 on, not 'x'")
     refused("--sim --D1 32k -- true", "--D1: '32k' is not BYTES,WAYS,LINE; write one such as 32768,8,64")
     refused("--sim --D1=100,3,64 -- true", "--D1: '100,3,64' is not a possible cache")
-    refused("--sim -e instructions -- true", "--event: a simulation has no event 'instructions'; it has Ir Dr Dw")
+    refused("--sim -e instructions -- true", "--event: a simulation has no event 'instructions'; choose one of Ir Dr")
     refused("A=1 true", "a command with '=' in its name cannot be counted")
   end)
 

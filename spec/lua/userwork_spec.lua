@@ -44,7 +44,7 @@ describe("The user workload", function()
     assert.error_matches(function() userwork.new { add = -1 } end, "the count of add must be a number of at least 0, not %-1")
     assert.error_matches(function() userwork.new { add = 0 / 0 } end, "must be a number of at least 0")
     assert.error_matches(function() userwork.new { [1] = 2 } end, "the type of an operation must be a word, not 1")
-    assert.error_matches(function() userwork.new { add = 1 }:application { div = 2 } end, "a weight for div, but no count")
+    assert.error_matches(function() userwork.new { add = 1 }:application { div = 2 } end, "div has a weight, but no count")
     local work = userwork.new { add = 1 }
     assert.is_false(pcall(work.add, work, { add = 1, mult = "x" }))
     assert.same({ add = 1 }, work.counts) -- nothing is lost by an addition that is refused
