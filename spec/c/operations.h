@@ -325,14 +325,19 @@ static int flow_sections(void) {
 
 /* Of a program with one thread that counted nothing. */
 static int read_counts(void) {
-  static struct pml_count_area area = {.header = {.layout = PML_COUNT_LAYOUT, .abi = PML_COUNT_ABI, .modules = 1}};
+  static union {
+    struct pml__log_head log;
+    char head[PML__LOG_DIRECTORY];
+  } head = {.log = {.version = PML__LOG_VERSION, .magic = PML__LOG_MAGIC, .ticks_per_second = 1e9, .entries = 1}};
+  static struct pml_count_area area = {.header = {.abi = PML_COUNT_ABI, .cells = PML_COUNT_CELLS, .modules = 1}};
+  const struct pml__log_entry entry = {.kind = PML__LOG_COUNTS, .at = PML__LOG_DIRECTORY, .bytes = sizeof area};
   struct pml_counts *c = (struct pml_counts *)1;
   char path[sizeof trace_dir + 8];
-  memcpy(area.header.magic, PML_COUNT_MAGIC, sizeof area.header.magic);
-  area.header.cells = PML_COUNT_CELLS;
+  memcpy(head.head + PML__LOG_ENTRIES_AT, &entry, sizeof entry);
   (void)snprintf(path, sizeof path, "%s/counts", trace_dir);
   FILE *f = fopen(path, "wb");
-  if (f == NULL || fwrite(&area, sizeof area, 1, f) != 1 || fclose(f) != 0) return LESS_THAN_SAID;
+  if (f == NULL || fwrite(&head, sizeof head, 1, f) != 1 || fwrite(&area, sizeof area, 1, f) != 1 || fclose(f) != 0)
+    return LESS_THAN_SAID;
   arm();
   int err = pml_count_read(path, &c);
   disarm();

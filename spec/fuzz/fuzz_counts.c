@@ -14,16 +14,21 @@
 
 #define LANES 3u
 
+#define AREA_BYTES (sizeof(struct pml_count_area) + LANES * PML_COUNT_CELLS * sizeof(uint64_t))
+
 static union {
-  struct pml_count_area area;
-  uint8_t byte[sizeof(struct pml_count_area) + LANES * PML_COUNT_CELLS * sizeof(uint64_t)];
+  struct pml__log_head head;
+  uint8_t byte[PML__LOG_DIRECTORY + AREA_BYTES];
 } whole;
 
 static void begin(void) {
+  struct pml_count_area *area = (struct pml_count_area *)(void *)(whole.byte + PML__LOG_DIRECTORY);
   memset(&whole, 0, sizeof whole);
-  struct pml_count_header *h = &whole.area.header;
-  memcpy(h->magic, PML_COUNT_MAGIC, sizeof h->magic);
-  h->layout = PML_COUNT_LAYOUT;
+  whole.head = (struct pml__log_head){
+      .magic = PML__LOG_MAGIC, .version = PML__LOG_VERSION, .ticks_per_second = 1e9, .entries = 1};
+  *pml__count_entry(area) =
+      (struct pml__log_entry){.kind = PML__LOG_COUNTS, .at = PML__LOG_DIRECTORY, .bytes = AREA_BYTES};
+  struct pml_count_header *h = &area->header;
   h->abi = PML_COUNT_ABI;
   h->cells = PML_COUNT_CELLS;
   h->lanes = LANES;
@@ -49,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   while (in.at < in.end) {
     /* The head and the first rows are what decides; places there are more likely. */
     size_t at = (size_t)fuzz_byte(&in) << 8 | fuzz_byte(&in), n = fuzz_byte(&in) % 16;
+    if (fuzz_byte(&in) % 4 != 0) at += PML__LOG_DIRECTORY;
     for (size_t i = 0; i < n && at + i < sizeof whole; i++) whole.byte[at + i] = fuzz_byte(&in);
   }
   int fd = fuzz_file(&whole, length);

@@ -328,7 +328,7 @@ describe("What cannot be counted is reported:", function()
     support.spit(scratch .. "/some", ("x"):rep(100000))
     counts, err = countfile.read_all(scratch .. "/some")
     assert.is_nil(counts)
-    assert.matches("some: not a file of counts", err)
+    assert.matches("some: not a log of pmlua", err)
   end)
 
   it("the two ways that need no PMU, by doctor and in the list of events", function()

@@ -4,68 +4,73 @@
 #include "source/compiler/pml_count_file.h"
 
 #include "base/pml_error.h"
+#include "record/log/pml_log.h"
 #include "source/compiler/pml_count_cells.h"
 #include "source/compiler/pml_count_layout.h"
 #include "source/compiler/pml_count_stage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 _Static_assert(sizeof(((struct pml_count_part *)0)->name) == PML_COUNT_NAME, "a name has room");
 _Static_assert(sizeof(((struct pml_counts *)0)->others) == PML_COUNT_OTHERS, "libraries have room");
-_Static_assert(sizeof(((struct pml_counts *)0)->command) == PML_COUNT_COMMAND, "a command has room");
+
+#define TRIES 3
 
 struct reading {
   const char *path;
-  int fd;
-  struct pml_count_area *head; /* all but the lanes */
+  struct pml__log_reader log;
+  struct pml_count_area *area;
+  uint32_t lanes; /* that there are */
   struct pml_counts *counts;
 };
 
-static int bad(const struct reading *r, const char *what) {
-  return pml_fail(-EBADMSG, "%.300s: %s", r->path, what);
+static int bad(const struct reading *r, int code, const char *what) {
+  return pml_fail(code, "%.300s: %s", r->path, what);
 }
 
-static int get(const struct reading *r, void *to, size_t n, size_t at) {
-  for (size_t done = 0; done < n;) {
-    ssize_t got = pread(r->fd, (char *)to + done, n - done, (off_t)(at + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return pml_fail(-errno, "%.300s: %s", r->path, strerror(errno));
-    if (got == 0) return bad(r, "cut short, or not a file of counts");
-    done += (size_t)got;
+static int find(const struct reading *r, size_t *at) {
+  for (*at = 0; *at < r->log.n; ++*at)
+    if (r->log.entry[*at].kind == PML__LOG_COUNTS) return 0;
+  if (r->log.missing > 0) return bad(r, PML_EFORMAT, "it is cut short");
+  return bad(r, -ENODATA,
+             "it has no counts: a program leaves some that runs with PMLUA_COUNT=FILE and was compiled by "
+             "pmlua cc --count");
+}
+
+/* The extent may grow while it is read, if the process goes on. */
+static int open_area(struct reading *r) {
+  int err = 0;
+  for (int tries = 0; tries < TRIES && err == 0 && r->area == NULL; tries++) {
+    size_t at;
+    uint64_t bytes = 0;
+    if (tries > 0) pml__log_read_close(&r->log);
+    err = pml__log_read_open(&r->log, r->path);
+    if (err == 0) err = find(r, &at);
+    if (err == 0) r->area = pml__log_read_extent(&r->log, at, &bytes, &err);
+    if (err == 0 && r->area != NULL && bytes < sizeof *r->area)
+      return bad(r, PML_EFORMAT, "it is damaged: no lane is left");
+    r->lanes = r->area != NULL ? (uint32_t)((bytes - sizeof *r->area) / sizeof r->area->lane[0]) : 0;
   }
+  return err == 0 && r->area == NULL ? pml_fail(-EAGAIN, "%.300s: it grows; read it again", r->path) : err;
+}
+
+static int check(struct reading *r) {
+  const struct pml_count_header *h = &r->area->header;
+  if (h->abi != PML_COUNT_ABI || h->cells != PML_COUNT_CELLS)
+    return bad(r, PML_EFORMAT, "its counts are of another version of pmlua; compile and run the program again");
+  if (h->lanes > PML_COUNT_LANES) return bad(r, PML_EFORMAT, "it is damaged: it has more lanes than there can be");
+  if (h->lanes < r->lanes) r->lanes = h->lanes;
   return 0;
 }
 
-static int check(const struct reading *r) {
-  const struct pml_count_header *h = &r->head->header;
-  if (memcmp(h->magic, PML_COUNT_MAGIC, sizeof h->magic) != 0)
-    return bad(r, "not a file of counts; run a program with PMLUA_COUNT=FILE that was compiled by "
-                  "pmlua cc --count");
-  if (h->layout != PML_COUNT_LAYOUT || h->abi != PML_COUNT_ABI || h->cells != PML_COUNT_CELLS)
-    return bad(r, "written by another version of pmlua; compile and run the program again");
-  return h->lanes > PML_COUNT_LANES ? bad(r, "damaged: more lanes than possible") : 0;
-}
-
-/* Arguments end with 0; the last is followed by another. */
-static void take_command(char *to, const char *from) {
-  memcpy(to, from, PML_COUNT_COMMAND - 2);
-  size_t n = PML_COUNT_COMMAND - 2;
-  while (n > 0 && to[n - 1] == '\0') n--;
-  for (size_t i = 0; i < n; i++)
-    if (to[i] == '\0') to[i] = ' ';
-  to[n] = '\0';
-}
-
-static void take_header(struct pml_counts *c, const struct pml_count_header *h) {
-  c->pid = h->pid;
-  c->parent = h->parent;
-  c->started_ns = h->started_ns;
-  c->ended = h->ended != 0;
+static void take_header(struct pml_counts *c, const struct pml__log_head *log, const struct pml_count_header *h) {
+  c->pid = log->pid;
+  c->parent = log->parent;
+  c->started_ns = log->started_ns;
+  c->ended = log->ended != 0;
   c->at = pml__count_stage(h->stages);
   c->threads = h->threads;
   c->sharing = h->sharing;
@@ -73,7 +78,7 @@ static void take_header(struct pml_counts *c, const struct pml_count_header *h) 
   c->refused = h->refused;
   c->uncounted = h->uncounted;
   memcpy(c->others, h->others, PML_COUNT_OTHERS - 1);
-  take_command(c->command, h->command);
+  memcpy(c->command, log->command, strnlen(log->command, sizeof c->command - 1));
 }
 
 static int take_parts(struct pml_counts *c, const struct pml_count_area *a) {
@@ -89,46 +94,42 @@ static int take_parts(struct pml_counts *c, const struct pml_count_area *a) {
   return 0;
 }
 
-static int take_cells(struct reading *r) {
+static void take_cells(const struct reading *r) {
   struct pml_counts *c = r->counts;
-  uint64_t lane[PML_COUNT_CELLS];
-  for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] = 0 - r->head->inherited[i];
-  for (uint32_t k = 0; k < r->head->header.lanes; k++) {
-    int rc = get(r, lane, sizeof lane, offsetof(struct pml_count_area, lane) + k * sizeof lane);
-    if (rc < 0) return rc;
+  for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] = 0 - r->area->inherited[i];
+  for (uint32_t k = 0; k < r->lanes; k++) {
+    const uint64_t *lane = r->area->lane[k];
     c->underway += lane[PML_COUNT_UNDERWAY] != 0;
     for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] += lane[i];
   }
   for (size_t i = 0; i < PML_CELL_COUNT; i++)
     for (size_t e = 0; e < PML_BYFL_EVENTS; e++) c->event[e] += c->cell[i] * pml_count_cells[i].worth[e];
-  return 0;
 }
 
 static int take(struct reading *r) {
   struct pml_counts *c = r->counts;
-  int rc = get(r, r->head, sizeof *r->head, 0);
+  int rc = open_area(r);
   if (rc == 0) rc = check(r);
   if (rc < 0) return rc;
-  take_header(c, &r->head->header);
+  take_header(c, &r->log.head, &r->area->header);
   c->nevents = PML_BYFL_EVENTS;
   c->ncells = PML_CELL_COUNT;
   c->event = calloc(c->nevents, sizeof *c->event);
   c->cell = calloc(c->ncells, sizeof *c->cell);
-  rc = c->event == NULL || c->cell == NULL ? -ENOMEM : take_parts(c, r->head);
-  return rc < 0 ? pml_fail(rc, "%.300s: out of memory", r->path) : take_cells(r);
+  rc = c->event == NULL || c->cell == NULL ? -ENOMEM : take_parts(c, r->area);
+  if (rc < 0) return pml_fail(rc, "%.300s: out of memory", r->path);
+  take_cells(r);
+  return 0;
 }
 
 int pml_count_read(const char *path, struct pml_counts **counts) {
-  struct reading r = {.path = path, .fd = -1};
+  struct reading r = {.path = path, .log = {.fd = -1}};
   *counts = NULL;
   if (path == NULL || *path == '\0') return pml_fail(-EINVAL, "a file of counts needs a path");
-  r.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (r.fd < 0) return pml_fail(-errno, "%.300s: %s", path, strerror(errno));
-  r.head = malloc(sizeof *r.head);
   r.counts = calloc(1, sizeof *r.counts);
-  int rc = r.head == NULL || r.counts == NULL ? pml_fail(-ENOMEM, "%.300s: out of memory", path) : take(&r);
-  (void)close(r.fd);
-  free(r.head);
+  int rc = r.counts == NULL ? pml_fail(-ENOMEM, "%.300s: out of memory", path) : take(&r);
+  pml__log_read_close(&r.log);
+  free(r.area);
   if (rc < 0)
     pml_counts_free(r.counts);
   else

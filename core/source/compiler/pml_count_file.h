@@ -43,8 +43,9 @@ struct pml_counts {
 
 /*
  * pml_count_read - the counts in the file @path, of a process that ended in whatever way, or that runs: then as of now.
- * Returns 0, -EBADMSG (no file of counts, damaged, cut short, or of another pmlua: the detail says which), -EINVAL (no
- * path), -ENOMEM or another -errno. Free with pml_counts_free(). Thread-safe.
+ * Returns 0, PML_EFORMAT (no log, damaged, cut short, or of another pmlua: the detail says which), -ENODATA (a log
+ * without counts), -EAGAIN (it grows faster than it is read), -EINVAL (no path), -ENOMEM or another -errno. Free with
+ * pml_counts_free(). Thread-safe.
  */
 PML__SHARED int pml_count_read(const char *path, struct pml_counts **counts);
 PML__SHARED void pml_counts_free(struct pml_counts *counts);

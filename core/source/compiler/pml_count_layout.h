@@ -1,40 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/pml_count_layout.h - how the counts of a process lie in memory, and in the file that it is
- * mapped from.
+ * core/source/compiler/pml_count_layout.h - how the counts of a process lie in memory, and in the log that it is mapped
+ * from: the log's head is before them, and they are its only extent (docs/log.md).
  *
- * Native integers. Every page is written in place, so that what is there is what was counted, however the process ends.
- * A cell of the process is the sum over lanes less what a forked child had from its parent (inherited).
+ * Every page is written in place, so that what is there is what was counted, however the process ends. A cell of the
+ * process is the sum over lanes less what a forked child had from its parent (inherited).
  */
 #ifndef PML_COUNT_LAYOUT_H
 #define PML_COUNT_LAYOUT_H
 
+#include "record/log/pml_log_format.h"
 #include "source/compiler/pml_count.h"
 
-#define PML_COUNT_MAGIC "PMLCOUNT"
-#define PML_COUNT_LAYOUT 2u
 #define PML_COUNT_LANES 16384u /* threads at once; lane 0 is shared by those that find no other */
 #define PML_COUNT_ROWS 512u    /* modules that are named; the others are counted */
 #define PML_COUNT_NAME 112u
-#define PML_COUNT_COMMAND 1024u
 #define PML_COUNT_OTHERS 512u
 
 struct pml_count_header {
-  char magic[8];
-  uint32_t layout, abi, cells;
-  uint32_t room;  /* lanes that the file reaches to */
-  uint32_t lanes; /* that were ever in use: the first so many */
-  uint32_t ended; /* 1: the process came to its exit; 0: it runs, or was killed, or left by _exit or exec */
-  int32_t pid, parent;
-  uint64_t started_ns; /* CLOCK_REALTIME */
-  uint64_t threads;    /* that counted */
-  uint64_t sharing;    /* of them, those that shared lane 0: their counts may be low */
+  uint32_t abi, cells;
+  uint32_t room;    /* lanes that the file reaches to */
+  uint32_t lanes;   /* that were ever in use: the first so many */
+  uint64_t threads; /* that counted */
+  uint64_t sharing; /* of them, those that shared lane 0: their counts may be low */
   uint64_t modules, uncounted;
   uint64_t refused; /* modules of another ABI, whose counts are in none of the cells' meanings */
   uint64_t stages;  /* a bit for each enum pml_count_stage among the modules */
   uint64_t used[PML_COUNT_CELLS / 64];
-  char command[PML_COUNT_COMMAND]; /* arguments, each ended by 0; cut where they are longer */
-  char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the last that counts, and of the exit */
+  char others[PML_COUNT_OTHERS]; /* libraries that count nothing, as of the last that counts, and of the exit */
 };
 
 struct pml_count_row {
@@ -52,5 +45,14 @@ struct pml_count_area {
   struct pml_count_row row[PML_COUNT_ROWS];
   uint64_t lane[][PML_COUNT_CELLS];
 };
+_Static_assert(offsetof(struct pml_count_area, lane) % PML__LOG_STEP == 0, "lanes are pages of the extent");
+
+/* What is before @a: the head of the log, and the entry of its extent. */
+static inline struct pml__log_head *pml__count_head(const struct pml_count_area *a) {
+  return (struct pml__log_head *)((uintptr_t)a - PML__LOG_DIRECTORY);
+}
+static inline struct pml__log_entry *pml__count_entry(const struct pml_count_area *a) {
+  return (struct pml__log_entry *)((uintptr_t)pml__count_head(a) + PML__LOG_ENTRIES_AT);
+}
 
 #endif

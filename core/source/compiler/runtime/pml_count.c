@@ -296,8 +296,8 @@ __attribute__((constructor)) static void at_load(void) {
 
 __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
-  if (a == NULL || a->header.pid != getpid()) return; /* a child's, which has none of its own: it runs on */
-  a->header.ended = 1;
+  if (a == NULL || pml__count_head(a)->pid != getpid()) return; /* a child's, which has none of its own: it runs on */
+  pml__count_end(a);
   others(a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);
 }

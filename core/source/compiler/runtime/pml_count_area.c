@@ -35,8 +35,13 @@ bool pml__count_wants_report(void) {
   return report;
 }
 
+/* What is mapped for @n lanes: the log's head, and the area. */
 static size_t bytes_of(uint32_t n) {
-  return LANES_AT + n * LANE_BYTES;
+  return PML__LOG_DIRECTORY + LANES_AT + n * LANE_BYTES;
+}
+
+static struct pml_count_area *area_at(void *mapped) {
+  return (struct pml_count_area *)(void *)((char *)mapped + PML__LOG_DIRECTORY);
 }
 
 static void read_wish(void) {
@@ -108,7 +113,7 @@ static struct pml_count_area *map_file(uint32_t n, uint32_t *room) {
     lanes = PML_COUNT_LANES;
   }
   if (fd >= 0) (void)close(fd);
-  return at == MAP_FAILED ? NULL : at;
+  return at == MAP_FAILED ? NULL : area_at(at);
 }
 
 /* Where address space is limited, fewer lanes. */
@@ -118,32 +123,62 @@ static struct pml_count_area *map_memory(uint32_t least) {
     void *at = mmap(NULL, bytes_of(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) continue;
     lanes = n;
-    return at;
+    return area_at(at);
   }
   return NULL;
 }
 
-static void read_command(char *to) {
+/* Arguments with blanks between them; cut where they are longer. */
+static void read_command(char *to, size_t size) {
   int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  ssize_t n = read(fd, to, PML_COUNT_COMMAND - 2);
-  if (n < 0) to[0] = '\0';
-  (void)close(fd);
+  ssize_t got = fd >= 0 ? read(fd, to, size - 1) : 0;
+  size_t n = got > 0 ? (size_t)got : 0;
+  if (fd >= 0) (void)close(fd);
+  while (n > 0 && to[n - 1] == '\0') n--;
+  for (size_t i = 0; i < n; i++)
+    if (to[i] == '\0') to[i] = ' ';
+  to[n] = '\0';
 }
 
-static void begin_header(struct pml_count_header *h, uint32_t room) {
+static uint64_t realtime_ns(void) {
   struct timespec now;
   (void)clock_gettime(CLOCK_REALTIME, &now);
-  h->layout = PML_COUNT_LAYOUT;
-  h->abi = PML_COUNT_ABI;
-  h->cells = PML_COUNT_CELLS;
-  h->room = room;
-  h->ended = 0;
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Counts have no times: the clock is named for whoever reads logs. */
+static void begin_head(struct pml__log_head *h) {
+  h->version = PML__LOG_VERSION;
   h->pid = (int32_t)getpid();
   h->parent = (int32_t)getppid();
-  h->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-  read_command(h->command);
-  memcpy(h->magic, PML_COUNT_MAGIC, sizeof h->magic);
+  h->rank = h->size = -1;
+  h->started_ns = h->started_ticks = realtime_ns();
+  h->ticks_per_second = 1e9;
+  memcpy(h->clock, "realtime", sizeof "realtime");
+  h->ended = 0;
+  h->entries = 1;
+  (void)gethostname(h->host, sizeof h->host - 1);
+  read_command(h->command, sizeof h->command);
+}
+
+/* The extent is as long as the file: it says so after the file has grown. */
+static void begin(struct pml_count_area *a, uint32_t room) {
+  struct pml__log_head *h = pml__count_head(a);
+  struct pml__log_entry *e = pml__count_entry(a);
+  a->header.abi = PML_COUNT_ABI;
+  a->header.cells = PML_COUNT_CELLS;
+  a->header.room = room;
+  begin_head(h);
+  e->at = PML__LOG_DIRECTORY;
+  e->bytes = bytes_of(room) - PML__LOG_DIRECTORY;
+  e->address = (uintptr_t)a;
+  __atomic_store_n(&e->kind, PML__LOG_COUNTS, __ATOMIC_RELEASE);
+  __atomic_store_n(&h->magic, PML__LOG_MAGIC, __ATOMIC_RELEASE);
+}
+
+void pml__count_end(struct pml_count_area *a) {
+  pml__count_head(a)->ended_ns = realtime_ns();
+  __atomic_store_n(&pml__count_head(a)->ended, 1, __ATOMIC_RELEASE);
 }
 
 struct pml_count_area *pml__count_map(void) {
@@ -153,7 +188,7 @@ struct pml_count_area *pml__count_map(void) {
   if (wish[0] != '\0') a = map_file(STEP, &room);
   if (a == NULL && (a = map_memory(1)) != NULL) room = lanes;
   if (a == NULL) return NULL;
-  begin_header(&a->header, room);
+  begin(a, room);
   a->header.lanes = 1;
   return a;
 }
@@ -175,6 +210,10 @@ bool pml__count_reach(struct pml_count_area *a, uint32_t lane) {
   if (lane >= lanes || path[0] == '\0') return false;
   uint32_t wanted = (lane / STEP + 1) * STEP;
   if (!grow(room, wanted)) return false;
+  uint64_t bytes = pml__count_entry(a)->bytes, more = bytes_of(wanted) - PML__LOG_DIRECTORY;
+  while (bytes < more && !__atomic_compare_exchange_n(&pml__count_entry(a)->bytes, &bytes, more, true, __ATOMIC_RELEASE,
+                                                      __ATOMIC_ACQUIRE)) {
+  }
   while (room < wanted &&
          !__atomic_compare_exchange_n(&a->header.room, &room, wanted, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
   }
@@ -216,10 +255,12 @@ void pml__count_renew(struct pml_count_area *a, uint32_t own, const uint64_t *ce
     struct pml_count_area *fresh = map_file(room, &room);
     if (fresh == NULL && (fresh = map_memory(used)) != NULL) room = lanes;
     if (fresh == NULL) return; /* no memory: it goes on in its parent's */
-    memcpy(fresh, a, bytes_of(used));
+    memcpy(fresh, a, bytes_of(used) - PML__LOG_DIRECTORY);
     if (cells != NULL) memcpy(fresh->lane[own], cells, LANE_BYTES);
-    if (mremap(fresh, bytes_of(lanes), bytes_of(lanes), MREMAP_MAYMOVE | MREMAP_FIXED, a) == MAP_FAILED) return;
+    if (mremap(pml__count_head(fresh), bytes_of(lanes), bytes_of(lanes), MREMAP_MAYMOVE | MREMAP_FIXED,
+               pml__count_head(a)) == MAP_FAILED)
+      return;
   }
-  begin_header(&a->header, room);
+  begin(a, room);
   inherit(a, own);
 }

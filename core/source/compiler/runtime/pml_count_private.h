@@ -16,6 +16,8 @@ struct pml_count_area *pml__count_map(void);
 bool pml__count_reach(struct pml_count_area *a, uint32_t lane);
 /* In a forked child: counts of its own, at the same address; @lane is as it was at the fork (@cells). */
 void pml__count_renew(struct pml_count_area *a, uint32_t lane, const uint64_t *cells);
+/* The process comes to its exit. */
+void pml__count_end(struct pml_count_area *a);
 /* Whether the counts are mapped from a file, which children have, too. */
 bool pml__count_in_file(void);
 bool pml__count_wants_report(void);

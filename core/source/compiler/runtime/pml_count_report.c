@@ -59,8 +59,8 @@ static uint64_t event(const struct pml_count_area *a, unsigned e) {
 void pml__count_report(const struct pml_count_area *a) {
   const struct pml_count_header *h = &a->header;
   if (h->modules == 0 && h->refused == 0) return;
-  pml__count_say("%.100s (%d): counted by the compiler, %s; %llu thread%s", h->command, (int)h->pid, stage_of(h),
-                 (unsigned long long)h->threads, h->threads == 1 ? "" : "s");
+  pml__count_say("%.100s (%d): counted by the compiler, %s; %llu thread%s", pml__count_head(a)->command,
+                 (int)pml__count_head(a)->pid, stage_of(h), (unsigned long long)h->threads, h->threads == 1 ? "" : "s");
   for (unsigned e = 0; e < PML_BYFL_EVENTS; e++)
     row("%22llu  %-18s %s", (unsigned long long)event(a, e), pml_byfl_events[e].name, pml_byfl_events[e].help);
   for (unsigned c = 0; c < PML_CELL_COUNT; c++) {

@@ -12,15 +12,18 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local MAGIC = "PMLCOUNT"
+local ENTRY, COUNTS = 4096, 9 -- where a log says what its first extent is, and that it has counts (docs/log.md)
 
---- Is it a file of counts, whole or not?
+--- Is it a log of counts, whole or not?
 ---@param path string
 ---@return boolean
 function M.is_one(path)
   if require "lfs".attributes(path, "mode") ~= "file" then return false end
   local f <close> = io.open(path, "rb")
-  return f ~= nil and f:read(#MAGIC) == MAGIC
+  if not f or f:read(8) ~= "PMLUALOG" then return false end
+  f:seek("set", ENTRY)
+  local kind = f:read(4)
+  return kind ~= nil and #kind == 4 and string.unpack("=I4", kind) == COUNTS
 end
 
 --- Sums and kinds of operation that there were, in the order of the library, with what counts() gives for a name.
