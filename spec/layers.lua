@@ -30,7 +30,7 @@ local MAY = {
   base = {},
   record = { base = true },
   source = { base = true, record = true },
-  program = { base = true, source = true },
+  program = { base = true, record = true, source = true },
   instrument = { source = true },
   adapter = { base = true, record = true, source = true, program = true },
   control = { base = true },

@@ -3,8 +3,8 @@
  * core/preload/watchpoint.c - watchpoints in a program that was never changed: LD_PRELOAD=libpmlua-watchpoint.so.
  *
  * PMLUA_WATCHPOINT_DIR: the folder with the file plan (pml_watchpoint_plan.h); without it nothing happens. Each process
- * that has an object of the plan loaded when it starts leaves PID.watchpoints there. The file is written all along, so
- * that it stays whatever ends the process. A forked child is watched from its fork on, with a file of its own.
+ * that has an object of the plan loaded when it starts leaves the log PID.pmlog there. The file is written all along,
+ * so that it stays whatever ends the process. A forked child is watched from its fork on, with a file of its own.
  */
 #include "program/pml_watchpoint_plan.h"
 
@@ -40,8 +40,7 @@ static int open_file(void) {
   const struct pml_watchpoint_options o = {.values = watch.values, .path = path};
   int err = -EEXIST;
   for (unsigned i = 1; i < PROGRAMS_MAX && err == -EEXIST; i++) {
-    (void)snprintf(path, sizeof path, i == 1 ? "%s/%d.watchpoints" : "%s/%d-%u.watchpoints", watch.dir, (int)getpid(),
-                   i);
+    (void)snprintf(path, sizeof path, i == 1 ? "%s/%d.pmlog" : "%s/%d.%u.pmlog", watch.dir, (int)getpid(), i);
     err = pml_watchpoints_open(&watch.set, watch.point, watch.points, &o);
   }
   return err;

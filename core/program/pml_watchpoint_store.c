@@ -5,9 +5,11 @@
 #include "base/pml_bits.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "record/log/pml_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,9 +27,11 @@ static size_t bytes_of(uint64_t chunks) {
   return HEAD_BYTES + LANES_BYTES + chunks * sizeof(struct pml__store_chunk);
 }
 
-static void lay_out(struct pml_watchpoint_store *s, void *memory, size_t bytes) {
-  char *at = memory;
-  s->head = memory;
+/* @mapped: @before bytes of something else, and @bytes for the store. */
+static void lay_out(struct pml_watchpoint_store *s, void *mapped, size_t before, size_t bytes) {
+  char *at = (char *)mapped + before;
+  s->before = before;
+  s->head = (void *)at;
   s->lane = (void *)(at + HEAD_BYTES);
   s->chunk = (void *)(at + HEAD_BYTES + LANES_BYTES);
   s->bytes = bytes;
@@ -52,8 +56,6 @@ static void *map_new(const char *path, size_t bytes, int *err) {
 }
 
 static void describe(struct pml__store_head *h, const struct pml_watchpoint *point, unsigned n) {
-  memcpy(h->magic, PML__STORE_MAGIC, sizeof h->magic);
-  h->version = PML__STORE_VERSION;
   h->pid = getpid();
   h->ticks_per_second = pml__clock.ticks_per_second;
   h->points = n;
@@ -67,20 +69,21 @@ int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t
   if (values > PML_WATCHPOINT_VALUES_MAX)
     return pml_fail(-EINVAL, "%llu values: more than a watchpoint can keep", (unsigned long long)values);
   uint64_t chunks = (values + PML__CHUNK_VALUES - 1) / PML__CHUNK_VALUES;
+  size_t before = path != NULL ? PML__LOG_DIRECTORY : 0;
   int err = 0;
-  void *memory = map_new(path, bytes_of(chunks), &err);
+  void *memory = map_new(path, before + bytes_of(chunks), &err);
   if (memory == NULL)
     return pml_fail(err, "%.400s: no room for %llu values: %s", path != NULL ? path : "memory",
                     (unsigned long long)values, strerror(-err));
-  lay_out(s, memory, bytes_of(chunks));
+  lay_out(s, memory, before, bytes_of(chunks));
   describe(s->head, point, n);
-  s->head->bytes = s->bytes;
   s->head->chunks_max = (uint32_t)chunks;
+  if (path != NULL) pml__log_single(memory, PML__LOG_ACCESSES, s->bytes);
   return 0;
 }
 
 void pml__store_unmap(struct pml_watchpoint_store *s) {
-  if (s->head != NULL) (void)munmap(s->head, s->bytes);
+  if (s->head != NULL) (void)munmap((char *)s->head - s->before, s->before + s->bytes);
   s->head = NULL;
 }
 
@@ -130,48 +133,55 @@ void pml__store_push(const struct pml_watchpoint_store *s, uint32_t lane, struct
 
 /* --- read --- */
 
-static int check(const struct pml__store_head *h, size_t bytes) {
-  if (memcmp(h->magic, PML__STORE_MAGIC, sizeof h->magic) != 0) return PML_EFORMAT;
-  if (h->version != PML__STORE_VERSION || h->points > PML_WATCHPOINTS_MAX) return PML_EFORMAT;
-  if (h->bytes != bytes || bytes_of(h->chunks_max) != bytes) return PML_EFORMAT;
-  return 0;
+static int not_one(const char *path) {
+  return pml_fail(PML_EFORMAT, "%.400s: damaged, or a log that no watchpoints left", path);
+}
+
+/* Where the store is in the log @path, and how long; it is mapped, as it may be large, and its process may go on. */
+static int find(const char *path, uint64_t *at, size_t *bytes) {
+  struct pml__log_reader r;
+  int err = pml__log_read_open(&r, path);
+  *bytes = 0;
+  for (size_t i = 0; i < r.n && err == 0; i++) {
+    if (r.entry[i].kind != PML__LOG_ACCESSES) continue;
+    *at = r.entry[i].at;
+    *bytes = r.entry[i].bytes;
+  }
+  pml__log_read_close(&r);
+  return err == 0 && *bytes < bytes_of(0) ? not_one(path) : err;
 }
 
 /* NULL and *err. */
-static void *map_old(const char *path, size_t *bytes, int *err) {
+static void *map_old(const char *path, uint64_t at, size_t bytes, int *err) {
   struct stat st;
-  void *memory = MAP_FAILED;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 || fstat(fd, &st) != 0) {
-    *err = -errno;
-  } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < bytes_of(0)) {
-    *err = PML_EFORMAT;
-  } else {
-    *bytes = (size_t)st.st_size;
-    memory = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
-    *err = memory == MAP_FAILED ? -errno : 0;
-  }
+  bool whole = fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= at + bytes;
+  void *memory = whole ? mmap(NULL, at + bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  if (memory == MAP_FAILED)
+    *err = fd < 0 || whole ? pml_fail(-errno, "%.400s: %s", path, strerror(errno)) : not_one(path);
   if (fd >= 0) (void)close(fd);
   return memory == MAP_FAILED ? NULL : memory;
 }
 
 int pml_watchpoint_load(struct pml_watchpoint_store **to, const char *path) {
   size_t bytes = 0;
-  int err = 0;
+  uint64_t at = 0;
   *to = NULL;
-  void *memory = map_old(path, &bytes, &err);
-  if (memory != NULL) err = check(memory, bytes);
-  struct pml_watchpoint_store *s = err == 0 ? calloc(1, sizeof *s) : NULL;
-  if (s != NULL && memory != NULL) {
-    lay_out(s, memory, bytes);
-    *to = s;
-    return 0;
+  int err = find(path, &at, &bytes);
+  void *memory = err == 0 ? map_old(path, at, bytes, &err) : NULL;
+  if (memory == NULL) return err;
+  struct pml_watchpoint_store *s = calloc(1, sizeof *s);
+  if (s != NULL) {
+    lay_out(s, memory, (size_t)at, bytes);
+    if (s->head->points <= PML_WATCHPOINTS_MAX && bytes_of(s->head->chunks_max) == bytes) {
+      *to = s;
+      return 0;
+    }
   }
+  (void)munmap(memory, at + bytes);
+  err = s != NULL ? not_one(path) : pml_fail(-ENOMEM, "%.400s: no memory to read it", path);
   free(s);
-  if (memory != NULL) (void)munmap(memory, bytes);
-  if (err == PML_EFORMAT) return pml_fail(err, "%.400s is not a watchpoint file of this version", path);
-  if (err == 0) err = -ENOMEM;
-  return pml_fail(err, "%.400s: %s", path, strerror(-err));
+  return err;
 }
 
 void pml_watchpoint_unload(struct pml_watchpoint_store *s) {

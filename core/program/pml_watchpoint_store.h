@@ -9,19 +9,14 @@
 
 /*
  * A head, lanes, chunks. A lane and a chunk are taken by an increment, and belong to one thread from then on. The whole
- * is sparse, memory or file: what is never touched costs nothing. The layout is that of one machine and one version:
- * the file is for the run, not for the shelf.
+ * is sparse, memory or file: what is never touched costs nothing. The file is a log (docs/log.md), whose only extent
+ * this is.
  */
-#define PML__STORE_MAGIC "pmlwatch"
-#define PML__STORE_VERSION 1u
 #define PML__STORE_LANES 4096u
 #define PML__CHUNK_VALUES 1023u
 
 struct pml__store_head {
-  char magic[8];
-  uint32_t version, points;
-  uint64_t bytes; /* of all */
-  uint32_t chunks_max;
+  uint32_t points, chunks_max;
   _Atomic uint32_t lanes, chunks; /* taken; may run beyond what there is */
   int32_t pid;
   _Atomic uint64_t lost;
@@ -51,7 +46,8 @@ struct pml_watchpoint_store {
   struct pml__store_head *head;
   struct pml__store_lane *lane;
   struct pml__store_chunk *chunk;
-  size_t bytes;
+  size_t bytes;  /* of all three */
+  size_t before; /* bytes that are mapped before them: the log's head */
 };
 
 /* Make one of the calling process: 0 or -errno. @path and @values as in struct pml_watchpoint_options. */

@@ -177,7 +177,7 @@ function M.read(dir)
   local lfs = require "lfs"
   local list = {}
   for entry in lfs.dir(dir) do
-    if entry:find "^[%d-]+%.watchpoints$" then
+    if entry:find "^%d+%.pmlog$" or entry:find "^%d+%.%d+%.pmlog$" then
       local store <close>, err = core.watchpoint.load(dir .. "/" .. entry)
       if not store then return refuse(err) end
       local s = store:summary()

@@ -247,7 +247,7 @@ static void check_refusals(void) {
   p = on("odd", odd, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
   CHECK(pml_watchpoints_open(&w, &p, 0, NULL) == -EINVAL, "none is not a set");
   CHECK(pml_watchpoints_open(&w, &p, 5, NULL) == -ENOSPC, "five are too many");
-  CHECK(pml_watchpoint_load(&file, "/dev/null") == PML_EFORMAT, "a device is no store");
+  CHECK(pml_watchpoint_load(&file, "/dev/null") == -EINVAL, "a device is no store");
   CHECK(pml_watchpoint_load(&file, "/proc/self/exe") == PML_EFORMAT, "nor is a program");
   CHECK(pml_watchpoint_load(&file, "/nowhere") == -ENOENT, "nor nothing");
   if (!CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == 0, "one set is opened")) return;

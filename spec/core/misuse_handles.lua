@@ -41,15 +41,28 @@ local function spool()
   return path and assert(core.spool.open(path))
 end
 
--- The file that a watched process leaves: a head, 4096 lanes of 64 bytes, one chunk of 16384; one access.
+--- Pieces at their places, with zeros between them.
+local function placed(size, pieces)
+  local out, at = {}, 0
+  for _, piece in ipairs(pieces) do
+    out[#out + 1] = ("\0"):rep(piece[1] - at) .. piece[2]
+    at = piece[1] + #piece[2]
+  end
+  return table.concat(out) .. ("\0"):rep(size - at)
+end
+
+-- The log that a watched process leaves: its head and entry, then a head, 4096 lanes of 64 bytes, one chunk of 16384; one
+-- access.
 local function watchpoints()
   local path = dir .. "/watchpoints"
   local f <close> = assert(io.open(path, "wb"))
   local bytes = 4096 + 4096 * 64 + 16384
-  local head = string.pack("<c8I4I4I8I4I4I4i4", "pmlwatch", 1, 1, bytes, 1, 1, 1, 42)
+  local log = placed(65536, { { 0, string.pack("<c8I4", "PMLUALOG", 1) }, { 56, string.pack("<d", 1e9) },
+    { 116, string.pack("<I4", 1) }, { 4096, string.pack("<I4I4I8I8I8", 10, 0, 0, 65536, bytes) } })
+  local head = string.pack("<I4I4I4I4i4", 1, 1, 1, 1, 42)
   local lane = string.pack("<I4I4I8I8I8I4I4", 42, 0, 1, 0, 0, 1, 1)
   local chunk = string.pack("<I4I4I8I8I8", 0, 1, 0, 7, 8)
-  f:write(head, ("\0"):rep(4096 - #head), lane, ("\0"):rep(4096 * 64 - #lane), chunk, ("\0"):rep(16384 - #chunk))
+  f:write(log, head, ("\0"):rep(4096 - #head), lane, ("\0"):rep(4096 * 64 - #lane), chunk, ("\0"):rep(16384 - #chunk))
   f:close()
   return assert(core.watchpoint.load(path))
 end

@@ -4,12 +4,17 @@
 #include "fuzz.h"
 #include "program/pml_watchpoint_plan.h"
 #include "program/pml_watchpoint_store.h"
+#include "record/log/pml_log_format.h"
 
 #define CHUNKS 3u
 #define LANES 4u
 #define HEAD_BYTES 4096u
 
 static struct {
+  union {
+    struct pml__log_head log;
+    char before[PML__LOG_DIRECTORY];
+  };
   union {
     struct pml__store_head head;
     char page[HEAD_BYTES];
@@ -26,9 +31,13 @@ static void fill(struct fuzz_input *in, void *to, size_t n) {
 static void compose(struct fuzz_input *in) {
   uint8_t wrong = fuzz_byte(in);
   memset(&file, 0, sizeof file);
-  memcpy(file.head.magic, PML__STORE_MAGIC, sizeof file.head.magic);
-  file.head.version = (wrong & 0xf) == 1 ? fuzz_byte(in) : PML__STORE_VERSION;
-  file.head.bytes = (wrong & 0xf) == 2 ? fuzz_word(in) : sizeof file;
+  const size_t bytes = sizeof file - sizeof file.before;
+  const struct pml__log_entry entry = {.kind = PML__LOG_ACCESSES,
+                                       .at = (wrong & 0xf) == 1 ? 4096u * fuzz_byte(in) : PML__LOG_DIRECTORY,
+                                       .bytes = (wrong & 0xf) == 2 ? fuzz_word(in) : bytes};
+  file.log = (struct pml__log_head){
+      .magic = PML__LOG_MAGIC, .version = PML__LOG_VERSION, .ticks_per_second = 1e9, .entries = 1};
+  memcpy(file.before + PML__LOG_ENTRIES_AT, &entry, sizeof entry);
   file.head.chunks_max = (wrong & 0xf) == 3 ? (uint32_t)fuzz_word(in) : CHUNKS;
   file.head.points = fuzz_byte(in) % 6;
   file.head.lanes = (wrong & 0xf) == 4 ? (uint32_t)fuzz_word(in) : fuzz_byte(in) % (LANES + 2);
@@ -53,7 +62,7 @@ static void collect(const struct pml_watchpoint_store *s, const struct pml_watch
   while ((n = pml_watchpoint_collect(s, i, &c, v, 100)) > 0) all += n;
   PROMISE(all <= CHUNKS * PML__CHUNK_VALUES + 100, "there are no more values than there is room for");
   PLANTED(all > 2u * PML__CHUNK_VALUES);
-  (void)pml_watchpoint_decode(&sum->point[lane.point], file.head.bytes);
+  (void)pml_watchpoint_decode(&sum->point[lane.point], file.head.lost);
 }
 
 static void read_plan(const struct fuzz_input *in, const char *path, int fd) {

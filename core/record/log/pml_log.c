@@ -240,8 +240,7 @@ static uint64_t birth(void) {
   return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 
-static void write_head(struct pml__log *log, const struct pml__log_process *process) {
-  struct pml__log_head *h = log->head;
+static void write_head(struct pml__log_head *h, const struct pml__log_process *process) {
   pml__process_command(h->command, sizeof h->command);
   (void)gethostname(h->host, sizeof h->host - 1);
   (void)pml_clock_init();
@@ -256,6 +255,16 @@ static void write_head(struct pml__log *log, const struct pml__log_process *proc
   h->started_ticks = process->started_ticks;
   h->ticks_per_second = pml__clock.ticks_per_second;
   __atomic_store_n(&h->magic, PML__LOG_MAGIC, __ATOMIC_RELEASE);
+}
+
+void pml__log_single(void *memory, enum pml__log_kind kind, size_t bytes) {
+  struct pml__log_head *h = memory;
+  struct pml__log_entry *e = (struct pml__log_entry *)(void *)((char *)memory + PML__LOG_ENTRIES_AT);
+  const struct pml__log_process process = {
+      .rank = -1, .size = -1, .started_ns = pml_clock_realtime_ns(), .started_ticks = pml_clock_ticks()};
+  fill_entry(e, kind, 0, 0, PML__LOG_DIRECTORY, bytes, (char *)memory + PML__LOG_DIRECTORY);
+  h->entries = 1;
+  write_head(h, &process);
 }
 
 /* What other than letters, digits and dashes is in a host's name is a line. */
@@ -302,7 +311,7 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
     log->head = head;
     log->end = PML__LOG_DIRECTORY;
     log->directory = (struct pml__log_entry *)(void *)((char *)head + PML__LOG_ENTRIES_AT);
-    write_head(log, process);
+    write_head(log->head, process);
     *out = log;
   }
   errno = saved;

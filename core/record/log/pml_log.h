@@ -116,6 +116,12 @@ static inline void pml__log_epoch(struct pml__log *log, uint32_t epoch) {
   __atomic_store_n(&log->head->epoch, epoch, __ATOMIC_RELEASE);
 }
 
+/*
+ * pml__log_single - the head of a log in @memory, of PML__LOG_DIRECTORY zeros: of this process, with one extent of
+ * @bytes behind the head, which the caller writes. For what must not grow.
+ */
+void pml__log_single(void *memory, enum pml__log_kind kind, size_t bytes);
+
 /* pml__log_remove - @log and its file go. Extents of @kept stay mapped: whoever has one unmaps it. */
 void pml__log_remove(struct pml__log *log, enum pml__log_kind kept);
 

@@ -29,6 +29,7 @@ enum pml__log_kind {
   PML__LOG_ELEMENTS,       /* of lane @owner of recorder @key: struct pml__log_elements, then they */
   PML__LOG_SAMPLES,        /* struct pml__log_samples, then they; what is unused is all ones */
   PML__LOG_COUNTS,         /* of compiled-in counts: struct pml_count_area */
+  PML__LOG_ACCESSES,       /* of watchpoints: struct pml__store_head, lanes and chunks */
   PML__LOG_KINDS
 };
 
