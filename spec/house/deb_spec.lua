@@ -45,7 +45,7 @@ describe("make deb", function()
   it("builds packages that install and work in a clean root", function()
     local why = lacking()
     if why then return pending(why) end
-    local out, code = sh(("make --no-print-directory deb B=%s/build"):format(dir), 1000)
+    local out, code = sh(("make --no-print-directory deb B=%s/build"):format(dir), 750)
     assert.equal(0, code, out)
     for _, name in ipairs { "pmlua", "lua-pmlua", "libpmlua0", "libpmlua-dev", "pmlua-doc" } do
       assert.truthy(out:find(("building package '%s' in"):format(name), 1, true), name)
@@ -55,7 +55,7 @@ describe("make deb", function()
     shell.write(dir .. "/debs/try", TRY)
     local suite = sh(". /etc/os-release && echo $VERSION_CODENAME"):match "%S+"
     out, code = sh(("cd / && mmdebstrap --variant=minbase --mode=root --customize-hook='copy-in %s/debs /tmp' "
-      .. "--customize-hook='chroot \"$1\" sh /tmp/debs/try' %s /dev/null"):format(dir, suite), 1000)
+      .. "--customize-hook='chroot \"$1\" sh /tmp/debs/try' %s /dev/null"):format(dir, suite), 440)
     if not out:find("the packages work", 1, true) and out:find "E: setup failed: apt%-get update" then
       return pending "Debian's archive cannot be reached"
     end
