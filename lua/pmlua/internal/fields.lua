@@ -7,6 +7,8 @@ local nearest = require "pmlua.internal.nearest"
 
 local M = {}
 
+local LONGEST = 120 -- bytes of a list in a message
+
 local function names_of(known)
   local names = {}
   for key, value in pairs(known) do names[#names + 1] = type(key) == "string" and key or value end
@@ -23,15 +25,15 @@ function M.near(name, known)
   return near and ("; did you mean %s?"):format(near) or ""
 end
 
---- "there is no field mesure; did you mean measure?", or all that there are.
+--- "there is no field mesure; did you mean measure?", or all that there are, unless they are many.
 ---@param name any
 ---@param known table<string, any>|string[] names, as keys or as an array
 ---@param what? string "field"
 ---@return string
 function M.sentence(name, known, what)
-  local near = M.near(name, known)
-  return ("there is no %s %s%s"):format(what or "field", tostring(name),
-    near ~= "" and near or "; there are " .. table.concat(names_of(known), ", "))
+  local hint = M.near(name, known)
+  if hint == "" then hint = "; there are " .. table.concat(names_of(known), ", ") end
+  return ("there is no %s %s%s"):format(what or "field", tostring(name), #hint <= LONGEST and hint or "")
 end
 
 --- What is wrong with the names of a table's fields, if anything is.
