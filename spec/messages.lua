@@ -258,7 +258,7 @@ end
 
 local TREE = "git ls-files core bindings lua scripts"
 local NOT_READ = { "^lua/pmlua/meta/", "/include/", "^lua/pmlua/internal/wrap/templates", "^scripts/wrap/",
-  "^core/substrate/spool/" }
+  "^core/substrate/recording/" }
 
 local function is_read(path)
   for _, pattern in ipairs(NOT_READ) do

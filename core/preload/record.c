@@ -14,9 +14,9 @@
  * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
  *
- * Each program that a process runs writes HOST.PID.pmlog (pml_spool.h) as it goes, so that no end loses anything and
- * nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record reads
- * the logs; one without its program's own end was cut short.
+ * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) as it goes, so that no end loses anything
+ * and nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record
+ * reads the logs; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
@@ -34,7 +34,7 @@
 #include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/spool/pml_spool.h"
+#include "substrate/recording/pml_recording.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,7 +53,7 @@ static struct {
   bool confined;  /* may make no system calls */
   pid_t pid;      /* whose results these are: a child of vfork() has the memory, but not the pid */
   uint64_t *here; /* cleared in a child that has not begun its own yet; NULL: it cannot be told */
-  struct pml_spool *spool;
+  struct pml_recording *calls;
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
@@ -81,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
 }
 
 static void note(const char *key, const char *text) {
-  pml_spool_note(record.spool, key, text);
+  pml_recording_note(record.calls, key, text);
 }
 
 static void note_number(const char *key, uint64_t n) {
@@ -185,12 +185,12 @@ static void tell(const char *failure, bool at_end) {
 
 static bool is_ours(void) {
   if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return false;
-  return record.spool != NULL && (record.confined || record.pid == getpid());
+  return record.calls != NULL && (record.confined || record.pid == getpid());
 }
 
 /* Most modules that count are loaded after us; a process may be killed at any time after that. */
 static void note_counted(void) {
-  if (is_ours()) pml_spool_counted(record.spool, pml_count_here());
+  if (is_ours()) pml_recording_counted(record.calls, pml_count_here());
 }
 
 /* The last moment to ask anything: what is told now is all that will be told. */
@@ -202,7 +202,7 @@ void pml__preload_confined(bool without_clock) {
   record.confined = true;
   pml__memory_seal();
   tell(NULL, true);
-  pml_spool_seal(record.spool);
+  pml_recording_seal(record.calls);
 }
 
 /* ---- the end ---- */
@@ -214,7 +214,7 @@ static void end_substrates(void) {
 
 /* HOST.PID.pmlog has @before, PID, and @behind beside it. A host's name has no dot there. */
 static void beside(char path[PATH_MAX], const char *before, const char *behind) {
-  const char *log = strrchr(pml_spool_path(record.spool), '/'), *pid = strchr(log, '.') + 1;
+  const char *log = strrchr(pml_recording_path(record.calls), '/'), *pid = strchr(log, '.') + 1;
   (void)snprintf(path, PATH_MAX, "%s/%s%.*s%s", record.dir, before, (int)(strlen(pid) - strlen(".pmlog")), pid, behind);
 }
 
@@ -231,7 +231,7 @@ __attribute__((destructor)) static void finish(void) {
   if (record.substrates && !record.confined) end_substrates();
   if (record.plugins && !record.confined) end_plugins();
   if (!record.confined) tell(NULL, true);
-  pml_spool_end(record.spool, PML_SPOOL_EXIT);
+  pml_recording_end(record.calls, PML_RECORDING_EXIT);
 }
 
 PML_API void _exit(int status);
@@ -239,7 +239,7 @@ PML_API void _Exit(int status);
 
 /* From a signal handler, too: nothing but a store. */
 PML_API void _exit(int status) {
-  if (is_ours()) pml_spool_end(record.spool, PML_SPOOL_LEFT);
+  if (is_ours()) pml_recording_end(record.calls, PML_RECORDING_LEFT);
   for (;;) (void)syscall(SYS_exit_group, status);
 }
 
@@ -268,7 +268,7 @@ static int name_events(void) {
 }
 
 static void lose_counts(int err) {
-  if (is_ours()) pml_spool_lose_counts(record.spool, err);
+  if (is_ours()) pml_recording_lose_counts(record.calls, err);
 }
 
 static int start_counting(void) {
@@ -286,15 +286,15 @@ static int start_counting(void) {
 
 static int start_trace(void) {
   uint64_t ns = number("PMLUA_RECORD_MIN_NS");
-  struct pml_spool_limits limits = {.max_depth = (uint32_t)number("PMLUA_RECORD_MAX_DEPTH"),
-                                    .max_calls = (uint32_t)number("PMLUA_RECORD_MAX_CALLS"),
-                                    .min_ticks = (uint64_t)((double)ns * pml__clock.ticks_per_second * 1e-9)};
+  struct pml_recording_limits limits = {.max_depth = (uint32_t)number("PMLUA_RECORD_MAX_DEPTH"),
+                                        .max_calls = (uint32_t)number("PMLUA_RECORD_MAX_CALLS"),
+                                        .min_ticks = (uint64_t)((double)ns * pml__clock.ticks_per_second * 1e-9)};
   limits.metrics = record.event;
   limits.nmetrics = record.nevents;
-  int err = record.nevents > 0 ? pml_spool_sum(record.spool, record.event, record.nevents) : 0;
+  int err = record.nevents > 0 ? pml_recording_sum(record.calls, record.event, record.nevents) : 0;
   record.trace = number("PMLUA_RECORD_TRACE") == 1;
   record.flow = number("PMLUA_RECORD_FLOW") == 1;
-  return err == 0 && (record.trace || record.flow) ? pml_spool_trace(record.spool, &limits) : err;
+  return err == 0 && (record.trace || record.flow) ? pml_recording_trace(record.calls, &limits) : err;
 }
 
 static void start_substrates(void) {
@@ -303,32 +303,32 @@ static void start_substrates(void) {
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 
-static void *get_memory(void *spool, uint32_t whose, uint32_t part, size_t bytes) {
-  return pml_spool_get(spool, whose, part, bytes);
+static void *get_memory(void *recording, uint32_t whose, uint32_t part, size_t bytes) {
+  return pml_recording_get(recording, whose, part, bytes);
 }
-static void put_memory(void *spool, void *memory) {
-  pml_spool_put(spool, memory);
+static void put_memory(void *recording, void *memory) {
+  pml_recording_put(recording, memory);
 }
-static void name_region(void *spool, pml_region_t region) {
-  pml_spool_name(spool, region);
+static void name_region(void *recording, pml_region_t region) {
+  pml_recording_name(recording, region);
 }
 
 /* Those that are numbers. */
-static void add_values(void *spool, const struct pml_wrap_function *f, bool results, const uint64_t *values) {
+static void add_values(void *recording, const struct pml_wrap_function *f, bool results, const uint64_t *values) {
   const struct pml_wrap_value *value = results ? f->out : f->in;
-  struct pml_spool_value v[PML_WRAP_VALUES_MAX];
+  struct pml_recording_value v[PML_WRAP_VALUES_MAX];
   uint32_t n = 0, all = results ? f->nout : f->nin;
   if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return; /* the parent's call */
   for (uint32_t i = 0; i < all; i++)
     if (value[i].type != PML_WRAP_TEXT)
-      v[n++] = (struct pml_spool_value){value[i].name, value[i].type == PML_WRAP_REAL, values[i]};
-  pml_spool_add_values(spool, f->region, results, v, n);
+      v[n++] = (struct pml_recording_value){value[i].name, value[i].type == PML_WRAP_REAL, values[i]};
+  pml_recording_add_values(recording, f->region, results, v, n);
 }
 
 static int listen_to_values(void) {
   static struct pml_wrap_listener listener = {add_values, NULL};
-  int err = pml_spool_keep_values(record.spool, record.trace);
-  listener.arg = record.spool;
+  int err = pml_recording_keep_values(record.calls, record.trace);
+  listener.arg = record.calls;
   if (err == 0) pml_wrap_listen(&listener);
   return err;
 }
@@ -339,11 +339,11 @@ static int start(void) {
   if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
   if (record.here != NULL) __atomic_store_n(record.here, 1, __ATOMIC_RELAXED);
   record.profile = NULL;
-  int err = pml_spool_open(&record.spool, record.dir, NULL);
-  pml_spool_share(record.spool);
+  int err = pml_recording_open(&record.calls, record.dir, NULL);
+  pml_recording_share(record.calls);
   if (err < 0) return err;
   note_counted();
-  memory.arg = record.spool;
+  memory.arg = record.calls;
   err = pml_profile_open_in(&record.profile, &memory);
   if (err == 0) err = start_trace();
   return err == 0 ? listen_to_values() : err;
@@ -358,15 +358,15 @@ static void leave_reason(int err) {
   (void)pml_reasons_leave(record.dir, line);
 }
 
-/* What went wrong is told in the spool, if there is one. */
+/* What went wrong is told in the recording, if there is one. */
 static void give_up(int err) {
-  if (record.spool == NULL) {
+  if (record.calls == NULL) {
     leave_reason(err);
     return;
   }
   tell(pml_error_detail(err), false);
-  pml_spool_end(record.spool, PML_SPOOL_FAILED);
-  record.spool = NULL;
+  pml_recording_end(record.calls, PML_RECORDING_FAILED);
+  record.calls = NULL;
 }
 
 /*
@@ -374,20 +374,20 @@ static void give_up(int err) {
  * its other threads may have been changing it.
  */
 static void start_in_child(void) {
-  struct pml_spool *parents = record.spool;
+  struct pml_recording *parents = record.calls;
   if (parents == NULL) return;
   int saved = errno;
-  record.spool = NULL;
-  pml_spool_share(NULL);
+  record.calls = NULL;
+  pml_recording_share(NULL);
   pml_wrap_listen(NULL);
   record.plugins = record.substrates = false;
   int err = record.confined ? 0 : start();
-  if (record.spool == NULL) pml_spool_lose_child(parents);
+  if (record.calls == NULL) pml_recording_lose_child(parents);
   if (err < 0)
     give_up(err);
-  else if (record.spool != NULL)
+  else if (record.calls != NULL)
     tell(NULL, false);
-  pml_spool_abandon(parents);
+  pml_recording_abandon(parents);
   errno = saved;
 }
 

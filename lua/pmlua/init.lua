@@ -69,7 +69,7 @@ local function find(name)
 end
 
 -- What only pmlua's own modules use of the core.
-local inner = { data = true, file = true, link = true, log = true, origin = true, spool = true, statistics = true,
+local inner = { data = true, file = true, link = true, log = true, origin = true, recording = true, statistics = true,
   tool = true }
 
 for name, value in pairs(core) do

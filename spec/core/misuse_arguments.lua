@@ -27,7 +27,7 @@ M.functions = {
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" }, log_text = { dir .. "/nosuch.pmlog" } },
   profile = { open = {}, bucket_ns = { 100 } },
-  spool = { open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" } },
+  recording = { open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" } },
   buffer = { open = { { records = 256, threads = 2 } } },
   substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},
                 each = { { enter = function() end, flush = function() end } } },
@@ -76,7 +76,7 @@ M.few = {
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
-  ["spool.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
+  ["recording.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
   ["sys.private_file"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
   ["sys.edit_history"] = { NIL, true, "", "a\0b", {}, print, file },
   ["sys.edit_save"] = { NIL, true, "", "a\0b", {}, print, file },
@@ -105,7 +105,7 @@ function M.methods(handles)
     section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
     sectionscope = { stop = { { operations = 1 } } },
     profile = { nodes = {}, stats = {}, functions = {} },
-    spool = { story = {}, note = { "program" }, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
+    recording = { story = {}, note = { "program" }, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
               trace = { dir .. "/nosuch", "misuse", dir .. "/nosuch.series", function() end } },
     flow = { stop = {}, graphs = {}, refused = {} },
     luasubstrate = { flush = {}, stats = {} },

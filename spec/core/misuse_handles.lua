@@ -31,14 +31,14 @@ function M.substrate()
 end
 
 --- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
-local function spool()
+local function recording()
   local folder = os.tmpname()
   os.remove(folder)
   folder = dir .. "/" .. folder:match("[^/]*$")
   os.execute(("mkdir -p '%s'; LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR='%s' true 2>/dev/null")
     :format(folder, os.getenv("PMLUA_BUILD") or "build", folder))
   local path = io.popen(("ls '%s'/*.pmlog 2>/dev/null"):format(folder)):read("l")
-  return path and assert(core.spool.open(path))
+  return path and assert(core.recording.open(path))
 end
 
 --- Pieces at their places, with zeros between them.
@@ -118,7 +118,7 @@ function M.all()
   h.section = assert(core.section.define { label = "misuse", record = true })
   h.sectionscope = assert(h.section:enter())
   h.profile = assert(core.profile.open())
-  h.spool = spool()
+  h.recording = recording()
   h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
   h.luasubstrate = assert(core.substrate.each { enter = function() end, flush = function() return { 1 } end })
   h.substrateplugin = M.substrate()

@@ -14,7 +14,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile_tree.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 
 #include <errno.h>
 
@@ -110,7 +110,7 @@ static void put_blocks(void) {
   for (uint32_t i = 1; i < 4; i++)
     node[i] = (struct pml__profile_node){.index = i, .region = 1, .count = 1, .entered = 1};
   PROMISE(place_of[PATHS] + sizeof b + sizeof node == place_of[ARGUMENTS] &&
-              pml__spool_stripe_bytes(NARGUMENTS) == sizeof v.figures / PML__LOG_STRIPES,
+              pml__recording_stripe_bytes(NARGUMENTS) == sizeof v.figures / PML__LOG_STRIPES,
           "blocks are where they are here");
   b.bytes = sizeof node;
   put(place_of[PATHS], &b, sizeof b);
@@ -205,17 +205,17 @@ static int visit(const struct pml_profile_node *node, void *arg) {
   return 0;
 }
 
-static void check_trace(struct pml_spool_reader *r) {
+static void check_trace(struct pml_recording_reader *r) {
   char command[100];
   uint64_t open;
   snprintf(command, sizeof command, "%s/traces", dir);
-  int err = pml_spool_read_trace(r, dir, "fuzz (1)", NULL, NULL, NULL, &open);
+  int err = pml_recording_read_trace(r, dir, "fuzz (1)", NULL, NULL, NULL, &open);
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "a trace is written, or cannot be for a reason");
   snprintf(command, sizeof command, "rm -rf %s/traces*", dir);
   PROMISE(system(command) == 0, "and goes away");
 }
 
-static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   uint64_t *all = arg;
   struct pml_region_info info;
   PROMISE(pml_region_describe(f->region, &info) == 0, "sums are of a function with a name");
@@ -223,7 +223,7 @@ static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
   return 0;
 }
 
-static int check_value(const struct pml_spool_function_value *v, void *arg) {
+static int check_value(const struct pml_recording_function_value *v, void *arg) {
   (void)arg;
   PROMISE(v->name[0] != '\0' && strlen(v->name) <= PML__LOG_VALUE_NAME_MAX && v->count > 0, "a value has a name");
   return 0;
@@ -236,13 +236,14 @@ static int begin_thread(void *arg, int64_t tid, void **track) {
   return 0;
 }
 
-static int check_event(void *arg, void *track, const struct pml__spool_told *e) {
+static int check_event(void *arg, void *track, const struct pml__recording_told *e) {
   struct pml_region_info info;
   uint64_t *all = arg;
   PROMISE(track == arg && (e->region == 0 || pml_region_describe(e->region, &info) == 0), "a region has a name");
   PROMISE(e->kind == PML_STREAM_METRIC || e->region != 0, "and calls have one");
   if (e->kind != PML_STREAM_METRIC) return 0;
-  PROMISE(e->region != 0 && e->nvalues >= 1 && e->nvalues <= PML_SPOOL_VALUES_MAX, "events alone have no values here");
+  PROMISE(e->region != 0 && e->nvalues >= 1 && e->nvalues <= PML_RECORDING_VALUES_MAX,
+          "events alone have no values here");
   for (uint32_t i = 0; i < e->nvalues; i++) *all += e->values[i];
   return 0;
 }
@@ -252,34 +253,34 @@ static int end_thread(void *arg, void *track) {
   return 0;
 }
 
-static void check_events(struct pml_spool_reader *r) {
+static void check_events(struct pml_recording_reader *r) {
   uint64_t all = 0;
-  const struct pml__spool_listener l = {begin_thread, check_event, end_thread, NULL, NULL, NULL, 0, &all};
-  int err = pml__spool_listen(r, &l);
+  const struct pml__recording_listener l = {begin_thread, check_event, end_thread, NULL, NULL, NULL, 0, &all};
+  int err = pml__recording_listen(r, &l);
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "events are read");
 }
 
-static void check_calls(struct pml_spool_reader *r) {
-  struct pml_spool_story s;
+static void check_calls(struct pml_recording_reader *r) {
+  struct pml_recording_story s;
   struct pml_profile *p;
   uint32_t last = 0;
   uint64_t sum = 0;
-  pml_spool_read_story(r, &s);
-  PROMISE(s.ended <= PML_SPOOL_FAILED, "a story is told");
-  int err = pml_spool_read_profile(r, &p);
+  pml_recording_read_story(r, &s);
+  PROMISE(s.ended <= PML_RECORDING_FAILED, "a story is told");
+  int err = pml_recording_read_profile(r, &p);
   PROMISE((err == 0) == (p != NULL), "there is a profile or a reason");
   if (p != NULL) PROMISE(pml_profile_visit(p, visit, &last) == 0, "and it can be visited");
   pml_profile_close(p);
-  PROMISE(pml_spool_read_sums(r, add_sums, &sum) == 0, "sums are read");
-  err = pml_spool_read_values(r, check_value, NULL);
+  PROMISE(pml_recording_read_sums(r, add_sums, &sum) == 0, "sums are read");
+  err = pml_recording_read_values(r, check_value, NULL);
   PROMISE(err == 0 || err == PML_EFORMAT, "values are read, or cannot be");
 }
 
 /* Edges take each visit of a node once, but for that at which the flow ends. */
-static void check_flow(struct pml_spool_reader *r) {
+static void check_flow(struct pml_recording_reader *r) {
   struct pml_flow *f;
   size_t n;
-  int err = pml_spool_read_flow(r, &f, NULL, NULL);
+  int err = pml_recording_read_flow(r, &f, NULL, NULL);
   PROMISE((err == 0) == (f != NULL) && (err == 0 || err == -ENOMEM || err == PML_EFORMAT),
           "there is a flow or a reason");
   if (f == NULL) return;
@@ -294,8 +295,8 @@ static void check_flow(struct pml_spool_reader *r) {
 }
 
 static void check_recording(bool trace) {
-  struct pml_spool_reader *r;
-  int err = pml_spool_read_open(&r, path);
+  struct pml_recording_reader *r;
+  int err = pml_recording_read_open(&r, path);
   PROMISE(err == 0 || err == PML_EFORMAT || err == -ENODATA || err == -ENOMEM, "calls are read, or there are none");
   PROMISE(err == 0 || (r == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
           "and the reason is one line");
@@ -304,7 +305,7 @@ static void check_recording(bool trace) {
   check_flow(r);
   check_events(r);
   if (trace) check_trace(r);
-  pml_spool_read_close(r);
+  pml_recording_read_close(r);
 }
 
 /* ---- sections ---- */

@@ -22,7 +22,7 @@ local HANDLES = {
   trace = "pmlua.Trace", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store", workload = "pmlua.Workload",
 }
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
-local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, spool = true, ["data file"] = true,
+local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   eventlist = true,
   pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true }
 -- Tables with methods that no function hands out.

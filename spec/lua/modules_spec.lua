@@ -35,7 +35,7 @@ describe("A script", function()
       assert.is_nil(public[name], name)
       assert.equal("false\n", answer(("print((pcall(function() return pml.%s end)))"):format(name)), name)
     end
-    for _, name in ipairs { "internal", "verb", "spool" } do
+    for _, name in ipairs { "internal", "verb", "recording" } do
       assert.equal("false\n", answer(("print((pcall(function() return pml.%s end)))"):format(name)), name)
     end
   end)

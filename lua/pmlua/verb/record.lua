@@ -167,7 +167,7 @@ local function folder(name, rank)
   local real, gone = core.sys.realpath(name)
   if not real then return refuse(gone) end
   os.remove(real .. "/reasons") -- of a recording that had no results
-  local ready, unready = core.spool.reasons(real)
+  local ready, unready = core.recording.reasons(real)
   if not ready then return refuse(unready) end
   return real
 end

@@ -217,10 +217,10 @@ end
 
 --- A process that has just begun has made the file, but may have nothing in it yet.
 local function open(path)
-  local log, err, code = core.spool.open(path)
+  local log, err, code = core.recording.open(path)
   if log or code ~= "EFORMAT" then return log, err, code end
   core.sys.sleep(SHORTLY)
-  return core.spool.open(path)
+  return core.recording.open(path)
 end
 
 ---@class pmlua.logs.result

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/spool/pml_spool_events.c - the events of a spool, extent after extent, to whoever makes something of
- * them.
+/* core/substrate/recording/pml_recording_events.c - the events of a recording, extent after extent, to whoever makes
+ * something of them.
  */
 #include "base/pml_error.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #define THREADS_MAX (1u << 20)
 
 struct listening {
-  const struct pml_spool_reader *reader;
-  const struct pml__spool_listener *to;
+  const struct pml_recording_reader *reader;
+  const struct pml__recording_listener *to;
   void **track; /* [nthreads] by the thread's number; NULL: it has not begun */
   size_t nthreads;
   void *now; /* NULL: of a thread that there is no place for */
@@ -26,7 +26,7 @@ static int make_room(struct listening *l, uint32_t thread) {
   size_t n = l->nthreads == 0 ? 64 : l->nthreads;
   while (n <= thread) n *= 2;
   void **more = realloc(l->track, n * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for %u threads of a spool", thread);
+  if (more == NULL) return pml_fail(-ENOMEM, "no memory for %u threads of a recording", thread);
   memset(more + l->nthreads, 0, (n - l->nthreads) * sizeof *more);
   l->track = more;
   l->nthreads = n;
@@ -54,9 +54,9 @@ static int end_all(struct listening *l, int err) {
 /* ---- events ---- */
 
 static int hand_on(struct listening *l, const struct pml__log_event *e, enum pml_stream_kind kind) {
-  const struct pml__spool_told told = {
+  const struct pml__recording_told told = {
       .ticks = e->ticks,
-      .region = kind == PML_STREAM_METRIC ? 0 : pml__spool_region(l->reader, (uint32_t)e->word),
+      .region = kind == PML_STREAM_METRIC ? 0 : pml__recording_region(l->reader, (uint32_t)e->word),
       .kind = kind,
       .unreturned = e->word >> 32 == PML__LOG_LEFT,
       .values = kind == PML_STREAM_METRIC ? (const uint64_t *)(e + 1) : NULL};
@@ -68,12 +68,12 @@ static int hand_on(struct listening *l, const struct pml__log_event *e, enum pml
 static int hand_on_values(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *next,
                           const struct pml__log_event *end) {
   uint32_t low = (uint32_t)e->word;
-  struct pml__spool_told told = {.kind = PML_STREAM_METRIC,
-                                 .region = pml__spool_region(l->reader, PML__LOG_OF_CALL_REGION(low)),
-                                 .ticks = e->ticks,
-                                 .values = (const uint64_t *)(e + 1),
-                                 .nvalues = PML__LOG_OF_CALL_N(low),
-                                 .results = PML__LOG_OF_CALL_RESULTS(low)};
+  struct pml__recording_told told = {.kind = PML_STREAM_METRIC,
+                                     .region = pml__recording_region(l->reader, PML__LOG_OF_CALL_REGION(low)),
+                                     .ticks = e->ticks,
+                                     .values = (const uint64_t *)(e + 1),
+                                     .nvalues = PML__LOG_OF_CALL_N(low),
+                                     .results = PML__LOG_OF_CALL_RESULTS(low)};
   uint64_t kind = next < end ? next->word >> 32 : 0;
   if (told.results && (kind == PML__LOG_LEAVE || kind == PML__LOG_LEFT || kind == PML__LOG_METRIC))
     told.ticks = next->ticks;
@@ -101,7 +101,7 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       break;
     case PML__LOG_VALUES_OF_CALL:
       values = ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
-      if (values == 0 || PML__LOG_OF_CALL_N(low) > PML_SPOOL_VALUES_MAX || values >= (size_t)(end - at)) return 0;
+      if (values == 0 || PML__LOG_OF_CALL_N(low) > PML_RECORDING_VALUES_MAX || values >= (size_t)(end - at)) return 0;
       err = hand_on_values(l, at, at + 1 + values, end);
       break;
     case PML__LOG_THREAD:
@@ -123,12 +123,12 @@ static int read_extent(struct listening *l, size_t i) {
   if (events == NULL) return err;
   size_t n = (size_t)bytes / sizeof *events;
   err = go_to(l, e->owner, (int32_t)e->key);
-  if (err == 0 && n > PML__SPOOL_FIRST_EVENT) err = read_events(l, events + PML__SPOOL_FIRST_EVENT, events + n);
+  if (err == 0 && n > PML__RECORDING_FIRST_EVENT) err = read_events(l, events + PML__RECORDING_FIRST_EVENT, events + n);
   free(events);
   return err;
 }
 
-int pml__spool_listen(const struct pml_spool_reader *r, const struct pml__spool_listener *to) {
+int pml__recording_listen(const struct pml_recording_reader *r, const struct pml__recording_listener *to) {
   struct listening l = {.reader = r, .to = to};
   int err = 0;
   for (size_t i = 0; i < r->log.n && err == 0; i++) {
@@ -142,11 +142,11 @@ int pml__spool_listen(const struct pml_spool_reader *r, const struct pml__spool_
 /* ---- metrics ---- */
 
 /* Lines of the note, as many as there are metrics. */
-static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[PML__SPOOL_METRIC_BYTES]) {
+static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[PML__RECORDING_METRIC_BYTES]) {
   uint32_t found = 0;
   while (found < n && text != NULL && *text != '\0') {
     size_t bytes = strcspn(text, "\n");
-    size_t keep = bytes < PML__SPOOL_METRIC_BYTES ? bytes : PML__SPOOL_METRIC_BYTES - 1;
+    size_t keep = bytes < PML__RECORDING_METRIC_BYTES ? bytes : PML__RECORDING_METRIC_BYTES - 1;
     memcpy(name[found], text, keep);
     name[found++][keep] = '\0';
     text += bytes + (text[bytes] == '\n');
@@ -154,7 +154,7 @@ static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[PML_
   return found;
 }
 
-uint32_t pml__spool_metrics(const struct pml_spool_reader *r, char (*name)[PML__SPOOL_METRIC_BYTES]) {
-  uint32_t n = r->recording.nmetrics;
-  return n <= PML_STREAM_METRICS_MAX && names_of_metrics(pml_spool_read_note(r, "events"), n, name) == n ? n : 0;
+uint32_t pml__recording_metrics(const struct pml_recording_reader *r, char (*name)[PML__RECORDING_METRIC_BYTES]) {
+  uint32_t n = r->head.nmetrics;
+  return n <= PML_STREAM_METRICS_MAX && names_of_metrics(pml_recording_read_note(r, "events"), n, name) == n ? n : 0;
 }

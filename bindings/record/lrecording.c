@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lspool.c - pmlua.core.spool: what a recorded process left, as a story, call paths and a trace. */
+/* bindings/record/lrecording.c - pmlua.core.recording: what a recorded process left, as a story, call paths and a
+ * trace. */
 #include "lutil.h"
 
 #include "record/pml_reasons.h"
-#include "substrate/spool/pml_spool_read.h"
+#include "substrate/recording/pml_recording_read.h"
 
 #include <errno.h>
 #include <string.h>
 
 struct handle {
   struct lutil_handle h;
-  struct pml_spool_reader *reader;
+  struct pml_recording_reader *reader;
 };
 
-static void spool_close(void *handle) {
+static void recording_close(void *handle) {
   struct handle *h = handle;
-  pml_spool_read_close(h->reader);
+  pml_recording_read_close(h->reader);
   h->reader = NULL;
 }
 
-static const struct lutil_class spool_class = {"spool", sizeof(struct handle), spool_close};
+static const struct lutil_class recording_class = {"recording", sizeof(struct handle), recording_close};
 
 static struct handle *check(lua_State *L) {
-  return lutil_check(L, 1, &spool_class);
+  return lutil_check(L, 1, &recording_class);
 }
 
 static int l_open(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  struct handle *h = lutil_new(L, &spool_class, 0, 0);
-  int err = pml_spool_read_open(&h->reader, path);
-  if (err < 0) return pml_pusherr(L, err, "spool.open");
+  struct handle *h = lutil_new(L, &recording_class, 0, 0);
+  int err = pml_recording_read_open(&h->reader, path);
+  if (err < 0) return pml_pusherr(L, err, "recording.open");
   h->h.open = 1;
   return 1;
 }
@@ -37,15 +38,15 @@ static int l_open(lua_State *L) {
 /* reasons(dir): makes the file in which processes of a recording say why they are not recorded. */
 static int l_reasons(lua_State *L) {
   int err = pml_reasons_make(lutil_string(L, 1));
-  if (err < 0) return pml_pusherr(L, err, "spool.reasons");
+  if (err < 0) return pml_pusherr(L, err, "recording.reasons");
   lua_pushboolean(L, 1);
   return 1;
 }
 
 static int l_story(lua_State *L) {
   static const char *const ended[] = {"running", "exit", "_exit", "failed"};
-  struct pml_spool_story s;
-  pml_spool_read_story(check(L)->reader, &s);
+  struct pml_recording_story s;
+  pml_recording_read_story(check(L)->reader, &s);
   lua_createtable(L, 0, 14);
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
@@ -66,15 +67,15 @@ static int l_story(lua_State *L) {
 
 /* note(key): what the process said of itself under that key; nil: nothing. */
 static int l_note(lua_State *L) {
-  lua_pushstring(L, pml_spool_read_note(check(L)->reader, lutil_string(L, 2)));
+  lua_pushstring(L, pml_recording_read_note(check(L)->reader, lutil_string(L, 2)));
   return 1;
 }
 
 static int l_profile(lua_State *L) {
   struct handle *s = check(L);
   struct pml_profile *p;
-  int err = pml_spool_read_profile(s->reader, &p);
-  if (err < 0) return pml_pusherr(L, err, "spool.profile");
+  int err = pml_recording_read_profile(s->reader, &p);
+  if (err < 0) return pml_pusherr(L, err, "recording.profile");
   lutil_pushprofile(L, p);
   return 1;
 }
@@ -94,7 +95,7 @@ static void add_value(lua_State *L, lua_Integer key, uint64_t more, bool real) {
 }
 
 /* On top is the table of functions by region. */
-static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   lua_State *L = arg;
   struct pml_region_info info = {.name = "?"};
   if (lua_rawgeti(L, -1, f->region) != LUA_TTABLE) {
@@ -115,8 +116,8 @@ static int read_sums(lua_State *L) {
   struct handle *h = lua_touserdata(L, 1);
   luaL_checkstack(L, 8, NULL);
   lua_newtable(L);
-  int err = pml_spool_read_sums(h->reader, add_sums, L);
-  return err < 0 ? pml_pusherr(L, err, "spool.sums") : 1;
+  int err = pml_recording_read_sums(h->reader, add_sums, L);
+  return err < 0 ? pml_pusherr(L, err, "recording.sums") : 1;
 }
 
 /* The handle is closed to others meanwhile, such as finalizers. */
@@ -144,7 +145,7 @@ static void push_value(lua_State *L, const struct pml_value *v) {
 }
 
 /* On top is the list. */
-static int add_function_value(const struct pml_spool_function_value *v, void *arg) {
+static int add_function_value(const struct pml_recording_function_value *v, void *arg) {
   lua_State *L = arg;
   struct pml_region_info info = {.name = "?"};
   (void)pml_region_describe(v->region, &info);
@@ -167,8 +168,8 @@ static int read_values(lua_State *L) {
   struct handle *h = lua_touserdata(L, 1);
   luaL_checkstack(L, 8, NULL);
   lua_newtable(L);
-  int err = pml_spool_read_values(h->reader, add_function_value, L);
-  return err < 0 ? pml_pusherr(L, err, "spool.values") : 1;
+  int err = pml_recording_read_values(h->reader, add_function_value, L);
+  return err < 0 ? pml_pusherr(L, err, "recording.values") : 1;
 }
 
 /* values(): a list of what calls of functions were given and gave, with counts, sums and extremes. */
@@ -209,10 +210,10 @@ static int l_trace(lua_State *L) {
   struct progress p = progress_at(L, 5);
   uint64_t open;
   h->h.open = 0;
-  int err = pml_spool_read_trace(h->reader, dir, process, series, tell_progress, &p, &open);
+  int err = pml_recording_read_trace(h->reader, dir, process, series, tell_progress, &p, &open);
   h->h.open = 1;
   if (err == -ECANCELED && lua_gettop(L) > 5) return lua_error(L);
-  if (err < 0) return pml_pusherr(L, err, "spool.trace");
+  if (err < 0) return pml_pusherr(L, err, "recording.trace");
   lua_pushinteger(L, (lua_Integer)open);
   return 1;
 }
@@ -223,10 +224,10 @@ static int l_flow(lua_State *L) {
   struct progress p = progress_at(L, 2);
   struct pml_flow *flow;
   h->h.open = 0;
-  int err = pml_spool_read_flow(h->reader, &flow, tell_progress, &p);
+  int err = pml_recording_read_flow(h->reader, &flow, tell_progress, &p);
   h->h.open = 1;
   if (err == -ECANCELED && lua_gettop(L) > 2) return lua_error(L);
-  if (err < 0) return pml_pusherr(L, err, "spool.flow");
+  if (err < 0) return pml_pusherr(L, err, "recording.flow");
   lutil_pushflow(L, flow);
   return 1;
 }
@@ -234,23 +235,23 @@ static int l_flow(lua_State *L) {
 /* beside(plugins): traces have their series, too. */
 static int l_beside(lua_State *L) {
   struct handle *h = check(L);
-  struct pml_plugin *plugin[PML_SPOOL_BESIDE_MAX];
+  struct pml_plugin *plugin[PML_RECORDING_BESIDE_MAX];
   luaL_checktype(L, 2, LUA_TTABLE);
   size_t n = lua_rawlen(L, 2);
-  for (size_t i = 0; i < n && i < PML_SPOOL_BESIDE_MAX; i++) {
+  for (size_t i = 0; i < n && i < PML_RECORDING_BESIDE_MAX; i++) {
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
     plugin[i] = lutil_plugin(L, lua_gettop(L));
     lua_pop(L, 1);
   }
-  return pml_pushdone(L, pml_spool_read_beside(h->reader, plugin, n), "spool.beside");
+  return pml_pushdone(L, pml_recording_read_beside(h->reader, plugin, n), "recording.beside");
 }
 
-int luaopen_pmlua_spool(lua_State *L) {
+int luaopen_pmlua_recording(lua_State *L) {
   static const luaL_Reg methods[] = {{"story", l_story}, {"note", l_note},     {"profile", l_profile},
                                      {"sums", l_sums},   {"values", l_values}, {"trace", l_trace},
                                      {"flow", l_flow},   {"beside", l_beside}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {"reasons", l_reasons}, {NULL, NULL}};
-  lutil_class(L, &spool_class, methods, NULL);
+  lutil_class(L, &recording_class, methods, NULL);
   luaL_newlib(L, functions);
   return 1;
 }

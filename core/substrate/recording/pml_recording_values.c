@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/spool/pml_spool_values.c - what calls were given and gave: of each value its count, sum, least and
- * most, in a spool.
+ * core/substrate/recording/pml_recording_values.c - what calls were given and gave: of each value its count, sum, least
+ * and most, in a recording.
  *
  * A block of memory for each list of values of a function, with names and STRIPES copies of the figures, so that
  * threads seldom change the same cache lines. Threads that share a copy change it by atomic operations, so that
@@ -9,14 +9,14 @@
  */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "substrate/spool/pml_spool_file.h"
+#include "substrate/recording/pml_recording_file.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define SLOTS ((size_t)PML__SPOOL_MARKS * 2)
+#define SLOTS ((size_t)PML__RECORDING_MARKS * 2)
 
 static struct pml__log_values no_room; /* in the place of a block that could not be made: asked for once */
 
@@ -75,15 +75,15 @@ static void begin_figures(struct pml__log_figures *f, bool real) {
   f->most = real ? bits_of(-HUGE_VAL) : (uint64_t)INT64_MIN;
 }
 
-static void fill(struct pml__log_values *b, pml_region_t region, bool results, const struct pml_spool_value *v,
+static void fill(struct pml__log_values *b, pml_region_t region, bool results, const struct pml_recording_value *v,
                  uint32_t n) {
-  char *name = (char *)pml__spool_figures(b, n, PML__LOG_STRIPES);
+  char *name = (char *)pml__recording_figures(b, n, PML__LOG_STRIPES);
   for (uint32_t i = 0; i < n; i++) {
     size_t bytes = strnlen(v[i].name, PML__LOG_VALUE_NAME_MAX);
     memcpy(name, v[i].name, bytes); /* its end is there */
     name += bytes + 1;
     b->real |= (uint64_t)v[i].real << i;
-    for (uint32_t k = 0; k < PML__LOG_STRIPES; k++) begin_figures(&pml__spool_figures(b, n, k)[i], v[i].real);
+    for (uint32_t k = 0; k < PML__LOG_STRIPES; k++) begin_figures(&pml__recording_figures(b, n, k)[i], v[i].real);
   }
   b->region = region;
   b->results = results;
@@ -91,25 +91,26 @@ static void fill(struct pml__log_values *b, pml_region_t region, bool results, c
 }
 
 /* Of two threads that make one, one takes the other's. */
-__attribute__((noinline, cold)) static struct pml__log_values *make(struct pml_spool *s, struct pml__log_values **slot,
-                                                                    pml_region_t region, bool results,
-                                                                    const struct pml_spool_value *v, uint32_t n) {
-  size_t bytes = sizeof(struct pml__log_values) + PML__LOG_STRIPES * pml__spool_stripe_bytes(n);
+__attribute__((noinline, cold)) static struct pml__log_values *make(struct pml_recording *s,
+                                                                    struct pml__log_values **slot, pml_region_t region,
+                                                                    bool results, const struct pml_recording_value *v,
+                                                                    uint32_t n) {
+  size_t bytes = sizeof(struct pml__log_values) + PML__LOG_STRIPES * pml__recording_stripe_bytes(n);
   for (uint32_t i = 0; i < n; i++) bytes += strnlen(v[i].name, PML__LOG_VALUE_NAME_MAX) + 1;
-  struct pml__log_values *found = NULL, *b = pml_spool_get(s, region, PML__LOG_VALUES_PART, bytes);
+  struct pml__log_values *found = NULL, *b = pml_recording_get(s, region, PML__LOG_VALUES_PART, bytes);
   if (b == NULL) {
-    __atomic_fetch_add(&s->recording->count[PML__LOG_UNRECORDED], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&s->head->count[PML__LOG_UNRECORDED], 1, __ATOMIC_RELAXED);
     b = &no_room;
   } else {
-    pml_spool_name(s, region);
+    pml_recording_name(s, region);
     fill(b, region, results, v, n);
   }
   if (__atomic_compare_exchange_n(slot, &found, b, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return b;
-  if (b != &no_room) pml_spool_put(s, b);
+  if (b != &no_room) pml_recording_put(s, b);
   return found;
 }
 
-int pml_spool_keep_values(struct pml_spool *s, bool in_trace) {
+int pml_recording_keep_values(struct pml_recording *s, bool in_trace) {
   void *all =
       mmap(NULL, SLOTS * sizeof *s->values, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return pml_fail(-ENOMEM, "no memory for the values of calls");
@@ -118,19 +119,19 @@ int pml_spool_keep_values(struct pml_spool *s, bool in_trace) {
   return 0;
 }
 
-void pml__spool_values_end(struct pml_spool *s) {
+void pml__recording_values_end(struct pml_recording *s) {
   if (s->values != NULL) (void)munmap(s->values, SLOTS * sizeof *s->values);
   s->values = NULL;
 }
 
-void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results, const struct pml_spool_value *v,
-                          uint32_t n) {
-  if (region >= PML__SPOOL_MARKS || n == 0 || n > PML_SPOOL_VALUES_MAX) return;
+void pml_recording_add_values(struct pml_recording *s, pml_region_t region, bool results,
+                              const struct pml_recording_value *v, uint32_t n) {
+  if (region >= PML__RECORDING_MARKS || n == 0 || n > PML_RECORDING_VALUES_MAX) return;
   struct pml__log_values **slot = &s->values[(size_t)2 * region + results];
   struct pml__log_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, results, v, n);
   if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions of one name with other values */
-  struct pml__log_figures *f = pml__spool_figures(b, n, (uint32_t)pml_thread_self()->id % PML__LOG_STRIPES);
+  struct pml__log_figures *f = pml__recording_figures(b, n, (uint32_t)pml_thread_self()->id % PML__LOG_STRIPES);
   for (uint32_t i = 0; i < n; i++) add_one(&f[i], v[i].bits, (b->real >> i & 1) != 0);
-  if (s->trace_values) pml__spool_trace_values(s, region, results, v, n);
+  if (s->trace_values) pml__recording_trace_values(s, region, results, v, n);
 }

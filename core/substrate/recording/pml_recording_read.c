@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/spool/pml_spool_read.c - of a log with recorded calls: how it went, its names, its blocks. */
+/* core/substrate/recording/pml_recording_read.c - of a log with recorded calls: how it went, its names, its blocks. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs) {
+pml_region_t pml__recording_region(const struct pml_recording_reader *r, uint32_t theirs) {
   return theirs < r->nregions ? r->region[theirs] : 0;
 }
 
 /* ---- what can be ---- */
 
 /* Since the recording began, and a minute more for clocks that were set. */
-static double seconds(const struct pml_spool_reader *r) {
+static double seconds(const struct pml_recording_reader *r) {
   uint64_t now = pml_clock_realtime_ns(), then = r->log.head.started_ns;
   return (now > then ? (double)(now - then) * 1e-9 : 0) + 60;
 }
 
-bool pml__spool_plausible_calls(const struct pml_spool_reader *r, uint64_t calls) {
+bool pml__recording_plausible_calls(const struct pml_recording_reader *r, uint64_t calls) {
   return (double)calls <= seconds(r) * 1e9 * 65536;
 }
 
-bool pml__spool_plausible_ticks(const struct pml_spool_reader *r, uint64_t ticks) {
+bool pml__recording_plausible_ticks(const struct pml_recording_reader *r, uint64_t ticks) {
   return (double)ticks <= seconds(r) * r->log.head.ticks_per_second;
 }
 
 /* ---- names ---- */
 
-static bool make_room(struct pml_spool_reader *r, uint32_t theirs) {
+static bool make_room(struct pml_recording_reader *r, uint32_t theirs) {
   uint32_t n = r->nregions == 0 ? 256 : r->nregions;
   while (n <= theirs) n *= 2;
   if (n == r->nregions) return true;
@@ -43,26 +43,26 @@ static bool make_room(struct pml_spool_reader *r, uint32_t theirs) {
 }
 
 /* What is told of the recording, and names; what does not fit is left out. */
-static int take_name(struct pml_spool_reader *r, const char *at, size_t bytes) {
+static int take_name(struct pml_recording_reader *r, const char *at, size_t bytes) {
   struct pml__log_region d;
   if (bytes <= sizeof d) return 0;
   memcpy(&d, at, sizeof d);
   const char *text = at + sizeof d;
   size_t left = bytes - sizeof d;
   const char *name = pml__log_text(&text, &left), *file = name != NULL ? pml__log_text(&text, &left) : NULL;
-  if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML__SPOOL_MARKS) return 0;
+  if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML__RECORDING_MARKS) return 0;
   pml_region_t ours;
   if (!make_room(r, d.region)) return pml_fail(-ENOMEM, "no memory for the names of functions");
   if (pml_region_intern(name, file, 0, &ours) == 0) r->region[d.region] = ours;
   return 0;
 }
 
-static int take_note(struct pml_spool_reader *r, const char *at, size_t bytes) {
-  const size_t prefix = strlen(PML__SPOOL_NOTE);
+static int take_note(struct pml_recording_reader *r, const char *at, size_t bytes) {
+  const size_t prefix = strlen(PML__RECORDING_NOTE);
   const char *key = pml__log_text(&at, &bytes), *text = key != NULL ? pml__log_text(&at, &bytes) : NULL;
-  if (text == NULL || strncmp(key, PML__SPOOL_NOTE, prefix) != 0) return 0;
+  if (text == NULL || strncmp(key, PML__RECORDING_NOTE, prefix) != 0) return 0;
   size_t of_key = strlen(key + prefix) + 1, of_text = strlen(text) + 1;
-  struct pml__spool_noted *n = malloc(sizeof *n + of_key + of_text);
+  struct pml__recording_noted *n = malloc(sizeof *n + of_key + of_text);
   if (n == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
   memcpy(n->key, key + prefix, of_key);
   n->text = memcpy(n->key + of_key, text, of_text);
@@ -71,8 +71,8 @@ static int take_note(struct pml_spool_reader *r, const char *at, size_t bytes) {
   return 0;
 }
 
-const char *pml_spool_read_note(const struct pml_spool_reader *r, const char *key) {
-  const struct pml__spool_noted *n = r->notes;
+const char *pml_recording_read_note(const struct pml_recording_reader *r, const char *key) {
+  const struct pml__recording_noted *n = r->notes;
   while (n != NULL && strcmp(n->key, key) != 0) n = n->next;
   return n != NULL ? n->text : NULL;
 }
@@ -84,22 +84,22 @@ static int take_definition(uint32_t what, const char *at, size_t bytes, void *ar
 
 /* ---- life ---- */
 
-static int take_recording(struct pml_spool_reader *r) {
+static int take_recording(struct pml_recording_reader *r) {
   const struct pml__log_entry *e = r->log.entry;
   size_t i = 0;
   while (i < r->log.n && e[i].kind != PML__LOG_RECORDING) i++;
-  if (i == r->log.n || e[i].bytes < sizeof r->recording)
+  if (i == r->log.n || e[i].bytes < sizeof r->head)
     return pml_fail(-ENODATA, "%.300s: has no recorded calls", r->log.path);
   if (strcmp(r->log.head.clock, pml__clock_name()) != 0)
     return pml_fail(PML_EFORMAT, "'%.300s' was recorded with another clock; see PMLUA_CLOCK", r->log.path);
-  return pml__log_read_at(&r->log, e[i].at, &r->recording, sizeof r->recording);
+  return pml__log_read_at(&r->log, e[i].at, &r->head, sizeof r->head);
 }
 
 /* Of threads that had a track, too. */
-static int count_all(struct pml_spool_reader *r) {
+static int count_all(struct pml_recording_reader *r) {
   struct pml__log_track t;
   int err = 0;
-  memcpy(r->count, r->recording.count, sizeof r->count);
+  memcpy(r->count, r->head.count, sizeof r->count);
   for (size_t i = 0; i < r->log.n && err == 0; i++) {
     const struct pml__log_entry *e = &r->log.entry[i];
     if (e->kind != PML__LOG_EVENTS || e->bytes < sizeof t) continue;
@@ -109,27 +109,27 @@ static int count_all(struct pml_spool_reader *r) {
   return err;
 }
 
-int pml_spool_read_open(struct pml_spool_reader **out, const char *path) {
+int pml_recording_read_open(struct pml_recording_reader **out, const char *path) {
   *out = NULL;
   int err = pml_clock_init();
   if (err < 0) return err;
-  struct pml_spool_reader *r = calloc(1, sizeof *r);
+  struct pml_recording_reader *r = calloc(1, sizeof *r);
   if (r == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
   err = pml__log_read_open(&r->log, path);
   if (err == 0) err = take_recording(r);
   if (err == 0) err = count_all(r);
   if (err == 0) err = pml__log_read_definitions(&r->log, take_definition, r);
   if (err < 0)
-    pml_spool_read_close(r);
+    pml_recording_read_close(r);
   else
     *out = r;
   return err;
 }
 
-void pml_spool_read_close(struct pml_spool_reader *r) {
+void pml_recording_read_close(struct pml_recording_reader *r) {
   if (r == NULL) return;
   pml__log_read_close(&r->log);
-  for (struct pml__spool_noted *n = r->notes, *next; n != NULL; n = next) {
+  for (struct pml__recording_noted *n = r->notes, *next; n != NULL; n = next) {
     next = n->next;
     free(n);
   }
@@ -137,8 +137,8 @@ void pml_spool_read_close(struct pml_spool_reader *r) {
   free(r);
 }
 
-static int each_block_of(const struct pml_spool_reader *r, const struct pml__log_entry *e,
-                         pml__spool_visit_block *visit, void *arg) {
+static int each_block_of(const struct pml_recording_reader *r, const struct pml__log_entry *e,
+                         pml__recording_visit_block *visit, void *arg) {
   uint64_t at = e->at, end = e->at + e->bytes;
   while (at + sizeof(struct pml__log_block) <= end) {
     struct pml__log_block b;
@@ -153,7 +153,7 @@ static int each_block_of(const struct pml_spool_reader *r, const struct pml__log
   return 0;
 }
 
-int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_block *visit, void *arg) {
+int pml__recording_each_block(const struct pml_recording_reader *r, pml__recording_visit_block *visit, void *arg) {
   int err = 0;
   for (size_t i = 0; i < r->log.n && err == 0; i++)
     if (r->log.entry[i].kind == PML__LOG_BLOCKS) err = each_block_of(r, &r->log.entry[i], visit, arg);
@@ -165,28 +165,28 @@ static int code_of(int32_t reason) {
   return reason > 0 && reason < 8192 ? -reason : 0;
 }
 
-static enum pml_spool_end end_of(const struct pml_spool_reader *r) {
-  static const enum pml_spool_end ends[] = {PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT};
-  if (r->recording.failed != 0) return PML_SPOOL_FAILED;
-  return r->log.head.ended <= PML__LOG_ENDED_LEFT ? ends[r->log.head.ended] : PML_SPOOL_RUNNING;
+static enum pml_recording_end end_of(const struct pml_recording_reader *r) {
+  static const enum pml_recording_end ends[] = {PML_RECORDING_RUNNING, PML_RECORDING_EXIT, PML_RECORDING_LEFT};
+  if (r->head.failed != 0) return PML_RECORDING_FAILED;
+  return r->log.head.ended <= PML__LOG_ENDED_LEFT ? ends[r->log.head.ended] : PML_RECORDING_RUNNING;
 }
 
-void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s) {
-  const struct pml__log_recording *h = &r->recording;
-  *s = (struct pml_spool_story){.pid = r->log.head.pid,
-                                .parent = r->log.head.parent,
-                                .ended = end_of(r),
-                                .traced = h->traced != 0,
-                                .counted =
-                                    h->counted <= PML_COUNT_AT_BOTH ? (enum pml_count_at)h->counted : PML_COUNT_AT_NONE,
-                                .lost_children = h->lost_children,
-                                .refused = code_of(r->log.head.refused),
-                                .uncounted = code_of(h->uncounted),
-                                .dropped = r->count[PML__LOG_DROPPED],
-                                .unmatched = r->count[PML__LOG_UNMATCHED],
-                                .lifted = r->count[PML__LOG_LIFTED],
-                                .unrecorded = r->count[PML__LOG_UNRECORDED],
-                                .deep = r->count[PML__LOG_DEEP],
-                                .brief = r->count[PML__LOG_SHORT],
-                                .often = r->count[PML__LOG_OFTEN]};
+void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_recording_story *s) {
+  const struct pml__log_recording *h = &r->head;
+  *s = (struct pml_recording_story){.pid = r->log.head.pid,
+                                    .parent = r->log.head.parent,
+                                    .ended = end_of(r),
+                                    .traced = h->traced != 0,
+                                    .counted = h->counted <= PML_COUNT_AT_BOTH ? (enum pml_count_at)h->counted
+                                                                               : PML_COUNT_AT_NONE,
+                                    .lost_children = h->lost_children,
+                                    .refused = code_of(r->log.head.refused),
+                                    .uncounted = code_of(h->uncounted),
+                                    .dropped = r->count[PML__LOG_DROPPED],
+                                    .unmatched = r->count[PML__LOG_UNMATCHED],
+                                    .lifted = r->count[PML__LOG_LIFTED],
+                                    .unrecorded = r->count[PML__LOG_UNRECORDED],
+                                    .deep = r->count[PML__LOG_DEEP],
+                                    .brief = r->count[PML__LOG_SHORT],
+                                    .often = r->count[PML__LOG_OFTEN]};
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_spool_otf2.c - the events of a spool as an OTF2 archive, each thread's balanced and in
- * order. */
+/* core/substrate/trace/pml_recording_otf2.c - the events of a recording as an OTF2 archive, each thread's balanced and
+ * in order. */
 #include "base/pml_error.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 #include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ struct list {
 };
 
 struct writing {
-  const struct pml_spool_reader *reader;
+  const struct pml_recording_reader *reader;
   struct pml_otf2 *archive;
   struct list *list; /* [nlists] sorted */
   size_t nlists;
@@ -122,7 +122,7 @@ static int by_region(const void *a, const void *b) {
   return x->results - y->results;
 }
 
-static int values_of_call(const struct writing *w, struct track *t, const struct pml__spool_told *e) {
+static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
   const struct list key = {.region = e->region, .results = e->results};
   const struct list *l = w->nlists > 0 ? bsearch(&key, w->list, w->nlists, sizeof key, by_region) : NULL;
   if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1] != e->region) return 0;
@@ -133,7 +133,7 @@ static int values_of_call(const struct writing *w, struct track *t, const struct
   return err;
 }
 
-static int write_event(void *arg, void *track, const struct pml__spool_told *e) {
+static int write_event(void *arg, void *track, const struct pml__recording_told *e) {
   struct writing *w = arg;
   switch (e->kind) {
   case PML_STREAM_ENTER:
@@ -183,7 +183,7 @@ static void describe_metric(const char *units, struct pml_otf2_metric *m, char u
 }
 
 /* "FUNCTION:VALUE", as recorders and metrics of events are called. */
-static bool describe_value(struct pml_otf2_metric *m, const struct pml__spool_named_values *v, uint32_t i) {
+static bool describe_value(struct pml_otf2_metric *m, const struct pml__recording_named_values *v, uint32_t i) {
   struct pml_region_info info = {.name = "?", .file = "?"};
   char *name = NULL, *description = NULL;
   (void)pml_region_describe(v->region, &info);
@@ -198,7 +198,7 @@ static bool describe_value(struct pml_otf2_metric *m, const struct pml__spool_na
   return name != NULL && description != NULL;
 }
 
-static int add_list(const struct pml__spool_named_values *v, void *arg) {
+static int add_list(const struct pml__recording_named_values *v, void *arg) {
   struct writing *w = arg;
   struct list *list = realloc(w->list, (w->nlists + 1) * sizeof *list);
   if (list != NULL) w->list = list;
@@ -211,7 +211,7 @@ static int add_list(const struct pml__spool_named_values *v, void *arg) {
 }
 
 static int add_lists(struct writing *w) {
-  int err = w->reader->recording.traced != 0 ? pml__spool_name_values(w->reader, add_list, w) : 0;
+  int err = w->reader->head.traced != 0 ? pml__recording_name_values(w->reader, add_list, w) : 0;
   if (w->nlists > 0) qsort(w->list, w->nlists, sizeof *w->list, by_region);
   uint32_t first;
   return err == 0 ? pml__otf2_add_singles(w->archive, w->single, w->nsingles, &first) : err;
@@ -227,17 +227,17 @@ static void free_lists(struct writing *w) {
 }
 
 static int open_archive(struct writing *w, const char *dir, const char *process) {
-  char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
+  char name[PML_STREAM_METRICS_MAX][PML__RECORDING_METRIC_BYTES];
   char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
   struct pml_otf2_metric metric_of[PML_STREAM_METRICS_MAX];
-  struct pml_spool_story story;
-  uint32_t n = pml__spool_metrics(w->reader, name);
-  pml_spool_read_story(w->reader, &story);
+  struct pml_recording_story story;
+  uint32_t n = pml__recording_metrics(w->reader, name);
+  pml_recording_read_story(w->reader, &story);
   for (uint32_t i = 0; i < n; i++) {
-    bool real = (w->reader->recording.real[i / 64] >> i % 64 & 1) != 0;
+    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
     metric_of[i] =
         (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real, .is_signed = true};
-    describe_metric(pml_spool_read_note(w->reader, "units"), &metric_of[i], unit[i]);
+    describe_metric(pml_recording_read_note(w->reader, "units"), &metric_of[i], unit[i]);
   }
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
@@ -248,9 +248,9 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   return err;
 }
 
-int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n) {
-  if (n > PML_SPOOL_BESIDE_MAX)
-    return pml_fail(-EINVAL, "a trace has at most %d plugins, not %zu", PML_SPOOL_BESIDE_MAX, n);
+int pml_recording_read_beside(struct pml_recording_reader *r, struct pml_plugin *const *plugin, size_t n) {
+  if (n > PML_RECORDING_BESIDE_MAX)
+    return pml_fail(-EINVAL, "a trace has at most %d plugins, not %zu", PML_RECORDING_BESIDE_MAX, n);
   for (size_t i = 0; i < n; i++) r->beside[i] = plugin[i];
   r->nbeside = n;
   return 0;
@@ -258,7 +258,7 @@ int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *
 
 /* Until the last event: who measured went on when this process had ended. */
 static int write_beside(const struct writing *w) {
-  const struct pml_spool_reader *r = w->reader;
+  const struct pml_recording_reader *r = w->reader;
   uint64_t from = r->log.head.started_ticks, until = w->until > from ? w->until : from;
   int err = 0;
   size_t written;
@@ -267,13 +267,13 @@ static int write_beside(const struct writing *w) {
   return err;
 }
 
-int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
-                         int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
+int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, const char *process, const char *series,
+                             int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
   int err = open_archive(&w, dir, process);
-  const struct pml__spool_listener l = {begin_thread, write_event, end_thread, free_thread,
-                                        progress,     arg,         w.nmetrics, &w};
-  if (err == 0) err = pml__spool_listen(r, &l);
+  const struct pml__recording_listener l = {begin_thread, write_event, end_thread, free_thread,
+                                            progress,     arg,         w.nmetrics, &w};
+  if (err == 0) err = pml__recording_listen(r, &l);
   if (err == 0) err = add_first_thread(&w);
   if (err == 0) err = write_beside(&w);
   if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/spool.c - what is written to a spool is what is read from it, wherever it ends, and by however many threads.
+/* spec/c/recording.c - what is written to a recording is what is read from it, wherever it ends, and by however many
+ * threads.
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/spool/pml_spool_file.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_file.h"
+#include "substrate/recording/pml_recording_read_private.h"
 #include "substrate/trace/pml_otf2.h"
 
 #include "check.h"
@@ -28,7 +29,7 @@
 #define THREADS 4
 #define CALLS (SANITIZED ? 3000 : 30000)
 
-static char dir[] = "/tmp/pmlua-spool-XXXXXX", path[128];
+static char dir[] = "/tmp/pmlua-recording-XXXXXX", path[128];
 static pml_region_t outer, inner;
 
 static void raise_at(enum pml_stream_kind kind, pml_region_t r, uint64_t ticks) {
@@ -42,13 +43,13 @@ static void leave(pml_region_t r, uint64_t ticks) {
   raise_at(PML_STREAM_LEAVE, r, ticks);
 }
 
-/* ---- a spool and what is read from it ---- */
+/* ---- a recording and what is read from it ---- */
 
-static struct pml_spool *fresh(const struct pml_spool_limits *limits) {
-  struct pml_spool *s;
+static struct pml_recording *fresh(const struct pml_recording_limits *limits) {
+  struct pml_recording *s;
   unlink(path);
-  int err = pml_spool_open(&s, dir, "1");
-  if (err == 0) err = pml_spool_trace(s, limits);
+  int err = pml_recording_open(&s, dir, "1");
+  if (err == 0) err = pml_recording_trace(s, limits);
   if (err < 0) printf("# %s\n", pml_error_detail(err));
   return err == 0 ? s : NULL;
 }
@@ -57,45 +58,47 @@ static struct pml_spool *fresh(const struct pml_spool_limits *limits) {
 struct told {
   int err;
   uint64_t written, open;
-  struct pml_spool_story story;
+  struct pml_recording_story story;
   char text[32];
 };
 
 /* The archive's folder goes away again; how much was written is seen in the events' files. */
 static struct told read_back(void) {
   struct told t = {0};
-  struct pml_spool_reader *r;
+  struct pml_recording_reader *r;
   char command[500], folder[200];
   snprintf(folder, sizeof folder, "%s/trace", dir);
   snprintf(command, sizeof command, "rm -rf %s; mkdir %s", folder, folder);
-  t.err = system(command) != 0 ? -1 : pml_spool_read_open(&r, path);
+  t.err = system(command) != 0 ? -1 : pml_recording_read_open(&r, path);
   if (t.err < 0) return t;
-  t.err = pml_spool_read_trace(r, folder, "spec (1)", NULL, NULL, NULL, &t.open);
-  pml_spool_read_story(r, &t.story);
-  snprintf(t.text, sizeof t.text, "%s", pml_spool_read_note(r, "key") != NULL ? pml_spool_read_note(r, "key") : "");
+  t.err = pml_recording_read_trace(r, folder, "spec (1)", NULL, NULL, NULL, &t.open);
+  pml_recording_read_story(r, &t.story);
+  snprintf(t.text, sizeof t.text, "%s",
+           pml_recording_read_note(r, "key") != NULL ? pml_recording_read_note(r, "key") : "");
   for (size_t i = 0; i < r->log.n; i++) {
     int err;
     uint64_t bytes;
     if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
     struct pml__log_event *e = pml__log_read_extent(&r->log, i, &bytes, &err);
-    for (size_t k = PML__SPOOL_FIRST_EVENT; e != NULL && k < PML__SPOOL_EXTENT_EVENTS && e[k].word != 0; k++)
+    for (size_t k = PML__RECORDING_FIRST_EVENT; e != NULL && k < PML__RECORDING_EXTENT_EVENTS && e[k].word != 0; k++)
       t.written += e[k].word >> 32 <= PML__LOG_LEAVE;
     free(e);
   }
-  pml_spool_read_close(r);
+  pml_recording_read_close(r);
   return t;
 }
 
 /* ---- one thread ---- */
 
 static void pairs(void) {
-  struct pml_spool *s = fresh(NULL);
-  if (!CHECK(s != NULL, "a spool is made")) return;
-  struct pml_spool *second;
-  CHECK(pml_spool_open(&second, dir, "1") == 0 && strcmp(pml_spool_path(second) + strlen(dir), "/1.2.pmlog") == 0,
+  struct pml_recording *s = fresh(NULL);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  struct pml_recording *second;
+  CHECK(pml_recording_open(&second, dir, "1") == 0 &&
+            strcmp(pml_recording_path(second) + strlen(dir), "/1.2.pmlog") == 0,
         "a second one leaves its place alone");
-  unlink(pml_spool_path(second));
-  pml_spool_close(second);
+  unlink(pml_recording_path(second));
+  pml_recording_close(second);
   for (uint64_t i = 0; i < 100; i++) {
     enter(outer, 10 * i);
     enter(inner, 10 * i + 2);
@@ -104,19 +107,19 @@ static void pairs(void) {
   }
   leave(inner, 5000);
   enter(outer, 4000);
-  pml_spool_note(s, "key", "one");
-  pml_spool_note(s, "key", "two");
+  pml_recording_note(s, "key", "one");
+  pml_recording_note(s, "key", "two");
   struct told t = read_back();
   CHECK(t.err == 0 && t.written == 401 && t.open == 1, "every event is there while the process goes on (%d, %llu)",
         t.err, (unsigned long long)t.written);
-  CHECK(t.story.unmatched == 1 && t.story.pid == getpid() && t.story.ended == PML_SPOOL_RUNNING &&
+  CHECK(t.story.unmatched == 1 && t.story.pid == getpid() && t.story.ended == PML_RECORDING_RUNNING &&
             strcmp(t.text, "two") == 0,
         "with its story as it is now");
   leave(outer, 3000);
-  pml_spool_end(s, PML_SPOOL_EXIT);
-  pml_spool_close(s);
+  pml_recording_end(s, PML_RECORDING_EXIT);
+  pml_recording_close(s);
   t = read_back();
-  CHECK(t.written == 402 && t.open == 0 && t.story.lifted == 1 && t.story.ended == PML_SPOOL_EXIT,
+  CHECK(t.written == 402 && t.open == 0 && t.story.lifted == 1 && t.story.ended == PML_RECORDING_EXIT,
         "and when it has ended; time does not go back");
 }
 
@@ -128,25 +131,25 @@ static void nest(int depth, uint64_t at) {
 }
 
 static void limits(void) {
-  struct pml_spool *s = fresh(&(struct pml_spool_limits){.max_depth = 3});
+  struct pml_recording *s = fresh(&(struct pml_recording_limits){.max_depth = 3});
   for (uint64_t i = 0; i < 10; i++) nest(5, 100 * i);
-  pml_spool_close(s);
+  pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.written == 60 && t.story.deep == 20, "calls inside too many others are left out and counted");
 
-  s = fresh(&(struct pml_spool_limits){.max_calls = 7});
+  s = fresh(&(struct pml_recording_limits){.max_calls = 7});
   for (uint64_t i = 0; i < 10; i++) nest(2, 100 * i);
-  pml_spool_close(s);
+  pml_recording_close(s);
   t = read_back();
   CHECK(t.written == 14 && t.story.often == 13, "no more calls of a function than allowed are kept");
 
-  s = fresh(&(struct pml_spool_limits){.min_ticks = 50, .max_calls = 1000});
+  s = fresh(&(struct pml_recording_limits){.min_ticks = 50, .max_calls = 1000});
   for (uint64_t i = 0; i < 20000; i++) nest(3, 100 * i);
   enter(outer, 9000000);
   enter(inner, 9000001);
   leave(inner, 9000002);
   leave(outer, 9000100);
-  pml_spool_close(s);
+  pml_recording_close(s);
   t = read_back();
   CHECK(t.written == 2 && t.story.brief == 60001 && t.story.often == 0,
         "short calls are taken back, with short ones inside, and count for no other limit (%llu, %llu)",
@@ -155,14 +158,14 @@ static void limits(void) {
 
 /* Every call is longer than the least, and they fill several extents. */
 static void long_calls(void) {
-  struct pml_spool *s = fresh(&(struct pml_spool_limits){.min_ticks = 2});
+  struct pml_recording *s = fresh(&(struct pml_recording_limits){.min_ticks = 2});
   for (uint64_t i = 0; i < CALLS; i++) {
     enter(outer, 10 * i);
     leave(outer, 10 * i + 5);
     enter(outer, 10 * i + 6);
     leave(outer, 10 * i + 7);
   }
-  pml_spool_close(s);
+  pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.written == 2 * CALLS && t.story.brief == CALLS,
         "a call that is taken back is so in every place of an extent");
@@ -172,7 +175,7 @@ static void long_calls(void) {
 
 static void values(void) {
   static const char *const names[] = {"a", "b", "c"};
-  struct pml_spool *s = fresh(&(struct pml_spool_limits){.metrics = names, .nmetrics = 3});
+  struct pml_recording *s = fresh(&(struct pml_recording_limits){.metrics = names, .nmetrics = 3});
   struct pml_stream_metrics *m, *other;
   (void)pml_stream_metrics(names, 3, &m);
   (void)pml_stream_metrics(names, 2, &other);
@@ -187,8 +190,8 @@ static void values(void) {
   pml_stream_raise(PML_STREAM_ENTER, &e);
   e.metrics = NULL;
   pml_stream_raise(PML_STREAM_LEAVE, &e);
-  pml_spool_note(s, "events", "a\nb\nc\n");
-  pml_spool_close(s);
+  pml_recording_note(s, "events", "a\nb\nc\n");
+  pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.err == 0 && t.story.unrecorded == 1 && t.open == 0, "values are kept, and others are counted: %s",
         pml_error_detail(t.err));
@@ -199,7 +202,7 @@ struct added {
   double outer_seconds;
 };
 
-static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   struct added *a = arg;
   double seconds;
   memcpy(&seconds, &f->sum[1], sizeof seconds);
@@ -220,13 +223,13 @@ static void with_values(enum pml_stream_kind kind, pml_region_t r, const struct 
 static void sums(void) {
   static const char *const names[] = {"count", "seconds"};
   struct pml_stream_metrics *m;
-  struct pml_spool *s;
-  struct pml_spool_reader *r = NULL;
+  struct pml_recording *s;
+  struct pml_recording_reader *r = NULL;
   struct added a = {0};
   (void)pml_stream_metrics(names, 2, &m);
   pml_stream_metrics_set_real(m, 1);
   unlink(path);
-  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_sum(s, names, 2) == 0, "a spool sums values");
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_sum(s, names, 2) == 0, "a recording sums values");
   for (uint64_t i = 0; i < 1000; i++) {
     with_values(PML_STREAM_ENTER, outer, m, 100 * i, (double)i);
     with_values(PML_STREAM_ENTER, inner, m, 100 * i + 10, (double)i + 0.25);
@@ -237,22 +240,22 @@ static void sums(void) {
   }
   enter(outer, 0); /* without values */
   leave(outer, 1);
-  int err = pml_spool_read_open(&r, path);
-  if (err == 0) err = pml_spool_read_sums(r, add_sums, &a);
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = pml_recording_read_sums(r, add_sums, &a);
   CHECK(err == 0 && a.outer == 33000 && a.inner == 17000 && a.outer_seconds == 750,
         "what a call inside adds is its own, also where functions call each other");
-  pml_spool_read_close(r);
-  pml_spool_close(s);
+  pml_recording_read_close(r);
+  pml_recording_close(s);
 }
 
 /* ---- values of calls ---- */
 
 struct kept {
-  struct pml_spool_function_value i, d;
+  struct pml_recording_function_value i, d;
   uint32_t n;
 };
 
-static int keep_value(const struct pml_spool_function_value *v, void *arg) {
+static int keep_value(const struct pml_recording_function_value *v, void *arg) {
   struct kept *k = arg;
   *(strcmp(v->name, "n") == 0 ? &k->i : &k->d) = *v;
   k->n++;
@@ -260,18 +263,18 @@ static int keep_value(const struct pml_spool_function_value *v, void *arg) {
 }
 
 static int read_values(struct kept *k) {
-  struct pml_spool_reader *r = NULL;
+  struct pml_recording_reader *r = NULL;
   *k = (struct kept){0};
-  int err = pml_spool_read_open(&r, path);
-  if (err == 0) err = pml_spool_read_values(r, keep_value, k);
-  pml_spool_read_close(r);
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = pml_recording_read_values(r, keep_value, k);
+  pml_recording_read_close(r);
   return err;
 }
 
-static void add_both(struct pml_spool *s, int64_t n, double x) {
-  struct pml_spool_value v[2] = {{"n", false, (uint64_t)n}, {"x", true, 0}};
+static void add_both(struct pml_recording *s, int64_t n, double x) {
+  struct pml_recording_value v[2] = {{"n", false, (uint64_t)n}, {"x", true, 0}};
   memcpy(&v[1].bits, &x, sizeof x);
-  pml_spool_add_values(s, inner, false, v, 2);
+  pml_recording_add_values(s, inner, false, v, 2);
 }
 
 static void *add_many(void *arg) {
@@ -292,20 +295,21 @@ static void damage(const void *from, const void *to, size_t bytes) {
 }
 
 static void values_of_calls(void) {
-  struct pml_spool *s;
+  struct pml_recording *s;
   struct kept k;
   pthread_t thread[12];
   unlink(path);
-  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_keep_values(s, false) == 0, "a spool keeps values of calls");
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0,
+        "a recording keeps values of calls");
   CHECK(read_values(&k) == 0 && k.n == 0, "without calls there are none");
   add_both(s, -7, NAN);
   CHECK(read_values(&k) == 0 && k.n == 2 && k.i.count == 1 && k.i.sum.i == -7 && k.i.least.i == -7 && k.i.most.i == -7,
         "an integer");
   CHECK(k.d.count == 1 && isnan(k.d.sum.d) && isnan(k.d.least.d) && isnan(k.d.most.d), "not a number");
-  pml_spool_close(s);
+  pml_recording_close(s);
 
   unlink(path);
-  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_keep_values(s, false) == 0, "another");
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0, "another");
   for (int i = 0; i < 12; i++) pthread_create(&thread[i], NULL, add_many, s);
   for (int i = 0; i < 12; i++) pthread_join(thread[i], NULL);
   double half = CALLS / 2, all = 0.25 * CALLS * (CALLS - 1) / 2;
@@ -319,17 +323,17 @@ static void values_of_calls(void) {
   CHECK(read_values(&k) == 0 && k.i.sum.type == PML_TYPE_DOUBLE && k.i.sum.d > 2.7e19 && isinf(k.d.sum.d) &&
             k.d.most.d == INFINITY,
         "a sum of more than 64 bits is a double");
-  pml_spool_close(s);
+  pml_recording_close(s);
 }
 
 static void damaged_values(void) {
-  struct pml_spool *s;
+  struct pml_recording *s;
   struct kept k;
   static const uint64_t calls[5] = {1, 4711, 0, 4711, 4711}, more[5] = {UINT64_MAX / 2, 4711, 0, 4711, 4711};
   unlink(path);
-  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_keep_values(s, false) == 0, "a spool to be damaged");
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0, "a recording to be damaged");
   add_both(s, 4711, 1.5);
-  pml_spool_close(s);
+  pml_recording_close(s);
   damage(calls, more, sizeof calls);
   CHECK(read_values(&k) == PML_EFORMAT, "more calls than there can have been are refused: %s",
         pml_error_detail(PML_EFORMAT));
@@ -354,7 +358,7 @@ static int hear_begin(void *arg, int64_t tid, void **track) {
   return 0;
 }
 
-static void hear_values(struct heard *h, const struct pml__spool_told *e) {
+static void hear_values(struct heard *h, const struct pml__recording_told *e) {
   double x;
   memcpy(&x, &e->values[e->results ? 0 : 1], sizeof x);
   if (e->results) {
@@ -368,7 +372,7 @@ static void hear_values(struct heard *h, const struct pml__spool_told *e) {
   h->wrong += e->region != inner;
 }
 
-static int hear(void *arg, void *track, const struct pml__spool_told *e) {
+static int hear(void *arg, void *track, const struct pml__recording_told *e) {
   struct heard *h = track;
   (void)arg;
   if (e->kind == PML_STREAM_METRIC) {
@@ -389,33 +393,33 @@ static int hear_end(void *arg, void *track) {
 
 static struct heard heard(void) {
   struct heard h = {0};
-  struct pml_spool_reader *r = NULL;
-  const struct pml__spool_listener l = {hear_begin, hear, hear_end, NULL, NULL, NULL, 0, &h};
-  int err = pml_spool_read_open(&r, path);
-  if (err == 0) err = pml__spool_listen(r, &l);
+  struct pml_recording_reader *r = NULL;
+  const struct pml__recording_listener l = {hear_begin, hear, hear_end, NULL, NULL, NULL, 0, &h};
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &l);
   CHECK(err == 0, "a trace with values is read: %s", pml_error_detail(err));
-  pml_spool_read_close(r);
+  pml_recording_read_close(r);
   return h;
 }
 
 /* A call of inner from @ticks on, for @long_ ticks. */
-static void call_inner(struct pml_spool *s, int64_t n, uint64_t ticks, uint64_t long_) {
-  struct pml_spool_value gave = {"return", false, (uint64_t)-n};
+static void call_inner(struct pml_recording *s, int64_t n, uint64_t ticks, uint64_t long_) {
+  struct pml_recording_value gave = {"return", false, (uint64_t)-n};
   pml_stream_ready(inner); /* as wrappers do */
   enter(inner, ticks);
   add_both(s, n, 0.25 * (double)n);
-  pml_spool_add_values(s, inner, true, &gave, 1);
+  pml_recording_add_values(s, inner, true, &gave, 1);
   leave(inner, ticks + long_);
 }
 
-static struct pml_spool *fresh_with_values(const struct pml_spool_limits *limits) {
-  struct pml_spool *s = fresh(limits);
-  CHECK(s != NULL && pml_spool_keep_values(s, true) == 0, "a spool keeps values in its trace");
+static struct pml_recording *fresh_with_values(const struct pml_recording_limits *limits) {
+  struct pml_recording *s = fresh(limits);
+  CHECK(s != NULL && pml_recording_keep_values(s, true) == 0, "a recording keeps values in its trace");
   return s;
 }
 
 static void traced_values(void) {
-  struct pml_spool *s = fresh_with_values(NULL);
+  struct pml_recording *s = fresh_with_values(NULL);
   for (int64_t i = 0; i < CALLS; i++) call_inner(s, i, 100 * (uint64_t)i, 10);
   enter(outer, 100 * CALLS);
   add_both(s, 1, 1); /* of inner, which is not innermost */
@@ -427,12 +431,12 @@ static void traced_values(void) {
   CHECK(h.given == CALLS && h.gave == CALLS && h.wrong == 0,
         "with its own values, at the times of its enter and its leave (%llu, %llu, %llu wrong)",
         (unsigned long long)h.given, (unsigned long long)h.gave, (unsigned long long)h.wrong);
-  pml_spool_close(s);
+  pml_recording_close(s);
 }
 
 /* Those that are long enough fill several extents, with some that are not in every place. */
 static void limited_values(void) {
-  struct pml_spool *s = fresh_with_values(&(struct pml_spool_limits){.min_ticks = 10, .max_depth = 2});
+  struct pml_recording *s = fresh_with_values(&(struct pml_recording_limits){.min_ticks = 10, .max_depth = 2});
   for (uint64_t i = 0; i < CALLS; i++) {
     uint64_t at = 100 * i;
     call_inner(s, (int64_t)i, at, 10);
@@ -450,7 +454,7 @@ static void limited_values(void) {
     add_both(s, -1, -1);
     leave(inner, at + 85);
   }
-  pml_spool_close(s);
+  pml_recording_close(s);
   struct heard h = heard();
   struct told t = read_back();
   /* What is around one that moved on to the next extent is kept. */
@@ -463,9 +467,9 @@ static void limited_values(void) {
 
 /* Extents are mapped where others were: what is at the place of an enter is not that enter. */
 static void moved_on(void) {
-  uint64_t pairs_of_two = PML__SPOOL_EXTENT_EVENTS - PML__SPOOL_FIRST_EVENT, wrong = 0;
+  uint64_t pairs_of_two = PML__RECORDING_EXTENT_EVENTS - PML__RECORDING_FIRST_EVENT, wrong = 0;
   for (uint64_t n = pairs_of_two - 3; n < pairs_of_two + 3; n++) {
-    struct pml_spool *s = fresh(&(struct pml_spool_limits){.min_ticks = 50});
+    struct pml_recording *s = fresh(&(struct pml_recording_limits){.min_ticks = 50});
     enter(outer, 0);
     enter(outer, 0);
     for (uint64_t i = 0; i < n; i++) {
@@ -474,7 +478,7 @@ static void moved_on(void) {
     }
     leave(outer, 100 * n - 40);
     leave(outer, 100 * n - 40);
-    pml_spool_close(s);
+    pml_recording_close(s);
     struct told t = read_back();
     wrong += t.written != 2 * n + 4 || t.story.brief != 0 || t.open != 0;
   }
@@ -482,9 +486,9 @@ static void moved_on(void) {
 }
 
 static void damaged_trace(void) {
-  struct pml_spool *s = fresh_with_values(NULL);
+  struct pml_recording *s = fresh_with_values(NULL);
   for (int64_t i = 0; i < 3; i++) call_inner(s, 1000 + i, 100 * (uint64_t)i, 10);
-  pml_spool_close(s);
+  pml_recording_close(s);
   const uint64_t call[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, inner)), 1001};
   static const uint32_t number[] = {0, 1, 16, 33, 127};
   for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
@@ -502,7 +506,7 @@ static void damaged_trace(void) {
 
 /* A child that was made past all handlers has no trace, and its parent's is the parent's. */
 static void values_in_child(void) {
-  struct pml_spool *s = fresh_with_values(NULL);
+  struct pml_recording *s = fresh_with_values(NULL);
   int status = -1;
   enter(inner, 0);
   add_both(s, 4, 1);
@@ -517,7 +521,7 @@ static void values_in_child(void) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3 && h.given == 1 && h.n == 4 && h.wrong == 0,
         "what a child is given is not in its parent's trace (%llu)", (unsigned long long)h.given);
   leave(inner, 1);
-  pml_spool_close(s);
+  pml_recording_close(s);
 }
 
 /* ---- many threads ---- */
@@ -532,20 +536,20 @@ static void *work(void *arg) {
 }
 
 static void threads(void) {
-  struct pml_spool *s = fresh(NULL);
+  struct pml_recording *s = fresh(NULL);
   struct stat st;
   for (int round = 0; round < 8; round++) {
     pthread_t t[THREADS];
     for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
     for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
   }
-  pml_spool_close(s);
+  pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.err == 0 && t.open == 0 && t.written == UINT64_C(2) * 8 * THREADS * CALLS && t.story.dropped == 0,
         "every event of all threads is there");
   uint64_t least = UINT64_C(16) * 2 * 8 * THREADS * CALLS;
   if (stat(path, &st) != 0) return;
-  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * PML__SPOOL_EVENTS_BYTES,
+  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * PML__RECORDING_EVENTS_BYTES,
         "and a thread goes on where one that ended left room (%lld bytes for %llu)", (long long)st.st_size,
         (unsigned long long)least);
 }
@@ -559,7 +563,7 @@ static void killed(void) {
   if (pipe(up) != 0) return;
   pid_t pid = fork();
   if (pid == 0) {
-    struct pml_spool *s = fresh(NULL);
+    struct pml_recording *s = fresh(NULL);
     alarm(60);
     if (s == NULL) _exit(9);
     for (uint64_t i = 0;; i++) {
@@ -588,10 +592,10 @@ static void no_room(void) {
   pid_t pid = fork();
   if (pid == 0) {
     struct rlimit r = {1 << 20, 1 << 20};
-    struct pml_spool *s = fresh(NULL);
+    struct pml_recording *s = fresh(NULL);
     setrlimit(RLIMIT_FSIZE, &r);
     for (uint64_t i = 0; i < 100000; i++) nest(2, 10 * i);
-    pml_spool_close(s);
+    pml_recording_close(s);
     _exit(3);
   }
   waitpid(pid, &status, 0);
@@ -602,14 +606,14 @@ static void no_room(void) {
 }
 
 static void sealed(void) {
-  struct pml_spool *s = fresh(NULL);
-  char *before = pml_spool_get(s, 1, 1, 128);
+  struct pml_recording *s = fresh(NULL);
+  char *before = pml_recording_get(s, 1, 1, 128);
   nest(2, 0);
-  pml_spool_seal(s);
-  CHECK(before != NULL && pml_spool_get(s, 1, 2, 128) != NULL && pml_spool_get(s, 1, 3, 1 << 20) == NULL,
+  pml_recording_seal(s);
+  CHECK(before != NULL && pml_recording_get(s, 1, 2, 128) != NULL && pml_recording_get(s, 1, 3, 1 << 20) == NULL,
         "sealed, there is what room there was, and no more");
   for (uint64_t i = 0; i < 100000; i++) nest(2, 10 * i);
-  pml_spool_close(s);
+  pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.err == 0 && t.written >= 4 && t.written / 2 + t.story.dropped + t.open / 2 >= 199999 &&
             t.story.dropped > 100000,
@@ -619,13 +623,13 @@ static void sealed(void) {
 /* ---- a profile ---- */
 
 static void *get(void *s, uint32_t whose, uint32_t part, size_t bytes) {
-  return pml_spool_get(s, whose, part, bytes);
+  return pml_recording_get(s, whose, part, bytes);
 }
 static void put(void *s, void *memory) {
-  pml_spool_put(s, memory);
+  pml_recording_put(s, memory);
 }
 static void name(void *s, pml_region_t region) {
-  pml_spool_name(s, region);
+  pml_recording_name(s, region);
 }
 
 struct sums {
@@ -643,13 +647,13 @@ static int add(const struct pml_profile_node *n, void *arg) {
 }
 
 static void profile(void) {
-  struct pml_spool *s;
+  struct pml_recording *s;
   struct pml_profile *p, *found = NULL;
-  struct pml_spool_reader *r = NULL;
+  struct pml_recording_reader *r = NULL;
   struct sums mine = {0}, read = {0};
   pthread_t t[THREADS];
   unlink(path);
-  CHECK(pml_spool_open(&s, dir, "1") == 0, "a spool is made");
+  CHECK(pml_recording_open(&s, dir, "1") == 0, "a recording is made");
   struct pml_profile_memory m = {get, put, name, s};
   CHECK(pml_profile_open_in(&p, &m) == 0, "a profile is in it");
   for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
@@ -657,27 +661,27 @@ static void profile(void) {
   for (uint64_t i = 0; i < 300; i++) nest((int)i, 10000 * i);
   enter(outer, 5000000);
   (void)pml_profile_visit(p, add, &mine);
-  CHECK(pml_spool_read_open(&r, path) == 0 && pml_spool_read_profile(r, &found) == 0, "it is read while it goes on: %s",
-        pml_error_detail(0));
+  CHECK(pml_recording_read_open(&r, path) == 0 && pml_recording_read_profile(r, &found) == 0,
+        "it is read while it goes on: %s", pml_error_detail(0));
   if (found != NULL) (void)pml_profile_visit(found, add, &read);
   CHECK(read.nodes == 299 && read.nodes == mine.nodes && read.calls == mine.calls && read.running == 1 &&
             read.inclusive_ns == mine.inclusive_ns,
         "with every path, call and tick (%llu paths)", (unsigned long long)read.nodes);
   leave(outer, 5000001);
   pml_profile_close(found);
-  pml_spool_read_close(r);
+  pml_recording_read_close(r);
   pml_profile_close(p);
-  pml_spool_close(s);
+  pml_recording_close(s);
 }
 
-static void no_spool(void) {
-  struct pml_spool_reader *r;
+static void no_recording(void) {
+  struct pml_recording_reader *r;
   char other[160];
   snprintf(other, sizeof other, "%s/nowhere", dir);
-  CHECK(pml_spool_read_open(&r, other) == -ENOENT && r == NULL, "a file that is not there is said to be not there");
-  CHECK(pml_spool_read_open(&r, dir) == -EISDIR, "a folder is no log");
+  CHECK(pml_recording_read_open(&r, other) == -ENOENT && r == NULL, "a file that is not there is said to be not there");
+  CHECK(pml_recording_read_open(&r, dir) == -EISDIR, "a folder is no log");
   int fd = open(path, O_RDWR | O_TRUNC);
-  CHECK(fd >= 0 && ftruncate(fd, 70000) == 0 && pml_spool_read_open(&r, path) == PML_EFORMAT, "neither are zeros");
+  CHECK(fd >= 0 && ftruncate(fd, 70000) == 0 && pml_recording_read_open(&r, path) == PML_EFORMAT, "neither are zeros");
   close(fd);
 }
 
@@ -705,7 +709,7 @@ int main(void) {
   killed();
   no_room();
   sealed();
-  no_spool();
+  no_recording();
   snprintf(command, sizeof command, "rm -rf %s", dir);
   if (system(command) != 0) return 1;
   return check_done();

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/spool_spec.lua - what a recorded process left, from Lua: a story, call paths, durations, a trace.
+-- spec/core/recording_spec.lua - what a recorded process left, from Lua: a story, call paths, durations, a trace.
 
 local support = require "spec.core.support"
 local calls = require "pmlua.internal.record.functions"
 local core = require "pmlua.core"
 local quote = support.quote
 
-describe("a spool", function()
+describe("a recording", function()
   local dir, path
   if support.build:find("[at]san") then
     pending "is what a preloaded library leaves, but a sanitizer must be loaded before that"
@@ -32,7 +32,7 @@ int main(void) {
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   it("tells whose it is and how it ended", function()
-    local s <close> = assert(core.spool.open(path))
+    local s <close> = assert(core.recording.open(path))
     local story = s:story()
     assert.same({ "exit", true, 0, 0 }, { story.ended, story.traced, story.dropped, story.lost_children })
     assert.equal(path:match("(%d+)%.pmlog$"), tostring(story.pid))
@@ -41,7 +41,7 @@ int main(void) {
   end)
 
   it("has call paths, and durations for each function's calls", function()
-    local s <close> = assert(core.spool.open(path))
+    local s <close> = assert(core.recording.open(path))
     local p <close> = assert(s:profile())
     local count, spread = {}, {}
     for _, n in ipairs(p:nodes()) do count[n.name] = (count[n.name] or 0) + n.count end
@@ -61,17 +61,17 @@ int main(void) {
   end)
 
   it("becomes a trace, and says how far it is", function()
-    local s <close> = assert(core.spool.open(path))
+    local s <close> = assert(core.recording.open(path))
     local told = {}
     local open = assert(s:trace(dir, "sums (1)", nil, function(done, all)
       told[#told + 1] = done <= all and pcall(s.story, s)
     end))
     assert.equal(0, open)
     assert.is_true(#told > 0)
-    for _, usable in ipairs(told) do assert.is_false(usable) end -- a spool that is read is closed to others
+    for _, usable in ipairs(told) do assert.is_false(usable) end -- a recording that is read is closed to others
     assert.equal("exit", s:story().ended)
     local _, err, code = s:trace(dir, "again (1)")
-    assert.same({ "EEXIST", true }, { code, err:find("^spool%.trace: EEXIST: ") ~= nil })
+    assert.same({ "EEXIST", true }, { code, err:find("^recording%.trace: EEXIST: ") ~= nil })
     os.execute(("rm -rf %s/traces*"):format(quote(dir)))
     assert.error_matches(function() s:trace(dir, "sums (1)", nil, function() error("enough", 0) end) end, "^enough$")
     assert.equal("exit", s:story().ended)
@@ -92,12 +92,12 @@ int main(void) {
   end)
 
   it("that is none, is not there or is closed says so", function()
-    local _, err, code = core.spool.open(dir .. "/nowhere.pmlog")
-    assert.same({ "ENOENT", true }, { code, err:find("^spool%.open: ENOENT: .*nowhere") ~= nil })
+    local _, err, code = core.recording.open(dir .. "/nowhere.pmlog")
+    assert.same({ "ENOENT", true }, { code, err:find("^recording%.open: ENOENT: .*nowhere") ~= nil })
     support.spit(dir .. "/text", ("text"):rep(9999))
-    _, err, code = core.spool.open(dir .. "/text")
+    _, err, code = core.recording.open(dir .. "/text")
     assert.same({ "EFORMAT", true }, { code, err:find("not a log of pmlua", 1, true) ~= nil })
-    local s = core.spool.open(path)
+    local s = core.recording.open(path)
     s:close()
     s:close()
     for _, method in ipairs { "story", "note", "profile", "sums", "values", "trace" } do

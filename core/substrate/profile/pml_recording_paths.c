@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_spool_paths.c - the memory of a profile, found again in a spool: call paths and durations.
+/* core/substrate/profile/pml_recording_paths.c - the memory of a profile, found again in a recording: call paths and
+ * durations.
  */
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile_private.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +29,7 @@ static int add_piece(struct pieces *all, const struct piece *p) {
   if (all->n == all->capacity) {
     size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
     struct piece *more = realloc(all->piece, capacity * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory for the call paths of a spool");
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
     all->piece = more;
     all->capacity = capacity;
   }
@@ -41,18 +42,18 @@ static int damaged(const char *what, uint64_t value) {
 }
 
 /* Of figures that a thread may have been changing: each by itself. */
-static int check_node(const struct pml_spool_reader *r, const struct pml__profile_node *n) {
-  if (!pml__spool_plausible_calls(r, n->entered)) return damaged("calls:", n->entered);
-  if (!pml__spool_plausible_calls(r, n->count)) return damaged("calls that returned:", n->count);
-  if (!pml__spool_plausible_ticks(r, n->max)) return damaged("ticks of a call:", n->max);
-  if (n->min != UINT64_MAX && !pml__spool_plausible_ticks(r, n->min)) return damaged("ticks of a call:", n->min);
-  if (!pml__spool_plausible_ticks(r, n->sum / 65536)) return damaged("ticks of calls:", n->sum);
+static int check_node(const struct pml_recording_reader *r, const struct pml__profile_node *n) {
+  if (!pml__recording_plausible_calls(r, n->entered)) return damaged("calls:", n->entered);
+  if (!pml__recording_plausible_calls(r, n->count)) return damaged("calls that returned:", n->count);
+  if (!pml__recording_plausible_ticks(r, n->max)) return damaged("ticks of a call:", n->max);
+  if (n->min != UINT64_MAX && !pml__recording_plausible_ticks(r, n->min)) return damaged("ticks of a call:", n->min);
+  if (!pml__recording_plausible_ticks(r, n->sum / 65536)) return damaged("ticks of calls:", n->sum);
   return 0;
 }
 
-static int check_counts(const struct pml_spool_reader *r, const uint64_t counts[8]) {
+static int check_counts(const struct pml_recording_reader *r, const uint64_t counts[8]) {
   for (int i = 0; i < 8; i++)
-    if (!pml__spool_plausible_calls(r, counts[i])) return damaged("calls that took equally long:", counts[i]);
+    if (!pml__recording_plausible_calls(r, counts[i])) return damaged("calls that took equally long:", counts[i]);
   return 0;
 }
 
@@ -63,18 +64,18 @@ struct found {
 };
 
 /* The counts of one octave, or the latest call of a histogram: as a histogram that has nothing else. */
-static int add_durations(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at,
+static int add_durations(const struct pml_recording_reader *r, const struct pml__log_block *b, uint64_t at,
                          struct pml__histograms *all) {
   struct pml__histogram h;
   uint64_t counts[8];
-  struct pml__histogram one = {.region = pml__spool_region(r, b->whose)};
+  struct pml__histogram one = {.region = pml__recording_region(r, b->whose)};
   struct pml__histograms from = {.first = &one};
   if (one.region == 0) return 0;
   if (b->part == PML__HISTOGRAM_PART) {
     if (b->bytes < sizeof h) return 0;
     int err = pml__log_read_at(&r->log, at, &h, sizeof h);
     if (err < 0) return err;
-    if (h.late != 0 && !pml__spool_plausible_ticks(r, h.late - 1)) return damaged("ticks of a call:", h.late - 1);
+    if (h.late != 0 && !pml__recording_plausible_ticks(r, h.late - 1)) return damaged("ticks of a call:", h.late - 1);
     one.late = h.late;
   } else {
     int err = pml__log_read_at(&r->log, at, counts, sizeof counts);
@@ -82,10 +83,10 @@ static int add_durations(const struct pml_spool_reader *r, const struct pml__log
     if (err < 0) return err;
     one.octave[b->part - PML__HISTOGRAM_OCTAVE_PART(0)] = counts;
   }
-  return pml__histograms_merge(all, &from) ? 0 : pml_fail(-ENOMEM, "no memory for the durations of a spool");
+  return pml__histograms_merge(all, &from) ? 0 : pml_fail(-ENOMEM, "no memory for the durations of a recording");
 }
 
-static int add_block(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
+static int add_block(const struct pml_recording_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
   struct found *all = arg;
   struct piece p = {b->whose, b->part, at, b->bytes};
   if (b->used != PML__LOG_USED) return 0;
@@ -103,7 +104,7 @@ static int by_tree(const void *a, const void *b) {
 
 /* One tree on its way into the merged one. */
 struct grafting {
-  const struct pml_spool_reader *reader;
+  const struct pml_recording_reader *reader;
   struct pml__profile_tree *to;
   uint32_t *at; /* [n] where its nodes are in the merged tree */
   uint32_t n;
@@ -115,14 +116,14 @@ static bool graft(struct grafting *g, const struct pml__profile_node *node, int 
     g->at[g->n++] = 0;
     return true;
   }
-  pml_region_t region = pml__spool_region(g->reader, node->region);
+  pml_region_t region = pml__recording_region(g->reader, node->region);
   if (node->index != g->n || node->parent >= g->n || region == 0) return false;
   *err = check_node(g->reader, node);
   if (*err < 0) return false;
   struct pml__profile_node *parent = pml__profile_tree_at(g->to, g->at[node->parent]);
   struct pml__profile_node *same = pml__profile_tree_child(g->to, parent, region);
   if (same == NULL) {
-    *err = pml_fail(-ENOMEM, "no memory for the call paths of a spool");
+    *err = pml_fail(-ENOMEM, "no memory for the call paths of a recording");
     return false;
   }
   pml__profile_tree_add(same, node);
@@ -136,7 +137,7 @@ static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
   uint32_t *at = realloc(g->at, (g->n + (size_t)n) * sizeof *at);
   struct pml__profile_node *node = malloc(n * NODE_BYTES);
   if (at != NULL) g->at = at;
-  *err = at == NULL || node == NULL ? pml_fail(-ENOMEM, "no memory for the call paths of a spool")
+  *err = at == NULL || node == NULL ? pml_fail(-ENOMEM, "no memory for the call paths of a recording")
                                     : pml__log_read_at(&g->reader->log, p->at, node, n * NODE_BYTES);
   bool all = *err == 0;
   for (uint32_t i = 0; i < n && all; i++) all = graft(g, &node[i], err);
@@ -145,7 +146,7 @@ static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
 }
 
 /* Pieces of one tree follow each other from part 0 on; without one, those behind it hang in the air. */
-static int graft_all(const struct pml_spool_reader *r, const struct pieces *all, struct pml__profile_tree *to) {
+static int graft_all(const struct pml_recording_reader *r, const struct pieces *all, struct pml__profile_tree *to) {
   int err = 0;
   for (size_t i = 0; i < all->n && err == 0;) {
     uint32_t tree = all->piece[i].tree, part = 0;
@@ -160,8 +161,8 @@ static int graft_all(const struct pml_spool_reader *r, const struct pieces *all,
   return err;
 }
 
-static int find_all(const struct pml_spool_reader *r, struct found *all) {
-  int err = pml__spool_each_block(r, add_block, all);
+static int find_all(const struct pml_recording_reader *r, struct found *all) {
+  int err = pml__recording_each_block(r, add_block, all);
   if (all->pieces.n > 0) qsort(all->pieces.piece, all->pieces.n, sizeof *all->pieces.piece, by_tree);
   return err;
 }
@@ -171,37 +172,38 @@ static int find_all(const struct pml_spool_reader *r, struct found *all) {
 #define VALUES_MAX 64u
 
 struct summing {
-  int (*visit)(const struct pml_spool_function_sums *sums, void *arg);
+  int (*visit)(const struct pml_recording_function_sums *sums, void *arg);
   void *arg;
 };
 
-static int tell_sums(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
+static int tell_sums(const struct pml_recording_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
   const struct summing *s = arg;
   struct pml__log_sums head;
   uint64_t sum[VALUES_MAX];
-  uint32_t n = r->recording.nmetrics;
+  uint32_t n = r->head.nmetrics;
   if (b->used != PML__LOG_USED || b->part != PML__LOG_SUMS_PART || n == 0 || n > VALUES_MAX) return 0;
   if (b->bytes < sizeof head + n * sizeof *sum) return 0;
   int err = pml__log_read_at(&r->log, at, &head, sizeof head);
   if (err == 0) err = pml__log_read_at(&r->log, at + sizeof head, sum, n * sizeof *sum);
-  struct pml_spool_function_sums f = {pml__spool_region(r, head.region), n, r->recording.real[0], sum};
+  struct pml_recording_function_sums f = {pml__recording_region(r, head.region), n, r->head.real[0], sum};
   if (err < 0 || head.n != n || f.region == 0) return err;
   return s->visit(&f, s->arg);
 }
 
-int pml_spool_read_sums(struct pml_spool_reader *r, int (*visit)(const struct pml_spool_function_sums *sums, void *arg),
-                        void *arg) {
+int pml_recording_read_sums(struct pml_recording_reader *r,
+                            int (*visit)(const struct pml_recording_function_sums *sums, void *arg), void *arg) {
   struct summing s = {visit, arg};
-  return pml__spool_each_block(r, tell_sums, &s);
+  return pml__recording_each_block(r, tell_sums, &s);
 }
 
 /* ---- all ---- */
 
-int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **out) {
+int pml_recording_read_profile(struct pml_recording_reader *r, struct pml_profile **out) {
   struct found all = {0};
   struct pml__profile_tree merged;
   *out = NULL;
-  if (!pml__profile_tree_open(&merged, NULL, 0)) return pml_fail(-ENOMEM, "no memory for the call paths of a spool");
+  if (!pml__profile_tree_open(&merged, NULL, 0))
+    return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
   int err = find_all(r, &all);
   if (err == 0) err = graft_all(r, &all.pieces, &merged);
   free(all.pieces.piece);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/spool/pml_spool.c - the part of a log that recorded calls have: memory, names, and how it went. */
-#include "substrate/spool/pml_spool.h"
+/* core/substrate/recording/pml_recording.c - the part of a log that recorded calls have: memory, names, and how it
+ * went. */
+#include "substrate/recording/pml_recording.h"
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/spool/pml_spool_file.h"
+#include "substrate/recording/pml_recording_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,16 +14,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LARGE (PML__SPOOL_BLOCKS_BYTES / 4) /* blocks from here on have an extent of their own */
+#define LARGE (PML__RECORDING_BLOCKS_BYTES / 4) /* blocks from here on have an extent of their own */
 
 /* ---- memory ---- */
 
 /* @bytes is a multiple of 64. */
-static struct pml__log_block **list_for(struct pml_spool *s, uint64_t bytes) {
+static struct pml__log_block **list_for(struct pml_recording *s, uint64_t bytes) {
   return &s->free[57 - __builtin_clzll(bytes)];
 }
 
-static struct pml__log_block *reuse(struct pml_spool *s, uint64_t bytes) {
+static struct pml__log_block *reuse(struct pml_recording *s, uint64_t bytes) {
   struct pml__log_block **at = list_for(s, bytes);
   while (*at != NULL && (*at)->bytes != bytes) at = &(*at)->next;
   struct pml__log_block *b = *at;
@@ -32,26 +33,26 @@ static struct pml__log_block *reuse(struct pml_spool *s, uint64_t bytes) {
   return b;
 }
 
-static void *more_memory(struct pml_spool *s, uint64_t bytes) {
+static void *more_memory(struct pml_recording *s, uint64_t bytes) {
   struct pml__log_entry *entry;
   return pml__log_extent(s->log, PML__LOG_BLOCKS, 0, 0, bytes, 0, &entry);
 }
 
-static struct pml__log_block *carve(struct pml_spool *s, uint64_t bytes) {
+static struct pml__log_block *carve(struct pml_recording *s, uint64_t bytes) {
   uint64_t whole = sizeof(struct pml__log_block) + bytes;
   if (whole >= LARGE) return more_memory(s, whole);
   if (s->at == NULL || (uint64_t)(s->end - s->at) < whole) {
-    char *more = more_memory(s, PML__SPOOL_BLOCKS_BYTES);
+    char *more = more_memory(s, PML__RECORDING_BLOCKS_BYTES);
     if (more == NULL) return NULL;
     s->at = more;
-    s->end = more + PML__SPOOL_BLOCKS_BYTES;
+    s->end = more + PML__RECORDING_BLOCKS_BYTES;
   }
   struct pml__log_block *b = (struct pml__log_block *)(void *)s->at;
   s->at += whole;
   return b;
 }
 
-void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes) {
+void *pml_recording_get(struct pml_recording *s, uint32_t whose, uint32_t part, size_t bytes) {
   uint64_t rounded = ((uint64_t)bytes + 63) & ~UINT64_C(63);
   if (bytes == 0 || bytes > (UINT64_C(1) << 40)) return NULL;
   pthread_mutex_lock(&s->lock);
@@ -68,7 +69,7 @@ void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t b
   return b != NULL ? b + 1 : NULL;
 }
 
-void pml_spool_put(struct pml_spool *s, void *memory) {
+void pml_recording_put(struct pml_recording *s, void *memory) {
   if (memory == NULL) return;
   struct pml__log_block *b = (struct pml__log_block *)memory - 1;
   pthread_mutex_lock(&s->lock);
@@ -82,13 +83,13 @@ void pml_spool_put(struct pml_spool *s, void *memory) {
 /* ---- names ---- */
 
 /* Who sets the bit writes the name. */
-void pml_spool_name(struct pml_spool *s, pml_region_t region) {
+void pml_recording_name(struct pml_recording *s, pml_region_t region) {
   struct pml_region_info info;
-  if (region >= PML__SPOOL_MARKS) return;
+  if (region >= PML__RECORDING_MARKS) return;
   uint32_t *mark = &s->mark[region];
-  if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__SPOOL_NAMED) != 0) return;
+  if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
   if (pml_region_describe(region, &info) < 0) return;
-  if ((__atomic_fetch_or(mark, PML__SPOOL_NAMED, __ATOMIC_RELAXED) & PML__SPOOL_NAMED) != 0) return;
+  if ((__atomic_fetch_or(mark, PML__RECORDING_NAMED, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
   const struct pml__log_region d = {region, 0};
   const char *const text[2] = {info.name, info.file};
   (void)pml__log_define(s->log, PML__LOG_REGION, &d, sizeof d, text, 2);
@@ -96,74 +97,74 @@ void pml_spool_name(struct pml_spool *s, pml_region_t region) {
 
 /* ---- what is told of the process ---- */
 
-void pml_spool_note(struct pml_spool *s, const char *key, const char *text) {
+void pml_recording_note(struct pml_recording *s, const char *key, const char *text) {
   char full[64];
   const char *const note[2] = {full, text};
-  (void)snprintf(full, sizeof full, "%s%s", PML__SPOOL_NOTE, key);
+  (void)snprintf(full, sizeof full, "%s%s", PML__RECORDING_NOTE, key);
   (void)pml__log_define(s->log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
-void pml_spool_counted(struct pml_spool *s, enum pml_count_at at) {
-  __atomic_store_n(&s->recording->counted, (uint32_t)at, __ATOMIC_RELAXED);
+void pml_recording_counted(struct pml_recording *s, enum pml_count_at at) {
+  __atomic_store_n(&s->head->counted, (uint32_t)at, __ATOMIC_RELAXED);
 }
 
-void pml_spool_end(struct pml_spool *s, enum pml_spool_end how) {
-  if (how == PML_SPOOL_EXIT)
+void pml_recording_end(struct pml_recording *s, enum pml_recording_end how) {
+  if (how == PML_RECORDING_EXIT)
     pml__log_end(s->log);
-  else if (how == PML_SPOOL_LEFT)
+  else if (how == PML_RECORDING_LEFT)
     pml__log_left(s->log);
   else
-    __atomic_store_n(&s->recording->failed, how == PML_SPOOL_FAILED, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->head->failed, how == PML_RECORDING_FAILED, __ATOMIC_RELEASE);
 }
 
-void pml_spool_seal(struct pml_spool *s) {
+void pml_recording_seal(struct pml_recording *s) {
   pml__log_seal(s->log);
 }
 
-void pml_spool_lose_counts(struct pml_spool *s, int err) {
-  __atomic_store_n(&s->recording->uncounted, -err, __ATOMIC_RELAXED);
+void pml_recording_lose_counts(struct pml_recording *s, int err) {
+  __atomic_store_n(&s->head->uncounted, -err, __ATOMIC_RELAXED);
 }
 
-void pml_spool_lose_child(struct pml_spool *s) {
-  __atomic_fetch_add(&s->recording->lost_children, 1, __ATOMIC_RELAXED);
+void pml_recording_lose_child(struct pml_recording *s) {
+  __atomic_fetch_add(&s->head->lost_children, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- life ---- */
 
-const char *pml_spool_path(const struct pml_spool *s) {
+const char *pml_recording_path(const struct pml_recording *s) {
   return s->log->file.path;
 }
 
-void pml_spool_share(struct pml_spool *s) {
+void pml_recording_share(struct pml_recording *s) {
   pml__log_share(s != NULL ? s->log : NULL);
 }
 
-static void unmap_all(struct pml_spool *s) {
-  if (s->mark != NULL) munmap(s->mark, PML__SPOOL_MARKS * sizeof *s->mark);
-  pml__spool_values_end(s);
+static void unmap_all(struct pml_recording *s) {
+  if (s->mark != NULL) munmap(s->mark, PML__RECORDING_MARKS * sizeof *s->mark);
+  pml__recording_values_end(s);
 }
 
-static int make(struct pml_spool *s, const char *folder, const char *name) {
+static int make(struct pml_recording *s, const char *folder, const char *name) {
   const struct pml__log_process process = {name, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};
   struct pml__log_entry *entry;
-  s->mark = mmap(NULL, PML__SPOOL_MARKS * sizeof *s->mark, PROT_READ | PROT_WRITE,
+  s->mark = mmap(NULL, PML__RECORDING_MARKS * sizeof *s->mark, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (s->mark == MAP_FAILED) s->mark = NULL;
   int err = s->mark != NULL ? pml__log_open(&s->log, folder, &process) : -ENOMEM;
   if (err < 0) return err;
-  s->recording = pml__log_extent(s->log, PML__LOG_RECORDING, 0, 0, sizeof *s->recording, 0, &entry);
-  if (s->recording != NULL) return 0;
+  s->head = pml__log_extent(s->log, PML__LOG_RECORDING, 0, 0, sizeof *s->head, 0, &entry);
+  if (s->head != NULL) return 0;
   err = -s->log->head->refused;
-  (void)unlink(pml_spool_path(s));
+  (void)unlink(pml_recording_path(s));
   pml__log_close(s->log);
   return err;
 }
 
-int pml_spool_open(struct pml_spool **out, const char *folder, const char *name) {
+int pml_recording_open(struct pml_recording **out, const char *folder, const char *name) {
   *out = NULL;
   int err = pml_clock_init();
   if (err < 0) return err;
-  struct pml_spool *s = calloc(1, sizeof *s);
+  struct pml_recording *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for what is recorded");
   pthread_mutex_init(&s->lock, NULL);
   err = make(s, folder, name);
@@ -177,16 +178,16 @@ int pml_spool_open(struct pml_spool **out, const char *folder, const char *name)
   return pml_fail(err, "%.400s: %s", folder, pml_error_text(err));
 }
 
-void pml_spool_abandon(struct pml_spool *s) {
+void pml_recording_abandon(struct pml_recording *s) {
   if (s == NULL || pml__log_is_sealed(s->log)) return;
   unmap_all(s);
   pml__log_abandon(s->log);
 }
 
-void pml_spool_close(struct pml_spool *s) {
+void pml_recording_close(struct pml_recording *s) {
   if (s == NULL) return;
-  pml__spool_trace_end(s);
-  pml__spool_sum_end(s);
+  pml__recording_trace_end(s);
+  pml__recording_sum_end(s);
   if (!pml__log_is_sealed(s->log)) unmap_all(s);
   pml__log_close(s->log);
   pthread_mutex_destroy(&s->lock);

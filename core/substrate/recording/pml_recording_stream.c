@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/spool/pml_spool_stream.c - enters, leaves and values, into extents that each thread has for itself. */
+/* core/substrate/recording/pml_recording_stream.c - enters, leaves and values, into extents that each thread has for
+ * itself. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "base/stream/pml_stream_private.h"
-#include "substrate/spool/pml_spool_track.h"
+#include "substrate/recording/pml_recording_track.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,60 +12,61 @@
 
 #define FIRST_DEPTH 64u
 #define DEPTH_MAX (1u << 20)
-#define OF_CALL (2 * (1 + PML_SPOOL_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
+#define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
 #define WORTH 256 /* events that must be left in an extent for another thread to go on in it */
 
 /* ---- events ---- */
 
-__attribute__((noinline, cold)) static bool more_room(struct pml__spool_track *t) {
+__attribute__((noinline, cold)) static bool more_room(struct pml__recording_track *t) {
   if (t->full) return false;
   struct pml__log_entry *entry, *full = t->entry;
   uint32_t tid = (uint32_t)pml_thread_self()->tid;
-  void *extent = pml__log_extent(t->spool->log, PML__LOG_EVENTS, tid, t->thread, PML__SPOOL_EVENTS_BYTES, 0, &entry);
+  void *extent =
+      pml__log_extent(t->recording->log, PML__LOG_EVENTS, tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &entry);
   if (extent == NULL) {
     t->full = true;
     t->end = t->next;
     return false;
   }
   for (uint32_t i = 0; i < t->depth; i++)
-    if (t->frame[i].enter != NULL) t->frame[i].enter = pml__spool_elsewhere;
+    if (t->frame[i].enter != NULL) t->frame[i].enter = pml__recording_elsewhere;
   struct pml__log_event *events = extent;
   t->extent = extent;
   t->entry = entry;
-  t->next = events + PML__SPOOL_FIRST_EVENT;
-  t->end = events + PML__SPOOL_EXTENT_EVENTS;
+  t->next = events + PML__RECORDING_FIRST_EVENT;
+  t->end = events + PML__RECORDING_EXTENT_EVENTS;
   t->count = t->extent->count;
-  if (full != NULL) pml__log_unmap(t->spool->log, full);
+  if (full != NULL) pml__log_unmap(t->recording->log, full);
   return true;
 }
 
-static bool has_room(struct pml__spool_track *t, size_t events) {
+static bool has_room(struct pml__recording_track *t, size_t events) {
   return PML_LIKELY((size_t)(t->end - t->next) >= events) || more_room(t);
 }
 
 /* How many events the values of @e take; those of other metrics take none. */
-static size_t room_for_values(struct pml__spool_track *t, const struct pml_stream_event *e) {
+static size_t room_for_values(struct pml__recording_track *t, const struct pml_stream_event *e) {
   if (PML_LIKELY(e->metrics == NULL)) return 0;
-  if (e->metrics == t->spool->metrics) return 1 + (e->metrics->n + 1) / 2;
-  pml__spool_count(t, PML__LOG_UNRECORDED);
+  if (e->metrics == t->recording->metrics) return 1 + (e->metrics->n + 1) / 2;
+  pml__recording_count(t, PML__LOG_UNRECORDED);
   return 0;
 }
 
-static void put_values(struct pml__spool_track *t, const struct pml_stream_event *e, uint64_t ticks) {
+static void put_values(struct pml__recording_track *t, const struct pml_stream_event *e, uint64_t ticks) {
   struct pml__log_event *at = t->next;
   uint64_t *value = (uint64_t *)(at + 1);
   for (uint32_t i = 0; i < e->metrics->n; i++) value[i] = e->values[i];
   for (int i = 0; i < 2; i++)
-    __atomic_store_n(&t->spool->recording->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
+    __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
-  pml__spool_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
+  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
   t->next += (e->metrics->n + 1) / 2;
 }
 
 struct of_call {
   pml_region_t region;
   bool results;
-  const struct pml_spool_value *v;
+  const struct pml_recording_value *v;
   uint32_t n;
 };
 
@@ -73,34 +75,34 @@ struct of_call {
  * extent. A call without an enter in the file has no values there.
  */
 static void put_values_of_call(void *data, void *arg) {
-  struct pml__spool_track *t = data;
+  struct pml__recording_track *t = data;
   const struct of_call *c = arg;
-  const struct pml__spool_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
-  const struct pml_stream_metrics *m = t->spool->metrics;
+  const struct pml__recording_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
+  const struct pml_stream_metrics *m = t->recording->metrics;
   size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? 1 + (m->n + 1) / 2 : 0);
   if (t->beyond > 0 || f == NULL || f->region != c->region || f->enter == NULL) return;
   if (!has_room(t, 1 + follow + leave)) {
-    pml__spool_count(t, PML__LOG_DROPPED);
+    pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
   uint64_t *value = (uint64_t *)(t->next + 1);
   for (uint32_t i = 0; i < c->n; i++) value[i] = c->v[i].bits;
-  pml__spool_put(t, t->last_ticks,
-                 PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(c->results, c->n, c->region)));
+  pml__recording_put(t, t->last_ticks,
+                     PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(c->results, c->n, c->region)));
   t->next += follow;
 }
 
-void pml__spool_trace_values(const struct pml_spool *s, pml_region_t region, bool results,
-                             const struct pml_spool_value *v, uint32_t n) {
+void pml__recording_trace_values(const struct pml_recording *s, pml_region_t region, bool results,
+                                 const struct pml_recording_value *v, uint32_t n) {
   struct of_call c = {region, results, v, n};
   pml__stream_with(s->consumer, put_values_of_call, &c);
 }
 
 /* ---- calls ---- */
 
-__attribute__((noinline, cold)) static bool deepen(struct pml__spool_track *t) {
+__attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *t) {
   if (t->capacity == DEPTH_MAX) return false;
-  struct pml__spool_frame *frame = realloc(t->frame, 2 * t->capacity * sizeof *frame);
+  struct pml__recording_frame *frame = realloc(t->frame, 2 * t->capacity * sizeof *frame);
   if (frame == NULL) return false;
   t->frame = frame;
   t->capacity *= 2;
@@ -108,35 +110,35 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__spool_track *t) {
 }
 
 /* The call is followed, but has no enter in the file. */
-static void leave_out(struct pml__spool_track *t, pml_region_t region) {
-  t->frame[t->depth++] = (struct pml__spool_frame){NULL, region};
+static void leave_out(struct pml__recording_track *t, pml_region_t region) {
+  t->frame[t->depth++] = (struct pml__recording_frame){NULL, region};
 }
 
 static void ready(void *data, pml_region_t region) {
-  struct pml__spool_track *t = data;
-  const struct pml_stream_metrics *m = t->spool->metrics;
-  if (t->beyond > 0 || region >= PML__SPOOL_MARKS || (t->depth == t->capacity && !deepen(t))) return;
-  pml_spool_name(t->spool, region);
-  (void)has_room(t, 2 + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) + (t->spool->trace_values ? OF_CALL : 0));
+  struct pml__recording_track *t = data;
+  const struct pml_stream_metrics *m = t->recording->metrics;
+  if (t->beyond > 0 || region >= PML__RECORDING_MARKS || (t->depth == t->capacity && !deepen(t))) return;
+  pml_recording_name(t->recording, region);
+  (void)has_room(t, 2 + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) + (t->recording->trace_values ? OF_CALL : 0));
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__spool_track *t = data;
-  if (pml__spool_enter_plainly(t, e)) return;
+  struct pml__recording_track *t = data;
+  if (pml__recording_enter_plainly(t, e)) return;
   if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
     t->beyond++;
-    pml__spool_count(t, PML__LOG_DROPPED);
+    pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
   size_t values = room_for_values(t, e);
-  pml_spool_name(t->spool, e->region);
-  if (e->region >= PML__SPOOL_MARKS || !has_room(t, values + 2)) {
+  pml_recording_name(t->recording, e->region);
+  if (e->region >= PML__RECORDING_MARKS || !has_room(t, values + 2)) {
     leave_out(t, e->region);
-    pml__spool_count(t, PML__LOG_DROPPED);
+    pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
   struct pml_stream_event bare = {.ticks = e->ticks, .region = e->region};
-  if (!pml__spool_enter_plainly(t, &bare) || values == 0) return;
+  if (!pml__recording_enter_plainly(t, &bare) || values == 0) return;
   if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->last_ticks);
 }
 
@@ -144,43 +146,43 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
  * Nothing was written since the call's enter but its values: those of the enter are one event, those that it was given
  * or gave one each.
  */
-static bool is_last(const struct pml__spool_track *t, const struct pml__log_event *enter) {
+static bool is_last(const struct pml__recording_track *t, const struct pml__log_event *enter) {
   const struct pml__log_event *at = enter + 1;
   if (t->next == at) return true;
-  if (!pml__spool_has_values(enter)) return false;
+  if (!pml__recording_has_values(enter)) return false;
   if (at->word >> 32 == PML__LOG_METRIC) at += 1 + ((size_t)(uint32_t)at->word + 1) / 2;
   while (at < t->next && at->word >> 32 == PML__LOG_VALUES_OF_CALL)
     at += 1 + ((size_t)PML__LOG_OF_CALL_N((uint32_t)at->word) + 1) / 2;
   return at == t->next;
 }
 
-static bool take_back(struct pml__spool_track *t, struct pml__log_event *enter, const struct pml_stream_event *e) {
-  return t->spool->limits.min_ticks != 0 && is_last(t, enter) && pml__spool_take_back(t, enter, e);
+static bool take_back(struct pml__recording_track *t, struct pml__log_event *enter, const struct pml_stream_event *e) {
+  return t->recording->limits.min_ticks != 0 && is_last(t, enter) && pml__recording_take_back(t, enter, e);
 }
 
-static void end_call(struct pml__spool_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
+static void end_call(struct pml__recording_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   if (t->beyond > 0) {
     t->beyond--;
     return;
   }
-  struct pml__spool_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
+  struct pml__recording_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
   if (f == NULL || f->region != e->region) {
-    pml__spool_count(t, PML__LOG_UNMATCHED);
+    pml__recording_count(t, PML__LOG_UNMATCHED);
     return;
   }
   bool kept = f->enter != NULL && !take_back(t, f->enter, e);
   size_t values = kept ? room_for_values(t, e) : 0;
   /* Without room the reader ends the call with the thread's last event. */
   if (kept && has_room(t, values + 1)) {
-    uint64_t ticks = pml__spool_lift(t, e->ticks);
+    uint64_t ticks = pml__recording_lift(t, e->ticks);
     if (values > 0) put_values(t, e, ticks);
-    pml__spool_put(t, ticks, PML__LOG_WORD(kind, e->region));
+    pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
   }
   t->depth--;
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  if (!pml__spool_leave_plainly(data, e)) end_call(data, e, PML__LOG_LEAVE);
+  if (!pml__recording_leave_plainly(data, e)) end_call(data, e, PML__LOG_LEAVE);
 }
 
 static void on_left(void *data, const struct pml_stream_event *e) {
@@ -188,54 +190,55 @@ static void on_left(void *data, const struct pml_stream_event *e) {
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
-  struct pml__spool_track *t = data;
+  struct pml__recording_track *t = data;
   size_t values = room_for_values(t, e);
   if (values == 0) return;
   if (!has_room(t, values)) {
-    pml__spool_count(t, PML__LOG_DROPPED);
+    pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  put_values(t, e, pml__spool_lift(t, e->ticks));
+  put_values(t, e, pml__recording_lift(t, e->ticks));
 }
 
 /* ---- threads ---- */
 
-static void free_track(struct pml__spool_track *t) {
-  if (t->entry != NULL) pml__log_unmap(t->spool->log, t->entry);
+static void free_track(struct pml__recording_track *t) {
+  if (t->entry != NULL) pml__log_unmap(t->recording->log, t->entry);
   free(t->frame);
   free(t);
 }
 
 /* A thread that ended left most of its extent unused. */
-static struct pml__spool_track *spare(struct pml_spool *s) {
+static struct pml__recording_track *spare(struct pml_recording *s) {
   pthread_mutex_lock(&s->lock);
-  struct pml__spool_track *t = s->spare;
+  struct pml__recording_track *t = s->spare;
   if (t != NULL) s->spare = t->following;
   pthread_mutex_unlock(&s->lock);
   return t;
 }
 
-static struct pml__spool_track *new_track(struct pml_spool *s) {
-  struct pml__spool_track *t = calloc(1, sizeof *t);
+static struct pml__recording_track *new_track(struct pml_recording *s) {
+  struct pml__recording_track *t = calloc(1, sizeof *t);
   if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
   if (t == NULL || t->frame == NULL) {
     free(t);
     return NULL;
   }
-  t->spool = s;
+  t->recording = s;
   t->capacity = FIRST_DEPTH;
-  t->count = s->recording->count;
+  t->count = s->head->count;
   return t;
 }
 
 static void *thread_begin(void *arg, uint64_t thread) {
-  struct pml_spool *s = arg;
-  struct pml__spool_track *t = spare(s);
+  struct pml_recording *s = arg;
+  struct pml__recording_track *t = spare(s);
   (void)thread;
   if (t == NULL) t = new_track(s);
   if (t == NULL) return NULL;
   t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
-  if (t->extent != NULL) pml__spool_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
+  if (t->extent != NULL)
+    pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
   pthread_mutex_lock(&s->lock);
   t->following = s->tracks;
   s->tracks = t;
@@ -244,8 +247,8 @@ static void *thread_begin(void *arg, uint64_t thread) {
 }
 
 static void thread_end(void *arg, void *data) {
-  struct pml_spool *s = arg;
-  struct pml__spool_track *t = data, **at = &s->tracks;
+  struct pml_recording *s = arg;
+  struct pml__recording_track *t = data, **at = &s->tracks;
   pthread_mutex_lock(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
@@ -261,14 +264,14 @@ static void thread_end(void *arg, void *data) {
   if (!worth) free_track(t);
 }
 
-int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) {
+int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limits *limits) {
   struct pml_stream_consumer c = {.name = "recorded trace",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
                                   .ready = ready,
                                   .event = {on_enter, on_leave, on_metric},
                                   .left = on_left,
-                                  .plain = {pml__spool_enter_plainly, pml__spool_leave_plainly, NULL},
+                                  .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly, NULL},
                                   .arg = s};
   struct pml_stream_metrics *metrics = NULL;
   if (limits != NULL) s->limits = *limits;
@@ -278,19 +281,19 @@ int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) 
   }
   s->limits.metrics = NULL; /* of the caller */
   s->metrics = metrics;
-  s->recording->nmetrics = (uint32_t)s->limits.nmetrics;
-  s->recording->traced = 1;
+  s->head->nmetrics = (uint32_t)s->limits.nmetrics;
+  s->head->traced = 1;
   return pml_stream_add(&c, &s->consumer);
 }
 
-static void end_all(struct pml__spool_track *t) {
-  for (struct pml__spool_track *next; t != NULL; t = next) {
+static void end_all(struct pml__recording_track *t) {
+  for (struct pml__recording_track *next; t != NULL; t = next) {
     next = t->following;
     free_track(t);
   }
 }
 
-void pml__spool_trace_end(struct pml_spool *s) {
+void pml__recording_trace_end(struct pml_recording *s) {
   if (s->consumer == 0) return;
   (void)pml_stream_remove(s->consumer);
   end_all(s->tracks);

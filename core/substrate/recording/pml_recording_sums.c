@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/spool/pml_spool_sums.c - what each function's calls added to the values that events carry: a consumer
- * that keeps its sums in a spool.
+ * core/substrate/recording/pml_recording_sums.c - what each function's calls added to the values that events carry: a
+ * consumer that keeps its sums in a recording.
  *
  * Values of a call that another one makes are the other's alone, as exclusive time is. Sums are integers; of values
  * that are doubles, doubles.
@@ -9,7 +9,7 @@
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "base/pml_value.h"
-#include "substrate/spool/pml_spool_file.h"
+#include "substrate/recording/pml_recording_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,15 +20,15 @@
 #define FIRST_SLOTS 64u
 
 /* One thread: what is open, innermost last, each with n values at its enter and n of the calls inside. */
-struct pml__spool_summer {
-  struct pml_spool *spool;
+struct pml__recording_summer {
+  struct pml_recording *recording;
   const struct pml_stream_metrics *metrics;
   uint32_t n, depth, capacity, beyond;
   pml_region_t *region;        /* [capacity] of open calls; 0: its enter had no values */
   uint64_t *value;             /* [capacity][2 n] */
   struct pml__log_sums **slot; /* [mask + 1] by a hash of regions */
   uint32_t nsums, mask;
-  struct pml__spool_summer *following;
+  struct pml__recording_summer *following;
 };
 
 /* ---- sums ---- */
@@ -39,7 +39,7 @@ static struct pml__log_sums **find(struct pml__log_sums **slot, uint32_t mask, p
   return &slot[i];
 }
 
-static bool more_slots(struct pml__spool_summer *t) {
+static bool more_slots(struct pml__recording_summer *t) {
   uint32_t mask = t->slot == NULL ? FIRST_SLOTS - 1 : 2 * t->mask + 1;
   struct pml__log_sums **slot = calloc(mask + 1u, sizeof(struct pml__log_sums *));
   if (slot == NULL) return false;
@@ -51,17 +51,17 @@ static bool more_slots(struct pml__spool_summer *t) {
   return true;
 }
 
-static struct pml__log_sums *sums_of(struct pml__spool_summer *t, pml_region_t region) {
+static struct pml__log_sums *sums_of(struct pml__recording_summer *t, pml_region_t region) {
   if ((t->slot == NULL || 2 * (t->nsums + 1) > t->mask + 1) && !more_slots(t)) return NULL;
   struct pml__log_sums **at = find(t->slot, t->mask, region);
   if (*at != NULL) return *at;
-  *at = pml_spool_get(t->spool, region, PML__LOG_SUMS_PART, sizeof **at + t->n * sizeof(*at)->sum[0]);
+  *at = pml_recording_get(t->recording, region, PML__LOG_SUMS_PART, sizeof **at + t->n * sizeof(*at)->sum[0]);
   if (*at == NULL) return NULL;
-  pml_spool_name(t->spool, region);
+  pml_recording_name(t->recording, region);
   (*at)->n = t->n;
   (*at)->region = region;
   for (int i = 0; i < 2; i++)
-    __atomic_store_n(&t->spool->recording->real[i], __atomic_load_n(&t->metrics->real[i], __ATOMIC_RELAXED),
+    __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&t->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
   t->nsums++;
   return *at;
@@ -78,7 +78,7 @@ static uint64_t change(uint64_t from, uint64_t to, bool real) {
   return is_absent(from, real) || is_absent(to, real) ? 0 : pml_value_minus(to, from, real);
 }
 
-static void end_call(struct pml__spool_summer *t, const struct pml_stream_event *e) {
+static void end_call(struct pml__recording_summer *t, const struct pml_stream_event *e) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *outer = t->depth > 0 ? mine - t->n : NULL;
   struct pml__log_sums *s = sums_of(t, e->region);
   for (uint32_t i = 0; i < t->n; i++) {
@@ -89,7 +89,7 @@ static void end_call(struct pml__spool_summer *t, const struct pml_stream_event 
   }
 }
 
-__attribute__((noinline, cold)) static bool deepen(struct pml__spool_summer *t) {
+__attribute__((noinline, cold)) static bool deepen(struct pml__recording_summer *t) {
   uint32_t capacity = t->capacity == 0 ? FIRST_DEPTH : 2 * t->capacity;
   if (t->capacity == DEPTH_MAX) return false;
   pml_region_t *region = realloc(t->region, capacity * sizeof *region);
@@ -102,13 +102,13 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__spool_summer *t) 
 }
 
 static void ready(void *data, pml_region_t region) {
-  struct pml__spool_summer *t = data;
+  struct pml__recording_summer *t = data;
   (void)region;
   if (t->beyond == 0 && t->depth == t->capacity) (void)deepen(t);
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__spool_summer *t = data;
+  struct pml__recording_summer *t = data;
   if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
     t->beyond++;
     return;
@@ -121,7 +121,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__spool_summer *t = data;
+  struct pml__recording_summer *t = data;
   if (t->beyond > 0) {
     t->beyond--;
     return;
@@ -133,7 +133,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
 
 /* ---- threads ---- */
 
-static void free_summer(struct pml__spool_summer *t) {
+static void free_summer(struct pml__recording_summer *t) {
   free(t->region);
   free(t->value);
   free(t->slot);
@@ -142,14 +142,14 @@ static void free_summer(struct pml__spool_summer *t) {
 
 /* A thread goes on with the sums of one that ended, so that there are no more than threads at a time. */
 static void *thread_begin(void *arg, uint64_t thread) {
-  struct pml_spool *s = arg;
+  struct pml_recording *s = arg;
   (void)thread;
   pthread_mutex_lock(&s->lock);
-  struct pml__spool_summer *t = s->spare_summers;
+  struct pml__recording_summer *t = s->spare_summers;
   if (t != NULL) s->spare_summers = t->following;
   if (t == NULL) t = calloc(1, sizeof *t);
   if (t != NULL) {
-    t->spool = s;
+    t->recording = s;
     t->metrics = s->metrics;
     t->n = s->metrics->n;
     t->depth = t->beyond = 0;
@@ -161,8 +161,8 @@ static void *thread_begin(void *arg, uint64_t thread) {
 }
 
 static void thread_end(void *arg, void *data) {
-  struct pml_spool *s = arg;
-  struct pml__spool_summer *t = data, **at = &s->summers;
+  struct pml_recording *s = arg;
+  struct pml__recording_summer *t = data, **at = &s->summers;
   pthread_mutex_lock(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
@@ -171,21 +171,21 @@ static void thread_end(void *arg, void *data) {
   pthread_mutex_unlock(&s->lock);
 }
 
-static void free_all(struct pml__spool_summer *t) {
-  for (struct pml__spool_summer *next; t != NULL; t = next) {
+static void free_all(struct pml__recording_summer *t) {
+  for (struct pml__recording_summer *next; t != NULL; t = next) {
     next = t->following;
     free_summer(t);
   }
 }
 
-void pml__spool_sum_end(struct pml_spool *s) {
+void pml__recording_sum_end(struct pml_recording *s) {
   if (s->summing == 0) return;
   (void)pml_stream_remove(s->summing);
   free_all(s->summers);
   free_all(s->spare_summers);
 }
 
-int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n) {
+int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t n) {
   struct pml_stream_metrics *m;
   struct pml_stream_consumer c = {.name = "recorded sums",
                                   .thread_begin = thread_begin,
@@ -196,6 +196,6 @@ int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n) {
   int err = pml_stream_metrics(names, n, &m);
   if (err < 0) return err;
   s->metrics = m;
-  s->recording->nmetrics = m->n;
+  s->head->nmetrics = m->n;
   return pml_stream_add(&c, &s->summing);
 }

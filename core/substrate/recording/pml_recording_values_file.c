@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/spool/pml_spool_values_file.c - values of calls, found again in a spool. */
+/* core/substrate/recording/pml_recording_values_file.c - values of calls, found again in a recording. */
 #include "base/pml_error.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 struct telling {
-  int (*visit)(const struct pml_spool_function_value *v, void *arg);
+  int (*visit)(const struct pml_recording_function_value *v, void *arg);
   void *arg;
 };
 
@@ -52,7 +52,7 @@ static struct pml_value integer_sum(const struct total *t) {
 }
 
 /* False: there is none, or its extremes are not there yet. */
-static bool give(const struct total *t, bool is_real, struct pml_spool_function_value *v) {
+static bool give(const struct total *t, bool is_real, struct pml_recording_function_value *v) {
   v->count = t->count;
   if (t->count == 0) return false;
   if (!is_real) {
@@ -68,8 +68,8 @@ static bool give(const struct total *t, bool is_real, struct pml_spool_function_
   return true;
 }
 
-static int check_count(const struct pml_spool_reader *r, uint64_t count) {
-  if (pml__spool_plausible_calls(r, count)) return 0;
+static int check_count(const struct pml_recording_reader *r, uint64_t count) {
+  if (pml__recording_plausible_calls(r, count)) return 0;
   return pml_fail(PML_EFORMAT, "the log is damaged: calls with a value: %" PRIu64 " cannot be since it was begun",
                   count);
 }
@@ -80,15 +80,15 @@ static int check_count(const struct pml_spool_reader *r, uint64_t count) {
 struct block {
   union {
     struct pml__log_values values;
-    char bytes[PML__SPOOL_VALUES_BYTES_MAX];
+    char bytes[PML__RECORDING_VALUES_BYTES_MAX];
   } b;
-  struct pml__spool_named_values named;
+  struct pml__recording_named_values named;
 };
 
 /* The names come after the figures and fill no more than the block. */
 static bool find_names(struct block *from, uint64_t bytes) {
   struct pml__log_values *b = &from->b.values;
-  const char *name = (const char *)pml__spool_figures(b, b->n, PML__LOG_STRIPES), *end = from->b.bytes + bytes;
+  const char *name = (const char *)pml__recording_figures(b, b->n, PML__LOG_STRIPES), *end = from->b.bytes + bytes;
   for (uint32_t i = 0; i < b->n; i++) {
     size_t n = strnlen(name, (size_t)(end - name));
     if (n == 0 || n > PML__LOG_VALUE_NAME_MAX || n == (size_t)(end - name)) return false;
@@ -99,33 +99,34 @@ static bool find_names(struct block *from, uint64_t bytes) {
 }
 
 /* 1: it is there, whole; 0: it is not one, or is damaged. */
-static int read_block(const struct pml_spool_reader *r, const struct pml__log_block *block, uint64_t at,
+static int read_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
                       struct block *to) {
   struct pml__log_values *b = &to->b.values;
   if (block->used != PML__LOG_USED || block->part != PML__LOG_VALUES_PART) return 0;
   if (block->bytes < sizeof *b || block->bytes > sizeof to->b) return 0;
   int err = pml__log_read_at(&r->log, at, &to->b, block->bytes);
-  if (err < 0 || b->n == 0 || b->n > PML_SPOOL_VALUES_MAX) return err;
-  if (sizeof *b + PML__LOG_STRIPES * pml__spool_stripe_bytes(b->n) >= block->bytes) return 0;
-  to->named.region = pml__spool_region(r, b->region);
+  if (err < 0 || b->n == 0 || b->n > PML_RECORDING_VALUES_MAX) return err;
+  if (sizeof *b + PML__LOG_STRIPES * pml__recording_stripe_bytes(b->n) >= block->bytes) return 0;
+  to->named.region = pml__recording_region(r, b->region);
   to->named.results = b->results != 0;
   to->named.n = b->n;
   to->named.real = b->real;
   return to->named.region != 0 && find_names(to, block->bytes);
 }
 
-static int tell_block(const struct pml_spool_reader *r, const struct pml__log_block *block, uint64_t at, void *arg) {
+static int tell_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
+                      void *arg) {
   const struct telling *to = arg;
   struct block from;
   int err = read_block(r, block, at, &from);
   if (err <= 0) return err;
   struct pml__log_values *b = &from.b.values;
-  struct pml_spool_function_value v = {.region = from.named.region};
+  struct pml_recording_function_value v = {.region = from.named.region};
   err = 0;
   for (uint32_t i = 0; i < b->n && err == 0; i++) {
     struct total t = {.least = INT64_MAX, .most = INT64_MIN, .least_real = HUGE_VAL, .most_real = -HUGE_VAL};
     for (uint32_t k = 0; k < PML__LOG_STRIPES && err == 0; k++) {
-      const struct pml__log_figures *f = &pml__spool_figures(b, b->n, k)[i];
+      const struct pml__log_figures *f = &pml__recording_figures(b, b->n, k)[i];
       err = check_count(r, f->count);
       add(&t, f);
     }
@@ -135,26 +136,27 @@ static int tell_block(const struct pml_spool_reader *r, const struct pml__log_bl
   return err;
 }
 
-int pml_spool_read_values(struct pml_spool_reader *r, int (*visit)(const struct pml_spool_function_value *v, void *arg),
-                          void *arg) {
+int pml_recording_read_values(struct pml_recording_reader *r,
+                              int (*visit)(const struct pml_recording_function_value *v, void *arg), void *arg) {
   struct telling to = {visit, arg};
-  return pml__spool_each_block(r, tell_block, &to);
+  return pml__recording_each_block(r, tell_block, &to);
 }
 
 struct naming {
-  int (*visit)(const struct pml__spool_named_values *v, void *arg);
+  int (*visit)(const struct pml__recording_named_values *v, void *arg);
   void *arg;
 };
 
-static int name_block(const struct pml_spool_reader *r, const struct pml__log_block *block, uint64_t at, void *arg) {
+static int name_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
+                      void *arg) {
   const struct naming *to = arg;
   struct block from;
   int err = read_block(r, block, at, &from);
   return err == 1 ? to->visit(&from.named, to->arg) : err;
 }
 
-int pml__spool_name_values(const struct pml_spool_reader *r,
-                           int (*visit)(const struct pml__spool_named_values *v, void *arg), void *arg) {
+int pml__recording_name_values(const struct pml_recording_reader *r,
+                               int (*visit)(const struct pml__recording_named_values *v, void *arg), void *arg) {
   struct naming to = {visit, arg};
-  return pml__spool_each_block(r, name_block, &to);
+  return pml__recording_each_block(r, name_block, &to);
 }

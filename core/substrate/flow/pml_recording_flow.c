@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_spool_flow.c - the events of a spool as event flow graphs. */
+/* core/substrate/flow/pml_recording_flow.c - the events of a recording as event flow graphs. */
 #include "base/pml_error.h"
 #include "substrate/flow/pml_flow_private.h"
-#include "substrate/spool/pml_spool_read_private.h"
+#include "substrate/recording/pml_recording_read_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void enter_at_last(struct track *t) {
   t->entered.region = 0;
 }
 
-static void take_values(const struct making *m, struct track *t, const struct pml__spool_told *e) {
+static void take_values(const struct making *m, struct track *t, const struct pml__recording_told *e) {
   if (m->metrics == NULL) return;
   memcpy(t->value, e->values, m->metrics->n * sizeof *t->value);
   t->ticks = e->ticks;
@@ -46,7 +46,7 @@ static void take_values(const struct making *m, struct track *t, const struct pm
   enter_at_last(t);
 }
 
-static int take_event(void *arg, void *track, const struct pml__spool_told *e) {
+static int take_event(void *arg, void *track, const struct pml__recording_told *e) {
   const struct making *m = arg;
   struct track *t = track;
   if (t->flow == NULL) return 0; /* it is counted as refused */
@@ -76,29 +76,29 @@ static int end_thread(void *arg, void *track) {
 }
 
 /* Metrics beyond what a flow takes are left out, and with them all. */
-static int open_flow(const struct pml_spool_reader *r, struct making *m, uint32_t *nmetrics) {
-  char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
+static int open_flow(const struct pml_recording_reader *r, struct making *m, uint32_t *nmetrics) {
+  char name[PML_STREAM_METRICS_MAX][PML__RECORDING_METRIC_BYTES];
   const char *names[PML_FLOW_METRICS_MAX];
   struct pml_stream_metrics *metrics = NULL;
-  uint32_t n = *nmetrics = pml__spool_metrics(r, name);
+  uint32_t n = *nmetrics = pml__recording_metrics(r, name);
   if (n > PML_FLOW_METRICS_MAX) n = 0;
   for (uint32_t i = 0; i < n; i++) names[i] = name[i];
   int err = n > 0 ? pml_stream_metrics(names, n, &metrics) : 0;
   for (uint32_t i = 0; i < n && err == 0; i++)
-    if (r->recording.real[i / 64] >> i % 64 & 1) pml_stream_metrics_set_real(metrics, i);
+    if (r->head.real[i / 64] >> i % 64 & 1) pml_stream_metrics_set_real(metrics, i);
   m->metrics = metrics;
   return err == 0 ? pml__flow_new(&m->flow, &(struct pml_flow_options){.metrics = names, .nmetrics = n}) : err;
 }
 
-int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
-                        int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg) {
+int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,
+                            int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg) {
   struct making m = {0};
   uint32_t nmetrics;
   *f = NULL;
   int err = open_flow(r, &m, &nmetrics);
   if (err < 0) return err;
-  const struct pml__spool_listener l = {begin_thread, take_event, end_thread, free, progress, arg, nmetrics, &m};
-  err = pml__spool_listen(r, &l);
+  const struct pml__recording_listener l = {begin_thread, take_event, end_thread, free, progress, arg, nmetrics, &m};
+  err = pml__recording_listen(r, &l);
   if (err == 0) err = pml_flow_stop(m.flow);
   if (err == 0)
     *f = m.flow;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/recording/pml_recording.h - the calls of a process, recorded in its log (pml_log.h), however it ends.
+ *
+ * The log is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
+ * lose nothing. It is read later (pml_recording_read.h). It holds the names of regions, the memory of a profile
+ * (pml_profile.h), and, if asked for, every enter and leave. What finds no room is dropped and counted.
+ */
+#ifndef PML_RECORDING_H
+#define PML_RECORDING_H
+
+#include "base/pml_api.h"
+#include "base/pml_stream.h"
+#include "source/compiler/pml_count_file.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+struct pml_recording;
+
+enum pml_recording_end { PML_RECORDING_RUNNING, PML_RECORDING_EXIT, PML_RECORDING_LEFT, PML_RECORDING_FAILED };
+
+/*
+ * pml_recording_open - make a log for recorded calls in the folder @folder, an absolute path; @name: as
+ * pml__log_process. pml_recording_path - its file. pml_recording_close - no more is written; what is in the file stays.
+ * NULL is fine. pml_recording_abandon - the same in a child that has a copy of its parent's recording: nothing is
+ * written, the file is unmapped, and memory that threads of the parent may have been changing is left as it is.
+ *
+ * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
+ * Not async-signal-safe. Of the file, mapped: 68 KiB, 64 KiB with the first name, 64 KiB with the first
+ * pml_recording_get(), and as much again whenever one of these is full.
+ */
+PML__SHARED int pml_recording_open(struct pml_recording **s, const char *folder, const char *name);
+PML__SHARED const char *pml_recording_path(const struct pml_recording *s);
+void pml_recording_close(struct pml_recording *s);
+PML__SHARED void pml_recording_abandon(struct pml_recording *s);
+
+/* pml_recording_share - sections of the process are in the same log, if they are not asked for elsewhere; NULL: no
+ * more. */
+PML__SHARED void pml_recording_share(struct pml_recording *s);
+
+/* pml_recording_note - what the process says of itself under @key; it takes the place of what it said before. A lock.
+ */
+PML__SHARED void pml_recording_note(struct pml_recording *s, const char *key, const char *text);
+
+/* pml_recording_counted - where the compiler counts in this process. One store; async-signal-safe. */
+PML__SHARED void pml_recording_counted(struct pml_recording *s, enum pml_count_at at);
+
+/* pml_recording_end - how the process ends, or its recording failed. Async-signal-safe. */
+PML__SHARED void pml_recording_end(struct pml_recording *s, enum pml_recording_end how);
+
+/*
+ * pml_recording_seal - from now on no system call is made for it: the file does not grow, and what finds no room is
+ * dropped and counted; closed, it stays mapped. For a process that gives up its right to system calls. One store;
+ * async-signal-safe.
+ */
+PML__SHARED void pml_recording_seal(struct pml_recording *s);
+
+/* pml_recording_lose_counts - some thread's events have no values from here on, for @err. Async-signal-safe. */
+PML__SHARED void pml_recording_lose_counts(struct pml_recording *s, int err);
+
+/* pml_recording_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
+PML__SHARED void pml_recording_lose_child(struct pml_recording *s);
+
+/*
+ * pml_recording_get - @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room. A lock.
+ * pml_recording_put - it is of no use any more. NULL is fine. Neither in the child of a fork.
+ */
+PML__SHARED void *pml_recording_get(struct pml_recording *s, uint32_t whose, uint32_t part, size_t bytes);
+PML__SHARED void pml_recording_put(struct pml_recording *s, void *memory);
+
+/* pml_recording_name - the name of @region goes into the file, once. One load if it is there; a lock the first time. */
+PML__SHARED void pml_recording_name(struct pml_recording *s, pml_region_t region);
+
+/* What keeps a trace small; 0: no limit. What is left out is counted. */
+struct pml_recording_limits {
+  uint32_t max_depth;         /* calls inside that many others */
+  uint32_t max_calls;         /* of a function, in all threads */
+  uint64_t min_ticks;         /* calls that recorded none inside and were shorter */
+  const char *const *metrics; /* names of the values to keep, NULL: none */
+  size_t nmetrics;
+};
+
+/*
+ * pml_recording_trace - from now on every enter and leave of all threads goes into the file, 16 bytes each, and the
+ * values of events with these metrics. What is kept is balanced. Ends with pml_recording_close().
+ * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
+ *
+ * Cost of an event: no lock, no allocation, general registers only; for each 16000 events of a thread five syscalls.
+ * Memory: 256 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address space for marks.
+ */
+PML__SHARED int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limits *limits);
+
+/*
+ * pml_recording_sum - from now on what each function's own calls add to the values of events with these metrics is
+ * summed in the file, but not what calls inside them add. Before pml_recording_trace(), if that keeps the same values.
+ * Ends with pml_recording_close(). Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns. Memory per thread: 16
+ * bytes per call under way and value; 64 and 8 bytes per function and value.
+ */
+PML__SHARED int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t n);
+
+/*
+ * pml_recording_keep_values - from now on values of calls can be added. @in_trace: they are in the trace, too, which
+ * pml_recording_trace() has begun. Returns 0, -ENOMEM.
+ * pml_recording_add_values - a call of @region was given, or gave (@results), these: of each are kept its count, sum,
+ * least and most. The names of a function's values are those of its first call. A NaN is in the sum alone. In the trace
+ * they are those of the calling thread's innermost call: arguments follow its enter, results precede its leave. Those
+ * of a call that the trace leaves out are not in it.
+ *
+ * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
+ * of address space; of the file some 600 bytes per function and value, of its trace 16 bytes and 8 for each value (an
+ * even number of them). Thread-safe; async-signal-safe after the function's first call.
+ */
+#define PML_RECORDING_VALUES_MAX 32u
+struct pml_recording_value {
+  const char *name; /* cut at 255 bytes */
+  bool real;        /* @bits are a double's, else an int64_t's */
+  uint64_t bits;
+};
+PML__SHARED int pml_recording_keep_values(struct pml_recording *s, bool in_trace);
+PML__SHARED void pml_recording_add_values(struct pml_recording *s, pml_region_t region, bool results,
+                                          const struct pml_recording_value *v, uint32_t n);
+
+PML_END_DECLS
+
+#endif

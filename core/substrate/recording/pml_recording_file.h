@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/recording/pml_recording_file.h - what the parts share that write recorded calls into a log. Internal.
+ */
+#ifndef PML_RECORDING_FILE_H
+#define PML_RECORDING_FILE_H
+
+#include "record/log/pml_log.h"
+#include "substrate/recording/pml_recording.h"
+
+#include <pthread.h>
+
+#define PML__RECORDING_BLOCKS_BYTES 65536u  /* of an extent of small blocks */
+#define PML__RECORDING_EVENTS_BYTES 262144u /* of an extent of events */
+#define PML__RECORDING_MARKS (1u << 20)     /* regions from here on are not recorded */
+#define PML__RECORDING_SIZES 40
+_Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f, "each has its bits in an event");
+
+/* Of the largest block of values, which is a multiple of 64 as all are. */
+#define PML__RECORDING_VALUES_BYTES_MAX                                                                                \
+  (sizeof(struct pml__log_values) +                                                                                    \
+   PML_RECORDING_VALUES_MAX * (PML__LOG_STRIPES * sizeof(struct pml__log_figures) + PML__LOG_VALUE_NAME_MAX + 1))
+_Static_assert(PML__RECORDING_VALUES_BYTES_MAX % 64 == 0, "a block can be as large");
+
+static inline size_t pml__recording_stripe_bytes(uint32_t n) {
+  return (n * sizeof(struct pml__log_figures) + 63) & ~(size_t)63;
+}
+/* [n]; those behind the last stripe are the names. */
+static inline struct pml__log_figures *pml__recording_figures(struct pml__log_values *b, uint32_t n, uint32_t stripe) {
+  return (struct pml__log_figures *)(void *)((char *)(b + 1) + stripe * pml__recording_stripe_bytes(n));
+}
+
+#define PML__RECORDING_FIRST_EVENT (sizeof(struct pml__log_track) / sizeof(struct pml__log_event))
+#define PML__RECORDING_EXTENT_EVENTS (PML__RECORDING_EVENTS_BYTES / sizeof(struct pml__log_event))
+
+struct pml__recording_track;
+
+struct pml_recording {
+  struct pml__log *log;
+  struct pml__log_recording *head; /* in the log */
+
+  pthread_mutex_t lock;                              /* guards what follows */
+  struct pml__log_block *free[PML__RECORDING_SIZES]; /* by the logarithm of their sizes */
+  char *at, *end;                                    /* of the extent that small blocks come from */
+
+  uint32_t *mark; /* [PML__RECORDING_MARKS] atomic: a bit if the region has its name in the log, and its calls */
+  struct pml_recording_limits limits;
+  const struct pml_stream_metrics *metrics;
+  uint64_t consumer;
+  struct pml__recording_track *tracks, *spare; /* under the lock */
+  uint32_t nthreads;                           /* atomic */
+  uint64_t summing;
+  struct pml__recording_summer *summers, *spare_summers; /* under the lock */
+  struct pml__log_values **values; /* atomic, [2 PML__RECORDING_MARKS]: arguments, results of a region */
+  bool trace_values;               /* they are in the trace, too */
+};
+
+#define PML__RECORDING_NOTE "calls." /* the keys of its notes begin so */
+#define PML__RECORDING_NAMED (UINT32_C(1) << 31)
+
+/* Each ends its consumer, if there is one. */
+void pml__recording_sum_end(struct pml_recording *s);
+void pml__recording_trace_end(struct pml_recording *s);
+void pml__recording_values_end(struct pml_recording *s);
+/* The calling thread's trace gets values of its innermost call, if that is one of @region and is in the trace. */
+void pml__recording_trace_values(const struct pml_recording *s, pml_region_t region, bool results,
+                                 const struct pml_recording_value *v, uint32_t n);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/recording/pml_recording_read.h - what a process left in its recording, or has in it so far.
+ *
+ * Whatever is in the file, reading ends in results or in PML_EFORMAT: nothing in it is trusted. Names become regions of
+ * the reading process. What does not fit together (names, paths, events) is left out.
+ */
+#ifndef PML_RECORDING_READ_H
+#define PML_RECORDING_READ_H
+
+#include "base/pml_value.h"
+#include "substrate/flow/pml_flow.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/recording/pml_recording.h"
+
+PML_BEGIN_DECLS
+
+struct pml_recording_reader;
+
+/*
+ * pml_recording_read_open - @path is read from now on; its process may still write to it.
+ * pml_recording_read_close - NULL is fine.
+ * Returns 0, -errno of open or read, PML_EFORMAT (no recording, or of another version, machine or clock), -ENOMEM; *@r
+ * is NULL on failure. Memory: 16 bytes per extent, 4 per region.
+ */
+PML__SHARED int pml_recording_read_open(struct pml_recording_reader **r, const char *path);
+PML__SHARED void pml_recording_read_close(struct pml_recording_reader *r);
+
+struct pml_recording_story {
+  int pid, parent;
+  enum pml_recording_end ended;
+  bool traced;
+  enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */
+  uint64_t lost_children;                          /* that could not be recorded */
+  int refused;                                     /* -errno of why the file did not grow; 0: it always did */
+  int uncounted;                                   /* a code: why a thread's events have no more values; 0: all have */
+  uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
+  uint64_t deep, brief, often;                     /* calls that its limits left out */
+};
+PML__SHARED void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_recording_story *s);
+
+/* pml_recording_read_note - what the process said last under @key; NULL: nothing. The reader's. */
+PML__SHARED const char *pml_recording_read_note(const struct pml_recording_reader *r, const char *key);
+
+/* pml_recording_read_profile - the call paths, to be visited and closed as any profile. 0, -errno, -ENOMEM. */
+PML__SHARED int pml_recording_read_profile(struct pml_recording_reader *r, struct pml_profile **p);
+
+/*
+ * pml_recording_read_sums - the sums of pml_recording_sum(), of a function perhaps several times, to be added. @real:
+ * the values that are a double's bits. @sum: [n], valid during the call. Ends early with what @visit returns if that is
+ * not 0; it may leave by a longjmp. Returns 0, -errno or what @visit returned.
+ */
+struct pml_recording_function_sums {
+  pml_region_t region;
+  uint32_t n;
+  uint64_t real;
+  const uint64_t *sum;
+};
+PML__SHARED int pml_recording_read_sums(struct pml_recording_reader *r,
+                                        int (*visit)(const struct pml_recording_function_sums *sums, void *arg),
+                                        void *arg);
+
+/*
+ * pml_recording_read_values - the values of pml_recording_add_values(), of a function's value perhaps several times, to
+ * be added. An integer's sum that needs more than 64 bits is a double. @name: valid during the call. Ends early with
+ * what
+ * @visit returns if that is not 0; it may leave by a longjmp. Returns 0, -errno, PML_EFORMAT or what @visit returned.
+ */
+struct pml_recording_function_value {
+  pml_region_t region;
+  const char *name;
+  uint64_t count;
+  struct pml_value sum, least, most; /* least and most: NaN if all values were */
+};
+PML__SHARED int pml_recording_read_values(struct pml_recording_reader *r,
+                                          int (*visit)(const struct pml_recording_function_value *v, void *arg),
+                                          void *arg);
+
+/*
+ * pml_recording_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
+ * @series: a file of pml_plugin_save() whose series are to be in it; NULL: none.
+ * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
+ * @open: calls that did not return. Those that nothing ended end where their thread's events end. Returns 0, what
+ * pml_otf2_open() and pml_otf2_close() return, or what @progress returned.
+ */
+PML__SHARED int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, const char *process,
+                                         const char *series, int (*progress)(uint64_t done, uint64_t all, void *arg),
+                                         void *arg, uint64_t *open);
+
+/*
+ * pml_recording_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
+ * closed as any. @progress as above. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
+ * returned; *@f is NULL on failure.
+ */
+PML__SHARED int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,
+                                        int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
+
+/*
+ * pml_recording_read_beside - traces of @r are to have the series of these plugins, too, from the process's beginning
+ * to its last event: what was measured of the host while it ran, by who reads it now. 0, or -EINVAL (more than
+ * PML_RECORDING_BESIDE_MAX).
+ */
+#define PML_RECORDING_BESIDE_MAX 8
+struct pml_plugin;
+PML__SHARED int pml_recording_read_beside(struct pml_recording_reader *r, struct pml_plugin *const *plugin, size_t n);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/recording/pml_recording_read_private.h - what the reader's parts share. Internal. */
+#ifndef PML_RECORDING_READ_PRIVATE_H
+#define PML_RECORDING_READ_PRIVATE_H
+
+#include "substrate/recording/pml_recording_file.h"
+#include "substrate/recording/pml_recording_read.h"
+
+struct pml__recording_noted {
+  struct pml__recording_noted *next; /* an earlier one */
+  const char *text;
+  char key[];
+};
+
+struct pml_recording_reader {
+  struct pml__log_reader log;
+  struct pml__log_recording head;
+  struct pml__recording_noted *notes; /* the last one first */
+  pml_region_t *region;               /* [nregions]: theirs to ours; 0: it has no name */
+  uint32_t nregions;
+  uint64_t count[PML__LOG_COUNTERS];
+  struct pml_plugin *beside[PML_RECORDING_BESIDE_MAX];
+  size_t nbeside;
+};
+
+/* Each block of memory, used or not, @at in the file, until @visit returns anything but 0. */
+typedef int pml__recording_visit_block(const struct pml_recording_reader *r, const struct pml__log_block *b,
+                                       uint64_t at, void *arg);
+int pml__recording_each_block(const struct pml_recording_reader *r, pml__recording_visit_block *visit, void *arg);
+/*
+ * pml__recording_plausible - whether that many calls, or ticks of one call, can have been since the recording began: no
+ * cpu makes more than a call in a nanosecond, no call began before, and no machine has more than 2^16 cpus.
+ */
+bool pml__recording_plausible_calls(const struct pml_recording_reader *r, uint64_t calls);
+bool pml__recording_plausible_ticks(const struct pml_recording_reader *r, uint64_t ticks);
+
+/* Ours for theirs; 0: none. */
+pml_region_t pml__recording_region(const struct pml_recording_reader *r, uint32_t theirs);
+
+struct pml__recording_told {
+  enum pml_stream_kind kind;
+  pml_region_t region; /* ours; of a metric: 0, or whose call has these values */
+  uint64_t ticks;
+  const uint64_t
+      *values;      /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
+  uint32_t nvalues; /* of a call */
+  bool results;     /* of a call: what it gave, not what it was given */
+  bool unreturned;  /* a leave of a call that did not return */
+};
+
+/* Who gets the events of a recording. What a function returns, if not 0, ends the work. */
+struct pml__recording_listener {
+  int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
+  int (*event)(void *arg, void *track, const struct pml__recording_told *e); /* in the order of raising */
+  int (*end)(void *arg, void *track);                                        /* of each thread, when all is read */
+  void (*free)(void *track);                                                 /* in any case; may be NULL */
+  int (*progress)(uint64_t done, uint64_t all, void *arg);                   /* may be NULL */
+  void *progress_arg;
+  uint32_t nmetrics; /* that events with values have; others end their extent */
+  void *arg;
+};
+int pml__recording_listen(const struct pml_recording_reader *r, const struct pml__recording_listener *to);
+
+/* Each list of values of a region's calls, valid during the visit. */
+struct pml__recording_named_values {
+  pml_region_t region; /* ours, with a name */
+  bool results;
+  uint32_t n;
+  uint64_t real;                              /* which are doubles */
+  const char *name[PML_RECORDING_VALUES_MAX]; /* [n] */
+};
+int pml__recording_name_values(const struct pml_recording_reader *r,
+                               int (*visit)(const struct pml__recording_named_values *v, void *arg), void *arg);
+
+/* The names of what events with values have, [PML_STREAM_METRICS_MAX]; how many, 0 if they are not told. */
+#define PML__RECORDING_METRIC_BYTES 256u
+uint32_t pml__recording_metrics(const struct pml_recording_reader *r, char (*name)[PML__RECORDING_METRIC_BYTES]);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/recording/pml_recording_track.h - one thread's events on their way into its extent. Internal. All here
+ * needs general registers only.
+ */
+#ifndef PML_RECORDING_TRACK_H
+#define PML_RECORDING_TRACK_H
+
+#include "substrate/recording/pml_recording_file.h"
+
+/* A call under way. @enter: in the thread's extent; pml__recording_elsewhere: in one before; NULL: left out. */
+struct pml__recording_frame {
+  struct pml__log_event *enter;
+  pml_region_t region;
+};
+
+/* One thread. */
+struct pml__recording_track {
+  struct pml_recording *recording;
+  struct pml__log_event *next, *end; /* next == end: there is no extent, or it is full */
+  uint64_t *count;                   /* in the extent, or in the head */
+  uint64_t last_ticks, beyond;       /* enters too deep for @frame: their leaves come first */
+  struct pml__recording_frame *frame;
+  uint32_t depth, capacity;
+  bool full; /* no room, for good: what comes later would not be balanced */
+  struct pml__log_track *extent;
+  struct pml__log_entry *entry; /* of it */
+  uint32_t thread;
+  struct pml__recording_track *following;
+};
+
+/* In an extent one thread counts; in the head all that have none. */
+static inline void pml__recording_count(struct pml__recording_track *t, enum pml__log_count which) {
+  if (PML_LIKELY(t->extent != NULL))
+    __atomic_store_n(&t->count[which], t->count[which] + 1, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_add(&t->count[which], 1, __ATOMIC_RELAXED);
+}
+
+/* What was there before is zeros, or was taken back and is zeros again. */
+static inline void pml__recording_put(struct pml__recording_track *t, uint64_t ticks, uint64_t word) {
+  t->next->ticks = ticks;
+  __atomic_store_n(&t->next->word, word, __ATOMIC_RELEASE);
+  t->next++;
+}
+
+static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint64_t ticks) {
+  if (PML_LIKELY(ticks >= t->last_ticks)) return t->last_ticks = ticks;
+  pml__recording_count(t, PML__LOG_LIFTED);
+  return t->last_ticks;
+}
+
+/* Whether a limit leaves this call out; the frame is counted already. */
+static inline bool pml__recording_left_out(struct pml__recording_track *t, pml_region_t region) {
+  const struct pml_recording_limits *l = &t->recording->limits;
+  if (l->max_depth != 0 && t->depth + t->beyond > l->max_depth) {
+    pml__recording_count(t, PML__LOG_DEEP);
+    return true;
+  }
+  uint32_t *mark = &t->recording->mark[region];
+  if (l->max_calls == 0) return false;
+  if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & ~PML__RECORDING_NAMED) < l->max_calls &&
+      (__atomic_fetch_add(mark, 1, __ATOMIC_RELAXED) & ~PML__RECORDING_NAMED) < l->max_calls)
+    return false;
+  pml__recording_count(t, PML__LOG_OFTEN);
+  return true;
+}
+
+/* Stands for an enter in an extent before, whose place may have become that of another event. */
+extern struct pml__log_event pml__recording_elsewhere[2];
+
+/* What follows the enter, if anything does, may be values. */
+static inline bool pml__recording_has_values(const struct pml__log_event *enter) {
+  return enter[1].word >> 32 != PML__LOG_ENTER;
+}
+
+/* The call recorded none inside; if it was short its enter, and its values, are taken back. */
+static inline bool pml__recording_take_back(struct pml__recording_track *t, struct pml__log_event *enter,
+                                            const struct pml_stream_event *e) {
+  if (e->ticks - enter->ticks >= t->recording->limits.min_ticks) return false;
+  for (struct pml__log_event *at = t->next; at-- > enter;) {
+    __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
+    at->ticks = 0;
+  }
+  t->next = enter;
+  if (t->recording->limits.max_calls != 0) __atomic_fetch_sub(&t->recording->mark[e->region], 1, __ATOMIC_RELAXED);
+  pml__recording_count(t, PML__LOG_SHORT);
+  return true;
+}
+
+/* False: it needs a name, room, or a value; nothing has changed. */
+bool pml__recording_enter_plainly(void *data, const struct pml_stream_event *e);
+bool pml__recording_leave_plainly(void *data, const struct pml_stream_event *e);
+
+#endif
