@@ -105,7 +105,7 @@ $(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
 
 SDE_CORE := $(filter-out %/pml_event_sde.c %/pml_eventset_sde.c %/pml_eventset_compiler.c,$(filter core/base/% core/source/sde/% \
-  core/record/pml_recorder% core/record/quantile/% core/record/log/% core/source/compiler/pml_count_cells.c,$(CORE_SRC)))
+  core/record/recorder/% core/record/quantile/% core/record/log/% core/source/compiler/pml_count_cells.c,$(CORE_SRC)))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@

@@ -14,6 +14,7 @@ local WHAT = {
   ["base/text"] = "lines, near names",
   record = "recorder, sums, histogram, buffer, samples",
   ["record/log"] = "one file for each process",
+  ["record/recorder"] = "values of threads, in lanes",
   ["record/quantile"] = "exact, or by a sketch",
   source = "event, event set, table of sources",
   ["source/base"] = "what entries of the table are made from",

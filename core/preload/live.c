@@ -9,7 +9,7 @@
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "base/pml_say.h"
+#include "base/text/pml_say.h"
 #include "source/sde/pml_sde.h"
 
 #include <dlfcn.h>

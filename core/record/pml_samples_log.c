@@ -4,8 +4,8 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "record/pml_recorder_log.h"
 #include "record/pml_samples.h"
+#include "record/recorder/pml_recorder_log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/say.c - a line on stderr arrives, harms nobody where no reader is left, and goes into no other file. */
-#include "base/pml_say.h"
+#include "base/text/pml_say.h"
 
 #include "check.h"
 

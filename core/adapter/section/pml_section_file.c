@@ -8,7 +8,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_file.h"
-#include "base/pml_say.h"
+#include "base/text/pml_say.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -44,7 +44,7 @@ PML_BEGIN_DECLS
  *     misuse          NAME COUNT TEXT, of the last row
  *     torn            the last row was being changed when it was read, or its process ended: it may lack the last call
  *     counter         NAME KIND delta|instant integer|real VALUE AS_OF; from here to recorder: only of a log, see
- *     recorder        source/sde/pml_sde_log.h
+ *     recorder        source/sde/log/pml_sde_log.h
  *     region          ID NAME; in the timeline
  *     timeline        THREAD EVENTS DROPPED; the events that follow
  *     + or -          NS ID: enter or leave, since started

@@ -5,7 +5,7 @@
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_error.h"
-#include "source/sde/pml_sde_log.h"
+#include "source/sde/log/pml_sde_log.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
  * count. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_error.h"
-#include "record/pml_recorder_lane.h"
+#include "record/recorder/pml_recorder_lane.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "base/pml_say.h"
+#include "base/text/pml_say.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 /* core/source/sde/pml_sde_body.c - what is behind an event's name, and the object file that it lives in. */
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "record/pml_recorder_lane.h"
+#include "record/recorder/pml_recorder_lane.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"
-#include "record/pml_recorder_lane.h"
+#include "record/recorder/pml_recorder_lane.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>

@@ -71,7 +71,8 @@ local function fail(name, model)
   elseif nearest then
     advice = "did you mean '" .. nearest .. "'?"
   end
-  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(require "pmlua.internal.printable"(name), advice))
+  local printable = require "pmlua.internal.printable"
+  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(printable(name), advice))
   return 2
 end
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_recorder_lane.c - lanes of threads: made, adopted, rewound after a reset, kept over a fork. */
-#include "record/pml_recorder_lane.h"
+/* core/record/recorder/pml_recorder_lane.c - lanes of threads: made, adopted, rewound after a reset, kept over a fork.
+ */
+#include "record/recorder/pml_recorder_lane.h"
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_recorder_log.c - the elements of recorders in a log, lane by lane. */
-#include "record/pml_recorder_log.h"
+/* core/record/recorder/pml_recorder_log.c - the elements of recorders in a log, lane by lane. */
+#include "record/recorder/pml_recorder_log.h"
 
 #include "base/pml_error.h"
 

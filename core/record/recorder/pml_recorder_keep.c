@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_recorder_keep.c - recorders whose lanes and chunks lie in the process's log, and their children. */
-#include "record/pml_recorder_lane.h"
+/* core/record/recorder/pml_recorder_keep.c - recorders whose lanes and chunks lie in the process's log, and their
+ * children. */
+#include "record/recorder/pml_recorder_lane.h"
 
 #include "base/pml_error.h"
 

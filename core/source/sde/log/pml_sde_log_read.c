@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_log_read.c - what is left of counters and recorders in a log, which is not trusted. */
-#include "source/sde/pml_sde_log.h"
+/* core/source/sde/log/pml_sde_log_read.c - what is left of counters and recorders in a log, which is not trusted. */
+#include "source/sde/log/pml_sde_log.h"
 
 #include "base/pml_error.h"
 #include "source/sde/pml_sde.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_recorder.c - opening, pushing, and reading while others push. */
+/* core/record/recorder/pml_recorder.c - opening, pushing, and reading while others push. */
 #include "record/pml_recorder.h"
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "record/pml_recorder_lane.h"
+#include "record/recorder/pml_recorder_lane.h"
 
 #include <errno.h>
 #include <stdlib.h>

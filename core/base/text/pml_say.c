@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_say.c - a line on stderr. */
-#include "base/pml_say.h"
+/* core/base/text/pml_say.c - a line on stderr. */
+#include "base/text/pml_say.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_say.h - a line on stderr, for what the environment asks and no caller hears of. Internal. */
+/* core/base/text/pml_say.h - a line on stderr, for what the environment asks and no caller hears of. Internal. */
 #ifndef PML_SAY_H
 #define PML_SAY_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_log.h - the software-defined events in a log, as text. Internal. */
+/* core/source/sde/log/pml_sde_log.h - the software-defined events in a log, as text. Internal. */
 #ifndef PML_SDE_LOG_H
 #define PML_SDE_LOG_H
 
 #include "base/text/pml_text.h"
-#include "record/pml_recorder_log.h"
+#include "record/recorder/pml_recorder_log.h"
 
 /*
  * pml__sde_log_tell - lines for the events in @r, whose cells are @c, by their names:
