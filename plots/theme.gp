@@ -53,7 +53,7 @@ plain(s) = strstrt(s, "_") ? s[1:strstrt(s, "_") - 1] . " " . plain(s[strstrt(s,
 tic(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")] . "%" . tic(s[strstrt(s, "%") + 1:*]) : s
 
 # In data.dat: why a cell was not measured, or what its median says little of. Folders of before have no shapes.
-if (!exists("c_shape")) c_shape = c_status
+if (!exists("c_shape") && exists("c_status")) c_shape = c_status
 remark(dummy) = strcol(c_status) ne "ok" ? plain(strcol(c_status)) : strcol(c_shape) eq "steady" || strcol(c_shape) eq "ok" ? "" \
   : plain(strcol(c_shape))
 
