@@ -71,8 +71,8 @@ local function fail(name, model)
   elseif nearest then
     advice = "did you mean '" .. nearest .. "'?"
   end
-  local printable = require "pmlua.internal.printable"
-  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(printable(name), advice))
+  local printable = require "pmlua.internal.printable"(name)
+  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(printable, advice))
   return 2
 end
 
