@@ -284,7 +284,7 @@ static int count_set(LLVMValueRef call, struct pml_counts *counts, struct pml_cl
   return err ? err : add_length(LLVMGetArgOperand(call, 2), PML_CELL_set_bytes, PML_CELL_COUNT, counts, c);
 }
 
-/* Some compilers are told not to know these functions, and some checks of bounds have names of their own. */
+/* Some compilers do not know these functions (-fno-builtin), and some checks of bounds have other names. */
 int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c) {
   static const char *const copies[] = {"memcpy",       "memmove",       "mempcpy",      "bcopy",
                                        "__memcpy_chk", "__memmove_chk", "__mempcpy_chk"};

@@ -133,7 +133,7 @@ static void note_events(void) {
   note("units", t.at);
 }
 
-/* What is told first stands where no end comes to tell better. */
+/* The first note stands unless the end of the process replaces it. */
 static void note_troubles(bool at_end) {
   struct text t = {0};
   char line[1024];
@@ -164,7 +164,7 @@ static void note_absent(void) {
   note("absent", t.at);
 }
 
-/* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so that is told @at_end only. */
+/* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so report that @at_end only. */
 static void tell(const char *failure, bool at_end) {
   char program[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -193,7 +193,7 @@ static void note_counted(void) {
   if (is_ours()) pml_recording_counted(record.calls, pml_count_here());
 }
 
-/* The last moment to ask anything: what is told now is all that will be told. */
+/* The last moment to read anything: nothing can be reported later. */
 void pml__preload_confined(bool without_clock) {
   if (!is_ours()) return;
   if (record.substrates && !record.confined) pml__record_substrates_close(true); /* they may make any system call */
@@ -358,7 +358,7 @@ static void leave_reason(int err) {
   (void)pml_reasons_leave(record.dir, line);
 }
 
-/* What went wrong is told in the recording, if there is one. */
+/* Failures are written into the recording, if there is one. */
 static void give_up(int err) {
   if (record.calls == NULL) {
     leave_reason(err);

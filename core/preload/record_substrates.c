@@ -27,7 +27,7 @@ bool pml__record_substrates_wanted(void) {
   return names != NULL && names[0] != '\0';
 }
 
-/* One that does not open is told and left out: the run goes on. */
+/* One that does not open is reported and left out: the run goes on. */
 static void open_one(const char *name, const char *directory) {
   struct pml_scorep_options o = {name, NULL, directory};
   struct pml_scorep *p;

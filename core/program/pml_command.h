@@ -22,7 +22,7 @@ PML_BEGIN_DECLS
  */
 struct pml_command {
   pid_t pid; /* of the child, until it is reaped; then 0 */
-  int line;  /* our end of the socket that holds it, and that a failed execve(2) is told by; -1: started */
+  int line;  /* our end of the socket that holds it, and that reports a failed execve(2); -1: started */
   int pidfd; /* -1: this kernel has none */
   bool done; /* reaped: @end is filled */
   struct pml_command_end {

@@ -20,7 +20,7 @@ local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
 M.provide = nil
 
---- What the core's function gives; misuse is told where the script says it. To be called as the last thing, so that
+--- What the core's function gives; misuse is raised at the line of the script. To be called as the last thing, so that
 --- the script is who calls.
 local function of_core(what, options)
   local good, p, err, code = pcall(core.plugin[what == "load" and "load" or "provide"], options)

@@ -21,7 +21,7 @@ Shipped.__index = Shipped
 
 local shipped = 0
 
---- What the other state last told of the rule.
+--- The newest report on the rule by the other state.
 local function told(self)
   local text = core.live.rules()
   for _, rule in ipairs(text and require("pmlua.json").decode(text) or {}) do

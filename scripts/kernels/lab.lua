@@ -5,7 +5,7 @@
 --       local ns, about = lab:measure({ kernel = "add", precision = "double", build = "256", n = 1000 }, 5)
 --
 -- A sample is what the slowest core took for a batch of calls, divided by their number. `overhead` is the same of a
--- kernel that has no element to work on: what calling it costs. It is told beside the samples, so that the raw
+-- kernel that has no element to work on: what calling it costs. It is reported beside the samples, so that the raw
 -- times are kept.
 
 local M = {}

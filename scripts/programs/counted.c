@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/counted.c - counts a call of each kernel by whatever events it is told.
+ * scripts/programs/counted.c - counts a call of each kernel by the events given.
  *
  *     counted FILE LENGTH ORDER REPEATS EVENT...
  *

@@ -85,7 +85,7 @@ function Measure:workload_options(w, n)
   return out
 end
 
--- Run the workload of a cell: the samples of all its sites, and what is told of the run.
+-- Run the workload of a cell: the samples of all its sites, and the record of the run.
 function Measure:run(p, n)
   local w = self.workload[cells.context(p.context).workload]
   local sizes, samples = self.sizes[w.name] or {}, {}

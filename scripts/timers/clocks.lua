@@ -121,7 +121,7 @@ function Lab:in_lua(name, n)
   return out, about
 end
 
---- Measure a clock: n samples of the cost of a reading, and what is told of its steps.
+--- Measure a clock: n samples of the cost of a reading, and the statistics of its steps.
 ---@return number[]? ns
 ---@return table|string about claimed, least, most, worst_back, across_worst [ns]; reads, still, back, across_...; or why not
 function Lab:measure(name, n)

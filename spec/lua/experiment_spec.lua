@@ -230,7 +230,7 @@ describe("experiment", function()
       ["name = 'a b'"] = "name must consist of letters", ["nonsense = 1"] = "unknown field nonsense",
       ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
       ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
-      ["options = { { name = 'out' } }"] = "there already",
+      ["options = { { name = 'out' } }"] = "defined twice",
       ["columns = { { name = 'min', value = print } }"] = "already has a column min", ["setup = 7"] = "setup must be a function",
       ["columns = { 3 }"] = "columns%[1%]", ["options = { { name = 'x', type = 'y' } }"] = "type must be",
       ["options = { { name = 'x', type = 'r i' } }"] = "type must be",
@@ -243,7 +243,7 @@ describe("experiment", function()
     end
     -- not error_matches: it takes positions away
     local _, err = pcall(function() local _ = experiment(7) end)
-    assert.matches("experiment_spec.lua:%d+: experiment: a table is expected", err)
+    assert.matches("experiment_spec.lua:%d+: experiment: a table expected", err)
     _, err = pcall(function() local _ = experiment { name = "x" } end)
     assert.matches("experiment_spec.lua:%d+: experiment: measure is missing", err)
   end)

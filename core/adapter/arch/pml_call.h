@@ -155,7 +155,7 @@ static inline uint32_t pml__call_open(struct pml__call_thread *t, pml_region_t r
   return i;
 }
 
-/* Calls that were left inside call @i, the thread's own, end: what is told next is of call @i. In a claim. */
+/* Calls that were left inside call @i, the thread's own, end: the next report concerns call @i. In a claim. */
 void pml__call_end_inside(uint32_t i);
 
 /* Pad @i is in no list. */

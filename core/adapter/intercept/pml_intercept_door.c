@@ -201,5 +201,5 @@ uint64_t pml__intercept_unseen(void) {
 }
 
 void pml__intercept_doors_forked(void) {
-  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent's are told by the parent */
+  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent reports its own */
 }

@@ -101,7 +101,7 @@ void pml__object_walk(const struct pml__object *o, bool (*seen)(void *arg, uint3
 
 /*
  * Whether @address is that of a piece of the PLT of @o, the program, which stands in for the function @name of a
- * library: a program at a fixed address has such for functions whose addresses it takes, and everybody is told these.
+ * library: a program at a fixed address has such for functions whose addresses it takes, and every object uses these.
  */
 bool pml__object_stands_in(const struct pml__object *o, const char *name, uintptr_t address);
 

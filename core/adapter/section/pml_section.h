@@ -93,8 +93,8 @@ PML_API void pml_section_describe(const struct pml_section *s, struct pml_sectio
 
 /*
  * pml_section_enable - off: starts and stops do nothing at all (a load and a branch). Sections that are under way when
- * it is switched are told as never stopped, so switch between them. PMLUA_SECTIONS=off starts with it off; on is the
- * default, and anything else makes the first define fail with -EINVAL.
+ * it is switched are reported as never stopped, so switch between them. PMLUA_SECTIONS=off starts with it off; on is
+ * the default, and anything else makes the first define fail with -EINVAL.
  */
 PML_API void pml_section_enable(bool on);
 

@@ -306,7 +306,7 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
   int saved = errno;
   if (!pml__call_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
   if (has && f->nout > 0) {
-    pml__call_end_inside(call->at); /* what is told is of the innermost call */
+    pml__call_end_inside(call->at); /* reports concern the innermost call */
     tell(f, true, call->results);
   }
   if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);

@@ -229,7 +229,7 @@ PML__SHARED bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i
 /*
  * pml_wrap_listen - @l gets the values of each recorded call: those of the arguments when it began, those of the
  * results when it ended, in the order of @f. One listener at a time, in place of the one before; NULL: none. @l must
- * stay; who was there before may still be told of a call under way. Lock-free.
+ * stay; a consumer from before may still get the rest of a call. Lock-free.
  */
 struct pml_wrap_listener {
   void (*values)(void *arg, const struct pml_wrap_function *f, bool results, const uint64_t *values);

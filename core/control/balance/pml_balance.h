@@ -5,8 +5,8 @@
  *
  * The blocking calls are regions of the stream: sections around barriers, intercepted or wrapped MPI and OpenMP calls.
  * A synchronised region lasts from the end of one blocking call to the end of the next; what comes before the next
- * begins is computing. Regions are told apart by the call path of the blocking call that they begin after. Each thread
- * decides for itself (pml_pace.h), from its own times: nothing is exchanged.
+ * begins is computing. Regions are distinguished by the call path of the blocking call that they begin after. Each
+ * thread decides for itself (pml_pace.h), from its own times: nothing is exchanged.
  */
 #ifndef PML_BALANCE_H
 #define PML_BALANCE_H

@@ -40,7 +40,7 @@ struct pml_count_module {
 extern _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
 
 /* pml_count_begin - cells for the calling thread. Never NULL: out of memory, they are spare cells that are never read,
- * and that is told. Keeps errno. */
+ * which is reported. Keeps errno. */
 uint64_t *pml_count_begin(void);
 
 /*

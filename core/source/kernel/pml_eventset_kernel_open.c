@@ -235,7 +235,7 @@ static int enable_groups(const struct pml__kernel_share *k, unsigned flags) {
 }
 
 /*
- * A group may open and still never get its counters (on x86 the NMI watchdog's is not looked at). It is told from one
+ * A group may open and still never get its counters (on x86 the NMI watchdog's is not looked at). It differs from one
  * that waits for its cpu or its thread only where the counting has certainly begun: on this thread, or on a whole cpu.
  */
 static int refuse_starved(const struct opening *o) {

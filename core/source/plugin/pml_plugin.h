@@ -14,11 +14,11 @@
  *   pml_plugin_series(p, visit, NULL);
  *
  * Life. A plugin is loaded, and described by its metrics. It is joined by the first event set that names one of them,
- * or by pml_plugin_start(): then its counters are added, on each thread that joins or once, as its scope is, and it is
- * told to begin. It is ended by pml_plugin_end(), or when the process ends: told so, asked for its series, finalized.
+ * or by pml_plugin_start(): then its counters are added, on each joining thread or once, as its scope is, and it
+ * begins. It ends by pml_plugin_end(), or with the process: it is notified, its series are collected, it is finalized.
  * From then on event sets go on with its last values. Its library is never unloaded: threads of it may still run there.
  *
- * What a plugin gets wrong is its trouble: a failure, an exception, a NULL, a size that is a lie. It is told in one
+ * Faults of a plugin are its trouble: a failure, an exception, a NULL, a wrong size. Each is reported in one
  * line, the plugin or the metric is dropped, and everything else goes on. What cannot be helped: code that crashes or
  * hangs.
  *

@@ -160,7 +160,7 @@ PML__SHARED bool pml_sde_log_sample(bool callbacks);
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
  * from inside the increment; registered counters and callbacks when they are read, and at the latest after
  * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
- * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
+ * It may use the registry; one that hangs stops the polling. A forked child has the same handlers. Returns 0,
  * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).
  */
 #define PML_SDE_POLL_NS 1000000

@@ -48,7 +48,7 @@ int pml__sde_recorder_new(struct pml__sde_recorder **r, const char *name, const 
 void pml__sde_recorder_leave(struct pml__sde_recorder *r);
 
 /*
- * A member as a group reads it: what takes one load is told apart from what takes more. @type is an enum pml_type (of
+ * A member as a group reads it: single loads are separate from slower reads. @type is an enum pml_type (of
  * the variable at @at), PML__LEAF_BODY, or PML__LEAF_GONE once it has left; nothing else of a leaf ever changes.
  */
 struct pml__sde_leaf {

@@ -187,7 +187,7 @@ int pml_sim_available(void) {
 
 /*
  * Callgrind's switch, which is the calling thread's alone. There is one place of it: the block of instructions around a
- * switch is told of the thread but not of its functions, or the other way round; so the two make up for each other.
+ * switch applies to the thread but not to its functions, or the other way round; so the two make up for each other.
  */
 __attribute__((noinline)) static void toggle(void) {
   CALLGRIND_TOGGLE_COLLECT;

@@ -14,7 +14,7 @@
 #include "substrate/flow/pml_flow.h"
 
 #define PML__FLOW_WINDOW 16u
-#define PML__FLOW_FOLD 6u /* loops of a nest that are told apart if it comes again */
+#define PML__FLOW_FOLD 6u /* loops of a nest that are distinguished if it comes again */
 
 struct pml__flow_visits {
   uint64_t first, last, stride; /* of the run under way; first 0: there is none, stride 0: it is one visit */

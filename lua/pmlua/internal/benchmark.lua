@@ -253,7 +253,7 @@ local function metrics_of(self)
     { name = "maxrss", unit = "bytes", description = "largest resident set, at least that of the pmlua that started it" },
   }
   for _, name in ipairs(self.events) do
-    local event = core.event.parse(name) -- that there is none is told before a run
+    local event = core.event.parse(name) -- an unknown name is refused before a run
     metrics[#metrics + 1] = { name = name, unit = event and event.unit or "", description = name }
   end
   return metrics

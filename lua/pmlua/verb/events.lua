@@ -130,7 +130,7 @@ local function all_elsewhere(options)
   return options.pattern and options.pattern:find "^sde:[:*]*$" and not options.sde and #core.sde.list() == 0
 end
 
---- What a library tells of itself; whether it has values yet is not the question.
+--- The events that a library lists, with or without values.
 local function of_library(options)
   local done, err = core.sde.hook(options.sde)
   if not done then return nil, err end

@@ -146,7 +146,7 @@ local function about_here(o, program, version)
   }
 end
 
--- --- what is told ---
+-- --- what is reported ---
 
 local function title(row)
   return (row.object and row.object .. ":" or "") .. sections.show(row.name)

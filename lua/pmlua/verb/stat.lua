@@ -72,7 +72,7 @@ function M.check(o)
   end
 end
 
--- --- what is told ---
+-- --- what is reported ---
 
 --- Where the table goes, opened before the command runs: nil and why not.
 local function output(o)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scripts/workloads/krylov/telemetry.h - what the library tells of a solve, as software-defined events. */
+/* scripts/workloads/krylov/telemetry.h - the software-defined events of a solve. */
 #ifndef KRYLOV_TELEMETRY_H
 #define KRYLOV_TELEMETRY_H
 

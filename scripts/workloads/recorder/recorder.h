@@ -51,7 +51,7 @@ struct slow {
 };
 
 #define RECORDER_SLOW_NS 500
-#define RECORDER_SLOW_MAX 4096 /* per run and thread; later ones are timed, but nothing more is told of them */
+#define RECORDER_SLOW_MAX 4096 /* per run and thread; later ones are timed, but without details */
 
 struct worker {
   int (*one)(void *recorder, double v);

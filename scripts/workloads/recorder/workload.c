@@ -114,7 +114,7 @@ static bool pass(struct gate *g) {
 
 /*
  * What earlier runs freed goes back to the kernel, so that this one is the first to touch its pages: glibc keeps 128
- * KiB of it at the end of each arena, unless it is told not to. The default comes back after the run.
+ * KiB of it at the end of each arena, unless mallopt says not to. The default comes back after the run.
  */
 static void give_memory_back(bool begins) {
 #ifdef __GLIBC__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scripts/workloads/tamm/telemetry.h - what the library tells of a contraction, as software-defined events. */
+/* scripts/workloads/tamm/telemetry.h - the software-defined events of a contraction. */
 #ifndef TAMM_TELEMETRY_H
 #define TAMM_TELEMETRY_H
 

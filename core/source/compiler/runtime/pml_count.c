@@ -158,7 +158,7 @@ static void watch_forks(void) {
   (void)pthread_atfork(pml__count_before_fork, pml__count_after_fork, in_child);
 }
 
-/* Who comes while another prepares, or from a handler that interrupted it, is told that there is nothing yet. */
+/* While another thread prepares, or in a handler that interrupted it, the answer is that there is nothing yet. */
 static struct pml_count_area *prepared(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   if (a != NULL || __atomic_exchange_n(&preparing, 1, __ATOMIC_ACQ_REL) != 0) return a;

@@ -146,7 +146,7 @@ local function plugin_for(line, o, llvm)
   return plugin
 end
 
---- The line with the plugin, which is told the rest by its environment.
+--- The line with the plugin, which gets the rest from its environment.
 local function with_plugin(line, o, llvm, plugin)
   local words = append({}, table.unpack(line.compiler))
   append(words, "-fpass-plugin=" .. plugin)
@@ -195,7 +195,7 @@ local function as_it_is(line)
     (not line.links and (#line.sources == 0 or (line.output and #line.sources > 1)))
 end
 
---- Whether something of the line is counted; what is not is told.
+--- Whether something of the line is counted; the rest is reported.
 local function counts(line, o, llvm)
   local some = false
   for _, source in ipairs(line.sources) do

@@ -87,7 +87,7 @@ function M.of(words)
   if not file then return refuse("ENOENT", name .. " does not run", "is it installed?") end
   local flang = file:match("[^/]*$"):find("flang", 1, true) ~= nil
   local version = (flang or file:match("[^/]*$"):find("clang", 1, true)) and loads(file)
-  -- a launcher may know a result by the command line, which does not say all that the plugin is told
+  -- a launcher may know a result by the command line, which lacks part of what the plugin gets
   if version then return { version = version, shared = flang or #words == 1, flang = flang } end
   local said = ask(words)
   if not said then return refuse("ENOENT", name .. " does not run", "is it installed?") end

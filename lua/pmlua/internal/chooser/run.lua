@@ -2,7 +2,7 @@
 --- Carry a plan out: run a command once for each run of the plan, count it and its children, and combine the runs.
 --
 -- The command waits until the counters are on it. Every count comes with the time it was enabled and the time it counted;
--- an event that never counted is an error, not a zero. What this machine refuses is told with its reason, and the rest is
+-- an event that never counted is an error, not a zero. What this machine refuses is reported with its reason, and the rest is
 -- counted.
 --
 --     pmlua choose --pmu generic CYCLE --run -- sleep 0.1

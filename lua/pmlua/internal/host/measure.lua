@@ -8,7 +8,7 @@
 --   key           which of these it is: a number of the table, or a function of the table
 --   how           "level": as it is; "since": what it has grown since the beginning; "rate": its growth in a second
 --   wrap          of what grows: where it begins again at 0
---   least_s       of a rate: the shortest time that it is told of; until that is over there is no value
+--   least_s       of a rate: the shortest time it covers; before that there is no value
 --   most          of a rate: what it cannot exceed, a number or a key of the table; what was counted late and would be more
 --                 goes into the next value, so that none is lost
 --   factor        what it is multiplied with

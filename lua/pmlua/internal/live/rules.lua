@@ -5,7 +5,7 @@
 --       rules.add("sde:::DEMO::steps", "100ms", function(value, series) print(value, series:slope()) end)
 --       for _ = 1, 1e6 do rules.tick(pml.clock.ns() / 1e9) end
 --
--- The owner of the Lua state calls tick() and is told when to call it next: the service's thread in an application, a
+-- The owner of the Lua state calls tick(), which returns when to call it next: the service's thread in an application, a
 -- connection's session, a script of its own. A rule that fails is reported once and goes on; one that fails ten times
 -- in a row is cancelled. It needs no C module beside pmlua.core.
 
@@ -19,7 +19,7 @@ local SHORTEST_S = 0.001
 local PATIENCE_S = 1       -- with a callback of the application
 local STRIKES = 10         -- failures in a row that end a rule
 local KEEP = 1000          -- samples of a counter
-local GONE = 16            -- rules that were cancelled are still told of
+local GONE = 16            -- cancelled rules that are still reported
 
 ---@class pmlua.Watch
 local Watch = {}
@@ -192,7 +192,7 @@ local function told(rule)
   }
 end
 
---- Every rule, as it is told to who asks; then those that were cancelled lately.
+--- Every rule, as reported to a client; then those cancelled lately.
 ---@return table[]
 function M.list()
   local out = {}

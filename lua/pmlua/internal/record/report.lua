@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/report.lua - what people are told of a recording: the table of functions, and all that is not in it.
+-- lua/pmlua/internal/record/report.lua - the report of a recording: the table of functions, and all that is not in it.
 --
 -- Try:  require("pmlua.internal.record.report").report({}, "pmlua-record-4711", print)
 

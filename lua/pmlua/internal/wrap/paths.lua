@@ -78,7 +78,7 @@ function M.clang()
   return refuse("ENOTSUP", "pmlua was built without libclang's headers", "install libclang-dev and build again")
 end
 
---- Where `pmlua wrap install` puts wrappers unless it is told another place.
+--- Where `pmlua wrap install` puts wrappers unless another place is given.
 function M.default()
   local library = M.library()
   if not library then return nil end
