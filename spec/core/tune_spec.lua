@@ -104,7 +104,7 @@ describe("pml.tune", function()
       ["option 'cpus' must be \"thread\", \"current\" or \"all\""] = { rules = {}, cpus = "mine" },
       ["rule 'x': unknown setting 'freq'"] = { rules = { x = { freq = 1 } } },
       ["rule 'x': frequency must be a number, not a string"] = { rules = { x = { frequency = "1 GHz" } } },
-      ["rule 'x': idle is a table of booleans by the names of states"] = { rules = { x = { idle = { "C6" } } } },
+      ["rule 'x': idle must be a table of booleans by states"] = { rules = { x = { idle = { "C6" } } } },
       ["threads must be an integer from 1 to 65536"] = { rules = { x = { threads = 0 } } },
       ["a function in C cannot be called at each event"] = { rules = { x = { enter = print } } },
       ["without 'pml' of the script"] = { rules = { x = { enter = function() pml.section.start "y" end } } },

@@ -139,14 +139,14 @@ static long long hang(void *param) { while (sleep(1000) == 0) (void)param; retur
       for i = 1, 1000 do if select(3, read("hang", 60)) == "ETIMEDOUT" then calls = calls + 1 end end
       print(calls, read("answer", 60), pml.sde.library "HOOKED":unregister "served")]]):format(library)))
     assert.equal(0, status, err)
-    assert.matches("^42\t0\nnil\t[^\n]*HOOKED::hang: its library's callback has not come back[^\n]*\tETIMEDOUT\n"
+    assert.matches("^42\t0\nnil\t[^\n]*HOOKED::hang: its library's callback has not returned[^\n]*\tETIMEDOUT\n"
       .. "1000\t42\ttrue\n$", out)
   end)
 
-  it("is told from one that has none, and from what is no library", function()
+  it("is distinguished from one that has none, and from a file that is not a library", function()
     for says, file in pairs {
       ["has no function papi_sde_hook_list_events%(%)"] = build "int nothing;", ["No such file"] = "/nonexistent.so",
-      ["cannot be loaded"] = helper.root .. "/Makefile",
+      ["cannot load"] = helper.root .. "/Makefile",
     } do
       local status, out, err = helper.pmlua("events --sde " .. file)
       assert.same({ 1, "" }, { status, out })

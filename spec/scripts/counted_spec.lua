@@ -158,7 +158,7 @@ end)
 describe("scripts/counted.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("counted", {
-      ["--kernels sort"] = "there is no sort", ["--kernels ,"] = "--kernels", ["--length 0"] = "--length",
+      ["--kernels sort"] = "unknown sort", ["--kernels ,"] = "--kernels", ["--length 0"] = "--length",
       ["--length 1000001"] = "--length is 1000001", ["--order 201"] = "--order is 201",
       ["--flags=nosuch.c"] = "cannot be built",
     })

@@ -65,7 +65,7 @@ describe("scripts/host_metrics.lua --quick", function()
   end)
 
   it("says what the machine lacks, or has it", function()
-    local lacking = text:find "not on this machine: temperature_%*: there is no sensor"
+    local lacking = text:find "not on this machine: temperature_%*: no sensor"
     assert.is_true(lacking ~= nil or text:find "host::temperature_" ~= nil)
   end)
 

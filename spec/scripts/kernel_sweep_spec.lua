@@ -112,7 +112,7 @@ describe("scripts/kernel_sweep.lua", function()
 
   it("refuses what it does not know, in one line", function()
     tables.refuses("kernel_sweep", {
-      ["--kernels sine"] = "no sine", ["--precisions half"] = "no half", ["--builds 1024"] = "no 1024",
+      ["--kernels sine"] = "unknown sine", ["--precisions half"] = "unknown half", ["--builds 1024"] = "unknown 1024",
       ["--longest 31"] = "--longest is 31", ["--longest=-1"] = "--longest is -1", ["--copies 100000"] = "--copies is 100000",
       ["--flop-events ,"] = "--flop-events", ["--kernels ,"] = "--kernels is empty",
     })

@@ -178,7 +178,7 @@ describe("scripts/library_time.lua", function()
 
   it("refuses what it cannot do, in one line", function()
     tables.refuses("library_time", {
-      ["--program sundial"] = "there is no sundial", ["nosuchcommand-1"] = "command not found",
+      ["--program sundial"] = "unknown sundial", ["nosuchcommand-1"] = "command not found",
       ["--limit 0 true"] = "--limit", ["--top 0 true"] = "--top", ["--nosuch true"] = "--nosuch", ["A=1 true"] = "'='",
       ["/etc"] = "is a folder",
     })

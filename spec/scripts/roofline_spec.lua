@@ -70,7 +70,7 @@ describe("scripts/roofline.lua", function()
       ["--place x:1"] = "x:1", ["--place x:-1:2"] = "x:-1:2", ["--place x:1:2:half"] = "half",
       ["--place /nonexistent"] = "nonexistent",
       ["--counts sim"] = "--counts is sim", ["--report /nonexistent"] = "--report",
-      ["--builds 7"] = "no 7", ["--copies 100000"] = "--copies is 100000",
+      ["--builds 7"] = "unknown 7", ["--copies 100000"] = "--copies is 100000",
     })
   end)
 end)

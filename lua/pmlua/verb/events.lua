@@ -190,7 +190,7 @@ function M.run(options)
     rows = rows and table.move(more, 1, #more, #rows + 1, rows)
   end
   if not rows then
-    io.stderr:write("pmlua events: ", printable(err), "\n")
+    io.stderr:write("pmlua events: ", printable(err:sentence()), "\n")
     return 1
   end
   if options.available then rows = select(rows) end
