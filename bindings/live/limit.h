@@ -41,7 +41,7 @@ void *limit_alloc(void *limit, void *block, size_t osize, size_t nsize);
 /*
  * limit_charge - memory that the core is about to allocate on behalf of @L counts against its limit; garbage is
  * collected first if that makes room. Returns 0, or -ENOMEM with a sentence. Without a limit nothing happens.
- * *@account is who was charged, for limit_discharge() when the memory is free again; NULL: none. May run finalizers.
+ * *@account is the limit charged, for limit_discharge() when the memory is free again; NULL: none. May run finalizers.
  */
 int limit_charge(lua_State *L, size_t bytes, struct limit **account);
 void limit_discharge(struct limit *account, size_t bytes);

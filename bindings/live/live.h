@@ -72,9 +72,10 @@ struct live {
   double since;   /* seconds of CLOCK_MONOTONIC */
   pthread_t thread;
   /* Under live__lock. */
-  pthread_cond_t stopped;             /* stopping was set: ends the wait of a forked child */
-  struct live_descriptor wake, woken; /* a pair of sockets: what is sent to one wakes who waits for the other */
-  bool unasked;                       /* rules only: no socket until one is requested */
+  pthread_cond_t stopped; /* stopping was set: ends the wait of a forked child */
+  struct live_descriptor wake,
+      woken;    /* a pair of sockets: a byte sent to one wakes the thread that waits for the other */
+  bool unasked; /* rules only: no socket until one is requested */
   char name[LIVE_NAME_MAX + 1];
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);
@@ -125,7 +126,7 @@ int live__stop_run(const char *reason);
 
 void *live__main(void *live);
 
-/* live__talk_begin - a connection with who @asks, moved to @socket. NULL: out of memory, and it is not moved. */
+/* live__talk_begin - a connection of client @asks, moved to @socket. NULL: out of memory, and it is not moved. */
 struct live_connection *live__talk_begin(struct live_descriptor *socket, struct live_descriptor *asks, double now);
 bool live__talk(struct live_connection *c, const struct live *l, double now); /* false: it has ended */
 void live__talk_end(struct live_connection *c);                               /* frees it */

@@ -32,7 +32,7 @@
 PML__SHARED void *pml__process_memory(size_t bytes);
 
 /*
- * pml__process_watch - @watch is called in each child, before anything else there is done by who looks, in the order
+ * pml__process_watch - @watch is called in each child, before any other use in the child, in the order
  * of watching. It runs on the thread that looked, with errno to keep; other threads of the parent are not there, and
  * may have been anywhere. Watching the same twice is watching once. Returns 0 or -ENOMEM.
  */

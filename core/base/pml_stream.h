@@ -26,8 +26,8 @@ enum pml_stream_kind { PML_STREAM_ENTER, PML_STREAM_LEAVE, PML_STREAM_METRIC, PM
 struct pml_stream_metrics {
   uint32_t n;
   const char *const *name; /* [n] */
-  uint64_t real[2];        /* atomic: a bit for each value that is a double's bits, as far as who raises has said */
-  uint64_t single[2];      /* the same of each number that is of the event alone, such as an argument, not a sum */
+  uint64_t real[2];   /* atomic: a bit for each value that is a double's bits, as far as its adapter has declared */
+  uint64_t single[2]; /* the same of each number that is of the event alone, such as an argument, not a sum */
 };
 
 struct pml_stream_event {
@@ -95,7 +95,7 @@ PML__SHARED size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSU
  */
 PML__SHARED int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out);
 
-/* Who raises says so before the first event with values; anybody asks. Thread-safe, async-signal-safe. */
+/* Declared by the adapter before the first event with values; read by any thread. Thread-safe, async-signal-safe. */
 static inline void pml_stream_metrics_set_real(struct pml_stream_metrics *m, uint32_t i) {
   __atomic_fetch_or(&m->real[i / 64], UINT64_C(1) << i % 64, __ATOMIC_RELAXED);
 }

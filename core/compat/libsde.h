@@ -62,9 +62,10 @@ int pml__libsde_refresh(struct sde_event *e);
 
 /*
  * A call of the program on a counter, recorder or set, which takes no lock. The caller: @inside becomes positive; then
- * the event's kind is loaded. Who unregisters: the kind becomes a placeholder; then @inside is loaded. One of the two
- * sees the other's store, because who unregisters makes every running thread pass a full fence between its store and
- * its load (membarrier). Leaving is a release that it acquires: what the call did was before. Signal handlers nest.
+ * the event's kind is loaded. The unregistering thread: makes the kind a placeholder; then loads @inside. One of the
+ * two sees the other's store, because the unregistering thread makes every running thread pass a full fence between its
+ * store and its load (membarrier). Leaving is a release that it acquires: what the call did was before. Signal handlers
+ * nest.
  */
 struct sde_call {
   _Atomic unsigned inside;
@@ -94,7 +95,7 @@ static inline int pml__libsde_leave_call(int rc) {
 bool pml__libsde_calls_left(void);
 
 /*
- * Who reads what a recorder or a set points to holds on meanwhile; who unregisters it says so with leave(), waits for
+ * A reader of what a recorder or a set points to holds it meanwhile; the unregistering thread calls leave(), waits for
  * the readers, unregisters and says left(). With an @err the event stays. @quiet: pml__libsde_calls_left().
  */
 void pml__libsde_hold(void);

@@ -44,7 +44,7 @@ struct pml_module {
   LLVMTargetDataRef data;
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
-  LLVMValueRef self, begin;        /* the thread's cells, and who gives them */
+  LLVMValueRef self, begin;        /* the thread's cells, and the function that gives them */
   LLVMValueRef touch;              /* called at accesses; NULL: none */
   LLVMValueRef mark, mark_dynamic; /* stand for counts until functions are inlined; NULL: they are not */
   struct pml_counts *marked;       /* what each mark stands for */

@@ -9,8 +9,8 @@
 PML_BEGIN_DECLS
 
 /*
- * Who plans knows files: a variable is at an address of an object's own layout. Who is watched knows where the object,
- * told by device and inode, is loaded. The file is for one run on one machine.
+ * The planner knows files: a variable is at an address of an object's own layout. The watched process knows where the
+ * object, told by device and inode, is loaded. The file is for one run on one machine.
  */
 struct pml_watchpoint_plan {
   char magic[8];

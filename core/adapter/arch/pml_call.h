@@ -59,7 +59,7 @@ uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
 void pml__call_end(uint32_t i, struct pml_stream_event *e);
 
 /*
- * Who gives events values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
+ * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
  */
 struct pml__call_counting {
   void (*read)(struct pml_stream_event *e);

@@ -3,8 +3,8 @@
  * core/adapter/arch/pml_doors.h - doors to the functions of the loader with which a program looks for others: dlopen,
  * dlsym and dlvsym. Internal.
  *
- * They look at their return address to know who asks. So a door (doors.S) asks @takes, which has the same arguments and
- * the return address behind them, and goes on to @instead or, as it came, to @real. Interception sets the first two
+ * They look at their return address to know their caller. So a door (doors.S) asks @takes, which has the same arguments
+ * and the return address behind them, and goes on to @instead or, as it came, to @real. Interception sets the first two
  * before it leads calls to doors.
  */
 #ifndef PML_DOORS_H

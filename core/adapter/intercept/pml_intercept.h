@@ -38,13 +38,13 @@
  * cannot be told from loads); calls of signal handlers that interrupt the recording itself, which are counted. Nor:
  * - objects of dlmopen(): another namespace has its own libc, with which nothing here is shared;
  * - with @dlsym, what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others;
- * to the program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for who
- * asks;
+ *   to the program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for the
+ *   object that asks;
  * - slots of an object of dlopen() that the loader has not bound yet, if the function is found in two places (which
  *   comes first depends on how it was opened) or only in an object that may be closed before: they are looked at
  *   again with the next dlopen() or dlsym() that brings something;
  * - what constructors of an object call while it is opened; and what dlopen() of a bare name brings (where that is
- *   looked for depends on who asks) until the next dlsym(), or dlopen() of a path.
+ *   looked for depends on the caller) until the next dlsym(), or dlopen() of a path.
  *
  * Files may be stripped or damaged: of their tables is believed what the loader had to, and no more.
  */
@@ -67,7 +67,7 @@ struct pml_intercept_options {
   const char *sym;    /* which functions, by their names in the symbol table */
   const char *but;    /* exclude libraries and functions with these names */
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
-  const char *aside;  /* libraries of who measures: neither calls to them nor their own are of the program */
+  const char *aside;  /* libraries of the tool: neither calls to them nor by them count as the program's */
   bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
   bool wrapped;       /* wrapped functions (pml_wrap.h) are chosen whatever the others say */
 };

@@ -144,7 +144,7 @@ void pml__section_renew(void); /* the next epoch begins. Under the lock, or in a
 
 /* The calling thread's, made at its first call; NULL: no memory. In a child, what is open has its sums after it. */
 struct pml__section_thread *pml__section_thread(void);
-/* The same, if the thread has any, for who is about to report it. */
+/* The same, if the thread has any, before it is reported. */
 void pml__section_settle(void);
 /* The calling thread's statistics of @s, up to date with the last reset; NULL: no memory. */
 struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s);
@@ -216,7 +216,7 @@ bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUAN
  */
 struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first);
 void pml__section_free_block(struct pml__section_stat *block);
-/* Room for the sums of what the events of @s count in @stat, its statistics; NULL: no memory. By who writes to it. */
+/* Room for the sums of what the events of @s count in @stat, its statistics; NULL: no memory. Called by its writer. */
 uint64_t *pml__section_stat_values(struct pml__section_stat *stat, const struct pml_section *s);
 /* A section was defined; a reset was made: the log says so, if there is one. Under the lock. */
 void pml__section_log_define(const struct pml_section *s);

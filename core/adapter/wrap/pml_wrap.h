@@ -151,8 +151,8 @@ PML__SHARED void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_f
 PML__SHARED void pml__wrap_leave(struct pml_wrap_call *call);
 
 /*
- * pml_wrap_enter - raise the enter of @f. Who gets it gets the leave, however the wrapper ends; who begins to listen in
- * between may get the leave alone. errno is kept.
+ * pml_wrap_enter - raise the enter of @f. A consumer that gets it gets the leave, however the wrapper ends; one that is
+ * added in between may get the leave alone. errno is kept.
  *
  * Cost: without a consumer of enters, a load and a predicted branch. Else one clock read and some 50 instructions
  * beside what the stream takes; a lock and allocations at a function's first call, and at a thread's. Calls under way
@@ -224,7 +224,8 @@ PML__SHARED const char *pml_wrap_text(uint64_t number);
 /* pml_wrap_is_text - whether value @i of events with @m is the number of a text. Lock-free. */
 PML__SHARED bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i);
 
-/* --- who gets them ------------------------------------------------------------------------------------------------ */
+/* --- consumers ------------------------------------------------------------------------------------------------------
+ */
 
 /*
  * pml_wrap_listen - @l gets the values of each recorded call: those of the arguments when it began, those of the

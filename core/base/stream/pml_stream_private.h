@@ -3,7 +3,7 @@
  * core/base/stream/pml_stream_private.h - handing out an event inline, also with general registers only, for adapters
  * that run before others' code has had its vector registers saved. Internal.
  *
- * What is inline here is compiled with -mgeneral-regs-only by who uses it so. Ordering: see pml_stream.c.
+ * What is inline here is compiled with -mgeneral-regs-only in _gpr files. Ordering: see pml_stream.c.
  */
 #ifndef PML_STREAM_PRIVATE_H
 #define PML_STREAM_PRIVATE_H
@@ -141,11 +141,11 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 /* To as many as there are; a thread that is in the consumers already is counted. */
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
-/* A leave of a call that did not return, to those who want leaves. */
+/* A leave of a call that did not return, to the consumers of leaves. */
 void pml__stream_raise_left(const struct pml_stream_event *e);
 
 /*
- * pml__stream_with - in a pass, @call with what the calling thread has for consumer @id, who takes enters: beside an
+ * pml__stream_with - in a pass, @call with what the calling thread has for consumer @id, which takes enters: beside an
  * event, for what no event carries. Nothing where the thread has nothing for it, as in a forked child, or is in the
  * consumers already. No lock, no allocation.
  */

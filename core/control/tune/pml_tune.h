@@ -24,7 +24,7 @@ struct pml_tune;
 #define PML_TUNE_WHY 256
 
 /*
- * pml_tune_allow - from now on this process may write to the kernel's files: a decision of the one who starts it, not
+ * pml_tune_allow - from now on this process may write to the kernel's files: a decision of its user, not
  * of what runs in it. `pmlua --allow-tuning` says it, and an application that embeds pmlua may. Thread-safe; not taken
  * back.
  */

@@ -77,7 +77,7 @@ bool pml_count_is_event(const char *name);
 uint64_t pml_count_left_out(char *libraries, size_t room);
 
 /*
- * pml_count_at_name - "source", "final", "mixed" or "none". pml_count_at_label - who counts, in words: "counted by the
+ * pml_count_at_name - "source", "final", "mixed" or "none". pml_count_at_label - the counter in words: "counted by the
  * compiler, at source"; "" for none.
  */
 PML__SHARED const char *pml_count_at_name(enum pml_count_at at);

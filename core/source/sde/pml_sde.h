@@ -44,7 +44,7 @@ typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, 
 
 /*
  * pml_sde_grown - how often the registry has grown by what stays: a library, an event that is filled, a member of a
- * group, a description. Who answers for memory asks before and after. Lock-free.
+ * group, a description. A caller that accounts for memory reads it before and after. Lock-free.
  */
 PML_API uint64_t pml_sde_grown(void);
 
@@ -161,7 +161,8 @@ PML__SHARED bool pml_sde_log_sample(bool callbacks);
  * from inside the increment; registered counters and callbacks when they are read, and at the latest after
  * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
  * It may use the registry; one that hangs stops the polling. A forked child has the same handlers. Returns 0,
- * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).
+ * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: the threshold is noticed at reads
+ * only).
  */
 #define PML_SDE_POLL_NS 1000000
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),

@@ -14,7 +14,7 @@ PML_BEGIN_DECLS
  * callback, a group with one in it, a recorder's comparator, or a handler of an overflow.
  *
  * Such an event is read by a helper thread, in which no signal arrives. Returns what pml_sde_read() does; -ETIMEDOUT
- * when it has not come back, and then at once for everybody who asks, without another thread, until it does;
+ * when it has not come back, and then at once for every reader, without another thread, until it does;
  * -EAGAIN when PML_SDE_HELPERS_MAX callbacks are under way; -errno when no thread can be started.
  * A helper that was given up ends by itself when the callback returns; its value is dropped. It is a reader all the
  * while: unregistering what hangs waits for it, unregistering anything else does not, but for the members of a group.

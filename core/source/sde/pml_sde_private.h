@@ -18,8 +18,8 @@
 /*
  * Two things are kept apart. An event is a name that was registered or requested; readers hold references to it.
  * Its body is what is read: written before it is published, exchanged under the registry's lock, NULL for a
- * placeholder. Readers take the body without a lock, between pml__sde_enter() and pml__sde_leave(); who takes a body
- * away waits for the readers that were inside (pml__sde_wait_for_readers()) before what it points to goes.
+ * placeholder. Readers take the body without a lock, between pml__sde_enter() and pml__sde_leave(); a writer that takes
+ * a body away waits for the readers that were inside (pml__sde_wait_for_readers()) before what it points to goes.
  */
 
 /* A threshold; belongs to a body or a created counter and lives as long. */
@@ -230,15 +230,16 @@ struct pml__sde_reader {
   bool whole; /* what threads count for themselves is read as the process's sum */
   struct pml__sde_reader *next;
 };
-extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of who waits for them */
+extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of the waiting writer */
 struct pml__sde_reader *pml__sde_reader_take(void); /* NULL: no memory */
 void pml__sde_reader_give_back(struct pml__sde_reader *r);
 /*
- * The reader: passes becomes odd; then bodies are loaded. Who takes a body away: stores NULL; then loads passes. One of
- * the two must see the other's store. So all four are sequentially consistent; but a store that is costs the reader a
- * fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full fence on behalf
- * of the waiting side, between its store and its load: a reader's store is then either before that fence, and seen, or
- * its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all was read before.
+ * The reader: passes becomes odd; then bodies are loaded. The writer that takes a body away: stores NULL; then loads
+ * passes. One of the two must see the other's store. So all four are sequentially consistent; but a store that is costs
+ * the reader a fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full
+ * fence on behalf of the waiting side, between its store and its load: a reader's store is then either before that
+ * fence, and seen, or its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all
+ * was read before.
  */
 static inline void pml__sde_enter(struct pml__sde_reader *r) {
   uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;

@@ -21,7 +21,7 @@
 
 _Static_assert(PML_HISTOGRAM_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave has eight buckets");
 
-/* What memory is for, to who gives it: a histogram, or its counts of octave i. */
+/* The purpose of memory, for the allocator: a histogram, or its counts of octave i. */
 #define PML__HISTOGRAM_PART 0x100u
 #define PML__HISTOGRAM_OCTAVE_PART(i) (0x101u + (i))
 

@@ -101,9 +101,9 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
                     const uint64_t *values);
 
 /*
- * pml__otf2_write - one event past the ring, for who has all events at hand; @loc has no others. Events of a location
- * are in order and balanced. pml__otf2_origin - they are those of @process, whose clock said @ticks at @realtime_ns,
- * and where the compiler counted at @counted.
+ * pml__otf2_write - one event past the ring, for a caller that has all events at hand; @loc has no others. Events of a
+ * location are in order and balanced. pml__otf2_origin - they are those of @process, whose clock said @ticks at
+ * @realtime_ns, and where the compiler counted at @counted.
  */
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
