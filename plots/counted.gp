@@ -38,7 +38,7 @@ lacking = ""
 if (has("absent.dat")) { stats "absent.dat" using (lacking = lacking . (lacking eq "" ? "" : "; ") . plain(strcol(1)) . ": " . brief(plain(strcol(2))), 0) nooutput }
 
 set multiplot
-set label 1 "What kernels do, by who counts it" at screen 0.012, 0.962 left font ",16" noenhanced
+set label 1 "What kernels do, by counter" at screen 0.012, 0.962 left font ",16" noenhanced
 set label 2 "of a call, over what the source asks for, by the compiler or by hand; at the left edge: less, or none" \
   at screen 0.012, 0.922 left font ",10" textcolor rgb col_grey noenhanced
 if (lacking ne "") {

@@ -19,7 +19,7 @@ nseen = words(seen)
 
 set multiplot
 set tics font ",10"
-set label 1 "Where a command spends its time, and who says so" at screen 0.012, 0.962 left font ",16" noenhanced
+set label 1 "Where a command spends its time, by view" at screen 0.012, 0.962 left font ",16" noenhanced
 
 # (a) share by library
 set label 2 strlen(run_command) > 130 ? run_command[1:128] . "…" : run_command at screen 0.012, 0.925 left font ",10" \

@@ -53,7 +53,7 @@ final), valgrind's callgrind, which executes it instruction by instruction, and 
 is compiled three times for the run, by one compiler with the same flags. A sample is the operations of a call (compiler) or
 its instructions (simulation, hardware). Counts at source that differ from those by hand are an error.]],
   factors = prepare,
-  help = { kernel = "what is computed", counter = "who counts" },
+  help = { kernel = "what is computed", counter = "which counter" },
   unit = "operations",
   repeats = 5,
   rounds = 1,

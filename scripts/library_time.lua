@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time.lua - which libraries a command spends its time in, and who says what about that.
+-- scripts/library_time.lua - in which libraries a command spends its time, by several views.
 --
 -- Try:  pmlua scripts/library_time.lua --quick gnuplot -e 'set terminal dumb; plot sin(x)'
 --

@@ -26,7 +26,7 @@ local peak_turns = 384 * 256
 local bandwidth = { load = 1, copy = 2, add = 3 } -- numbers that an element moves
 local numbers = { load = 1, copy = 2, sqrt = 2 }
 
--- Who counts what a kernel does; nil: by hand.
+-- The counter of the operations of a kernel; nil: by hand.
 local function counting(counts)
   if counts ~= "hand" and counts ~= "source" and counts ~= "final" then
     error(("option --counts is %s, it must be source, final or hand"):format(counts), 0)
@@ -113,7 +113,7 @@ optimisation, or as --counts chooses. Caches are those of sysfs.]],
     { name = "report", metavar = "DIR",
       help = "place the sections of a run with PMLUA_REPORT=DIR of a program that was compiled by pmlua cc --count" },
     { name = "counts", metavar = "WHO", default = "final",
-      help = "who counts operations and bytes: the compiler at source or at final, or hand" },
+      help = "the counter of operations and bytes: the compiler at source or at final, or hand" },
     { name = "builds", metavar = "LIST",
       help = "some of scalar,128,256,512; without: scalar,256,512 on x86-64, scalar,128 elsewhere" },
     { name = "copies", type = "integer", metavar = "N", default = 0, help = "cores that work at once; 0: all" },

@@ -258,7 +258,7 @@ int pmlua_live_start(const struct pmlua_live_options *options) {
 
 /* --- stopping --- */
 
-/* Takes the service away from everybody else; its path is free for the next one. */
+/* Takes the service away from all others; its path is free for the next one. */
 static struct live *take(void) {
   live__lock();
   settle();

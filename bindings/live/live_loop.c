@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A place that another wants is taken from who has been silent for so long: in the middle of a frame, or between two.
+/* A place that another client wants is taken from one that has been silent for so long: in the middle of a frame, or
+ * between two.
  */
 #define SILENT_S 5.0
 #define IDLE_S 1.0
@@ -108,7 +109,7 @@ static int dispensable(const struct live_connection *c, double now) {
   return c->session.state.L == NULL ? 2 : 1;
 }
 
-/* A free place, if need be that of who can best be done without, and among those has been silent longest. -1: none. */
+/* A free place, if need be that of the most dispensable client, among equals the longest silent. -1: none. */
 static int free_place(struct live *l, double now) {
   int worst = 0, place = -1;
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
@@ -210,7 +211,7 @@ static void serve(struct live *l, struct waiting *w) {
   if (woken >= 0) (void)recv(woken, bytes, sizeof bytes, MSG_DONTWAIT);
   for (int i = 0; i < LIVE_CONNECTIONS && !is_stopping(l); i++) {
     serve_one(l, i, w->fd[2 + i].revents != 0, now);
-    if (i % 4 == 3 && !is_stopping(l)) live__rules_run(l, live__now()); /* rules do not wait for all who ask */
+    if (i % 4 == 3 && !is_stopping(l)) live__rules_run(l, live__now()); /* rules do not wait for all clients */
   }
   /* After them: a place that became free in this round is seen. */
   if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;

@@ -13,7 +13,7 @@
 #define LETTERS_MAX 4096
 #define BLOB_MAX (1u << 20)
 #define TOLD_S 0.05     /* the rules tell of themselves no more often, while they run more often */
-#define SOONEST_S 0.001 /* a rule cannot keep the thread from those who ask */
+#define SOONEST_S 0.001 /* a rule cannot keep the thread from clients */
 
 struct live_letter {
   struct live_letter *next;

@@ -151,7 +151,7 @@ void live_socket_clean(const char *folder) {
 int live_socket_admit(int fd) {
   struct ucred peer = {.uid = (uid_t)-1};
   socklen_t n = sizeof peer;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0) return pml_fail(-EPERM, "who asks cannot be told");
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0) return pml_fail(-EPERM, "cannot identify the client");
   if (peer.uid == geteuid() || peer.uid == 0) return 0;
   return pml_fail(-EPERM, "user %u may not ask a process of user %u", peer.uid, geteuid());
 }

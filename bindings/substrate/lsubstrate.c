@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/lsubstrate.c - pml.substrate: who takes events; plugins, and functions of Lua that are called at
- * each. */
+/* bindings/substrate/lsubstrate.c - pml.substrate: consumers of events; plugins, and functions of Lua that are called
+ * at each. */
 #include "lutil.h"
 #include "substrate/substrate_state.h"
 
@@ -158,7 +158,7 @@ static int l_functions_stats(lua_State *L) {
   return 1;
 }
 
-/* ---- who takes events ---- */
+/* ---- consumers of events ---- */
 
 static int l_list(lua_State *L) {
   static const char *const kind[] = {"enter", "leave", "metric"};

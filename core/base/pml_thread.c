@@ -11,7 +11,7 @@ PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial
 
 /*
  * Relaxed is enough: an id publishes nothing but itself, and a read-modify-write never hands out the same value twice.
- * Who compares his id with one stored in a handle got the handle through synchronisation of his own.
+ * A thread that compares its id with one stored in a handle got the handle through its own synchronisation.
  */
 static _Atomic uint64_t next_id = 1;
 

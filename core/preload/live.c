@@ -30,7 +30,7 @@
 #endif
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || __has_feature(thread_sanitizer) ||                \
     __has_feature(address_sanitizer)
-#define DEEPBIND 0 /* the sanitizers' allocator must be everybody's */
+#define DEEPBIND 0 /* all libraries must share the sanitizers' allocator */
 #else
 #define DEEPBIND RTLD_DEEPBIND
 #endif

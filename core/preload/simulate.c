@@ -2,7 +2,7 @@
 /*
  * core/preload/simulate.c - a forked child under callgrind counts from zero: LD_PRELOAD=libpmlua-simulate.so.
  *
- * Callgrind gives a child its parent's counts; who adds up processes would count those twice. A child that has set them
+ * Callgrind gives a child its parent's counts; a sum over processes would count those twice. A child that has set them
  * to zero leaves a file PMLUA_SIM/forked.PID. Outside of valgrind nothing happens.
  */
 #if __has_include(<valgrind/callgrind.h>)

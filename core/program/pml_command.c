@@ -59,7 +59,7 @@ static int streams(const struct pml_command_setting *s) {
   return err != 0 ? err : redirect(s->error, written, STDERR_FILENO);
 }
 
-/* The child: wait for the word, or for the death of who would have given it. The socket is gone after execve(2). */
+/* The child: wait for the go-ahead, or for the death of the parent. The socket is gone after execve(2). */
 static void become(char *const *argv, const struct pml_command_setting *s, int line) {
   char word;
   ssize_t n;

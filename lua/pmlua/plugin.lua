@@ -21,7 +21,7 @@ for name, value in pairs(core.plugin) do M[name] = value end
 M.provide = nil
 
 --- What the core's function gives; misuse is raised at the line of the script. To be called as the last thing, so that
---- the script is who calls.
+--- the script is the caller.
 local function of_core(what, options)
   local good, p, err, code = pcall(core.plugin[what == "load" and "load" or "provide"], options)
   if not good then error(("plugin.%s: %s"):format(what, p:match "%((.*)%)$" or p), 2) end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/counted/counters.lua - who can count the kernels here, and what each of them counted.
+-- scripts/counted/counters.lua - the counters of the kernels on this machine, and what each counted.
 --
 -- Try:  local lab = require("counted.counters").new(require "pmlua", { length = 100, order = 12 })
 --       for kernel, calls in pairs(lab:count("source", 1)) do print(kernel, calls[1].flops) end
@@ -239,7 +239,7 @@ local function hardware(pml)
   return out
 end
 
---- Build what counters need; who cannot count is in lab.absent, with the reason.
+--- Build what counters need; unavailable ones are in lab.absent, with the reason.
 ---@param pml table
 ---@param options { length: integer, order: integer, flags: string? }
 ---@return table? lab
@@ -282,7 +282,7 @@ function Lab:find(no_clang)
   self.hardware, self.absent.hardware = hardware(self.pml)
 end
 
---- Who does not count here, and why; those with the same reason together.
+--- The counters that are not available, and why; those with the same reason together.
 ---@return { who: string, why: string }[]
 function Lab:lacking()
   local out = {}

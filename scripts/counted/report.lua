@@ -38,7 +38,7 @@ end
 -- --- tables ---
 
 local columns = { { "kernel", "text", "what is computed" }, { "n", "", "elements, or the order of a matrix" },
-  { "counter", "text", "who counts; hand: its formula" } }
+  { "counter", "text", "which counter; hand: its formula" } }
 for i, q in ipairs(M.QUANTITIES) do columns[3 + i] = { q, units[q], titles[q] .. ", of a call" } end
 
 local function counts_table(all)
@@ -70,7 +70,7 @@ local function ratio_table(all)
     end
   end
   local t = { rows = rows, columns = { { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
-    { "counter", "text", "who counts" } } }
+    { "counter", "text", "which counter" } } }
   for i, q in ipairs(M.QUANTITIES) do t.columns[3 + i] = { q, "", titles[q] .. ", over those at source" } end
   return t
 end
@@ -111,7 +111,7 @@ end
 local function absent_table(lab)
   local rows = {}
   for i, a in ipairs(lab:lacking()) do rows[i] = { a.who, a.why } end
-  return { rows = rows, columns = { { "counter", "text", "who does not count" }, { "reason", "text", "why" } } }
+  return { rows = rows, columns = { { "counter", "text", "missing counter" }, { "reason", "text", "why" } } }
 end
 
 -- --- what is said ---
@@ -201,7 +201,7 @@ function M.write(run, lab)
   run:write_table("ratios.dat", ratio_table(all), "counts over those at source")
   run:write_table("reasons.dat", reason_table(all), "why counts differ")
   run:write_table("notes.dat", note_table(all), "the same in short, for the figure")
-  run:write_table("absent.dat", absent_table(lab), "who could not count, and why")
+  run:write_table("absent.dat", absent_table(lab), "counters that are not available, and why")
   run:say(("\nBuilt by %s %s"):format(lab.compiler, lab.flags))
   for _, q in ipairs(M.QUANTITIES) do say_quantity(run, all, q) end
   say_reasons(run, all)

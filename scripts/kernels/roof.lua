@@ -173,7 +173,7 @@ local function points(run, lab, peak, bandwidth)
     { "build", "text", "scalar, or bits" }, { "level", "text", "whose roof it is under; placed: the highest" },
     { "intensity", "flops/B", "operations / bytes" }, { "gflops", "GFLOPS", "per core" }, { "roof", "GFLOPS", "there" },
     { "share", "%", "of the roof" }, { "verdict", "text", "under the roof or above it" },
-    { "counted", "text", "who counted operations and bytes" },
+    { "counted", "text", "the counter of operations and bytes" },
   }, rows = rows }
 end
 

@@ -75,7 +75,7 @@ local function library_table(cells)
     end
   end
   return { rows = rows, columns = {
-    { "view", "text", "who says so" },
+    { "view", "text", "the view" },
     { "library", "text", views.program .. ": the command; " .. M.rest .. ": neither, such as libc and the command itself" },
     { "calls", "", "to it" }, { "rate", "1/s", "calls in a second of the run" },
     { "time", "s", "in it, without what it called, of all threads" },
@@ -101,7 +101,7 @@ local function function_table(cells)
     end
   end
   return { rows = rows, columns = {
-    { "view", "text", "who says so" }, { "rank", "", "by exclusive time" }, { "library", "text", "as in library.dat" },
+    { "view", "text", "the view" }, { "rank", "", "by exclusive time" }, { "library", "text", "as in library.dat" },
     { "function", "text", "its name" }, { "label", "text", "the name without arguments" }, { "calls", "", "of it" },
     { "rate", "1/s", "calls in a second of the run" }, { "inclusive", "s", "time in it and what it called" },
     { "exclusive", "s", "without what it called" }, { "share", "%", "exclusive, of the run" },

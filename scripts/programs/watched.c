@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/watched.c - two OpenMP loops to look at from outside; it knows nothing of who looks.
+ * scripts/programs/watched.c - two OpenMP loops to look at from outside; it knows nothing of its observer.
  *
  *     watched chunks [REGIONS]       22 chunks, 506 calls to two small functions in each, shared out statically
  *     watched critical ITERATIONS    a variable of all threads, written in a critical section; OMP_SCHEDULE says who

@@ -44,8 +44,8 @@ static uintptr_t first_lo, first_hi; /* the first thread's stack */
 /*
  * Free pads are given back and taken in lists of a chunk, so that threads which begin at once each find some.
  *
- * Who takes a list may read what is behind a pad that another thread has taken, used and given back meanwhile: then the
- * number of changes is another one and the exchange fails.
+ * A thread that takes a list may read what is behind a pad that another thread has taken, used and given back
+ * meanwhile: then the number of changes is another one and the exchange fails.
  */
 static void give_back_list(uint32_t head) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
@@ -146,7 +146,7 @@ void pml__call_confine(bool without_clock) {
   struct pml__call_thread *t = &pml__call_self;
   if (t->hi == 0) thread_begins(t);
   if (pml__call_counting != NULL) pml__call_counting->confine();
-  (void)pml_thread_self();                     /* substrates ask who it is */
+  (void)pml_thread_self();                     /* substrates ask for its id */
   if (without_clock) pml__call_set_busy(t, 1); /* on no stack: busy for good */
 }
 

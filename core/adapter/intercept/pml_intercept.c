@@ -13,8 +13,8 @@
 #include <link.h>
 
 /*
- * Held while objects are scanned, which takes the loader's locks. Who may hold those already, as a constructor that
- * calls dlsym() does, only tries it.
+ * Held while objects are scanned, which takes the loader's locks. A thread that may hold those already, as a
+ * constructor that calls dlsym() does, only tries it.
  */
 static struct pml__lock whole;
 static struct pml__choice *chosen;        /* atomic; written under whole */

@@ -4,7 +4,7 @@
  *
  * A recorded call returns to a pad instead of its caller. That is wrong for three kinds of functions: those that return
  * twice, elsewhere, or not as C does; those that unwind or copy the stack from their own frame, and so begin with the
- * wrong return address; those that look at their return address to know who called. Functions of the first two kinds
+ * wrong return address; those that look at their return address to know their caller. Functions of the first two kinds
  * still work when a recorded call further out calls them: the pads have unwinding rules.
  *
  * Add a function here by its name in the symbol table, in the group of its kind. Patterns are as in pml_intercept.h;

@@ -18,7 +18,7 @@ static uint32_t state(void) {
   return __atomic_load_n(&pml__section_state, __ATOMIC_RELAXED);
 }
 
-/* Inline, with a constant kind: only who has consumers pays for the event's fields, and calls the only one directly. */
+/* Inline, with a constant kind: only events with consumers pay for the fields, and calls the only one directly. */
 static inline void tell(enum pml_stream_kind kind, const struct pml_section *s, uint64_t ticks,
                         const uint64_t *values) {
   if (PML_LIKELY(!pml__stream_wanted(kind))) return;

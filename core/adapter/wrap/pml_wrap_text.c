@@ -2,9 +2,9 @@
 /*
  * core/adapter/wrap/pml_wrap_text.c - texts among the values of wrapped calls: numbers, and what they stand for.
  *
- * A table of pointers that never grows and from which nothing is taken: a slot is empty or filled for good, so that who
- * finds a pointer, with acquire, finds the text behind it, stored before the release that published it. Two threads
- * with a new text both make it, and one gives his up.
+ * A table of pointers that never grows and from which nothing is taken: a slot is empty or filled for good, so that a
+ * thread that finds a pointer, with acquire, finds the text behind it, stored before the release that published it. Two
+ * threads with a new text both make it, and one drops its own.
  */
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/wrap/pml_wrap_private.h"

@@ -157,7 +157,7 @@ __attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void)
   return t;
 }
 
-/* ---- who consumes ---- */
+/* ---- consumers ---- */
 
 static void wait_for(struct pml__stream_thread *t) {
   uint64_t before = __atomic_load_n(&t->passes, __ATOMIC_SEQ_CST);

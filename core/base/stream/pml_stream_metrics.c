@@ -14,8 +14,8 @@ struct interned {
 };
 
 /*
- * Only ever added to, in front, so that who looks needs no lock, and a fork finds it whole. An entry is stored with
- * release and loaded with acquire: who finds it finds it filled.
+ * Only ever added to, in front, so that readers need no lock, and a fork finds it whole. An entry is stored with
+ * release and loaded with acquire: a reader that finds it finds it filled.
  */
 static struct interned *_Atomic metrics;
 

@@ -59,7 +59,7 @@ void pml__nearest_offer(struct pml__nearest *near, const char *name) {
   if (limit < 1) limit = 1;
   if (near->n == PML__NEAREST_MAX) limit = min_of(limit, near->best[PML__NEAREST_MAX - 1].distance);
   unsigned d = distance(near->want, nwant, name, strnlen(name, COMPARED_MAX + 1), limit);
-  /* Who left out the PMU's name means the event; who left out the namespace, the function. */
+  /* Without the name of the PMU, the event is meant; without the namespace, the function. */
   const char *event = strstr(name, "::");
   if (event && !strstr(near->want, "::"))
     d = min_of(d, distance(near->want, nwant, event + 2, strnlen(event + 2, COMPARED_MAX + 1), limit));

@@ -3,7 +3,7 @@
  * core/compat/pmlib/pmlib_pack.c - the figures of a process as bytes, for the ranks of one run on like machines.
  *
  * The process without its pointers, then for each section: itself, its label with the 0, its threads. Pointers travel
- * as they are and mean nothing to who receives them.
+ * as they are and mean nothing to the receiver.
  */
 #include "compat/pmlib/pmlib.h"
 

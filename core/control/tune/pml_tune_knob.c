@@ -165,7 +165,7 @@ int pml__knobs_guard(struct pml__knobs *k, bool guarded) {
 
 /* --- the end --- */
 
-/* A limit may be refused until another is back, so twice. Who holds a knob now is the guard's. */
+/* A limit may be refused until another is back, so twice. Knobs held now belong to the guard. */
 void pml__knobs_restore(struct pml__knobs *k) {
   if (k->pid != getpid()) return;
   atomic_store(&k->ended, true);

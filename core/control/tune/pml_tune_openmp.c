@@ -25,7 +25,7 @@ static bool find(struct openmp *o) {
     void *library = dlopen(runtime[i], RTLD_LAZY | RTLD_NOLOAD);
     if (library == NULL) continue;
     found = find_in(library, o);
-    dlclose(library); /* who loaded it has it still */
+    dlclose(library); /* its loader still has it */
   }
   return found;
 }

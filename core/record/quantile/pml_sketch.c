@@ -21,7 +21,7 @@
  * Memory order: one thread adds, another reads meanwhile. A reader may miss what is being added. A collapse moves
  * counts, and a wider window says what they mean: both make @version odd first and even afterwards, and a reader that
  * saw it odd or changed starts again. Every store of the adder is a release and every load of the reader an acquire:
- * who read anything stored after a move began also sees the version that the move began with.
+ * a reader of anything stored after a move began also sees the version that the move began with.
  */
 struct half {
   uint64_t *bucket;

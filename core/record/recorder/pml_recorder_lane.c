@@ -22,7 +22,8 @@ static void *allocate(size_t bytes) {
 }
 void *(*pml__recorder_allocate)(size_t) = allocate;
 
-/* --- slots: who is open; opening, closing and threads that end take this lock, never a push ---------------------- */
+/* --- slots: open recorders; opening, closing and threads that end take this lock, never a push ----------------------
+ */
 
 static struct {
   struct pml__lock lock;
@@ -102,7 +103,7 @@ static struct pml__recorder_cell *more_cells(struct pml__recorder_cells *cells, 
   return cell;
 }
 
-/* Release: who adopts the lane sees all that its last owner did. */
+/* Release: the next owner of the lane sees all that its last one did. */
 static void give_back(const struct pml__recorder_cells *cells) {
   for (size_t i = 0; i < cells->n && i < slots.n; i++)
     if (is_current(slots.slot[i], &cells->cell[i]))
@@ -253,7 +254,7 @@ static struct pml__recorder_lane *adopt(struct pml_recorder *r, uint64_t epoch) 
   return NULL;
 }
 
-/* Release, when it is linked: who finds the lane finds it complete. */
+/* Release, when it is linked: a reader that finds the lane finds it complete. */
 static void append(struct pml_recorder *r, struct pml__recorder_lane *lane) {
   struct pml__recorder_lane **end = &r->lanes, *none = NULL;
   while (!__atomic_compare_exchange_n(end, &none, lane, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
@@ -359,7 +360,7 @@ static struct pml__recorder_chunk *new_chunk(struct pml__recorder_lane *lane, si
 
 /*
  * The chunk for element @count: the next one of a lane that was rewound, or a new one. It is linked before the tail is
- * in it, and the tail moves with release, so that who finds the tail there finds the chunk.
+ * in it, and the tail moves with release, so that a reader that sees the tail there sees the chunk.
  */
 static struct pml__recorder_chunk *next_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t count) {
   struct pml__recorder_chunk **at = lane->current != NULL ? &lane->current->next : &lane->first;

@@ -85,7 +85,8 @@ static int kernel_forbidden(const struct pml__counter_request *q, int level) {
                   q->ev->name, level, offer ? "count user space only (:u), " : "");
 }
 
-/* The kernel asks who owns the thread last: what it refuses of the thread, but not of this one, is refused for that. */
+/* The kernel checks the owner of the thread last: what it refuses of the thread, but not of this one, is refused for
+ * that. */
 static bool is_foreign(const struct pml__counter_request *q) {
   return q->pid > 0 && !opens(user_only(q), q->pid, q->cpu) && opens(user_only(q), 0, q->cpu);
 }

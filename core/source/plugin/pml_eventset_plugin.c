@@ -103,8 +103,8 @@ static inline uint64_t value_of(struct plugin_share *h, uint32_t i) {
 
 /*
  * As pml__sde_enter() and pml__sde_leave(), but without counting passes: nothing is loaded, so that a read does not
- * wait for the one before. Who ends a plugin looks until it finds the reader outside; since a pass that began after the
- * end does not call the plugin any more, missing a moment outside only costs another look.
+ * wait for the one before. The thread that ends a plugin polls until it finds the reader outside; since a pass that
+ * began after the end does not call the plugin any more, missing a moment outside only costs another look.
  */
 __attribute__((noinline, cold)) static void enter_slowly(struct plugin_share *h) {
   atomic_store_explicit(&h->reader->passes, 1, memory_order_seq_cst);

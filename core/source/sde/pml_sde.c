@@ -188,7 +188,7 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
   return ev;
 }
 
-/* A reader that asked first took the library to be what is before the first "::"; who registers knows better. */
+/* A reader that asked first took the library to be the part before the first "::"; registering corrects it. */
 void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b) {
   ev->library = lib;
   atomic_store_explicit(&ev->body, b, memory_order_release);
@@ -293,7 +293,7 @@ void pml_sde_release(struct pml_sde_event *ev) {
   pml__sde_event_free(gone);
 }
 
-/* Who waits for a body's readers has a reference of its own: with one alone, none are in any. */
+/* A thread that waits for a body's readers has a reference of its own: with only one left, no reader is inside. */
 void pml_sde_tidy(struct pml_sde_event *ev) {
   pml__sde_lock();
   struct pml__sde_body *retired = ev->refs == 1 ? ev->retired : NULL;

@@ -235,7 +235,7 @@ static inline void add(struct pml__sde_shard *shard, int64_t by) {
 }
 
 /*
- * The fast way is opened, then it is looked whether there is a threshold; who sets a threshold stores it, then closes
+ * The fast way is opened, then the threshold is checked; a thread that sets one stores it, then closes
  * the fast way. All sequentially consistent: the way does not stay open.
  */
 static void open_fast_way(struct shards *s, uint64_t k, struct pml__sde_shard *block) {

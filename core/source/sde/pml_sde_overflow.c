@@ -92,7 +92,7 @@ static void *run(void *unused) {
     pml__lock_take(&poll.lock);
     struct polled *p = poll.first;
     pml__lock_leave(&poll.lock);
-    for (; p != NULL; p = p->next) (void)pml_sde_read(p->event, &v); /* tells who watches */
+    for (; p != NULL; p = p->next) (void)pml_sde_read(p->event, &v); /* notifies handlers */
     pml__lock_take(&poll.lock);
     struct polled *out = take_out();
     on = poll.running = poll.first != NULL;

@@ -11,7 +11,7 @@
 
 #define TWO_TO_63 9223372036854775808.0
 
-/* One piece each: who writes the variable uses plain stores, and the caller of register promised alignment. */
+/* One piece each: the writer of the variable uses plain stores, and the caller of register promised alignment. */
 static inline struct pml_value load(const void *at, int type) {
   struct pml_value v = {.type = PML_TYPE_INT64};
   float f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_reader.c - who is reading events now, so that what is read is not taken away under them. */
+/* core/source/sde/pml_sde_reader.c - the readers of events, so that what they read is not freed under them. */
 #include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 

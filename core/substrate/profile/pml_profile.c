@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile.c - enters and leaves become call paths; threads' trees are merged for who asks.
+/* core/substrate/profile/pml_profile.c - enters and leaves become call paths; threads' trees are merged on request.
  */
 #include "substrate/profile/pml_profile.h"
 

@@ -256,7 +256,7 @@ int pml_recording_read_beside(struct pml_recording_reader *r, struct pml_plugin 
   return 0;
 }
 
-/* Until the last event: who measured went on when this process had ended. */
+/* Until the last event: plugins went on when this process had ended. */
 static int write_beside(const struct writing *w) {
   const struct pml_recording_reader *r = w->reader;
   uint64_t from = r->log.head.started_ticks, until = w->until > from ? w->until : from;

@@ -278,7 +278,7 @@ local function definition(self, o)
   }
 end
 
---- The events by who counts them; what is wrong.
+--- The events by their counter; what is wrong.
 local function sort_events(self, events)
   self.events, self.kernel, self.simulated, self.counted_events = {}, {}, {}, {}
   local seen = {}

@@ -55,7 +55,7 @@ local function complain(text)
   return 1
 end
 
--- --- who can be asked ---
+-- --- applications ---
 
 local function age(seconds)
   if not seconds then return "-" end

@@ -2,7 +2,7 @@
 /*
  * scripts/workloads/tamm/contract.c - a contraction as tasks: each makes a block of C by a chain of DGEMMs.
  *
- * Blocks are sorted into matrices first, as everybody does who wants DGEMM to do the work: A's into (shared with C,
+ * Blocks are sorted into matrices first, as is usual for DGEMM: A's into (shared with C,
  * summed over), B's into (summed over, shared with C). The chain adds up in a matrix that is sorted into C at its end.
  * Threads take the next task from a common counter.
  */

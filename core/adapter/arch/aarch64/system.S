@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/aarch64/system.S - a system call, for who stands in the place of the C library's syscall().
+ * core/adapter/arch/aarch64/system.S - a system call, for code that replaces the C library's syscall().
  *
  *     long pml__arch_system(long number, const long argument[6]);  the kernel's answer: -errno where it fails
  */

@@ -12,7 +12,7 @@
 /* struct pml__door (pml_doors.h): takes, instead, real. */
 #define DOOR_BYTES 48
 
-/* Who decides has the same arguments and, in register @caller, the return address. */
+/* The deciding function has the same arguments and, in register @caller, the return address. */
   .macro door name, index, caller
   .globl pml__arch_\name
   .hidden pml__arch_\name

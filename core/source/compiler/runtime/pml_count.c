@@ -40,7 +40,7 @@ static _Thread_local struct {
 
 static struct pml_count_area *area;     /* atomic: NULL until it is mapped */
 static int preparing;                   /* atomic */
-static uint32_t users[PML_COUNT_LANES]; /* atomic: the thread, and who holds its cells; 0: free */
+static uint32_t users[PML_COUNT_LANES]; /* atomic: the thread, and holders of its cells; 0: free */
 static uint32_t lowest = 1;             /* atomic: no lane below it is free, or so it was */
 static pthread_key_t key;
 static uint64_t spare[PML_COUNT_CELLS]; /* used without memory; never read */

@@ -139,7 +139,7 @@ local function seconds_of(results, from)
   end
 end
 
---- Who counts these events: the PMU, if it does any of them.
+--- The counter of these events: the PMU, if it counts any of them.
 local function source_of(events)
   for _, e in ipairs(events) do
     if #e.placements > 0 then return "hardware" end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/reading.lua - the software-defined events of this process, read by glob, as JSON for who asks.
+-- lua/pmlua/internal/live/reading.lua - the software-defined events of this process, read by glob, as JSON for clients.
 --
 -- Try:  print(require("pmlua.internal.live.reading").read("*"))
 --

@@ -30,8 +30,8 @@ local function check_time()
   if ns() > deadline then error("the time for one question is used up", 0) end
 end
 
---- What a function in C gave, or its error as the caller's mistake: `where` is what he called, and `self` how many of
---- its arguments he did not write.
+--- What a function in C gave, or its error as the caller's mistake: `where` is what it called, and `self` how many of
+--- its arguments it did not write.
 local function outcome(where, self, done, ...)
   if done then return ... end
   local message = ...

@@ -91,7 +91,7 @@ end
 
 local RULES = 100
 
---- A method of an object for who must not have the object.
+--- A method of an object for code that must not have the object.
 local function lend(object, name)
   return function(_, ...) return object[name](object, ...) end
 end

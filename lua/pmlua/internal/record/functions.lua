@@ -138,7 +138,7 @@ local function add_values(functions, processes)
   end
 end
 
---- Who counted the events, in their order; of those that the compiler counts, where in the modules of all processes.
+--- The counters of the events, in their order; of those that the compiler counts, where in the modules of all processes.
 local function counters_of(processes)
   local stage, names, seen = nil, {}, {}
   for _, p in ipairs(processes) do

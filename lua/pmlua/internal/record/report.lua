@@ -38,7 +38,7 @@ local function shortened(name)
   return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
 end
 
---- Who counted the events, and at which stage: one line.
+--- The counters of the events, and their stage: one line.
 local function counters_text(counters)
   if #counters == 0 then return nil end
   local names = {}

@@ -158,7 +158,7 @@ function M.find(model, name)
   end
 end
 
---- Every name that find() knows, for those who misspell one.
+--- Every name that find() knows, to suggest the nearest.
 ---@param model pmlua.reference.Model
 ---@return string[]
 function M.names(model)

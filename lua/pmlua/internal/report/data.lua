@@ -125,7 +125,7 @@ local function events_of(r)
   return names
 end
 
---- Who counted the work of a row: the program by its stops, or the compiler, with where.
+--- The source of the work of a row: the program by its stops, or the compiler, with where.
 local function work_source(r, section, row)
   if row.work <= 0 then return nil end
   return section.counted_work and countfile.label(r.counted) or "program"

@@ -64,7 +64,7 @@ local function known(names)
   return true
 end
 
---- Where the user has the counts written himself, they are left to him.
+--- If the user has set PMLUA_COUNT, the counts are left alone.
 local function elsewhere(names, asked)
   return { names = names, set = {}, rows = function()
     local out = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/stat/run.lua - counting a whole command: who can count something of it, and what they counted.
+-- lua/pmlua/internal/stat/run.lua - counting a whole command: the sources that can count, and what they counted.
 --
 -- Try:  for _, r in ipairs(require("pmlua.internal.stat.run").run({ "true" }).rows) do print(r.event, r.value, r.unit) end
 --
