@@ -17,6 +17,7 @@ local READER = "core/source/kernel/pml_rdpmc.h"
 local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_log.c"
 local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
 local PLAINLY = "core/base/stream/pml_stream_private.h"
+local RECORDER, KEEP = "core/record/recorder/pml_recorder.c", "core/record/recorder/pml_recorder_keep.c"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
 local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
@@ -145,11 +146,18 @@ local mutants = {
     "t->one[kind].generation != 0;" },
 
   { "sde: what has no shard left out", SDE, " +\n         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
-  { "sde: other threads' shards left out", SDE, "memory_order_relaxed) != 1)", "memory_order_relaxed) == 0)" },
-  { "sde: a new value ignores the shards", SDE_COUNTER, "((uint64_t)value - shards(c))", "value" },
+  { "sde: other threads' shards left out", SDE_COUNTER,
+    "  atomic_store_explicit(&s->counter->head.single, NULL, memory_order_relaxed);\n", "" },
+  { "sde: a new value ignores the shards", SDE_COUNTER, "((uint64_t)value - sum_of(s))", "value" },
   { "sde: a multiple told again", SDE_COUNTER, "while (multiple > passed)", "while (multiple >= passed)" },
-  { "sde: shards of later blocks left out", SDE_COUNTER, "for (uint32_t k = 1; k < blocks; k++)",
-    "for (uint32_t k = 1; k < 1; k++)" },
+  { "sde: shards of later blocks left out", SDE_COUNTER, "for (uint32_t k = 0; k < blocks; k++)",
+    "for (uint32_t k = 0; k < 1; k++)" },
+  { "sde: a reset in a child forgets what it inherited", SDE_COUNTER, "s->inherited = value;", "s->inherited = 0;",
+    by = "sde_ends" },
+  { "recorder: a log has what is of before a reset", RECORDER, "__atomic_store_n(&cell->epoch, epoch, __ATOMIC_RELEASE);",
+    "", by = "sde_ends" },
+  { "recorder: a child's log goes on from its parent's", KEEP, "lane->mark = &lane->own;\n  lane->log = NULL;",
+    "lane->log = NULL;", by = "sde_ends" },
 }
 
 local function read(path)
@@ -214,7 +222,7 @@ local function programs()
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
   end
-  for _, name in ipairs { "perf_reads", "perf_times", "page_step" } do
+  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "sde_ends" } do
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       name, BUILD) }
