@@ -88,7 +88,7 @@ end)
 describe("scripts/intercept_overhead.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("intercept_overhead", {
-      ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing", ["--threads 2,2"] = "2 is there twice",
+      ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing", ["--threads 2,2"] = "2 is given twice",
       ["--threads 65"] = "--threads: 65", ["--ways sundial"] = "unknown sundial", ["--event no-such-event"] = "--event",
     })
   end)

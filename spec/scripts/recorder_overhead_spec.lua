@@ -186,7 +186,7 @@ describe("scripts/recorder_overhead.lua", function()
   it("refuses what it does not know, in one line", function()
     for arguments, says in pairs {
       ["--threads 9"] = "--threads: 9", ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing",
-      ["--threads 2,2"] = "2 is there twice", ["--threads two"] = "two", ["--type string"] = "type is string",
+      ["--threads 2,2"] = "2 is given twice", ["--threads two"] = "two", ["--type string"] = "type is string",
       ["--library libfoo"] = "--library", ["--rounds 0"] = "--rounds",
     } do
       local text, status = run(out, "--no-plot " .. arguments)
