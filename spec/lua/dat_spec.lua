@@ -77,7 +77,7 @@ describe("dat", function()
     } do
       local t, err = dat.parse(text, "f")
       assert.is_nil(t)
-      assert.equal(what, err)
+      assert.equal(what, tostring(err))
     end
   end)
 

@@ -41,7 +41,7 @@ describe("sweep", function()
 
   it("refuses factors that make no table", function()
     for _, case in ipairs {
-      { 7, "table is expected" }, { { a = {} }, "array of values" }, { { a = { 1, "x" } }, "mixes" },
+      { 7, "a table expected" }, { { a = {} }, "array of values" }, { { a = { 1, "x" } }, "mixes" },
       { { a = { 1, 1 } }, "twice" }, { { a = { true } }, "boolean" }, { { ["a b"] = { 1 } }, "letters" },
       { { { "a", { 1 } }, { "a", { 2 } } }, "twice" }, { { a = { 0 / 0 } }, "finite" }, { { 1, 2 }, "letters" },
     } do

@@ -13,6 +13,8 @@
 -- A column of unit "text" holds words without blanks ("-" for an empty one), every other column numbers, or NaN for a
 -- value that is not there. A row `false` is a break: what follows is gnuplot's next `index`.
 
+local refuse = require "pmlua.core".failure.refuse
+
 local M = {}
 
 --- Text as one word: no blank, no quote, no comment sign, no control byte; "-" when nothing is left.
@@ -149,11 +151,11 @@ end
 ---@param name string file name for errors
 ---@return {title: string, status: string, columns: table[], position: table<string, integer>, rows: table[]}? table
 ---  rows by column name; a value that is NaN in the file is nil
----@return string? err "file:line: what"
+---@return pmlua.Failure? failure "file:line: what"
 function M.parse(text, name)
   local t = { columns = {}, position = {}, rows = {} }
   local number_of_line = 0
-  local function fail(what) return nil, ("%s:%d: %s"):format(name, math.max(number_of_line, 1), what) end
+  local function fail(what) return refuse("EFORMAT", ("%s:%d: %s"):format(name, math.max(number_of_line, 1), what)) end
   if #text > 0 and text:sub(-1) ~= "\n" then return fail "cut short: the last line has no newline" end
   for line in text:gmatch("(.-)\n") do
     number_of_line = number_of_line + 1
@@ -179,7 +181,7 @@ end
 --- Read a file.
 ---@param path string
 ---@return table? table as from parse
----@return string? err
+---@return pmlua.Failure? failure
 function M.read(path)
   local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end

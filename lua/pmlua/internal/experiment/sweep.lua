@@ -36,7 +36,7 @@ end
 ---@return string? err
 function M.factors(factors)
   local list, out, seen = {}, {}, {}
-  if type(factors) ~= "table" then return nil, "factors: a table is expected, not a " .. type(factors) end
+  if type(factors) ~= "table" then return nil, "factors: a table expected, got a " .. type(factors) end
   if #factors > 0 then
     for i, f in ipairs(factors) do list[i] = type(f) == "table" and f or {} end
   else
