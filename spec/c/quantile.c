@@ -292,7 +292,7 @@ static void one_rule(void) {
   for (size_t k = 0; k < 2; k++) {
     uint64_t copy[5], count[PML_HISTOGRAM_BUCKETS] = {0};
     memcpy(copy, known[k].value, sizeof copy);
-    struct pml_samples s = {copy, known[k].n, 5};
+    struct pml_samples s = {.value = copy, .n = known[k].n, .capacity = 5};
     unsigned wrong = pml_samples_sort(&s) != 0;
     for (size_t i = 0; i < known[k].n; i++) count[pml_histogram_bucket(copy[i])]++;
     for (size_t i = 0; i < 5; i++) {
