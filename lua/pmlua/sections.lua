@@ -392,16 +392,18 @@ local function same_process(p, other)
   return p.born and p.born == other.born and p.pid == other.pid and p.host == other.host
 end
 
---- Two files of one rank are of two runs, whose sum would say nothing.
+--- Two files of one rank are of two runs, whose sum would say nothing. Counters and recorders are not summed: a job's script
+--- may start a program that has some beside the one that has sections.
 local function check_ranks(processes)
   local of = {}
   for _, p in ipairs(processes) do
-    local other = p.rank and of[p.rank]
+    local counts = p.rank and #p.sections > 0
+    local other = counts and of[p.rank]
     if other and not same_process(p, other) then
       return refuse("EINVAL", ("rank %d is in two files, %s and %s (of two runs?)"):format(p.rank, other.name, p.name),
         "name the files of one run")
     end
-    if p.rank then of[p.rank] = p end
+    if counts then of[p.rank] = p end
   end
   return true
 end

@@ -247,6 +247,16 @@ describe("A program with software-defined events", function()
     end)
   end
 
+  it("may have a rank that a program with sections has, too", function()
+    local dir = support.folder()
+    assert.equal(0, (support.shell(("cd %s && export PMLUA_REPORT=out PMI_RANK=0 PMI_SIZE=1 && %s 4 >/dev/null && %s 0.1")
+      :format(dir, example, application))))
+    local status, out, err = pmlua(dir .. "/out")
+    assert.same({ 0, "" }, { status, err })
+    assert.matches("\nsweep +", out)
+    assert.matches("\nSOLVER::steps +rank 0 +", out)
+  end)
+
   it("has what it read at its exit in the report, too", function()
     local dir = support.folder()
     assert.equal(0, (support.shell(("cd %s && %s live --quiet --report out -- %s 0.3"):format(dir, command, application))))
