@@ -257,8 +257,7 @@ end
 -- --- files ---
 
 local TREE = "git ls-files core bindings lua scripts"
-local NOT_READ = { "^lua/pmlua/meta/", "/include/", "^lua/pmlua/internal/wrap/templates", "^scripts/wrap/",
-  "^core/substrate/recording/" }
+local NOT_READ = { "^lua/pmlua/meta/", "/include/", "^lua/pmlua/internal/wrap/templates", "^scripts/wrap/" }
 
 local function is_read(path)
   for _, pattern in ipairs(NOT_READ) do

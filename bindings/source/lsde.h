@@ -27,7 +27,7 @@ struct lsde_charge {
   size_t bytes;
   uint64_t grown;
 };
-#define LSDE_EVENT_BYTES 512 /* of a library or an event beside its names */
+#define LSDE_EVENT_BYTES 768 /* of a library or an event beside its names */
 int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c);
 void lsde_settle(const struct lsde_charge *c);
 

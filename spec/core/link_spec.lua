@@ -18,6 +18,14 @@ s = socket.socket(socket.AF_UNIX)
 s.bind(%q)
 s.listen(8)
 c, _ = s.accept()
+def question():  # "pmlua1 KIND BYTES\n" and the bytes, which may come apart
+    head = got = c.recv(1)
+    while got and got != b"\n":
+        got = c.recv(1)
+        head += got
+    n = int(head.split()[2]) if got else 0
+    if n > 0:
+        c.recv(n, socket.MSG_WAITALL)
 %s
 ]]):format(path, code))
   os.execute(("python3 %s/server.py >%s/out 2>&1 &"):format(dir, dir))
@@ -49,10 +57,10 @@ describe("A link", function()
 
   it("puts together what comes in pieces", function()
     local link <close> = connect(server [[
-c.recv(1000)
+question()
 for b in b"ok 5\nhello":
     c.sendall(bytes([b])); time.sleep(0.01)
-c.recv(1000)
+question()
 c.sendall(b"ok 0\n")]])
     assert.equal("hello", (link:ask("eval", "x")))
     assert.equal("", (link:ask("info")))
@@ -60,15 +68,15 @@ c.sendall(b"ok 0\n")]])
 
   it("can be asked again after an error of the application's", function()
     local link <close> = connect(server [[
-c.recv(1000); c.sendall(b"error 5\nwrong")
-c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
+question(); c.sendall(b"error 5\nwrong")
+question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
     local _, err, code = link:ask("eval", "x")
     assert.same({ "link.ask: EREMOTEIO: wrong", "EREMOTEIO" }, { tostring(err), code })
     assert.equal("1", (link:ask("eval", "x")))
   end)
 
   it("refuses a question that is too long, and lives on", function()
-    local link <close> = connect(server 'c.recv(1000); c.sendall(b"ok 1\\n1"); c.recv(1)')
+    local link <close> = connect(server 'question(); c.sendall(b"ok 1\\n1"); c.recv(1)')
     assert.equal("EMSGSIZE", code_of(link:ask("eval", ("x"):rep(65537))))
     assert.equal("1", (link:ask("eval", "x")))
   end)
@@ -79,7 +87,7 @@ c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
       "ok 99999999\\n",
   } do
     it("closes on " .. name, function()
-      local link = connect(server('c.recv(1000); c.sendall(b"' .. bytes .. '"); c.recv(1)'))
+      local link = connect(server('question(); c.sendall(b"' .. bytes .. '"); c.recv(1)'))
       local _, err, code = link:ask("eval", "x")
       assert.is_true(code == "EFORMAT" or code == "EMSGSIZE", err)
       assert.has_error(function() link:ask("eval", "x") end, "link: the handle is closed")
@@ -87,16 +95,16 @@ c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
   end
 
   it("waits as long as it was told for an answer", function()
-    local link = connect(server 'c.recv(1000); c.recv(1)')
+    local link = connect(server 'question(); c.recv(1)')
     assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.05)))
-    link = connect(server 'c.recv(1000); c.sendall(b"ok 10\\n12345"); c.recv(1)')
+    link = connect(server 'question(); c.sendall(b"ok 10\\n12345"); c.recv(1)')
     assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.2)))
   end)
 
   it("notices that the application is gone, and is not killed by it", function()
-    local link = connect(server 'c.recv(1000)')
+    local link = connect(server 'question()')
     assert.equal("ECONNRESET", code_of(link:ask("eval", "x", 5)))
-    link = connect(server 'c.recv(1000); c.sendall(b"ok 10\\n123")')
+    link = connect(server 'question(); c.sendall(b"ok 10\\n123")')
     assert.equal("ECONNRESET", code_of(link:ask("eval", "x", 5)))
     link = connect(server 'c.close()')
     core.sys.sleep(0.2)
@@ -106,8 +114,8 @@ c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
   it("ends its waiting when it is interrupted", function()
     -- whose question was read, and who sleeps, waits for the answer
     local path = server [[
-asked = c.recv(1000)
-while not asked.partition(b"\n")[2]: asked += c.recv(1000) # the head of a frame may come by itself
+asked = question()
+while not asked.partition(b"\n")[2]: asked += question() # the head of a frame may come by itself
 pid = int(asked.split(b"\n")[1])
 while open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "S": time.sleep(0.01)
 os.kill(pid, signal.SIGINT)

@@ -87,7 +87,7 @@ describe("A substrate in Lua", function()
   it("says what is wrong with its options", function()
     for text, options in pairs {
       ["substrate: enter, leave or metric is missing"] = { flush = print },
-      ["substrate: there is no option 'entre'; did you mean enter?"] = { entre = print },
+      ["substrate: unknown option 'entre'; did you mean enter?"] = { entre = print },
       ["substrate: option 'enter' must be a function"] = { enter = 1 },
       ["substrate: a synchronous substrate has no buffers"] = { enter = print, synchronous = true, records = 10 },
     } do

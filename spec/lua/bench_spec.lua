@@ -297,7 +297,7 @@ describe("pml.bench", function()
 
   it("raises misuse and the function's errors, and returns why an event cannot be counted", function()
     assert.matches("bench: a function expected, got a number", select(2, pcall(pml.bench, 3)))
-    assert.matches("bench: no option second; did you mean seconds%?$", select(2, pcall(pml.bench, print, { second = 1 })))
+    assert.matches("bench: unknown option second; did you mean seconds%?$", select(2, pcall(pml.bench, print, { second = 1 })))
     assert.matches("seconds must be a positive number", select(2, pcall(pml.bench, print, { seconds = 0 })))
     assert.matches("planted", select(2, pcall(pml.bench, function() error "planted" end)))
     local r, err = pml.bench(print, { events = { "nosuch" } })

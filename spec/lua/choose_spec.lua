@@ -51,7 +51,7 @@ describe("pmlua choose answers", function()
   end
 
   it("where it has no groups for a PMU that is known, with what to do", function()
-    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for hsw; those of perf's generic events: " ..
+    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for hsw; use those of perf's generic events: " ..
       "--pmu generic\n" }, { choose "--pmu hsw CYCLE" })
     assert.matches('no event "hsw::NONE_SUCH"', (select(3, choose "--pmu hsw NONE_SUCH")))
   end)

@@ -27,15 +27,15 @@ describe("a misspelt name", function()
     ["pml.samples.new(3):psuh(1)"] = "s.lua:3: samples has no 'psuh'; nearest: push",
     ["pml.workload.load(pml.paths.workloads .. '/loop.so'):rnu {}"] = "s.lua:3: workload has no 'rnu'; nearest: run",
     ["pml.eventset({ 'clock::ns' }, { inhreit = true })"] = "unknown option 'inhreit'; nearest: inherit",
-    ["pml.plot.draw('x', { turst = true })"] = "s.lua:3: plot.draw: there is no option 'turst'; did you mean trust?",
-    ["pml.compare.by('x', 'k', { sede = 1 })"] = "s.lua:3: compare.by: there is no option 'sede'; did you mean seed?",
+    ["pml.plot.draw('x', { turst = true })"] = "s.lua:3: plot.draw: unknown option 'turst'; did you mean trust?",
+    ["pml.compare.by('x', 'k', { treshold = 1 })"] = "s.lua:3: compare.by: unknown option 'treshold'; did you mean threshold?",
     ["pml.chooser.open { pmu = 'skx', watchdgo = true }"] =
-      "s.lua:3: chooser.open: there is no option 'watchdgo'; did you mean watchdog?",
-    ["pml.bench(print, { second = 1 })"] = "s.lua:3: bench: there is no option second; did you mean seconds?",
+      "s.lua:3: chooser.open: unknown option 'watchdgo'; did you mean watchdog?",
+    ["pml.bench(print, { second = 1 })"] = "s.lua:3: bench: unknown option second; did you mean seconds?",
     ["pml.intercept.open { symb = 'x' }"] = "unknown option 'symb'; did you mean sym?",
-    ["pml.substrate { entre = print }"] = "substrate: there is no option 'entre'; did you mean enter?",
-    ["pml.flow.start { metric = {} }"] = "flow.start: there is no option metric; did you mean metrics?",
-    ["pml.tune { rule = {} }"] = "tune: there is no option 'rule'; did you mean rules?",
+    ["pml.substrate { entre = print }"] = "substrate: unknown option 'entre'; did you mean enter?",
+    ["pml.flow.start { metric = {} }"] = "flow.start: unknown option metric; did you mean metrics?",
+    ["pml.tune { rule = {} }"] = "tune: unknown option 'rule'; did you mean rules?",
     ["pml.plugin.define { events = { 'x' }, read = print, evry = 3 }"] = "unknown option 'evry'; did you mean every?",
     ["pml.sde.watch('X::y', '10ms', print, { kep = 3 })"] = "unknown option 'kep'; did you mean keep?",
     ["pml.nothing.at_all()"] = "s.lua:3: pml has no 'nothing'; pmlua help api lists what it has",
@@ -47,16 +47,16 @@ describe("a misspelt name", function()
   end
 
   local experiments = {
-    ["mesure = function() return 1 end"] = "s.lua:4: experiment: there is no field mesure; did you mean measure?",
-    ["repaets = 3, measure = print"] = "s.lua:4: experiment: there is no field repaets; did you mean repeats?",
+    ["mesure = function() return 1 end"] = "s.lua:4: experiment: unknown field mesure; did you mean measure?",
+    ["repaets = 3, measure = print"] = "s.lua:4: experiment: unknown field repaets; did you mean repeats?",
     ["measure = print, options = { { name = 'x', defualt = 3 } }"] =
-      "s.lua:4: experiment: options[1]: there is no field defualt; did you mean default?",
-    ["measure = print, metrics = { { name = 'x', untis = 's' } }"] = "metrics[1]: there is no field untis; did you mean unit?",
-    ["measure = print, columns = { { name = 'x', vaule = print } }"] = "columns[1]: there is no field vaule; did you mean value?",
-    ["measure = print, budget = { secnods = 3 }"] = "budget: there is no field secnods; did you mean seconds?",
-    ["measure = print, quick = { repaets = 3 }"] = "quick: there is no field repaets; did you mean repeats?",
+      "s.lua:4: experiment: options[1]: unknown field defualt; did you mean default?",
+    ["measure = print, metrics = { { name = 'x', untis = 's' } }"] = "metrics[1]: unknown field untis; did you mean unit?",
+    ["measure = print, columns = { { name = 'x', vaule = print } }"] = "columns[1]: unknown field vaule; did you mean value?",
+    ["measure = print, budget = { secnods = 3 }"] = "budget: unknown field secnods; did you mean seconds?",
+    ["measure = print, quick = { repaets = 3 }"] = "quick: unknown field repaets; did you mean repeats?",
     ["measure = print, plot = { x = 'k', liens = 'k' }"] =
-      "s.lua:4: experiment: plot: there is no field liens; did you mean lines?",
+      "s.lua:4: experiment: plot: unknown field liens; did you mean lines?",
   }
   for field, expected in pairs(experiments) do
     it("of a field of an experiment is named: " .. field, function()
@@ -69,6 +69,6 @@ describe("a misspelt name", function()
   it("of what an experiment is run with is named", function()
     local err = complaint { "local pml = require 'pmlua'", "local e = pml.experiment { name = 'demo', measure = print }",
       "e:run { quik = true }" }
-    assert.matches("s.lua:3: experiment: run: there is no field quik; did you mean quick?", err, 1, true)
+    assert.matches("s.lua:3: experiment: run: unknown field quik; did you mean quick?", err, 1, true)
   end)
 end)

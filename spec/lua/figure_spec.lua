@@ -90,7 +90,7 @@ describe("plot = { ... }", function()
     helper.write(run .. "/meta.json", (meta:gsub('"x": *"bytes"', '"x": "`touch x`"')))
     local code, _, err = helper.pmlua("plot " .. run)
     assert.equal(0, code, err)
-    assert.matches("plot: x: there is no factor", err, 1, true)
+    assert.matches("plot: x: unknown factor", err, 1, true)
   end)
 
   it("is refused where a name is wrong, with what is near", function()
@@ -101,9 +101,9 @@ describe("plot = { ... }", function()
       return err
     end
     for sentence, plot in pairs {
-      ["there is no field liens; did you mean lines?"] = { x = "bytes", liens = "way" },
-      ["x: there is no factor byts; did you mean bytes?"] = { x = "byts", lines = "way" },
-      ["y: there is no column medain; did you mean median?"] = { x = "bytes", lines = "way", y = "medain" },
+      ["unknown field liens; did you mean lines?"] = { x = "bytes", liens = "way" },
+      ["x: unknown factor byts; did you mean bytes?"] = { x = "byts", lines = "way" },
+      ["y: unknown column medain; did you mean median?"] = { x = "bytes", lines = "way", y = "medain" },
       ["x is missing"] = { lines = "way" },
       ["x and facet are both bytes"] = { x = "bytes", facet = "bytes" },
       ["factor way is neither x, lines nor facet"] = { x = "bytes" },

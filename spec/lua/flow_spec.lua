@@ -222,7 +222,7 @@ int main(void) {
     local misuses = {
       ["pml.flow.stop()"] = "no flow is running; begin one with flow.start",
       ["pml.flow.start() pml.flow.start()"] = "a flow is already running; end it with flow.stop",
-      ["pml.flow.start { metric = { 'a' } }"] = "(command line):1: flow.start: there is no option metric; did you mean metrics?",
+      ["pml.flow.start { metric = { 'a' } }"] = "(command line):1: flow.start: unknown option metric; did you mean metrics?",
       ["pml.flow.start { metrics = 'a' }"] = "(command line):1: flow.start: metrics must be a list of 1 to 16 names",
       ["pml.flow.start { metrics = { 'a', 2 } }"] = "(command line):1: flow.start: metrics[2] is not a name",
       ["pml.flow.start { labels = 0 }"] = "(command line):1: flow.start: labels must be a number from 1 to 16777216",

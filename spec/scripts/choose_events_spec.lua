@@ -19,7 +19,7 @@ describe("scripts/choose_events.lua", function()
     assert.matches("\nskx +1 +8 +3 +1 ", out)
     assert.matches("\narm_a64fx +any +8 +1 +1 ", out)
     local _, lines = out:match("^.-\n\n"):gsub("\n", "")
-    assert.equal(1 + 11 + 2 + 1, lines) -- the head, eleven PMUs, and skx and clx once more
+    assert.equal(1 + 12 + 2 + 1, lines) -- the head, twelve PMUs, and skx and clx once more
   end)
 
   it("takes the PMUs that are named, and knows which it does not", function()

@@ -25,7 +25,7 @@ function M.near(name, known)
   return near and ("; did you mean %s?"):format(near) or ""
 end
 
---- "there is no field mesure; did you mean measure?", or all that there are, unless they are many.
+--- "unknown field mesure; did you mean measure?", or all that there are, unless they are many.
 ---@param name any
 ---@param known table<string, any>|string[] names, as keys or as an array
 ---@param what? string "field"
@@ -33,7 +33,7 @@ end
 function M.sentence(name, known, what)
   local hint = M.near(name, known)
   if hint == "" then hint = "; there are " .. table.concat(names_of(known), ", ") end
-  return ("there is no %s %s%s"):format(what or "field", tostring(name), #hint <= LONGEST and hint or "")
+  return ("unknown %s %s%s"):format(what or "field", tostring(name), #hint <= LONGEST and hint or "")
 end
 
 --- What is wrong with the names of a table's fields, if anything is.
@@ -55,7 +55,7 @@ end
 ---@param where string "plot.draw"
 function M.options(given, known, where)
   local wrong, name = M.unknown(given or {}, known)
-  if wrong then error(("%s: there is no option '%s'%s"):format(where, tostring(name), M.near(name, known)), 3) end
+  if wrong then error(("%s: unknown option '%s'%s"):format(where, tostring(name), M.near(name, known)), 3) end
 end
 
 --- Make a module answer a misspelt name instead of giving nil. A metatable's own __index stays as it is.

@@ -12,7 +12,7 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local ENTRY, COUNTS = 4096, 9 -- where a log says what its first extent is, and that it has counts (docs/log.md)
+local ENTRY, COUNTS = 4096, 12 -- where a log says what its first extent is, and that it has counts (docs/log.md)
 
 --- Is it a log of counts, whole or not?
 ---@param path string
