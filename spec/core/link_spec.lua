@@ -24,8 +24,7 @@ def question():  # "pmlua1 KIND BYTES\n" and the bytes, which may come apart
         got = c.recv(1)
         head += got
     n = int(head.split()[2]) if got else 0
-    if n > 0:
-        c.recv(n, socket.MSG_WAITALL)
+    return c.recv(n, socket.MSG_WAITALL) if n > 0 else b""
 %s
 ]]):format(path, code))
   os.execute(("python3 %s/server.py >%s/out 2>&1 &"):format(dir, dir))
@@ -114,9 +113,7 @@ question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
   it("ends its waiting when it is interrupted", function()
     -- whose question was read, and who sleeps, waits for the answer
     local path = server [[
-asked = question()
-while not asked.partition(b"\n")[2]: asked += question() # the head of a frame may come by itself
-pid = int(asked.split(b"\n")[1])
+pid = int(question())
 while open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "S": time.sleep(0.01)
 os.kill(pid, signal.SIGINT)
 c.recv(1)]]
