@@ -134,9 +134,11 @@ static int l_new(lua_State *L) {
   static const char *const known[] = {"code", "text", "place", "remedy", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   lutil_options(L, 1, known);
-  for (int i = 0; i < 4; i++)
-    if (lutil_stringfield(L, 1, known[i], NULL) == NULL && i < 2)
+  for (int i = 0; known[i] != NULL; i++) {
+    bool is_needed = i < 2;
+    if (lutil_stringfield(L, 1, known[i], NULL) == NULL && is_needed)
       return luaL_error(L, "failure: %s is needed", known[i]);
+  }
   lua_settop(L, 1);
   push_metatable(L);
   lua_setmetatable(L, 1);
