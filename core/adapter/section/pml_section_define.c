@@ -89,7 +89,7 @@ static int make(const char *label, const struct pml_section_options *o, struct p
   }
   pml_recorder_close(s->recorder);
   free(s);
-  if (err < 0) return pml_fail(err, "section %.200s: %s", label, pml_error_text(err));
+  if (other == NULL) return pml_fail(err, "section %.200s: %s", label, pml_error_text(err));
   *out = other;
   return agree(other, o);
 }

@@ -121,7 +121,7 @@ end
 -- --- regions ---
 
 -- docs/log.md
-local REGION <const>, SIMULATED <const> = 4, 5
+local REGION <const>, SIMULATED <const> = 4, 7
 local FIGURES = "=I4I4i8i8" .. ("i8"):rep(2 * #M.events)
 
 local function take_region(byname, list, region)
