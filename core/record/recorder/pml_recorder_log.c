@@ -51,7 +51,8 @@ int pml__log_cells_read(struct pml__log_cells *c, const struct pml__log_reader *
     if (r->entry[i].kind == PML__LOG_ELEMENTS) c->elements[c->nelements++] = i;
   }
   if (c->n > 0) qsort(c->cell, c->n, sizeof *c->cell, by_number);
-  if (err == 0 && c->nelements > 0) qsort_r(c->elements, c->nelements, sizeof *c->elements, by_recorder, (void *)(uintptr_t)r);
+  if (err == 0 && c->nelements > 0)
+    qsort_r(c->elements, c->nelements, sizeof *c->elements, by_recorder, (void *)(uintptr_t)r);
   return err;
 }
 
