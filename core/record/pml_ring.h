@@ -54,12 +54,11 @@ static inline void pml__ring_publish(struct pml__ring *r, uint64_t head) {
 
 /* @n values into the slots from @at on; they may go over the ring's end. */
 static inline void pml__ring_values_in(struct pml__ring *r, uint64_t at, const uint64_t *values, uint64_t n) {
-  uint64_t *words = (uint64_t *)r->slot;
-  uint64_t from = (at & r->mask) * 2, end = (r->mask + 1) * 2;
-  uint64_t *to = words + from;
-  if (PML_UNLIKELY(n > end - from)) {
-    for (; from < end; from++, n--) *to++ = *values++;
-    to = words;
+  uint64_t first = at & r->mask, room = (r->mask + 1 - first) * 2;
+  uint64_t *to = (uint64_t *)&r->slot[first];
+  if (PML_UNLIKELY(n > room)) {
+    for (; room > 0; room--, n--) *to++ = *values++;
+    to = (uint64_t *)r->slot;
   }
   for (uint64_t i = 0; i < n; i++) to[i] = values[i];
 }

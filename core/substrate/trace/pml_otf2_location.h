@@ -22,7 +22,7 @@ struct pml_otf2_location {
   _Alignas(PML__RING_LINE) struct pml__ring ring;
   uint64_t last_ticks;
   uint64_t *open;        /* [capacity + 1] */
-  uint32_t depth;        /* frames in @open */
+  uint64_t depth;        /* frames in @open */
   uint32_t known;        /* every region id up to here exists */
   uint64_t beyond;       /* regions that PML__OTF2_BEYOND stands for */
   uint64_t metric_slots; /* slots of a metric record; 0: the archive has no metrics */
