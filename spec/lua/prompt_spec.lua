@@ -44,7 +44,7 @@ describe("The prompt in a terminal", function()
   it("says how to get line editing where readline is missing, and clears the line there, too", function()
     local out, code = typed({ { "expect", "> " }, { "wait", "0.5" }, { "send", "x = 1 garbage" }, { "expect", "garbage" },
       { "wait", "0.5" }, { "send", CTRL_C }, { "expect", "\n> " }, { "send", "40 + 2\n" }, { "expect", "42" },
-      { "send", CTRL_D } },
+      { "expect", "> " }, { "send", CTRL_D } },
       [[-e 'require "pmlua.core".sys.edit = function() return false end' -i]])
     assert.equal(0, code)
     assert.matches("no line editing, history or completion; install libreadline", out)
@@ -61,8 +61,9 @@ describe("The prompt in a terminal", function()
     assert.equal("600\n", select(2, helper.shell("stat -c %a " .. path)))
     assert.equal("700\n", select(2, helper.shell("stat -c %a " .. home .. "/.local/state/pmlua")))
     -- Another session has it, and adds what is new.
-    typed({ { "expect", "> " }, { "send", "\27[A\n" }, { "expect", "true" }, { "send", "6 * 7\n" }, { "expect", "\r42" },
-      { "send", "6 * 7\n" }, { "expect", "\r42" }, { "send", CTRL_D } }, "-i", home)
+    typed({ { "expect", "> " }, { "send", "\27[A\n" }, { "expect", "true" }, { "expect", "> " }, { "send", "6 * 7\n" },
+      { "expect", "\r42" }, { "expect", "> " }, { "send", "6 * 7\n" }, { "expect", "\r42" }, { "expect", "> " },
+      { "send", CTRL_D } }, "-i", home)
     assert.equal("pml.clock.ns() > 0\npml.clock.ns() > 0\n6 * 7\n", helper.read(path))
   end)
 end)
