@@ -130,7 +130,7 @@ static void remember(const char *line) {
   last_line = strdup(line);
 }
 
-/* edit_line(prompt) - the line that is typed, which goes into the history; nil at the end, and where nobody types. */
+/* edit_line(prompt) - read a line and add it to the history; nil at the end of input, and without a terminal. */
 static int l_edit_line(lua_State *L) {
   check_there(L);
   lutil_string(L, 1);

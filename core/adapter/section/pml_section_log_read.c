@@ -45,7 +45,7 @@ struct list {
 struct book {
   struct pml__log_reader log;
   struct pml__log_cells cells;
-  int err; /* of what is read while it is told */
+  int err; /* of reading while the text is written */
   struct list sections, rows, regions;
   char *note[PML__SECTION_NOTES], *unseen;
 };

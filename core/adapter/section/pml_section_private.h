@@ -205,7 +205,7 @@ void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct
 
 /* ---- pml_section_report.c ---- */
 
-/* The durations' quantiles in ns; false: there are none. */
+/* The durations' quantiles in ns; false if no durations were recorded. */
 bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]);
 
 /* ---- pml_section_log.c ---- */

@@ -57,8 +57,8 @@ void pml__log_abandon(struct pml__log *log);
 void pml__log_close(struct pml__log *log);
 
 /*
- * pml__log_share - what other parts of the process measure can go into @log, too, which is not closed then; NULL: there
- * is none, as in a child before it has its own.
+ * pml__log_share - let the other parts of the process write into @log, too, which must then stay open. NULL: no log is
+ * shared, as in a child that has none of its own yet.
  * pml__log_shared - that log, or NULL.
  */
 void pml__log_share(struct pml__log *log);
@@ -92,7 +92,7 @@ static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes)
 
 /* pml__log_unmap - this process is done with an extent, which stays in the file. Nothing if the log is sealed. */
 void pml__log_unmap(struct pml__log *log, const struct pml__log_entry *entry);
-/* pml__log_entry_of - the entry of the extent that is mapped at @memory; NULL: there is none. A lock and a search. */
+/* pml__log_entry_of - the entry of the extent that is mapped at @memory, or NULL. A lock and a search. */
 struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory);
 
 /* pml__log_free - readers find the extent no more; its memory is given out again. */
@@ -122,7 +122,7 @@ static inline void pml__log_epoch(struct pml__log *log, uint32_t epoch) {
  */
 void pml__log_single(void *memory, enum pml__log_kind kind, size_t bytes);
 
-/* pml__log_remove - @log and its file go. Extents of @kept stay mapped: whoever has one unmaps it. */
+/* pml__log_remove - delete @log and its file. Extents of @kept stay mapped: their users unmap them. */
 void pml__log_remove(struct pml__log *log, enum pml__log_kind kept);
 
 /*

@@ -151,7 +151,7 @@ struct pml__log_recorder {
   uint32_t bytes;   /* of an element */
 };
 
-/* What a thread, or whoever measures, writes in place; what the words are depends on @what. */
+/* A thread or a sampler writes it in place; @what says what its words mean. */
 enum pml__log_cell_what {
   PML__LOG_CELL_NONE,
   PML__LOG_CELL_SHARE,    /* of counter @number, which is the sum over its cells of @value and @more */

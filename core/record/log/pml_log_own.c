@@ -22,7 +22,7 @@ static struct pml__log_origin origin = {.rank = -1, .size = -1};
 static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
 static int problem;
 static char why[512];
-static char no_log[512]; /* why there is none: once for a process and its children. Under the lock */
+static char no_log[512]; /* why the process has no log: said once for it and its children. Under the lock */
 static bool untold;      /* atomic: @no_log is to be said */
 
 static struct {

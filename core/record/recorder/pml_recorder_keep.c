@@ -43,7 +43,7 @@ static struct pml__recorder_chunk *copy_of(const struct pml__recorder_lane *lane
   return copy;
 }
 
-/* Its elements are the child's to read, but nobody pushes to it any more. */
+/* The child may read its elements, but no thread pushes to it any more. */
 static void take_home(const struct pml_recorder *r, struct pml__recorder_lane *lane) {
   uint64_t n = pml__recorder_lane_count(lane, r->options.bytes);
   if (pml__process_was_told() && lane->at_fork < n) n = lane->at_fork;

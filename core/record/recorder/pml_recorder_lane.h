@@ -73,7 +73,7 @@ struct pml_recorder {
   uint32_t section;                 /* as struct pml__log_recorder has it */
   uint32_t number;                  /* the same */
   struct pml__log_cell *cell;       /* atomic: in the log of the process of the number below */
-  uint64_t process;                 /* atomic; 0: there is none yet */
+  uint64_t process;                 /* atomic; 0: not known yet */
   struct pml_quantile *quantile
       __attribute__((aligned(64))); /* of the epoch below; NULL: see pml__recorder_read_begin() */
   struct pml_sketch *merged;
@@ -104,7 +104,7 @@ void pml__recorder_read_begin(struct pml_recorder *r);
 void pml__recorder_read_end(struct pml_recorder *r);
 
 /*
- * pml__recorder_log - keep @r, which nobody has pushed to, in the process's log as @name, if PMLUA_REPORT asks for one:
+ * pml__recorder_log - keep @r, which is still empty, in the process's log as @name, if PMLUA_REPORT asks for one:
  * its lanes and chunks lie there, at no cost to a push. @section: as struct pml__log_recorder has it. In a child, what
  * was recorded before the fork is in memory of its own, and what comes goes to the child's log. Chunks are at least
  * a page then, and up to a fifth of what there is. Sketches are not kept. It must not be closed. 0 or -ENOMEM.

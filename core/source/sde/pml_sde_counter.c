@@ -39,7 +39,7 @@ struct shards {
 
 struct pml_sde_counter {
   struct pml__sde_counter_head head;
-  struct shards *shards; /* NULL: it was cleared in a child that nobody has looked at yet; pml__process_look() */
+  struct shards *shards; /* NULL: it was cleared in a new child, before pml__process_look() */
 };
 
 static struct {
@@ -130,7 +130,7 @@ static struct pml__sde_shard *block_make(struct shards *s, uint32_t k) {
 
 /* ---- in a log ---- */
 
-/* The first block is from now on @first, which nobody has counted in. */
+/* The first block is from now on @first, which has no counts yet. */
 static void set_first(struct shards *s, struct pml__sde_shard *first) {
   atomic_store_explicit(&s->block[0], first, memory_order_release);
   atomic_store_explicit(&s->counter->head.single, first, memory_order_release);

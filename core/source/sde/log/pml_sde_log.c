@@ -39,7 +39,7 @@ static bool find_place(struct pml_sde_event *ev, const struct pml_sde_info *info
   return true;
 }
 
-/* The value first: whoever is killed in between has a value that is newer than its time. */
+/* The value first: a process that is killed in between leaves a value newer than its time. */
 static void keep(struct pml__log_cell *cell, const struct pml_value *v, uint64_t ticks) {
   __atomic_store_n(&cell->epoch, v->type == PML_TYPE_DOUBLE, __ATOMIC_RELEASE);
   __atomic_store_n(&cell->value, (uint64_t)v->i, __ATOMIC_RELEASE);
