@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/control/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
+#include "base/pml_cancel.h"
 #include "control/tune_told.h"
 #include "failure.h"
 #include "function_copy.h"
@@ -30,7 +31,7 @@ struct handle {
   struct pml_tune *tune;
   pid_t pid;
   lua_State *L; /* NULL: no rule calls anything */
-  pthread_mutex_t lock;
+  struct pml__mutex lock;
   struct functions *functions; /* [of rules] */
   struct pml_tune_rule *rule;  /* while it is being opened */
   struct pml_tune_idle *idle;
@@ -53,7 +54,7 @@ static void tune_close(void *handle) {
   h->L = NULL;
   free(h->functions);
   h->functions = NULL;
-  pthread_mutex_destroy(&h->lock);
+  pthread_mutex_destroy(&h->lock.mutex);
 }
 
 static const struct lutil_class tune_class = {"tune", sizeof(struct handle), tune_close};
@@ -78,7 +79,7 @@ static int on_call(void *arg, bool leave, pml_region_t region, char why[PML_TUNE
   lua_State *L = f->h->L;
   int ref = f->ref[leave ? LEAVE : ENTER];
   if (ref == LUA_NOREF) return 0;
-  pthread_mutex_lock(&f->h->lock);
+  pml__mutex_take(&f->h->lock);
   lua_pushcfunction(L, failure_message);
   lua_pushcfunction(L, call_function);
   lua_pushinteger(L, ref);
@@ -90,7 +91,7 @@ static int on_call(void *arg, bool leave, pml_region_t region, char why[PML_TUNE
     why[strcspn(why, "\n")] = '\0';
   }
   lua_settop(L, 0);
-  pthread_mutex_unlock(&f->h->lock);
+  pml__mutex_leave(&f->h->lock);
   return failed == LUA_OK ? 0 : -1;
 }
 
@@ -200,7 +201,7 @@ static void take_options(lua_State *L, struct pml_tune_options *o) {
 
 static struct handle *new_handle(lua_State *L, size_t nrules) {
   struct handle *h = lutil_new(L, &tune_class, 0, 0);
-  pthread_mutex_init(&h->lock, NULL);
+  pthread_mutex_init(&h->lock.mutex, NULL);
   h->pid = getpid();
   h->h.open = 1; /* it owns memory from here on */
   h->functions = calloc(nrules + 1, sizeof *h->functions);

@@ -3,6 +3,7 @@
  */
 #include "source/plugin_code.h"
 
+#include "base/pml_cancel.h"
 #include "embed/state.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct code {
   pthread_t thread;
   bool running;
   atomic_bool stopping;
-  pthread_mutex_t lock; /* guards what follows */
+  struct pml__mutex lock; /* guards what follows */
   pthread_cond_t wake;
   struct series *series; /* [nmetrics] */
   int err;
@@ -139,12 +140,12 @@ static void measure_once(struct code *c) {
   struct request r = {.code = c};
   int err = call(c, l_collect, &r);
   uint64_t now = pml_clock_ticks();
-  pthread_mutex_lock(&c->lock);
+  pml__mutex_take(&c->lock);
   bool room = true;
   for (size_t i = 0; err == 0 && i < c->nmetrics; i++) room &= !c->has[i] || append(&c->series[i], now, c->value[i]);
   if (!room) fail(c, -ENOMEM, "no memory for its values");
   if (err < 0 && !atomic_load(&c->stopping)) fail(c, err, pml_error_detail(err));
-  pthread_mutex_unlock(&c->lock);
+  pml__mutex_leave(&c->lock);
 }
 
 static void add_seconds(struct timespec *t, double s) {
@@ -167,10 +168,10 @@ static void *measure(void *arg) {
     add_seconds(&next, c->every_s);
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     if (next.tv_sec < now.tv_sec || (next.tv_sec == now.tv_sec && next.tv_nsec < now.tv_nsec)) next = now;
-    pthread_mutex_lock(&c->lock);
-    while (!atomic_load(&c->stopping) && pthread_cond_timedwait(&c->wake, &c->lock, &next) == 0) {
+    pml__mutex_take(&c->lock);
+    while (!atomic_load(&c->stopping) && pthread_cond_timedwait(&c->wake, &c->lock.mutex, &next) == 0) {
     }
-    pthread_mutex_unlock(&c->lock);
+    pml__mutex_leave(&c->lock);
   }
   return NULL;
 }
@@ -190,23 +191,23 @@ static int code_start(void *arg) {
 static int code_collect(void *arg, size_t metric, struct pml_plugin_pair **list, size_t *n) {
   struct code *c = arg;
   int err = 0;
-  pthread_mutex_lock(&c->lock);
+  pml__mutex_take(&c->lock);
   struct series *s = &c->series[metric];
   *list = s->pair;
   *n = s->n;
   if (s->n == 0 && c->err < 0) err = pml_fail(c->err, "%s", c->why);
   *s = (struct series){0};
-  pthread_mutex_unlock(&c->lock);
+  pml__mutex_leave(&c->lock);
   return err;
 }
 
 static void code_stop(void *arg) {
   struct code *c = arg;
   if (!c->running) return;
-  pthread_mutex_lock(&c->lock);
+  pml__mutex_take(&c->lock);
   atomic_store(&c->stopping, true);
   pthread_cond_signal(&c->wake);
-  pthread_mutex_unlock(&c->lock);
+  pml__mutex_leave(&c->lock);
   pthread_join(c->thread, NULL);
   c->running = false;
 }
@@ -223,7 +224,7 @@ static void code_close(void *arg) {
   free(c->value);
   free(c->has);
   pthread_cond_destroy(&c->wake);
-  pthread_mutex_destroy(&c->lock);
+  pthread_mutex_destroy(&c->lock.mutex);
   free(c);
 }
 
@@ -231,7 +232,7 @@ static struct code *make(const struct plugin_code_options *o) {
   struct code *c = calloc(1, sizeof *c);
   pthread_condattr_t attr;
   if (c == NULL) return NULL;
-  pthread_mutex_init(&c->lock, NULL);
+  pthread_mutex_init(&c->lock.mutex, NULL);
   pthread_condattr_init(&attr);
   pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
   pthread_cond_init(&c->wake, &attr);

@@ -2,6 +2,7 @@
 /* bindings/substrate/substrate_state.c - a Lua state that takes events. */
 #include "substrate/substrate_state.h"
 
+#include "base/pml_cancel.h"
 #include "failure.h"
 #include "function_copy.h"
 
@@ -22,7 +23,7 @@ struct raiser {
 };
 
 struct substrate_state {
-  pthread_mutex_t lock; /* all below */
+  struct pml__mutex lock; /* all below */
   lua_State *L;
   int ref[SUBSTRATE_FUNCTIONS]; /* LUA_NOREF: none */
   struct substrate_stats stats;
@@ -80,7 +81,7 @@ static void on_event(void *data, enum pml_stream_kind kind, const struct pml_str
     s->stats.late++; /* this thread has the lock */
     return;
   }
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   if (s->stats.error[0] == '\0') {
     struct event v = {s, e, r->thread, kind};
     lua_pushcfunction(s->L, failure_message);
@@ -90,7 +91,7 @@ static void on_event(void *data, enum pml_stream_kind kind, const struct pml_str
     lua_settop(s->L, 0);
     s->stats.events++;
   }
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   errno = saved;
 }
 
@@ -124,7 +125,7 @@ int substrate_state_new(struct substrate_state **out, lua_State *l, const int at
     if (at[i] != 0 && !function_copy_is_alone(l, at[i], misuse)) return -EINVAL;
   struct substrate_state *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for a Lua state");
-  pthread_mutex_init(&s->lock, NULL);
+  pthread_mutex_init(&s->lock.mutex, NULL);
   s->pid = getpid();
   s->L = function_copy_state(NULL);
   int err = s->L != NULL ? 0 : -ENOMEM;
@@ -159,14 +160,14 @@ void substrate_state_free(struct substrate_state *s) {
     next = r->next;
     free(r);
   }
-  pthread_mutex_destroy(&s->lock);
+  pthread_mutex_destroy(&s->lock.mutex);
   free(s);
 }
 
 void substrate_state_stats(struct substrate_state *s, struct substrate_stats *stats) {
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   *stats = s->stats;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
 }
 
 /* ---- flush ---- */
@@ -239,13 +240,13 @@ int substrate_state_flush(struct substrate_state *s, lua_State *l, int *n, char 
   *n = 0;
   if (s->pid != getpid() || s->ref[SUBSTRATE_FLUSH] == LUA_NOREF) return 0;
   luaL_checkstack(l, 4, NULL);
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   flushing = s;
   int got = s->stats.error[0] == '\0' ? flush_locked(s, l, &raised) : -EINVAL;
   if (got < 0) memcpy(error, s->stats.error, sizeof s->stats.error);
   lua_settop(s->L, 0);
   flushing = NULL;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   if (raised) lua_error(l);
   *n = got > 0 ? got : 0;
   return got < 0 ? got : 0;

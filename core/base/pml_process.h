@@ -18,6 +18,7 @@
 #define PML_PROCESS_H
 
 #include "base/pml_api.h"
+#include "base/pml_cancel.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -70,11 +71,12 @@ void pml__process_command(char *command, size_t size);
 /*
  * A lock that is open in each child, whichever thread held it in the parent. What it guards is changed so that a child
  * can go on with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
- * Zeros are an open lock. Not async-signal-safe.
+ * Zeros are an open lock. Its holder is not cancelled; leave the last taken first. Not async-signal-safe.
  */
 struct pml__lock {
   pthread_mutex_t *mutex; /* atomic; NULL: not taken yet */
   uint64_t holder;        /* the process of the thread that has it; 0: none */
+  int cancel;             /* the holder's: see pml__cancel_hold() */
 };
 PML__SHARED pthread_mutex_t *pml__lock_make(struct pml__lock *l);
 static inline pthread_mutex_t *pml__lock_mutex(struct pml__lock *l) {
@@ -82,23 +84,34 @@ static inline pthread_mutex_t *pml__lock_mutex(struct pml__lock *l) {
   return PML_LIKELY(mutex != NULL) ? mutex : pml__lock_make(l);
 }
 static inline void pml__lock_take(struct pml__lock *l) {
+  int cancel = pml__cancel_hold();
   pthread_mutex_lock(pml__lock_mutex(l));
+  l->cancel = cancel;
   l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
 }
 static inline bool pml__lock_try(struct pml__lock *l) {
-  if (pthread_mutex_trylock(pml__lock_mutex(l)) != 0) return false;
+  int cancel = pml__cancel_hold();
+  if (pthread_mutex_trylock(pml__lock_mutex(l)) != 0) {
+    pml__cancel_again(cancel);
+    return false;
+  }
+  l->cancel = cancel;
   l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
   return true;
 }
 static inline void pml__lock_leave(struct pml__lock *l) {
+  int cancel = l->cancel;
   l->holder = 0;
   pthread_mutex_unlock(pml__lock_mutex(l));
+  pml__cancel_again(cancel);
 }
 
 /* pml__lock_wait - as pthread_cond_timedwait(). */
 static inline int pml__lock_wait(struct pml__lock *l, pthread_cond_t *cond, const struct timespec *until) {
+  int cancel = l->cancel;
   l->holder = 0;
   int rc = pthread_cond_timedwait(cond, pml__lock_mutex(l), until);
+  l->cancel = cancel;
   l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
   return rc;
 }

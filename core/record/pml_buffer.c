@@ -2,6 +2,7 @@
 /* core/record/pml_buffer.c - rings of events, filled by their threads and drained by a reader. */
 #include "record/pml_buffer_ring.h"
 
+#include "base/pml_cancel.h"
 #include "base/pml_error.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #define DROPPED PML__BUFFER_DROPPED
 
 struct pml_buffer {
-  pthread_mutex_t lock; /* rings, and draining them */
+  struct pml__mutex lock; /* rings, and draining them */
   struct pml__buffer_ring *rings;
   struct pml__buffer_ring *at; /* where the last drain ended early */
   uint64_t capacity, consumer;
@@ -148,14 +149,14 @@ static struct pml__buffer_ring *idle_ring(struct pml_buffer *b) {
 
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_buffer *b = arg;
-  pthread_mutex_lock(&b->lock);
+  pml__mutex_take(&b->lock);
   struct pml__buffer_ring *r = idle_ring(b);
   if (r == NULL) r = new_ring(b);
   if (r != NULL)
     r->thread = thread;
   else
     b->refused++;
-  pthread_mutex_unlock(&b->lock);
+  pml__mutex_leave(&b->lock);
   return r;
 }
 
@@ -209,7 +210,7 @@ static int drain_ring(struct pml__buffer_ring *r, int (*visit)(const struct pml_
 int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg), void *arg) {
   int err = 0;
   if (b->pid != getpid()) return 0;
-  pthread_mutex_lock(&b->lock);
+  pml__mutex_take(&b->lock);
   struct pml__buffer_ring *r = b->at != NULL ? b->at : b->rings;
   for (uint32_t i = 0; i < b->nrings && err == 0; i++) {
     b->at = r;
@@ -217,7 +218,7 @@ int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_
     r = r->next != NULL ? r->next : b->rings;
   }
   if (err == 0) b->at = NULL;
-  pthread_mutex_unlock(&b->lock);
+  pml__mutex_leave(&b->lock);
   return err;
 }
 
@@ -237,7 +238,7 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
   *out = NULL;
   struct pml_buffer *b = calloc(1, sizeof *b);
   if (b == NULL) return pml_fail(-ENOMEM, "no memory for a buffer of events");
-  pthread_mutex_init(&b->lock, NULL);
+  pthread_mutex_init(&b->lock.mutex, NULL);
   b->pid = getpid();
   const struct pml_stream_consumer c = {.name = "buffer",
                                         .thread_begin = thread_begin,
@@ -248,7 +249,7 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
   int err = options_of(b, options);
   if (err == 0) err = pml_stream_add(&c, &b->consumer);
   if (err < 0) {
-    pthread_mutex_destroy(&b->lock);
+    pthread_mutex_destroy(&b->lock.mutex);
     free(b);
     return err;
   }
@@ -264,7 +265,7 @@ void pml_buffer_close(struct pml_buffer *b) {
     b->rings = r->next;
     free_ring(r);
   }
-  pthread_mutex_destroy(&b->lock);
+  pthread_mutex_destroy(&b->lock.mutex);
   free(b);
 }
 
@@ -280,7 +281,7 @@ void pml_buffer_leave_out(struct pml_buffer *b, pml_region_t region, bool out) {
 void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s) {
   *s = (struct pml_buffer_stats){0};
   if (b->pid != getpid()) return;
-  pthread_mutex_lock(&b->lock);
+  pml__mutex_take(&b->lock);
   s->threads = b->nrings;
   s->refused = b->refused;
   for (const struct pml__buffer_ring *r = b->rings; r != NULL; r = r->next) {
@@ -288,5 +289,5 @@ void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s) {
     s->dropped += __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
     s->unmatched += __atomic_load_n(&r->unmatched, __ATOMIC_RELAXED);
   }
-  pthread_mutex_unlock(&b->lock);
+  pml__mutex_leave(&b->lock);
 }

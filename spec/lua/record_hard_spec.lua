@@ -142,11 +142,11 @@ static void *never_ends(void *arg) {
 }
 static int cancels(void) {
   int good = 0;
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 400; i++) { /* most of them so soon that pmlua is still making what it needs for the thread */
     pthread_t thread;
     void *result;
     pthread_create(&thread, NULL, never_ends, i % 2 ? &good : NULL);
-    usleep(1000);
+    usleep(i % 20 == 0 ? 1000 : i);
     pthread_cancel(thread);
     pthread_join(thread, &result);
     good += result == PTHREAD_CANCELED;

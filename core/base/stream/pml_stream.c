@@ -143,17 +143,26 @@ static struct pml__stream_thread *renew(struct pml__stream_thread *t) {
   return t;
 }
 
-__attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void) {
-  struct pml__stream_thread *t = pml__stream_self;
-  pml__process_look();
-  (void)pml_thread_self();
-  if (t != &pml__stream_nobody) return t->here ? t : renew(t);
-  t = take_block();
+static struct pml__stream_thread *begin_thread(void) {
+  struct pml__stream_thread *t = take_block();
   if (t == NULL) return NULL;
   pthread_once(&prepared, prepare);
   /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
   if (has_key) (void)pthread_setspecific(key, t);
   pml__stream_self = t;
+  return t;
+}
+
+__attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void) {
+  struct pml__stream_thread *t = pml__stream_self;
+  int cancel = pml__cancel_hold();
+  pml__process_look();
+  (void)pml_thread_self();
+  if (t == &pml__stream_nobody)
+    t = begin_thread();
+  else if (!t->here)
+    t = renew(t);
+  pml__cancel_again(cancel);
   return t;
 }
 

@@ -2,15 +2,18 @@
 /* core/base/stream/pml_stream_raise.c - handing out events without a lock. Ordering: see pml_stream.c. */
 #include "base/pml_stream.h"
 
+#include "base/pml_cancel.h"
 #include "base/pml_thread.h"
 #include "base/stream/pml_stream_private.h"
 
 /* In a pass, so that the slot stays what it is. */
 __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread *t, uint32_t i) {
+  int cancel = pml__cancel_hold();
   t->at[i].id = pml__stream_slot[i].id;
   t->at[i].data = NULL;
-  if (pml__stream_slot[i].id == 0) return; /* a consumer forked: in the child there is none */
-  t->at[i].data = pml__stream_slot[i].consumer.thread_begin(pml__stream_slot[i].consumer.arg, pml_thread_id());
+  if (pml__stream_slot[i].id != 0) /* a consumer forked: in the child there is none */
+    t->at[i].data = pml__stream_slot[i].consumer.thread_begin(pml__stream_slot[i].consumer.arg, pml_thread_id());
+  pml__cancel_again(cancel);
 }
 
 /* In a pass. */

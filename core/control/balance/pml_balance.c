@@ -21,12 +21,12 @@ static void *thread_begin(void *arg, uint64_t id) {
   th->balancer = b;
   th->id = id;
   th->used_hz = b->rule.reference_hz;
-  pthread_mutex_init(&th->lock, NULL);
-  pthread_mutex_lock(&b->lock);
+  pthread_mutex_init(&th->lock.mutex, NULL);
+  pml__mutex_take(&b->lock);
   th->next = b->threads;
   b->threads = th;
   b->nthreads++;
-  pthread_mutex_unlock(&b->lock);
+  pml__mutex_leave(&b->lock);
   return th;
 }
 
@@ -41,7 +41,7 @@ static void thread_end(void *arg, void *data) {
 
 static void free_thread(struct pml__balance_thread *th) {
   for (uint32_t i = 0; i < PML__BALANCER_SLOTS; i++) free(th->slot[i]);
-  pthread_mutex_destroy(&th->lock);
+  pthread_mutex_destroy(&th->lock.mutex);
   free(th->record);
   free(th->step);
   free(th->table.of);
@@ -127,7 +127,7 @@ int pml_balance_open(struct pml_balance **out, const struct pml_balance_options 
   if (b == NULL) return pml_fail(-ENOMEM, "no memory to balance");
   b->options = *o;
   b->pid = getpid();
-  pthread_mutex_init(&b->lock, NULL);
+  pthread_mutex_init(&b->lock.mutex, NULL);
   int err = set_up(b);
   if (err == 0) {
     *out = b;
@@ -163,7 +163,7 @@ void pml_balance_close(struct pml_balance *b) {
   free(b->entered);
   free(b->setting.knob);
   pml__cpus_free(&b->cpus);
-  pthread_mutex_destroy(&b->lock);
+  pthread_mutex_destroy(&b->lock.mutex);
   free(b);
 }
 
@@ -184,14 +184,14 @@ void pml_balance_rule(const struct pml_balance *b, struct pml_pace_rule *rule) {
 size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max) {
   size_t n = 0;
   if (b->pid != getpid()) return 0;
-  pthread_mutex_lock(&b->lock);
+  pml__mutex_take(&b->lock);
   for (struct pml__balance_thread *th = b->threads; th != NULL && n < max; th = th->next) {
-    pthread_mutex_lock(&th->lock);
+    pml__mutex_take(&th->lock);
     while (n < max && th->taken < th->nrecords) out[n++] = th->record[th->taken++];
     if (th->taken == th->nrecords) th->taken = th->nrecords = 0;
-    pthread_mutex_unlock(&th->lock);
+    pml__mutex_leave(&th->lock);
   }
-  pthread_mutex_unlock(&b->lock);
+  pml__mutex_leave(&b->lock);
   return n;
 }
 
@@ -201,17 +201,17 @@ void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s) {
   *s = (struct pml_balance_stats){.writes = k.writes, .refused = k.refused};
   if (b->pid != getpid()) return;
   uint64_t compute = 0, total = 0;
-  pthread_mutex_lock(&b->lock);
+  pml__mutex_take(&b->lock);
   s->threads = b->nthreads;
   for (struct pml__balance_thread *th = b->threads; th != NULL; th = th->next) {
-    pthread_mutex_lock(&th->lock);
+    pml__mutex_take(&th->lock);
     s->repetitions += th->repetitions;
     s->lost += th->lost;
     compute += th->compute_ticks;
     total += th->total_ticks;
-    pthread_mutex_unlock(&th->lock);
+    pml__mutex_leave(&th->lock);
   }
-  pthread_mutex_unlock(&b->lock);
+  pml__mutex_leave(&b->lock);
   s->compute_s = (double)pml_clock_ticks_to_ns(compute) * 1e-9;
   s->total_s = (double)pml_clock_ticks_to_ns(total) * 1e-9;
 }

@@ -83,7 +83,7 @@ static struct pml__balance_region *region_of(struct pml__balance_thread *th, uin
 }
 
 static void keep(struct pml__balance_thread *th, const struct pml_balance_record *r) {
-  pthread_mutex_lock(&th->lock);
+  pml__mutex_take(&th->lock);
   th->repetitions++;
   th->compute_ticks += r->sync_ticks - r->begin_ticks;
   th->total_ticks += r->end_ticks - r->begin_ticks;
@@ -99,7 +99,7 @@ static void keep(struct pml__balance_thread *th, const struct pml_balance_record
     th->record[th->nrecords++] = *r;
   else
     th->lost++;
-  pthread_mutex_unlock(&th->lock);
+  pml__mutex_leave(&th->lock);
 }
 
 static void end_repetition(struct pml__balance_thread *th, const struct pml_stream_event *e) {

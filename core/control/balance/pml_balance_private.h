@@ -4,6 +4,7 @@
 #ifndef PML_BALANCE_PRIVATE_H
 #define PML_BALANCE_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "base/pml_stream.h"
 #include "control/balance/pml_balance.h"
 #include "control/tune/pml_tune_cpu.h"
@@ -43,7 +44,7 @@ struct pml__balance_thread {
   cpu_set_t cpus; /* that it has asked for */
   struct pml__balance_region *slot[PML__BALANCER_SLOTS];
   uint32_t nregions;
-  pthread_mutex_t lock; /* the records */
+  struct pml__mutex lock; /* the records */
   struct pml_balance_record *record;
   size_t nrecords, record_room, taken;
   uint64_t lost, repetitions, compute_ticks, total_ticks;
@@ -62,7 +63,7 @@ struct pml_balance {
   uint64_t consumer;
   pid_t pid;
   bool stopped;
-  pthread_mutex_t lock; /* the list */
+  struct pml__mutex lock; /* the list */
   struct pml__balance_thread *threads;
   uint32_t nthreads;
 };

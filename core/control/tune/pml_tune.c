@@ -63,10 +63,10 @@ static void *thread_begin(void *arg, uint64_t id) {
   if (th == NULL) return NULL;
   th->tune = t;
   th->id = id;
-  pthread_mutex_lock(&t->lock);
+  pml__mutex_take(&t->lock);
   th->next = t->threads;
   t->threads = th;
-  pthread_mutex_unlock(&t->lock);
+  pml__mutex_leave(&t->lock);
   return th;
 }
 
@@ -81,10 +81,10 @@ static void thread_end(void *arg, void *data) {
   struct pml_tune *t = arg;
   struct pml__tune_thread *th = data, **at = &t->threads;
   pml__tune_unwind(th, true);
-  pthread_mutex_lock(&t->lock);
+  pml__mutex_take(&t->lock);
   while (*at != th) at = &(*at)->next;
   *at = th->next;
-  pthread_mutex_unlock(&t->lock);
+  pml__mutex_leave(&t->lock);
   free_thread(th);
 }
 
@@ -122,7 +122,7 @@ int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_
   if (t == NULL) return pml_fail(-ENOMEM, "no memory to tune");
   t->options = o != NULL ? *o : none;
   t->pid = getpid();
-  pthread_mutex_init(&t->lock, NULL);
+  pthread_mutex_init(&t->lock.mutex, NULL);
   const struct pml__knobs_options files = {.root = t->options.root != NULL ? t->options.root : PML_TUNE_ROOT,
                                            .dry_run = t->options.dry_run,
                                            .log = t->options.log};
@@ -160,7 +160,7 @@ void pml_tune_close(struct pml_tune *t) {
   for (size_t i = 0; i < t->nrules; i++) pml__tune_rule_free(&t->rule[i]);
   free(t->rule);
   pml__cpus_free(&t->cpus);
-  pthread_mutex_destroy(&t->lock);
+  pthread_mutex_destroy(&t->lock.mutex);
   free(t);
 }
 

@@ -101,7 +101,7 @@ static void take_out(struct pml__knob *x, size_t i) {
 
 int pml__knob_ask(struct pml__knob *x, uint64_t owner, const char *text, pml_region_t region) {
   int err = 0;
-  pthread_mutex_lock(&x->lock);
+  pml__mutex_take(&x->lock);
   size_t i = find(x, owner);
   if (i < x->n) take_out(x, i);
   if (x->n == x->room) {
@@ -121,19 +121,19 @@ int pml__knob_ask(struct pml__knob *x, uint64_t owner, const char *text, pml_reg
     snprintf(r->text, sizeof r->text, "%s", text);
     err = apply(x, region);
   }
-  pthread_mutex_unlock(&x->lock);
+  pml__mutex_leave(&x->lock);
   return err;
 }
 
 int pml__knob_leave(struct pml__knob *x, uint64_t owner, pml_region_t region) {
   int err = -ENOENT;
-  pthread_mutex_lock(&x->lock);
+  pml__mutex_take(&x->lock);
   size_t i = find(x, owner);
   if (i < x->n) {
     take_out(x, i);
     err = apply(x, region);
   }
-  pthread_mutex_unlock(&x->lock);
+  pml__mutex_leave(&x->lock);
   return err;
 }
 
@@ -150,9 +150,9 @@ void pml__knob_tell(struct pml__knob *x, int err) {
 
 int pml__knob_settle(struct pml__knob *x, pml_region_t region) {
   int err = 0;
-  pthread_mutex_lock(&x->lock);
+  pml__mutex_take(&x->lock);
   if (x->refused) err = apply(x, region);
   if (err < 0) pml__knob_tell(x, err);
-  pthread_mutex_unlock(&x->lock);
+  pml__mutex_leave(&x->lock);
   return err;
 }

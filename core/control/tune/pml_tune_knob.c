@@ -94,7 +94,7 @@ static struct pml__knob *append(struct pml__knobs *k, struct pml__knob *made) {
 static void free_knob(struct pml__knob *x) {
   if (x->held) (void)flock(x->fd, LOCK_UN);
   if (x->fd >= 0) close(x->fd);
-  pthread_mutex_destroy(&x->lock);
+  pthread_mutex_destroy(&x->lock.mutex);
   free(x->request);
   free(x->path);
   free(x);
@@ -135,7 +135,7 @@ int pml__knobs_knob(struct pml__knobs *k, const char *path, struct pml__knob **k
   x->path = whole;
   x->of = k;
   x->fd = -1;
-  pthread_mutex_init(&x->lock, NULL);
+  pthread_mutex_init(&x->lock.mutex, NULL);
   int err = open_file(x);
   *knob = err < 0 ? NULL : append(k, x);
   if (err == -EMFILE) pml_error_note(err, __func__, "%s: too many open files; raise the limit with ulimit -n", x->path);
@@ -171,11 +171,11 @@ void pml__knobs_restore(struct pml__knobs *k) {
   atomic_store(&k->ended, true);
   for (int pass = 0; pass < 2; pass++) {
     for (struct pml__knob *x = k->first; x != NULL; x = x->next) {
-      if (pthread_mutex_trylock(&x->lock) != 0) continue;
+      if (!pml__mutex_try(&x->lock)) continue;
       int err = x->held && atomic_load(&x->slot->changed) ? pml__knob_put_back(x) : 0;
       x->n = 0;
       if (err < 0 && pass > 0) pml__knob_tell(x, err);
-      pthread_mutex_unlock(&x->lock);
+      pml__mutex_leave(&x->lock);
     }
   }
 }

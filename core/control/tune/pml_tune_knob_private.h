@@ -3,6 +3,7 @@
 #ifndef PML_TUNE_KNOB_PRIVATE_H
 #define PML_TUNE_KNOB_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "control/tune/pml_tune_guard.h"
 #include "control/tune/pml_tune_knob.h"
 
@@ -23,7 +24,7 @@ struct pml__knob {
   ino_t inode;
   int fd;        /* -1: it cannot be written */
   bool truncate; /* no file of the kernel */
-  pthread_mutex_t lock;
+  struct pml__mutex lock;
   struct pml__guard_slot *slot;
   bool held;    /* no other process has it, and the slot what was there */
   bool refused; /* by the last write */

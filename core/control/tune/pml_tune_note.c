@@ -16,17 +16,19 @@ void pml__notes_init(struct pml__notes *n, size_t most) {
   memset(n, 0, sizeof *n);
   n->most = most != 0 && most < PML__NOTES_LOG ? most : PML__NOTES_LOG;
   n->pid = getpid();
-  pthread_mutex_init(&n->lock, NULL);
+  pthread_mutex_init(&n->lock.mutex, NULL);
 }
 
 static bool take(struct pml__notes *n) {
-  return n->pid == getpid() && pthread_mutex_lock(&n->lock) == 0;
+  if (n->pid != getpid()) return false;
+  pml__mutex_take(&n->lock);
+  return true;
 }
 
 void pml__notes_free(struct pml__notes *n) {
   for (size_t i = 0; i < n->nlines; i++) free(n->line[i]);
   free(n->entry);
-  pthread_mutex_destroy(&n->lock);
+  pthread_mutex_destroy(&n->lock.mutex);
 }
 
 void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
@@ -46,7 +48,7 @@ void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
   } else {
     n->more++;
   }
-  pthread_mutex_unlock(&n->lock);
+  pml__mutex_leave(&n->lock);
   free(text);
 }
 
@@ -75,7 +77,7 @@ const char *pml__notes_line(struct pml__notes *n, size_t i) {
     snprintf(n->last, sizeof n->last, "and %zu more lines", n->more);
     line = n->last;
   }
-  pthread_mutex_unlock(&n->lock);
+  pml__mutex_leave(&n->lock);
   return line;
 }
 
@@ -100,20 +102,20 @@ void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what,
     n->entry[n->nentries++] = e;
   else
     n->unlogged++;
-  pthread_mutex_unlock(&n->lock);
+  pml__mutex_leave(&n->lock);
 }
 
 bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e) {
   if (!take(n)) return false;
   bool is = i < n->nentries;
   if (is) *e = n->entry[i];
-  pthread_mutex_unlock(&n->lock);
+  pml__mutex_leave(&n->lock);
   return is;
 }
 
 size_t pml__notes_unlogged(struct pml__notes *n) {
   if (!take(n)) return 0;
   size_t unlogged = n->unlogged;
-  pthread_mutex_unlock(&n->lock);
+  pml__mutex_leave(&n->lock);
   return unlogged;
 }

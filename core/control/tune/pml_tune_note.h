@@ -4,6 +4,7 @@
 #ifndef PML_TUNE_NOTE_H
 #define PML_TUNE_NOTE_H
 
+#include "base/pml_cancel.h"
 #include "base/pml_region.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ struct pml__notes_entry {
 /* Empty in a forked child, where a thread that is not there may hold the lock. */
 struct pml__notes {
   pid_t pid;
-  pthread_mutex_t lock;
+  struct pml__mutex lock;
   char *line[PML__NOTES_LINES], last[64];
   size_t nlines, more;
   struct pml__notes_entry *entry;

@@ -3,6 +3,7 @@
 #ifndef PML_TUNE_PRIVATE_H
 #define PML_TUNE_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "control/tune/pml_tune.h"
 #include "control/tune/pml_tune_cpu.h"
 #include "control/tune/pml_tune_table.h"
@@ -53,7 +54,7 @@ struct pml_tune {
   uint64_t consumer;
   pid_t pid;
   bool stopped;
-  pthread_mutex_t lock; /* the list */
+  struct pml__mutex lock; /* the list */
   struct pml__tune_thread *threads;
   _Atomic uint64_t entered, lost;
   atomic_bool told_no_openmp;

@@ -106,7 +106,7 @@ struct pml_plugin *pml__plugin_new(const char *name, const char *path) {
   if (p == NULL) return NULL;
   p->name = strdup(name);
   p->path = strdup(path);
-  pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->lock.mutex, NULL);
   if (p->name != NULL && p->path != NULL) return p;
   pml__plugin_free(p);
   return NULL;
@@ -119,7 +119,7 @@ void pml__plugin_free(struct pml_plugin *p) {
     free((char *)(uintptr_t)p->metric[i].unit);
   }
   free(p->metric);
-  pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->lock.mutex);
   free(p->name);
   free(p->path);
   free(p);
@@ -204,7 +204,7 @@ static void in_child(void) {
   for (struct pml_plugin *p = first; p != NULL; p = p->next) {
     if (pml__plugin_alive(p)) atomic_store(&p->state, PML_PLUGIN_ENDED);
     p->inherited = true;
-    pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->lock.mutex, NULL);
     end = &p->next;
   }
   atomic_fetch_add(&pml__plugin_epoch, 1);

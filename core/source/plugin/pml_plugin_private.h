@@ -4,6 +4,7 @@
 #ifndef PML_PLUGIN_PRIVATE_H
 #define PML_PLUGIN_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "compat/scorep/include/scorep/SCOREP_MetricPlugins.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde_private.h"
@@ -55,8 +56,8 @@ struct pml_plugin {
   struct pml_plugin_metric *metric; /* [nmetrics]; strings are ours */
   uint32_t nmetrics;
   bool here;
-  _Atomic int state;    /* enum pml_plugin_state */
-  pthread_mutex_t lock; /* guards what follows, and all calls but get_current_value */
+  _Atomic int state;      /* enum pml_plugin_state */
+  struct pml__mutex lock; /* guards what follows, and all calls but get_current_value */
   struct pml__plugin_use *uses;
   bool closed;                    /* provided, and told that it is over */
   bool inherited;                 /* of the process that this one was forked from */

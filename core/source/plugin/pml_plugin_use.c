@@ -76,14 +76,14 @@ static PML_THREAD_LOCAL const struct pml_plugin *inside;
 static const struct pml_plugin *enter(struct pml_plugin *p) {
   const struct pml_plugin *before = inside;
   pml__process_look();
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   inside = p;
   return before;
 }
 
 static void leave(struct pml_plugin *p, const struct pml_plugin *before) {
   inside = before;
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
 }
 
 struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err) {
@@ -216,7 +216,7 @@ int pml_plugin_end(struct pml_plugin *p) {
   (void)clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += PATIENCE_MS / 1000;
   int err = -EBUSY;
-  if (pthread_mutex_timedlock(&p->lock, &until) == 0) {
+  if (pml__mutex_take_until(&p->lock, &until) == 0) {
     inside = p;
     err = end(p);
     leave(p, NULL);

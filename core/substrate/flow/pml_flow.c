@@ -153,7 +153,7 @@ static int copy_metrics(struct pml_flow *f, const struct pml_flow_options *o) {
 
 static void free_flow(struct pml_flow *f) {
   for (uint32_t i = 0; i < f->nmetrics; i++) free(f->metric[i]);
-  pthread_mutex_destroy(&f->lock);
+  pthread_mutex_destroy(&f->lock.mutex);
   free(f);
 }
 
@@ -167,7 +167,7 @@ int pml__flow_new(struct pml_flow **out, const struct pml_flow_options *options)
   if (err < 0) return err;
   struct pml_flow *f = calloc(1, sizeof *f);
   if (f == NULL) return pml_fail(-ENOMEM, "no memory for a flow");
-  pthread_mutex_init(&f->lock, NULL);
+  pthread_mutex_init(&f->lock.mutex, NULL);
   f->memory = o->memory;
   f->labels = o->labels != 0 ? o->labels : PML_FLOW_LABELS;
   err = copy_metrics(f, o);

@@ -3,6 +3,7 @@
 #ifndef PML_FLOW_PRIVATE_H
 #define PML_FLOW_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "substrate/flow/pml_flow_label.h"
 #include "substrate/profile/pml_profile_tree.h"
 
@@ -59,7 +60,7 @@ struct pml__flow_track {
 };
 
 struct pml_flow {
-  pthread_mutex_t lock; /* guards all below: threads begin and end */
+  struct pml__mutex lock; /* guards all below: threads begin and end */
   struct pml__flow_track *tracks;
   uint32_t ntracks, begun;
   uint64_t refused;  /* atomic */

@@ -183,7 +183,7 @@ struct pml__flow_track *pml__flow_track(struct pml_flow *f) {
     t->nmetrics = f->nmetrics;
     room = open_track(t);
   }
-  pthread_mutex_lock(&f->lock);
+  pml__mutex_take(&f->lock);
   room = room && f->ntracks < PML_FLOW_THREADS_MAX;
   if (room) {
     t->number = f->begun++;
@@ -191,7 +191,7 @@ struct pml__flow_track *pml__flow_track(struct pml_flow *f) {
     t->next = f->tracks;
     f->tracks = t;
   }
-  pthread_mutex_unlock(&f->lock);
+  pml__mutex_leave(&f->lock);
   if (room) return t;
   __atomic_fetch_add(&f->refused, 1, __ATOMIC_RELAXED);
   pml__flow_track_free(t);
@@ -239,7 +239,7 @@ static void take_out(struct pml_flow *f, struct pml__flow_track *t) {
 }
 
 void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *t) {
-  pthread_mutex_lock(&f->lock);
+  pml__mutex_take(&f->lock);
   t->nthreads = 1;
   struct pml__flow_track *other = f->tracks;
   while (other != NULL && (other == t || other->nthreads == 0 || other->real != t->real || !same(other, t)))
@@ -250,5 +250,5 @@ void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *t) {
     take_out(f, later);
     pml__flow_track_free(later);
   }
-  pthread_mutex_unlock(&f->lock);
+  pml__mutex_leave(&f->lock);
 }

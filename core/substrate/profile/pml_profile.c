@@ -3,6 +3,7 @@
  */
 #include "substrate/profile/pml_profile.h"
 
+#include "base/pml_cancel.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile_private.h"
@@ -23,12 +24,15 @@ static uint64_t get(const uint64_t *figure) {
 
 __attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t) {
   size_t depth = (size_t)(t->top - t->frame), capacity = 2 * ((size_t)(t->last - t->frame) + 1);
+  int cancel = pml__cancel_hold();
   struct pml__profile_frame *frame = realloc(t->frame, capacity * sizeof *frame);
-  if (frame == NULL) return false;
-  t->frame = frame;
-  t->top = frame + depth;
-  t->last = frame + capacity - 1;
-  return true;
+  if (frame != NULL) {
+    t->frame = frame;
+    t->top = frame + depth;
+    t->last = frame + capacity - 1;
+  }
+  pml__cancel_again(cancel);
+  return frame != NULL;
 }
 
 /* The node from which a call is made: that of the innermost call that has one. */
@@ -135,11 +139,11 @@ static void *thread_begin(void *arg, uint64_t thread) {
   t->frame[0].node = pml__profile_tree_at(&t->tree, 0);
   t->histograms.memory = p->memory;
   t->profile = p;
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   t->next = p->tracks;
   p->tracks = t;
   p->stats.threads++;
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
   return t;
 }
 
@@ -163,7 +167,7 @@ static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
 static void thread_end(void *arg, void *data) {
   struct pml_profile *p = arg;
   struct pml__profile_track *t = data, **at = &p->tracks;
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   abandon_open(p, t);
   /* Without the memory to merge it the track stays as it is, and is merged by each visit. */
   bool merged = pml__histograms_merge(&p->ended_histograms, &t->histograms);
@@ -174,14 +178,14 @@ static void thread_end(void *arg, void *data) {
     add_counts(&p->stats, t);
     free_track(t);
   }
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
 }
 
 /* ---- life ---- */
 
 static void begin_life(struct pml_profile *p) {
   p->pid = getpid();
-  pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->lock.mutex, NULL);
 }
 
 int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memory *memory) {
@@ -237,21 +241,21 @@ void pml_profile_close(struct pml_profile *p) {
   }
   pml__profile_tree_close(&p->ended);
   pml__histograms_close(&p->ended_histograms);
-  pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->lock.mutex);
   free(p);
 }
 
 void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
   *s = (struct pml_profile_stats){0};
   if (p->pid != getpid()) return;
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   *s = p->stats;
   s->events += calls_begun(&p->ended);
   for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) {
     s->events += calls_begun(&t->tree);
     add_counts(s, t);
   }
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
 }
 
 /* ---- visiting ---- */
@@ -322,14 +326,14 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
 
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
   if (p->pid != getpid()) return true;
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   bool all = pml__profile_tree_merge(tree, &p->ended);
   if (all && histograms != NULL) all = pml__histograms_merge(histograms, &p->ended_histograms);
   for (const struct pml__profile_track *t = p->tracks; t != NULL && all; t = t->next) {
     all = pml__profile_tree_merge(tree, &t->tree);
     if (all && histograms != NULL) all = pml__histograms_merge(histograms, &t->histograms);
   }
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
   return all;
 }
 

@@ -3,6 +3,7 @@
 #ifndef PML_PROFILE_PRIVATE_H
 #define PML_PROFILE_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "base/pml_own.h"
 #include "substrate/profile/pml_profile_histogram.h"
 #include "substrate/profile/pml_profile_tree.h"
@@ -30,8 +31,8 @@ struct pml__profile_track {
 };
 
 struct pml_profile {
-  pid_t pid;            /* of the process whose it is; a forked child leaves all below alone */
-  pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
+  pid_t pid;              /* of the process whose it is; a forked child leaves all below alone */
+  struct pml__mutex lock; /* guards all below: threads begin and end, visits read */
   struct pml__profile_track *tracks;
   struct pml__profile_tree ended; /* merged, of threads that ended */
   struct pml__histograms ended_histograms;

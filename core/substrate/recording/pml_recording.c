@@ -55,7 +55,7 @@ static struct pml__log_block *carve(struct pml_recording *s, uint64_t bytes) {
 void *pml_recording_get(struct pml_recording *s, uint32_t whose, uint32_t part, size_t bytes) {
   uint64_t rounded = ((uint64_t)bytes + 63) & ~UINT64_C(63);
   if (bytes == 0 || bytes > (UINT64_C(1) << 40)) return NULL;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   struct pml__log_block *b = reuse(s, rounded);
   if (b == NULL) b = carve(s, rounded);
   if (b != NULL) {
@@ -65,19 +65,19 @@ void *pml_recording_get(struct pml_recording *s, uint32_t whose, uint32_t part, 
     b->next = NULL;
     __atomic_store_n(&b->used, PML__LOG_USED, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return b != NULL ? b + 1 : NULL;
 }
 
 void pml_recording_put(struct pml_recording *s, void *memory) {
   if (memory == NULL) return;
   struct pml__log_block *b = (struct pml__log_block *)memory - 1;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   __atomic_store_n(&b->used, 0, __ATOMIC_RELEASE);
   struct pml__log_block **list = list_for(s, b->bytes);
   b->next = *list;
   *list = b;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
 }
 
 /* ---- names ---- */
@@ -89,10 +89,12 @@ void pml_recording_name(struct pml_recording *s, pml_region_t region) {
   uint32_t *mark = &s->mark[region];
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
   if (pml_region_describe(region, &info) < 0) return;
-  if ((__atomic_fetch_or(mark, PML__RECORDING_NAMED, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
   const struct pml__log_region d = {region, 0};
   const char *const text[2] = {info.name, info.file};
-  (void)pml__log_define(s->log, PML__LOG_REGION, &d, sizeof d, text, 2);
+  int cancel = pml__cancel_hold();
+  if ((__atomic_fetch_or(mark, PML__RECORDING_NAMED, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0)
+    (void)pml__log_define(s->log, PML__LOG_REGION, &d, sizeof d, text, 2);
+  pml__cancel_again(cancel);
 }
 
 /* ---- what is told of the process ---- */
@@ -166,14 +168,14 @@ int pml_recording_open(struct pml_recording **out, const char *folder, const cha
   if (err < 0) return err;
   struct pml_recording *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for what is recorded");
-  pthread_mutex_init(&s->lock, NULL);
+  pthread_mutex_init(&s->lock.mutex, NULL);
   err = make(s, folder, name);
   if (err == 0) {
     *out = s;
     return 0;
   }
   unmap_all(s);
-  pthread_mutex_destroy(&s->lock);
+  pthread_mutex_destroy(&s->lock.mutex);
   free(s);
   return pml_fail(err, "%.400s: %s", folder, pml_error_text(err));
 }
@@ -190,6 +192,6 @@ void pml_recording_close(struct pml_recording *s) {
   pml__recording_sum_end(s);
   if (!pml__log_is_sealed(s->log)) unmap_all(s);
   pml__log_close(s->log);
-  pthread_mutex_destroy(&s->lock);
+  pthread_mutex_destroy(&s->lock.mutex);
   free(s);
 }

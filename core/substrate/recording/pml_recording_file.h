@@ -4,6 +4,7 @@
 #ifndef PML_RECORDING_FILE_H
 #define PML_RECORDING_FILE_H
 
+#include "base/pml_cancel.h"
 #include "record/log/pml_log.h"
 #include "substrate/recording/pml_recording.h"
 
@@ -38,7 +39,7 @@ struct pml_recording {
   struct pml__log *log;
   struct pml__log_recording *head; /* in the log */
 
-  pthread_mutex_t lock;                              /* guards what follows */
+  struct pml__mutex lock;                            /* guards what follows */
   struct pml__log_block *free[PML__RECORDING_SIZES]; /* by the logarithm of their sizes */
   char *at, *end;                                    /* of the extent that small blocks come from */
 

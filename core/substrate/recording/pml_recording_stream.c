@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/recording/pml_recording_stream.c - enters, leaves and values, into extents that each thread has for
  * itself. */
+#include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "base/stream/pml_stream_private.h"
@@ -17,7 +18,7 @@
 
 /* ---- events ---- */
 
-__attribute__((noinline, cold)) static bool more_room(struct pml__recording_track *t) {
+static bool next_extent(struct pml__recording_track *t) {
   if (t->full) return false;
   struct pml__log_entry *entry, *full = t->entry;
   uint32_t tid = (uint32_t)pml_thread_self()->tid;
@@ -38,6 +39,13 @@ __attribute__((noinline, cold)) static bool more_room(struct pml__recording_trac
   t->count = t->extent->count;
   if (full != NULL) pml__log_unmap(t->recording->log, full);
   return true;
+}
+
+__attribute__((noinline, cold)) static bool more_room(struct pml__recording_track *t) {
+  int cancel = pml__cancel_hold();
+  bool more = next_extent(t);
+  pml__cancel_again(cancel);
+  return more;
 }
 
 static bool has_room(struct pml__recording_track *t, size_t events) {
@@ -102,11 +110,14 @@ void pml__recording_trace_values(const struct pml_recording *s, pml_region_t reg
 
 __attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *t) {
   if (t->capacity == DEPTH_MAX) return false;
+  int cancel = pml__cancel_hold();
   struct pml__recording_frame *frame = realloc(t->frame, 2 * t->capacity * sizeof *frame);
-  if (frame == NULL) return false;
-  t->frame = frame;
-  t->capacity *= 2;
-  return true;
+  if (frame != NULL) {
+    t->frame = frame;
+    t->capacity *= 2;
+  }
+  pml__cancel_again(cancel);
+  return frame != NULL;
 }
 
 /* The call is followed, but has no enter in the file. */
@@ -210,10 +221,10 @@ static void free_track(struct pml__recording_track *t) {
 
 /* A thread that ended left most of its extent unused. */
 static struct pml__recording_track *spare(struct pml_recording *s) {
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   struct pml__recording_track *t = s->spare;
   if (t != NULL) s->spare = t->following;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return t;
 }
 
@@ -239,17 +250,17 @@ static void *thread_begin(void *arg, uint64_t thread) {
   t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
   if (t->extent != NULL)
     pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   t->following = s->tracks;
   s->tracks = t;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return t;
 }
 
 static void thread_end(void *arg, void *data) {
   struct pml_recording *s = arg;
   struct pml__recording_track *t = data, **at = &s->tracks;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
   bool worth = t->extent != NULL && t->end - t->next >= WORTH;
@@ -260,7 +271,7 @@ static void thread_end(void *arg, void *data) {
     t->following = s->spare;
     s->spare = t;
   }
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   if (!worth) free_track(t);
 }
 

@@ -6,6 +6,7 @@
  * Values of a call that another one makes are the other's alone, as exclusive time is. Sums are integers; of values
  * that are doubles, doubles.
  */
+#include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "base/pml_value.h"
@@ -92,13 +93,14 @@ static void end_call(struct pml__recording_summer *t, const struct pml_stream_ev
 __attribute__((noinline, cold)) static bool deepen(struct pml__recording_summer *t) {
   uint32_t capacity = t->capacity == 0 ? FIRST_DEPTH : 2 * t->capacity;
   if (t->capacity == DEPTH_MAX) return false;
+  int cancel = pml__cancel_hold();
   pml_region_t *region = realloc(t->region, capacity * sizeof *region);
   if (region != NULL) t->region = region;
   uint64_t *value = realloc(t->value, (size_t)2 * t->n * capacity * sizeof *value);
   if (value != NULL) t->value = value;
-  if (region == NULL || value == NULL) return false;
-  t->capacity = capacity;
-  return true;
+  if (region != NULL && value != NULL) t->capacity = capacity;
+  pml__cancel_again(cancel);
+  return t->capacity == capacity;
 }
 
 static void ready(void *data, pml_region_t region) {
@@ -144,7 +146,7 @@ static void free_summer(struct pml__recording_summer *t) {
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_recording *s = arg;
   (void)thread;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   struct pml__recording_summer *t = s->spare_summers;
   if (t != NULL) s->spare_summers = t->following;
   if (t == NULL) t = calloc(1, sizeof *t);
@@ -156,19 +158,19 @@ static void *thread_begin(void *arg, uint64_t thread) {
     t->following = s->summers;
     s->summers = t;
   }
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return t;
 }
 
 static void thread_end(void *arg, void *data) {
   struct pml_recording *s = arg;
   struct pml__recording_summer *t = data, **at = &s->summers;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
   t->following = s->spare_summers;
   s->spare_summers = t;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
 }
 
 static void free_all(struct pml__recording_summer *t) {

@@ -310,7 +310,7 @@ static void release(struct pml_scorep *p) {
     p->lanes = l->next;
     free(l);
   }
-  pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->lock.mutex);
   free(p);
 }
 
@@ -353,7 +353,7 @@ int pml_scorep_open(struct pml_scorep **out, const struct pml_scorep_options *o)
   if (err < 0) return err;
   struct pml_scorep *p = calloc(1, sizeof *p);
   if (p == NULL) return pml_fail(-ENOMEM, "no memory for substrate plugin %s", o->name);
-  pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->lock.mutex, NULL);
   memcpy(p->name, o->name, strlen(o->name) + 1);
   p->pid = getpid();
   pml__guard_prepare();
@@ -381,9 +381,9 @@ void pml_scorep_close(struct pml_scorep *p) {
 }
 
 void pml_scorep_stats(struct pml_scorep *p, struct pml_scorep_stats *s) {
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   s->threads = p->nlanes;
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
   s->regions = atomic_load(&p->regions);
   s->metrics = atomic_load(&p->metrics);
   s->unmatched = atomic_load(&p->unmatched);

@@ -19,7 +19,7 @@ static void tell(struct pml_scorep *p, SCOREP_AnyHandle handle, SCOREP_HandleTyp
 
 /* Under the lock all along: a plugin hears of each once, and before the first event that has it. */
 void pml__scorep_define(struct pml_scorep *p) {
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   for (uint32_t i = atomic_load(&p->metrics), n = pml__scorep_metrics(); i < n; i++) {
     tell(p, PML__SCOREP_METRIC | i, SCOREP_HANDLE_TYPE_METRIC);
     tell(p, PML__SCOREP_SET | i, SCOREP_HANDLE_TYPE_SAMPLING_SET);
@@ -29,7 +29,7 @@ void pml__scorep_define(struct pml_scorep *p) {
     tell(p, i + 1, SCOREP_HANDLE_TYPE_REGION);
     atomic_store_explicit(&p->regions, i + 1, memory_order_release);
   }
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
 }
 
 static void learn_metrics(struct pml__scorep_lane *l, const struct pml_stream_metrics *m) {
@@ -204,10 +204,10 @@ static void switch_lane(struct pml__scorep_lane *l, const struct pml__scorep_fun
 }
 
 static void switch_lanes(struct pml_scorep *p, const struct pml__scorep_functions *to) {
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   atomic_store(&p->now, to);
   for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) switch_lane(l, to);
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
 }
 
 static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Location *location) {
@@ -216,13 +216,13 @@ static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Loc
   *l = (struct pml__scorep_lane){.plugin = p, .location = location, .active = true};
   /* A library that has no C++ run time cannot throw. */
   l->guarded = pml__scorep_throws(p);
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   switch_lane(l, atomic_load(&p->now));
   l->next = p->lanes;
   p->lanes = l;
   p->nlanes++;
   uint32_t sequence = p->nlanes;
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
   const struct SCOREP_Location *first = pml__scorep_first_location();
   struct pml__scorep_arguments a = {
       .location = location, .parent = location == first ? NULL : first, .handle = sequence};
@@ -233,10 +233,10 @@ static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Loc
 }
 
 struct pml__scorep_lane *pml__scorep_lane(struct pml_scorep *p, uint64_t thread) {
-  pthread_mutex_lock(&p->lock);
+  pml__mutex_take(&p->lock);
   struct pml__scorep_lane *l = p->lanes;
   while (l != NULL && l->location->thread != thread) l = l->next;
-  pthread_mutex_unlock(&p->lock);
+  pml__mutex_leave(&p->lock);
   if (l != NULL) return l;
   struct SCOREP_Location *location = pml__scorep_location(thread);
   return location != NULL ? new_lane(p, location) : NULL;

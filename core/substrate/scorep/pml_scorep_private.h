@@ -3,6 +3,7 @@
 #ifndef PML_SCOREP_PRIVATE_H
 #define PML_SCOREP_PRIVATE_H
 
+#include "base/pml_cancel.h"
 #include "compat/scorep/include/scorep/SCOREP_SubstratePlugins.h"
 #include "source/plugin/pml_plugin.h"
 #include "substrate/scorep/pml_scorep.h"
@@ -73,7 +74,7 @@ struct pml_scorep {
   _Atomic uint32_t regions, metrics;               /* how many the plugin knows; under @lock */
   struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
   SCOREP_SubstratePluginInfo info;
-  pthread_mutex_t lock;                    /* lanes, and telling definitions */
+  struct pml__mutex lock;                  /* lanes, and telling definitions */
   struct pml__scorep_lane *lanes, *master; /* of the thread that opened it */
   uint32_t nlanes;
   uint64_t consumer; /* 0: it wants no events */

@@ -172,11 +172,11 @@ static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values) {
   uint32_t ref = 0;
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   int err = a->error;
   if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, region_ref(a, region, &ref));
   if (err == 0) err = remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values));
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   return err;
 }
 
@@ -230,24 +230,24 @@ int pml__otf2_here(const struct pml_otf2 *a) {
 int pml_otf2_flush(struct pml_otf2 *a) {
   int err = pml__otf2_here(a);
   if (err < 0) return err;
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) drain(a, loc);
   err = first_error(a);
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   return err;
 }
 
 void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
   *s = (struct pml_otf2_stats){0};
   if (a->pid != getpid()) return;
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     s->written += loc->nrecords;
     s->dropped += loc->discarded + __atomic_load_n(&loc->dropped, __ATOMIC_RELAXED);
     s->lifted += __atomic_load_n(&loc->lifted, __ATOMIC_RELAXED);
     s->unmatched += loc->closed + __atomic_load_n(&loc->unmatched, __ATOMIC_RELAXED);
   }
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
 }
 
 /* ---- life ---- */
@@ -295,7 +295,7 @@ int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_loca
   if (name == NULL) return pml_fail(-EINVAL, "a location of a trace needs a name");
   int err = pml__otf2_here(a);
   if (err < 0) return err;
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   struct pml_otf2_location *loc = new_location(a, name);
   err = loc == NULL ? pml_fail(-ENOMEM, "no memory for %llu records of location '%s'; ask for fewer",
                                (unsigned long long)a->capacity, name)
@@ -306,7 +306,7 @@ int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_loca
     pml__otf2_add_location(a, loc);
     *out = loc;
   }
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   return err;
 }
 
@@ -321,7 +321,7 @@ static void free_archive(struct pml_otf2 *a) {
   free(a->region_ref);
   free(a->process);
   free(a->dir);
-  pthread_mutex_destroy(&a->lock);
+  pthread_mutex_destroy(&a->lock.mutex);
   free(a);
 }
 
@@ -368,7 +368,7 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
   struct pml_otf2 *a = calloc(1, sizeof *a);
   if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
   a->pid = getpid();
-  pthread_mutex_init(&a->lock, NULL);
+  pthread_mutex_init(&a->lock.mutex, NULL);
   a->end = &a->first;
   a->capacity = ring_slots(buffer_records, nmetrics);
   a->dir = strdup(dir);
@@ -403,7 +403,7 @@ int pml_otf2_close(struct pml_otf2 *a) {
   if (a == NULL) return 0;
   int err = pml__otf2_here(a);
   if (err < 0) return err;
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     drain(a, loc);
     leave_open(a, loc);
@@ -411,7 +411,7 @@ int pml_otf2_close(struct pml_otf2 *a) {
   if (a->process == NULL) a->counted = pml_count_here();
   remember(a, pml__otf2_finish(a));
   err = first_error(a);
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   free_archive(a);
   return err;
 }

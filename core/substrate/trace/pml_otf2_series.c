@@ -120,7 +120,7 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d) {
 /* ---- single values ---- */
 
 int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n, uint32_t *first) {
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   struct pml__otf2_single *more = realloc(a->single, (a->nsingles + n + 1) * sizeof *more);
   bool good = more != NULL;
   if (good) a->single = more;
@@ -130,16 +130,16 @@ int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metr
     to->class = pml__otf2_class(a, a->nmetrics) + a->nclasses++;
     good = pml__otf2_metric_copy(&to->metric, &metrics[i]);
   }
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   return good ? 0 : pml_fail(-ENOMEM, "no memory for %zu metrics of a trace", n);
 }
 
 int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
                            uint64_t bits) {
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   int err = a->error != 0 ? pml_fail(a->error, "%s", a->error_text)
                           : pml__otf2_value(a, loc, ticks, &a->single[i].metric, a->single[i].class, bits);
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   return err;
 }
 
@@ -192,9 +192,9 @@ int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, co
   for (size_t i = 1; i < n; i++)
     if (pair[i].ticks < pair[i - 1].ticks)
       return pml_fail(-EINVAL, "the times of series '%s' decrease at value %zu", metric->name, i + 1);
-  pthread_mutex_lock(&a->lock);
+  pml__mutex_take(&a->lock);
   err = write_series(a, metric, place, pair, n);
-  pthread_mutex_unlock(&a->lock);
+  pml__mutex_leave(&a->lock);
   return err;
 }
 

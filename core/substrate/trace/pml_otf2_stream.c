@@ -3,6 +3,7 @@
 #include "substrate/trace/pml_otf2_stream.h"
 
 #include "base/pml_bits.h"
+#include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/compiler/pml_count_file.h"
@@ -36,7 +37,7 @@ struct track {
 struct pml_otf2_stream {
   struct pml_otf2 *archive;
   const struct pml_stream_metrics *metrics; /* NULL: the archive has none, or more than events can carry */
-  pthread_mutex_t lock;                     /* guards the lists */
+  struct pml__mutex lock;                   /* guards the lists */
   struct track *tracks;
   struct singles *singles; /* atomic */
   uint64_t consumer;
@@ -98,10 +99,10 @@ static const struct singles *make_singles(struct pml_otf2_stream *s, const struc
 static const struct singles *singles_of(struct pml_otf2_stream *s, const struct pml_stream_metrics *m) {
   const struct singles *found = find_singles(s, m);
   if (found != NULL || (m->single[0] | m->single[1]) == 0) return found;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   found = find_singles(s, m);
   if (found == NULL) found = make_singles(s, m);
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return found;
 }
 
@@ -155,10 +156,10 @@ static void *thread_begin(void *arg, uint64_t thread) {
     return NULL;
   }
   t->stream = s;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   t->next = s->tracks;
   s->tracks = t;
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return t;
 }
 
@@ -194,13 +195,13 @@ int pml_otf2_stream_open(struct pml_otf2_stream **out, struct pml_otf2 *a) {
   struct pml_otf2_stream *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory to record events in a trace");
   s->archive = a;
-  pthread_mutex_init(&s->lock, NULL);
+  pthread_mutex_init(&s->lock.mutex, NULL);
   struct pml_stream_consumer c = {
       .name = "trace", .thread_begin = thread_begin, .event = {on_enter, on_leave, on_metric}, .arg = s};
   int err = archive_metrics(a, &s->metrics);
   if (err == 0) err = pml_stream_add(&c, &s->consumer);
   if (err < 0) {
-    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->lock.mutex);
     free(s);
     return err;
   }
@@ -219,16 +220,16 @@ void pml_otf2_stream_close(struct pml_otf2_stream *s) {
     next = x->next;
     free(x);
   }
-  pthread_mutex_destroy(&s->lock);
+  pthread_mutex_destroy(&s->lock.mutex);
   free(s);
 }
 
 uint64_t pml_otf2_stream_unrecorded(struct pml_otf2_stream *s) {
   uint64_t n = 0;
   if (pml__otf2_here(s->archive) < 0) return 0;
-  pthread_mutex_lock(&s->lock);
+  pml__mutex_take(&s->lock);
   for (const struct track *t = s->tracks; t != NULL; t = t->next)
     n += __atomic_load_n(&t->unrecorded, __ATOMIC_RELAXED);
-  pthread_mutex_unlock(&s->lock);
+  pml__mutex_leave(&s->lock);
   return n;
 }

@@ -9,6 +9,7 @@
 #ifndef PML_OTF2_WRITE_H
 #define PML_OTF2_WRITE_H
 
+#include "base/pml_cancel.h"
 #include "source/compiler/pml_count_file.h"
 #include "substrate/trace/pml_otf2_location.h"
 
@@ -18,8 +19,8 @@
 #define PML__OTF2_TEXT_BYTES 400
 
 struct pml_otf2 {
-  pid_t pid;            /* of the process that opened it; a forked child leaves all below alone */
-  pthread_mutex_t lock; /* guards all below, and each location's flusher half */
+  pid_t pid;              /* of the process that opened it; a forked child leaves all below alone */
+  struct pml__mutex lock; /* guards all below, and each location's flusher half */
   char *dir;
   struct pml_otf2_metric *metric; /* [nmetrics]; the strings are ours */
   size_t nmetrics;
