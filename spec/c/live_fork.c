@@ -242,8 +242,8 @@ static void daemons(void) {
       if (pid[i] == 0) exit(!closes_all(late));
     }
     for (int i = 0; i < 8; i++) good += ends_well(pid[i]);
-    CHECK(good == 8, "%u of 8 children that close all descriptors %s are served", good,
-          late ? "after they were" : "before they are");
+    CHECK(good == 8, "%u of 8 children that close all descriptors %s are answered", good,
+          late ? "while they are served" : "before they are served");
   }
 }
 
