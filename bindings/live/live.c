@@ -69,6 +69,8 @@ int live__wake_pair(struct live *l) {
   struct live_descriptor wake, woken; /* taken at once: they have no name to be known by */
   live_descriptor_take(&wake, fd[0]);
   live_descriptor_take(&woken, fd[1]);
+  live_descriptor_lift(&wake);
+  live_descriptor_lift(&woken);
   live_descriptor_close(&l->wake, false);
   live_descriptor_close(&l->woken, false);
   live_descriptor_move(&l->wake, &wake);

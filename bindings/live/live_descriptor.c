@@ -2,6 +2,8 @@
 /* bindings/live/live_descriptor.c - a socket of the service in a program that may close it. */
 #include "live/live_descriptor.h"
 
+#include "base/pml_file.h"
+
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,6 +12,11 @@
 
 void live_descriptor_none(struct live_descriptor *d) {
   atomic_store_explicit(&d->fd, -1, memory_order_release);
+}
+
+static bool is(int fd, const struct live_descriptor *d) {
+  struct stat st;
+  return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == d->device && st.st_ino == d->inode;
 }
 
 void live_descriptor_take(struct live_descriptor *d, int fd) {
@@ -22,6 +29,17 @@ void live_descriptor_take(struct live_descriptor *d, int fd) {
   atomic_store_explicit(&d->fd, there ? fd : -1, memory_order_release);
 }
 
+void live_descriptor_lift(struct live_descriptor *d) {
+  int fd = live_descriptor_get(d), high = fd < 0 ? -1 : pml__file_high(fd);
+  if (high < 0) return;
+  if (!is(high, d)) {
+    close(high);
+    return;
+  }
+  if (is(fd, d)) close(fd);
+  atomic_store_explicit(&d->fd, high, memory_order_release);
+}
+
 static bool is_bound(int fd, const char *path) {
   struct sockaddr_un a = {.sun_family = AF_UNSPEC};
   socklen_t n = sizeof a;
@@ -32,7 +50,10 @@ static bool is_bound(int fd, const char *path) {
 /* In this order: if the name is ours, so was what was taken before it. */
 bool live_descriptor_take_bound(struct live_descriptor *d, int fd, const char *path) {
   live_descriptor_take(d, fd);
-  if (!is_bound(fd, path)) live_descriptor_none(d);
+  if (is_bound(fd, path))
+    live_descriptor_lift(d);
+  else
+    live_descriptor_none(d);
   return live_descriptor_held(d);
 }
 
@@ -44,10 +65,8 @@ void live_descriptor_move(struct live_descriptor *to, struct live_descriptor *fr
 }
 
 int live_descriptor_get(const struct live_descriptor *d) {
-  struct stat st;
   int fd = atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_acquire);
-  if (fd < 0 || fstat(fd, &st) != 0) return -1;
-  return st.st_dev == d->device && st.st_ino == d->inode ? fd : -1;
+  return is(fd, d) ? fd : -1;
 }
 
 bool live_descriptor_lost(const struct live_descriptor *d) {

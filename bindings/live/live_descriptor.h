@@ -5,7 +5,8 @@
  *
  * Daemons close every descriptor and open their own. So each of ours is a socket, which has an inode of its own (an
  * eventfd or epoll shares one with all others), and is compared with what it was before it is touched. Between the
- * comparison and the call another thread may still exchange it: send, recv and accept then fail on all but a socket.
+ * comparison and the call another thread may still exchange it. So the numbers are high ones, which the program's own
+ * do not get, from shortly after a socket was made on; and on all but a socket send, recv and accept fail.
  */
 #ifndef LIVE_DESCRIPTOR_H
 #define LIVE_DESCRIPTOR_H
@@ -23,6 +24,9 @@ struct live_descriptor {
 /* live_descriptor_none, live_descriptor_take - hold none, or @fd from now on. What was held is not closed. */
 void live_descriptor_none(struct live_descriptor *d);
 void live_descriptor_take(struct live_descriptor *d, int fd);
+
+/* live_descriptor_lift - give what @d holds a high number, where there is one. */
+void live_descriptor_lift(struct live_descriptor *d);
 
 /*
  * live_descriptor_take_bound - the same for a new socket whose name is @path: none of the program's has that, which may

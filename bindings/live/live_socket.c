@@ -68,6 +68,7 @@ void live_socket_name(char out[LIVE_NAME_MAX + 1], const char *name) {
 static int new_socket(struct live_descriptor *d) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err = fd < 0 ? -errno : 0;
   live_descriptor_take(d, fd);
+  live_descriptor_lift(d);
   return err == 0 ? 0 : pml_fail(err, "no socket can be opened: %s", strerror(-err));
 }
 

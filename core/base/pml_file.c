@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,4 +120,16 @@ void pml_file_discard(struct pml_file *f) {
 int pml_file_new(const char *path) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   return fd < 0 ? refused(path, -errno) : fd;
+}
+
+/* ---- numbers ---- */
+
+#define HIGH_FD 500
+
+int pml__file_high(int fd) {
+  struct rlimit most;
+  int from = HIGH_FD;
+  if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 2 * HIGH_FD) from = (int)(most.rlim_cur / 2);
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
+  return high < 0 ? -errno : high;
 }

@@ -55,6 +55,13 @@ PML__SHARED void pml_file_discard(struct pml_file *f);
  */
 PML__SHARED int pml_file_new(const char *path);
 
+/*
+ * pml__file_high - a close-on-exec copy of @fd whose number is out of the way: programs expect low numbers for what
+ * they open, and one that closes every descriptor gets low ones again, whatever pmlua was about to do with its own.
+ * Returns the copy, or -errno. Async-signal-safe; two system calls.
+ */
+PML__SHARED int pml__file_high(int fd);
+
 PML_END_DECLS
 
 #endif

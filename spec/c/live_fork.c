@@ -220,7 +220,7 @@ static bool reopens(const char *path) {
 static bool closes_all(bool late) {
   char path[LIVE_PATH_MAX];
   if (late) find_socket(path, getpid());
-  for (int fd = 3; fd < 256; fd++) close(fd);
+  for (int fd = 3; fd < 4096; fd++) close(fd);
   int file = open("/dev/null", O_RDWR | O_CLOEXEC), pair[2];
   bool good = file >= 0 && pipe(pair) == 0;
   if (!late) good = good && find_socket(path, getpid());

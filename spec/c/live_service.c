@@ -260,7 +260,7 @@ static void idle_connections(void) {
 
 static int open_descriptors(void) {
   int n = 0;
-  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  for (int fd = 0; fd < 4096; fd++) n += fcntl(fd, F_GETFD) >= 0;
   return n;
 }
 

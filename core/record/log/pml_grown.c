@@ -2,6 +2,8 @@
 /* core/record/log/pml_grown.c - a file that grows, and what is mapped of it. */
 #include "record/log/pml_grown.h"
 
+#include "base/pml_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,14 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HIGH_FD 500
-
-/* Programs expect low numbers for what they open themselves. */
 static int out_of_the_way(int fd) {
-  struct rlimit most;
-  int from = HIGH_FD;
-  if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 2 * HIGH_FD) from = (int)(most.rlim_cur / 2);
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
+  int high = pml__file_high(fd);
   if (high < 0) return fd;
   close(fd);
   return high;
