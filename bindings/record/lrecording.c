@@ -201,18 +201,16 @@ static struct progress progress_at(lua_State *L, int arg) {
   return (struct progress){L, arg};
 }
 
-/* trace(dir, process [, series [, progress]]): how many calls were open at the end. The handle is closed to others
- * meanwhile. */
+/* trace(dir, process [, progress]): how many calls were open at the end. The handle is closed to others meanwhile. */
 static int l_trace(lua_State *L) {
   struct handle *h = check(L);
   const char *dir = lutil_string(L, 2), *process = lutil_string(L, 3);
-  const char *series = lua_isnoneornil(L, 4) ? NULL : lutil_string(L, 4);
-  struct progress p = progress_at(L, 5);
+  struct progress p = progress_at(L, 4);
   uint64_t open;
   h->h.open = 0;
-  int err = pml_recording_read_trace(h->reader, dir, process, series, tell_progress, &p, &open);
+  int err = pml_recording_read_trace(h->reader, dir, process, tell_progress, &p, &open);
   h->h.open = 1;
-  if (err == -ECANCELED && lua_gettop(L) > 5) return lua_error(L);
+  if (err == -ECANCELED && lua_gettop(L) > 4) return lua_error(L);
   if (err < 0) return pml_pusherr(L, err, "recording.trace");
   lua_pushinteger(L, (lua_Integer)open);
   return 1;

@@ -4,7 +4,7 @@
 #include "lutil.h"
 #include "source/plugin_code.h"
 
-#include "source/plugin/pml_plugin_file.h"
+#include "source/plugin/pml_plugin_log.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -235,7 +235,7 @@ static int l_list(lua_State *L) {
 
 struct copy {
   struct pml_plugin_series of;
-  struct pml_plugin_metric metric; /* of a series from a file, with the plugin's name */
+  struct pml_plugin_metric metric; /* of a series from a log, with the plugin's name */
   char *plugin;
   struct pml_plugin_pair *pair;
   struct copy *next;
@@ -274,7 +274,7 @@ static int keep(const struct pml_plugin_series *s, void *arg) {
   return 0;
 }
 
-/* The strings of a series that is read from a file are gone afterwards: one block has them, the plugin's name first. */
+/* The strings of a series that is read from a log are gone afterwards: one block has them, the plugin's name first. */
 static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, void *arg) {
   struct copies *all = arg;
   struct copy **at = all->end;
@@ -358,7 +358,7 @@ static int l_series(lua_State *L) {
   return err < 0 ? pml_pusherr(L, err, "plugin.series") : pushcopies(L, all, info.name);
 }
 
-/* read(path): the series that a recorded process left in a file. */
+/* read(path): the series that a recorded process left in its log. */
 static int l_read(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct copies *all = new_copies(L);

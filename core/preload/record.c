@@ -9,7 +9,8 @@
  * PMLUA_RECORD_MIN_NS are limits.
  *
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
- * PMLUA_RECORD_EVENTS; series of others are in PID.series when the process exits. A forked child has none of them.
+ * PMLUA_RECORD_EVENTS; series of others go into the log as they are taken in, at the latest when the process exits. A
+ * forked child has none of them.
  *
  * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
@@ -212,24 +213,12 @@ static void end_substrates(void) {
   record.nsubstrates = 0;
 }
 
-/* HOST.PID.pmlog has @before, PID, and @behind beside it. A host's name has no dot there. */
-static void beside(char path[PATH_MAX], const char *before, const char *behind) {
-  const char *log = strrchr(pml_recording_path(record.calls), '/'), *pid = strchr(log, '.') + 1;
-  (void)snprintf(path, PATH_MAX, "%s/%s%.*s%s", record.dir, before, (int)(strlen(pid) - strlen(".pmlog")), pid, behind);
-}
-
-static void end_plugins(void) {
-  char path[PATH_MAX];
-  beside(path, "", ".series");
-  pml__record_plugins_end(path);
-}
-
 __attribute__((destructor)) static void finish(void) {
   if (!is_ours()) return;
   /* What plugins still do is no call of the program. */
   if ((record.plugins || record.substrates) && !record.confined) pml_intercept_remove();
   if (record.substrates && !record.confined) end_substrates();
-  if (record.plugins && !record.confined) end_plugins();
+  if (record.plugins && !record.confined) pml__record_plugins_end();
   if (!record.confined) tell(NULL, true);
   pml_recording_end(record.calls, PML_RECORDING_EXIT);
 }
@@ -297,9 +286,12 @@ static int start_trace(void) {
   return err == 0 && (record.trace || record.flow) ? pml_recording_trace(record.calls, &limits) : err;
 }
 
+/* Into substrates-PID beside HOST.PID.pmlog. A host's name has no dot there. */
 static void start_substrates(void) {
   char directory[PATH_MAX];
-  beside(directory, "substrates-", "");
+  const char *log = strrchr(pml_recording_path(record.calls), '/'), *pid = strchr(log, '.') + 1;
+  (void)snprintf(directory, sizeof directory, "%s/substrates-%.*s", record.dir, (int)(strlen(pid) - strlen(".pmlog")),
+                 pid);
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_plugins.c - a recorded process loads plugins, and leaves their series when it ends. */
+/* core/preload/record_plugins.c - the metric plugins of a recorded process: loaded, asked at each call, ended. */
 #include "preload/record_plugins.h"
 
 #include "base/pml_error.h"
 #include "base/text/pml_locale.h"
 #include "source/plugin/pml_plugin.h"
-#include "source/plugin/pml_plugin_file.h"
 #include "source/pml_eventset.h"
 
 #include <inttypes.h>
@@ -23,7 +22,6 @@ struct events {
 
 static size_t left_out;   /* metrics beyond those that a call can have */
 static char refused[512]; /* the last metric that did not open, and why */
-static char unsaved[512]; /* why series were not written */
 
 static bool measures_itself(const struct pml_plugin_info *i) {
   return i->sync == PML_PLUGIN_ASYNC || i->sync == PML_PLUGIN_ASYNC_EVENT;
@@ -163,7 +161,6 @@ void pml__record_plugins_troubles(char *text, size_t size) {
   (void)pml_plugin_list(tell_trouble, &l);
   if (left_out > 0) say(&l, "%zu plugin metrics are not recorded: too many for one call\n", left_out);
   if (refused[0] != '\0') say(&l, "%s\n", refused);
-  if (unsaved[0] != '\0') say(&l, "%s\n", unsaved);
 }
 
 /* ---- the end ---- */
@@ -174,9 +171,6 @@ static int end(struct pml_plugin *p, void *arg) {
   return 0;
 }
 
-void pml__record_plugins_end(const char *path) {
-  size_t series;
+void pml__record_plugins_end(void) {
   (void)pml_plugin_list(end, NULL);
-  int err = pml_plugin_save(path, &series);
-  if (err < 0) (void)snprintf(unsaved, sizeof unsaved, "%s", pml_error_detail(err));
 }

@@ -27,7 +27,7 @@ void pml__record_plugins_start(void);
 void pml__record_plugins_units(char *text, size_t size);
 void pml__record_plugins_troubles(char *text, size_t size);
 
-/* pml__record_plugins_end - all end, and their series go into the file @path, if there are any. */
-void pml__record_plugins_end(const char *path);
+/* pml__record_plugins_end - all end, and what they still have of their series goes into the log. */
+void pml__record_plugins_end(void);
 
 #endif

@@ -214,14 +214,15 @@ local function draw(all, rows, path)
       ("array series_name[%d] = [%s]"):format(#all, table.concat(names, ", ")) }) }, path)
 end
 
---- What a recorded process left of its plugins, as a table STEM.dat and a picture STEM.svg.
----@param path string the file of series
+--- What a recorded process left of its plugins, as a table STEM.dat and a picture STEM.svg; nothing is written of none.
+---@param path string the process's log
 ---@param stem string
 ---@return integer? n how many series there are
 ---@return pmlua.Failure? failure
 function M.tabulate(path, stem)
   local all, err = core.plugin.read(path)
   if not all then return refuse(err) end
+  if #all == 0 then return 0 end
   local since, rows = math.huge, {}
   for _, series in ipairs(all) do since = math.min(since, series.ns[1] or since) end
   for _, series in ipairs(all) do add_rows(rows, series, since) end

@@ -71,7 +71,7 @@ static struct told read_back(void) {
   snprintf(command, sizeof command, "rm -rf %s; mkdir %s", folder, folder);
   t.err = system(command) != 0 ? -1 : pml_recording_read_open(&r, path);
   if (t.err < 0) return t;
-  t.err = pml_recording_read_trace(r, folder, "spec (1)", NULL, NULL, NULL, &t.open);
+  t.err = pml_recording_read_trace(r, folder, "spec (1)", NULL, NULL, &t.open);
   pml_recording_read_story(r, &t.story);
   snprintf(t.text, sizeof t.text, "%s",
            pml_recording_read_note(r, "key") != NULL ? pml_recording_read_note(r, "key") : "");

@@ -106,7 +106,7 @@ function M.methods(handles)
     sectionscope = { stop = { { operations = 1 } } },
     profile = { nodes = {}, stats = {}, functions = {} },
     recording = { story = {}, note = { "program" }, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
-              trace = { dir .. "/nosuch", "misuse", dir .. "/nosuch.series", function() end } },
+              trace = { dir .. "/nosuch", "misuse", function() end } },
     flow = { stop = {}, graphs = {}, refused = {} },
     luasubstrate = { flush = {}, stats = {} },
     substrateplugin = { record = { true }, stats = {} },

@@ -63,7 +63,7 @@ int main(void) {
   it("becomes a trace, and says how far it is", function()
     local s <close> = assert(core.recording.open(path))
     local told = {}
-    local open = assert(s:trace(dir, "sums (1)", nil, function(done, all)
+    local open = assert(s:trace(dir, "sums (1)", function(done, all)
       told[#told + 1] = done <= all and pcall(s.story, s)
     end))
     assert.equal(0, open)
@@ -73,7 +73,7 @@ int main(void) {
     local _, err, code = s:trace(dir, "again (1)")
     assert.same({ "EEXIST", true }, { code, err:find("^recording%.trace: EEXIST: ") ~= nil })
     os.execute(("rm -rf %s/traces*"):format(quote(dir)))
-    assert.error_matches(function() s:trace(dir, "sums (1)", nil, function() error("enough", 0) end) end, "^enough$")
+    assert.error_matches(function() s:trace(dir, "sums (1)", function() error("enough", 0) end) end, "^enough$")
     assert.equal("exit", s:story().ended)
   end)
 

@@ -5,7 +5,7 @@
  *
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
  * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events; two counters,
- * one of them sampled, and two recorders, one of them a section's.
+ * one of them sampled, and two recorders, one of them a section's; a metric of a plugin with a series.
  */
 #include "fuzz_lua.h"
 
@@ -13,6 +13,7 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/plugin/pml_plugin_log.h"
 #include "substrate/profile/pml_profile_tree.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
@@ -33,11 +34,12 @@ enum place {
   TRACK,
   CELLS,
   ELEMENTS,
+  SERIES,
   PLACES
 };
 static const uint64_t place_of[PLACES] = {
-    0, PML__LOG_ENTRIES_AT, 96, 65536, 69632, 77824, 94208, 98304, 102400, 107584, 110592, 114688, 118784};
-#define BYTES 122880u
+    0, PML__LOG_ENTRIES_AT, 96, 65536, 69632, 77824, 94208, 98304, 102400, 107584, 110592, 114688, 118784, 122880};
+#define BYTES 126976u
 #define NARGUMENTS 2u
 
 /* What is refused is refused in one line; the rest is a file of sections like others. */
@@ -66,6 +68,7 @@ static void put(uint64_t at, const void *from, size_t n) {
 static void put_entry(unsigned i, uint32_t kind, enum place place, uint64_t bytes, uint64_t committed) {
   struct pml__log_entry e = {.kind = kind, .owner = 1, .at = place_of[place], .bytes = bytes, .committed = committed};
   if (kind == PML__LOG_ELEMENTS) e.key = 3;
+  if (kind == PML__LOG_SERIES) e.key = 5;
   if (kind == PML__LOG_ELEMENTS) e.address = 1000;
   put(PML__LOG_ENTRIES_AT + i * sizeof e, &e, sizeof e);
 }
@@ -85,6 +88,7 @@ static void put_definitions(void) {
   const struct pml__log_region region = {.region = 1};
   const struct pml__log_counter created = {1, 3, 0, 1}, sampled = {2, 1, 2, 16};
   const struct pml__log_recorder series = {3, 0, 2, 8}, durations = {4, 1, 2, 8};
+  const struct pml__log_measured measured = {.number = 5};
   char all[1024] = "";
   size_t n = add_definition(all, PML__LOG_SECTION, &plain, sizeof plain, "plain", 6);
   n += add_definition(all + n, PML__LOG_SECTION, &counted, sizeof counted, labels, sizeof labels);
@@ -95,6 +99,7 @@ static void put_definitions(void) {
   n += add_definition(all + n, PML__LOG_COUNTER, &sampled, sizeof sampled, "L::s", 5);
   n += add_definition(all + n, PML__LOG_RECORDER, &series, sizeof series, "L::r", 5);
   n += add_definition(all + n, PML__LOG_RECORDER, &durations, sizeof durations, "plain", 6);
+  n += add_definition(all + n, PML__LOG_MEASURED, &measured, sizeof measured, "p\0m\0u\0d", 8);
   put(place_of[DEFINITIONS], all, n);
   put_entry(0, PML__LOG_DEFINITIONS, DEFINITIONS, 4096, n);
 }
@@ -141,7 +146,7 @@ static void whole_log(void) {
                             .started_ns = pml_clock_realtime_ns(),
                             .ticks_per_second = pml__clock.ticks_per_second,
                             .epoch = 1,
-                            .entries = 9,
+                            .entries = 10,
                             .host = "h",
                             .command = "c"};
   struct pml__section_stat stat[2] = {
@@ -160,6 +165,10 @@ static void whole_log(void) {
     struct pml__log_elements head;
     double element[3];
   } elements = {{0, 0, 100, 832}, {3, 1, 2}};
+  const struct {
+    struct pml__log_series head;
+    struct pml_plugin_pair pair[3];
+  } series = {{0, 0}, {{1, 1}, {3, 2}, {2, 3}}};
   PROMISE(ftruncate(file, 0) == 0 && ftruncate(file, BYTES) == 0, "the file is empty");
   (void)snprintf(h.clock, sizeof h.clock, "%s", pml__clock_name());
   put(0, &h, sizeof h);
@@ -174,6 +183,8 @@ static void whole_log(void) {
   put_calls();
   put_entry(7, PML__LOG_CELLS, CELLS, 4096, 0);
   put_entry(8, PML__LOG_ELEMENTS, ELEMENTS, 4096, 0);
+  put(place_of[SERIES], &series, sizeof series);
+  put_entry(9, PML__LOG_SERIES, SERIES, 4096, sizeof series);
 }
 
 /* A piece: its place, how far behind it in units of 4 bytes, how many bytes, the bytes. */
@@ -209,7 +220,7 @@ static void check_trace(struct pml_recording_reader *r) {
   char command[100];
   uint64_t open;
   snprintf(command, sizeof command, "%s/traces", dir);
-  int err = pml_recording_read_trace(r, dir, "fuzz (1)", NULL, NULL, NULL, &open);
+  int err = pml_recording_read_trace(r, dir, "fuzz (1)", NULL, NULL, &open);
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "a trace is written, or cannot be for a reason");
   snprintf(command, sizeof command, "rm -rf %s/traces*", dir);
   PROMISE(system(command) == 0, "and goes away");
@@ -308,6 +319,24 @@ static void check_recording(bool trace) {
   pml_recording_read_close(r);
 }
 
+/* ---- series of plugins ---- */
+
+static int check_one(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+  size_t *n = arg;
+  PROMISE(plugin[0] != '\0' && s->metric->name[0] != '\0' && s->n > 0, "a series has a name and values");
+  PROMISE((unsigned)s->metric->mode < PML_MODES && (unsigned)s->metric->value < PML_PLUGIN_VALUES, "and a kind");
+  for (size_t i = 1; i < s->n; i++) PROMISE(s->pair[i].ticks >= s->pair[i - 1].ticks, "times do not go back");
+  *n += s->n;
+  return 0;
+}
+
+static void check_series(void) {
+  size_t n = 0;
+  int err = pml_plugin_load_series(path, check_one, &n);
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "series are read, or there is a reason");
+  PROMISE(n <= BYTES / sizeof(struct pml_plugin_pair), "there are no more values than there is room for");
+}
+
 /* ---- sections ---- */
 
 static void check_text(lua_State *L, char *text, size_t n, bool report) {
@@ -340,6 +369,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   PROMISE(err == 0 || (text == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
           "and the reason is one line");
   if (err == 0) check_text(L, text, n, hash(data, size) >> 28 == 0);
+  check_series();
   check_recording(hash(data, size) >> 24 == 0);
   return 0;
 }

@@ -30,6 +30,7 @@ enum pml__log_kind {
   PML__LOG_SAMPLES,        /* struct pml__log_samples, then they; what is unused is all ones */
   PML__LOG_COUNTS,         /* of compiled-in counts: struct pml_count_area */
   PML__LOG_ACCESSES,       /* of watchpoints: struct pml__store_head, lanes and chunks */
+  PML__LOG_SERIES,         /* of plugin metric @key, at thread @owner: struct pml__log_series, then pairs */
   PML__LOG_KINDS
 };
 
@@ -77,7 +78,8 @@ enum pml__log_what {
   PML__LOG_REGION,      /* struct pml__log_region, its name, its file */
   PML__LOG_COUNTER,     /* struct pml__log_counter, the event's name */
   PML__LOG_RECORDER,    /* struct pml__log_recorder, the event's name or the section's label */
-  PML__LOG_SIMULATED    /* struct pml__log_simulated: what a region cost under simulation */
+  PML__LOG_SIMULATED,   /* struct pml__log_simulated: what a region cost under simulation */
+  PML__LOG_MEASURED     /* struct pml__log_measured, its plugin, name, unit, description */
 };
 
 struct pml__log_section {
@@ -184,6 +186,24 @@ struct pml__log_samples {
   uint32_t unused[13];
 };
 _Static_assert(sizeof(struct pml__log_samples) == 64, "samples begin with a cache line");
+
+/* ---- series of plugins ---- */
+
+/* A metric of a plugin, at one place. */
+struct pml__log_measured {
+  uint32_t number; /* the key of its extents */
+  int32_t tid;
+  uint64_t thread;  /* 0: of the process or more */
+  int64_t exponent; /* value * 2^exponent or 10^exponent unit */
+  uint32_t binary;  /* 1: the base is 2 */
+  uint32_t value;   /* enum pml_plugin_value */
+  uint32_t mode;    /* enum pml_mode */
+  uint32_t unused;
+};
+
+struct pml__log_series {
+  uint64_t outside, backwards; /* atomic: values left out, and steps down of what only grows, until now */
+};
 
 /* ---- recorded calls ---- */
 

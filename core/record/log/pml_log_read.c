@@ -125,8 +125,8 @@ static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
 
 void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err) {
   const struct pml__log_entry *e = &r->entry[i];
-  bool in_place = e->kind != PML__LOG_DEFINITIONS;
-  *bytes = in_place ? e->bytes : e->committed;
+  bool grows = e->kind == PML__LOG_DEFINITIONS || e->kind == PML__LOG_SERIES;
+  *bytes = grows ? e->committed : e->bytes;
   char *all = malloc(*bytes + 1);
   *err = all != NULL ? pml__log_read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
   if (*err == 0 && is_still(r, i, err)) return all;

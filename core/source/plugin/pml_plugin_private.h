@@ -32,6 +32,11 @@ struct pml__plugin_counter {
   size_t npairs, room;
   bool sorted;
   uint64_t outside, backwards;
+  uint32_t number; /* in the log; 0: nothing is there */
+  bool refused;    /* by the log, which has no room */
+  size_t kept;     /* pairs that are in the log */
+  struct pml__log_entry *extent;
+  struct pml__log_series *log; /* its memory */
 };
 
 /* A plugin at a place: a thread, or where its scope is more the one thread that came first. */
@@ -140,6 +145,17 @@ void pml__plugin_silence(const struct pml_plugin *p);
 /* With the lock. */
 void pml__plugin_take(struct pml__plugin_counter *c); /* ask for its series and append it */
 void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value);
+
+/* Put @pair in the order of time; what was in it mostly stays where it is. */
+void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
+
+/* --- pml_plugin_keep.c --- */
+
+/*
+ * Append what is new to the process's log, if calls of the process are recorded. With the lock. Cost: a copy of 16
+ * bytes a value; now and then what pml__log_extent() costs.
+ */
+void pml__plugin_keep(struct pml__plugin_counter *c);
 
 /* --- pml_plugin_environment.c --- */
 

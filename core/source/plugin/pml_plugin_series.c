@@ -86,6 +86,7 @@ void pml__plugin_take(struct pml__plugin_counter *c) {
     append(c, list, n, now);
   free(list);
   tell(c, outside, backwards);
+  pml__plugin_keep(c);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -94,9 +95,13 @@ static int by_time(const void *a, const void *b) {
   return x < y ? -1 : 1;
 }
 
+void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n) {
+  if (n > 0) qsort(pair, n, sizeof *pair, by_time);
+}
+
 static int visit_counter(struct pml__plugin_counter *c, pml_plugin_series_visit *visit, void *arg) {
   if (!c->sorted) {
-    qsort(c->pair, c->npairs, sizeof *c->pair, by_time);
+    pml__plugin_sort(c->pair, c->npairs);
     c->sorted = true;
   }
   const struct pml__plugin_use *use = c->use;

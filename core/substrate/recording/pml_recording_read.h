@@ -78,14 +78,14 @@ PML__SHARED int pml_recording_read_values(struct pml_recording_reader *r,
 
 /*
  * pml_recording_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
- * @series: a file of pml_plugin_save() whose series are to be in it; NULL: none.
+ * Series that plugins left in the log are in it, too.
  * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
  * @open: calls that did not return. Those that nothing ended end where their thread's events end. Returns 0, what
  * pml_otf2_open() and pml_otf2_close() return, or what @progress returned.
  */
 PML__SHARED int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, const char *process,
-                                         const char *series, int (*progress)(uint64_t done, uint64_t all, void *arg),
-                                         void *arg, uint64_t *open);
+                                         int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg,
+                                         uint64_t *open);
 
 /*
  * pml_recording_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be

@@ -84,8 +84,8 @@ struct pml_plugin;
 PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written);
 
 /*
- * pml_otf2_series_file - all series of a file as pml_plugin_save() writes it, each as pml_otf2_series(). Returns also
- * what pml_plugin_load_series() returns.
+ * pml_otf2_series_file - all series that plugins left in the log @path of a recorded process, each as
+ * pml_otf2_series(). Returns also what pml_plugin_load_series() returns.
  */
 PML_API int pml_otf2_series_file(struct pml_otf2 *a, const char *path);
 

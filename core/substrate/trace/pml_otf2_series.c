@@ -3,7 +3,7 @@
  * own.
  */
 #include "base/pml_error.h"
-#include "source/plugin/pml_plugin_file.h"
+#include "source/plugin/pml_plugin_log.h"
 #include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>
@@ -237,6 +237,10 @@ static int write_loaded(const char *plugin, const struct pml_plugin_series *s, v
 
 int pml_otf2_series_file(struct pml_otf2 *a, const char *path) {
   return pml_plugin_load_series(path, write_loaded, a);
+}
+
+int pml__otf2_series_log(struct pml_otf2 *a, const struct pml__log_reader *log) {
+  return pml__plugin_log_series(log, write_loaded, a);
 }
 
 int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written) {

@@ -124,6 +124,10 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d);
 /* pml__otf2_finish - write all definitions and close the files, going on after failures; returns the first. */
 int pml__otf2_finish(struct pml_otf2 *a);
 
+/* pml__otf2_series_log - as pml_otf2_series_file(), of a log that is open. */
+struct pml__log_reader;
+int pml__otf2_series_log(struct pml_otf2 *a, const struct pml__log_reader *log);
+
 /* pml__otf2_plugin - as pml_otf2_plugin(), of what was measured from @since to @until [ticks]. */
 int pml__otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since, uint64_t until, size_t *written);
 

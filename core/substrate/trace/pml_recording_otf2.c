@@ -267,7 +267,7 @@ static int write_beside(const struct writing *w) {
   return err;
 }
 
-int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, const char *process, const char *series,
+int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, const char *process,
                              int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
   int err = open_archive(&w, dir, process);
@@ -276,7 +276,7 @@ int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, co
   if (err == 0) err = pml__recording_listen(r, &l);
   if (err == 0) err = add_first_thread(&w);
   if (err == 0) err = write_beside(&w);
-  if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
+  if (err == 0) err = pml__otf2_series_log(w.archive, &r->log);
   int closed = pml_otf2_close(w.archive);
   free_lists(&w);
   *open = w.left_open;

@@ -13,7 +13,7 @@ function plugin.find(name) end
 ---@return pmlua.PluginInfo[] plugins
 function plugin.list() end
 
---- The series that a recorded process left in a file (`pmlua record --metric`), of all its plugins.
+--- The series that a recorded process left in its log (`pmlua record --plugin`), of all its plugins.
 ---@param path string
 ---@return pmlua.PluginSeries[]? series, pmlua.Failure? failure, string? code
 function plugin.read(path) end

@@ -53,8 +53,8 @@ functions look longer than they are.]],
     { name = "plugin", kind = "name", value = "NAME[:METRICS]", many = true, help = "load Score-P's metric plugin libNAME.so "
       .. "into the program (and those of SCOREP_METRIC_PLUGINS), with METRICS, separated by commas, as SCOREP_METRIC_NAME. "
       .. "Synchronous metrics are events of each call. Metrics that the plugin measures in its own time go into the trace "
-      .. "and a table, plugins-PID.dat, and are drawn if gnuplot is installed; a process that does not exit normally loses "
-      .. "these" },
+      .. "and a table, plugins-PID.dat, and are drawn if gnuplot is installed; of a process that does not exit normally, what "
+      .. "the plugin had handed over by then" },
     { name = "substrate", kind = "name", many = true, help = "load Score-P's substrate plugin libscorep_substrate_NAME.so into "
       .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It gets an enter and a leave for each call, and writes to "
       .. "substrates-PID of the folder, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. Forked children have none. "

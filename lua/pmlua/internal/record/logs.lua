@@ -174,17 +174,12 @@ end
 
 -- ---- what is made of it ----
 
---- The file that has what plugins measured in their own time; nil: there is none.
-local function series_of(dir, name)
-  local path = ("%s/%s.series"):format(dir, name)
-  return core.sys.realpath(path) and path
-end
-
---- A table of it, plugins-NAME.dat, drawn where gnuplot is.
+--- A table of what plugins measured in their own time, plugins-NAME.dat, drawn where gnuplot is. Once, as a trace.
 local function write_series(path, dir, name)
-  local written, err = require("pmlua.plugin").tabulate(path, ("%s/plugins-%s"):format(dir, name))
-  if written then os.remove(path) end
-  return written, err
+  local stem = ("%s/plugins-%s"):format(dir, name)
+  if core.sys.realpath(stem .. ".dat") then return true end
+  local n, err = require("pmlua.plugin").tabulate(path, stem)
+  return n and true, err
 end
 
 --- Once: one that is there was written before.
@@ -197,7 +192,7 @@ local function write_trace(log, dir, name, story, o)
   local program = (log:note "program" or "?"):match "[^/]*$"
   local open, refused = log:beside(o.beside and o.beside(story.pid) or {})
   local tell = o.progress and function(done, all) o.progress(name, done, all) end
-  if open then open, refused = log:trace(folder, ("%s (%d)"):format(program, story.pid), series_of(dir, name), tell) end
+  if open then open, refused = log:trace(folder, ("%s (%d)"):format(program, story.pid), tell) end
   if not open then return nil, sentence(refused) end
   return open
 end
@@ -228,7 +223,6 @@ end
 ---@field ended string as of the process
 ---@field process? pmlua.logs.process nil: it could not be read
 ---@field err? string why it has no results, or not all
----@field series? integer of plugins
 ---@field flow? pmlua.Flow if it was asked for
 
 --- @o: nil: nothing is made of it. Nil for a log without recorded calls.
@@ -244,8 +238,10 @@ local function results(dir, file, known, o)
   r.process, r.err = process, not process and ("%s: %s"):format(path, sentence(lost)) or nil
   if not process or not o or r.ended == "running" then return r end
   if story.traced then make_more(r, log, dir, story, o) end
-  local series = series_of(dir, name)
-  if series and not r.err then r.series, r.err = write_series(series, dir, name) end
+  if not r.err then
+    local _
+    _, r.err = write_series(path, dir, name)
+  end
   return r
 end
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/plugin/pml_plugin_keep.c - series of plugins are appended to the process's log while it runs. */
+#include "record/log/pml_log_own.h"
+#include "source/plugin/pml_plugin_private.h"
+
+#include <string.h>
+
+#define PAIRS_MAX 65536u /* of an extent, unless more are appended at once */
+
+static bool define(struct pml__log *log, struct pml__plugin_counter *c) {
+  const struct pml__plugin_use *use = c->use;
+  const struct pml_plugin_metric *m = &use->plugin->metric[c->metric];
+  const char *text[] = {use->plugin->name, m->name, m->unit, m->description};
+  c->number = pml__log_number();
+  const struct pml__log_measured d = {.number = c->number,
+                                      .tid = use->tid,
+                                      .thread = use->plugin->scope == PML_PLUGIN_THREAD ? use->thread : 0,
+                                      .exponent = m->exponent,
+                                      .binary = m->binary,
+                                      .value = (uint32_t)m->value,
+                                      .mode = (uint32_t)m->mode};
+  return pml__log_define(log, PML__LOG_MEASURED, &d, sizeof d, text, sizeof text / sizeof text[0]) == 0;
+}
+
+/* As many again as there are, so that long series have few extents. */
+static bool extend(struct pml__log *log, struct pml__plugin_counter *c) {
+  size_t n = c->npairs - c->kept, pair = sizeof(struct pml_plugin_pair);
+  if (n < c->kept) n = c->kept < PAIRS_MAX ? c->kept : PAIRS_MAX;
+  size_t bytes = (sizeof *c->log + n * pair + PML__LOG_STEP - 1) / PML__LOG_STEP * PML__LOG_STEP;
+  c->log = pml__log_extent(log, PML__LOG_SERIES, c->number, c->use->thread, bytes, 0, &c->extent);
+  if (c->log != NULL) pml__log_commit(c->extent, sizeof *c->log);
+  return c->log != NULL;
+}
+
+static void append(struct pml__plugin_counter *c) {
+  uint64_t at = c->extent->committed, room = (c->extent->bytes - at) / sizeof *c->pair;
+  size_t n = c->npairs - c->kept < room ? c->npairs - c->kept : room;
+  memcpy((char *)c->log + at, c->pair + c->kept, n * sizeof *c->pair);
+  __atomic_store_n(&c->log->outside, c->outside, __ATOMIC_RELAXED);
+  __atomic_store_n(&c->log->backwards, c->backwards, __ATOMIC_RELAXED);
+  pml__log_commit(c->extent, at + n * sizeof *c->pair);
+  c->kept += n;
+}
+
+void pml__plugin_keep(struct pml__plugin_counter *c) {
+  struct pml__log *log = pml__log_shared();
+  if (log == NULL || c->refused || c->kept == c->npairs) return;
+  c->refused = c->number == 0 && !define(log, c);
+  if (c->log != NULL) append(c);
+  while (!c->refused && c->kept < c->npairs) {
+    c->refused = !extend(log, c);
+    if (!c->refused) append(c);
+  }
+}

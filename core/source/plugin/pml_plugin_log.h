@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/plugin/pml_plugin_log.h - series of plugins in a log: what a recorded process measured, another reads.
+ *
+ * A recorded process appends what it takes in from its plugins to its log at once (docs/log.md, Series), so that it is
+ * there however the process ends. What a plugin had not handed over by then is lost with it.
+ */
+#ifndef PML_PLUGIN_LOG_H
+#define PML_PLUGIN_LOG_H
+
+#include "source/plugin/pml_plugin.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * pml_plugin_load_series - call @visit with each series that has values in the log @path, in the order of time. What is
+ * visited is valid until @visit returns; other than 0 ends the walk and is returned. The log's process may still run.
+ * Nothing in the file is trusted: a series that makes no sense is left out. Returns 0, also without any series, -errno,
+ * -ENOMEM or PML_EFORMAT (no log, damaged, or recorded with another clock). Memory: 16 bytes a value of the longest
+ * series, and its extents.
+ */
+typedef int pml_plugin_log_visit(const char *plugin, const struct pml_plugin_series *s, void *arg);
+PML__SHARED int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *arg);
+
+/* pml__plugin_log_series - the same of a log that is open. */
+struct pml__log_reader;
+int pml__plugin_log_series(const struct pml__log_reader *log, pml_plugin_log_visit *visit, void *arg);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/plugin_log.c - series of plugins in a log: there however the process ends, and nothing in it is trusted. */
+#include "check.h"
+#include "plugins.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "record/log/pml_log.h"
+#include "source/plugin/pml_plugin_log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#define MANY 100000u
+
+static char dir[] = "/tmp/pmlua-plugin-log-XXXXXX", path[sizeof dir + 16];
+static struct pml__log *kept;
+
+/* What collect() gives next. */
+static struct pml_plugin_pair given[MANY];
+static size_t ngiven;
+
+static int collect(void *arg, size_t metric, struct pml_plugin_pair **list, size_t *n) {
+  (void)arg;
+  *n = metric == 0 ? ngiven : 0;
+  *list = malloc(*n * sizeof **list + 1);
+  if (*list == NULL) return -ENOMEM;
+  memcpy(*list, given, *n * sizeof **list);
+  return 0;
+}
+
+static struct pml_plugin *begin(const char *name) {
+  static const struct pml_plugin_metric metric[] = {
+      {"m", "two\nlines", "a\tb", PML_MODE_ABSOLUTE_NEXT, PML_PLUGIN_UINT64, true, -3}, {"silent", "", "", 0, 0, 0, 0}};
+  const struct pml_plugin_provider v = {
+      .sync = PML_PLUGIN_ASYNC_EVENT, .scope = PML_PLUGIN_PROCESS, .metric = metric, .nmetrics = 2, .collect = collect};
+  struct pml_plugin *p = NULL;
+  ngiven = 0;
+  CHECK(pml_plugin_provide(name, &v, &p) == 0 && pml_plugin_start(p) == 0, "a plugin begins");
+  nap(1);
+  return p;
+}
+
+/* @n values, from @first on, a tick apart, as soon as that can be. */
+static void give(struct pml_plugin *p, uint64_t first, size_t n) {
+  uint64_t begun = pml_clock_ticks();
+  while (pml_clock_ticks() < begun + n) nap(1);
+  for (size_t i = 0; i < n; i++) given[i] = (struct pml_plugin_pair){begun + i, first + i};
+  ngiven = n;
+  CHECK(pml_plugin_collect(p) == 0, "%zu values are taken in", n);
+  ngiven = 0;
+}
+
+static void new_log(void) {
+  const struct pml__log_process process = {.name = "spec", .rank = -1, .size = -1};
+  (void)unlink(path);
+  CHECK(pml__log_open(&kept, dir, &process) == 0, "a log is made");
+  pml__log_share(kept);
+}
+
+static void end_log(void) {
+  pml__log_share(NULL);
+  pml__log_close(kept);
+}
+
+/* ---- reading ---- */
+
+struct seen {
+  unsigned series;
+  uint64_t n, outside, wrong;
+};
+
+static int look(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+  const struct pml_plugin_metric *m = s->metric;
+  struct seen *all = arg;
+  bool same = strcmp(plugin, "logged") == 0 && strcmp(m->name, "m") == 0 && strcmp(m->unit, "a\tb") == 0 &&
+              strcmp(m->description, "two\nlines") == 0 && m->mode == PML_MODE_ABSOLUTE_NEXT &&
+              m->value == PML_PLUGIN_UINT64 && m->binary && m->exponent == -3 && s->thread == 0;
+  all->series++;
+  all->n += s->n;
+  all->outside += s->outside;
+  all->wrong += !same;
+  for (size_t i = 0; i < s->n; i++) all->wrong += s->pair[i].value != i;
+  for (size_t i = 1; i < s->n; i++) all->wrong += s->pair[i].ticks < s->pair[i - 1].ticks;
+  return 0;
+}
+
+static struct seen load_all(void) {
+  struct seen all = {0};
+  int err = pml_plugin_load_series(path, look, &all);
+  CHECK(err == 0, "the log is read: %s", err < 0 ? pml_error_detail(err) : "");
+  return all;
+}
+
+static int stop_at_once(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+  (void)plugin, (void)s, (void)arg;
+  return 42;
+}
+
+/* ---- what comes back ---- */
+
+static void comes_back(void) {
+  new_log();
+  struct pml_plugin *p = begin("logged");
+  struct seen all = load_all();
+  CHECK(all.series == 0, "without values there is no series");
+  give(p, 0, 3);
+  all = load_all();
+  CHECK(all.series == 1 && all.n == 3 && all.wrong == 0, "it is there at once: %u series, %llu values", all.series,
+        (unsigned long long)all.n);
+  uint64_t n = 3;
+  for (; n < 3000; n += 300) give(p, n, 300); /* beyond the first extents */
+  give(p, n, MANY);
+  all = load_all();
+  CHECK(all.series == 1 && all.n == n + MANY && all.wrong == 0, "all are one series: %llu, %llu wrong",
+        (unsigned long long)all.n, (unsigned long long)all.wrong);
+  CHECK(pml_plugin_load_series(path, stop_at_once, NULL) == 42, "a visitor may stop");
+  CHECK(pml_plugin_end(p) == 0, "the plugin ends");
+  end_log();
+  int err = pml_plugin_load_series("/nonexistent/log", look, &all);
+  CHECK(err == -ENOENT, "a log that is not there: %s", pml_error_detail(err));
+}
+
+/* What was taken in before there was a log, and what comes later than newer values. */
+static void in_order(void) {
+  struct pml_plugin *p = begin("logged");
+  give(p, 1, 2);
+  new_log();
+  uint64_t now = pml_clock_ticks(), first = given[0].ticks - 1;
+  ngiven = 3;
+  given[0] = (struct pml_plugin_pair){now, 3};
+  given[1] = (struct pml_plugin_pair){first, 0};
+  given[2] = (struct pml_plugin_pair){UINT64_MAX, 99};
+  CHECK(pml_plugin_collect(p) == 0, "values come late, and from the future");
+  ngiven = 0;
+  struct seen all = load_all();
+  CHECK(all.series == 1 && all.n == 4 && all.wrong == 0 && all.outside == 1, "they are in the order of time");
+  CHECK(pml_plugin_end(p) == 0, "the plugin ends");
+  end_log();
+}
+
+static void survives_a_kill(void) {
+  (void)unlink(path);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    new_log();
+    struct pml_plugin *p = begin("logged");
+    for (uint64_t n = 0; n < 1000; n += 100) give(p, n, 100);
+    (void)raise(SIGKILL);
+  }
+  int status = 0;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+        "a process is killed");
+  struct seen all = load_all();
+  CHECK(all.series == 1 && all.n == 1000 && all.wrong == 0, "each value that it took in is there: %llu",
+        (unsigned long long)all.n);
+}
+
+/* ---- what is left out ---- */
+
+static void define(struct pml__log_measured d, const char *plugin, const char *name) {
+  const char *text[] = {plugin, name, "", ""};
+  CHECK(pml__log_define(kept, PML__LOG_MEASURED, &d, sizeof d, text, 4) == 0, "a definition");
+}
+
+static struct pml__log_entry *put_series(uint32_t number, uint64_t committed) {
+  struct pml__log_entry *entry;
+  struct pml__log_series *s = pml__log_extent(kept, PML__LOG_SERIES, number, 1, PML__LOG_STEP, 0, &entry);
+  if (!CHECK(s != NULL, "an extent")) return NULL;
+  struct pml_plugin_pair *pair = (struct pml_plugin_pair *)(void *)(s + 1);
+  for (uint64_t i = 0; i < 4; i++) pair[i] = (struct pml_plugin_pair){5 + i, i};
+  pml__log_commit(entry, committed);
+  return entry;
+}
+
+static int count(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+  (void)plugin;
+  *(size_t *)arg += 10 + s->n;
+  return 0;
+}
+
+static size_t counted(void) {
+  size_t n = 0;
+  CHECK(pml_plugin_load_series(path, count, &n) == 0, "the rest is read");
+  return n;
+}
+
+static void is_not_trusted(void) {
+  new_log();
+  define((struct pml__log_measured){.number = 1, .value = PML_PLUGIN_VALUES}, "p", "m");
+  define((struct pml__log_measured){.number = 1, .mode = PML_MODES}, "p", "m");
+  define((struct pml__log_measured){.number = 1, .binary = 2}, "p", "m");
+  define((struct pml__log_measured){.number = 1, .exponent = 1001}, "p", "m");
+  define((struct pml__log_measured){.number = 1, .tid = -1}, "p", "m");
+  define((struct pml__log_measured){.number = 1}, "", "m");
+  define((struct pml__log_measured){.number = 1}, "p", "");
+  (void)put_series(1, 16 + 2 * 16);
+  (void)put_series(7, 16 + 2 * 16);
+  CHECK(counted() == 0, "values without a sound definition are left out");
+  define((struct pml__log_measured){.number = 1}, "p", "m");
+  define((struct pml__log_measured){.number = 1}, "p", "again");
+  CHECK(counted() == 12, "of two definitions of a number, the first has its values");
+  (void)put_series(1, 16 + 16 + 15);
+  CHECK(counted() == 13, "half a value is none");
+  (void)put_series(1, 8);
+  CHECK(counted() == 13, "nor is half a head");
+  (void)snprintf(kept->head->clock, sizeof kept->head->clock, "sundial");
+  size_t n = 0;
+  int err = pml_plugin_load_series(path, count, &n);
+  CHECK(err == PML_EFORMAT && strstr(pml_error_detail(err), "another clock") != NULL, "another clock: %s",
+        pml_error_detail(err));
+  end_log();
+}
+
+int main(void) {
+  if (mkdtemp(dir) == NULL || pml_clock_init() < 0) return 1;
+  (void)snprintf(path, sizeof path, "%s/spec.pmlog", dir);
+  comes_back();
+  in_order();
+  survives_a_kill();
+  is_not_trusted();
+  (void)unlink(path);
+  (void)rmdir(dir);
+  return check_done();
+}
