@@ -65,31 +65,20 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   r->open[r->depth++] = e->region;
 }
 
-/* The open region that is left: as a rule the innermost. False: none is. */
-static bool close_region(struct pml__buffer_ring *r, pml_region_t region, bool *dropped) {
-  uint32_t i = r->depth;
-  while (i > 0 && (r->open[i - 1] & ~DROPPED) != region) i--;
-  if (PML_UNLIKELY(i == 0)) return false;
-  *dropped = (r->open[i - 1] & DROPPED) != 0;
-  if (PML_UNLIKELY(i != r->depth)) memmove(&r->open[i - 1], &r->open[i], (r->depth - i) * sizeof *r->open);
-  r->depth--;
-  return true;
-}
-
+/* The rule of tracks: only the innermost open region can be left. */
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
-  bool dropped;
   if (PML_UNLIKELY(r->beyond > 0)) {
     if (pml__buffer_is_out(r, e->region)) return;
     r->beyond--;
     pml__own_add(&r->dropped, 1);
     return;
   }
-  if (PML_UNLIKELY(!close_region(r, e->region, &dropped))) {
+  if (PML_UNLIKELY(r->depth == 0 || (r->open[r->depth - 1] & ~DROPPED) != e->region)) {
     if (!pml__buffer_is_out(r, e->region)) pml__own_add(&r->unmatched, 1);
     return;
   }
-  if (PML_UNLIKELY(dropped)) {
+  if (PML_UNLIKELY((r->open[--r->depth] & DROPPED) != 0)) {
     pml__own_add(&r->dropped, 1);
     return;
   }
@@ -258,7 +247,7 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
 }
 
 void pml_buffer_close(struct pml_buffer *b) {
-  if (b == NULL) return;
+  if (b == NULL || b->pid != getpid()) return;
   (void)pml_stream_remove(b->consumer);
   while (b->rings != NULL) {
     struct pml__buffer_ring *r = b->rings;

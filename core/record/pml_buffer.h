@@ -4,7 +4,8 @@
  * raised, such as scripts.
  *
  * A consumer of pml_stream. Each thread fills a ring of its own; one reader at a time drains them all. What finds no
- * room is dropped and counted, in whole calls: an enter that is kept has its leave.
+ * room is dropped and counted, in whole calls: an enter that is kept has its leave. A leave of a region that is not the
+ * innermost open one is left out and counted as unmatched, as in tracks (docs/log.md).
  */
 #ifndef PML_BUFFER_H
 #define PML_BUFFER_H
@@ -30,7 +31,7 @@ struct pml_buffer_options {
  * pml_buffer_open - events of all threads from now on. @options may be NULL.
  * pml_buffer_close - ends it and frees all; NULL is fine. Not from a consumer of the stream, nor while others drain.
  * Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns; *@b is NULL on failure.
- * In a child after a fork the parent's buffer gets no events, and has none.
+ * In a child after a fork the parent's buffer gets no events, and has none; closing it there leaves all as it is.
  *
  * Cost of an event: some 40 instructions beside the stream's, no lock, no allocation but at a thread's first. Memory:
  * 16 bytes per record and 16 KiB per thread, used again by later threads once drained; 128 KiB.
@@ -65,7 +66,7 @@ struct pml_buffer_stats {
   uint32_t threads;   /* rings */
   uint64_t events;    /* that were kept */
   uint64_t dropped;   /* events without room, and those inside the calls that were dropped */
-  uint64_t unmatched; /* leaves of what was not entered since the buffer was opened */
+  uint64_t unmatched; /* leaves of what was not entered since the buffer was opened, or is not innermost */
   uint64_t refused;   /* threads without a ring: too many, or no memory; their events are not counted */
 };
 PML__SHARED void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s);

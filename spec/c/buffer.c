@@ -137,6 +137,23 @@ static void full(void) {
   pml_buffer_close(b);
 }
 
+static void crossed(void) {
+  struct pml_buffer *b;
+  struct pml_buffer_stats s;
+  if (!CHECK(pml_buffer_open(&b, NULL) == 0, "a buffer")) return;
+  raise_event(PML_STREAM_ENTER, outer, 1);
+  raise_event(PML_STREAM_ENTER, inner, 2);
+  raise_event(PML_STREAM_LEAVE, outer, 3);
+  raise_event(PML_STREAM_LEAVE, inner, 4);
+  raise_event(PML_STREAM_LEAVE, outer, 5);
+  pml_buffer_stats(b, &s);
+  CHECK(drain(b) == 0 && nseen == 4 && seen[2].region == inner && seen[2].ticks == 4 && seen[3].region == outer &&
+            seen[3].ticks == 5 && seen[3].depth == 0,
+        "a leave of a region that is not the innermost is left out");
+  CHECK(s.unmatched == 1 && s.events == 4, "and counted");
+  pml_buffer_close(b);
+}
+
 static void left_out(void) {
   struct pml_buffer *b;
   if (!CHECK(pml_buffer_open(&b, NULL) == 0, "a buffer")) return;
@@ -213,6 +230,14 @@ static void forked(void) {
   waitpid(pid, &status, 0);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child has nothing of its parent's buffer");
   CHECK(drain(b) == 0 && nseen == 2, "and takes nothing from it");
+  pid = vfork(); /* it has our memory */
+  if (pid == 0) {
+    pml_buffer_close(b);
+    _exit(0);
+  }
+  waitpid(pid, &status, 0);
+  raises_two(NULL);
+  CHECK(drain(b) == 0 && nseen == 2, "nor does a child that closes it");
   pml_buffer_close(b);
 }
 
@@ -294,6 +319,7 @@ int main(void) {
   order();
   carries_values();
   full();
+  crossed();
   left_out();
   refuses();
   threads_come_and_go();
