@@ -22,6 +22,7 @@ local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/p
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
 local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
 local SHARE = "core/source/kernel/pml_eventset_kernel.c"
+local RING = "core/record/pml_ring.h"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
 local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/stream/pml_stream*.c",
@@ -158,6 +159,9 @@ local mutants = {
     "", by = "sde_ends" },
   { "recorder: a child's log goes on from its parent's", KEEP, "lane->mark = &lane->own;\n  lane->log = NULL;",
     "lane->log = NULL;", by = "sde_ends" },
+
+  { "ring: values go on behind its end", RING, "to = (uint64_t *)r->slot;", "" },
+  { "ring: values come from behind its end", RING, "words[(at * 2 + i) & mask]", "words[((at * 2) & mask) + i]" },
 }
 
 local function read(path)
@@ -217,7 +221,7 @@ local function programs()
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
   for _, of in ipairs { { SECTION, "section" }, { LOG, "section_ends" }, { STREAM, "stream" }, { PLAINLY, "stream" },
-                        { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
+                        { RING, "ring" }, { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }

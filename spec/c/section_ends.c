@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/section_ends.c - whatever ends a process, its log has every section that was stopped, and what was open.
- *
- * Children are killed at random points. Each thread of a child writes into a pipe how far it is about to go, and how
- * far it went: the log's counts lie between what was surely done and what was begun, and where a thread was between two
- * rounds they are equal.
  */
-#include "adapter/section/pml_section_file.h"
-#include "base/pml_error.h"
-
-#include "check.h"
-#include "sanitized.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <limits.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#ifndef KILLS
-#define KILLS 200
-#endif
-#define THREADS 2
-
-static char dir[] = "/tmp/pmlua-section-ends-XXXXXX", self[PATH_MAX];
-static volatile int *volatile nothing;
+#include "ends.h"
 
 /* ---- what a log says ---- */
 
@@ -69,54 +38,26 @@ static struct row only_row(const char *text, const char *label) {
   return n == 1 ? row[0] : (struct row){.count = ~0ull};
 }
 
-/* The text of the log of process @pid in the folder, which goes away; @which: 1 is its first. NULL: there is none. */
-static char *log_of(pid_t pid, int which) {
-  char end[40], path[PATH_MAX];
-  char *text = NULL;
-  size_t length;
-  snprintf(end, sizeof end, which == 1 ? ".%d.pmlog" : ".%d.%d.pmlog", (int)pid, which);
-  DIR *d = opendir(dir);
-  for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
-    size_t n = strlen(e->d_name), m = strlen(end);
-    if (n < m || strcmp(e->d_name + n - m, end) != 0) continue;
-    snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-    if (pml_section_log_text(path, &text, &length) < 0) printf("# %s\n", pml_error_detail(PML_EFORMAT));
-    unlink(path);
-  }
-  if (d != NULL) closedir(d);
-  return text;
-}
-
-static bool has(const char *text, const char *part) {
-  return text != NULL && strstr(text, part) != NULL;
-}
-
 /* ---- a child that is killed ---- */
 
-struct progress {
-  uint64_t begun, done;
-};
-
 struct worker {
-  int pipe;
+  int to;
   unsigned seed;
   struct pml_section *outer, *inner;
 };
 
-/* Rounds of inner calls, in a call of the outer section that is never stopped. */
+static void step(void *arg, uint64_t i) {
+  struct worker *w = arg;
+  (void)i;
+  pml_section_start(w->inner);
+  pml_section_stop_work(w->inner, 2, 3);
+}
+
+/* Inner calls, in a call of the outer section that is never stopped. */
 static void *work(void *arg) {
   struct worker *w = arg;
-  struct progress p = {0};
   pml_section_start(w->outer);
-  for (;;) {
-    p.begun = p.done + 1 + (unsigned)rand_r(&w->seed) % 64;
-    if (write(w->pipe, &p, sizeof p) != (ssize_t)sizeof p) break;
-    for (; p.done < p.begun; p.done++) {
-      pml_section_start(w->inner);
-      pml_section_stop_work(w->inner, 2, 3);
-    }
-    if (write(w->pipe, &p, sizeof p) != (ssize_t)sizeof p) break;
-  }
+  rounds(w->to, w->seed, step, w);
   return NULL;
 }
 
@@ -127,31 +68,18 @@ static struct pml_section *section(const char *label, const struct pml_section_o
 }
 
 /* Sections of one thread each, so that a row tells which pipe it belongs to. */
-static void be_killed(const int *pipe, unsigned seed) {
+static void be_killed(const int *to, unsigned seed) {
   static const char *const event[] = {"clock::ns"};
   const struct pml_section_options counted = {.events = event, .nevents = 1};
   static const char *const inner[THREADS] = {"inner 0", "inner 1"}, *const outer[THREADS] = {"outer 0", "outer 1"};
   static struct worker w[THREADS];
   pthread_t thread;
-  setenv("PMLUA_REPORT", dir, 1);
   for (int i = 0; i < THREADS; i++) {
-    w[i] = (struct worker){pipe[i], seed + (unsigned)i, section(outer[i], NULL), NULL};
+    w[i] = (struct worker){to[i], seed + (unsigned)i, section(outer[i], NULL), NULL};
     w[i].inner = section(inner[i], i == 1 ? &counted : NULL);
   }
   if (pthread_create(&thread, NULL, work, &w[1]) != 0) _exit(96);
   (void)work(&w[0]);
-  _exit(95);
-}
-
-/* One more, and, if they are wanted, all that follow. */
-static bool read_progress(int fd, bool all, struct progress *p) {
-  struct progress got;
-  bool any = false;
-  while (!(any && !all) && read(fd, &got, sizeof got) == (ssize_t)sizeof got) {
-    *p = got;
-    any = true;
-  }
-  return any;
 }
 
 struct tally {
@@ -178,38 +106,16 @@ static void check_thread(const char *text, int i, const struct progress *p, stru
            (unsigned long long)p->done, (unsigned long long)p->begun);
 }
 
-static void kill_one(unsigned seed, struct tally *t) {
-  int ends[THREADS][2], writers[THREADS];
-  for (int i = 0; i < THREADS; i++) {
-    if (pipe(ends[i]) < 0) {
-      t->wrong++;
-      return;
-    }
-    writers[i] = ends[i][1];
-  }
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) be_killed(writers, seed);
-  struct progress p[THREADS];
-  for (int i = 0; i < THREADS; i++) {
-    close(ends[i][1]);
-    t->wrong += !read_progress(ends[i][0], false, &p[i]);
-  }
-  usleep((unsigned)rand_r(&seed) % 3000);
-  kill(child, SIGKILL);
-  waitpid(child, NULL, 0);
-  char *text = log_of(child, 1);
-  for (int i = 0; i < THREADS; i++) {
-    (void)read_progress(ends[i][0], true, &p[i]);
-    close(ends[i][0]);
-    check_thread(text, i, &p[i], t);
-  }
-  free(text);
+static void check_killed(unsigned seed, struct tally *t) {
+  struct killed k = kill_one(be_killed, seed);
+  t->wrong += k.wrong;
+  for (int i = 0; i < THREADS; i++) check_thread(k.text, i, &k.p[i], t);
+  free(k.text);
 }
 
 static void kills(void) {
   struct tally t = {0};
-  for (unsigned i = 0; i < KILLS; i++) kill_one(i * 7919u + 1, &t);
+  for (unsigned i = 0; i < KILLS; i++) check_killed(i * 7919u + 1, &t);
   CHECK(t.wrong == 0, "%d processes are killed at random: all calls that were stopped are in their logs (%u wrong)",
         KILLS, t.wrong);
   CHECK(t.quiet > 0 && t.quiet < THREADS * KILLS,
@@ -220,37 +126,16 @@ static void kills(void) {
 /* ---- every other end ---- */
 
 /* Seven calls of "done", in one of "open", and then the end that @how names. */
-static void end_by(const char *how) {
+static void end_by(const void *how) {
   const struct pml_section_options recorded = {.record = PML_SECTION_RECORD_ALL};
-  struct rlimit none = {0, 0};
   setenv("PMLUA_REPORT_TIMELINE", "100", 1);
   struct pml_section *done = section("done", &recorded), *open = section("open", NULL);
-  setrlimit(RLIMIT_CORE, &none);
   pml_section_start(open);
   for (int i = 0; i < 7; i++) {
     pml_section_start(done);
     pml_section_stop_work(done, 5, 1);
   }
-  if (strcmp(how, "SIGTERM") == 0) raise(SIGTERM);
-  if (strcmp(how, "SIGKILL") == 0) raise(SIGKILL);
-  if (strcmp(how, "abort") == 0) abort();
-  if (strcmp(how, "crash") == 0) *nothing = 1;
-  if (strcmp(how, "quick_exit") == 0) quick_exit(0);
-  if (strcmp(how, "exec") == 0) execl(self, self, "exit", (char *)NULL);
-  if (strcmp(how, "exit") == 0) exit(0);
-  _exit(0);
-}
-
-/* The pid of a child that ended by @how. */
-static pid_t ended_by(const char *how) {
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("PMLUA_REPORT", dir, 1);
-    end_by(how);
-  }
-  waitpid(child, NULL, 0);
-  return child;
+  end_as(how);
 }
 
 /* How many lines of @text begin with @c, and a tab. */
@@ -279,19 +164,16 @@ static bool all_there(const char *text, const char *ended) {
 static void ends(void) {
   static const char *const how[] = {"SIGTERM", "SIGKILL", "_exit", "abort", "crash", "quick_exit"};
   for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
-    if (SANITIZED && strcmp(how[i], "crash") == 0) {
-      SKIP("a sanitizer ends a program that crashes in its own way");
-      continue;
-    }
-    char *text = log_of(ended_by(how[i]), 1);
+    if (!can_crash(how[i])) continue;
+    char *text = log_of(child_of(end_by, how[i]), 1);
     CHECK(all_there(text, "\nended\tunknown\n"),
           "%s: what was stopped is in the log with quantiles and timeline, what was not is open", how[i]);
     free(text);
   }
-  char *text = log_of(ended_by("exit"), 1);
+  char *text = log_of(child_of(end_by, "exit"), 1);
   CHECK(all_there(text, "\nended\texit\n"), "exit: the same, and the log says how it ended");
   free(text);
-  pid_t pid = ended_by("exec");
+  pid_t pid = child_of(end_by, "exec");
   char *first = log_of(pid, 1), *second = log_of(pid, 2);
   const char *born = first != NULL ? strstr(first, "\nborn\t") : NULL;
   char line[40] = "";
@@ -305,23 +187,19 @@ static void ends(void) {
 
 /* ---- children, threads, resets ---- */
 
-static pid_t by_fork(void) {
-  return fork();
-}
-static pid_t by_Fork(void) {
-  return _Fork();
-}
-static pid_t by_clone(void) {
-  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-}
+struct making {
+  pid_t (*make)(void);
+  int to;
+};
 
 /* The child stops what its parent started, and has calls of its own; then both are killed. */
-static void be_parent(pid_t (*make)(void), int to) {
+static void be_parent(const void *arg) {
+  const struct making *m = arg;
   struct pml_section *open = section("open", NULL), *done = section("done", NULL);
   pml_section_start(open);
   pml_section_start(done);
   pml_section_stop(done);
-  pid_t child = make();
+  pid_t child = m->make();
   for (int i = 0; child == 0 && i < 3; i++) {
     pml_section_start(done);
     pml_section_stop(done);
@@ -331,41 +209,30 @@ static void be_parent(pid_t (*make)(void), int to) {
   waitpid(child, NULL, 0);
   pml_section_start(done);
   pml_section_stop(done);
-  if (write(to, &child, sizeof child) != (ssize_t)sizeof child) _exit(94);
+  if (write(m->to, &child, sizeof child) != (ssize_t)sizeof child) _exit(94);
   raise(SIGKILL);
 }
 
+static void one_child(const struct way *w) {
+  int to[2];
+  pid_t child = 0;
+  if (pipe(to) < 0) return;
+  pid_t parent = child_of(be_parent, &(struct making){w->make, to[1]});
+  bool told = read(to[0], &child, sizeof child) == (ssize_t)sizeof child;
+  close(to[0]);
+  close(to[1]);
+  char *theirs = log_of(parent, 1), *its = log_of(child, 1);
+  CHECK(told && only_row(theirs, "done").count == 2 && only_row(theirs, "open").count == 1,
+        "a parent's calls are its own, when %s made the child", w->name);
+  CHECK(only_row(its, "done").count == 3 && only_row(its, "open").count == 1 && !has(its, "\nmisuse\t"),
+        "and the child's are in a log of its own, with what was open in its parent");
+  free(theirs);
+  free(its);
+}
+
 static void children(void) {
-  static const struct {
-    const char *name;
-    pid_t (*make)(void);
-  } way[] = {{"fork", by_fork}, {"_Fork", by_Fork}, {"the system call clone", by_clone}};
-  for (size_t i = 0; i < sizeof way / sizeof way[0]; i++) {
-    if (SANITIZED && way[i].make != by_fork) {
-      SKIP("a sanitizer does not know of children that fork() did not make");
-      continue;
-    }
-    int to[2];
-    pid_t child = 0;
-    if (pipe(to) < 0) return;
-    fflush(stdout);
-    pid_t parent = fork();
-    if (parent == 0) {
-      setenv("PMLUA_REPORT", dir, 1);
-      be_parent(way[i].make, to[1]);
-    }
-    waitpid(parent, NULL, 0);
-    bool told = read(to[0], &child, sizeof child) == (ssize_t)sizeof child;
-    close(to[0]);
-    close(to[1]);
-    char *theirs = log_of(parent, 1), *its = log_of(child, 1);
-    CHECK(told && only_row(theirs, "done").count == 2 && only_row(theirs, "open").count == 1,
-          "a parent's calls are its own, when %s made the child", way[i].name);
-    CHECK(only_row(its, "done").count == 3 && only_row(its, "open").count == 1 && !has(its, "\nmisuse\t"),
-          "and the child's are in a log of its own, with what was open in its parent");
-    free(theirs);
-    free(its);
-  }
+  for (size_t i = 0; i < WAYS; i++)
+    if (is_known(&ways[i])) one_child(&ways[i]);
 }
 
 static void *one_call(void *arg) {
@@ -375,11 +242,12 @@ static void *one_call(void *arg) {
 }
 
 /* More threads than are kept apart, one after the other. */
-static void be_many(unsigned threads) {
+static void be_many(const void *arg) {
+  const unsigned *threads = arg;
   static const char *const event[] = {"clock::ns"};
   const struct pml_section_options counted = {.events = event, .nevents = 1};
   struct pml_section *s = section("by many", &counted);
-  for (unsigned i = 0; i < threads; i++) {
+  for (unsigned i = 0; i < *threads; i++) {
     pthread_t t;
     if (pthread_create(&t, NULL, one_call, s) != 0) _exit(93);
     pthread_join(t, NULL);
@@ -387,7 +255,8 @@ static void be_many(unsigned threads) {
   raise(SIGKILL);
 }
 
-static void be_reset(void) {
+static void be_reset(const void *arg) {
+  (void)arg;
   struct pml_section *used = section("used again", NULL), *unused = section("not used again", NULL);
   for (int i = 0; i < 5; i++) one_call(used);
   one_call(unused);
@@ -396,7 +265,8 @@ static void be_reset(void) {
   raise(SIGKILL);
 }
 
-static void be_refused(void) {
+static void be_refused(const void *arg) {
+  (void)arg;
   struct rlimit most = {65536, 65536};
   char label[32];
   setrlimit(RLIMIT_FSIZE, &most);
@@ -407,25 +277,12 @@ static void be_refused(void) {
   raise(SIGKILL);
 }
 
-static pid_t run(int what) {
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("PMLUA_REPORT", dir, 1);
-    if (what == 0) be_many(400);
-    if (what == 1) be_reset();
-    be_refused();
-  }
-  waitpid(child, NULL, 0);
-  return child;
-}
-
 static void others(void) {
-  enum { MOST = 400 };
-  static struct row row[MOST];
+  static const unsigned most = 400;
+  static struct row row[400];
   unsigned long long calls = 0, torn = 0;
-  char *text = log_of(run(0), 1);
-  size_t n = rows_of(text, "by many", row, MOST);
+  char *text = log_of(child_of(be_many, &most), 1);
+  size_t n = rows_of(text, "by many", row, most);
   for (size_t i = 0; i < n; i++) {
     calls += row[i].count;
     torn += row[i].torn;
@@ -433,23 +290,21 @@ static void others(void) {
   CHECK(n == 257 && calls == 400 && torn == 0 && row[0].thread == 0 && row[0].count == 400 - 256,
         "of 400 threads the last 256 have a row each, the others one: %zu rows, %llu calls", n, calls);
   free(text);
-  text = log_of(run(1), 1);
+  text = log_of(child_of(be_reset, NULL), 1);
   CHECK(only_row(text, "used again").count == 1 && rows_of(text, "not used again", row, 1) == 0,
         "what is of before a reset is not told");
   free(text);
-  text = log_of(run(2), 1);
+  text = log_of(child_of(be_refused, NULL), 1);
   CHECK(has(text, "\nrefused\t") && rows_of(text, "section 0", row, 1) == 0,
         "a log that cannot grow says so, and the program goes on");
   free(text);
 }
 
 int main(int argc, char **argv) {
-  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return 1;
-  if (argc > 1) end_by(argv[1]);
-  if (mkdtemp(dir) == NULL) return 1;
+  if (!ends_begin(argc, argv, end_by)) return 1;
   kills();
   ends();
   children();
   others();
-  return rmdir(dir) == 0 ? check_done() : 1;
+  return ends_done();
 }
