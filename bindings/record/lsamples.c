@@ -4,7 +4,6 @@
 #include "lutil.h"
 
 #include "record/pml_samples.h"
-#include "record/pml_samples_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -197,79 +196,12 @@ static int l_above(lua_State *L) {
   return 3;
 }
 
-/* --- the log of a run --- */
-
-static int l_log(lua_State *L) {
-  return pml_pushdone(L, pml_samples_log_open(lutil_string(L, 1)), "samples.log");
-}
-
-static int l_visit(lua_State *L) {
-  uint32_t cell = (uint32_t)lutil_int(L, 1, 1, UINT32_MAX), round = (uint32_t)lutil_int(L, 2, 1, UINT32_MAX);
-  pml_samples_log_visit(cell, round, (uint64_t)lutil_int(L, 3, 1, LUA_MAXINTEGER / 8));
-  return 0;
-}
-
-static int l_took(lua_State *L) {
-  pml_samples_log_push(luaL_checknumber(L, 1));
-  return 0;
-}
-
-static int l_kept(lua_State *L) {
-  (void)L;
-  pml_samples_log_kept();
-  return 0;
-}
-
-static int l_unlog(lua_State *L) {
-  (void)L;
-  pml_samples_log_close();
-  return 0;
-}
-
-static void push_value(lua_State *L, const struct pml_samples_left *left, size_t i) {
-  double v;
-  memcpy(&v, &left->value[i], sizeof v);
-  if (left->real)
-    lua_pushnumber(L, v);
-  else
-    lua_pushinteger(L, (lua_Integer)left->value[i]);
-}
-
-static int push_left(lua_State *L) {
-  const struct pml_samples_left *left = lua_touserdata(L, 1);
-  lua_createtable(L, 0, 4);
-  lutil_setint(L, "cell", left->cell);
-  lutil_setint(L, "round", left->round);
-  lutil_setint(L, "planned", left->planned);
-  lua_newtable(L);
-  for (size_t i = 0; i < left->n; i++) {
-    push_value(L, left, i);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "values");
-  return 1;
-}
-
-static int l_left(lua_State *L) {
-  struct pml_samples_left left;
-  const char *path = lutil_string(L, 1);
-  luaL_checkstack(L, 4, NULL);
-  lua_pushcfunction(L, push_left);
-  int err = pml_samples_left(path, &left);
-  if (err < 0) return pml_pusherr(L, err, "samples.left");
-  lua_pushlightuserdata(L, &left);
-  int status = lua_pcall(L, 1, 1, 0);
-  free(left.value);
-  return status == LUA_OK ? 1 : lua_error(L);
-}
-
 int luaopen_pmlua_samples(lua_State *L) {
   static const luaL_Reg methods[] = {{"capacity", l_capacity}, {"push", l_push},       {"clear", l_clear},
                                      {"copy", l_copy},         {"append", l_append},   {"sort", l_sort},
                                      {"quantile", l_quantile}, {"moments", l_moments}, {"format", l_format},
                                      {"above", l_above},       {"__len", l_len},       {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"new", l_new},   {"log", l_log},     {"visit", l_visit}, {"took", l_took},
-                                       {"kept", l_kept}, {"unlog", l_unlog}, {"left", l_left},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"new", l_new}, {NULL, NULL}};
   lutil_class(L, &samples_class, methods, l_index);
   luaL_newlib(L, functions);
   return 1;

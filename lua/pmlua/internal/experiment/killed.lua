@@ -70,7 +70,7 @@ end
 --- The visits of a run, with that in which it was killed.
 local function visits_of(path)
   local visits = archived(path .. "/samples.csv.gz")
-  local left, err = core.samples.left(path .. "/samples.pmlog")
+  local left, err = core.samples_log.left(path .. "/samples.pmlog")
   if not left then return nil, err:sentence() end
   local last = visits[#visits]
   if #left.values == 0 then return visits end

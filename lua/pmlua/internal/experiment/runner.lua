@@ -235,7 +235,7 @@ local function take(run, cell, visited, n)
     return
   end
   visited.extra = type(second) == "table" and second or nil
-  local series, took = { first }, run.core.samples.took
+  local series, took = { first }, run.core.samples_log.took
   visited.series = series
   took(first)
   for i = 2, n do
@@ -392,11 +392,11 @@ local function one_round(run, round, plan)
     if cell.status == "ok" then
       run.at = ("cell %s, round %d"):format(cell.label, round)
       run.progress:step(cell.short, round)
-      run.core.samples.visit(cell.index, round, plan.n)
+      run.core.samples_log.visit(cell.index, round, plan.n)
       local visited = visit(run, cell, plan.n, run.trace ~= nil)
       if visited.refused then refuse(run, cell, visited) end
       if visited.series then absorb(run, cell, round, position, visited.series, visited.extra) end
-      run.core.samples.kept()
+      run.core.samples_log.kept()
       close(visited)
       run:tables_in_time()
       check_interrupt(run)
@@ -477,7 +477,7 @@ end
 --- inside of another one goes without.
 local function prepare_for_the_worst(run)
   run:save("write_table", "data.dat", datasets.data(run, "incomplete"))
-  local logged, err = run.core.samples.log(run.dir)
+  local logged, err = run.core.samples_log.open(run.dir)
   run.logged = logged
   if err and err ~= "EALREADY" then run:warn("a kill would lose samples: " .. err:sentence()) end
 end
@@ -498,7 +498,7 @@ local function open_companions(run)
 end
 
 local function close_companions(run)
-  if run.logged then run.core.samples.unlog() end
+  if run.logged then run.core.samples_log.close() end
   if run.archive then
     local ok, err = run.archive:close()
     if not ok then run:lost(err) end
