@@ -1,0 +1,54 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/cell.lua - what a cell is made of: rounds, the tally of its samples, the largest of them.
+--
+-- Try:  local c = { rounds = {}, outliers = {} }
+--       require("pmlua.internal.experiment.cell").add(c, { 1, 2, 3 }, { round = 1 }); print(c.rounds[1].median)
+
+local stats = require "pmlua.stats"
+local tally = require "pmlua.internal.tally"
+
+local M = {}
+
+local outlier_limit = 100
+
+local function keep_outliers(cell, series, summary, round)
+  local all = cell.outliers
+  for _, o in ipairs(stats.outliers(series, summary.fence_lo, summary.fence_hi, outlier_limit)) do
+    all[#all + 1] = { round = round, index = o.index - 1, value = o.value } -- as in samples.csv.gz
+  end
+  table.sort(all, function(a, b)
+    if a.value ~= b.value then return a.value > b.value end
+    if a.round ~= b.round then return a.round < b.round end
+    return a.index < b.index
+  end)
+  for i = #all, outlier_limit + 1, -1 do all[i] = nil end
+end
+
+---@class pmlua.CellRound
+---@field round integer
+---@field position integer turn of the cell in the round
+---@field extra any what measure gave beside the samples
+---@field n integer? of its samples, as all that follows
+---@field min number?
+---@field median number?
+---@field mean number?
+---@field max number?
+
+--- Take what a visit gave into its cell.
+---@param cell pmlua.Cell with rounds and outliers
+---@param series userdata|number[]
+---@param round pmlua.CellRound
+---@return integer? n how many samples there were
+---@return pmlua.Failure? failure
+function M.add(cell, series, round)
+  local t, err = tally.of(series)
+  if not t then return nil, err end
+  local s = assert(stats.summary(t))
+  keep_outliers(cell, series, s, round.round)
+  round.n, round.min, round.median, round.mean, round.max = s.n, s.min, s.median, s.mean, s.max
+  cell.rounds[#cell.rounds + 1] = round
+  cell.tally = tally.merge(cell.tally, t)
+  return s.n
+end
+
+return M

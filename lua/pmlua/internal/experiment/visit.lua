@@ -1,0 +1,153 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/visit.lua - one visit of a cell: the script's functions are called, and nothing that they
+-- do ends more than the visit.
+
+local M = {}
+
+-- Where a function of the script begins: an error about what it gave has no better line.
+function M.line_of(run, f)
+  if run.exp.line == 0 then return run.exp.file .. ": " end -- no script's
+  local info = debug.getinfo(f, "S")
+  return info.what == "Lua" and ("%s:%d: "):format(info.short_src, info.linedefined) or run.exp.file .. ": "
+end
+
+function M.wrong(run, text)
+  error(M.line_of(run, run.exp.measure) .. text, 0)
+end
+local wrong = M.wrong
+
+local expected = "; return a number, an array, pml.samples, or nil and a reason"
+
+-- What measure() gave, if it can be kept: a finite number, or a series (whose elements tally.of checks).
+local function check_measured(run, v, reason)
+  local kind = type(v)
+  if kind == "number" then
+    if v ~= v then wrong(run, "measure returned NaN") end
+    if v == math.huge or v == -math.huge then wrong(run, "measure returned an infinite number") end
+  elseif kind == "nil" then
+    if reason ~= nil then return end
+    -- what was refused and not looked at is the likely cause
+    local refusal = run.core.sys.refusal()
+    wrong(run, "measure returned nothing" .. (refusal and "; the last refusal was: " .. refusal or expected))
+  elseif kind ~= "table" and kind ~= "userdata" then
+    wrong(run, ("measure returned a %s"):format(kind) .. expected)
+  elseif #v == 0 then
+    wrong(run, "measure returned no samples" .. expected)
+  end
+end
+
+-- An interrupt ends a measurement where it is, and what measure() gave after it is not a measurement.
+function M.check_interrupt(run)
+  if run.core.sys.interrupted() then error("interrupted", 0) end
+end
+
+-- measure() gives a series, or one number, and is then called n times. What was measured until something failed is in
+-- visited.series all the same.
+local function take(run, cell, visited, n)
+  local exp, p, options = run.exp, cell.p, run.options
+  local first, second = exp.measure(visited.state, p, n, options)
+  M.check_interrupt(run)
+  check_measured(run, first, second)
+  visited.extra = second
+  if type(first) ~= "number" then
+    visited.series = first
+    return
+  end
+  visited.extra = type(second) == "table" and second or nil
+  local series, took = { first }, run.core.samples_log.took
+  visited.series = series
+  took(first)
+  for i = 2, n do
+    local v, err = exp.measure(visited.state, p, n, options)
+    M.check_interrupt(run)
+    check_measured(run, v, err)
+    if type(v) ~= "number" then wrong(run, ("measure returned a %s after a number: %s"):format(type(v), tostring(err or ""))) end
+    series[i] = v
+    took(v)
+  end
+end
+
+-- The line of the script that led to an error raised in another file (a module, or a C function).
+function M.with_position(run, text)
+  if text:sub(1, #run.exp.file) == run.exp.file then return text end
+  for level = 3, 100 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then return text end
+    if info.source == run.exp.source and info.currentline > 0 then
+      return ("%s:%d: %s"):format(run.exp.file, info.currentline, text)
+    end
+  end
+  return text
+end
+
+--- For xpcall: the error as a line, told once.
+function M.handler(run)
+  return function(err)
+    local text = tostring(err)
+    if run.raised == text then return text end
+    text = run.core.sys.explained(M.with_position(run, text))
+    run.raised = text
+    if run.debug then io.stderr:write(debug.traceback(text, 2), "\n") end
+    return text
+  end
+end
+
+-- Code of the script, which an interrupt ends at once; pmlua's own is never broken in the middle.
+function M.interruptible(run, f)
+  local raise = run.core.sys.raise_interrupt
+  return function(...)
+    raise(true)
+    f(...)
+    raise(false)
+  end
+end
+
+---@class pmlua.Visited
+---@field state any what setup made
+---@field series userdata|number[]|nil
+---@field extra any what measure gave beside it
+---@field refused string? why the cell cannot be measured
+---@field refuser function? who said so
+---@field failure string? what failed
+
+--- Visit a cell once.
+---@param run pmlua.Run
+---@param cell pmlua.Cell
+---@param n integer samples that are wanted
+---@param tracing? boolean nil: it warms up
+---@return pmlua.Visited
+function M.visit(run, cell, n, tracing)
+  local exp, visited = run.exp, {}
+  local function end_of(ok, failure)
+    run.core.sys.raise_interrupt(false)
+    visited.failure = not ok and failure or nil
+    return ok
+  end
+  if exp.setup then
+    local function setup()
+      local made, err = exp.setup(cell.p, run.options)
+      if made == nil and err ~= nil then visited.refused, visited.refuser = tostring(err), exp.setup end
+      visited.state = made
+    end
+    if not end_of(xpcall(M.interruptible(run, setup), M.handler(run))) or visited.refused then return visited end
+  end
+  run:collect_in_time()
+  if tracing then run.trace:enter(cell.short ~= "" and cell.short or cell.label, exp.file, exp.line) end
+  run.core.sys.refusal() -- what was refused before is not measure's
+  local function measure()
+    take(run, cell, visited, n)
+    return visited.series and #visited.series * exp.calls
+  end
+  local simulated = tracing ~= nil and run.simulated -- nil: it warms up
+  local f = M.interruptible(run, simulated and function() simulated:count(cell, measure) end or measure)
+  local ok = end_of(xpcall(f, M.handler(run)))
+  if simulated and not ok then visited.series = nil end -- its counts are not there
+  local extra, state = visited.extra, visited.state
+  local phases = type(extra) == "table" and extra.phases or (type(state) == "table" and state.phases) or nil
+  if tracing then run.trace:leave(visited.series and #visited.series or 0, phases) end
+  if exp.teardown then exp.teardown(state, cell.p, run.options) end
+  if ok and visited.series == nil then visited.refused, visited.refuser = tostring(extra), exp.measure end
+  return visited
+end
+
+return M
