@@ -4,9 +4,9 @@
 -- Try:  pmlua scripts/counted.lua --quick
 --
 -- After the user's and the system's perspective of K. Mikami, K. Ono, J. Nonaka (PMlib, 2018), and Byfl's counts in
--- A. Danalis et al. (PAPI's software-defined events): what the source asks for is counted by hand and by the compiler,
--- what is left of it by the compiler after optimisation, and what the machine executes by callgrind and by the PMU, where
--- there is one. The differences have reasons, which the counts themselves tell.
+-- A. Danalis et al. (PAPI's software-defined events): the operations of the source, counted by hand and by the compiler;
+-- those left after optimisation, counted by the compiler; and those the machine executes, counted by callgrind and by the
+-- PMU, where there is one. The counts themselves explain the differences.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -25,7 +25,7 @@ local function within(options, name, max)
 end
 
 local function prepare(options)
-  if os.getenv "PMLUA_SIM" then error("it simulates the kernels by itself, and nothing else; run it without --sim", 0) end
+  if os.getenv "PMLUA_SIM" then error("the experiment simulates its kernels itself; run it without --sim", 0) end
   within(options, "length", 1000000)
   within(options, "order", 200)
   local err
@@ -48,23 +48,24 @@ end
 return pml.experiment {
   name = "counted",
   description = [[
-The operations of a call of each kernel, by four counters: the compiler before optimisation (at source) and after it (at
-final), valgrind's callgrind, which executes it instruction by instruction, and the hardware, if there is a PMU. The program
-is compiled three times for the run, by one compiler with the same flags. A sample is the operations of a call (compiler) or
-its instructions (simulation, hardware). Counts at source that differ from those by hand are an error.]],
+The operations of one call of each kernel, by four counters: the compiler before optimisation (at source) and after it (at
+final), valgrind's callgrind, which simulates each instruction, and the hardware, if there is a PMU. The program is compiled
+three times for the run, by one compiler with the same flags. A sample is the number of operations of a call (compiler) or
+of its instructions (simulation, hardware). Counts at source that differ from those by hand are an error.]],
   factors = prepare,
-  help = { kernel = "what is computed", counter = "which counter" },
+  help = { kernel = "the computation", counter = "who counts" },
   unit = "operations",
   repeats = 5,
   rounds = 1,
   warmup = 0,
   quick = { repeats = 2, rounds = 1, length = 100, order = 20 },
   options = {
-    { name = "kernels", metavar = "LIST", default = table.concat(kernels.names, ","), help = "some of them" },
-    { name = "length", type = "integer", metavar = "N", min = 1, default = 1000, help = "elements of vectors" },
-    { name = "order", type = "integer", metavar = "N", min = 1, default = 48, help = "of the matrices of product and lu" },
+    { name = "kernels", metavar = "LIST", default = table.concat(kernels.names, ","),
+      help = "kernels to count, separated by commas" },
+    { name = "length", type = "integer", metavar = "N", min = 1, default = 1000, help = "elements of each vector" },
+    { name = "order", type = "integer", metavar = "N", min = 1, default = 48, help = "order of the matrices of product and lu" },
     { name = "flags", metavar = "FLAGS",
-      help = "of the compiler; without: -O2 -fno-math-errno, and -mavx2 -mfma where the processor has both" },
+      help = "compiler flags (default: -O2 -fno-math-errno, and -mavx2 -mfma if the processor has both)" },
   },
   examples = {
     "pmlua scripts/counted.lua --quick",
@@ -79,9 +80,9 @@ its instructions (simulation, hardware). Counts at source that differ from those
     return samples, { counts = calls[n] }
   end,
   columns = {
-    { name = "flops", unit = "flop", description = "of a call", value = last "flops" },
-    { name = "loaded", unit = "B", description = "by a call", value = last "loaded" },
-    { name = "stored", unit = "B", description = "by a call", value = last "stored" },
+    { name = "flops", unit = "flop", description = "floating-point operations of a call", value = last "flops" },
+    { name = "loaded", unit = "B", description = "bytes loaded by a call", value = last "loaded" },
+    { name = "stored", unit = "B", description = "bytes stored by a call", value = last "stored" },
     { name = "loads", unit = "", description = "load instructions of a call", value = last "loads" },
     { name = "stores", unit = "", description = "store instructions of a call", value = last "stores" },
   },

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/host_metrics.lua - what a program's phases do to its host: memory, processors, network, power over time.
+-- scripts/host_metrics.lua - what a program's phases do to its host: memory, processors, network and power over time.
 --
 -- Try:  pmlua scripts/host_metrics.lua --quick
 --
 -- After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of Score-P
--- through plugins, sections 3 and 3.4: metrics that belong to no thread are measured beside the program, in their own
--- time, and laid under its regions. A value that stands for the time since the one before is shared out over that time.
+-- through plugins, sections 3 and 3.4: metrics that belong to no thread are sampled beside the program at their own
+-- intervals, and drawn under its regions. A value that covers the time since the previous one is spread over that time.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -40,22 +40,23 @@ end
 return pml.experiment {
   name = "host_metrics",
   description = [[
-Phases of a program that rests, touches memory evenly, computes on some threads, and sends to itself over the loopback,
-beside metrics of the host and of the process (plugins host and process), measured by separate threads. A sample is the time
-of a phase; the columns are means over all its visits.]],
+A program rests, touches memory at a steady rate, computes on some threads, and sends data to itself over the loopback;
+meanwhile, separate threads sample metrics of the host and of the process (plugins host and process). A sample is the time of
+a phase; the columns are means over all visits of a phase.]],
   factors = prepare,
-  help = { phase = "of the program" },
+  help = { phase = "phase of the program" },
   unit = "s",
   repeats = 3,
   rounds = 3,
   warmup = 0,
   quick = { repeats = 1, rounds = 1, seconds = 0.2, every = "10ms", megabytes = 64 },
   options = {
-    { name = "seconds", type = "number", metavar = "S", default = 1, help = "that a phase lasts" },
-    { name = "megabytes", type = "integer", metavar = "N", default = 512, help = "that allocate touches" },
-    { name = "threads", type = "integer", metavar = "N", default = 0, help = "that compute; 0: as many as there are cpus" },
-    { name = "every", metavar = "TIME", default = "50ms", help = "between two values of a metric" },
-    { name = "metrics", metavar = "LIST", default = "", help = "of the host, beside those that are drawn (globs, by commas)" },
+    { name = "seconds", type = "number", metavar = "S", default = 1, help = "duration of a phase" },
+    { name = "megabytes", type = "integer", metavar = "N", default = 512, help = "memory that the phase allocate touches" },
+    { name = "threads", type = "integer", metavar = "N", default = 0, help = "threads that compute; 0: one per cpu" },
+    { name = "every", metavar = "TIME", default = "50ms", help = "interval between two values of a metric" },
+    { name = "metrics", metavar = "LIST", default = "",
+      help = "more metrics of the host, beside those in the figure (globs, separated by commas)" },
   },
   examples = { "pmlua scripts/host_metrics.lua --quick", "pmlua scripts/host_metrics.lua --every 5ms --metrics 'load_1,disk_*'" },
   measure = function(_, p, n) return lab:measure(p.phase, n) end,

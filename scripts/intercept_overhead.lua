@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/intercept_overhead.lua - what it costs to see a call between libraries, in every way there is.
+-- scripts/intercept_overhead.lua - what it costs to observe a call between libraries, by pmlua and by other tools.
 --
 -- Try:  pmlua scripts/intercept_overhead.lua --quick
 --
 -- After R. Brendel, B. Wesarg, R. Tschueter, M. Weber, T. Ilsche, S. Oeste, Generic library interception for improved
--- performance measurement and insight (2017), which leaves open what an intercepted call costs. A program calls a function
--- of a library that does next to nothing. Between them stands pmlua by its two doors, at run time and by generated wrappers,
--- without consumer, with a profile, a trace, an event; a wrapper written by hand; the loader's LD_AUDIT; uftrace; ltrace.
--- The yardstick is what none of them can do without: the call and two reads of the clock.
+-- performance measurement and insight (2017), which leaves open what an intercepted call costs. A program calls a library
+-- function that does next to nothing. The call is intercepted by pmlua, at run time or by a generated wrapper, without a
+-- consumer or with a profile, a trace, an event; by a wrapper written by hand; by the loader's LD_AUDIT; by uftrace; by
+-- ltrace. The yardstick is what all of them need: the call and two clock reads.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -21,7 +21,7 @@ local ways = require "intercept_overhead.ways"
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
--- The floor is measured in any case: the others are shown beside it.
+-- The floor is always measured, because the others are compared with it.
 local function chosen(text)
   local out, wanted = {}, {}
   for word in text:gmatch "[^,]+" do
@@ -55,14 +55,14 @@ end
 return pml.experiment {
   name = "intercept_overhead",
   description = [[
-What observing a call between libraries costs: plain; between two reads of the clock (the yardstick); through a wrapper
-written by hand and preloaded; intercepted by pmlua without consumer, with a profile, with a trace, with an event read at
-each enter and leave, and not selected; through wrappers that pmlua generates; by LD_AUDIT, uftrace and ltrace if installed.
-A sample is the mean of 1,000 calls (ltrace: 10). Each thread has its own cpu. Programs are compiled for the run: this needs a
-C compiler, and libclang for the generated wrappers.]],
+What it costs to observe a call between libraries. The call is made plainly; between two clock reads (the yardstick);
+through a preloaded wrapper written by hand; intercepted by pmlua without a consumer, with a profile, with a trace, with an
+event read at each enter and leave, and with the function not selected; through wrappers that pmlua generates; and under
+LD_AUDIT, uftrace and ltrace, if they are installed. A sample is the mean of 1,000 calls (ltrace: 10). Each thread has its own
+cpu. The programs are compiled for the run, which needs a C compiler, and libclang for the generated wrappers.]],
   factors = prepare,
   constraints = function(p) return ways.absent(ways.named[p.way]) or true end,
-  help = { way = "how the call is seen", threads = "that call at the same time" },
+  help = { way = "how the call is observed", threads = "threads that call at the same time" },
   unit = "ns",
   repeats = 500,
   rounds = 10,
@@ -70,8 +70,9 @@ C compiler, and libclang for the generated wrappers.]],
   quick = { repeats = 40, rounds = 2, warmup = 1 },
   options = {
     { name = "threads", metavar = "LIST", default = "1,2", help = "numbers of threads, separated by commas" },
-    { name = "ways", metavar = "LIST", default = "all", help = "some of them" },
-    { name = "event", metavar = "NAME", default = "task-clock", help = "read at each enter and leave by the way metrics" },
+    { name = "ways", metavar = "LIST", default = "all", help = "ways to measure, separated by commas" },
+    { name = "event", metavar = "NAME", default = "task-clock",
+      help = "event that the way metrics reads at each enter and leave" },
   },
   examples = {
     "pmlua scripts/intercept_overhead.lua --quick",
@@ -79,17 +80,17 @@ C compiler, and libclang for the generated wrappers.]],
   },
   measure = function(_, p, n) return lab:cell(p, n) end,
   columns = {
-    { name = "net", unit = "ns", description = "median above that of the plain call of as many threads",
+    { name = "net", unit = "ns", description = "median less the median of the plain call with as many threads",
       value = function(cell, run) return report.net(run, cell) end },
-    { name = "ratio", unit = "", description = "of the median to that of two clock reads and the call, as many threads",
+    { name = "ratio", unit = "", description = "median over the median of the call between two clock reads with as many threads",
       value = function(cell, run) return report.ratio(run, cell) end },
-    { name = "calls", unit = "", description = "made in all rounds, the first batch of each thread with them",
+    { name = "calls", unit = "", description = "calls made in all rounds, including the first batch of each thread",
       value = total "calls" },
-    { name = "seen", unit = "", description = "of these, by what stands between; NaN: it does not tell",
+    { name = "seen", unit = "", description = "calls that the tool saw; NaN if it does not report them",
       value = total "seen" },
     { name = "group", unit = "text", description = "floor, pmlua or others",
       value = function(cell) return ways.named[cell.p.way].group end },
-    { name = "title", unit = "text", description = "the way, for people",
+    { name = "title", unit = "text", description = "title of the way",
       value = function(cell) return ways.named[cell.p.way].title end },
   },
   analyse = function(run)

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/kernel_sweep.lua - what basic arithmetic costs in loops of 1 to 2^24 turns, by precision and vector width.
+-- scripts/kernel_sweep.lua - what basic arithmetic costs in loops of 1 to 2^24 iterations, by precision and vector width.
 --
 -- Try:  pmlua scripts/kernel_sweep.lua --quick
 --
 -- After K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using PMlib
 -- (2018), figures 6, 7 and 9 to 12 and table IV: six kernels, a copy on every core, the calling overhead subtracted.
--- Short loops rise in steps as long as a vector; long ones fall to the plateau of the cache that they fit into. The
--- operations that the PMU counts, beside those that the source has, need a PMU; the compiler counts them without one.
+-- Rates of short loops rise in steps as long as a vector; those of long loops fall to the plateau of the cache that they
+-- fit into. The PMU, where there is one, and the compiler count the operations, to compare with those of the source.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -17,7 +17,7 @@ local flops = require "kernels.flops"
 local kernels = require "kernels.lab"
 local report = require "kernels.report"
 
--- A call of a long loop is a batch by itself, and takes up to a tenth of a second: fewer of these.
+-- One call of a long loop is a batch, and takes up to a tenth of a second: measure fewer of these.
 local long, few = 1 << 20, 3
 
 -- What the options and this machine make of the experiment; set when the factors are asked for.
@@ -66,7 +66,7 @@ local function last(cell, name)
   return round and round.extra[name]
 end
 
--- The fastest of the rounds: what disturbs a batch of calls that do nothing only makes it longer.
+-- The fastest round: a disturbance can only lengthen a batch of calls that do nothing.
 local function overhead(cell)
   local least
   for _, r in ipairs(cell.rounds) do least = math.min(least or r.extra.overhead, r.extra.overhead) end
@@ -87,17 +87,17 @@ end
 return pml.experiment {
   name = "kernel_sweep",
   description = [[
-Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loops of 1 to 50 iterations and of powers of
-two, in double and single precision, one element at a time and in vectors. A pinned copy runs on every core, all started
-together; a sample is the time per call of the slowest, in batches of 0.1 ms or more (three a round for loops beyond 2^20
-iterations). The cost of calling a kernel without elements is measured in the same way and subtracted in `net` and
-`gflops`, not in the samples; if it exceeds the rest, the call hides behind the work and the row says so. Takes two to three
-minutes; --quick takes some seconds.]],
+Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) in loops of 1 to 50 iterations and of powers of two,
+in double and single precision, scalar and vectorised. A pinned copy runs on every core, all started together; a sample is
+the time per call of the slowest copy, in batches of 0.1 ms or more (three per round for loops of more than 2^20 iterations).
+The cost of calling a kernel with no elements is measured in the same way and subtracted in `net` and `gflops`, but not in the
+samples; if that cost exceeds the rest, the call overlaps with the work and the row says so. Takes two to three minutes, with
+--quick some seconds.]],
   factors = prepare,
   constraints = function(p) return lab:missing(p.build) or lab:too_large(p.precision, p.n) or true end,
   help = {
-    kernel = "what is computed", precision = "of its elements", build = "scalar, or bits of its vectors",
-    n = "turns of the loop: elements of each vector",
+    kernel = "the computation", precision = "precision of the elements", build = "scalar, or width of the vectors in bits",
+    n = "iterations of the loop, that is, elements of each array",
   },
   unit = "ns",
   repeats = 30,
@@ -105,14 +105,15 @@ minutes; --quick takes some seconds.]],
   warmup = 0,
   quick = { repeats = 2, rounds = 1, longest = 20 },
   options = {
-    { name = "kernels", metavar = "LIST", default = "add,mult,fma,divide,sqrt,mix", help = "some of them" },
-    { name = "precisions", metavar = "LIST", default = "double,single", help = "one or both" },
+    { name = "kernels", metavar = "LIST", default = "add,mult,fma,divide,sqrt,mix",
+      help = "kernels to measure, separated by commas" },
+    { name = "precisions", metavar = "LIST", default = "double,single", help = "double, single or both" },
     { name = "builds", metavar = "LIST",
-      help = "some of scalar,128,256,512; without: scalar,256,512 on x86-64, scalar,128 elsewhere" },
-    { name = "longest", type = "integer", metavar = "E", default = 24, help = "the longest loop has 2^E turns" },
-    { name = "copies", type = "integer", metavar = "N", default = 0, help = "cores that run it at once; 0: all" },
+      help = "some of scalar,128,256,512 (default: scalar,256,512 on x86-64, scalar,128 elsewhere)" },
+    { name = "longest", type = "integer", metavar = "E", default = 24, help = "the longest loop has 2^E iterations" },
+    { name = "copies", type = "integer", metavar = "N", default = 0, help = "number of cores to use; 0: all" },
     { name = "flop-events", metavar = "LIST",
-      help = "EVENT*WEIGHT,... whose sum is the floating-point operations, for a cpu that is not known" },
+      help = "EVENT*WEIGHT,... whose sum is the floating-point operations, for a cpu that pmlua does not know" },
   },
   examples = {
     "pmlua scripts/kernel_sweep.lua --quick",
@@ -124,18 +125,18 @@ minutes; --quick takes some seconds.]],
     return lab:measure({ kernel = p.kernel, precision = p.precision, build = p.build, n = p.n }, n)
   end,
   columns = {
-    { name = "overhead", unit = "ns", description = "of a call for no element, the fastest batch", value = overhead },
+    { name = "overhead", unit = "ns", description = "time of a call with no elements, fastest batch", value = overhead },
     { name = "net", unit = "ns", description = "median less overhead", value = net },
     { name = "flops", unit = "", description = "floating-point operations of a call, by the source",
       value = function(cell) return last(cell, "flops") end },
-    { name = "bytes", unit = "B", description = "read and written by a call, by the source",
+    { name = "bytes", unit = "B", description = "bytes read and written by a call, by the source",
       value = function(cell) return last(cell, "bytes") end },
-    { name = "gflops", unit = "GFLOPS", description = "of the slowest core: flops / net", value = rate "flops" },
-    { name = "gbytes", unit = "GB/s", description = "of the slowest core: bytes / net", value = rate "bytes" },
-    { name = "cores", unit = "", description = "that run it at once", value = function(cell) return last(cell, "cores") end },
-    { name = "spread", unit = "", description = "slowest core / fastest core, mean of the last round",
+    { name = "gflops", unit = "GFLOPS", description = "rate of the slowest core: flops / net", value = rate "flops" },
+    { name = "gbytes", unit = "GB/s", description = "bandwidth of the slowest core: bytes / net", value = rate "bytes" },
+    { name = "cores", unit = "", description = "cores that run a copy", value = function(cell) return last(cell, "cores") end },
+    { name = "spread", unit = "", description = "time of the slowest core over that of the fastest, mean of the last round",
       value = function(cell) return last(cell, "spread") end },
-    { name = "subtraction", unit = "text", description = "ok; or the call hides behind the work, rates are too high",
+    { name = "subtraction", unit = "text", description = "ok; hides: the call overlaps with the work, so rates are too high",
       value = function(cell)
         local ns = net(cell)
         if not ns then return nil end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time.lua - in which libraries a command spends its time, by several views.
+-- scripts/library_time.lua - in which libraries a command spends its time, seen in several ways.
 --
 -- Try:  pmlua scripts/library_time.lua --quick gnuplot -e 'set terminal dumb; plot sin(x)'
 --
 -- After R. Brendel, B. Wesarg, R. Tschueter, M. Weber, T. Ilsche, S. Oeste, Generic library interception for improved
--- performance measurement and insight (2017): calls of FFTW and Qt are recorded without touching the program, and the same
--- run is told by instrumentation, which knows the program alone, by sampling, which knows places and no calls, and by
--- interception. As there, each runs five times and the median run is shown.
+-- performance measurement and insight (2017): calls of FFTW and Qt are recorded without changing the program. The same run is
+-- seen by instrumentation, which knows only the program itself, by sampling, which sees places but no calls, and by
+-- interception. As there, each view runs five times and the median run is shown.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -22,7 +22,7 @@ local lab
 local function prepare(options)
   if options.limit <= 0 then error("option --limit must be more than 0 seconds", 0) end
   if not options.program and #options.command == 0 then
-    options.command = { "gnuplot", "-e", "set terminal dumb; plot sin(x)" } -- which is installed with pmlua
+    options.command = { "gnuplot", "-e", "set terminal dumb; plot sin(x)" } -- pmlua depends on it
   end
   local err
   lab, err = subject.new(options)
@@ -37,7 +37,7 @@ local function processor_time(cell)
   return pml.stats.median(all)
 end
 
--- By the time of processors: that of the run is longer, too, when other programs are busy.
+-- Of processor time, because elapsed time also grows when other programs are busy.
 local function slowdown(cell, run)
   for _, other in ipairs(run.cells) do
     if other.p.view == "plain" and other.summary then return processor_time(cell) / processor_time(other) end
@@ -55,13 +55,13 @@ end
 return pml.experiment {
   name = "library_time",
   description = [[
-Runs a command by itself and with its calls to libraries recorded, and reports in which libraries it spends its time, how
-often their functions are called, and how long they take; without CMD, the command is a plot by gnuplot. --compare adds two
-other views: instrumentation by the compiler (with --program, which has sources) and sampling by perf. --program runs a
-program of pmlua's: fftw2d [SIZE...] smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt without a
-screen; they are compiled for the run.]],
+Runs a command, plainly and with its calls to libraries recorded, and reports in which libraries it spends its time, how often
+it calls their functions, and how long the calls take. Without CMD, gnuplot draws a plot. --compare adds two other views:
+sampling by perf, and instrumentation by the compiler, which needs the sources and so works with --program only. --program
+compiles and runs one of pmlua's programs: fftw2d [SIZE...] smooths pictures by 2-D transforms of FFTW; qt_scene [FRAMES]
+draws with Qt without a screen.]],
   factors = prepare,
-  help = { view = "plain: without recording" },
+  help = { view = "how the run is observed; plain: not at all" },
   command = "[CMD [ARGS]]",
   unit = "s",
   repeats = 5,
@@ -70,12 +70,12 @@ screen; they are compiled for the run.]],
   quick = { repeats = 1, rounds = 1, warmup = 0 },
   options = {
     { name = "program", metavar = "NAME", help = "run " .. table.concat(subject.programs, " or ") .. ", with these arguments" },
-    { name = "compare", type = "flag", help = "by instrumentation and sampling, too" },
+    { name = "compare", type = "flag", help = "measure by instrumentation and sampling, too" },
     { name = "lib", metavar = "GLOB", help = "record only functions of these libraries" },
     { name = "sym", metavar = "GLOB", help = "record only these functions" },
-    { name = "not", metavar = "GLOB", help = "record exclude libraries and functions with these names" },
+    { name = "not", metavar = "GLOB", help = "do not record libraries and functions with these names" },
     { name = "top", type = "integer", metavar = "N", min = 1, default = 12, help = "functions in each table printed" },
-    { name = "limit", type = "number", metavar = "S", default = 600, help = "seconds that a run may take" },
+    { name = "limit", type = "number", metavar = "S", default = 600, help = "time limit of a run, in seconds" },
   },
   examples = {
     "pmlua scripts/library_time.lua python3 -c 'import json; print(json.dumps(list(range(100000))))'",
@@ -88,12 +88,12 @@ screen; they are compiled for the run.]],
     return out.seconds, out
   end,
   columns = {
-    { name = "processor", unit = "s", description = "that processors worked for it, median of the rounds",
+    { name = "processor", unit = "s", description = "processor time of the command, median of the rounds",
       value = processor_time },
-    { name = "slowdown", unit = "", description = "of that, over that of the plain runs", value = slowdown },
-    { name = "functions", unit = "", description = "that were seen, in the run that is shown",
+    { name = "slowdown", unit = "", description = "processor time over that of the plain runs", value = slowdown },
+    { name = "functions", unit = "", description = "functions seen in the run that is shown",
       value = function(cell) return #report.seen(cell).functions end },
-    { name = "calls", unit = "", description = "that were seen in it", value = sum_of_calls },
+    { name = "calls", unit = "", description = "calls seen in the run that is shown", value = sum_of_calls },
   },
   analyse = function(run)
     report.write(run, run.options.top)

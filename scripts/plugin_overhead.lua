@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/plugin_overhead.lua - what plugins cost a program: metrics at each event, substrates, values that come later.
+-- scripts/plugin_overhead.lua - what plugins cost a program: metrics at each event, substrates, asynchronous values.
 --
 -- Try:  pmlua scripts/plugin_overhead.lua --quick
 --
 -- After R. Schoene, R. Tschueter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of Score-P
--- through plugins: interfaces and use cases (2017), figures 3 and 8: the run time of a program that calls a function which
--- does nothing, entered and left, against the number of calls, with plugins that do nothing; lines through the points
--- say what a call costs. With n strictly synchronous metrics it costs alpha + beta n more than without. The paper has
--- alpha 6.67 ns and beta 4.97 ns, and 3 ns for a substrate; here also in Lua, and what asynchronous values cost.
+-- through plugins: interfaces and use cases (2017), figures 3 and 8: the run time of a program that calls an instrumented,
+-- empty function, against the number of calls, with plugins that do nothing; the slope of a line through the points is the
+-- cost of a call. n strictly synchronous metrics add alpha + beta n. The paper reports alpha = 6.67 ns, beta = 4.97 ns, and
+-- 3 ns for a substrate. Added here: plugins in Lua, and the cost of asynchronous values.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -43,11 +43,11 @@ end
 local function prepare(options)
   scale = tonumber(options.scale)
   if not (scale and scale >= 1 and scale <= 1000) then
-    error(("option --scale: %s is not a number of percent, 1 to 1000"):format(options.scale), 0)
+    error(("option --scale is %s, it must be from 1 to 1000 percent"):format(options.scale), 0)
   end
   local names = chosen(options.subjects)
   if not (pml.paths.plugins and pml.paths.workloads and pml.paths.command) then
-    error("the command, its plugins or workloads are not found; build them with make", 0)
+    error("the command, its plugins or its workloads were not found; run make", 0)
   end
   local step, err = {}
   for i = 1, steps do step[i] = i end
@@ -60,7 +60,7 @@ local function count_of(p)
   return math.tointeger(p.step * subjects.named[p.subject].count * scale // 100)
 end
 
--- Samples in ms, and the mean of what was in the program's way, from a process of its own.
+-- Samples in ms, and the mean of the time that the program spent in the plugin, from a process of its own.
 local function measure(_, p, n)
   local text, err = folder:run(("env -u SCOREP_METRIC_PLUGINS -u SCOREP_SUBSTRATE_PLUGINS -u PMLUA_SECTIONS "
     .. "-u PMLUA_REPORT %s %s/plugin_overhead/child.lua %s %d %d"):format(build.quote(pml.paths.command),
@@ -78,21 +78,21 @@ end
 return pml.experiment {
   name = "plugin_overhead",
   description = [[
-What plugins cost a program whose function does nothing, as the slope of its run time against the number of calls, each
-entered and left as a section: 0 to 4 strictly synchronous metrics in C, and metrics in Lua; consumers of events: one of
-pmlua's own, a substrate plugin, functions of Lua in batches and at each event; and 1 to 5 million asynchronous values,
-collected into a trace or into Lua. The plugins do nothing. Each sample is the processor time of a whole run, in a process
-with only this plugin. Needs no PMU.]],
+What plugins that do nothing cost a program that calls an empty function as a section: the slope of its run time against the
+number of calls. Measured are 0 to 4 strictly synchronous metrics in C, and metrics in Lua; consumers of events: one of
+pmlua's own, a substrate plugin, and Lua functions called in batches or at each event; and 1 to 5 million asynchronous
+values, collected into a trace or into Lua. Each sample is the processor time of a whole run, in a process with only this
+plugin. Needs no PMU.]],
   factors = prepare,
-  help = { subject = "what plugin there is", step = "how many calls or values, see column count" },
+  help = { subject = "the plugin", step = "number of calls or values, as in the column count" },
   unit = "ms",
   repeats = 10,
   rounds = 10,
   warmup = 0,
   quick = { repeats = 3, rounds = 3, scale = "5" },
   options = {
-    { name = "subjects", metavar = "LIST", default = "all", help = "some of them" },
-    { name = "scale", metavar = "PERCENT", default = "100", help = "of the calls and values" },
+    { name = "subjects", metavar = "LIST", default = "all", help = "plugins to measure, separated by commas" },
+    { name = "scale", metavar = "PERCENT", default = "100", help = "scale the numbers of calls and values" },
   },
   examples = {
     "pmlua scripts/plugin_overhead.lua --quick",
@@ -100,13 +100,13 @@ with only this plugin. Needs no PMU.]],
   },
   measure = measure,
   columns = {
-    { name = "count", unit = "", description = "calls, each entered and left; or values",
+    { name = "count", unit = "", description = "number of calls or of values",
       value = function(cell) return count_of(cell.p) end },
-    { name = "hot", unit = "ms", description = "of a run, in the program's way; the rest is draining and collecting",
+    { name = "hot", unit = "ms", description = "time of a run before draining and collecting",
       value = function(cell) return fits.hot(cell) end },
     { name = "group", unit = "text", description = "metrics, lua, substrate or values",
       value = function(cell) return subjects.named[cell.p.subject].group end },
-    { name = "title", unit = "text", description = "the subject, for people",
+    { name = "title", unit = "text", description = "title of the plugin",
       value = function(cell) return subjects.named[cell.p.subject].title end },
   },
   analyse = function(run)

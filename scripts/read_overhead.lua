@@ -4,8 +4,8 @@
 -- Try:  pmlua scripts/read_overhead.lua --quick
 --
 -- After Y. Liu, Using rdpmc to lower the overhead of reading hardware counters with PAPI (University of Maine, 2017):
--- a read by the self-monitoring page (user space only), by one read(2) per event and by one read(2) for a whole group;
--- of one to eight events; in a bare loop and where applications would read - inside a Sobel filter, STREAM and an LU
+-- a read of one to eight events through the self-monitoring page (user space only), by one read(2) per event and by one
+-- read(2) for a whole group; in a bare loop and where applications would read: inside a Sobel filter, STREAM and an LU
 -- factorisation. Every read is timed by itself, and every sample is kept.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
@@ -43,7 +43,7 @@ local function list(text)
   return out
 end
 
--- Events that are measured alone beside the chosen ones, and why not when they are not there.
+-- Why events that are measured alone, beside the chosen ones, are not available.
 local function unavailable()
   local out = {}
   for _, c in ipairs(cells.contexts) do
@@ -78,29 +78,28 @@ end
 return pml.experiment {
   name = "read_overhead",
   description = [[
-What reading performance counters costs: operations (empty, start_stop, read, read_ts, accum, reset) on 1 to 8 events by
-the user-space page, by one read(2) per event and by one group read(2), in a bare loop; and a read inside a Sobel
-filter, STREAM and an LU factorisation. Takes up to five minutes; --quick takes some seconds. Redundant cells are left out:
-the empty operation is measured once (it has no events); with one read(2) per event, which is strictly linear, operations
-other than the read are measured with 1, 2, 4 and 8 events; the workloads only have the read, with one number of events. The
-iterations of a cell are spread over the rounds. STREAM and LU are read as often as they have phases: 10 times per round and
-vector, 4 n / nb times per round and phase.]],
+What reading performance counters costs: the operations empty, start_stop, read, read_ts, accum and reset on 1 to 8 events,
+through the user-space page, by one read(2) per event and by one read(2) for the group, in a bare loop; and a read inside a
+Sobel filter, STREAM and an LU factorisation. Takes up to five minutes, with --quick some seconds. Redundant cells are left
+out: the empty operation has no events and is measured once; one read(2) per event costs strictly in proportion, so that
+operations other than the read are measured with 1, 2, 4 and 8 events; the workloads are measured with the read only, of one
+number of events. STREAM and LU are read once per phase: 10 times per round and array, 4 n / nb times per round and phase.]],
   factors = prepare,
   constraints = function(p) return lab.rule(p) end,
   help = {
-    context = "where the operation is made", operation = "what is measured",
-    path = "how the counters are read; none: no counter", events = "number of events",
+    context = "where the operation runs", operation = "the operation",
+    path = "how the counters are read; none: no counters", events = "number of events",
   },
   repeats = 1000000,
   rounds = 10,
   quick = { repeats = 2000, rounds = 5, warmup = 20, stream_n = 1000000, n = 256, nb = 32 },
   options = {
-    { name = "events", metavar = "LIST", help = "events to read, separated by commas (1 to 8) instead of the usual ones" },
+    { name = "events", metavar = "LIST", help = "1 to 8 events to read, separated by commas, instead of the usual ones" },
     { name = "context-events", type = "integer", metavar = "N", min = 1, default = 2,
       help = "number of events read in the workloads" },
-    { name = "image", metavar = "FILE", help = "PNM file for the Sobel filter instead of a generated picture of 1920 x 1200" },
+    { name = "image", metavar = "FILE", help = "PNM file for the Sobel filter, instead of a generated image of 1920 x 1200" },
     { name = "n", type = "integer", metavar = "N", min = 1, default = 1024, help = "unknowns of the LU factorisation" },
-    { name = "nb", type = "integer", metavar = "N", min = 1, default = 64, help = "columns of a panel of it" },
+    { name = "nb", type = "integer", metavar = "N", min = 1, default = 64, help = "columns of a panel of the LU factorisation" },
     { name = "stream-n", type = "integer", metavar = "N", min = 1, default = 10000000,
       help = "elements of each array of STREAM" },
   },
@@ -111,9 +110,9 @@ vector, 4 n / nb times per round and phase.]],
   },
   measure = function(_, p, n) return lab.measure:cell(p, n) end,
   columns = {
-    { name = "path_taken", unit = "text", description = "the path that the reads really took",
+    { name = "path_taken", unit = "text", description = "path that the reads actually took",
       value = function(cell) return cell.rounds[1].extra.path end },
-    { name = "retries", unit = "", description = "page reads tried again",
+    { name = "retries", unit = "", description = "page reads that were retried",
       value = function(cell) return pml.experiment.sum(cell, "retries") or 0 end },
   },
   analyse = function(run)

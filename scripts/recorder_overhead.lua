@@ -4,10 +4,10 @@
 -- Try:  pmlua scripts/recorder_overhead.lua --quick
 --
 -- After H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI software-defined events for in-depth performance analysis,
--- figure 7: 16,384 doubles are recorded, and the distribution of the durations is drawn on logarithmic axes. There the
--- series was one array that grew by realloc; each growth was a spike of some microseconds. Here spikes are counted and
--- located: what the recorder does at the same push round after round, and what the machine does to it at any. From one and
--- from two threads, to the same and to different recorders, beside PAPI's libsde where it is installed.
+-- figure 7: record 16,384 doubles, and draw the distribution of the durations on logarithmic axes. In the paper the series
+-- was one array that grew by realloc, with a spike of some microseconds at each growth. Here spikes are counted and located:
+-- the recorder causes them at the same push in every round, the machine at any push. One and two threads push to the same
+-- and to different recorders, beside PAPI's libsde if it is installed.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -35,7 +35,7 @@ local function prepare(options)
   }
 end
 
--- Of the floor there is one cell for each number of threads; one thread has one recorder; libsde keeps all.
+-- The floor has one cell for each number of threads; one thread has one recorder; libsde keeps all numbers.
 local function constraints(p)
   if p.recorder == "different" and (p.threads == 1 or p.library == "none") then return false end
   if p.keep == "sketch" and p.library ~= "pmlua" then return false end
@@ -53,23 +53,23 @@ end
 return pml.experiment {
   name = "recorder_overhead",
   description = [[
-What a push to a recorder costs: 16,384 numbers per round and thread, each push timed by itself; by one thread and by two,
-to the same recorder and to different ones, keeping all numbers or a sketch of them; PAPI's libsde, if it is installed; and
-the floor, two reads of the clock with nothing between. Spikes are counted and located. Needs no PMU. Each round has a new
-recorder and new memory. --iterations is 16,384 times the rounds, or the number given.]],
+What a push to a recorder costs: 16,384 numbers per round and thread, each push timed by itself. One or two threads push to
+the same recorder or to different ones, which keep all numbers or a sketch of them; beside PAPI's libsde, if it is installed,
+and the floor, two clock reads with nothing between them. Spikes are counted and located. Each round has a new recorder and
+new memory. By default, --iterations is 16,384 times the rounds. Needs no PMU.]],
   factors = prepare,
   constraints = constraints,
   help = {
-    library = "none: two reads of the clock", keep = "all numbers, or a sketch", threads = "that push at the same time",
-    recorder = "one for all threads, or one each",
+    library = "library of the recorder; none: two clock reads", keep = "all numbers, or a sketch of them",
+    threads = "threads that push at the same time", recorder = "same: one for all threads; different: one per thread",
   },
   repeats = pushes * rounds,
   rounds = rounds,
   quick = { repeats = pushes * 5, rounds = 5 },
   options = {
     { name = "threads", metavar = "LIST", default = "1,2", help = "numbers of threads, 1 to 8, separated by commas" },
-    { name = "type", metavar = "TYPE", default = "double", help = "of what is pushed: double, float, int64 or int32" },
-    { name = "libsde", metavar = "FILE", default = "libsde.so.1", help = "PAPI's libsde" },
+    { name = "type", metavar = "TYPE", default = "double", help = "type of the numbers: double, float, int64 or int32" },
+    { name = "libsde", metavar = "FILE", default = "libsde.so.1", help = "file of PAPI's libsde" },
   },
   examples = {
     "pmlua scripts/recorder_overhead.lua --quick",
@@ -78,15 +78,15 @@ recorder and new memory. --iterations is 16,384 times the rounds, or the number 
   },
   measure = function(_, p, n) return lab:cell(p, n) end,
   columns = {
-    { name = "typical", unit = "ns", description = "mean without spikes",
+    { name = "typical", unit = "ns", description = "mean time of a push without spikes",
       value = function(cell, run) return (spikes.typical(run, cell)) end },
-    { name = "net", unit = "ns", description = "the same less that of the floor",
+    { name = "net", unit = "ns", description = "typical less that of the floor",
       value = function(cell, run) return (select(2, spikes.typical(run, cell))) end },
     { name = "spikes", unit = "", description = "samples above 10 times the median and 1 us",
       value = function(cell, run) return #spikes.of(run, cell) end },
-    { name = "overlap", unit = "%", description = "of the time of a round, all threads were pushing; mean of the rounds",
+    { name = "overlap", unit = "%", description = "share of a round in which all threads were pushing, mean of the rounds",
       value = mean_of "overlap" },
-    { name = "pinned", unit = "", description = "1: each thread had a cpu of its own", value = mean_of "pinned" },
+    { name = "pinned", unit = "", description = "1 if each thread had a cpu of its own", value = mean_of "pinned" },
   },
   analyse = function(run) report.write(run, lab) end,
   plot = "recorder_overhead",

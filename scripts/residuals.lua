@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/residuals.lua - how Krylov solvers converge, seen from outside by their software-defined events.
+-- scripts/residuals.lua - how Krylov solvers converge, observed from outside through their software-defined events.
 --
 -- Try:  pmlua scripts/residuals.lua --quick
 --
 -- After H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI software-defined events for in-depth performance analysis,
 -- figures 1 to 4 and table 3: the residual of every iteration of eight solvers, with and without ILU(0), from the
--- library's recorder; its single-valued events as a table. What the paper reads from the slopes by eye is fitted: from
--- the first part of each series, the iteration at which the solver will converge, beside what happened. The true
--- residual of each solution is compared with the one its solver reports.
+-- library's recorder; its single-valued events as a table. Where the paper judges slopes by eye, a line is fitted to the
+-- first part of each series and predicts the iteration of convergence, to compare with the actual one. The true residual of
+-- each solution is compared with the one its solver reports.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -17,7 +17,7 @@ local report = require "residuals.report"
 local solve = require "residuals.solve"
 
 local solvers = { "bicg", "bicgstab", "cg", "cgs", "gmres", "idr", "qmr", "tfqmr", "refine", "lobpcg" }
-local in_the_paper = 8 -- the first ones have their curve there
+local in_the_paper = 8 -- the first ones have curves in the paper
 
 -- What the options make of the experiment; set when the factors are asked for.
 local lab = {}
@@ -49,7 +49,7 @@ local function within(options, name, min, max)
   return v
 end
 
--- From outside, without changing the solver: its residuals are events, and so is the request to stop.
+-- Stop a solver from outside, without changing it: its residuals are events, and so is the request to stop.
 local function stop_above(limit)
   local wish, outcome = assert(pml.sde.find "KRYLOV::Stop_I"), assert(pml.sde.find "KRYLOV::Outcome_I")
   return pml.sde.watch("KRYLOV::IterativeResidual_RCRD_D", "1ms", function(_, series)
@@ -89,11 +89,11 @@ end
 return pml.experiment {
   name = "residuals",
   description = [[
-How Krylov solvers converge: the residual of every iteration, from the library's software-defined events, for each solver,
-plain and preconditioned with ILU(0); their single-valued events; and the predicted iteration of convergence, from the first
-part of the series, beside the actual one. A sample is the time of one solve.]],
+How Krylov solvers converge: for each solver, plain and preconditioned with ILU(0), the residual of every iteration and the
+single-valued events, from the library's software-defined events; and the iteration of convergence predicted from the first
+part of the residuals, beside the actual one. A sample is the time of one solve.]],
   factors = prepare,
-  help = { matrix = "what is solved", preconditioner = "none or ilu0", solver = "by which method" },
+  help = { matrix = "matrix of the linear system", preconditioner = "none or ilu0", solver = "iterative method" },
   unit = "s",
   repeats = 5,
   rounds = 5,
@@ -104,16 +104,17 @@ part of the series, beside the actual one. A sample is the time of one solve.]],
       help = "poisson2d:N, poisson3d:N, convdiff2d:N:C, convdiff3d:N:C or Matrix Market files, separated by commas" },
     { name = "solvers", metavar = "LIST", default = "paper",
       help = "paper (the eight with a curve there), all, or some of " .. table.concat(solvers, ",") },
-    { name = "tolerance", type = "number", metavar = "X", default = 1e-8, help = "relative to the right-hand side" },
-    { name = "most", type = "integer", metavar = "N", default = 1000, help = "iterations at most" },
-    { name = "restart", type = "integer", metavar = "N", default = 50, help = "steps of a cycle of gmres" },
+    { name = "tolerance", type = "number", metavar = "X", default = 1e-8,
+      help = "target residual, relative to the right-hand side" },
+    { name = "most", type = "integer", metavar = "N", default = 1000, help = "limit of iterations" },
+    { name = "restart", type = "integer", metavar = "N", default = 50, help = "iterations between restarts of gmres" },
     { name = "s", type = "integer", metavar = "N", default = 4, help = "shadow vectors of idr, eigenpairs of lobpcg" },
     { name = "stop", type = "number", metavar = "X", default = 0,
-      help = "give a solver up when its residual is X times the first one; 0: never" },
+      help = "the solver gives up when its residual is X times the first one; 0: never" },
     { name = "watch", type = "number", metavar = "X", default = 0,
-      help = "a rule beside the solver stops it once its residual is above X; 0: none" },
+      help = "a rule outside of the solver stops it once its residual exceeds X; 0: no rule" },
     { name = "part", type = "number", metavar = "X", default = 0.75,
-      help = "share of each series that the prediction may see" },
+      help = "share of each series that the prediction may use" },
   },
   examples = {
     "pmlua scripts/residuals.lua --quick",
@@ -124,7 +125,7 @@ part of the series, beside the actual one. A sample is the time of one solve.]],
   measure = function(_, p, n) return lab.solve:measure(p, n) end,
   columns = {
     { name = "outcome", unit = "text", description = "how the solve ended", value = told "outcome" },
-    { name = "iterations", unit = "", description = "of the last solve", value = told "numiter_I" },
+    { name = "iterations", unit = "", description = "iterations of the last solve", value = told "numiter_I" },
   },
   analyse = function(run)
     report.write(run, lab.solve, lab.part)

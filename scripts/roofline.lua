@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/roofline.lua - the roofs of this machine, measured, and what stands under them.
+-- scripts/roofline.lua - measure the roofs of this machine, and place kernels and your own sections under them.
 --
 -- Try:  pmlua scripts/roofline.lua --quick --place stencil:0.4:2.5
 --
--- After S. Williams, A. Waterman, D. Patterson, Roofline (2009), as figure 8 of the PMlib paper has it: the peak of each
--- precision and vector width from multiply-adds that stay in registers, the bandwidth of each cache and of memory, the
--- envelope of both, and the kernels of kernel_sweep under it. All rates are per core with all cores at work. No PMU is
--- needed: operations and bytes are those that the compiler counts, or, where it cannot, those of the source by hand.
+-- After S. Williams, A. Waterman, D. Patterson, Roofline (2009), and figure 8 of the PMlib paper: the peak of each precision
+-- and vector width from multiply-adds in registers, the bandwidth of each cache and of memory, the envelope of both, and the
+-- kernels of kernel_sweep under it. All rates are per core with all cores at work. No PMU is needed: the compiler counts
+-- operations and bytes; where it cannot, they are counted by hand from the source.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -20,13 +20,13 @@ local roof = require "kernels.roof"
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
--- A whole number of the peak's chains in every build, and so many that beginning and ending them is nothing.
+-- A multiple of the peak's chains in every build, and large enough that starting and ending them does not matter.
 local peak_turns = 384 * 256
 
-local bandwidth = { load = 1, copy = 2, add = 3 } -- numbers that an element moves
+local bandwidth = { load = 1, copy = 2, add = 3 } -- array elements moved per iteration
 local numbers = { load = 1, copy = 2, sqrt = 2 }
 
--- The counter of the operations of a kernel; nil: by hand.
+-- Who counts the operations of a kernel; nil: counted by hand.
 local function counting(counts)
   if counts ~= "hand" and counts ~= "source" and counts ~= "final" then
     error(("option --counts is %s, it must be source, final or hand"):format(counts), 0)
@@ -68,7 +68,7 @@ end
 
 local function cell(p, options)
   if (p.kernel == "peak") ~= (p.level == "registers") then return false end
-  -- what only moves bytes moves the same in single precision
+  -- kernels that only move bytes are the same in single precision
   if (p.kernel == "load" or p.kernel == "copy") and p.precision == "single" then return false end
   if options.quick and p.level == "memory" and not bandwidth[p.kernel] then return false end
   return lab:missing(p.build) or lab:too_large(p.precision, turns(p)) or true
@@ -90,17 +90,17 @@ end
 return pml.experiment {
   name = "roofline",
   description = [[
-The roofs of this machine, per core with all cores at work: peak rates of each precision and vector width, from
-independent chains of fused multiply-adds in registers; the bandwidth of each cache and of memory, the best of reading,
-copying and adding vectors that fill half of it (bytes of the source: a line that a store fetches first is not
-counted). Roofs are those of the fastest batch; the kernels of kernel_sweep under them are medians. --place adds your own
-sections, --report those that a program left. Operations and bytes of kernels are counted by the compiler after
-optimisation, or as --counts chooses. Caches are those of sysfs.]],
+The roofs of this machine, per core with all cores at work: the peak rate of each precision and vector width, from
+independent chains of fused multiply-adds in registers; and the bandwidth of each cache and of memory, the best of reading,
+copying and adding arrays that fill half of it (bytes as in the source, without the line that a store fetches first).
+Roofs are those of the fastest batch; the kernels of kernel_sweep under them are medians. --place adds your own points,
+--report the sections of a program's report. The compiler counts operations and bytes of the kernels after optimisation, or
+as --counts chooses. The caches are those in sysfs.]],
   factors = prepare,
   constraints = cell,
   help = {
-    kernel = "what is computed", precision = "of its elements", build = "scalar, or bits of its vectors",
-    level = "where its vectors lie",
+    kernel = "the computation", precision = "precision of the elements", build = "scalar, or width of the vectors in bits",
+    level = "where the arrays lie",
   },
   unit = "ns",
   repeats = 15,
@@ -109,14 +109,14 @@ optimisation, or as --counts chooses. Caches are those of sysfs.]],
   quick = { repeats = 2, rounds = 1 },
   options = {
     { name = "place", metavar = "WHAT",
-      help = "NAME:INTENSITY:GFLOPS[:single], several separated by commas, or a file of such lines; flops per byte, per core" },
+      help = "add NAME:INTENSITY:GFLOPS[:single], separated by commas, or the lines of a file; flops/byte, GFLOPS per core" },
     { name = "report", metavar = "DIR",
-      help = "place the sections of a run with PMLUA_REPORT=DIR of a program that was compiled by pmlua cc --count" },
+      help = "add the sections of a program compiled by pmlua cc --count that ran with PMLUA_REPORT=DIR" },
     { name = "counts", metavar = "WHO", default = "final",
-      help = "the counter of operations and bytes: the compiler at source or at final, or hand" },
+      help = "who counts operations and bytes: the compiler at source or at final, or hand" },
     { name = "builds", metavar = "LIST",
-      help = "some of scalar,128,256,512; without: scalar,256,512 on x86-64, scalar,128 elsewhere" },
-    { name = "copies", type = "integer", metavar = "N", default = 0, help = "cores that work at once; 0: all" },
+      help = "some of scalar,128,256,512 (default: scalar,256,512 on x86-64, scalar,128 elsewhere)" },
+    { name = "copies", type = "integer", metavar = "N", default = 0, help = "number of cores to use; 0: all" },
   },
   examples = {
     "pmlua scripts/roofline.lua --quick",
@@ -128,15 +128,17 @@ optimisation, or as --counts chooses. Caches are those of sysfs.]],
     return lab:measure({ kernel = p.kernel, precision = p.precision, build = p.build, n = turns(p) }, n)
   end,
   columns = {
-    { name = "overhead", unit = "ns", description = "of a call for no element",
+    { name = "overhead", unit = "ns", description = "time of a call with no elements",
       value = function(c) return last(c, "overhead") end },
     { name = "flops", unit = "", description = "floating-point operations of a call, by the source",
       value = function(c) return last(c, "flops") end },
-    { name = "bytes", unit = "B", description = "read and written by a call, by the source",
+    { name = "bytes", unit = "B", description = "bytes read and written by a call, by the source",
       value = function(c) return last(c, "bytes") end },
-    { name = "gflops", unit = "GFLOPS", description = "of the slowest core: flops / (median - overhead)", value = rate "flops" },
-    { name = "gbytes", unit = "GB/s", description = "of the slowest core: bytes / (median - overhead)", value = rate "bytes" },
-    { name = "cores", unit = "", description = "that work at once", value = function(c) return last(c, "cores") end },
+    { name = "gflops", unit = "GFLOPS", description = "rate of the slowest core: flops / (median - overhead)",
+      value = rate "flops" },
+    { name = "gbytes", unit = "GB/s", description = "bandwidth of the slowest core: bytes / (median - overhead)",
+      value = rate "bytes" },
+    { name = "cores", unit = "", description = "cores in use", value = function(c) return last(c, "cores") end },
   },
   analyse = function(run) roof.write(run, lab) end,
   plot = "roofline",

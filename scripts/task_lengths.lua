@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/task_lengths.lua - how a tensor contraction library cuts its work up, seen from outside by its events.
+-- scripts/task_lengths.lua - how a tensor contraction library divides its work, observed from outside through its events.
 --
 -- Try:  pmlua scripts/task_lengths.lua --quick
 --
 -- After H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI software-defined events for in-depth performance analysis,
--- figure 5 and table 4: tasks of a length (a chain of DGEMMs) in five contractions of coupled cluster, and the
--- floating-point operations of each, from the library's counters and recorders. A task has more links where spin lets
--- more pairs of blocks meet: so two lengths per contraction, the longer twice the shorter. Beside the paper: the time of
--- each task, and how evenly the threads are busy.
+-- figure 5 and table 4: the tasks of five contractions of coupled cluster by length (number of chained DGEMMs), and the
+-- floating-point operations of each, from the library's counters and recorders. A task is longer where spin lets more pairs
+-- of blocks meet, so each contraction has two lengths, the longer twice the shorter. Beyond the paper: the time of each task,
+-- and how evenly the threads are busy.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -28,7 +28,7 @@ local function choose(text)
     if not known[name] then
       error(("option --contractions: there is no %s; known are %s"):format(name, table.concat(contractions, ", ")), 0)
     end
-    if taken[name] then error(("option --contractions: %s is there twice"):format(name), 0) end
+    if taken[name] then error(("option --contractions: %s is given twice"):format(name), 0) end
     out[#out + 1], taken[name] = name, true
   end
   if #out == 0 then error("option --contractions is empty", 0) end
@@ -64,9 +64,9 @@ end
 return pml.experiment {
   name = "task_lengths",
   description = [[
-How a tiled tensor contraction is cut into tasks: DGEMMs and floating-point operations of each task, from the library's
-software-defined events, for five contractions of coupled cluster; and the time of each task. Results are checked. A
-sample is the time of one contraction.]],
+How a tiled tensor contraction is divided into tasks: the DGEMMs, floating-point operations and time of each task, from the
+library's software-defined events, for five contractions of coupled cluster. Results are checked. A sample is the time of one
+contraction.]],
   factors = prepare,
   help = { contraction = "a term of the doubles equations" },
   unit = "ms",
@@ -75,16 +75,17 @@ sample is the time of one contraction.]],
   warmup = 1,
   quick = { repeats = 2, rounds = 1, warmup = 0, occupied = 7, virtual = 13, tile = 4 },
   options = {
-    { name = "contractions", metavar = "LIST", default = table.concat(contractions, ","), help = "separated by commas" },
+    { name = "contractions", metavar = "LIST", default = table.concat(contractions, ","),
+      help = "contractions, separated by commas" },
     { name = "occupied", type = "integer", metavar = "N", default = 15, help = "occupied orbitals of alpha spin" },
     { name = "virtual", type = "integer", metavar = "N", default = 31, help = "virtual orbitals of alpha spin" },
     { name = "unpaired", type = "integer", metavar = "N", default = 0,
-      help = "so many occupied orbitals less, and virtual ones more, of beta spin" },
-    { name = "tile", type = "integer", metavar = "N", default = 8, help = "orbitals in a tile, at most" },
+      help = "difference of beta spin: N fewer occupied orbitals, N more virtual ones" },
+    { name = "tile", type = "integer", metavar = "N", default = 8, help = "most orbitals in a tile" },
     { name = "threads", type = "integer", metavar = "N", default = math.min(pml.sys.nprocs(), 256),
-      help = "that do the tasks" },
+      help = "threads that work on the tasks" },
     { name = "blas", metavar = "LIB", default = "none",
-      help = "none: the workload's own DGEMM; system, or the path of a library: that of a BLAS" },
+      help = "DGEMM to use; none: the workload's own; system, or the path of a library: that of a BLAS" },
   },
   examples = {
     "pmlua scripts/task_lengths.lua --quick",
@@ -93,9 +94,9 @@ sample is the time of one contraction.]],
   },
   measure = function(_, p, n) return lab:measure(p.contraction, n) end,
   columns = {
-    { name = "tasks", unit = "", description = "of a contraction", value = told "tasks" },
-    { name = "dgemms", unit = "", description = "of a contraction", value = told "dgemms" },
-    { name = "flops", unit = "FLOP", description = "of a contraction", value = told "flops" },
+    { name = "tasks", unit = "", description = "tasks of a contraction", value = told "tasks" },
+    { name = "dgemms", unit = "", description = "DGEMMs of a contraction", value = told "dgemms" },
+    { name = "flops", unit = "FLOP", description = "floating-point operations of a contraction", value = told "flops" },
   },
   analyse = function(run) report.write(run, lab) end,
   plot = "task_lengths",

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/timers.lua - every clock there is: what it costs, how fine it is, whether it goes back, how it jitters.
+-- scripts/timers.lua - every clock: what a reading costs, its resolution, whether it goes back, its jitter.
 --
 -- Try:  pmlua scripts/timers.lua --quick
 --
 -- After K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using PMlib
--- (2018), figure 5: the general timer beside the precise one. C clocks are read in C, four more from Lua, where the
--- interpreter's call is in the cost.
+-- (2018), figure 5: the general timer beside the precise one. C clocks are read in C; four more from Lua, at a cost that
+-- includes the interpreter's call.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -48,19 +48,19 @@ end
 return pml.experiment {
   name = "timers",
   description = [[
-For every clock: what a reading costs (batches of 100); its resolution, the smallest step between successive readings, beside
-the one it claims; whether it ever goes back, from one reading to the next and between cpus; and the distribution of the
-steps, which is the jitter of measurements with it. `ticks` is the counter of the cpu (TSC, cntvct), `ticks-ordered` the same
-between fences; lua: clocks are called from Lua.]],
+For every clock: what a reading costs (in batches of 100); its resolution, that is, the smallest step between successive
+readings, beside the one it claims; whether it goes back, from one reading to the next or between cpus; and the distribution of
+the steps, which is the jitter of measurements with this clock. `ticks` is the cpu's counter (TSC, cntvct), `ticks-ordered` the
+same between fences; clocks with the prefix lua: are called from Lua.]],
   factors = prepare,
-  help = { clock = "which one" },
+  help = { clock = "name of the clock" },
   unit = "ns",
   repeats = 10000,
   rounds = 10,
   quick = { repeats = 400, rounds = 2, warmup = 1, reads = 10000 },
   options = {
     { name = "clocks", metavar = "LIST", default = "all", help = "some of " .. table.concat(clocks.names, ",") },
-    { name = "reads", type = "integer", metavar = "N", default = 200000, help = "readings in a row, and of each cpu, a round" },
+    { name = "reads", type = "integer", metavar = "N", default = 200000, help = "successive readings per round and cpu" },
     { name = "threads", type = "integer", metavar = "N", default = 0, help = "cpus whose readings are compared; 0: all" },
   },
   examples = {
@@ -69,22 +69,24 @@ between fences; lua: clocks are called from Lua.]],
   },
   measure = function(_, p, n) return lab:measure(p.clock, n) end,
   columns = {
-    { name = "claimed", unit = "ns", description = "resolution by clock_getres, or the unit that it counts in",
+    { name = "claimed", unit = "ns", description = "resolution by clock_getres, or the unit it counts in",
       value = extreme("claimed", math.min) },
-    { name = "resolution", unit = "ns", description = "smallest step that was seen", value = extreme("least", math.min) },
-    { name = "reads", unit = "", description = "readings in a row, all rounds", value = sum "reads" },
-    { name = "still", unit = "%", description = "readings that say the same as the one before",
+    { name = "resolution", unit = "ns", description = "smallest step seen", value = extreme("least", math.min) },
+    { name = "reads", unit = "", description = "successive readings, all rounds", value = sum "reads" },
+    { name = "still", unit = "%", description = "readings equal to the previous one",
       value = function(cell)
         local still, reads = sum "still"(cell), sum "reads"(cell)
         return still and reads and 100 * still / reads
       end },
-    { name = "back", unit = "", description = "readings earlier than the one before", value = sum "back" },
-    { name = "worst_back", unit = "ns", description = "by at most", value = extreme("worst_back", math.max) },
-    { name = "across_reads", unit = "", description = "readings on all cpus at once", value = sum "across_reads" },
-    { name = "across_back", unit = "", description = "readings earlier than one that another cpu had shown",
+    { name = "back", unit = "", description = "readings earlier than the previous one", value = sum "back" },
+    { name = "worst_back", unit = "ns", description = "largest step back", value = extreme("worst_back", math.max) },
+    { name = "across_reads", unit = "", description = "readings on all cpus at the same time", value = sum "across_reads" },
+    { name = "across_back", unit = "",
+      description = "readings earlier than a previous one of another cpu",
       value = sum "across_back" },
-    { name = "across_worst", unit = "ns", description = "by at most", value = extreme("across_worst", math.max) },
-    { name = "longest", unit = "ns", description = "longest step: what interrupts the program, or the clock's own",
+    { name = "across_worst", unit = "ns", description = "largest step back between cpus",
+      value = extreme("across_worst", math.max) },
+    { name = "longest", unit = "ns", description = "longest step, by an interruption or of the clock itself",
       value = extreme("most", math.max) },
   },
   analyse = function(run) report.write(run, lab) end,

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/watchpoint.lua - accesses and contents of variables of a program that was never changed, thread by thread.
+-- scripts/watchpoint.lua - accesses to variables of an unmodified program and their values, thread by thread.
 --
 -- Try:  pmlua scripts/watchpoint.lua --quick
 --
 -- After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of Score-P
 -- through plugins, section 3.5. Figure 5: calls of two functions in a parallel loop of 22 chunks on 4 threads, which are
--- 6 * 506 on two threads and 5 * 506 on the others. Figure 6: what is written to one variable by two threads, whose
--- loop is shared out statically or dynamically. And what watching costs: the same loops without it.
+-- 6 * 506 on two threads and 5 * 506 on the others. Figure 6: the values that two threads write to one variable, in a loop
+-- with static or dynamic scheduling. The same loops without watching show what watching costs.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -34,18 +34,19 @@ end
 return pml.experiment {
   name = "watchpoint",
   description = [[
-Accesses of threads to variables and functions of an unmodified program, and what they write, by hardware breakpoints:
-calls in a parallel loop of 22 chunks on 4 threads, and the content of a variable that two threads write under static and
-dynamic scheduling; each loop also unwatched. A sample is the time of the loop, as the program measures it.]],
+Hardware breakpoints show the accesses of threads to variables and functions of an unmodified program, and the values they
+write: the calls in a parallel loop of 22 chunks on 4 threads, and the values of a variable that two threads write under static
+and dynamic scheduling. Each loop also runs unwatched. A sample is the time of the loop, as the program measures it.]],
   factors = prepare,
-  help = { loop = "of the program", watched = "no: as it is" },
+  help = { loop = "loop of the program", watched = "whether the loop is watched" },
   unit = "s",
   repeats = 5,
   rounds = 5,
   warmup = 0,
   quick = { repeats = 1, rounds = 1, writes = 10000, chunk = 410 },
   options = {
-    { name = "writes", type = "integer", metavar = "N", default = 100000, help = "to d_var, in the static and the dynamic loop" },
+    { name = "writes", type = "integer", metavar = "N", default = 100000,
+      help = "writes to d_var in the static and the dynamic loop" },
     { name = "chunk", type = "integer", metavar = "N", default = 4096,
       help = "iterations that a thread takes at a time in the dynamic loop" },
     { name = "regions", type = "integer", metavar = "N", default = 1, help = "parallel regions of 22 chunks" },
@@ -54,8 +55,9 @@ dynamic scheduling; each loop also unwatched. A sample is the time of the loop, 
   setup = function(p) return lab.watch:possible(p) end,
   measure = function(_, p, n) return lab.watch:measure(p, n) end,
   columns = {
-    { name = "threads", unit = "", description = "of the loop", value = function(cell) return watch.threads[cell.p.loop] end },
-    { name = "accesses", unit = "", description = "of all threads to what is watched, in the last run",
+    { name = "threads", unit = "", description = "threads of the loop",
+      value = function(cell) return watch.threads[cell.p.loop] end },
+    { name = "accesses", unit = "", description = "watched accesses of all threads, in the last run",
       value = function(cell) return lab.watch:accesses(cell.p) end },
     { name = "cpu", unit = "s", description = "processor time of the program, median",
       value = function(cell) return lab.watch:cpu(cell.p) end },

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/balance/platform.lua - simulated ranks that compute unequally much and wait for each other, with their energy.
+-- scripts/balance/platform.lua - simulated ranks with unequal work that wait for each other, and their energy.
 --
---   time    t(f) = w (b f_ref / f + 1 - b)    b: the share of the work that the frequency bounds; the rest is memory
---   power   P(f) = P_static + P_dynamic (f / f_ref)^3    while computing; waiting for others takes a share of P_dynamic
+--   time    t(f) = w (b f_ref / f + 1 - b)    b: share of the work whose speed depends on the frequency; the rest is memory
+--   power   P(f) = P_static + P_dynamic (f / f_ref)^3    while computing; a waiting rank draws a share of P_dynamic
 --
 -- The first is the time model of C. Hsu, W. Feng, A power-aware run-time system for high-performance computing, SC 2005;
--- the second is C V^2 f with a voltage that goes with the frequency, as in T. Mudge, Power: a first-class architectural
--- design constraint, IEEE Computer 34 (2001). An iteration lasts as long as the slowest rank computes, and a
--- communication; changing a frequency takes its time. Noise multiplies each rank's work in each iteration.
+-- the second is C V^2 f with a voltage proportional to the frequency, as in T. Mudge, Power: a first-class architectural
+-- design constraint, IEEE Computer 34 (2001). An iteration lasts as long as the slowest rank computes, plus one
+-- communication; a change of frequency takes time, too. Noise multiplies each rank's work in each iteration.
 --
 -- Try:  local p = require("balance.platform").new { noise = 0.02, seed = 1 }
 --       for _ = 1, 10 do print(p:iterate().seconds) end
@@ -18,10 +18,10 @@ local M = {}
 M.__index = M
 
 local defaults = {
-  ranks = 8, work = 10e-3, -- seconds of the rank that has most, at the reference
-  least = 0.5, -- of it has the rank that has least
+  ranks = 8, work = 10e-3, -- seconds of the rank with the most work, at the reference
+  least = 0.5, -- share of that for the rank with the least
   bound = 0.8, reference = 3e9, min = 1e9, step = 0.1e9, -- Hz; frequencies are multiples of step
-  static = 4, dynamic = 8, wait = 0.6, -- W, W, and the share of the dynamic power that a waiting rank takes
+  static = 4, dynamic = 8, wait = 0.6, -- W, W, and the share of the dynamic power that a waiting rank draws
   communication = 0.2e-3, change = 20e-6, -- s
   noise = 0, -- standard deviation of the work, as a share of it
   seed = 1,
@@ -46,7 +46,7 @@ function M:gauss()
   return math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v)
 end
 
---- The thread that had most has least from now on.
+--- From now on, the rank with the most work has the least, and so on.
 function M:reverse()
   for i = 1, self.ranks // 2 do
     local j = self.ranks + 1 - i
@@ -61,7 +61,7 @@ end
 
 function M:watts(hz, share) return self.static + share * self.dynamic * (hz / self.reference) ^ 3 end
 
---- The next frequency of a rank, as the machine can have it; true: that is another.
+--- Set a rank's next frequency, rounded to one that the machine has; true if it changed.
 function M:set(rank, hz)
   local can = math.ceil(hz / self.step - 1e-9) * self.step
   can = math.min(self.reference, math.max(self.min, can))
@@ -71,7 +71,7 @@ function M:set(rank, hz)
   return changed
 end
 
---- One iteration: of each rank the seconds that it computes and those that all take, and the energy of all in J.
+--- Simulate one iteration: the seconds each rank computes, the seconds the iteration takes, and the energy of all in J.
 function M:iterate()
   local compute, longest = {}, 0
   for i = 1, self.ranks do

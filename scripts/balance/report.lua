@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/balance/report.lua - course.dat, effect.dat and shares.dat, and what is said at the end.
+-- scripts/balance/report.lua - write course.dat, effect.dat and shares.dat, and print the closing tables.
 --
 -- Try:  pmlua scripts/balance.lua --quick --no-plot && head results/balance/latest/effect.dat
 
@@ -15,7 +15,7 @@ local function find(run, p, balanced)
   end
 end
 
---- Of each round what balancing changes, against the same noise without it: percent of energy and of time.
+--- What balancing changes in each round, compared with the same noise without it: percent of energy and of time.
 function M.effect(run, cell)
   local plain = cell.p.balanced == "yes" and find(run, cell.p, "no")
   local out = { saved = {}, lost = {} }
@@ -57,21 +57,23 @@ local function effect_table(run)
     end
   end
   return { columns = {
-    { "delta", "%", "of the reference frequency" }, { "noise", "%", "standard deviation of each rank's work" },
-    { "before", "J", "an iteration of all ranks at the reference" }, { "after", "J", "balanced" },
-    { "saved", "%", "of the energy, mean of the rounds" }, { "saved_least", "%", "of a round" },
-    { "saved_most", "%", "of a round" }, { "lost", "%", "of the time, mean of the rounds" },
-    { "lost_least", "%", "of a round" }, { "lost_most", "%", "of a round" },
-    { "time_before", "ms", "of an iteration, mean" }, { "time_after", "ms", "balanced" },
-    { "changes", "", "of frequency, per rank and 100 iterations" },
+    { "delta", "%", "margin, as a share of the reference frequency" },
+    { "noise", "%", "standard deviation of each rank's work" },
+    { "before", "J", "energy per iteration, all ranks at the reference" }, { "after", "J", "energy per iteration, balanced" },
+    { "saved", "%", "energy saved, mean of the rounds" }, { "saved_least", "%", "least saved in a round" },
+    { "saved_most", "%", "most saved in a round" }, { "lost", "%", "time lost, mean of the rounds" },
+    { "lost_least", "%", "least lost in a round" }, { "lost_most", "%", "most lost in a round" },
+    { "time_before", "ms", "mean time of an iteration" }, { "time_after", "ms", "mean time of an iteration, balanced" },
+    { "changes", "", "changes of frequency, per rank and 100 iterations" },
   }, rows = rows }
 end
 
 local function course_table(lab)
   return { columns = {
-    { "delta", "%", "of the reference frequency" }, { "noise", "%", "standard deviation of each rank's work" },
-    { "rank", "", "1 begins with most work" }, { "iteration", "", "of the first round" },
-    { "frequency", "GHz", "under which it computed" }, { "computing", "%", "of the iteration" },
+    { "delta", "%", "margin, as a share of the reference frequency" },
+    { "noise", "%", "standard deviation of each rank's work" },
+    { "rank", "", "rank 1 begins with the most work" }, { "iteration", "", "number in the first round" },
+    { "frequency", "GHz", "frequency at which it computed" }, { "computing", "%", "share of the iteration spent computing" },
   }, rows = lab.course }
 end
 
@@ -81,10 +83,11 @@ local function shares_table(lab)
     for _, row in ipairs(lab.shares[balanced] or {}) do rows[#rows + 1] = row end
   end
   return { columns = {
-    { "balanced", "text", "whether frequencies were set" }, { "thread", "", "1 computes most" },
-    { "repetitions", "", "of the last round" }, { "computing", "%", "of an iteration, median" }, { "waiting", "%", "the rest" },
-    { "frequency", "GHz", "in force, median" }, { "decided", "GHz", "for the next repetition, median" },
-    { "least", "GHz", "decided" }, { "most", "GHz", "decided" },
+    { "balanced", "text", "whether frequencies were set" }, { "thread", "", "thread 1 computes most" },
+    { "repetitions", "", "iterations of the last round" },
+    { "computing", "%", "share of an iteration spent computing, median" }, { "waiting", "%", "the rest of the iteration" },
+    { "frequency", "GHz", "frequency in force, median" }, { "decided", "GHz", "chosen for the next iteration, median" },
+    { "least", "GHz", "lowest chosen" }, { "most", "GHz", "highest chosen" },
   }, rows = rows }
 end
 
@@ -101,17 +104,17 @@ local function say(run, title, t, columns)
   if #rows > 0 then run:say("\n" .. title .. "\n" .. tabulate(names, rows, 1)) end
 end
 
---- Tables into the run's folder, and the effect and the threads on the terminal.
+--- Write the tables into the run's folder, and print the effect and the threads.
 function M.write(run, lab)
   local effect, shares = effect_table(run), shares_table(lab)
   run:write_table("effect.dat", effect)
   run:write_table("course.dat", course_table(lab))
   run:write_table("shares.dat", shares)
-  say(run, "simulated ranks, balanced against not", effect, { 1, 2, 3, 4, 5, 11, 12, 8, 13 })
-  say(run, "threads of this process", shares, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })
+  say(run, "Simulated ranks, balanced and not balanced", effect, { 1, 2, 3, 4, 5, 11, 12, 8, 13 })
+  say(run, "Threads of this process", shares, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })
   local can = lab.can
   if can and not can.writes then
-    run:warn("frequencies cannot be set here, what the threads' controller decides is a dry run: " .. can.why)
+    run:warn("frequencies cannot be set on this machine, so the threads' controller makes a dry run: " .. can.why)
   end
 end
 

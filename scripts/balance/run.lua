@@ -18,7 +18,7 @@ end
 
 local function key(p) return ("%s %s %g %g"):format(p.platform, p.balanced, p.delta, p.noise) end
 
--- Rounds differ in their noise; cells of the same round and noise have the same.
+-- Each round has its own noise; cells with the same round and noise level share it.
 function M:seed(p)
   self.rounds[key(p)] = (self.rounds[key(p)] or 0) + 1
   return self.options.noise_seed + 1000003 * self.rounds[key(p)] + math.floor(p.noise * 1000)
@@ -35,7 +35,7 @@ local function controllers(self, p, simulated)
   return list
 end
 
--- The first round is drawn: each rank's frequency, iteration by iteration.
+-- Keep the first round for the figure: each rank's frequency, iteration by iteration.
 function M:keep_course(p, iteration, simulated, done)
   if self.rounds[key(p)] > 1 or p.balanced == "no" then return end
   for rank = 1, simulated.ranks do
@@ -70,12 +70,12 @@ end
 
 -- --- threads ---
 
--- What this machine lets a balancer do: drive the files, or only say what it would.
+-- What this machine lets a balancer do: set frequencies, or only report what it would set.
 function M:mode()
   local pml, o = self.pml, self.options
   if not self.can then
     local b, err = pml.balance { sync = { "imbalance barrier" }, root = o.root ~= "" and o.root or nil }
-    if b then -- entered once, or it would be told as misspelt
+    if b then -- enter the section once, or the balancer would report its name as misspelt
       pml.section.start "imbalance barrier"
       pml.section.stop "imbalance barrier"
       b:close()
@@ -94,7 +94,7 @@ function M:possible(p)
   return true
 end
 
--- What a thread did, the one that computes most first; the later rounds stand for the earlier.
+-- What each thread did, the busiest first; a later round replaces an earlier one.
 local function keep_shares(self, p, records)
   local threads, list = {}, {}
   for _, r in ipairs(records) do

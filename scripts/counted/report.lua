@@ -17,7 +17,7 @@ local titles = {
   stores = "store instructions", operations = "operations of the compiler, instructions of the machine",
 }
 
---- Of a kernel the counts of each counter, and those by hand.
+--- A kernel's counts by each counter and by hand.
 local function of_kernel(run, lab, kernel)
   local c = { hand = kernels.by_hand(kernel, lab:size(kernel)) }
   for _, cell in ipairs(run.cells) do
@@ -37,8 +37,8 @@ end
 
 -- --- tables ---
 
-local columns = { { "kernel", "text", "what is computed" }, { "n", "", "elements, or the order of a matrix" },
-  { "counter", "text", "which counter; hand: its formula" } }
+local columns = { { "kernel", "text", "the computation" }, { "n", "", "elements, or the order of a matrix" },
+  { "counter", "text", "who counts; hand: the formula" } }
 for i, q in ipairs(M.QUANTITIES) do columns[3 + i] = { q, units[q], titles[q] .. ", of a call" } end
 
 local function counts_table(all)
@@ -69,8 +69,8 @@ local function ratio_table(all)
       if c then rows[#rows + 1] = row end
     end
   end
-  local t = { rows = rows, columns = { { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
-    { "counter", "text", "which counter" } } }
+  local t = { rows = rows, columns = { { "place", "", "row of the kernel in the figure" },
+    { "kernel", "text", "the computation" }, { "counter", "text", "who counts" } } }
   for i, q in ipairs(M.QUANTITIES) do t.columns[3 + i] = { q, "", titles[q] .. ", over those at source" } end
   return t
 end
@@ -84,17 +84,17 @@ local function reason_table(all)
     end
   end
   return { rows = rows, columns = {
-    { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
-    { "counter", "text", "whose count differs" }, { "against", "text", "from whose" },
-    { "quantity", "text", "what is counted" }, { "short", "text", "the reason" },
-    { "figure", "text", "by how much" }, { "reason", "text", "the reason in prose" },
+    { "place", "", "row of the kernel in the figure" }, { "kernel", "text", "the computation" },
+    { "counter", "text", "counter whose count differs" }, { "against", "text", "counter it is compared with" },
+    { "quantity", "text", "quantity that both count" }, { "short", "text", "the reason in a few words" },
+    { "figure", "text", "size of the difference" }, { "reason", "text", "the reason in a sentence" },
   } }
 end
 
 -- Reasons that hold for nearly every kernel, or for next to nothing.
 local left_out = { once = true, interrupts = true, addresses = true, ["addressing modes"] = true, ["loads and stores"] = true }
 
--- What a figure has room for: the reasons that a kernel has, each once.
+-- The reasons of each kernel, each once: as much as the figure has room for.
 local function note_table(all)
   local rows = {}
   for place, k in ipairs(all) do
@@ -104,19 +104,19 @@ local function note_table(all)
     end
     rows[place] = { place, k.name, table.concat(list, ", ") }
   end
-  return { rows = rows, columns = { { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
-    { "reasons", "text", "why its counts differ" } } }
+  return { rows = rows, columns = { { "place", "", "row of the kernel in the figure" },
+    { "kernel", "text", "the computation" }, { "reasons", "text", "why its counts differ" } } }
 end
 
 local function absent_table(lab)
   local rows = {}
   for i, a in ipairs(lab:lacking()) do rows[i] = { a.who, a.why } end
-  return { rows = rows, columns = { { "counter", "text", "missing counter" }, { "reason", "text", "why" } } }
+  return { rows = rows, columns = { { "counter", "text", "missing counter" }, { "reason", "text", "why it is missing" } } }
 end
 
--- --- what is said ---
+-- --- on the terminal ---
 
--- A column for each counter that there is, a table for each quantity that a counter provides.
+-- A column for each available counter, a table for each quantity that a counter provides.
 local function say_quantity(run, all, quantity)
   local names, who = { "kernel", "n" }, {}
   for _, counter in ipairs { "hand", table.unpack(counters.ORDER) } do
@@ -135,7 +135,7 @@ local function say_quantity(run, all, quantity)
   run:say(("\n%s%s, of a call\n%s"):format(titles[quantity]:gsub("^%l", string.upper), unit, tabulate(names, rows, 1)))
 end
 
--- The reasons by what they say: the first of each, and the kernels that have it by their figures, in order.
+-- Group equal reasons: the first of each, and its kernels in order, by their figures.
 local function merged(all)
   local by, order = {}, {}
   for _, k in ipairs(all) do
@@ -170,34 +170,34 @@ local function say_reasons(run, all)
   end
 end
 
---- What the compiler counts at source and a count by hand say must be the same.
+--- The compiler's count at source must equal the count by hand.
 local function wrong(all)
   for _, k in ipairs(all) do
     for _, q in ipairs(M.QUANTITIES) do
       local source, hand = k.counts.source and k.counts.source[q], k.counts.hand[q]
       if source and hand and source ~= hand then
-        return ("%s, n = %d: %s at source are %d, by hand %d: one of them is wrong"):format(k.name, k.n, titles[q], source, hand)
+        return ("%s, n = %d: %s at source are %d, the formula gives %d"):format(k.name, k.n, titles[q], source, hand)
       end
     end
   end
 end
 
--- Counts that are not the same in each call are no exact ones.
+-- Counts that vary from call to call are not exact.
 local function say_repeatability(run)
   for _, cell in ipairs(run.cells) do
     local s = cell.summary
     if s and s.min ~= s.max then
-      run:say(("%s: its calls count from %.0f to %.0f, the last is shown"):format(cell.label, s.min, s.max))
+      run:say(("%s: calls count between %.0f and %.0f; the table shows the last"):format(cell.label, s.min, s.max))
     end
   end
 end
 
---- Write the tables, say what they say; raises when the compiler's count at source is not that by hand.
+--- Write the tables and print them; raises if the compiler's count at source differs from the count by hand.
 ---@param run table
 ---@param lab table counted.counters
 function M.write(run, lab)
   local all = gather(run, lab)
-  run:write_table("counts.dat", counts_table(all), "what each counter counted")
+  run:write_table("counts.dat", counts_table(all), "the counts of each counter")
   run:write_table("ratios.dat", ratio_table(all), "counts over those at source")
   run:write_table("reasons.dat", reason_table(all), "why counts differ")
   run:write_table("notes.dat", note_table(all), "the same in short, for the figure")
@@ -205,7 +205,7 @@ function M.write(run, lab)
   run:say(("\nBuilt by %s %s"):format(lab.compiler, lab.flags))
   for _, q in ipairs(M.QUANTITIES) do say_quantity(run, all, q) end
   say_reasons(run, all)
-  if lab.absent.final then run:say "\nWhy they differ, the compiler's counts at final would tell." end
+  if lab.absent.final then run:say "\nThe reasons of the differences need the compiler's counts at final." end
   say_repeatability(run)
   local differs = wrong(all)
   if differs then error(differs, 0) end

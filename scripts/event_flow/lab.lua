@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/event_flow/lab.lua - the program and its skeletons: built, run, and the flow of each run as graphs.
+-- scripts/event_flow/lab.lua - build and run the program and its skeletons, and keep the flow of each run as graphs.
 --
 -- Try:  pmlua scripts/event_flow.lua --quick --no-plot
 
@@ -13,7 +13,7 @@ M.__index = M
 
 local limit_s = 120
 
---- What is needed, or nil and why it is not there.
+--- Build what the experiment needs; nil and why, if something is missing.
 ---@param options { ranks: integer, event: string }
 function M.new(options)
   local folder, err = build.folder()
@@ -34,7 +34,7 @@ function M.new(options)
   return self
 end
 
---- Run a command recorded; its flow.
+--- Record a run of a command and return its flow.
 ---@param words string[]
 ---@param event? string that each call reads
 ---@return pmlua.Flow? flow
@@ -63,7 +63,7 @@ function M:words(steps)
   return { self.program, tostring(self.options.ranks), tostring(steps) }
 end
 
---- The flow of the program with so many steps; it is run if it was not.
+--- The flow of the program with this many steps; runs it the first time.
 function M:flow(steps)
   if not self.original[steps] then
     local flow, err = self:flow_of(self:words(steps))
@@ -73,7 +73,7 @@ function M:flow(steps)
   return self.original[steps]
 end
 
---- The program that was made of the flow of so many steps, compiled; nil and why.
+--- Generate and compile the skeleton of the flow with this many steps; nil and why.
 function M:skeleton(steps)
   local flow, err = self:flow(steps)
   if not flow then return nil, err end
@@ -101,7 +101,7 @@ local function seconds(flow)
   return ns / threads * 1e-9
 end
 
---- The flow of a run must be what it was before: of the program, or of what the skeleton was made of.
+--- The flow of a run must equal that of the earlier runs; a skeleton's must equal the original's.
 local function keep(self, p, flow)
   local same, why = flow:same(self.original[p.steps])
   if not same then self.why[p.steps] = why end
@@ -123,13 +123,13 @@ function M:measure(p, n)
     local flow, err = self:flow_of(words)
     if not flow then return nil, err end
     local kept, why = keep(self, p, flow)
-    if not kept then return nil, "the flow differs from run to run: " .. why end
+    if not kept then return nil, "the flow varies from run to run: " .. why end
     samples[i] = seconds(flow)
   end
   return samples
 end
 
---- The flow that was measured last for this cell; nil: none.
+--- The flow that this cell measured last, or nil.
 function M:seen(p)
   return (p.program == "skeleton" and self.again or self.original)[p.steps]
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/event_flow/report.lua - the graph of the longest run, coloured and drawn, its skeleton, and whether all agree.
+-- scripts/event_flow/report.lua - draw the coloured graph of the longest run, write its skeleton, and compare the graphs.
 --
 -- Try:  pmlua scripts/event_flow.lua --quick && ls results/event_flow/latest
 
@@ -21,17 +21,20 @@ local function graphs(flow)
     end
   end
   return { columns = {
-    { "graph", "", "of threads with the same flow" }, { "threads", "", "with it" }, { "from", "text", "call" },
-    { "to", "text", "the call that follows" }, { "times", "", "in each thread" }, { "labels", "text", "at which visits" },
+    { "graph", "", "number of the graph; threads with the same flow share one" }, { "threads", "", "threads that share it" },
+    { "from", "text", "call" }, { "to", "text", "next call" }, { "times", "", "traversals by each thread" },
+    { "labels", "text", "visits at which the edge is taken" },
   }, rows = rows }
 end
 
--- The picture has what an event says of each call; the price of reading it is not in the samples.
+-- The picture needs an event read at each call; the samples are taken without it.
 local function draw(run, lab, steps)
   local event = lab.options.event
   local flow, err = lab:flow_of(lab:words(steps), event)
   if not flow then return run:warn("no coloured graph: " .. err) end
-  if not flow:same(lab:seen { program = "original", steps = steps }) then run:warn "reading the event changes the flow" end
+  if not flow:same(lab:seen { program = "original", steps = steps }) then
+    run:warn "the flow with the event differs from the flow without it"
+  end
   local options = { color = "time/" .. event, title = ("wavefront %d %d"):format(lab.options.ranks, steps) }
   for _, ending in ipairs { "dot", "json", "svg", "png" } do
     local drawn, why = flow:draw(("%s/event_flow.%s"):format(run.dir, ending), options)
@@ -45,7 +48,7 @@ local function longest(lab)
   return most
 end
 
---- Whether the skeleton's graphs are those that it was made of; nil: it was not run.
+--- Whether the skeleton has the graphs it was generated from; nil if it was not run.
 function M.same(lab, steps)
   if not lab.again[steps] then return nil end
   return lab.why[steps] == nil
@@ -65,17 +68,17 @@ function M.write(run, lab)
   draw(run, lab, steps)
   local names = {}
   for i, column in ipairs(t.columns) do names[i] = column[1] end
-  run:say(("\nEvent flow of %d steps: which call follows which, at which visits"):format(steps))
+  run:say(("\nEvent flow of %d steps: which call follows which, and at which visits"):format(steps))
   run:say(tabulate(names, t.rows, 1))
   local compared, differ = 0, 0
   for n in pairs(lab.again) do
     compared = compared + 1
     if not M.same(lab, n) then
       differ = differ + 1
-      run:warn(("the skeleton of %d steps has another flow: %s"):format(n, lab.why[n]))
+      run:warn(("the skeleton of %d steps has a different flow: %s"):format(n, lab.why[n]))
     end
   end
-  run:say(("Skeletons that were compiled and run: %d; with the flow they were made of: %d"):format(compared, compared - differ))
+  run:say(("Skeletons compiled and run: %d, with the flow of the original: %d"):format(compared, compared - differ))
 end
 
 return M

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/host_metrics/lab.lua - the phases, run; the plugins beside them; and what a metric was during a phase.
+-- scripts/host_metrics/lab.lua - run the phases with the plugins beside them, and look up a metric during a phase.
 --
 -- Try:  for _, c in ipairs(require("host_metrics.lab").columns) do print(c.name, c.event) end
 
@@ -10,25 +10,25 @@ local M = {}
 
 M.phases = { "rest", "allocate", "compute", "send" }
 
--- What is drawn, and is a column of each phase: factor from the metric's unit to the column's. Where `event` is a pattern
--- it stands for the first metric that matches; machines name their sensors differently.
+-- The metrics in the figure and in the columns of each phase; `factor` converts the metric's unit to the column's. An
+-- `event` that is a pattern stands for the first metric that matches, because machines name their sensors differently.
 M.columns = {
   { name = "resident", unit = "MB", event = "plugin::process::resident", factor = 1e-6,
     description = "memory of the process" },
   { name = "memory_used", unit = "MB", event = "plugin::host::memory_used", factor = 1e-6,
     description = "memory of the host not available to new programs" },
   { name = "process_cpus", unit = "", event = "plugin::process::cpus", factor = 1,
-    description = "processors at work for the process" },
+    description = "processors that the process keeps busy" },
   { name = "cpus_busy", unit = "", event = "plugin::host::cpus_busy", factor = 1,
-    description = "processors of the host at work" },
+    description = "busy processors of the host" },
   { name = "loopback", unit = "MB/s", event = "plugin::host::network_lo_sent", factor = 1e-6,
-    description = "sent over the loopback" },
+    description = "data sent over the loopback" },
   { name = "switches", unit = "1/s", event = "plugin::host::context_switches", factor = 1,
     description = "context switches of the host" },
   { name = "power", unit = "W", event = "^plugin::host::power_", factor = 1,
-    description = "power of the first meter" },
+    description = "reading of the first power meter" },
   { name = "temperature", unit = "degC", event = "^plugin::host::temperature_", factor = 1,
-    description = "at the first sensor" },
+    description = "reading of the first temperature sensor" },
 }
 
 local drawn = { "memory_used", "cpus_busy", "network_lo_sent", "context_switches", "power_*", "temperature_*" }
@@ -36,7 +36,7 @@ local drawn = { "memory_used", "cpus_busy", "network_lo_sent", "context_switches
 local Lab = {}
 Lab.__index = Lab
 
---- Metrics of the host that this machine has, of those that are wanted; why it lacks the others, a line each.
+--- The wanted metrics that this host has; and for each of the others, a line with the reason.
 local function available(wanted)
   local metrics, lacking, taken = {}, {}, {}
   for _, token in ipairs(wanted) do
@@ -51,7 +51,7 @@ local function available(wanted)
   return metrics, lacking
 end
 
---- The phases of the workload and the plugins, which begin with the run.
+--- Load the workload and the plugins, which start with the run.
 ---@param pml table
 ---@param options table of the experiment
 ---@return table? lab
@@ -81,7 +81,7 @@ function M.new(pml, options)
   return self
 end
 
---- Run a phase some times.
+--- Run a phase n times.
 ---@return number[]|nil seconds
 ---@return string? err
 function Lab:measure(phase, n)
@@ -102,7 +102,7 @@ end
 
 -- --- what was measured ---
 
---- All series by the names of their events, with the values that there are by now.
+--- All series by the names of their events, with the values collected so far.
 function Lab:series()
   local series, order = {}, {}
   for _, p in ipairs(self.plugins) do
@@ -115,7 +115,7 @@ function Lab:series()
   return series, order
 end
 
---- The series that a column is of, if this machine has it.
+--- The series of a column, if this machine has it.
 function M.series_of(column, series, order)
   if column.event:sub(1, 1) ~= "^" then return series[column.event] end
   for _, s in ipairs(order) do

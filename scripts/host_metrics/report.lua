@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/host_metrics/report.lua - regions.dat, metrics.dat and means.dat, and the means on the terminal.
+-- scripts/host_metrics/report.lua - write regions.dat, metrics.dat and means.dat, and print the means.
 --
 -- Try:  pmlua scripts/host_metrics.lua --quick --no-plot && head results/host_metrics/latest/means.dat
 
@@ -20,8 +20,9 @@ local function regions(lab, begin)
   for i, v in ipairs(lab.visits) do
     rows[i] = { v.phase, (v.from - begin) * 1e-9, (v.to - begin) * 1e-9, colour(v.phase) }
   end
-  return { rows = rows, columns = { { "phase", "text", "of the program" }, { "from", "s", "since the run began" },
-    { "to", "s", "since the run began" }, { "colour", "", "of the phase" } } }
+  return { rows = rows, columns = { { "phase", "text", "phase of the program" },
+    { "from", "s", "start, since the run began" }, { "to", "s", "end, since the run began" },
+    { "colour", "", "number of the phase's colour" } } }
 end
 
 -- What is drawn: a row where a value begins to hold and one where it ends.
@@ -38,12 +39,12 @@ local function metrics(series, order, begin)
     end
   end
   return { rows = rows, columns = { { "metric", "text", "column of data.dat" }, { "time", "s", "since the run began" },
-    { "value", "", "in the unit beside it" }, { "unit", "text", "" } } }
+    { "value", "", "value, in the unit of the next column" }, { "unit", "text", "unit of the value" } } }
 end
 
--- As many processors as there are: the most that the metrics of them can be.
+-- The number of processors: the upper limit of the metrics that count busy ones.
 local function processors(pml)
-  return { rows = { { pml.sys.nprocs() } }, columns = { { "processors", "", "of the host" } } }
+  return { rows = { { pml.sys.nprocs() } }, columns = { { "processors", "", "processors of the host" } } }
 end
 
 -- Every metric in every phase, in its own unit.
@@ -55,9 +56,9 @@ local function means(lab, order)
       rows[#rows + 1] = { s.event, phase, mean, least, most, series_of.unit(s) }
     end
   end
-  return { rows = rows, columns = { { "event", "text", "metric of a plugin" }, { "phase", "text", "of the program" },
-    { "mean", "", "over all visits; of what counts, its rate" }, { "least", "", "value" }, { "most", "", "value" },
-    { "unit", "text", "of the three" } } }
+  return { rows = rows, columns = { { "event", "text", "metric of a plugin" }, { "phase", "text", "phase of the program" },
+    { "mean", "", "mean over all visits; for a counter, its rate" }, { "least", "", "smallest value" },
+    { "most", "", "largest value" }, { "unit", "text", "unit of the three values" } } }
 end
 
 --- A line per metric, a column per phase.
@@ -75,7 +76,7 @@ local function say(run, t)
   run:say("\n" .. tabulate(names, rows, 1))
 end
 
---- Tables into the run's folder; the means, and what this machine lacks, on the terminal.
+--- Write the tables into the run's folder; print the means, and the metrics that this machine lacks.
 ---@param run table
 ---@param lab table host_metrics.lab
 function M.write(run, lab)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/intercept_overhead/measure.lua - run the program that calls in one of the ways; what a call took, batch by batch.
+-- scripts/intercept_overhead/measure.lua - run the calling program in one of the ways, and time its calls batch by batch.
 --
 -- Try:  local m = require("intercept_overhead.measure").new(pml, { event = "task-clock" })
 --       print(table.unpack((m:cell({ way = "profile", threads = 1 }, 5))))
@@ -50,7 +50,7 @@ local function compile(folder)
   return true
 end
 
--- The wrapper that pmlua generates, and the program linked with it in both ways; nil and why.
+-- Generate pmlua's wrapper, and link the program with it in both ways; nil and why.
 local function wrap(folder, command)
   local at = build.quote(folder.path)
   local steps = {
@@ -87,7 +87,7 @@ function M.new(pml, options)
   return self
 end
 
--- Nothing of the run before may be taken for this one's.
+-- Remove what the previous run left, so that it cannot pass for this run's.
 function Measure:clean()
   self.folder:run("rm -rf seen recorded uftrace.data ltrace.out", 60)
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/intercept_overhead/report.lua - what a way costs beside the floor, and the table that is said at the end.
+-- scripts/intercept_overhead/report.lua - compare each way with the floor, and print the closing table.
 --
 -- Try:  pmlua scripts/intercept_overhead.lua --quick --no-plot
 
@@ -16,7 +16,7 @@ local function beside(run, cell, way)
   end
 end
 
--- Floors are measured in another order each round: while tables are written early, one may not be there yet.
+-- Each round visits the cells in a different order, so a table written early may lack a floor.
 local function against(run, cell, way, f)
   local floor = cell.summary and beside(run, cell, way)
   return floor and f(cell.summary.median, floor)
@@ -30,13 +30,13 @@ function M.ratio(run, cell)
   return against(run, cell, "clocks", function(a, b) return a / b end)
 end
 
--- Of all calls, in percent; nil if the tool does not report it.
+-- Percentage of the calls that the tool saw; nil if it does not report them.
 local function share_seen(cell)
   local calls, seen = experiment.sum(cell, "calls"), experiment.sum(cell, "seen")
   return calls and seen and 100 * seen / calls
 end
 
---- Say the table.
+--- Print the table.
 ---@param run table
 function M.say(run)
   local rows = {}
@@ -47,8 +47,8 @@ function M.say(run)
       M.ratio(run, cell), share_seen(cell), cell.status,
     }
   end
-  run:say("\nTime of one call, as the caller sees it; above the plain call; as a multiple of the call between two reads of the"
-    .. "\nclock, which is what none can do without; and how many of the calls were seen")
+  run:say("\nTime of one call as the caller sees it; its excess over the plain call; its ratio to the call between two clock"
+    .. "\nreads, the least that any observer needs; and the percentage of calls that the observer saw")
   run:say(tabulate({ "way", "threads", "q1 [ns]", "median [ns]", "q3 [ns]", "above plain [ns]", "ratio", "seen [%]",
     "status" }, rows, 1))
 end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/intercept_overhead/ways.lua - the ways to see a call: how each is put before a program, and what it has seen.
+-- scripts/intercept_overhead/ways.lua - the ways to observe a call: how each is applied to a program, and what it saw.
 --
 -- Try:  for _, w in ipairs(require("intercept_overhead.ways").all) do print(w.name, w.title) end
 --
--- A way is a command line around the program that calls, and a count of the calls that it saw, so that none is called
--- cheap for having missed them. What a tool does before and after the calls is not in their time.
+-- A way is a command line around the calling program and a count of the calls that it saw, so that a tool that misses calls
+-- does not pass for a cheap one. The time of a call excludes what the tool does before the first and after the last one.
 
 local build = require "programs.build"
 local quote = build.quote
@@ -15,14 +15,14 @@ local M = {}
 ---@field name string
 ---@field title string for tables and figures
 ---@field group "floor"|"pmlua"|"others"
----@field calls? integer of a batch, 1000
----@field batches? integer at most, of a round and thread: what is slow is timed less often
----@field needs? string a command
----@field package? string Debian's name of what has it
----@field mode? string of the program
----@field wrapped? string the program that is linked with a wrapper of pmlua's
+---@field calls? integer calls per batch, 1000
+---@field batches? integer most batches per round and thread: slow tools are timed less often
+---@field needs? string command that must be installed
+---@field package? string Debian package of that command
+---@field mode? string mode of the program
+---@field wrapped? string the program linked with a generated wrapper
 ---@field around fun(lab, program: string): string the shell command, in the folder of the programs
----@field seen? fun(lab): integer?, string? calls that were seen in the last run; nil and why not
+---@field seen? fun(lab): integer?, string? calls that it saw in the last run; nil and why
 
 local function as_it_is(_, program) return program end
 
@@ -44,7 +44,7 @@ local function recorded(options)
   end
 end
 
--- The wrapper depends on the library, and finds it so.
+-- Let the wrapper find the library that it depends on.
 local function with_library(around)
   return function(lab, program)
     return ("env LD_LIBRARY_PATH=%s %s"):format(quote(lab.folder.path), around(lab, program))
@@ -69,7 +69,7 @@ end
 local function seen_by_ltrace(lab)
   local n = 0
   for line in io.lines(lab.folder.path .. "/ltrace.out") do
-    if line:find("calls_work(", 1, true) then n = n + 1 end -- "resumed" has none
+    if line:find("calls_work(", 1, true) then n = n + 1 end -- "resumed" lines have no parenthesis
   end
   return n
 end
@@ -82,20 +82,20 @@ M.all = {
     around = preloaded("LD_PRELOAD", "by_hand.so"), seen = seen_by_ours },
   { name = "filtered", title = "pmlua record, call not chosen", group = "pmlua",
     around = recorded "--sym none_of_these", seen = seen_by_record },
-  { name = "idle", title = "intercepted, without consumer", group = "pmlua", mode = "install",
+  { name = "idle", title = "intercepted, no consumer", group = "pmlua", mode = "install",
     around = function(lab, program) return ("env LD_PRELOAD=%s %s"):format(quote(lab.libpmlua), program) end },
   { name = "profile", title = "intercepted, profile", group = "pmlua", around = recorded "", seen = seen_by_record },
   { name = "trace", title = "intercepted, profile and trace", group = "pmlua", around = recorded "--trace",
     seen = seen_by_record },
   { name = "metrics", title = "intercepted, profile with an event", group = "pmlua", around = recorded "--event EVENT",
     seen = seen_by_record },
-  { name = "wrap_idle", title = "pmlua wrap, without consumer", group = "pmlua", wrapped = "calls.linked",
+  { name = "wrap_idle", title = "pmlua wrap, no consumer", group = "pmlua", wrapped = "calls.linked",
     around = with_library(as_it_is) },
   { name = "wrap_linked", title = "pmlua wrap at link time, profile", group = "pmlua", wrapped = "calls.linked",
     around = with_library(recorded ""), seen = seen_by_record },
   { name = "wrap_before", title = "pmlua wrap at run time, profile", group = "pmlua", wrapped = "calls.before",
     around = with_library(recorded ""), seen = seen_by_record },
-  { name = "ld_audit", title = "audit by the loader (rtld-audit)", group = "others", around = preloaded("LD_AUDIT", "audit.so"),
+  { name = "ld_audit", title = "LD_AUDIT (rtld-audit)", group = "others", around = preloaded("LD_AUDIT", "audit.so"),
     seen = seen_by_ours },
   { name = "uftrace", title = "uftrace", group = "others", needs = "uftrace", package = "uftrace",
     around = function(_, program) return "uftrace record --force -d uftrace.data " .. program end, seen = seen_by_uftrace },
@@ -106,7 +106,7 @@ M.all = {
 M.named = {}
 for _, way in ipairs(M.all) do M.named[way.name] = way end
 
---- Why a way cannot be taken here, in a few words.
+--- Why a way is not available on this machine, in a few words.
 ---@param way intercept_overhead.Way
 ---@return string?
 function M.absent(way)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/kernels/caches.lua - the data caches that a core has, and the working sets that lie in each.
+-- scripts/kernels/caches.lua - the data caches of a core, and a working set that fits into each.
 --
 -- Try:  for _, l in ipairs(require("kernels.caches").levels(2)) do print(l.name, l.bytes, l.source) end
 
@@ -47,7 +47,7 @@ end
 function M.levels(cores, cpu)
   local out = told(cpu or 0)
   if #out == 0 then
-    -- what cores of the last ten years have at least: the plateaus then are where these sizes say
+    -- the least that cores of the last ten years have
     for i, bytes in ipairs { 32 << 10, 256 << 10, 8 << 20 } do
       out[i] = { name = "L" .. i, bytes = bytes, shared = i == 3 and cores or 1, source = "assumed: sysfs has no caches" }
     end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/kernels/compiled.lua - what the kernels do by the count of the compiler: no PMU is needed.
+-- scripts/kernels/compiled.lua - the operations of the kernels as the compiler counts them, without a PMU.
 --
 -- Try:  local ways, why = require("kernels.compiled").open(require "pmlua")
 --
--- The kernels are built twice more, by pmlua cc --count: at source they count what the source asks for, which is the user's
--- perspective of the PMlib paper; at final what the optimiser left, the system's. Their times are not used.
+-- The kernels are built twice more, by pmlua cc --count: at source they count the operations of the source, the user's
+-- perspective of the PMlib paper; at final those that the optimiser left, the system's. Their times are not used.
 
 local kernels = require "kernels.lab"
 
@@ -14,7 +14,7 @@ M.STAGES = { "source", "final" }
 
 local events = { "flop_count_I", "load_count_I", "store_count_I", "op_count_I" }
 
---- The ways to count, or nil and why there are none.
+--- Load the kernels that count, by stage; nil and why, if there are none.
 ---@param pml table
 ---@return table<string, table>? ways by stage: source, final
 ---@return string? why
@@ -24,7 +24,7 @@ function M.open(pml)
   for _, at in ipairs(M.STAGES) do
     local path = ("%s/counted/kernels_%s.so"):format(pml.paths.workloads, at)
     if not pml.sys.realpath(path) then
-      return nil, "the kernels that count are not built: that needs clang-N and llvm-N-dev, N from 14 to 19, then make"
+      return nil, "the kernels that count are not built; install clang-N and llvm-N-dev, N from 14 to 19, then run make"
     end
     local lab, err = kernels.new(pml, { copies = 1, batch_ns = 1, workload = path })
     if not lab then return nil, err end

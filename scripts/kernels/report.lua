@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/kernels/report.lua - what a sweep says: plateaus by cache, steps by vector, operations counted and written.
+-- scripts/kernels/report.lua - the tables of a sweep: plateaus by cache, steps by vector, operations counted and written.
 --
 -- Try:  pmlua scripts/kernel_sweep.lua --quick --no-plot | tail -40
 
@@ -42,14 +42,14 @@ local function certain(run, cell)
   return derived(run, cell, "subtraction") == "ok" and derived(run, cell, "gflops") or nil
 end
 
--- Rates of the loops whose vectors lie in a level, their median.
+-- The median rate of the loops whose arrays lie in a level.
 local function plateaus(run, lab)
   local columns = {
-    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" },
-    { "build", "text", "scalar, or bits of its vectors" },
+    { "kernel", "text", "the computation" }, { "precision", "text", "precision of the elements" },
+    { "build", "text", "scalar, or width of the vectors in bits" },
   }
   for _, level in ipairs(lab.levels) do
-    columns[#columns + 1] = { level.name, "GFLOPS", "per core, median of the lengths whose vectors lie there" }
+    columns[#columns + 1] = { level.name, "GFLOPS", "rate per core, median of the lengths whose arrays lie there" }
   end
   local rows = {}
   curves(run, lab, function(by_n, c)
@@ -68,13 +68,13 @@ local function plateaus(run, lab)
   return { columns = columns, rows = rows }
 end
 
--- Turns per ns, calling and all: what is left when calling is subtracted from a very short loop is not certain.
+-- Iterations per ns, including the call: subtracting the call from a very short loop leaves an uncertain rest.
 local function gross(cell)
   return cell and cell.summary and cell.p.n / cell.summary.median
 end
 
--- How much faster a loop is whose length is a multiple of the vector's than one a turn shorter: geometric mean over the
--- short loops.
+-- The rate of a loop whose length is a multiple of the vector's over that of a loop one iteration shorter: geometric mean
+-- over the short loops.
 local function steps(run, lab)
   local rows = {}
   curves(run, lab, function(by_n, c)
@@ -88,16 +88,16 @@ local function steps(run, lab)
     if lanes > 1 then rows[#rows + 1] = { c.kernel, c.precision, c.build, lanes, count, step } end
   end)
   return { columns = {
-    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" },
-    { "build", "text", "bits of its vectors" },
-    { "lanes", "", "elements of a vector" }, { "steps", "", "lengths that are compared" },
-    { "step", "", "rate at a multiple of the vector / rate one turn before" },
+    { "kernel", "text", "the computation" }, { "precision", "text", "precision of the elements" },
+    { "build", "text", "width of the vectors in bits" },
+    { "lanes", "", "elements of a vector" }, { "steps", "", "number of lengths compared" },
+    { "step", "", "rate at a multiple of the vector over the rate one iteration before" },
   }, rows = rows }
 end
 
 local TURNS = 1000
 
--- What the compiler counted of a call: six cells; empty where it cannot.
+-- The compiler's counts of a call: six cells, empty where it cannot count.
 local function compiled_cells(ways, c, user)
   local cells = {}
   for i, at in ipairs(compiled.STAGES) do
@@ -129,19 +129,22 @@ local function counted(run, lab, events)
   end)
   if counter then counter.set:close() end
   return { columns = {
-    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" }, { "build", "text", "scalar, or bits" },
-    { "user", "flops", "of 1000 turns, by hand from the source" }, { "system", "flops", "of 1000 turns, by the PMU" },
-    { "ratio", "", "system / user" }, { "counted", "", "share of the time that the events were counted in" },
+    { "kernel", "text", "the computation" }, { "precision", "text", "precision of the elements" },
+    { "build", "text", "scalar, or width of the vectors in bits" },
+    { "user", "flops", "operations of 1000 iterations, counted by hand from the source" },
+    { "system", "flops", "the same, counted by the PMU" },
+    { "ratio", "", "system / user" }, { "counted", "", "share of the time in which the events were counted" },
     { "state", "text", "ok, or why the PMU does not count" },
-    { "source", "flops", "of 1000 turns, by the compiler, at source" },
-    { "final", "flops", "of 1000 turns, by the compiler, at final" },
+    { "source", "flops", "the same, counted by the compiler at source" },
+    { "final", "flops", "the same, counted by the compiler at final" },
     { "source_ratio", "", "source / user" }, { "final_ratio", "", "final / user" },
-    { "bytes", "B", "of 1000 turns, by hand" }, { "source_bytes", "B", "by the compiler, at source" },
-    { "final_bytes", "B", "by the compiler, at final" },
+    { "bytes", "B", "bytes of 1000 iterations, counted by hand" },
+    { "source_bytes", "B", "the same, counted by the compiler at source" },
+    { "final_bytes", "B", "the same, counted by the compiler at final" },
   }, rows = rows }, why, unbuilt
 end
 
--- The columns of a table that say something.
+-- The table with only these columns.
 local function with(t, names)
   local at, out = {}, { columns = {}, rows = {} }
   for i, c in ipairs(t.columns) do at[c[1]] = i end
@@ -166,40 +169,40 @@ local function say(run, heading, t)
 end
 M.say = say
 
---- caches.dat, which plots mark.
+--- Write caches.dat, from which plots mark the caches.
 function M.caches(run, levels)
   local rows = {}
   for i, l in ipairs(levels) do rows[i] = { l.name, l.bytes > 0 and l.bytes or nil, l.shared, l.set, l.source } end
   local t = { columns = {
-    { "level", "text", "name" }, { "bytes", "B", "size" }, { "shared", "", "cpus that share it" },
-    { "set", "B", "working set per core assigned to this cache" }, { "source", "text", "of the size" },
+    { "level", "text", "name of the cache" }, { "bytes", "B", "its size" }, { "shared", "", "cpus that share it" },
+    { "set", "B", "working set per core assigned to this cache" }, { "source", "text", "where the size is from" },
   }, rows = rows }
   run:write_table("caches.dat", t, "the caches of a core")
   return t
 end
 
---- Write the tables of a sweep and say what stands in them.
+--- Write the tables of a sweep and print them.
 function M.sweep(run, lab)
   M.caches(run, lab.levels)
   local flat, stepped = plateaus(run, lab), steps(run, lab)
   local both, why, unbuilt = counted(run, lab, run.options.flop_events)
   run:write_table("plateaus.dat", flat, "rates in each cache")
-  run:write_table("steps.dat", stepped, "how steep the steps of short loops are")
+  run:write_table("steps.dat", stepped, "height of the steps of short loops")
   run:write_table("workload.dat", both, "operations by the source, the PMU and the compiler")
-  say(run, ("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the vectors lie"):format(lab.cores), flat)
-  say(run, "Table 2. Steps: a loop of a whole number of vectors against one that is a turn shorter (geometric mean,\n"
-    .. "calling included)", stepped)
+  say(run, ("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the arrays lie"):format(lab.cores), flat)
+  say(run, "Table 2. Steps: a loop of a whole number of vectors compared with one that is an iteration shorter (geometric\n"
+    .. "mean, with the call)", stepped)
   if why then
-    run:say("\nTable 3. Operations by the PMU against those of the source: " .. why)
+    run:say("\nTable 3. Operations counted by the PMU and in the source: " .. why)
   else
-    say(run, "Table 3. Operations by the PMU against those of the source", with(both, { "kernel", "precision", "build", "user",
+    say(run, "Table 3. Operations counted by the PMU and in the source", with(both, { "kernel", "precision", "build", "user",
       "system", "ratio", "counted", "state" }))
   end
   if unbuilt then
-    run:say("\nTable 4. Operations by the compiler against those of the source: " .. unbuilt)
+    run:say("\nTable 4. Operations counted by the compiler and in the source: " .. unbuilt)
   else
-    say(run, "Table 4. Operations and bytes of 1000 turns by the compiler, at source (user) and at final (system), against\n"
-      .. "those that were counted by hand", with(both, { "kernel", "precision", "build", "user", "source", "final",
+    say(run, "Table 4. Operations and bytes of 1000 iterations, counted by the compiler at source (user) and at final\n"
+      .. "(system), and by hand", with(both, { "kernel", "precision", "build", "user", "source", "final",
       "source_ratio", "final_ratio", "bytes", "source_bytes", "final_bytes" }))
   end
 end

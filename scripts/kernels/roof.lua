@@ -8,12 +8,12 @@ local report = require "kernels.report"
 
 local derived = report.derived
 
--- Percent of a roof from which a point is said to be above it: what is left of rounding is not.
+-- Percent of a roof from which a point counts as above it; less may be rounding.
 local over = 100.05
 
 local M = {}
 
---- What a roof allows at an intensity [flops per byte]: min(peak, intensity * bandwidth), Williams et al., equation 1.
+--- The rate that a roof allows at an intensity [flops per byte]: min(peak, intensity * bandwidth), Williams et al., equation 1.
 ---@param roof { peak: number, bandwidth: number? } GFLOPS, GB/s
 function M.height(roof, intensity)
   return math.min(roof.peak, roof.bandwidth and intensity * roof.bandwidth or roof.peak)
@@ -30,7 +30,7 @@ local function point(text)
   return { name = name, intensity = intensity, gflops = gflops, precision = precision }
 end
 
---- Points of the user: separated by commas, or lines of a file ('#' begins a comment).
+--- Parse the user's points: separated by commas, or the lines of a file ('#' begins a comment).
 ---@param text string?
 ---@return {name: string, intensity: number, gflops: number, precision: string}[]?
 ---@return string? err
@@ -53,14 +53,14 @@ function M.parse(text)
   return out
 end
 
--- A roof is what the machine can do: the rate of the fastest batch, where what stands under it has that of the median.
+-- A roof is the machine's limit, so it is the rate of the fastest batch; points under it are medians.
 local function fastest(run, cell, amount)
   local s = cell.summary
   local ns = s and s.min - derived(run, cell, "overhead")
   return ns and ns > 0 and derived(run, cell, amount) / ns or nil
 end
 
--- The best peak of each precision, and all of them.
+-- The best peak of each precision, and the table of all peaks.
 local function peaks(run, lab)
   local best, rows = {}, {}
   for _, cell in ipairs(run.cells) do
@@ -72,14 +72,15 @@ local function peaks(run, lab)
     end
   end
   return best, { columns = {
-    { "precision", "text", "of the elements" }, { "build", "text", "scalar, or bits of a vector" },
-    { "gflops", "GFLOPS", "per core" }, { "all", "GFLOPS", "of all cores that work" }, { "state", "text", "ok, or why not" },
+    { "precision", "text", "precision of the elements" }, { "build", "text", "scalar, or width of the vectors in bits" },
+    { "gflops", "GFLOPS", "rate per core" }, { "all", "GFLOPS", "rate of all cores in use" },
+    { "state", "text", "ok, or why it was not measured" },
   }, rows = rows }
 end
 
 local moves = { load = true, copy = true, add = true }
 
--- The best bandwidth of each level, and what reached it.
+-- The best bandwidth of each level, and the kernel that reached it.
 local function bandwidths(run, lab)
   local best, by = {}, {}
   for _, cell in ipairs(run.cells) do
@@ -95,12 +96,13 @@ local function bandwidths(run, lab)
     rows[i] = { level.name, rate, rate and rate * lab.cores, level.set, by[level.name] or "not measured", level.source }
   end
   return best, { columns = {
-    { "level", "text", "name" }, { "gbytes", "GB/s", "per core" }, { "all", "GB/s", "of all cores that work" },
-    { "set", "B", "working set of a core" }, { "best", "text", "what reached it" }, { "source", "text", "of the cache's size" },
+    { "level", "text", "cache, or memory" }, { "gbytes", "GB/s", "bandwidth per core" },
+    { "all", "GB/s", "bandwidth of all cores in use" }, { "set", "B", "working set of a core" },
+    { "best", "text", "kernel that reached it" }, { "source", "text", "where the cache's size is from" },
   }, rows = rows }
 end
 
--- A measured point against the roof of its level; one of the user against that of the nearest level, the highest.
+-- Compare a measured point with the roof of its level, and a placed one with the highest roof.
 local function judged(name, p, roof)
   local height = M.height(roof, p.intensity)
   local share = 100 * p.gflops / height
@@ -110,7 +112,7 @@ local function judged(name, p, roof)
   }
 end
 
---- Sections of a run, by what the compiler counted in them: flop by the bytes of loads and stores, and by their time.
+--- The sections of a run as points: the compiler's flop over the bytes of loads and stores, and over the time.
 ---@param pml table
 ---@param folder string? as PMLUA_REPORT had it
 ---@return table[]? points
@@ -132,12 +134,12 @@ function M.sections(pml, folder)
     end
   end
   if #out > 0 then return out end
-  return nil, folder .. ": the compiler counted no floating-point operations in these sections; compile by pmlua cc --count"
+  return nil, folder .. ": the compiler counted no floating-point operations in these sections; compile with pmlua cc --count"
 end
 
 local TURNS = 3840 -- of the loops that are counted: a multiple of what any build does at once
 
--- Operations and bytes of a turn, as the compiler counts them or as they were counted by hand.
+-- Operations and bytes of an iteration, counted by the compiler or by hand.
 local function per_turn(run, lab, cell, counted)
   local p = cell.p
   local key = p.kernel .. p.precision .. p.build
@@ -169,15 +171,16 @@ local function points(run, lab, peak, bandwidth)
     end
   end
   return { columns = {
-    { "name", "text", "kernel, or name of the section" }, { "precision", "text", "of its elements" },
-    { "build", "text", "scalar, or bits" }, { "level", "text", "whose roof it is under; placed: the highest" },
-    { "intensity", "flops/B", "operations / bytes" }, { "gflops", "GFLOPS", "per core" }, { "roof", "GFLOPS", "there" },
-    { "share", "%", "of the roof" }, { "verdict", "text", "under the roof or above it" },
-    { "counted", "text", "the counter of operations and bytes" },
+    { "name", "text", "kernel, or name of the section" }, { "precision", "text", "precision of the elements" },
+    { "build", "text", "scalar, or width of the vectors in bits" },
+    { "level", "text", "level whose roof it is under; placed: the highest roof" },
+    { "intensity", "flops/B", "operations / bytes" }, { "gflops", "GFLOPS", "rate per core" },
+    { "roof", "GFLOPS", "height of the roof at this intensity" }, { "share", "%", "rate over the roof" },
+    { "verdict", "text", "under the roof or above it" }, { "counted", "text", "who counted operations and bytes" },
   }, rows = rows }
 end
 
--- Of what is measured in several builds the fastest is worth a line on a terminal; what is above a roof is, always.
+-- Print only the fastest build of a kernel, but every point above a roof.
 local function worth_saying(t)
   local best, rows = {}, {}
   local function key(r) return r[1] .. r[2] .. r[4] end
@@ -190,17 +193,17 @@ local function worth_saying(t)
   return { columns = t.columns, rows = rows }
 end
 
---- Write roofs, peaks and points, and say what stands in them.
+--- Write the tables of roofs, peaks and points, and print them.
 function M.write(run, lab)
   local peak, peak_table = peaks(run, lab)
   local bandwidth, roof_table = bandwidths(run, lab)
   local point_table = points(run, lab, peak, bandwidth)
   run:write_table("peaks.dat", peak_table, "peak rates")
   run:write_table("roofs.dat", roof_table, "bandwidth of each level")
-  run:write_table("points.dat", point_table, "what is under the roofs")
+  run:write_table("points.dat", point_table, "points under the roofs")
   report.say(run, ("Table 1. Peaks: chains of multiply-adds in registers, %d cores at work"):format(lab.cores), peak_table)
-  report.say(run, "Table 2. Bandwidths: read and written, the best of load, copy and add", roof_table)
-  report.say(run, "Table 3. Under the roofs, the fastest build of each", worth_saying(point_table))
+  report.say(run, "Table 2. Bandwidths, read and written: the best of load, copy and add", roof_table)
+  report.say(run, "Table 3. Points under the roofs: the fastest build of each kernel", worth_saying(point_table))
 end
 
 return M

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time/report.lua - library.dat, function.dat, distribution.dat, shares.dat, and what is said at the end.
+-- scripts/library_time/report.lua - write library.dat, function.dat, distribution.dat and shares.dat, and print the tables.
 --
 -- Try:  pmlua scripts/library_time.lua --quick --no-plot gnuplot --version
 --
--- Of each view the run of the median time is shown. Shares are of that time; of a sampled run, of its samples.
+-- Shows the run with the median time of each view. Shares refer to that time; those of a sampled run, to its samples.
 
 local tabulate = require "pmlua.tabulate"
 local views = require "library_time.views"
@@ -22,7 +22,7 @@ local function median_round(cell)
   return rounds[(#rounds + 1) // 2]
 end
 
---- What a view saw in the run that is shown.
+--- What a view saw in the run with the median time.
 function M.seen(cell)
   return cell.rounds and #cell.rounds > 0 and median_round(cell).extra or nil
 end
@@ -36,7 +36,7 @@ local function longest_first(a, b)
   return a.name < b.name
 end
 
--- Sums over the functions of a library; what the view says nothing of is a row of its own.
+-- Sums over the functions of each library, and a row for the time that the view does not attribute.
 local function libraries(seen)
   local by, out, told = {}, {}, 0
   for _, f in ipairs(seen.functions) do
@@ -55,7 +55,7 @@ local function libraries(seen)
   return out
 end
 
--- Cells of views that look at functions, and were measured.
+-- The measured cells whose views see functions.
 local function looking(run)
   local out = {}
   for _, cell in ipairs(run.cells) do
@@ -75,15 +75,15 @@ local function library_table(cells)
     end
   end
   return { rows = rows, columns = {
-    { "view", "text", "the view" },
-    { "library", "text", views.program .. ": the command; " .. M.rest .. ": neither, such as libc and the command itself" },
-    { "calls", "", "to it" }, { "rate", "1/s", "calls in a second of the run" },
-    { "time", "s", "in it, without what it called, of all threads" },
-    { "share", "%", "of the run; of several threads together it may be more than 100" },
+    { "view", "text", "how the run was observed" },
+    { "library", "text", views.program .. ": the command; " .. M.rest .. ": the rest, such as libc and the command itself" },
+    { "calls", "", "calls of its functions" }, { "rate", "1/s", "calls per second of the run" },
+    { "time", "s", "time in it, without what it called, of all threads" },
+    { "share", "%", "share of the run; several threads together may exceed 100" },
   } }
 end
 
--- A C++ name without its arguments, for a figure.
+-- A C++ name without its arguments, for the figure.
 local function label(name)
   local short = name:gsub("%b()", ""):gsub("%b<>", ""):gsub("%s+const$", "")
   return short ~= "" and #short > 2 and short or name
@@ -101,11 +101,13 @@ local function function_table(cells)
     end
   end
   return { rows = rows, columns = {
-    { "view", "text", "the view" }, { "rank", "", "by exclusive time" }, { "library", "text", "as in library.dat" },
-    { "function", "text", "its name" }, { "label", "text", "the name without arguments" }, { "calls", "", "of it" },
-    { "rate", "1/s", "calls in a second of the run" }, { "inclusive", "s", "time in it and what it called" },
-    { "exclusive", "s", "without what it called" }, { "share", "%", "exclusive, of the run" },
-    { "min", "ns", "of a call, inclusive" }, { "median", "ns", "of a call" }, { "max", "ns", "of a call" },
+    { "view", "text", "how the run was observed" }, { "rank", "", "rank by exclusive time" },
+    { "library", "text", "as in library.dat" }, { "function", "text", "name of the function" },
+    { "label", "text", "the name without arguments" }, { "calls", "", "number of calls" },
+    { "rate", "1/s", "calls per second of the run" }, { "inclusive", "s", "time in it and in what it called" },
+    { "exclusive", "s", "time without what it called" }, { "share", "%", "exclusive time, share of the run" },
+    { "min", "ns", "shortest call, inclusive" }, { "median", "ns", "median call, inclusive" },
+    { "max", "ns", "longest call, inclusive" },
   } }
 end
 
@@ -122,13 +124,14 @@ local function distribution_table(cells)
     end
   end
   return { rows = rows, columns = {
-    { "rank", "", "as in function.dat, of interception" }, { "library", "text", "whose" }, { "function", "text", "which" },
-    { "low", "ns", "a call took from" }, { "high", "ns", "to, exclusive" }, { "count", "", "calls" },
-    { "height", "", "log(1 + count) over that of the function's fullest" },
+    { "rank", "", "as in function.dat, view interception" }, { "library", "text", "library of the function" },
+    { "function", "text", "name of the function" }, { "low", "ns", "shortest duration in the bin" },
+    { "high", "ns", "upper end of the bin, exclusive" }, { "count", "", "calls in the bin" },
+    { "height", "", "log(1 + count) over that of the function's fullest bin" },
   } }
 end
 
--- Libraries as a figure compares them: what no library is, is one row, the last.
+-- Libraries as the figure compares them; everything outside of libraries is one row, the last.
 local function shares(cells)
   local by, order = {}, {}
   for i, cell in ipairs(cells) do
@@ -156,8 +159,8 @@ end
 local function share_table(cells)
   local by, order = shares(cells)
   local columns, rows = { { "library", "text", none .. ": the command, libc, the loader, the kernel" } }, {}
-  for i, cell in ipairs(cells) do columns[i + 1] = { cell.p.view, "%", "of the run, by this view" } end
-  local several = 0 -- libraries that are not shown by themselves
+  for i, cell in ipairs(cells) do columns[i + 1] = { cell.p.view, "%", "share of the run in this view" } end
+  local several = 0 -- libraries without a row of their own
   local other = {}
   for place, key in ipairs(order) do
     local row = { key }
@@ -194,22 +197,22 @@ local function say_functions(run, cell, most)
     "max [ns]" }, rows, 1))
 end
 
--- A view must not change how the command ends; and one that saw nothing says why.
+-- Warn of a view that changes how the command ends, and of one that saw nothing.
 local function warn(run)
   local plain
   for _, cell in ipairs(run.cells) do
     local seen = cell.summary and M.seen(cell)
     plain = plain or seen and seen.status
     if seen and seen.status ~= plain then
-      run:warn(("the command ended with status %d, by itself with %d"):format(seen.status, plain))
+      run:warn(("the command ended with status %d while observed, with %d otherwise"):format(seen.status, plain))
     end
     if seen and seen.remark then run:warn(seen.remark) end
   end
 end
 
---- Write the tables and say what stands in them.
+--- Write the tables and print them.
 ---@param run table
----@param most integer functions that are said of each view
+---@param most integer functions to print for each view
 function M.write(run, most)
   local cells = looking(run)
   warn(run)

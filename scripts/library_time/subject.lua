@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time/subject.lua - the command whose libraries are looked at: the user's, or a program of ours.
+-- scripts/library_time/subject.lua - the command to observe: the user's, or one of pmlua's programs.
 --
 -- Try:  print(table.concat(require("library_time.subject").new({ program = "fftw2d", command = {} }).words, " "))
 
@@ -12,7 +12,7 @@ local M = {}
 ---@field folder programs.Folder for what runs leave
 ---@field words string[] the command
 ---@field instrumented? string[] the same, compiled with -finstrument-functions
----@field why string? why there is none that is instrumented
+---@field why string? why there is no instrumented one
 ---@field names table<string, boolean> file names of the program itself
 
 local programs = {
@@ -23,7 +23,7 @@ local programs = {
   },
 }
 
---- Names of programs of ours, sorted.
+--- Names of pmlua's programs, sorted.
 M.programs = { "fftw2d", "qt_scene" }
 
 local function word_list(...)
@@ -32,7 +32,7 @@ local function word_list(...)
   return out
 end
 
--- Ours: compiled twice; the runtime that counts is compiled without counting itself.
+-- Compile one of pmlua's programs twice; the runtime that counts calls is not instrumented itself.
 local function own(folder, name, arguments)
   local p = programs[name]
   if not p then return nil, ("unknown %s; choose one of %s"):format(name, table.concat(M.programs, ", ")) end
@@ -61,7 +61,7 @@ local function theirs(words)
   if why then return nil, why end
   return {
     words = word_list({ path }, { table.unpack(words, 2) }), names = { [path:match "[^/]*$"] = true },
-    why = "needs the source of the program; use --program",
+    why = "instrumentation needs the source of the program; use --program",
   }
 end
 

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time/views.lua - run a command once: as it is, or looked at by interception, sampling, instrumentation.
+-- scripts/library_time/views.lua - run a command once: plainly, or observed by interception, sampling or instrumentation.
 --
 -- Try:  local subject = require("library_time.subject").new { command = { "gnuplot", "--version" } }
 --       print(require("library_time.views").interception(subject, { limit = 60 }).seconds)
 --
--- Each view gives { seconds, processor_s, status, functions }: how long the command ran, how long processors worked for it,
--- how it ended, and of each function that was seen library, name, time of its own in seconds, what else the view knows.
--- The time is that of the command alone, from its first moment: what a tool does before or afterwards is not in it.
+-- Each view returns { seconds, processor_s, status, functions }: the command's elapsed time, its processor time, its exit
+-- status, and the library, name and exclusive time of each function seen, with whatever else the view knows. The time is
+-- that of the command alone, without what a tool does before and after it.
 
 local build = require "programs.build"
 local core = require "pmlua.core"
@@ -33,14 +33,14 @@ M.program, M.kernel = "(program)", "(kernel)"
 
 local sentence = core.failure.sentence
 
--- libz.so.1.2.13 as the file is called, libz.so.1 as programs ask for it.
+-- The file is libz.so.1.2.13; programs ask for libz.so.1.
 local function library_name(subject, file)
   if subject.names[file] then return M.program end
   if file:find "^%[kernel" or file:find "^%[guest.kernel" then return M.kernel end
   return file:match "^(.*%.so%.%d+)%.[%d.]+$" or file
 end
 
--- The command under a shell that keeps its output away from ours, and with these variables.
+-- The command with these variables, under a shell that discards its output.
 local function words_of(words, variables)
   local out = { "sh", "-c", 'exec "$@" >/dev/null 2>&1 </dev/null', "sh", "env" }
   table.move(variables, 1, #variables, #out + 1, out)
@@ -66,14 +66,14 @@ local function run(words, variables, options)
   return finish(command, options.limit)
 end
 
---- As it is.
+--- Run it unobserved.
 ---@return { seconds: number, processor_s: number, status: integer, functions: library_time.Function[] }?
 ---@return string? err
 function M.plain(subject, options)
   return run(subject.words, {}, options)
 end
 
--- Of a recorded function calls by duration, shortest first.
+-- The calls of a recorded function by duration, shortest first.
 local function histogram(f)
   local calls, order, out = require "pmlua.internal.record.functions", {}, {}
   for i in pairs(f.bucket or {}) do order[#order + 1] = i end
@@ -122,7 +122,7 @@ function M.interception(subject, options)
   return out
 end
 
--- perf answers when it follows the command: from there on nothing is missed.
+-- perf answers once it follows the command; from then on it misses nothing.
 local function perf_is_ready(folder)
   local answer = folder:run("echo enable >perf.control && head -n 1 perf.answer", ready_s)
   return answer ~= nil and answer:find("ack", 1, true) ~= nil
@@ -134,7 +134,7 @@ local function last_line(path)
   return text:match "([^\n]+)%s*$"
 end
 
--- Lines of perf report: samples|file|[k] symbol. What has no symbol is an address.
+-- Lines of perf report: samples|file|[k] symbol, with an address where there is no symbol.
 local function read_samples(subject, out)
   local text, err = subject.folder:run("perf report -i perf.data --stdio -q -F sample,dso,sym -t '|'", 120)
   if not text then return nil, err end
@@ -151,13 +151,13 @@ local function read_samples(subject, out)
     f.samples, total = f.samples + n, total + n
   end
   if total == 0 then return nil, "perf recorded no sample" end
-  -- A sample stands for as much of the processors' time as the next.
+  -- Every sample stands for the same share of the processor time.
   out.samples = total
   for _, f in ipairs(out.functions) do f.exclusive_s = f.samples / M.samples_per_second end
   return out
 end
 
---- Where the command is, a thousand times a second of processor time, by perf on the kernel's clock of it.
+--- Sample where the command is a thousand times per second of processor time, with perf on the kernel's cpu-clock.
 function M.sampling(subject, options)
   if not build.is_here "perf" then return nil, "perf is not installed (Debian: apt-get install linux-perf)" end
   local path, log = subject.folder.path .. "/perf.data", subject.folder.path .. "/perf.log"
@@ -178,7 +178,7 @@ function M.sampling(subject, options)
   return read_samples(subject, out)
 end
 
--- What functions.c writes; C++ names as people write them where binutils are.
+-- Read what functions.c writes; C++ names are demangled where binutils are installed.
 local function read_functions(subject, out)
   local text, err = subject.folder:run("c++filt <functions 2>/dev/null || cat functions", 60)
   if not text then return nil, err end
@@ -195,7 +195,7 @@ local function read_functions(subject, out)
   return out
 end
 
---- Every call of a function of the program, as the compiler's -finstrument-functions tells it.
+--- Record every call of the program's own functions, by the compiler's -finstrument-functions.
 function M.instrumentation(subject, options)
   if not subject.instrumented then return nil, subject.why end
   local path = subject.folder.path .. "/functions"

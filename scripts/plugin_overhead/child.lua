@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/plugin_overhead/child.lua - measure one subject in this process: a line of nanoseconds for each sample.
+-- scripts/plugin_overhead/child.lua - measure one subject in this process and print a line of nanoseconds per sample.
 --
 -- Try:  pmlua scripts/plugin_overhead/child.lua metrics_1 1000000 3
 

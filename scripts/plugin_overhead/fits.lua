@@ -3,21 +3,21 @@
 --
 -- Try:  pmlua scripts/plugin_overhead.lua --quick --no-plot && cat results/plugin_overhead/latest/fits.dat
 --
--- Intervals are percentiles of a bootstrap that draws whole rounds with replacement, of each cell by itself.
+-- Intervals are percentiles of a bootstrap that draws whole rounds of each cell with replacement.
 
 local stats = require "pmlua.stats"
 local subjects = require "plugin_overhead.subjects"
 
 local M = {}
 
---- Of a run, the part in the program's way: median of the rounds.
+--- The time of a run before draining and collecting: median of the rounds.
 function M.hot(cell)
   local of = {}
   for i, r in ipairs(cell.rounds) do of[i] = r.extra.hot end
   return #of > 0 and stats.median(of) or nil
 end
 
--- By subject, the measured cells: their counts, and the values of each round, in ns.
+-- The measured cells of each subject: their counts, and the values of each round in ns.
 local function series_of(run, count_of, value)
   local out = {}
   for _, cell in ipairs(run.cells) do
@@ -32,7 +32,7 @@ local function series_of(run, count_of, value)
   return out
 end
 
--- What a x^b explains, by a line through the logarithms: for points that bend.
+-- Fit a x^b to points that bend, by a line through the logarithms; how much it explains.
 local function power(x, y)
   local log_x, log_y, mean = {}, {}, 0
   for i in ipairs(x) do
@@ -55,10 +55,10 @@ local function medians_of(series, random)
   return medians
 end
 
--- The line through the medians; with `random`, through those of a resample.
+-- The line through the medians; with `random`, through the medians of a resample.
 local function line(series, random) return stats.line(series.count, medians_of(series, random)) end
 
--- A statistic of series, and its interval where there are rounds enough.
+-- A statistic of series, and its interval if there are enough rounds.
 local function estimate(run, statistic)
   local value = statistic()
   if not value then return nil end
@@ -67,7 +67,7 @@ local function estimate(run, statistic)
   return { value = value, low = low, high = high }
 end
 
---- What n metrics add to a call: alpha + beta n, for n of 1 and more.
+--- What n >= 1 metrics add to a call: alpha + beta n.
 local function metrics_cost(run, series, prefix)
   local function fit(random)
     local base = series.none and line(series.none, random)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/plugin_overhead/report.lua - fits.dat, costs.dat, and what is said at the end.
+-- scripts/plugin_overhead/report.lua - write fits.dat and costs.dat, and print the closing tables.
 --
 -- Try:  pmlua scripts/plugin_overhead.lua --quick --no-plot
 
@@ -26,14 +26,14 @@ local function fit_table(fits)
       f.power.factor and f.power.factor / 1e6, f.power.exponent, f.power.r2 }
   end
   return { rows = rows, columns = {
-    { "subject", "text", "as in data.dat" }, { "group", "text", "as in data.dat" }, { "metrics", "", "how many" },
+    { "subject", "text", "as in data.dat" }, { "group", "text", "as in data.dat" }, { "metrics", "", "number of metrics" },
     { "each", "ns", "slope: time of a call, or of a value" }, { "each_low", "ns", "95 % interval" },
     { "each_high", "ns", "95 % interval" }, { "at_zero", "ms", "the line at no calls" },
     { "r2", "", "share of the variance that the line explains" }, { "last", "", "most calls or values" },
-    { "at_last", "ms", "the line there" }, { "more", "ns", "slope less that without a plugin" },
+    { "at_last", "ms", "the line at the most calls or values" }, { "more", "ns", "slope less that without a plugin" },
     { "more_low", "ns", "95 % interval" }, { "more_high", "ns", "95 % interval" },
-    { "hot", "ns", "of the slope, in the program's way" }, { "title", "text", "for people" },
-    { "factor", "ms", "of a curve, factor times calls or values to the exponent" }, { "exponent", "", "of the curve" },
+    { "hot", "ns", "slope of the time before draining and collecting" }, { "title", "text", "title of the plugin" },
+    { "factor", "ms", "factor of the curve factor * count ^ exponent" }, { "exponent", "", "exponent of the curve" },
     { "curve_r2", "", "share of the variance that the curve explains" },
   } }
 end
@@ -50,12 +50,12 @@ local function cost_table(fits)
     end
   end
   return { rows = rows, columns = {
-    { "group", "text", "as in fits.dat" }, { "alpha", "ns", "of a call, if there is any metric" },
+    { "group", "text", "as in fits.dat" }, { "alpha", "ns", "fixed cost of metrics, per call" },
     { "alpha_low", "ns", "95 % interval" }, { "alpha_high", "ns", "95 % interval" },
-    { "beta", "ns", "of a call, for each metric" }, { "beta_low", "ns", "95 % interval" },
-    { "beta_high", "ns", "95 % interval" }, { "title", "text", "for people" },
+    { "beta", "ns", "cost of each metric, per call" }, { "beta_low", "ns", "95 % interval" },
+    { "beta_high", "ns", "95 % interval" }, { "title", "text", "kind of metrics" },
     { "r2", "", "share of the variance that alpha + beta n explains" },
-    { "factor", "ns", "of a curve, factor times n to the exponent" }, { "exponent", "", "of the curve" },
+    { "factor", "ns", "factor of the curve factor * n ^ exponent" }, { "exponent", "", "exponent of the curve" },
     { "curve_r2", "", "share of the variance that the curve explains" },
   } }
 end
@@ -70,16 +70,16 @@ local function say_lines(run, fits)
         f.hot ~= f.line.each and f.hot or nil, f.line.r2 }
     end
   end
-  run:say("\nA call of a function, entered and left: slope of the run time against the number of calls; in brackets the"
-    .. "\n95 % interval; an event is half a call")
-  run:say(tabulate({ "plugin", "call [ns]", "an event more [ns]", "of a call in the way [ns]", "r2" }, calls, 1))
+  run:say("\nCost of a call: slope of the run time against the number of calls, with its 95 % interval in brackets; a call is"
+    .. "\ntwo events, enter and leave; the time before draining is what the program waits for")
+  run:say(tabulate({ "plugin", "call [ns]", "added per event [ns]", "before draining [ns]", "r2" }, calls, 1))
   if #values > 0 then
-    run:say("\nAsynchronous values, when the plugin ends")
-    run:say(tabulate({ "values", "a value [ns]", "at none [ms]", "r2" }, values, 1))
+    run:say("\nCost of collecting asynchronous values when the plugin ends")
+    run:say(tabulate({ "values", "per value [ns]", "without values [ms]", "r2" }, values, 1))
   end
 end
 
---- Write the tables and say them.
+--- Write the tables and print them.
 ---@param run table
 ---@param fits table
 function M.write(run, fits)
@@ -96,7 +96,7 @@ function M.write(run, fits)
   end
   if #rows == 0 then return end
   run:say("\nn metrics add alpha + beta n")
-  run:say(tabulate({ "metrics", "alpha, a call [ns]", "beta, a call [ns]", "alpha, an event [ns]", "beta, an event [ns]" },
+  run:say(tabulate({ "metrics", "alpha per call [ns]", "beta per call [ns]", "alpha per event [ns]", "beta per event [ns]" },
     rows, 1))
 end
 

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/plugin_overhead/subjects.lua - what is measured: a program without plugins, and with each kind of plugin.
+-- scripts/plugin_overhead/subjects.lua - the subjects: a program without plugins, and with each kind of plugin.
 --
 -- Try:  for _, s in ipairs(require("plugin_overhead.subjects").all) do print(s.name, s.title) end
 --
--- Each is measured in a process of its own (child.lua), since a plugin once loaded stays. A subject's `new` makes a
--- function of a number of calls, or of values, that gives the nanoseconds of all, and of them those in the program's way:
--- of processor time, so that what other programs take is not in it.
+-- Each is measured in a process of its own (child.lua), because a loaded plugin stays loaded. A subject's `new` makes a
+-- function of the number of calls or values that returns two times in ns: of everything, and before draining and
+-- collecting. Both are processor time, which excludes other programs.
 
 local M = {}
 
@@ -13,21 +13,21 @@ local M = {}
 ---@field name string
 ---@field title string
 ---@field group "metrics"|"lua"|"substrate"|"values"
----@field count integer calls, or values, of one step
----@field metrics integer? how many
+---@field count integer calls or values per step
+---@field metrics integer? number of metrics
 ---@field new fun(lab: plugin_overhead.Lab): fun(count: integer): number, number
 
 ---@class plugin_overhead.Lab
 ---@field pml table
 ---@field workload table scripts/workloads/sections.c
----@field plugins string the folder of ours
+---@field plugins string folder of pmlua's plugins
 ---@field folder string for traces
 
 local function processor_ns() return os.clock() * 1e9 end
 
 local letters = { "a", "b", "c", "d" }
 
--- Calls of the section LABEL; 1: with a consumer that does nothing.
+-- Call the section LABEL; 1: with a consumer that does nothing.
 local function calls(lab, label, consumer)
   return function(count)
     local run = assert(lab.workload:run { samples = {}, options = { calls = count, section = label, consumer = consumer } })
@@ -66,8 +66,7 @@ local function substrate_in_c(lab)
   return calls(lab, "function", 0)
 end
 
--- An event takes a record of a buffer: the program runs until there are as many as a buffer is to have, then they are
--- drained, and so on.
+-- Each event is a record in a buffer: the program runs until the buffer has its share of records, drains it, and repeats.
 local function substrate_in_lua(lab)
   local most = 50000
   local substrate = assert(lab.pml.substrate { enter = function() end, leave = function() end, records = 4 * most })
@@ -91,7 +90,7 @@ local function substrate_at_once(lab)
   return calls(lab, "function", 0)
 end
 
--- The plugin ends, gives what it has, and TAKE takes it; none of it is in the program's way.
+-- The plugin ends and delivers its values, and TAKE consumes them, after the program's own time.
 local function values(take)
   return function(lab)
     return function(count)
@@ -140,7 +139,7 @@ add { name = "substrate", title = "substrate plugin", group = "substrate", count
 add { name = "lua_batched", title = "substrate in Lua, batches", group = "substrate", count = 200000, new = substrate_in_lua }
 add { name = "lua_at_once", title = "substrate in Lua, each event", group = "substrate", count = 200000, new = substrate_at_once }
 add { name = "to_trace", title = "into an OTF2 trace", group = "values", count = 1000000, new = values(to_trace) }
-add { name = "to_lua", title = "into tables of Lua", group = "values", count = 1000000, new = values(to_lua) }
+add { name = "to_lua", title = "into Lua tables", group = "values", count = 1000000, new = values(to_lua) }
 
 M.named = {}
 for _, subject in ipairs(M.all) do M.named[subject.name] = subject end

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * scripts/plugins/many.c - an asynchronous metric plugin that measures nothing, to see what its values cost. A token is
- * a number, and its metric has that many values, evenly between the beginning and the end.
+ * a number; its metric has that many values, evenly spaced between the beginning and the end.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 

@@ -66,7 +66,7 @@ static void complain(const char *what, const char *why) {
 
 static int32_t initialize(void) {
   int err = pml_watchpoint_available();
-  if (err < 0) complain("nothing can be watched", pml_error_detail(err));
+  if (err < 0) complain("watchpoints are not available", pml_error_detail(err));
   return now == NULL || err < 0 ? -1 : 0;
 }
 
@@ -223,7 +223,7 @@ static void begin(void) {
   if (set != NULL || n == 0) return;
   int err = place(point) ? pml_watchpoints_open(&set, point, n, &o) : -ENOENT;
   if (err == 0) err = pml_watchpoints_start(set);
-  if (err < 0) complain("nothing is watched", err == -ENOENT ? "an object is not loaded" : pml_error_detail(err));
+  if (err < 0) complain("no watchpoint was set", err == -ENOENT ? "an object is not loaded" : pml_error_detail(err));
 }
 
 static void synchronize(bool is_responsible, SCOREP_MetricSynchronizationMode mode) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/plugins/zero.c - a strictly synchronous metric plugin that measures nothing, to see what asking costs. Each
- * token is a metric, and its value is 0.
+ * scripts/plugins/zero.c - a strictly synchronous metric plugin that measures nothing, to see what reading it costs.
+ * Each token is a metric whose value is 0.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 

@@ -1,18 +1,19 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/programs/build.lua - the programs that experiments run: compiled when they are asked for, where a compiler is.
+-- scripts/programs/build.lua - compile the programs that experiments run, on demand.
 --
 -- Try:  local build = require "programs.build"
 --       local folder <close> = build.folder()
 --       print(folder:program("fftw2d", { "fftw2d.c" }, "-lfftw3 -lm"))
 --
--- They are compiled on the machine that runs them, since what they need (FFTW, Qt) is not everywhere, and since tools are
--- measured on a program that is as the user's own: optimised, dynamically linked, lazily bound, without debug information.
+-- They are compiled on the machine that runs them, because their libraries (FFTW, Qt) are not installed everywhere, and
+-- because tools are measured on a program like the user's: optimised, dynamically linked, lazily bound, without debug
+-- information.
 
 local core = require "pmlua.core"
 
 local M = {}
 
---- Where the sources are.
+--- Folder of the sources.
 M.sources = core.sys.realpath(debug.getinfo(1, "S").source:match "^@(.*)/" or ".")
 
 local flags = {
@@ -20,7 +21,7 @@ local flags = {
   cpp = "-std=c++17 -O2 -Wl,-z,lazy",
 }
 
---- A word for the shell.
+--- Quote a word for the shell.
 ---@param text any
 function M.quote(text)
   return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
@@ -41,7 +42,7 @@ end
 local Folder = {}
 Folder.__index = Folder
 
---- Remove it with all that is in it; idempotent.
+--- Remove the folder and everything in it; idempotent.
 function Folder:close()
   if self.path then os.execute("rm -rf " .. M.quote(self.path)) end
   self.path = nil
@@ -49,7 +50,7 @@ end
 Folder.__close = Folder.close
 Folder.__gc = Folder.close
 
---- A folder of its own, gone when it is closed or the script ends.
+--- Create a temporary folder, removed when it is closed or the script ends.
 ---@return programs.Folder? folder
 ---@return string? err
 function M.folder()
@@ -59,7 +60,7 @@ function M.folder()
   return setmetatable({ path = path }, Folder)
 end
 
---- Run a shell command in the folder, bounded in time.
+--- Run a shell command in the folder, with a time limit.
 ---@param command string
 ---@param seconds integer
 ---@return string? text what it wrote to standard output
@@ -77,7 +78,7 @@ function Folder:run(command, seconds)
   return nil, line
 end
 
--- The compiler's first error, without the path of our file.
+-- The compiler's first error, without the path of the source.
 local function first_error(text)
   local line = text:match "[^\n]*error: ([^\n]*)" or text:match "[^\n]*undefined reference[^\n]*" or text:match "[^\n]+"
   return line or "the compiler failed without a message"

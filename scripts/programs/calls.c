@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/calls.c - calls a function of a library, as often as asked, and says what a call takes.
+ * scripts/programs/calls.c - call a function of a library many times, and print the time of a call.
  *
- * calls THREADS BATCHES CALLS [MODE]: each thread, on a cpu of its own where there are enough, makes BATCHES batches of
- * CALLS calls after a first one that is thrown away; a line for each batch: nanoseconds per call. MODE clocks: two
- * reads of the clock around each call; install: libpmlua, which is preloaded, intercepts calls, and no consumer
- * listens.
+ * calls THREADS BATCHES CALLS [MODE]: each thread, on a cpu of its own if there are enough, makes BATCHES batches of
+ * CALLS calls after a first one that is discarded, and prints a line per batch: nanoseconds per call. MODE clocks: two
+ * clock reads around each call; install: the preloaded libpmlua intercepts calls, without a consumer.
  */
 #include "calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/calls_audit.c - LD_AUDIT's way, rtld-audit(7): the loader tells enter and exit of calls between
- * objects, here of calls_work() alone. Kept is what the wrapper written by hand keeps.
+ * scripts/programs/calls_audit.c - an auditor for LD_AUDIT, rtld-audit(7): the loader reports enter and exit of calls
+ * between objects, here of calls_work() alone. It keeps the same data as the wrapper written by hand.
  */
 #include "calls_seen.h"
 

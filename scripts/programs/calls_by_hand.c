@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/calls_by_hand.c - the wrapper of calls_work() that one writes by hand and preloads: two reads of the
- * clock, and the duration into memory of the thread.
+ * scripts/programs/calls_by_hand.c - a wrapper of calls_work() written by hand, to be preloaded: two clock reads, and
+ * the duration stored in memory of the thread.
  */
 #include "calls_seen.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/calls_seen.h - what a thread keeps of the calls that it makes, for what stands between caller and
- * callee; at the end of the process their number is written to the file that CALLS_SEEN names. At most CALLS_THREADS.
+ * scripts/programs/calls_seen.h - the data that an interposed wrapper keeps of a thread's calls; at the end of the
+ * process their number is written to the file that CALLS_SEEN names. At most CALLS_THREADS threads.
  */
 #ifndef CALLS_SEEN_H
 #define CALLS_SEEN_H

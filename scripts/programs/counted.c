@@ -4,8 +4,8 @@
  *
  *     counted FILE LENGTH ORDER REPEATS EVENT...
  *
- * FILE gets a line for each of REPEATS calls of each kernel: its name, and what each event counted around the call. The
- * first line is of a call of nothing. A kernel is called once before it is counted, so that what it calls is bound.
+ * FILE gets a line for each of REPEATS calls of each kernel: its name, and the count of each event around the call. The
+ * first line counts an empty call. A kernel is called once before it is counted, so that its own calls are bound.
  */
 #include "counted.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/counted_kernels.c - the kernels of kernel_sweep, STREAM's, and matrices, as plain loops that a
- * compiler may change as it likes. What each does is written down in scripts/counted/kernels.lua.
+ * scripts/programs/counted_kernels.c - the kernels of kernel_sweep and of STREAM, and two on matrices, as plain loops
+ * that a compiler may change as it likes. scripts/counted/kernels.lua has their operations, counted by hand.
  */
 #include "counted.h"
 

@@ -2,9 +2,9 @@
 /*
  * scripts/programs/fftw2d.c - smooths pictures of several sizes by 2-D Fourier transforms of FFTW 3.
  *
- * fftw2d [SIZE...]: for each size n a picture of n x n complex numbers is made, and transformed forth, damped and
- * transformed back, as often as makes 2^23 numbers. Says how much of the energy is left. Functions are not static, so
- * that instrumentation can name them.
+ * fftw2d [SIZE...]: for each size n, makes a picture of n x n complex numbers, and transforms it, damps it and
+ * transforms it back until it has processed 2^23 numbers. Prints the share of the energy that is left. Functions are
+ * not static, so that instrumentation can name them.
  */
 #include <complex.h>
 #include <fftw3.h>

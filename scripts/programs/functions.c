@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/functions.c - what -finstrument-functions calls: each function of a program that was compiled so,
- * its calls and times. Linked into the program, with -rdynamic for the names.
+ * scripts/programs/functions.c - the hooks of -finstrument-functions: they keep calls and times of each function of a
+ * program compiled with it. Linked into the program, with -rdynamic for the names.
  *
  * When the process ends, the file that FUNCTIONS_OUT names gets a line for each function: calls, inclusive and
- * exclusive nanoseconds, name, tab between. At most FUNCTIONS_MAX functions and DEPTH_MAX calls under way of a thread
- * are seen. Functions left by longjmp() are not reported, so that times are wrong after it.
+ * exclusive nanoseconds, name, separated by tabs. Sees at most FUNCTIONS_MAX functions, and DEPTH_MAX nested calls of a
+ * thread. It cannot see that longjmp() leaves functions, so times are wrong after it.
  */
 #include "calls.h"
 

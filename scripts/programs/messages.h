@@ -2,8 +2,8 @@
 /*
  * scripts/programs/messages.h - messages between threads that work like the ranks of a parallel program.
  *
- * Each pair of ranks has a box for one message in each direction. Nothing is copied but the values; a rank that waits
- * sleeps. No function calls another one of the library.
+ * Each pair of ranks has a box for one message in each direction. Only the values are copied; a waiting rank sleeps. No
+ * function of the library calls another one.
  */
 #ifndef MESSAGES_H
 #define MESSAGES_H
@@ -11,14 +11,14 @@
 #define MESSAGE_RANKS 16
 #define MESSAGE_VALUES 1024
 
-/* To @to, once its box is empty. */
+/* Send to @to, once its box is empty. */
 void message_send(int from, int to, const double *value, int n);
-/* From @from, once it is there. */
+/* Receive from @from, once its message is there. */
 void message_receive(int from, int to, double *value, int n);
-/* Where the next message from @from is wanted; message_wait() puts it there. One at a time for each rank. */
+/* Say where message_wait() shall put the next message from @from. One at a time for each rank. */
 void message_post(int from, int to, double *value, int n);
 void message_wait(int to);
-/* The sum over all @ranks, to each of them. */
+/* Give each of @ranks the sum over all of them. */
 double message_sum(int ranks, double value);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/qt_scene.cpp - draws with Qt 5 where no screen is (QT_QPA_PLATFORM=offscreen): painted pictures, and
- * a window of widgets that is grabbed; one frame in ten is written as PNG to memory.
+ * scripts/programs/qt_scene.cpp - draw with Qt 5 without a screen (QT_QPA_PLATFORM=offscreen): painted pictures, and a
+ * window of widgets that is grabbed; one frame in ten is written as PNG to memory.
  *
- * qt_scene [FRAMES]: says how many bytes that made.
+ * qt_scene [FRAMES]: prints the number of bytes written.
  */
 #include <QtGui/QtGui>
 #include <QtWidgets/QtWidgets>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/watched.c - two OpenMP loops to look at from outside; it knows nothing of its observer.
+ * scripts/programs/watched.c - two OpenMP loops to observe from outside; the program knows nothing of its observer.
  *
- *     watched chunks [REGIONS]       22 chunks, 506 calls to two small functions in each, shared out statically
- *     watched critical ITERATIONS    a variable of all threads, written in a critical section; OMP_SCHEDULE says who
- * when
+ *     watched chunks [REGIONS]       22 chunks with 506 calls to two small functions in each, scheduled statically
+ *     watched critical ITERATIONS    a shared variable, written in a critical section, scheduled as in OMP_SCHEDULE
  *
- * It says the seconds that the loop took. OMP_NUM_THREADS as usual.
+ * It prints the seconds that the loop took. OMP_NUM_THREADS as usual.
  */
 #include <omp.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
  *
  *     wavefront RANKS STEPS       1 to 16 ranks
  *
- * The cube is cut along y, a slab for each rank. In a step planes are relaxed forwards, each as soon as the rank before
- * has done its part of it, then backwards, and slabs exchange their sides; every NORM steps the residual is summed. It
- * says the first and the last of these sums.
+ * The cube is cut along y, a slab for each rank. A step relaxes the planes forwards, each as soon as the previous rank
+ * has done its part of it, then backwards, and exchanges the sides of the slabs; every NORM steps the residual is
+ * summed. The program prints the first and the last of these sums.
  */
 #include "messages.h"
 

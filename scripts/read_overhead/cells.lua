@@ -3,9 +3,9 @@
 --
 -- Try:  for _, c in ipairs(require("read_overhead.cells").contexts) do print(c.name, c.workload, c.site) end
 --
--- The bare loop is measured with every operation, path and number of events (by one read(2) per event, which is dear
--- and strictly linear, the other operations only with 1, 2, 4 and 8). The other places are measured with the plain read
--- of a few events, by each path: what differs there is the state of the caches, not the operation.
+-- The bare loop is measured with every operation, path and number of events; with one read(2) per event, which is expensive
+-- and strictly linear, operations other than the read only with 1, 2, 4 and 8. The other places are measured with the plain
+-- read of a few events, by each path: they differ in the state of the caches, not in the operation.
 
 local M = {}
 
@@ -33,7 +33,7 @@ M.contexts = {
 local by_name = {}
 for _, c in ipairs(M.contexts) do by_name[c.name] = c end
 
---- The context of a name.
+--- Look up a context by its name.
 function M.context(name)
   return by_name[name]
 end
@@ -58,7 +58,7 @@ function M.factors(most)
   }
 end
 
--- Why a path cannot be measured here, or true.
+-- Why a path cannot be measured on this machine, or true.
 local function possible(events, p)
   if p.path == "page" and not events.pmu then return "needs a PMU: " .. events.why:match "^[^:;(]*" end
   if p.events > #events.names then return ("needs a PMU with %d counters; here are %d"):format(p.events, #events.names) end
@@ -68,12 +68,12 @@ end
 local function loop(events, p)
   if p.operation == "empty" then return p.path == "none" and p.events == 0 end
   if p.path == "none" or p.events == 0 then return false end
-  -- one read(2) per event costs strictly by the number: beyond the read itself, powers of two tell it
+  -- one read(2) per event costs in proportion to the number: beyond the read itself, powers of two show it
   if p.path == "read" and p.operation ~= "read" and p.events & (p.events - 1) ~= 0 then return false end
   return possible(events, p)
 end
 
---- The rule that says of each combination whether it is a cell, and if it cannot be measured here, why.
+--- The rule that decides for each combination whether it is a cell, and why it cannot be measured on this machine.
 ---@param events read_overhead.Events
 ---@param context_events integer
 ---@param unavailable table<string, string> reasons by event name

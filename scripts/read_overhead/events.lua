@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/read_overhead/events.lua - which eight events are read, and by which path each combination goes.
+-- scripts/read_overhead/events.lua - choose the eight events, and the path of each combination.
 --
 -- Try:  print(table.concat(require("read_overhead.events").choose(require "pmlua").names, " "))
 --
--- With a PMU: instructions and cycles first, as in the papers, then what else it can count at the same time. Without:
+-- With a PMU: instructions and cycles first, as in the papers, then whatever else it can count at the same time. Without:
 -- software events, which every Linux has; their page cannot be read in user space, so that path is not measured.
 
 local M = {}
@@ -14,13 +14,13 @@ local hardware = {
   "instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses", "ref-cycles", "bus-cycles",
   "stalled-cycles-frontend", "stalled-cycles-backend",
 }
--- The CPU clock comes last: of the software events it alone is dear to read, and would bend the line through the costs.
+-- The CPU clock comes last: it is the only software event that is expensive to read, and would bend the line of the costs.
 local software = {
   "perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS", "perf::MINOR-FAULTS",
   "perf::MAJOR-FAULTS", "alignment-faults", "emulation-faults", "bpf-output", "dummy", "perf::CPU-CLOCK",
 }
 
--- Paths as the table asks for them, and what that means to an event set.
+-- The paths of the table, and the event set's options for each.
 local path_options = {
   none = {},
   page = {},
@@ -41,7 +41,7 @@ function M.open(pml, names, path)
   return pml.eventset.open(names, options)
 end
 
--- What events that open together are called: NAME:u where the kernel is not counted. nil, why: they do not open.
+-- The names of events that open together: NAME:u if they exclude the kernel; nil and why, if they do not open.
 local function called(pml, names, path)
   local set <close>, err = M.open(pml, names, path)
   if not set then return nil, err end
@@ -65,7 +65,7 @@ end
 ---@field names string[] at most eight
 ---@field pmu boolean
 ---@field why? string why there is no PMU
----@field note? string what the reader of the table has to know of them
+---@field note? string remark about them for the reader of the table
 
 --- Choose the events.
 ---@param pml table
@@ -88,12 +88,12 @@ function M.choose(pml, asked)
   if events.pmu then
     events.names = gather(pml, hardware, "page")
     if #events.names < M.most then
-      events.note = ("the PMU counts %d of these events at once; sets of more are not measured"):format(#events.names)
+      events.note = ("the PMU counts only %d of these events at once; larger sets are not measured"):format(#events.names)
     end
   end
   if not events.names or #events.names == 0 then
     events.names = gather(pml, software, "group")
-    events.note = "software events: read(2) is what they cost; the page path needs a PMU"
+    events.note = "these are software events, whose cost is that of read(2); the page path needs a PMU"
   end
   if #events.names == 0 then
     return nil, "no event can be opened; run `pmlua doctor`, or lower kernel.perf_event_paranoid"
@@ -106,7 +106,7 @@ function M.first(events, n)
   return table.move(events.names, 1, n, 1, {})
 end
 
---- The path that is really taken: a set that cannot be read by pages goes through one read(2).
+--- The path that is actually taken: a set that has no readable page goes through one read(2).
 ---@param set userdata
 ---@param path string what was asked for
 ---@return string taken

@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/read_overhead/measure.lua - run the C workload of a cell and hand over its samples.
+-- scripts/read_overhead/measure.lua - run the C workload of a cell and return its samples.
 --
 -- Try:  local m = require("read_overhead.measure").new(pml, options, events)
 --       local samples = m:cell({ context = "loop", operation = "read", path = "group", events = 2 }, 1000)
 --
 -- Lua is never in the timed loop: a workload reads where an application would, and keeps ticks. One run of STREAM or LU
--- feeds several cells (one per place); they are kept until their cells come round.
+-- yields the samples of several cells, one per place; they are kept until their cells are due.
 
 local cells = require "read_overhead.cells"
 local chosen = require "read_overhead.events"
 
 local M = {}
 
--- A phase more than these is not in the trace.
+-- The trace has no more phases than these.
 local most_phases = 4096
 
 local Measure = {}
@@ -34,7 +34,7 @@ function M.new(pml, sizes, events)
   return self
 end
 
--- The event set of a cell and the path its reads really take; false for the empty operation.
+-- The event set of a cell and the path its reads actually take; false for the empty operation.
 function Measure:open(p)
   if p.operation == "empty" then return false, "none" end
   local c = cells.context(p.context)
@@ -55,7 +55,7 @@ local function capacities(w, sizes, n)
   return out
 end
 
---- Filter the user's picture once: whether it can be read, and how large it is.
+--- Filter the user's image once, to learn whether it can be read and how large it is.
 ---@return boolean? ok
 ---@return string? err
 function Measure:look_at_image()
@@ -68,7 +68,7 @@ function Measure:look_at_image()
   return true
 end
 
--- Hits spread over the whole picture.
+-- Probe pixels spread over the whole image.
 local function every(sizes, results, n)
   local width, height = sizes.width, sizes.height
   for _, r in ipairs(results or {}) do
@@ -102,7 +102,7 @@ function Measure:run(p, n)
   return samples, { phases = run.phases, retries = run.retries, path = taken }
 end
 
--- Of all runs of a workload: the worst residual or error, the best rate, and what else it says the last time.
+-- The worst residual or error and the best rate of all runs of a workload, and its other results of the last run.
 function Measure:keep_results(w, run)
   local kept = self.results[w.name] or {}
   for i, r in ipairs(run.results) do
@@ -132,7 +132,7 @@ function Measure:cell(p, n)
   local own = samples[c.site]
   samples[c.site] = nil
   self.waiting[key] = { samples = samples, about = about }
-  -- the phases of the run lie in the time of this cell: told once
+  -- the phases of the run lie in the time of this cell: report them once
   return own, { path = about.path, retries = about.retries[c.site], phases = about.phases }
 end
 

@@ -26,7 +26,7 @@ local function in_ticks(run, v)
   return v and v / run.scale
 end
 
--- "page (needs a PMU)": a path that cannot be measured says so where its name is.
+-- "page (needs a PMU)": the name of a path that cannot be measured says so.
 local function path_name(o, path)
   return path == "page" and not o.lab.events.pmu and "page (needs a PMU)" or path
 end
@@ -58,7 +58,7 @@ local function speedups(run, o)
       series.ratio(r.read, r.group),
     }
   end
-  heading(run, ("Table 2. A read of %d events where applications would read: medians [ticks], and how many times faster than")
+  heading(run, ("Table 2. A read of %d events where applications would read: medians [ticks], and the speed-up over")
     :format(o.context_events) .. "\none read(2) per event")
   say_table(run, {
     "context", path_name(o, "page"), "read", "group", path_name(o, "page") .. " speed-up", "group speed-up",
@@ -74,7 +74,7 @@ local function alone(run, o)
       rows[#rows + 1] = { c.event, s and s.median, s and s.p99, in_ticks(run, s and s.median), cell.status }
     end
   end
-  heading(run, "Table 3. Other sources, alone in a set: a read in the bare loop")
+  heading(run, "Table 3. Other sources, each alone in a set: a read in the bare loop")
   say_table(run, { "event", ("median [%s]"):format(run.unit), ("p99 [%s]"):format(run.unit), "median [ticks]", "status" }, rows)
 end
 
@@ -84,14 +84,16 @@ local function additional(run, o)
     rows[i] = { f.operation, f.path, f.first, f.second, f.each, in_ticks(run, f.each), f.r2 }
   end
   local unit = (" [%s]"):format(run.unit)
-  heading(run, "Table 4. What an event costs: the first, the second, and each further one (a line through table 1)")
+  heading(run, "Table 4. Cost of the first event, the second, and each further one (a line through table 1)")
   say_table(run, { "operation", "path", "first" .. unit, "second" .. unit, "each further" .. unit, "[ticks]", "r2" }, rows)
 end
 
 local share_columns = {
   { "path", "text", "how the counters are read" }, { "events", "", "number of events" },
-  { "instructions_user", "", "per read" }, { "instructions_kernel", "", "per read" },
-  { "cycles_user", "", "per read" }, { "cycles_kernel", "", "per read" }, { "user_share", "%", "of the cycles" },
+  { "instructions_user", "", "instructions per read in user space" },
+  { "instructions_kernel", "", "instructions per read in the kernel" },
+  { "cycles_user", "", "cycles per read in user space" }, { "cycles_kernel", "", "cycles per read in the kernel" },
+  { "user_share", "%", "share of the cycles in user space" },
 }
 
 local function shares(run, o)
@@ -107,11 +109,11 @@ local function workloads(run, o)
   for _, name in ipairs { "sobel", "stream", "lu" } do
     for _, r in ipairs(o.lab.measure.results[name] or {}) do rows[#rows + 1] = { name, r.name, r.value, r.unit } end
   end
-  heading(run, "Table 6. What the workloads computed (rates with the reads in them; LU must have a residual below 16)")
+  heading(run, "Table 6. Results of the workloads (rates include the reads; the residual of LU must be below 16)")
   say_table(run, { "workload", "result", "value", "unit" }, rows)
   run:write_table("workloads.dat", { rows = rows, columns = {
-    { "workload", "text", "name" }, { "result", "text", "what" }, { "value", "", "last, worst error, best rate" },
-    { "unit", "text", "of the value" },
+    { "workload", "text", "name of the workload" }, { "result", "text", "name of the result" },
+    { "value", "", "last value; of errors the worst, of rates the best" }, { "unit", "text", "unit of the value" },
   } }, "results of the workloads")
 end
 

@@ -3,7 +3,7 @@
 --
 -- Try:  head results/read_overhead/latest/speedup.dat
 --
--- What is derived from several rows of data.dat. The plot itself needs only the standard tables.
+-- Values derived from several rows of data.dat. The plot itself needs only the standard tables.
 
 local slope = require "read_overhead.slope"
 
@@ -35,7 +35,7 @@ function M.median(run, want)
   return cell and cell.summary and cell.summary.median
 end
 
---- Medians of a read by each path, per place.
+--- Medians of a read by each path, for each place.
 ---@return {context: string, page: number?, read: number?, group: number?}[]
 function M.speedups(run, contexts, context_events)
   local out = {}
@@ -62,7 +62,8 @@ local function speedup(run, rows_of)
     rows[i] = { i, r.context, r.page, r.read, r.group, ratio(r.read, r.page), ratio(r.read, r.group) }
   end
   return { columns = {
-    { "number", "", "row" }, { "context", "text", "where the read is made" }, { "page", run.unit, "median by the page" },
+    { "number", "", "row" }, { "context", "text", "where the read is made" },
+    { "page", run.unit, "median through the page" },
     { "read", run.unit, "median by one read(2) per event" }, { "group", run.unit, "median by one read(2) for all" },
     { "page_speedup", "", "read / page" }, { "group_speedup", "", "read / group" },
   }, rows = rows }
@@ -72,7 +73,8 @@ local function slopes(run, operations)
   local rows = {}
   for i, f in ipairs(slope.all(run, operations)) do rows[i] = { f.operation, f.path, f.first, f.second, f.each, f.r2, f.n } end
   return { columns = {
-    { "operation", "text", "what is measured" }, { "path", "text", "how" }, { "one", run.unit, "median of one event" },
+    { "operation", "text", "the operation" }, { "path", "text", "how the counters are read" },
+    { "one", run.unit, "median of one event" },
     { "second", run.unit, "what the second event adds" }, { "each", run.unit, "what each further event adds (fitted)" },
     { "r2", "", "share of the variance that the line explains" }, { "n", "", "numbers of events in the fit" },
   }, rows = rows }

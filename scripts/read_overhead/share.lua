@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/read_overhead/share.lua - how much of an operation is user code and how much is kernel code.
+-- scripts/read_overhead/share.lua - split an operation's instructions and cycles into user and kernel code.
 --
 -- Try:  print(require("read_overhead.share").of(measure, { operation = "read", path = "group", events = 2 }, 10000))
 --
--- instructions and cycles, once with :u and once with :k, around two loops, one twice as long as the other: their
--- difference is free of what opening and closing costs. The same of the empty loop is taken off. Two events at a time, so
--- that the PMU has room for those of the set itself and nothing is scaled. Only a PMU can tell user from kernel code.
+-- Counts instructions and cycles, once with :u and once with :k, around two loops, one twice as long as the other: their
+-- difference does not contain the cost of opening and closing. The difference of the empty loop is subtracted. Two events
+-- are counted at a time, so that the PMU has room for those of the set itself and nothing is scaled. Needs a PMU.
 
 local stats = require "pmlua.stats"
 
@@ -68,7 +68,7 @@ end
 
 --- Rows for the read by each path: { path, events, user instr., kernel instr., user cycles, kernel cycles, user % }.
 ---@return any[][] rows
----@return string? why why there are none
+---@return string? why the reason if there are none
 function M.rows(measure, events, counts, n)
   if not events.pmu then return {}, "needs a PMU: " .. events.why end
   local rows, why = {}, nil

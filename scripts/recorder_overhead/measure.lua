@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/recorder_overhead/measure.lua - run the C workload of a cell; its durations, and which of them stand out.
+-- scripts/recorder_overhead/measure.lua - run the C workload of a cell; its durations, and those that stand out.
 --
 -- Try:  local m = require("recorder_overhead.measure").new(pml, { type = "double", libsde = "libsde.so.1" })
 --       print(#m:cell({ library = "pmlua", keep = "all", threads = 2, recorder = "same" }, 16384))
 --
--- Lua is never in the timed loop. What each push takes from the allocator is watched in a run of its own, which is not
--- timed: a thread's lane, and libsde's array of one thread, grow at the same push each time. Watching is slow (some 15 us
--- per push), so that only the first 65,536 are.
+-- Lua is never in the timed loop. A separate run, which is not timed, watches what each push takes from the allocator: a
+-- thread's lane, and libsde's array of one thread, grow at the same push each time. Watching is slow (some 15 us per push)
+-- and stops after 65,536 pushes.
 
 local M = {}
 
 M.most_threads = 8
---- Whatever the median: less is not called a spike. The longer ones are kept from every round.
+--- The shortest spike, whatever the median. Longer pushes of every round are kept.
 M.least_spike_ns = 1000
 
 local sites = { bytes = M.most_threads + 1, slow = M.most_threads + 2 }
@@ -47,7 +47,7 @@ end
 function Measure:run(options, n, wanted)
   local samples = {}
   if n > most_pushes then
-    return nil, ("%d pushes in a round, at most %d are possible; make more rounds"):format(n, most_pushes)
+    return nil, ("%d pushes in a round; the limit is %d: use more --rounds"):format(n, most_pushes)
   end
   for i = 1, #self.workload.sites do
     local room, err = self.pml.samples.new(wanted[i] or 1)
@@ -65,14 +65,14 @@ local function close(samples)
   for _, s in ipairs(samples) do s:close() end
 end
 
--- Whether a library can be used at all.
+-- Whether a library can be used.
 function Measure:try(library)
   local samples, err = self:run({ library = library }, 1, {})
   if samples then close(samples) end
   return samples ~= nil, err
 end
 
---- The bytes that a push takes from the allocator, by its number from 0, of a thread that does not share its array.
+--- The bytes that each push takes from the allocator, by its number from 0, for a thread that does not share its array.
 ---@param p table
 ---@param pushes integer
 ---@return table<integer, integer>? growth empty: none does, or the allocator does not tell; nil:
@@ -101,7 +101,7 @@ local function at_growth(growth, series, n)
   return out
 end
 
--- What the kernel counted in the slow pushes, by thread (from 1) and number of the push.
+-- The kernel's counts during the slow pushes, by thread (from 1) and number of the push.
 local function circumstances(slow)
   local out = {}
   for i = 1, #slow, slow_numbers do
@@ -112,7 +112,7 @@ local function circumstances(slow)
   return out
 end
 
--- What is longer than any spike must be.
+-- The duration that every spike exceeds.
 function Measure:candidates(series, n, slow)
   local index, value = series:above(self.least_spike, #series)
   local told, out = circumstances(slow), {}
@@ -154,7 +154,7 @@ function Measure:cell(p, n)
   local candidates = self:candidates(series, n, samples[sites.slow])
   close(samples)
   if p.library ~= "none" and done.recorded ~= p.threads * n then
-    return nil, ("%d pushes, but the recorder has %d"):format(p.threads * n, done.recorded)
+    return nil, ("the recorder lost values: it has %2$d of %1$d"):format(p.threads * n, done.recorded)
   end
   self:keep_last(p, series)
   return series, {

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/recorder_overhead/report.lua - distribution.dat, spikes.dat, growth.dat, series.dat, and what is said at the end.
+-- scripts/recorder_overhead/report.lua - write distribution.dat, spikes.dat, growth.dat, series.dat, and print the tables.
 --
 -- Try:  pmlua scripts/recorder_overhead.lua --quick --no-plot && head results/recorder_overhead/latest/distribution.dat
 
@@ -20,7 +20,7 @@ local function measured(run)
   return out
 end
 
--- From the shortest to the longest sample, on a logarithmic axis; unlike histogram.dat nothing is left out.
+-- From the shortest to the longest sample, in logarithmic bins; unlike histogram.dat, it leaves nothing out.
 local function distribution(run, cells)
   local rows = {}
   for _, cell in ipairs(cells) do
@@ -36,8 +36,8 @@ local function distribution(run, cells)
     end
   end
   return { rows = rows, columns = {
-    { "cell", "", "as in data.dat" }, { "low", run.unit, "bin from" }, { "high", run.unit, "bin to, exclusive" },
-    { "count", "", "samples; all of the cell" },
+    { "cell", "", "as in data.dat" }, { "low", run.unit, "lower end of the bin" },
+    { "high", run.unit, "upper end of the bin, exclusive" }, { "count", "", "samples in the bin" },
   } }
 end
 
@@ -53,8 +53,8 @@ local function series(run, lab, cells)
     end
   end
   return { rows = rows, columns = {
-    { "cell", "", "as in data.dat" }, { "thread", "", "from 1" }, { "index", "", "of the push, from 0" },
-    { "duration", run.unit, "in the last round; the first 65,536 of a thread" },
+    { "cell", "", "as in data.dat" }, { "thread", "", "thread, from 1" }, { "index", "", "number of the push, from 0" },
+    { "duration", run.unit, "duration in the last round; the first 65,536 pushes of a thread" },
   } }
 end
 
@@ -66,9 +66,10 @@ local function spike_rows(run, lab, cells)
     end
   end
   return { rows = rows, columns = {
-    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "thread", "", "from 1" },
-    { "index", "", "of the push, from 0" }, { "duration", run.unit, "more than 10 medians of the cell, and than 1 us" },
-    { "rounds", "", "that have a spike at this push" },
+    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "thread", "", "thread, from 1" },
+    { "index", "", "number of the push, from 0" },
+    { "duration", run.unit, "duration, longer than 10 medians of the cell and than 1 us" },
+    { "rounds", "", "rounds with a spike at this push" },
     { "cause", "text", table.concat(spikes.causes, ", ") .. ": see recorder_overhead/spikes.lua" },
   } }
 end
@@ -84,8 +85,8 @@ local function growth(lab, cells)
     if g then seen[p.library .. p.keep] = true end
   end
   return { rows = rows, columns = {
-    { "library", "text", "whose recorder" }, { "keep", "text", "all or a sketch" },
-    { "index", "", "of the push of a thread, from 0" }, { "bytes", "", "that it took from the allocator" },
+    { "library", "text", "library of the recorder" }, { "keep", "text", "all numbers or a sketch" },
+    { "index", "", "number of the push of a thread, from 0" }, { "bytes", "", "bytes taken from the allocator" },
   } }
 end
 
@@ -110,11 +111,11 @@ local function costs(run, cells)
     }
   end
   local u = (" [%s]"):format(run.unit)
-  heading(run, "Table 1. Duration of one push, two reads of the clock included; typical: the mean without spikes, which is"
-    .. "\nfiner than the steps of the clock; the same less the floor: that of two reads with nothing between them")
+  heading(run, "Table 1. Duration of one push, including two clock reads. Typical is the mean without spikes, which is finer"
+    .. "\nthan the steps of the clock; the floor is that of two clock reads with nothing between them")
   run:say(tabulate({
     "library", "threads", "recorder", "pushes", "min" .. u, "median" .. u, "p99" .. u, "max" .. u, "typical" .. u,
-    "less the floor" .. u, "overlap [%]", "status",
+    "above the floor" .. u, "overlap [%]", "status",
   }, rows, 1))
 end
 
@@ -132,9 +133,9 @@ local function spike_table(run, lab, cells)
     row[#row + 1] = places
     rows[#rows + 1] = row
   end
-  heading(run, ("Table 2. Spikes, pushes of more than %d medians and more than 1 us, and per 16,384 pushes by cause: the"
-    .. "\nrecorder grew, or touched a new page of its memory; others at the same push in more than half of the rounds; the"
-    .. "\nthread waited, or was preempted; the machine; untold. Fixed places have a spike in more than half of the rounds")
+  heading(run, ("Table 2. Spikes, that is, pushes longer than %d medians and 1 us, and their causes per 16,384 pushes: the"
+    .. "\nrecorder grew, or touched a new page of its memory; another cause at the same push in more than half of the rounds;"
+    .. "\nthe thread waited, or was preempted; the machine; unknown. Fixed places have a spike in more than half of the rounds")
     :format(spikes.medians))
   run:say(tabulate(names, rows, 1))
 end
@@ -154,22 +155,22 @@ local function growth_table(run, lab, cells)
     end
   end
   local u = (" [%s]"):format(run.unit)
-  heading(run, "Table 3. Pushes of a thread that take memory from the allocator: how many, how much in all, how long they take")
+  heading(run, "Table 3. Pushes of a thread that take memory from the allocator: their number, total memory and duration")
   run:say(tabulate({ "library", "threads", "recorder", "pushes", "memory [KiB]", "median" .. u, "max" .. u }, rows, 1))
 end
 
---- Write the tables and say what stands in them.
+--- Write the tables and print them.
 ---@param run table
 ---@param lab recorder_overhead.Measure
 function M.write(run, lab)
   local cells = measured(run)
   local clock = run.core.clock.info()
-  run:say(("Clock: %s; its smallest step is %.1f ns. What is pushed: %s"):format(clock.name, clock.resolution_ns,
+  run:say(("Clock: %s, with a smallest step of %.1f ns. Type of the numbers: %s"):format(clock.name, clock.resolution_ns,
     lab.options.type))
   if lab.no_libsde then run:say("Rows of libsde are missing: " .. lab.no_libsde) end
-  run:write_table("distribution.dat", distribution(run, cells), "distribution per cell in logarithmic bins, complete")
-  run:write_table("spikes.dat", spike_rows(run, lab, cells), "every spike: where, how long, whose")
-  run:write_table("growth.dat", growth(lab, cells), "what each push takes from the allocator, watched apart")
+  run:write_table("distribution.dat", distribution(run, cells), "complete distribution of each cell, in logarithmic bins")
+  run:write_table("spikes.dat", spike_rows(run, lab, cells), "every spike: place, duration, cause")
+  run:write_table("growth.dat", growth(lab, cells), "memory that each push takes from the allocator, from a separate run")
   run:write_table("series.dat", series(run, lab, cells), "duration by number of the push, last round")
   costs(run, run.cells)
   spike_table(run, lab, cells)

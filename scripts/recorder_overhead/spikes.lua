@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/recorder_overhead/spikes.lua - what a spike is, where it is, and whose it is.
+-- scripts/recorder_overhead/spikes.lua - find spikes, their places and their causes.
 --
 -- Try:  head results/recorder_overhead/latest/spikes.dat
 --
--- A spike takes more than 10 times the median of its cell, and more than 1 us. Its cause, by what is known of it:
---   preempted, waited  the kernel took the thread off the cpu during that push; the thread gave it up, for a lock
---   grew               this push takes memory from the allocator, when that is watched
---   page               the kernel gave the thread a page during that push: memory was touched for the first time
---   repeats            nothing of this, but at this push of this thread more than half of the rounds have a spike
---   machine            none of this: an interrupt, or whatever lies below the kernel
---   untold             none of this, but threads turn at libsde's one lock, and may share its array, which then grows at
---                      no fixed place; or the rounds are too few to repeat
+-- A spike is a push that takes more than 10 times the median of its cell and more than 1 us. Its cause is the first that
+-- applies:
+--   preempted  the kernel took the thread off the cpu during the push
+--   waited     the thread gave up the cpu, for a lock
+--   grew       the push takes memory from the allocator, as the separate run shows
+--   page       the kernel gave the thread a page during the push: it touched memory for the first time
+--   repeats    more than half of the rounds have a spike at this push of this thread
+--   machine    none of these: an interrupt, or something below the kernel
+--   unknown    none of these, but threads compete for libsde's lock and may share its array, which then grows at no fixed
+--              place; or there are too few rounds to see repetitions
 
 local measure = require "recorder_overhead.measure"
 
@@ -18,11 +20,11 @@ local M = {}
 
 --- A spike is longer than this many medians.
 M.medians = 10
-M.causes = { "grew", "page", "repeats", "waited", "preempted", "machine", "untold" }
+M.causes = { "grew", "page", "repeats", "waited", "preempted", "machine", "unknown" }
 
 local least_rounds = 3 -- with fewer nothing repeats
 
---- What a spike of the cell is longer than, in ns.
+--- The duration that spikes of the cell exceed, in ns.
 function M.bound(cell)
   return math.max(M.medians * cell.summary.median, measure.least_spike_ns)
 end
@@ -46,7 +48,7 @@ function M.of(run, cell)
   return out
 end
 
--- The clock of many machines steps by 10 ns and more, and so does a median; a mean is finer. Spikes are left out of it.
+-- On many machines the clock steps by 10 ns or more, and so does a median; a mean is finer. It leaves spikes out.
 local function mean_without_spikes(run, cell)
   local sum, before, bound = 0.0, 0, M.bound(cell)
   for i, v in ipairs(cell.tally.value) do
@@ -57,7 +59,7 @@ local function mean_without_spikes(run, cell)
   return sum / before
 end
 
---- The mean duration of a push without the spikes, and the same less the floor of as many threads (nil for the floor).
+--- The mean duration of a push without spikes, and that less the floor with as many threads (nil for the floor).
 ---@return number? typical
 ---@return number? net
 function M.typical(run, cell)
@@ -87,12 +89,12 @@ local function cause(s, rounds, growth, shared)
   if seen.waits > 0 then return "waited" end
   if growth and growth[s.index] then return "grew" end
   if seen.faults > 0 then return "page" end
-  if rounds < least_rounds then return "untold" end
+  if rounds < least_rounds then return "unknown" end
   if s.rounds > rounds / 2 then return "repeats" end
-  return (shared or not s.seen) and "untold" or "machine"
+  return (shared or not s.seen) and "unknown" or "machine"
 end
 
---- The spikes of a cell with what is known of each: rounds (that have one there), cause.
+--- The spikes of a cell, each with its cause and the number of rounds that have one at the same place.
 ---@param run table
 ---@param lab recorder_overhead.Measure
 ---@param cell table

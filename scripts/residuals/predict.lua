@@ -3,9 +3,9 @@
 --
 -- Try:  print(require("residuals.predict").fit({ 1, 0.1, 0.01, 0.001 }, 1, 1e-8).iteration)
 --
--- Residuals go up and down (those of CGS by decades), and what counts is the first time that one is small enough. So
--- the line is fitted to the smallest residual so far. The first steps of a solver are not its trend: of the part that
--- may be seen, the second half is fitted.
+-- Residuals go up and down (those of CGS by decades), and a solver converges the first time that one is small enough, so the
+-- line is fitted to the smallest residual so far. A solver's first steps do not show its trend, so the fit uses only the
+-- second half of the part it may see.
 
 local stats = require "pmlua.stats"
 
@@ -41,14 +41,14 @@ function M.fit(series, part, target)
   local slope = line.each
   local fit = { seen = seen, slope = slope, r2 = line.r2 or 1, first = first, intercept = line.at_zero }
   if slope < flat then
-    -- from where the series is, not from where the line is: it is there that it goes on
+    -- extrapolate from the last point of the series, not from the line
     local left = (math.log(target, 10) - y[#y]) / slope
     fit.iteration = math.max(seen, math.ceil(seen + left))
   end
   return fit
 end
 
---- The prediction beside what happened.
+--- Judge a prediction by what happened.
 ---@param fit residuals.Fit?
 ---@param converged boolean
 ---@param iterations integer what the solver took, or had when it ended

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/residuals/report.lua - residuals.dat, events.dat and prediction.dat, and what is said at the end.
+-- scripts/residuals/report.lua - write residuals.dat, events.dat and prediction.dat, and print the closing tables.
 --
 -- Try:  pmlua scripts/residuals.lua --quick --no-plot && head results/residuals/latest/events.dat
 
@@ -9,21 +9,21 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
--- The true residual may be this many times the reported one, or the target, and the solution still counts as right.
+-- A solution counts as right if its true residual is at most this many times the reported one, or the target.
 local agree = 10
 
--- MAGMA's way: CG, and PCG with a preconditioner.
+-- Names as in MAGMA: CG, and PCG with a preconditioner.
 local function title(p)
   local name = ({ bicgstab = "BiCGStab", bicg = "BiCG", refine = "IterRef" })[p.solver] or p.solver:upper()
   return p.preconditioner == "none" and name or "P" .. name
 end
 
--- A path's last part; data files have no blanks in names.
+-- The last part of a path; names in data files have no spaces.
 local function short(matrix)
   return (matrix:match "[^/]+$" or matrix):gsub("%.gz$", ""):gsub("%.mtx$", "")
 end
 
--- The cells that were solved, numbered as the curves of the figure.
+-- The solved cells, numbered as the curves of the figure.
 local function solved(run, lab)
   local out = {}
   for _, cell in ipairs(run.cells) do
@@ -43,12 +43,12 @@ local function residuals(curves)
     for k, residual in ipairs(c.run.series) do rows[#rows + 1] = { c.number, k - 1, residual } end
   end
   return { columns = {
-    { "curve", "", "row of events.dat" }, { "iteration", "", "0: before the first" },
-    { "residual", "", "2-norm, by the solver's own account" },
+    { "curve", "", "row of events.dat" }, { "iteration", "", "iteration; 0: the start" },
+    { "residual", "", "2-norm, as the solver reports it" },
   }, rows = rows }
 end
 
--- The target that the solver had: relative to the right-hand side, which is the first residual (x starts at 0).
+-- The solver's target: relative to the right-hand side, which is the first residual (x starts at 0).
 local function target(c, tolerance)
   return tolerance * c.run.InitialResidual_D
 end
@@ -60,9 +60,9 @@ end
 
 local function events(curves, tolerance)
   local columns = {
-    { "curve", "", "row of this table" }, { "matrix", "text", "what is solved" },
-    { "solver", "text", "P: preconditioned with ILU(0)" }, { "preconditioner", "text", "none or ilu0" },
-    { "outcome", "text", "how it ended" }, { "confirmed", "text", "the true residual is what the solver reports" },
+    { "curve", "", "row of this table" }, { "matrix", "text", "matrix of the linear system" },
+    { "solver", "text", "method; P: preconditioned with ILU(0)" }, { "preconditioner", "text", "none or ilu0" },
+    { "outcome", "text", "how the solve ended" }, { "confirmed", "text", "yes if the true residual confirms the reported one" },
   }
   local units = { SolverRuntime_D = "s", SetupRuntime_D = "s" }
   for _, name in ipairs(solve.events) do columns[#columns + 1] = { name, units[name] or "", "sde:::KRYLOV::" .. name } end
@@ -78,7 +78,7 @@ end
 local function predictions(curves, part, tolerance)
   local rows = {}
   for i, c in ipairs(curves) do
-    -- LOBPCG's target is relative to the norm of the matrix, which no event tells
+    -- LOBPCG's target is relative to the norm of the matrix, which no event provides
     local fit = c.p.solver ~= "lobpcg" and predict.fit(c.run.series, part, target(c, tolerance)) or nil
     local converged = c.run.outcome == "converged" or c.run.outcome == "drifted"
     local verdict, off = predict.judge(fit, converged, c.run.numiter_I)
@@ -89,15 +89,17 @@ local function predictions(curves, part, tolerance)
     }
   end
   return { columns = {
-    { "curve", "", "row of events.dat" }, { "matrix", "text", "what is solved" }, { "solver", "text", "by which method" },
-    { "seen", "", "iterations that the prediction saw" }, { "slope", "decades/iteration", "fitted to the second half of them" },
-    { "r2", "", "share of the variance that the line explains" }, { "predicted", "", "iteration at which it converges" },
-    { "iterations", "", "what the solver took, or had when it ended" }, { "off", "%", "predicted against taken" },
-    { "verdict", "text", "what became of the prediction" }, { "target", "", "the residual to get to" },
+    { "curve", "", "row of events.dat" }, { "matrix", "text", "matrix of the linear system" },
+    { "solver", "text", "method" }, { "seen", "", "iterations that the prediction used" },
+    { "slope", "decades/iteration", "slope fitted to the second half of them" },
+    { "r2", "", "share of the variance that the line explains" },
+    { "predicted", "", "predicted iteration of convergence" }, { "iterations", "", "iterations that the solver took" },
+    { "off", "%", "error of the prediction" }, { "verdict", "text", "prediction and outcome compared" },
+    { "target", "", "residual at which the solver converges" },
   }, rows = rows }
 end
 
--- The columns of a table that are worth a line on a terminal.
+-- Print these columns of a table.
 local function say(run, heading, t, chosen)
   local at, rows = {}, {}
   for i, c in ipairs(t.columns) do at[c[1]] = i end
@@ -113,7 +115,7 @@ local function say(run, heading, t, chosen)
   run:say("\n" .. heading .. "\n" .. tabulate(chosen, rows, 1))
 end
 
---- The solves that a rule stopped, and what that saved of a run to the end, at their pace.
+--- The solves that a rule stopped, and the time this saved compared with a run to the limit at their pace.
 ---@param run table
 ---@param lab table residuals.solve
 ---@param limit number the residual that was too much
@@ -129,19 +131,20 @@ function M.stopped(run, lab, limit)
     end
   end
   local t = { columns = {
-    { "curve", "", "row of events.dat" }, { "matrix", "text", "what is solved" }, { "solver", "text", "by which method" },
-    { "iterations", "", "after which it was stopped" }, { "residual", "", "that it had then" },
-    { "saved", "", ("iterations to the %d it was allowed"):format(most) }, { "time", "s", "that it took" },
-    { "saved_time", "s", "that the saved iterations would take at its pace" },
+    { "curve", "", "row of events.dat" }, { "matrix", "text", "matrix of the linear system" },
+    { "solver", "text", "method" }, { "iterations", "", "iterations before it was stopped" },
+    { "residual", "", "residual at that point" },
+    { "saved", "", ("iterations left of the limit of %d"):format(most) }, { "time", "s", "time of the solve" },
+    { "saved_time", "s", "time that the iterations left would take at its pace" },
   }, rows = rows }
-  run:write_table("stopped.dat", t, "the solves that the rule stopped")
-  if #rows == 0 then return run:say(("\nNo residual was seen above %g: nothing was stopped"):format(limit)) end
-  say(run, ("Stopped by the rule: residual above %g"):format(limit), t,
+  run:write_table("stopped.dat", t, "solves that the rule stopped")
+  if #rows == 0 then return run:say(("\nThe rule stopped no solve: no residual exceeded %g"):format(limit)) end
+  say(run, ("Solves that the rule stopped: residual above %g"):format(limit), t,
     { "matrix", "solver", "iterations", "residual", "saved", "time", "saved_time" })
   run:say(("%.3g s instead of up to %.3g s: %.3g %% saved"):format(taken, taken + saved, 100 * saved / (taken + saved)))
 end
 
---- Write the tables and say what stands in them.
+--- Write the tables and print them.
 ---@param run table
 ---@param lab table residuals.solve
 ---@param part number
@@ -152,7 +155,7 @@ function M.write(run, lab, part)
   local single, foreseen = events(curves, tolerance), predictions(curves, part, tolerance)
   run:write_table("residuals.dat", residuals(curves), "the residual of every iteration")
   run:write_table("events.dat", single, "single-valued events of each solve")
-  run:write_table("prediction.dat", foreseen, "when each solver was expected to converge, and when it did")
+  run:write_table("prediction.dat", foreseen, "predicted and actual iteration of convergence")
   say(run, "Single-valued events", single, {
     "matrix", "solver", "numiter_I", "SpmvCount_I", "InitialResidual_D", "FinalResidual_D", "TrueResidual_D",
     "SolverRuntime_D", "outcome", "confirmed",

@@ -4,12 +4,12 @@
 -- Try:  local s = require("residuals.solve").new(pml, { tolerance = 1e-8 })
 --       print(s:measure({ matrix = "poisson2d:32", solver = "cg", preconditioner = "none" }, 1))
 --
--- The workload solves; all that is known of the solve comes from its software-defined events, as it would for a solver
--- deep inside an application.
+-- The workload solves; everything reported comes from its software-defined events, as it would for a solver deep inside an
+-- application.
 
 local M = {}
 
---- The single-valued events in the order of the paper's table, then those that are ours.
+--- The single-valued events in the order of the paper's table, then those that pmlua adds.
 M.events = {
   "numiter_I", "SpmvCount_I", "InitialResidual_D", "FinalResidual_D", "SolverRuntime_D", "TrueResidual_D",
   "SetupRuntime_D", "MatrixRows_I", "MatrixNonzeros_I", "Outcome_I",
@@ -41,7 +41,7 @@ local function key(p)
   return table.concat({ p.matrix, p.preconditioner, p.solver }, " ")
 end
 
---- What the events said after the last solve of a cell: by their names, with outcome (a word) and series.
+--- The values of the events after the last solve of a cell, by name, with outcome (a word) and series.
 ---@return table? run
 function Solve:outcome(p)
   return self.runs[key(p)]
@@ -60,7 +60,7 @@ function Solve:once(p)
     if not run[name] then return nil, err, code end
   end
   run.outcome = outcomes[run.Outcome_I] or "unknown"
-  -- a placeholder until the library's first solve: the recorder is there only now
+  -- a placeholder until the library's first solve, which creates the recorder
   if not self.recorder then self.recorder, err, code = self.series:open() end
   if not self.recorder then return nil, err, code end
   run.series = self.recorder:values()

@@ -4,12 +4,12 @@
 -- Try:  local c = require("task_lengths.contract").new(pml, { "t2_8" }, { occupied = 4, virtual = 8, tile = 3 })
 --       print(c:measure("t2_8", 1)[1], c:outcome("t2_8").dgemms)
 --
--- The workload contracts; all that is known of its tasks comes from its software-defined events. Counters are deltas:
--- an event set takes them around a contraction. Recorders keep the last contraction of each number, task by task.
+-- The workload contracts; everything reported comes from its software-defined events. Counters are read by an event set
+-- around a contraction, as differences. Recorders keep the last contraction of each number, task by task.
 
 local M = {}
 
--- Names of the events without sde:::TAMM:: and ::ContrID=N, by how they are read.
+-- Names of the events without sde:::TAMM:: and ::ContrID=N, grouped by how they are read.
 local counters = { dgemms = "DgemmCount_I", flops = "FlopCount_I" }
 local values = { longest = "MaxTaskLength_I", runtime = "RunTime_D", error = "CheckError_D" }
 local series = {
@@ -68,7 +68,7 @@ function M.new(pml, names, sizes)
   local which
   which, err = pml.sde.find "TAMM::ContractionID_I"
   if not which then return nil, err end
-  -- The smallest contraction tells its number; the library's events are there from the first one on.
+  -- The smallest contraction shows its number; the library's events exist from the first one on.
   local least = { occupied = 1, virtual = 1, tile = 1, threads = 1, blas = sizes.blas }
   for _, name in ipairs(names) do
     local done, id
@@ -82,8 +82,8 @@ function M.new(pml, names, sizes)
   return self
 end
 
---- What the events said of the last contraction of that name: id, tasks, dgemms, flops, longest, runtime, error; the
---- series length_of, flops_of and time_of of each task, thread_time of each thread; description of each.
+--- The values of the events after the last contraction of that name: id, tasks, dgemms, flops, longest, runtime, error; the
+--- series length_of, flops_of and time_of by task, and thread_time by thread; the description of each.
 ---@return table? run
 function Contract:outcome(name)
   return self.runs[name]
@@ -104,7 +104,7 @@ local function sum(t)
   return s
 end
 
--- What the threads counted while they worked is what the tasks say of themselves.
+-- The threads' counts must equal the sums over the tasks.
 local function check(name, run)
   local most = 0
   for _, v in ipairs(run.length_of) do most = math.max(most, v) end
@@ -112,7 +112,7 @@ local function check(name, run)
     { "DgemmCount_I", run.dgemms, sum(run.length_of) }, { "FlopCount_I", run.flops, sum(run.flops_of) },
     { "MaxTaskLength_I", run.longest, most }, { "the length of TimePerTask_RCRD_D", #run.time_of, #run.length_of },
   } do
-    if c[2] ~= c[3] then error(("%s: %s is %d, the tasks say %d"):format(name, c[1], c[2], c[3]), 0) end
+    if c[2] ~= c[3] then error(("%s: %s is %d, but its tasks add up to %d"):format(name, c[1], c[2], c[3]), 0) end
   end
 end
 
@@ -129,7 +129,7 @@ function Contract:once(name)
     if not run[key] then return nil, err, code end
   end
   for key, recorder in pairs(ev.series) do
-    if recorder:dropped() > 0 then return nil, ("%s: its recorder had no memory for all tasks"):format(name), "ENOMEM" end
+    if recorder:dropped() > 0 then return nil, ("%s: the recorder ran out of memory and dropped tasks"):format(name), "ENOMEM" end
     run[key] = recorder:values()
   end
   run.tasks = #run.length_of

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/task_lengths/report.lua - lengths.dat, events.dat and tasks.dat, and what is said at the end.
+-- scripts/task_lengths/report.lua - write lengths.dat, events.dat and tasks.dat, and print the closing tables.
 --
 -- Try:  pmlua scripts/task_lengths.lua --quick --no-plot && head -40 results/task_lengths/latest/lengths.dat
 
@@ -8,7 +8,7 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
--- The contractions that were run, in the order of the options.
+-- The measured contractions, in the order of the options.
 local function done(run, lab)
   local out = {}
   for _, cell in ipairs(run.cells) do
@@ -24,7 +24,7 @@ local function spread(values)
   return out
 end
 
--- The tasks of each length, the short ones first.
+-- The tasks of each length, shortest first.
 local function by_length(r)
   local group, out = {}, {}
   for i, length in ipairs(r.length_of) do
@@ -51,12 +51,13 @@ local function lengths(contractions)
     end
   end
   return { columns = {
-    { "bar", "", "of the figure" }, { "number", "", "of the contraction" }, { "contraction", "text", "its name" },
-    { "length", "", "DGEMMs of a task" }, { "tasks", "", "of that length" }, { "share", "%", "of the contraction's tasks" },
-    { "flops_min", "FLOP", "of a task, smallest" }, { "flops_median", "FLOP", "of a task" },
-    { "flops_max", "FLOP", "of a task, largest" }, { "time_min", "s", "of a task, shortest" },
-    { "time_q1", "s", "of a task, lower quartile" }, { "time_median", "s", "of a task" },
-    { "time_q3", "s", "of a task, upper quartile" }, { "time_max", "s", "of a task, longest" },
+    { "bar", "", "bar of the figure" }, { "number", "", "number of the contraction" },
+    { "contraction", "text", "its name" }, { "length", "", "DGEMMs of a task" }, { "tasks", "", "tasks of that length" },
+    { "share", "%", "share of the contraction's tasks" },
+    { "flops_min", "FLOP", "operations of a task, least" }, { "flops_median", "FLOP", "operations of a task, median" },
+    { "flops_max", "FLOP", "operations of a task, most" }, { "time_min", "s", "time of a task, shortest" },
+    { "time_q1", "s", "time of a task, lower quartile" }, { "time_median", "s", "time of a task, median" },
+    { "time_q3", "s", "time of a task, upper quartile" }, { "time_max", "s", "time of a task, longest" },
   }, rows = rows }
 end
 
@@ -68,12 +69,13 @@ local function tasks(contractions)
     end
   end
   return { columns = {
-    { "number", "", "of the contraction" }, { "contraction", "text", "its name" }, { "task", "", "in the order of blocks" },
-    { "length", "", "its DGEMMs" }, { "flops", "FLOP", "its floating-point operations" }, { "time", "s", "it took" },
+    { "number", "", "number of the contraction" }, { "contraction", "text", "its name" },
+    { "task", "", "number of the task, in the order of the blocks" }, { "length", "", "its DGEMMs" },
+    { "flops", "FLOP", "its floating-point operations" }, { "time", "s", "its duration" },
   }, rows = rows }
 end
 
--- How evenly the threads were busy, and how much of their time they had no task.
+-- How evenly the threads were busy, and the share of their time without a task.
 local function balance(r)
   local total, most = 0, 0
   for _, t in ipairs(r.thread_time) do total, most = total + t, math.max(most, t) end
@@ -111,14 +113,14 @@ end
 
 local function events(contractions, lab)
   local columns = {
-    { "number", "", "of the contraction" }, { "contraction", "text", "its name" },
+    { "number", "", "number of the contraction" }, { "contraction", "text", "its name" },
     { "ContractionID_I", "", lab.which.description },
   }
   for _, row in ipairs(rows_of_table) do
     columns[#columns + 1] = { title(row), unit_of(title(row)), "sde:::TAMM::" .. row[1] .. "::ContrID=N" }
   end
-  columns[#columns + 1] = { "imbalance", "", "time in tasks of the busiest thread, over the mean of the threads" }
-  columns[#columns + 1] = { "idle", "%", "of the threads' time, without a task" }
+  columns[#columns + 1] = { "imbalance", "", "time in tasks of the busiest thread over the mean of all threads" }
+  columns[#columns + 1] = { "idle", "%", "share of the threads' time without a task" }
   local out = {}
   for i, c in ipairs(contractions) do
     local line = { c.number, c.name, c.run.id }
@@ -134,7 +136,7 @@ local function short(v)
   return v
 end
 
--- As the paper's table: an event per line, what it says of each contraction, what it is.
+-- As in the paper: a line per event, with its value for each contraction and its description.
 local function say_events(run, contractions, table_of_events, lab)
   local names, rows = { "event" }, {}
   for i, c in ipairs(contractions) do names[i + 1] = c.name end
@@ -153,7 +155,7 @@ local function say_events(run, contractions, table_of_events, lab)
     add(title(row), i + 3, row[1] ~= before and description or "")
     before = row[1]
   end
-  run:say("\nEvents sde:::TAMM::EVENT::ContrID=N, of the last contraction of each\n" .. tabulate(names, rows, 1))
+  run:say("\nEvents sde:::TAMM::EVENT::ContrID=N of the last run of each contraction\n" .. tabulate(names, rows, 1))
 end
 
 local function say_lengths(run, t)
@@ -161,8 +163,8 @@ local function say_lengths(run, t)
   for i, r in ipairs(t.rows) do
     rows[i] = { r[3], r[4], r[5], short(r[6]), r[7], r[8], r[9], short(1e6 * r[12]), short(1e6 * r[14]) }
   end
-  run:say("\nTasks by their length\n" .. tabulate({
-    "contraction", "length", "tasks", "share %", "FLOP, least", "median", "most", "time µs, median", "most",
+  run:say("\nTasks by length\n" .. tabulate({
+    "contraction", "length", "tasks", "share [%]", "FLOP, least", "median", "most", "time [µs], median", "most",
   }, rows, 1))
 end
 
@@ -172,10 +174,10 @@ local function say_balance(run, contractions)
     local r, imbalance, idle = c.run, balance(c.run)
     rows[i] = { c.name, #r.thread_time, short(1e3 * r.runtime), short(r.flops / r.runtime / 1e9), short(imbalance), short(idle) }
   end
-  run:say("\nThreads\n" .. tabulate({ "contraction", "threads", "time ms", "GFLOP/s", "busiest / mean", "idle %" }, rows, 1))
+  run:say("\nThreads\n" .. tabulate({ "contraction", "threads", "time [ms]", "GFLOP/s", "busiest / mean", "idle [%]" }, rows, 1))
 end
 
---- Write the tables and say what stands in them.
+--- Write the tables and print them.
 ---@param run table
 ---@param lab table task_lengths.contract
 function M.write(run, lab)
@@ -184,7 +186,7 @@ function M.write(run, lab)
   local bars, single = lengths(contractions), events(contractions, lab)
   run:write_table("lengths.dat", bars, "tasks of each length, with their operations and times")
   run:write_table("events.dat", single, "single-valued events and quantiles of recorders")
-  run:write_table("tasks.dat", tasks(contractions), "every task of the last contraction of each")
+  run:write_table("tasks.dat", tasks(contractions), "every task of the last run of each contraction")
   say_events(run, contractions, single, lab)
   say_lengths(run, bars)
   say_balance(run, contractions)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/timers/clocks.lua - read one clock, from C or from Lua: cost, steps, the first readings.
+-- scripts/timers/clocks.lua - read one clock from C or from Lua: the cost, the steps, the first readings.
 --
 -- Try:  print(require("timers.clocks").new(require "pmlua", { reads = 1000, threads = 0 }):measure("MONOTONIC", 5)[1])
 
@@ -52,10 +52,10 @@ function M.new(pml, options)
   }, Lab)
 end
 
---- Shares of the steps that are longer than what is beside them.
+--- Shares of the steps whose quantiles are kept.
 local shares = { 1, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 0 }
 
--- What a clock's steps say, kept of the last round; the caller's samples are sorted.
+-- Keep the distribution of a clock's steps in the last round; sorts the caller's samples.
 function Lab:keep(name, steps, unit, stairs)
   local tail = {}
   if #steps > 0 then
@@ -89,7 +89,7 @@ function Lab:in_c(name, n)
   return out, about
 end
 
--- The same by Lua's own loop.
+-- The same in a Lua loop.
 function Lab:in_lua(name, n)
   local clock, ticks, out = self.lua[name], self.pml.clock.ticks, {}
   local read = clock.read

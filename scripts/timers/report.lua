@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/timers/report.lua - stairs.dat and jitter.dat for the figure, and the table people read.
+-- scripts/timers/report.lua - write stairs.dat and jitter.dat for the figure, and print the table.
 --
 -- Try:  pmlua scripts/timers.lua --quick --no-plot
 
@@ -14,8 +14,9 @@ local function stairs(run, lab)
     for _, s in ipairs(seen and seen.stairs or {}) do rows[#rows + 1] = { cell.index, cell.p.clock, s[1], s[2] } end
   end
   return { columns = {
-    { "cell", "", "as in data.dat" }, { "clock", "text", "which one" }, { "at", "ns", "since the first reading, by the counter" },
-    { "said", "ns", "since the first reading, by the clock" },
+    { "cell", "", "as in data.dat" }, { "clock", "text", "name of the clock" },
+    { "at", "ns", "time since the first reading, by the cpu's counter" },
+    { "said", "ns", "time since the first reading, by this clock" },
   }, rows = rows }
 end
 
@@ -26,8 +27,8 @@ local function jitter(run, lab)
     for _, t in ipairs(seen and seen.tail or {}) do rows[#rows + 1] = { cell.index, cell.p.clock, t.share, t.ns } end
   end
   return { columns = {
-    { "cell", "", "as in data.dat" }, { "clock", "text", "which one" }, { "share", "", "of the steps of the last round" },
-    { "step", "ns", "that are at least so long, or longer" },
+    { "cell", "", "as in data.dat" }, { "clock", "text", "name of the clock" },
+    { "share", "", "share of the steps of the last round" }, { "step", "ns", "duration that this share of the steps reaches" },
   }, rows = rows }
 end
 
@@ -45,13 +46,13 @@ local function say(run)
     if cell.status ~= "ok" then rows[i][4 + #said], incomplete = cell.status, true end
   end
   if incomplete then names[4 + #said] = "state" end
-  run:say("\nEvery clock: cost of a reading, its claimed and its smallest step; readings that repeat, that go back, and\n"
-    .. "that go back between cpus\n" .. tabulate(names, rows, 1))
+  run:say("\nEach clock: cost of a reading, claimed and smallest step; readings that repeat the previous one, that go back,\n"
+    .. "and that go back between cpus\n" .. tabulate(names, rows, 1))
 end
 
 function M.write(run, lab)
   run:write_table("stairs.dat", stairs(run, lab), "the first readings of each clock")
-  run:write_table("jitter.dat", jitter(run, lab), "how long the steps of each clock are")
+  run:write_table("jitter.dat", jitter(run, lab), "distribution of the steps of each clock")
   say(run)
 end
 

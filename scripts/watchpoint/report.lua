@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/watchpoint/report.lua - accesses.dat, calls.dat and content.dat, a trace of each loop, and what is said at the end.
+-- scripts/watchpoint/report.lua - write accesses.dat, calls.dat, content.dat and a trace of each loop, and print the counts.
 --
 -- Try:  pmlua scripts/watchpoint.lua --quick --no-plot && head results/watchpoint/latest/accesses.dat
 
@@ -8,9 +8,9 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local loops = { "chunks", "static", "dynamic" }
-local drawn = 1500 -- of a thread's accesses; the traces have all
+local drawn = 1500 -- most accesses drawn per thread; the traces have all
 
--- The accesses of a lane that are drawn: evenly, the first and the last among them.
+-- Pick the accesses of a lane to draw: evenly spaced, with the first and the last.
 local function thin(lane, each)
   local n = #lane.ns
   local step = math.max(1, n // drawn)
@@ -33,11 +33,12 @@ local function accesses(lab)
     end
   end
   return { columns = {
-    { "loop", "text", "of the program" }, { "symbol", "text", "what was watched" },
-    { "thread", "", "0: the first that the process made, of those with accesses" },
-    { "accesses", "", "calls, or writes" }, { "least", "", "of what was written" }, { "most", "", "of what was written" },
-    { "first", "ms", "access, since the program's start" }, { "last", "ms", "access" },
-    { "late", "", "seen after the thread had gone on" }, { "dropped", "", "counted, but not kept" },
+    { "loop", "text", "loop of the program" }, { "symbol", "text", "watched symbol" },
+    { "thread", "", "number among the threads with accesses; 0: the oldest" },
+    { "accesses", "", "calls, or writes" }, { "least", "", "smallest value written" },
+    { "most", "", "largest value written" }, { "first", "ms", "first access, since the program started" },
+    { "last", "ms", "last access, since the program started" },
+    { "late", "", "accesses seen after the thread had moved on" }, { "dropped", "", "accesses counted but not kept" },
   }, rows = rows }
 end
 
@@ -47,8 +48,8 @@ local function calls(run)
     thin(lane, function(k) rows[#rows + 1] = { run.points[lane.point].name, lane.thread, lane.ns[k] / 1e6, k } end)
   end
   return { columns = {
-    { "symbol", "text", "the function" }, { "thread", "", "that calls" }, { "time", "ms", "since the program's start" },
-    { "calls", "", "so far" },
+    { "symbol", "text", "the function" }, { "thread", "", "thread that calls it" },
+    { "time", "ms", "time since the program started" }, { "calls", "", "calls so far" },
   }, rows = rows }
 end
 
@@ -61,8 +62,8 @@ local function contents(lab)
     end
   end
   return { columns = {
-    { "loop", "text", "how iterations are shared out" }, { "thread", "", "that writes" },
-    { "time", "ms", "since the program's start" }, { "value", "", "what it wrote" },
+    { "loop", "text", "scheduling of the loop" }, { "thread", "", "thread that writes" },
+    { "time", "ms", "time since the program started" }, { "value", "", "value it wrote" },
   }, rows = rows }
 end
 
@@ -80,16 +81,16 @@ local function warn(run, lab)
   for _, loop in ipairs(loops) do
     local process = lab:run_of(loop)
     local lost = process and process.lost + (process.missed or 0) or 0
-    if lost > 0 then run:warn(("loop %s: %d accesses are in no thread's count"):format(loop, lost)) end
+    if lost > 0 then run:warn(("loop %s: %d accesses are missing from the threads' counts"):format(loop, lost)) end
     for _, lane in ipairs(process and process.lanes or {}) do
       if lane.dropped > 0 then
-        run:warn(("loop %s, thread %d: %d accesses have no time"):format(loop, lane.thread, lane.dropped))
+        run:warn(("loop %s, thread %d: %d accesses were counted but not kept"):format(loop, lane.thread, lane.dropped))
       end
     end
   end
 end
 
---- Tables and traces into the run's folder, and the counts on the terminal.
+--- Write tables and traces into the run's folder, and print the counts.
 ---@param run table
 ---@param lab table watchpoint.watch
 function M.write(run, lab)

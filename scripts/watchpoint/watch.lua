@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/watchpoint/watch.lua - runs the program, watched or not, and keeps what the last run of each loop left.
+-- scripts/watchpoint/watch.lua - run the program, watched or not, and keep the accesses of the last run of each loop.
 --
 -- Try:  pmlua scripts/watchpoint.lua --quick --no-plot
 
@@ -20,7 +20,7 @@ function M.new(pml, options)
   return setmetatable({ pml = pml, options = options, runs = {}, seconds = {} }, M)
 end
 
---- nil and why, where there are no breakpoints or no program.
+--- nil and why, if there are no breakpoints or the program is missing.
 function M:possible(p)
   if not self.pml.paths.programs or not lfs.attributes(self.pml.paths.programs .. "/watched") then
     return nil, "the program to watch is not built; run make all"
@@ -38,7 +38,7 @@ function M:command(p)
   return { program, "critical", tostring(o.writes) }, set
 end
 
--- What the program prints goes to a file of the folder: a shell does that.
+-- Run the words with their output in a file, by a shell.
 local function into_file(words, file)
   local line = { "sh", "-c", 'out=$0; exec "$@" >"$out"', file }
   return table.move(words, 1, #words, #line + 1, line)
@@ -74,7 +74,7 @@ local function key(p)
   return p.loop .. p.watched
 end
 
---- @n times the loop's time.
+--- Run the loop n times: its time in each run.
 function M:measure(p, n)
   local samples = {}
   self.seconds[key(p)] = self.seconds[key(p)] or {}
@@ -86,7 +86,7 @@ function M:measure(p, n)
     local processes = seconds and p.watched == "yes" and assert(self.pml.watchpoint.read(dir)) or {}
     os.execute("rm -rf '" .. dir .. "'")
     if not seconds then return nil, cpu end
-    if p.watched == "yes" and #processes ~= 1 then return nil, "no access could be watched" end
+    if p.watched == "yes" and #processes ~= 1 then return nil, "the run recorded no access" end
     self.runs[key(p)] = processes[1]
     samples[i] = seconds
     table.insert(self.seconds[key(p)], cpu)
@@ -94,7 +94,7 @@ function M:measure(p, n)
   return samples
 end
 
---- What the last run of a loop left; nil where nothing was watched.
+--- The accesses of a loop's last run; nil if it was not watched.
 function M:run_of(loop)
   return self.runs[loop .. "yes"]
 end
@@ -113,7 +113,7 @@ function M:cpu(p)
   return self.pml.stats.median(all)
 end
 
---- Microseconds of processor time for an access.
+--- Microseconds of processor time per access.
 function M:cost(p)
   local with, without, n = self:cpu(p), self:cpu { loop = p.loop, watched = "no" }, self:accesses(p)
   return p.watched == "yes" and with and without and n and n > 0 and (with - without) / n * 1e6 or nil

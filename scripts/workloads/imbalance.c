@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/imbalance.c - threads that compute unequally much and then wait for each other, over and over.
+ * scripts/workloads/imbalance.c - threads with unequal work that wait for each other, over and over.
  *
- * The first thread has all of the turns, the last the share that is left of it, the others are evenly between. The wait
- * is the section "imbalance barrier", which a balancer, a profile or a trace sees. Each thread is pinned to a cpu of
- * its own while there are enough.
+ * The first thread makes all of the turns, the last one the share that `least` says, the others evenly spaced numbers
+ * between them. The wait is the section "imbalance barrier", which a balancer, a profile or a trace sees. Each thread
+ * is pinned to a cpu of its own, as long as there are enough.
  */
 #include "adapter/section/pml_section.h"
 #include "cpus.h"
@@ -106,10 +106,10 @@ static int run(struct pml_workload_run *r) {
 WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "imbalance",
-    .help = "threads that compute unequally much between barriers",
-    .option = {[THREADS] = {"threads", "of the team", 2, NULL},
-               [ITERATIONS] = {"iterations", "a barrier each", 100, NULL},
-               [TURNS] = {"turns", "of the loop of the first thread, between two barriers", 1e5, NULL},
-               [LEAST] = {"least", "what the last thread computes of it, in percent", 50, NULL}},
+    .help = "threads with unequal work between barriers",
+    .option = {[THREADS] = {"threads", "threads of the team", 2, NULL},
+               [ITERATIONS] = {"iterations", "iterations, each with a barrier", 100, NULL},
+               [TURNS] = {"turns", "loop iterations of the first thread between two barriers", 1e5, NULL},
+               [LEAST] = {"least", "work of the last thread, in percent of the first's", 50, NULL}},
     .run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scripts/workloads/loop.c - nothing but the probe, n times: the cost of an operation when all caches are its own. */
+/* scripts/workloads/loop.c - nothing but the probe, n times: the cost of an operation that has all caches to itself. */
 #include "workload.h"
 
 enum { N };
@@ -25,8 +25,8 @@ static int run(struct pml_workload_run *r) {
 WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "loop",
-    .help = "a bare loop that does nothing but the measured operation",
+    .help = "a bare loop around the measured operation",
     .site = {"loop"},
-    .option = {[N] = {"n", "how often the operation is made", 1e6, NULL}},
+    .option = {[N] = {"n", "number of operations", 1e6, NULL}},
     .run = run,
 };

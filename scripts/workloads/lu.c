@@ -147,7 +147,7 @@ static int phase(struct pml_workload_run *r, const struct system *s, unsigned wh
     return 0;
   case PANEL_FACTORISATION:
     if (panel_factorise(s, j, jb)) return 0;
-    return workload_fail(r, -EDOM, "the matrix is singular in column %zu to %zu", j + 1, j + jb);
+    return workload_fail(r, -EDOM, "the matrix is singular in columns %zu to %zu", j + 1, j + jb);
   case BROADCAST:
     broadcast(s, j, jb);
     return 0;
@@ -276,6 +276,6 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .option = {[N] = {"n", "unknowns", 1024, NULL},
                [NB] = {"nb", "columns of a panel", 64, NULL},
                [REPEATS] = {"repeats", "systems solved, each with its own random matrix", 1, NULL},
-               [SEED] = {"seed", "of the first matrix", 1, NULL}},
+               [SEED] = {"seed", "seed of the first matrix", 1, NULL}},
     .run = run,
 };

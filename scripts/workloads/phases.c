@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/phases.c - phases that each want something else of the host: memory, processors, the network,
- * nothing.
+ * scripts/workloads/phases.c - phases that each load a different part of the host: memory, processors, the network, or
+ * none.
  *
- * A phase takes `seconds`, and what it takes to begin and to end. Memory is touched evenly over that time, a page at a
- * time, and given back at the end; processors are kept busy by as many threads as is said; a thread sends to another
- * over a TCP connection on the loopback.
+ * A phase lasts `seconds`, plus the time to start and to end it. Memory is touched page by page, evenly over that time,
+ * and freed at the end; `threads` threads keep processors busy; one thread sends to another over a TCP connection on
+ * the loopback.
  */
 #include "workload.h"
 
@@ -207,12 +207,12 @@ static int run(struct pml_workload_run *r) {
 WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "phases",
-    .help = "one phase of a program that wants memory, processors, the network, or nothing",
+    .help = "one phase of a program, which loads memory, processors, the network, or nothing",
     .site = {"begin"},
     .option = {[PHASE] = {"phase", "rest, allocate, compute or send", 0, "rest"},
-               [SECONDS] = {"seconds", "how long it lasts", 1, NULL},
-               [MEGABYTES] = {"megabytes", "that allocate touches", 256, NULL},
+               [SECONDS] = {"seconds", "duration of the phase", 1, NULL},
+               [MEGABYTES] = {"megabytes", "memory that the phase allocate touches", 256, NULL},
                [THREADS] = {"threads", "that compute", 1, NULL},
-               [KILOBYTES] = {"kilobytes", "of a message", 64, NULL}},
+               [KILOBYTES] = {"kilobytes", "size of a message", 64, NULL}},
     .run = run,
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/sections.c - a function that does nothing is called, entered and left as by an instrumented
- * program.
+ * scripts/workloads/sections.c - call an empty function, entered and left as in an instrumented program.
  *
- * The section may have been defined before, with events. With `consumer` its enters and leaves are taken by one that
- * does nothing. The thread stays on one cpu meanwhile.
+ * The section may have been defined before, with events. `consumer` adds a consumer of its enters and leaves that does
+ * nothing. The thread stays on one cpu meanwhile.
  */
 #include "cpus.h"
 #include "workload.h"
@@ -70,10 +69,10 @@ static int run(struct pml_workload_run *r) {
 WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "sections",
-    .help = "a function that does nothing, entered and left",
+    .help = "calls of an empty function, entered and left as a section",
     .site = {NULL},
-    .option = {[CALLS] = {"calls", "how often it is called", 1e6, NULL},
-               [SECTION] = {"section", "the section that it is", 0, "function"},
+    .option = {[CALLS] = {"calls", "number of calls", 1e6, NULL},
+               [SECTION] = {"section", "name of the section", 0, "function"},
                [CONSUMER] = {"consumer", "1: its enters and leaves are taken", 0, NULL}},
     .run = run,
 };

@@ -8,8 +8,8 @@
 enum { IMAGE, WIDTH, HEIGHT, EVERY };
 
 /*
- * A picture with what an edge filter meets: flat areas, a smooth ramp, disks, straight edges in all directions, and
- * noise from a fixed generator. Depends on nothing but its size.
+ * A picture of what an edge filter meets: flat areas, a smooth ramp, disks, straight edges in all directions, and noise
+ * from a fixed generator. It depends only on its size.
  */
 static unsigned picture(size_t x, size_t y, size_t w, size_t h, uint32_t *noise) {
   *noise = *noise * 1664525u + 1013904223u;
@@ -121,8 +121,8 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .help = "Sobel edge filter on a PNM image or a generated one, probed after each pixel",
     .site = {"pixel"},
     .option = {[IMAGE] = {"image", "PNM file (P1 to P6); empty: a generated picture", 0, ""},
-               [WIDTH] = {"width", "of the generated picture", 1920, NULL},
-               [HEIGHT] = {"height", "of the generated picture", 1200, NULL},
-               [EVERY] = {"every", "probe every so many pixels", 1, NULL}},
+               [WIDTH] = {"width", "width of the generated image", 1920, NULL},
+               [HEIGHT] = {"height", "height of the generated image", 1200, NULL},
+               [EVERY] = {"every", "probe after every N-th pixel", 1, NULL}},
     .run = run,
 };

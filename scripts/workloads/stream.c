@@ -168,6 +168,6 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .help = "STREAM's copy, scale, add and triad, probed after each element of a copy and after each vector",
     .site = {"copy_element", "copy", "scale", "add", "triad"},
     .option = {[N] = {"n", "elements of each of the three arrays of doubles", 1e7, NULL},
-               [REPEATS] = {"repeats", "how often the four operations are made", 10, NULL}},
+               [REPEATS] = {"repeats", "repetitions of the four operations", 10, NULL}},
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/timers.c - what a clock costs, how far it goes from one reading to the next, whether it goes back.
+ * scripts/workloads/timers.c - the cost of reading a clock, its steps from one reading to the next, whether it goes
+ * back.
  *
  * Sites: `cost`, ticks of a batch of 100 readings; `step`, the differences of readings that follow each other, in the
  * clock's own unit; `at` and `said`, the first of them: ticks, and what the clock said, both since the first reading.
@@ -189,7 +190,7 @@ static int choose(struct pml_workload_run *r, const struct timer **out) {
       struct timespec t;
       *out = &timer[i];
       if (timer[i].unit_ns == 0 && pml__clock.kind != PML_CLOCK_COUNTER)
-        return workload_fail(r, -ENOTSUP, "the kernel trusts no counter as a clock");
+        return workload_fail(r, -ENOTSUP, "the kernel does not trust the cpu's counter as a clock");
       if (timer[i].clockid >= 0 && clock_gettime(timer[i].clockid, &t) != 0)
         return workload_fail(r, -errno, "clock_gettime refuses it: %s", pml_error_text(-errno));
       return 0;
@@ -288,7 +289,7 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .site = {"cost", "step", "at", "said"},
     .option = {[CLOCK] = {"clock", "ticks, ticks-ordered, ns, gettimeofday, clock, or MONOTONIC and its like", 0,
                           "ticks"},
-               [READS] = {"reads", "readings in a row, and of each thread", 1e5, NULL},
+               [READS] = {"reads", "successive readings, also of each thread", 1e5, NULL},
                [THREADS] = {"threads", "cpus that compare their readings; 0: all", 0, NULL}},
     .run = run,
 };

@@ -33,7 +33,7 @@ describe("scripts/event_flow.lua --quick", function()
     for _, r in ipairs(rows) do
       if r.program == "skeleton" then assert.equal(1, r.same) else assert.is_nil(r.same) end
     end
-    assert.truthy(text:find("Skeletons that were compiled and run: 2; with the flow they were made of: 2", 1, true), text)
+    assert.truthy(text:find("Skeletons compiled and run: 2, with the flow of the original: 2", 1, true), text)
     local f <close> = assert(io.open(dir .. "/skeleton.c"))
     local source = f:read "a"
     assert.truthy(source:find("} while (NEST(1, 35, 1, 37, 20));", 1, true), source)

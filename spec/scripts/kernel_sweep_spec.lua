@@ -23,7 +23,7 @@ describe("scripts/kernel_sweep.lua --quick", function()
 
   it("ends well, with a picture and its tables", function()
     assert.equal(0, status, text)
-    for _, words in ipairs { "Table 1. Plateaus", "Table 2. Steps", "Table 3. Operations by the PMU" } do
+    for _, words in ipairs { "Table 1. Plateaus", "Table 2. Steps", "Table 3. Operations counted by the PMU" } do
       assert.truthy(text:find(words, 1, true), words)
     end
     assert.is_true(tables.drawn(dir), text)

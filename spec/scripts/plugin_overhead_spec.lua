@@ -73,7 +73,7 @@ end)
 describe("scripts/plugin_overhead.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("plugin_overhead", {
-      ["--subjects sundial"] = "unknown sundial", ["--scale 0"] = "--scale: 0", ["--scale much"] = "--scale: much",
+      ["--subjects sundial"] = "unknown sundial", ["--scale 0"] = "--scale is 0", ["--scale much"] = "--scale is much",
     })
   end)
 

@@ -73,10 +73,11 @@ static int read_options(struct pml_workload_run *r, struct plan *p) {
   if (!err) err = workload_size(r, SAMPLES, "samples", 1, 1e9, &p->samples);
   if (err) return err;
   if (p->kernel == KERNELS_PEAK && p->n % KERNELS_PEAK_STEP)
-    return workload_fail(r, -EINVAL, "option n is %zu, for the peak it must be a multiple of %d", p->n,
+    return workload_fail(r, -EINVAL, "option n is %zu, it must be a multiple of %d for the peak", p->n,
                          KERNELS_PEAK_STEP);
   if (p->copies > team_cpus())
-    return workload_fail(r, -EINVAL, "option copies is %zu, there are %u cpus for them", p->copies, team_cpus());
+    return workload_fail(r, -EINVAL, "option copies is %zu, it must be at most %u, the cpus of this process", p->copies,
+                         team_cpus());
   return 0;
 }
 
@@ -119,8 +120,8 @@ static int validate(struct pml_workload_run *r, const struct plan *p, const stru
   }
   workload_result(r, "error", "", worst);
   if (worst < limit) return 0; /* NaN fails, too */
-  return workload_fail(r, PML_EFORMAT, "%s, %s, build %s computes wrongly: it is off by %.3g", kernel[p->kernel].name,
-                       precision_name[p->precision], p->build->name, worst);
+  return workload_fail(r, PML_EFORMAT, "%s, %s, build %s computed a wrong result: its error is %.3g",
+                       kernel[p->kernel].name, precision_name[p->precision], p->build->name, worst);
 }
 
 /* How many calls a batch needs; what warms up caches and clock on the way. */
@@ -192,12 +193,12 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .help = "add, mult, fma, divide, sqrt, mix, copy, load or the peak, a copy on every core; its samples are ticks "
             "per batch",
     .site = {"batch"},
-    .option = {[KERNEL] = {"kernel", "what is computed", 0, "add"},
+    .option = {[KERNEL] = {"kernel", "the computation", 0, "add"},
                [PRECISION] = {"precision", "double or single", 0, "double"},
-               [BUILD] = {"build", "scalar, or the bits of a vector: 128, 256, 512", 0, "scalar"},
+               [BUILD] = {"build", "scalar, or the width of a vector in bits: 128, 256, 512", 0, "scalar"},
                [N] = {"n", "elements of a vector", 1000, NULL},
-               [COPIES] = {"copies", "cores that run it at once, each its own copy; 0: all", 0, NULL},
+               [COPIES] = {"copies", "number of cores, each with its own copy; 0: all", 0, NULL},
                [BATCH_NS] = {"batch_ns", "how long a batch of calls is at least, about", 1e5, NULL},
-               [SAMPLES] = {"samples", "batches that are timed", 10, NULL}},
+               [SAMPLES] = {"samples", "number of timed batches", 10, NULL}},
     .run = run,
 };

@@ -24,9 +24,9 @@ static int check(struct pml_workload_run *r, void *so, const char *file) {
   if (!find(so, "papi_sde_init", &p->init) || !find(so, "papi_sde_create_recorder", &p->create) ||
       !find(so, "papi_sde_record", &p->record) || !find(so, "sde_ti_name_to_code", &p->code) ||
       !find(so, "sde_ti_read_counter", &p->read))
-    return workload_fail(r, -ENOENT, "libsde: %.160s has no recorders; PAPI's of version 7.0 or newer has", file);
+    return workload_fail(r, -ENOENT, "libsde: %.160s has no recorders; use that of PAPI 7.0 or newer", file);
   p->library = p->init(LIBRARY);
-  return p->library != NULL ? 0 : workload_fail(r, -ENOMEM, "libsde: %.160s does not start", file);
+  return p->library != NULL ? 0 : workload_fail(r, -ENOMEM, "libsde: %.160s failed to initialise", file);
 }
 
 int recorder_peer_open(struct pml_workload_run *r, const char *file) {
@@ -47,7 +47,7 @@ int recorder_peer_create(struct pml_workload_run *r, size_t bytes, unsigned *num
   *number = p->made++;
   snprintf(name, sizeof name, "SERIES%u", *number);
   if (p->create(p->library, name, bytes, NULL, recorder) == 0) return 0;
-  return workload_fail(r, -ENOMEM, "libsde: papi_sde_create_recorder refuses %s", name);
+  return workload_fail(r, -ENOMEM, "libsde: papi_sde_create_recorder failed for %s", name);
 }
 
 static long long read_event(unsigned number, const char *suffix, long long none) {

@@ -227,7 +227,7 @@ static int join(struct pml_workload_run *r, const struct worker *w, size_t n, si
     pthread_join(w[t].thread, NULL);
     if (err == 0) err = w[t].error;
   }
-  if (started < n) return workload_fail(r, -EAGAIN, "thread %zu does not start", started + 1);
+  if (started < n) return workload_fail(r, -EAGAIN, "thread %zu failed to start", started + 1);
   if (err == -EINTR) return workload_fail(r, err, "interrupted");
   return err < 0 ? workload_fail(r, err, "a push failed: %s", pml_error_text(err)) : 0;
 }
@@ -262,11 +262,12 @@ static int word(struct pml_workload_run *r, unsigned option, const char *name, c
 static int check_room(struct pml_workload_run *r, const struct job *j) {
   if (j->watch && j->threads > 1) return workload_fail(r, -EINVAL, "option threads must be 1 to watch the growth");
   if (j->keep == PML_KEEP_SKETCH && j->library == LIBSDE)
-    return workload_fail(r, -EINVAL, "option keep is sketch, but libsde keeps all");
+    return workload_fail(r, -EINVAL, "option keep is sketch, but libsde keeps all numbers");
   for (size_t t = 0; t < j->threads; t++) {
     const struct pml_samples *s = r->probe[j->watch ? BYTES : t].samples;
     if (s->capacity < j->pushes)
-      return workload_fail(r, -EINVAL, "option pushes is %zu, there is room for %zu samples", j->pushes, s->capacity);
+      return workload_fail(r, -EINVAL, "option pushes is %zu, it must be at most %zu, the room for samples", j->pushes,
+                           s->capacity);
   }
   return 0;
 }
@@ -319,11 +320,11 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .help = "pushes to a recorder from several threads, each timed by itself",
     .site = {"thread1", "thread2", "thread3", "thread4", "thread5", "thread6", "thread7",
              "thread8", [BYTES] = "bytes", [SLOW] = "slow", [KEPT] = "kept"},
-    .option = {[O_THREADS] = {"threads", "how many push", 1, NULL},
-               [O_PUSHES] = {"pushes", "by each thread", 16384, NULL},
-               [O_RECORDER] = {"recorder", "same: one for all threads, or different ones", 0, "same"},
+    .option = {[O_THREADS] = {"threads", "threads that push", 1, NULL},
+               [O_PUSHES] = {"pushes", "pushes of each thread", 16384, NULL},
+               [O_RECORDER] = {"recorder", "same: one for all threads; different: one per thread", 0, "same"},
                [O_LIBRARY] = {"library", "pmlua, libsde, or none: only the clock is read", 0, "pmlua"},
-               [O_KEEP] = {"keep", "all, or a sketch", 0, "all"},
+               [O_KEEP] = {"keep", "all numbers, or a sketch of them", 0, "all"},
                [O_TYPE] = {"type", "double, float, int64 or int32", 0, "double"},
                [O_MEASURE] = {"measure", "time; or growth: the bytes that each push takes", 0, "time"},
                [O_LIBSDE] = {"libsde", "the file of PAPI's libsde", 0, "libsde.so.1"}},
