@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- scripts/choose_events.lua - how many runs does it take to count everything? A table over PMUs and event groups.
 --
---     pmlua scripts/choose_events.lua                 # the PMUs that there are groups for, every group
---     pmlua scripts/choose_events.lua spr zen4        # these
+--     pmlua scripts/choose_events.lua                 # every PMU that has event groups
+--     pmlua scripts/choose_events.lua spr zen4        # only these
 --
--- A row is a PMU with one or two threads on its core. A column is a group: how many runs count all its metrics, each with
--- its events in one run; "+" where a metric needs several. The last column counts all groups together. "<=" is a plan for
--- which it is not proved that no better one exists. `pmlua choose --pmu PMU GROUP...` shows any of these plans, and
--- `pmlua choose GROUP... --run -- COMMAND` carries one out. What is measured is how long the plan of a row takes to make.
+-- A row is a PMU with one or two threads on each core. A column is a group: the number of runs that count all its metrics,
+-- each with all its events in one run; "+" marks a group with a metric that needs several. The last column counts all groups
+-- together. "<=" marks a plan that is not proved to be the best. `pmlua choose --pmu PMU GROUP...` shows any of these plans,
+-- and `pmlua choose GROUP... --run -- COMMAND` carries one out. A sample is the time that planning a row takes.
 
 local pml = require "pmlua"
 
@@ -34,7 +34,7 @@ local function factors(options)
   return { { "PMU", levels }, { "threads", { "any", "2", "1" } } }
 end
 
--- Whether a second thread on the core takes counters away makes two rows of one.
+-- A PMU has two rows if a second thread on the core takes counters away.
 local function constraints(p)
   local general = pmu_of(p.PMU).general
   return (general.smt == general.single) == (p.threads == "any")
@@ -44,7 +44,7 @@ local function setup(p)
   return pml.chooser.open { pmu = p.PMU, smt = p.threads ~= "1", watchdog = false }
 end
 
-local plans = {} -- by PMU and threads: what each column shows
+local plans = {} -- by PMU and threads: the text of each column
 
 local function measure(chooser, p)
   local cells, start = {}, pml.clock.ns()
@@ -82,12 +82,11 @@ columns[#columns + 1] = plan_column "all"
 return pml.experiment {
   name = "choose_events",
   description = [[
-How many runs every event group needs, and how long planning takes
-
-A table of PMUs and their groups. Nothing is counted: any machine can plan for any PMU.]],
+The number of runs that count each event group, and all groups together, on each PMU. Nothing is counted: any machine can
+plan for any PMU. A sample is the time that planning a row takes.]],
   factors = factors,
   constraints = constraints,
-  help = { PMU = "as pmlua choose --pmu has it", threads = "of a core that count; any: it makes no difference" },
+  help = { PMU = "name, as in pmlua choose --pmu", threads = "threads per core that count; any: their number does not matter" },
   command = "[PMU...]",
   unit = "s",
   repeats = 3,
@@ -99,4 +98,5 @@ A table of PMUs and their groups. Nothing is counted: any machine can plan for a
   measure = measure,
   columns = columns,
   analyse = table_of,
+  plot = "choose_events",
 }

@@ -2,6 +2,7 @@
 -- spec/scripts/choose_events_spec.lua - the table of how many runs everything takes.
 
 local support = require "spec.core.support"
+local tables = require "spec.scripts.tables"
 
 local function run(arguments)
   return support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --no-plot --out %s %s"):format(support.build,
@@ -36,5 +37,17 @@ describe("scripts/choose_events.lua", function()
     assert.equal(0, status)
     assert.matches("\n    pmlua scripts/choose_events%.lua %-%-quick spr zen4\n", out)
     assert.matches("complete, 1 samples", (select(2, run("spr"))))
+  end)
+
+  it("draws the number of runs, with what its signs mean", function()
+    local folder = support.folder()
+    local status, out = support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --out %s skx"):format(
+      support.build, folder))
+    assert.equal(0, status)
+    local dir = folder .. "/choose_events/latest"
+    assert.is_true(tables.drawn(dir), out)
+    local f <close> = io.open(dir .. "/plot.svg")
+    local svg = f and f:read "a" or "skx, 2 threads BANDWIDTH 7+" -- without gnuplot there is none
+    for _, text in ipairs { "skx, 2 threads", "BANDWIDTH", "7+" } do assert.truthy(svg:find(text, 1, true), text) end
   end)
 end)
