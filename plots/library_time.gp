@@ -27,7 +27,7 @@ set label 2 strlen(run_command) > 130 ? run_command[1:128] . "…" : run_command
 set lmargin at screen 0.135
 set rmargin at screen 0.45
 set tmargin at screen 0.855
-set bmargin at screen 0.43
+set bmargin at screen 0.45
 set title "(a) Time in libraries, without what they call" font ",11.5" offset 0, -0.4
 set xlabel "% of the run" font ",10" offset 0, 0.4
 set xrange [0:*]
@@ -39,7 +39,7 @@ put(name) = (rows = rows + 1, row_name[rows] = name[1:1] eq "(" ? plain(name) : 
 if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
 do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set yrange [rows + 0.6 : 0.4]
-set key at screen 0.2925, screen 0.345 center top horizontal Left reverse samplen 1.2 noenhanced font ",10"
+set key at screen 0.2925, screen 0.37 center top horizontal Left reverse samplen 0.8 width -2.5 noenhanced font ",10"
 height = 0.8 / (nseen > 0 ? nseen : 1)
 low(i) = $0 + 1 - 0.4 + (i - 1) * height
 if (rows > 0 && nseen > 0) {
@@ -58,7 +58,7 @@ unset label 9002
 set tmargin at screen 0.255
 set bmargin at screen 0.115
 set title "(c) How long the command then runs"
-set xlabel "time [s] (open mark: processor time; number: its multiple of the plain run)" font ",9.5"
+set xlabel "time [s] (filled: elapsed; open: processor time; number: slowdown)" font ",9.5"
 unset key
 rows = 0
 stats "data.dat" using (put(strcol(c_view))) nooutput
@@ -86,7 +86,7 @@ set title "(b) How long calls of the busiest functions take"
 set logscale x
 set format x "%.0s %cs"
 set micro # in utf8: µs, not us
-set xlabel "time with callees (height: how many, logarithmic; red: median)" font ",9.5"
+set xlabel "time of a call (height: log of the count; red: median)" font ",9.5"
 set xrange [1e-9:*]
 set xtics 1e-9, 100 font ",10"
 set mxtics default
