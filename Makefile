@@ -117,6 +117,7 @@ STATIC ?= yes
 install: all man ## PREFIX (default /usr/local), DESTDIR for packagers; STATIC=no leaves the static libraries out
 	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && chmod 755 "$$stage" && \
 	$(MAKE) --no-print-directory stage D="$$stage" && packaging/place.sh install "$$stage" "$(DESTDIR)$(PREFIX)"
+	$(if $(DESTDIR),,@packaging/place.sh advise "$(PREFIX)")
 uninstall: ## remove what make install put below PREFIX, and nothing else
 	packaging/place.sh uninstall "$(DESTDIR)$(PREFIX)"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # packaging/place.sh - copy a staged installation to its place, and remove it again.
 #
-# Usage: place.sh install STAGE PREFIX | place.sh uninstall PREFIX
+# Usage: place.sh install STAGE PREFIX | place.sh uninstall PREFIX | place.sh advise PREFIX
 #
 # PREFIX/share/pmlua/installed lists what install put there: files, and the folders that it had to make, each relative to
 # PREFIX. uninstall removes those and nothing else; a folder that holds another file stays. Installing over an older
@@ -44,7 +44,19 @@ install() {
   mv "$2/$list.new" "$2/$list"
 }
 
+# Print what a shell needs to find pmlua in PREFIX.
+advise() {
+  case $1 in
+    /usr | /usr/local) echo "pmlua is installed in $1; as root, run ldconfig, so that programs find libpmlua.so" ;;
+    *)
+      echo "pmlua is installed in $1; for each shell that uses it:"
+      echo "  export PATH=$1/bin:\$PATH PKG_CONFIG_PATH=$1/lib/pkgconfig LD_LIBRARY_PATH=$1/lib"
+      ;;
+  esac
+}
+
 case $1 in
   install) install "$2" "$3" ;;
+  advise) advise "$2" ;;
   uninstall) uninstall "$2" ;;
 esac

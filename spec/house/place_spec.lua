@@ -12,6 +12,7 @@ local dir
 local function make(what)
   local out, code = sh(("make --no-print-directory %s B=%s"):format(what, build))
   assert.equal(0, code, out)
+  return out
 end
 
 --- What is below a folder, with types, modes and targets of links.
@@ -53,6 +54,17 @@ describe("make uninstall", function()
 end)
 
 describe("make install", function()
+  it("prints what a shell needs to use it, for users without root", function()
+    local out = make("install PREFIX=" .. dir)
+    local export = out:match "\n  (export [^\n]+)\n"
+    write(dir .. "/own.c", '#include <pml.h>\nint main(void) { return pml_clock_ns() == 0; }\n')
+    local said, code = sh(([[env -i PATH=/usr/bin:/bin sh -c '%s
+      cd %s && pmlua -e "print(pml.paths.command)" && cc own.c $(pkg-config --cflags --libs pmlua) -o own && ./own']]):format(
+      export or out, dir))
+    assert.same({ dir .. "/bin/pmlua\n", 0 }, { said, code })
+    assert.is_nil(make(("install PREFIX=/usr DESTDIR=%s/stage"):format(dir)):find("is installed in", 1, true))
+  end)
+
   it("removes what an older version had and this one has not", function()
     make("install PREFIX=" .. dir)
     local stale = "share/pmlua/lua/pmlua/stale.lua"
