@@ -3,15 +3,16 @@
 #include "record/quantile/pml_sketch.h"
 
 #include "base/pml_error.h"
+#include "base/pml_pack.h"
 #include "record/quantile/pml_quantile.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEVELS_MAX 40 /* indices halve at each: none is left to join long before */
+#define LEVELS_MAX 40                /* indices halve at each: none is left to join long before */
+#define INDEX_MAX ((int64_t)1 << 30) /* of a double at the finest scale */
 #define ATTEMPTS 1000 /* of a copy that takes microseconds, against moves that become rare as a window grows */
 
 /*
@@ -206,8 +207,17 @@ static void merge_half(struct pml_sketch *into, const struct pml_sketch *from, i
   add_to(&into->infinite[sign], from->infinite[sign]);
 }
 
+struct pml_sketch *pml__sketch_like(const struct pml_sketch *s) {
+  struct pml_sketch *like;
+  return pml_sketch_open(&like, s->alpha, s->size) == 0 ? like : NULL;
+}
+
+bool pml__sketch_alike(const struct pml_sketch *s, const struct pml_sketch *other) {
+  return s->alpha == other->alpha;
+}
+
 int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from) {
-  if (into == from || into->alpha != from->alpha)
+  if (into == from || !pml__sketch_alike(into, from))
     return pml_fail(-EINVAL, "sketch: cannot merge sketches with errors %g and %g, or one into itself", from->alpha,
                     into->alpha);
   struct pml_sketch *still;
@@ -284,4 +294,75 @@ double pml_sketch_value(const struct pml_sketch *s, double q) {
   struct pml_quantile_place p = pml_quantile_place(s->count, q);
   double lower = element(s, p.at);
   return p.part > 0 ? pml_quantile_between(lower, element(s, p.at + 1), p.part) : lower;
+}
+
+/* ---- as bytes ---- */
+
+static void pack_half(struct pml__pack *p, const struct pml_sketch *s, const struct half *h) {
+  uint64_t used = 0;
+  for (int64_t i = h->low; i <= h->high; i++) used += *place(s, h, i) != 0;
+  pml__pack_whole(p, used);
+  int64_t last = 0;
+  for (int64_t i = h->low; i <= h->high; i++) {
+    if (*place(s, h, i) == 0) continue;
+    pml__pack_signed(p, i - last);
+    pml__pack_whole(p, *place(s, h, i));
+    last = i;
+  }
+}
+
+void pml__sketch_pack(struct pml__pack *p, const struct pml_sketch *s) {
+  pml__pack_real(p, s->alpha);
+  pml__pack_whole(p, s->size);
+  pml__pack_whole(p, s->level);
+  pml__pack_real(p, s->min);
+  pml__pack_real(p, s->max);
+  pml__pack_whole(p, s->zeros);
+  pml__pack_whole(p, s->nans);
+  for (int h = 0; h < 2; h++) {
+    pml__pack_whole(p, s->infinite[h]);
+    pack_half(p, s, &s->half[h]);
+  }
+}
+
+/* Counts that add up to more than a number holds are no counts. */
+static void take_count(struct pml__unpack *u, struct pml_sketch *s, uint64_t n) {
+  if (n > UINT64_MAX / 2 - s->count) u->failed = true;
+  if (!u->failed) s->count += n;
+}
+
+static void unpack_half(struct pml__unpack *u, struct pml_sketch *s, int sign) {
+  s->infinite[sign] = pml__unpack_whole(u, UINT64_MAX);
+  take_count(u, s, s->infinite[sign]);
+  uint64_t used = pml__unpack_whole(u, s->size);
+  for (int64_t i = 0, level = (int64_t)s->level; used > 0 && !u->failed; used--) {
+    int64_t gap = pml__unpack_signed(u);
+    uint64_t n = pml__unpack_whole(u, UINT64_MAX);
+    if (gap < -2 * INDEX_MAX || gap > 2 * INDEX_MAX || i + gap < -INDEX_MAX || i + gap > INDEX_MAX || n == 0)
+      u->failed = true;
+    take_count(u, s, n);
+    i += u->failed ? 0 : gap;
+    if (!u->failed) put(s, sign, i, (uint64_t)level, n);
+    if (s->level != (uint64_t)level) u->failed = true;
+  }
+}
+
+struct pml_sketch *pml__sketch_unpack(struct pml__unpack *u) {
+  struct pml_sketch *s = NULL;
+  double alpha = pml__unpack_real(u);
+  uint64_t size = pml__unpack_whole(u, PML__SKETCH_PACKED_MAX);
+  if (!(alpha >= 1e-6 && alpha <= 0.5) || size < 16 || (size & (size - 1)) != 0) u->failed = true;
+  if (u->failed || pml_sketch_open(&s, alpha, size) < 0) return NULL;
+  s->level = pml__unpack_whole(u, LEVELS_MAX);
+  s->min = pml__unpack_real(u);
+  s->max = pml__unpack_real(u);
+  s->zeros = pml__unpack_whole(u, UINT64_MAX);
+  s->nans = pml__unpack_whole(u, UINT64_MAX);
+  take_count(u, s, s->zeros);
+  unpack_half(u, s, 0);
+  unpack_half(u, s, 1);
+  if (s->count > 0 ? s->min > s->max : s->min != INFINITY || s->max != -INFINITY) u->failed = true;
+  if (!u->failed) return s;
+  pml_sketch_close(s);
+  return NULL;
 }

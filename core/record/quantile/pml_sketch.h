@@ -5,6 +5,7 @@
 
 #include "base/pml_api.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,22 @@ uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
 uint64_t pml_sketch_nans(const struct pml_sketch *s);
 /* The bound that holds now: @alpha, or more where buckets had to be joined. */
 double pml_sketch_error(const struct pml_sketch *s);
+
+/* pml__sketch_like - an empty one as @s was opened, or NULL. pml__sketch_alike - the two can be merged. */
+struct pml_sketch *pml__sketch_like(const struct pml_sketch *s);
+bool pml__sketch_alike(const struct pml_sketch *s, const struct pml_sketch *other);
+
+/*
+ * pml__sketch_pack - @s, that nobody adds to meanwhile, as bytes behind what @p has: two or three for each bucket in
+ * use. pml__sketch_unpack - the sketch that these bytes are, to be closed; NULL where there is no memory, or with @u
+ * failed where they are none: nothing in them is trusted, and a sketch of more than PML__SKETCH_PACKED_MAX buckets is
+ * refused.
+ */
+#define PML__SKETCH_PACKED_MAX 4096u
+struct pml__pack;
+struct pml__unpack;
+void pml__sketch_pack(struct pml__pack *p, const struct pml_sketch *s);
+struct pml_sketch *pml__sketch_unpack(struct pml__unpack *u);
 
 PML_END_DECLS
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_pack.c - numbers and texts as bytes, and back. */
+#include "base/pml_pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void put(struct pml__pack *p, const void *bytes, size_t n) {
+  if (p->failed) return;
+  if (p->capacity - p->n < n) {
+    size_t capacity = 2 * (p->n + n) + 256;
+    unsigned char *at = realloc(p->at, capacity);
+    p->failed = at == NULL;
+    if (p->failed) return;
+    p->at = at;
+    p->capacity = capacity;
+  }
+  memcpy(p->at + p->n, bytes, n);
+  p->n += n;
+}
+
+void pml__pack_whole(struct pml__pack *p, uint64_t v) {
+  unsigned char byte[10];
+  size_t n = 0;
+  for (; v >= 0x80; v >>= 7) byte[n++] = (unsigned char)(v | 0x80);
+  byte[n++] = (unsigned char)v;
+  put(p, byte, n);
+}
+
+void pml__pack_signed(struct pml__pack *p, int64_t v) {
+  uint64_t sign = v < 0 ? UINT64_MAX : 0;
+  pml__pack_whole(p, (uint64_t)v << 1 ^ sign);
+}
+
+void pml__pack_real(struct pml__pack *p, double v) {
+  unsigned char byte[8];
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  for (unsigned i = 0; i < 8; i++) byte[i] = (unsigned char)(bits >> 8 * i);
+  put(p, byte, sizeof byte);
+}
+
+void pml__pack_text(struct pml__pack *p, const char *text) {
+  put(p, text, strlen(text) + 1);
+}
+
+static unsigned take(struct pml__unpack *u) {
+  if (u->left == 0) u->failed = true;
+  if (u->failed) return 0;
+  u->left--;
+  return *u->at++;
+}
+
+uint64_t pml__unpack_whole(struct pml__unpack *u, uint64_t max) {
+  uint64_t v = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    uint64_t byte = take(u);
+    v |= (byte & 0x7f) << shift;
+    if (byte >= 0x80) continue;
+    if (v > max || (shift == 63 && byte > 1)) u->failed = true;
+    return u->failed ? 0 : v;
+  }
+  u->failed = true;
+  return 0;
+}
+
+int64_t pml__unpack_signed(struct pml__unpack *u) {
+  uint64_t v = pml__unpack_whole(u, UINT64_MAX);
+  return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+double pml__unpack_real(struct pml__unpack *u) {
+  uint64_t bits = 0;
+  double v;
+  for (unsigned i = 0; i < 8; i++) bits |= (uint64_t)take(u) << 8 * i;
+  memcpy(&v, &bits, sizeof v);
+  if (v != v) u->failed = true;
+  return u->failed ? 0 : v;
+}
+
+const char *pml__unpack_text(struct pml__unpack *u) {
+  const unsigned char *text = u->at, *end = u->failed || u->left == 0 ? NULL : memchr(text, '\0', u->left);
+  if (end == NULL) u->failed = true;
+  if (end == NULL) return "";
+  u->left -= (size_t)(end + 1 - text);
+  u->at = end + 1;
+  return (const char *)text;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_pack.h - numbers and texts as bytes that every machine reads alike, and back. Internal. */
+#ifndef PML_PACK_H
+#define PML_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Whole numbers take one byte for each 7 bits, the lowest first; signed ones are folded (0, -1, 1, -2, ...) so that
+ * small ones are short. Reals are the 8 bytes of an IEEE 754 double, the lowest first. Texts end with a zero.
+ */
+struct pml__pack {
+  unsigned char *at; /* free it with free() */
+  size_t n, capacity;
+  bool failed; /* no memory: what follows is dropped */
+};
+void pml__pack_whole(struct pml__pack *p, uint64_t v);
+void pml__pack_signed(struct pml__pack *p, int64_t v);
+void pml__pack_real(struct pml__pack *p, double v);
+void pml__pack_text(struct pml__pack *p, const char *text);
+
+/* Nothing in it is trusted: what is not there, or cannot be, sets @failed, and is 0 or "" then. Texts are in place. */
+struct pml__unpack {
+  const unsigned char *at;
+  size_t left;
+  bool failed;
+};
+uint64_t pml__unpack_whole(struct pml__unpack *u, uint64_t max);
+int64_t pml__unpack_signed(struct pml__unpack *u);
+double pml__unpack_real(struct pml__unpack *u); /* no NaN */
+const char *pml__unpack_text(struct pml__unpack *u);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/summary/pml_summary.c - rows by name, which processes add to, and the processes that did. */
+#include "record/summary/pml_summary_private.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+  int64_t first, last;
+};
+
+struct pml_summary {
+  struct pml_summary_row **row;
+  size_t n, capacity;
+  struct pml_summary_row **slot; /* [nslots], a power of two, at most half of them in use */
+  size_t nslots;
+  struct range *range; /* in order, with gaps between them */
+  size_t nranges, ranges;
+};
+
+/* ---- spreads ---- */
+
+struct pml_summary_spread pml_summary_one(double value, int64_t process) {
+  return (struct pml_summary_spread){{1, value, 0, value, value}, value, process, process};
+}
+
+void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from) {
+  if (!(from->of.count > 0)) return;
+  bool none = !(to->of.count > 0);
+  if (none || from->of.min < to->of.min || (from->of.min == to->of.min && from->least < to->least))
+    to->least = from->least;
+  if (none || from->of.max > to->of.max || (from->of.max == to->of.max && from->most < to->most)) to->most = from->most;
+  pml_sums_merge(&to->of, &from->of);
+  to->sum += from->sum;
+}
+
+/* ---- rows ---- */
+
+static void drop_row(struct pml_summary_row *row) {
+  for (size_t i = 0; i < row->nvalues; i++) free((char *)(uintptr_t)row->value[i].name);
+  free(row->value);
+  free((char *)(uintptr_t)row->name);
+  free((char *)(uintptr_t)row->detail);
+  pml_sketch_close(row->sketch);
+  free(row);
+}
+
+int pml_summary_open(struct pml_summary **s) {
+  *s = calloc(1, sizeof **s);
+  return *s != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a summary");
+}
+
+void pml_summary_close(struct pml_summary *s) {
+  if (s == NULL) return;
+  for (size_t i = 0; i < s->n; i++) drop_row(s->row[i]);
+  free(s->row);
+  free(s->slot);
+  free(s->range);
+  free(s);
+}
+
+static const char *text_of(const char *text) {
+  return text != NULL ? text : "";
+}
+
+static size_t hash_text(size_t h, const char *text) {
+  for (; *text != '\0'; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
+  return (h ^ 0xff) * 1099511628211u;
+}
+
+/* The slot of a row, or the free one where it would be. */
+static struct pml_summary_row **slot_of(const struct pml_summary *s, enum pml_summary_kind kind, const char *name,
+                                        const char *detail) {
+  size_t h = hash_text(hash_text(14695981039346656037u + (size_t)kind, name), detail);
+  for (size_t i = h ^ h >> 32;; i++) {
+    struct pml_summary_row **slot = &s->slot[i & (s->nslots - 1)], *row = *slot;
+    if (row == NULL || (row->kind == kind && strcmp(row->name, name) == 0 && strcmp(row->detail, detail) == 0))
+      return slot;
+  }
+}
+
+const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum pml_summary_kind kind,
+                                               const char *name, const char *detail) {
+  return s->nslots > 0 ? *slot_of(s, kind, text_of(name), text_of(detail)) : NULL;
+}
+
+const struct pml_summary_row *pml_summary_row(const struct pml_summary *s, size_t i) {
+  return i < s->n ? s->row[i] : NULL;
+}
+
+static int make_room(struct pml_summary *s) {
+  if (s->n < s->capacity) return 0;
+  size_t capacity = s->capacity == 0 ? 32 : 2 * s->capacity;
+  struct pml_summary_row **row = realloc(s->row, capacity * sizeof(void *)), **slot;
+  if (row == NULL) return -ENOMEM;
+  s->row = row;
+  slot = calloc(2 * capacity, sizeof(void *));
+  if (slot == NULL) return -ENOMEM;
+  free(s->slot);
+  s->slot = slot;
+  s->nslots = 2 * capacity;
+  s->capacity = capacity;
+  for (size_t i = 0; i < s->n; i++) *slot_of(s, row[i]->kind, row[i]->name, row[i]->detail) = row[i];
+  return 0;
+}
+
+static struct pml_summary_row *new_row(struct pml_summary *s, const struct pml_summary_row *like) {
+  if (make_room(s) < 0) return NULL;
+  struct pml_summary_row *row = calloc(1, sizeof *row);
+  if (row == NULL) return NULL;
+  row->kind = like->kind;
+  row->flags = like->flags;
+  row->first = like->first;
+  row->name = strdup(text_of(like->name));
+  row->detail = strdup(text_of(like->detail));
+  if (row->name == NULL || row->detail == NULL) {
+    drop_row(row);
+    return NULL;
+  }
+  *slot_of(s, row->kind, row->name, row->detail) = row;
+  s->row[s->n++] = row;
+  return row;
+}
+
+/* ---- adding ---- */
+
+static struct pml_summary_value *new_value(struct pml_summary_row *row, const struct pml_summary_value *like) {
+  struct pml_summary_value *all = realloc(row->value, (row->nvalues + 1) * sizeof *all);
+  if (all == NULL) return NULL;
+  row->value = all;
+  struct pml_summary_value *v = &all[row->nvalues];
+  *v = (struct pml_summary_value){.name = strdup(text_of(like->name)), .real = like->real};
+  if (v->name == NULL) return NULL;
+  row->nvalues++;
+  return v;
+}
+
+/* Most processes have the same values in the same places. */
+static struct pml_summary_value *value_of(struct pml_summary_row *row, size_t place,
+                                          const struct pml_summary_value *like) {
+  if (place < row->nvalues && strcmp(row->value[place].name, text_of(like->name)) == 0) return &row->value[place];
+  for (size_t i = 0; i < row->nvalues; i++)
+    if (strcmp(row->value[i].name, text_of(like->name)) == 0) return &row->value[i];
+  return new_value(row, like);
+}
+
+static int add_value(struct pml_summary_row *row, size_t place, const struct pml_summary_value *from) {
+  struct pml_summary_value *to = value_of(row, place, from);
+  if (to == NULL) return -ENOMEM;
+  to->real |= from->real || __builtin_add_overflow(to->whole, from->whole, &to->whole);
+  if (to->real) to->whole = 0;
+  pml_summary_join(&to->of, &from->of);
+  return 0;
+}
+
+static int add_sketch(struct pml_summary_row *row, const struct pml_sketch *from) {
+  if (from == NULL) return 0;
+  if (row->sketch == NULL) row->sketch = pml__sketch_like(from);
+  return row->sketch != NULL ? pml_sketch_merge(row->sketch, from) : -ENOMEM;
+}
+
+static int check(const struct pml_summary *s, const struct pml_summary_row *row) {
+  const struct pml_summary_row *other = pml_summary_find(s, row->kind, row->name, row->detail);
+  if (other == NULL) return 0;
+  if (other->flags != row->flags)
+    return pml_fail(-EINVAL, "%.100s has another type in process %lld than in process %lld", text_of(row->name),
+                    (long long)row->first, (long long)other->first);
+  if (row->sketch != NULL && other->sketch != NULL && !pml__sketch_alike(row->sketch, other->sketch))
+    return pml_fail(-EINVAL, "%.100s keeps quantiles with another error in process %lld than in process %lld",
+                    text_of(row->name), (long long)row->first, (long long)other->first);
+  return 0;
+}
+
+static int add(struct pml_summary *s, const struct pml_summary_row *from) {
+  struct pml_summary_row *to =
+      s->nslots > 0 ? *slot_of(s, from->kind, text_of(from->name), text_of(from->detail)) : NULL;
+  if (to == NULL) to = new_row(s, from);
+  if (to == NULL) return -ENOMEM;
+  if (from->first < to->first) to->first = from->first;
+  to->processes += from->processes;
+  to->threads += from->threads;
+  pml_summary_join(&to->calls, &from->calls);
+  pml_summary_join(&to->time, &from->time);
+  pml_summary_join(&to->self, &from->self);
+  int err = 0;
+  for (size_t i = 0; i < from->nvalues && err == 0; i++) err = add_value(to, i, &from->value[i]);
+  return err == 0 ? add_sketch(to, from->sketch) : err;
+}
+
+static int done(int err) {
+  return err == -ENOMEM ? pml_fail(err, "no memory for a summary") : err;
+}
+
+int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row) {
+  int err = check(s, row);
+  return err == 0 ? done(add(s, row)) : err;
+}
+
+/* ---- processes ---- */
+
+/* The first range that ends at @number - 1 or later: it contains it, is beside it, or lies behind. */
+static size_t range_near(const struct pml_summary *s, int64_t number) {
+  size_t low = 0, high = s->nranges;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (s->range[middle].last < number - 1)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static int insert_range(struct pml_summary *s, size_t at, struct range r) {
+  if (s->nranges == s->ranges) {
+    size_t ranges = 2 * s->ranges + 4;
+    struct range *more = realloc(s->range, ranges * sizeof *more);
+    if (more == NULL) return -ENOMEM;
+    s->range = more;
+    s->ranges = ranges;
+  }
+  memmove(&s->range[at + 1], &s->range[at], (s->nranges - at) * sizeof r);
+  s->range[at] = r;
+  s->nranges++;
+  return 0;
+}
+
+/* Ranges that @r meets, or is beside, become one with it. */
+static int add_range(struct pml_summary *s, struct range r) {
+  size_t at = range_near(s, r.first), end = at;
+  for (; end < s->nranges && s->range[end].first - 1 <= r.last; end++) {
+    if (s->range[end].first < r.first) r.first = s->range[end].first;
+    if (s->range[end].last > r.last) r.last = s->range[end].last;
+  }
+  if (end == at) return insert_range(s, at, r);
+  s->range[at] = r;
+  memmove(&s->range[at + 1], &s->range[end], (s->nranges - end) * sizeof r);
+  s->nranges -= end - at - 1;
+  return 0;
+}
+
+int pml__summary_seen(struct pml_summary *s, int64_t first, int64_t last) {
+  return done(add_range(s, (struct range){first, last}));
+}
+
+int pml_summary_seen(struct pml_summary *s, int64_t number) {
+  return pml__summary_seen(s, number, number);
+}
+
+bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last) {
+  if (i >= s->nranges) return false;
+  *first = s->range[i].first;
+  *last = s->range[i].last;
+  return true;
+}
+
+int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from) {
+  int err = 0;
+  for (size_t i = 0; i < from->n && err == 0; i++) err = check(s, from->row[i]);
+  for (size_t i = 0; i < from->n && err == 0; i++) err = add(s, from->row[i]);
+  for (size_t i = 0; i < from->nranges && err == 0; i++) err = add_range(s, from->range[i]);
+  return done(err);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/summary/pml_summary.h - what many processes measured, added up by name. Internal.
+ *
+ *   struct pml_summary_row row = {.kind = PML_SUMMARY_SECTION, .name = "solve", .threads = 4, .first = rank};
+ *   row.time = pml_summary_one(total_ns, rank);
+ *   pml_summary_add(job, &row);               // or pml_summary_merge(job, that_of_others)
+ *
+ * Memory grows with the names, never with the processes. A process is a number that the caller gives it: its rank under
+ * MPI. A summary becomes bytes and comes back, so that processes can send theirs to each other. It is one
+ * thread's at a time.
+ */
+#ifndef PML_SUMMARY_H
+#define PML_SUMMARY_H
+
+#include "base/pml_api.h"
+#include "record/pml_sums.h"
+#include "record/quantile/pml_sketch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+struct pml_summary;
+
+enum pml_summary_kind {
+  PML_SUMMARY_HOST,    /* its name: so many processes ran there */
+  PML_SUMMARY_PROGRAM, /* a command */
+  PML_SUMMARY_NOTE,    /* what a process has to say of its figures */
+  PML_SUMMARY_SECTION,
+  PML_SUMMARY_CALL,     /* a function, with its file */
+  PML_SUMMARY_COUNTER,  /* a software-defined event */
+  PML_SUMMARY_RECORDER, /* the values of one */
+  PML_SUMMARY_KINDS
+};
+
+/* What rows of one name must agree on: their flags are the same in all processes. */
+#define PML_SUMMARY_COMMUNICATION 1u /* a section's work is bytes */
+#define PML_SUMMARY_INCLUSIVE 2u     /* it may contain others */
+
+/* Values and whose the least and the most of them were: of several the process with the lowest number. */
+struct pml_summary_spread {
+  struct pml_sums of;
+  double sum;
+  int64_t least, most;
+};
+
+/* A sum under a name of its own, and how it is spread over processes. */
+struct pml_summary_value {
+  const char *name;
+  bool real; /* else @whole is the sum, without rounding; a whole sum that overflows becomes real */
+  int64_t whole;
+  struct pml_summary_spread of; /* one value of each process that had the name */
+};
+
+struct pml_summary_row {
+  enum pml_summary_kind kind;
+  uint32_t flags;
+  const char *name, *detail; /* together with the kind they make the row; NULL is "" */
+  uint64_t processes, threads;
+  int64_t first;                   /* the lowest number of its processes */
+  struct pml_summary_spread calls; /* each single call or element, ns */
+  struct pml_summary_spread time;  /* of each process, over its threads, ns */
+  struct pml_summary_spread self;  /* without what is inside */
+  size_t nvalues;
+  struct pml_summary_value *value;
+  struct pml_sketch *sketch; /* of calls; NULL: none is kept */
+};
+
+/* pml_summary_one - the spread of one process's value. pml_summary_join - @to is of the values of both. */
+struct pml_summary_spread pml_summary_one(double value, int64_t process);
+void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from);
+
+/* pml_summary_open - an empty one: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close takes NULL, too. */
+int pml_summary_open(struct pml_summary **s);
+void pml_summary_close(struct pml_summary *s);
+
+/*
+ * pml_summary_add - @row into that of its name, or as a new one. Texts, values and sketch are copied. A hash and a few
+ * comparisons. Returns 0, -EINVAL (the flags are others, or the sketch has another error; nothing was added) or
+ * -ENOMEM.
+ */
+int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
+
+/* pml_summary_merge - all rows and processes of @from into @s: as pml_summary_add; on -EINVAL nothing was added. */
+int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
+
+/*
+ * pml_summary_row - row @i in the order of their first appearance, NULL behind the last; the summary's, until it
+ * changes. pml_summary_find - that of a name, or NULL.
+ */
+const struct pml_summary_row *pml_summary_row(const struct pml_summary *s, size_t i);
+const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum pml_summary_kind kind,
+                                               const char *name, const char *detail);
+
+/*
+ * pml_summary_seen - process @number is among those that were added up: 0 or -ENOMEM; 16 bytes for each run of numbers.
+ * pml_summary_range - run @i of them, in order; false behind the last.
+ */
+int pml_summary_seen(struct pml_summary *s, int64_t number);
+bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last);
+
+/* ---- pml_summary_pack.c ---- */
+
+/*
+ * pml_summary_pack - @s as @n bytes, to be freed with free(): some 150 for a section, 25 more for each event.
+ * Returns 0 or -ENOMEM.
+ * pml_summary_unpack - what such bytes are, of whatever machine; nothing in them is trusted. Returns 0, PML_EFORMAT
+ * (another version, damaged, cut) or -ENOMEM; *@s is NULL on failure.
+ */
+int pml_summary_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
+int pml_summary_unpack(struct pml_summary **s, const void *bytes, size_t n);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/summary.c - what processes measured adds up by name, in whatever order, and comes back from bytes. */
+#include "base/pml_error.h"
+#include "check.h"
+#include "record/summary/pml_summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Process @number: 4 threads, 3 calls, 10 * (number + 1) ns in all, an event of its own for process 2. */
+static int add(struct pml_summary *s, int64_t number, uint32_t flags) {
+  double ns = 10.0 * (double)(number + 1);
+  struct pml_summary_value value[] = {
+      {"events", false, 100 + number, pml_summary_one((double)(100 + number), number)},
+      {"work", true, 0, pml_summary_one(0.5, number)},
+      {"own", false, 7, pml_summary_one(7, number)},
+  };
+  struct pml_summary_row row = {.kind = PML_SUMMARY_SECTION,
+                                .flags = flags,
+                                .name = "solve",
+                                .detail = NULL,
+                                .processes = 1,
+                                .threads = 4,
+                                .first = number,
+                                .value = value};
+  row.calls = (struct pml_summary_spread){{3, ns / 3, 6, ns / 3 - 1, ns / 3 + 1}, ns, number, number};
+  row.time = pml_summary_one(ns, number);
+  row.self = pml_summary_one(5, number);
+  row.nvalues = number == 2 ? 3 : 2;
+  pml_sketch_open(&row.sketch, 0.01, 256);
+  for (int i = 1; i <= 100; i++) pml_sketch_add(row.sketch, i + (double)(100 * number));
+  int err = pml_summary_add(s, &row);
+  pml_sketch_close(row.sketch);
+  return err == 0 ? pml_summary_seen(s, number) : err;
+}
+
+static bool near(double a, double b) {
+  return fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+static bool is_whole(const struct pml_summary *s) {
+  const struct pml_summary_row *r = pml_summary_find(s, PML_SUMMARY_SECTION, "solve", "");
+  int64_t first, last;
+  if (r == NULL || r->processes != 3 || r->threads != 12 || r->first != 0 || r->nvalues != 3) return false;
+  const struct pml_summary_value *v = r->value;
+  bool sums = r->calls.of.count == 9 && near(r->calls.sum, 60) && near(r->time.sum, 60) && near(r->time.of.mean, 20) &&
+              near(r->time.of.square, 200) && near(r->calls.of.square, 18 + 3 * 200.0 / 9);
+  bool extremes = r->time.of.min == 10 && r->time.least == 0 && r->time.of.max == 30 && r->time.most == 2 &&
+                  r->self.least == 0 && r->self.most == 0 && r->calls.most == 2;
+  bool values = v[0].whole == 303 && v[0].of.most == 2 && v[1].real && v[1].of.sum == 1.5 && v[2].of.of.count == 1;
+  bool processes =
+      pml_summary_range(s, 0, &first, &last) && first == 0 && last == 2 && !pml_summary_range(s, 1, &first, &last);
+  double median = pml_sketch_value(r->sketch, 0.5);
+  return sums && extremes && values && processes && pml_sketch_count(r->sketch) == 300 && fabs(median - 150.5) <= 1.6;
+}
+
+static struct pml_summary *of(unsigned processes) {
+  struct pml_summary *s;
+  pml_summary_open(&s);
+  for (int64_t i = 0; i < 3; i++)
+    if (processes >> i & 1) CHECK(add(s, i, 0) == 0, "process %d is added", (int)i);
+  return s;
+}
+
+static void any_order(void) {
+  for (unsigned some = 0; some < 8; some++) {
+    struct pml_summary *a = of(some), *b = of(7 & ~some);
+    CHECK(pml_summary_merge(b, a) == 0, "processes %u join the others", some);
+    CHECK(b != NULL && (is_whole(b) || some == 4), "and all is there");
+    /* The value that process 2 alone has comes where it was first seen. */
+    const struct pml_summary_row *r = pml_summary_find(b, PML_SUMMARY_SECTION, "solve", NULL);
+    CHECK(r->nvalues == 3 && r->value[0].whole == 303, "values are added by name");
+    pml_summary_close(a);
+    pml_summary_close(b);
+  }
+}
+
+static void as_bytes(void) {
+  struct pml_summary *s = of(7), *back;
+  unsigned char *bytes, *again;
+  size_t n, m;
+  unsigned accepted = 0, odd = 0;
+  CHECK(pml_summary_pack(s, &bytes, &n) == 0 && n < 2000, "three processes with a sketch are %zu bytes", n);
+  CHECK(pml_summary_unpack(&back, bytes, n) == 0 && is_whole(back), "and come back");
+  CHECK(pml_summary_pack(back, &again, &m) == 0 && m == n && memcmp(bytes, again, n) == 0, "byte by byte");
+  pml_summary_close(back);
+  for (size_t cut = 0; cut < n; cut++) accepted += pml_summary_unpack(&back, bytes, cut) != PML_EFORMAT || back != NULL;
+  CHECK(accepted == 0, "cut anywhere they are refused");
+  for (size_t i = 0; i < 8 * n; i++) {
+    bytes[i / 8] ^= (unsigned char)(1u << i % 8);
+    int err = pml_summary_unpack(&back, bytes, n);
+    odd += err != 0 && (err != PML_EFORMAT || back != NULL || strchr(pml_error_detail(err), '\n') != NULL);
+    pml_summary_close(back);
+    bytes[i / 8] ^= (unsigned char)(1u << i % 8);
+  }
+  CHECK(odd == 0, "with any bit turned they are a summary, or are refused in one line");
+  bytes[5] = 2;
+  CHECK(pml_summary_unpack(&back, bytes, n) == PML_EFORMAT &&
+            strstr(pml_error_detail(PML_EFORMAT), "version 2") != NULL,
+        "another version is named");
+  free(bytes);
+  free(again);
+  pml_summary_close(s);
+}
+
+static void refused(void) {
+  struct pml_summary *s = of(3), *other;
+  pml_summary_open(&other);
+  CHECK(add(s, 2, PML_SUMMARY_COMMUNICATION) == -EINVAL && strstr(pml_error_detail(-EINVAL), "process 2") != NULL,
+        "a process that disagrees about a section is named");
+  CHECK(add(other, 2, PML_SUMMARY_COMMUNICATION) == 0 && pml_summary_merge(s, other) == -EINVAL,
+        "also when it is merged");
+  const struct pml_summary_row *r = pml_summary_find(s, PML_SUMMARY_SECTION, "solve", "");
+  CHECK(r->processes == 2, "and nothing of it was added");
+  pml_summary_close(s);
+  pml_summary_close(other);
+  CHECK(pml_summary_unpack(&s, "PMLUALOG", 8) == PML_EFORMAT && s == NULL, "other bytes are no summary");
+}
+
+static void names(void) {
+  struct pml_summary *s;
+  struct pml_summary_row row = {.kind = PML_SUMMARY_CALL, .processes = 1};
+  char name[16];
+  unsigned wrong = 0;
+  pml_summary_open(&s);
+  for (int i = 0; i < 3000; i++) {
+    snprintf(name, sizeof name, "f%d", i % 1000);
+    row.name = name;
+    row.detail = i % 2 ? "a.c" : "b.c";
+    wrong += pml_summary_add(s, &row) != 0;
+  }
+  CHECK(wrong == 0 && pml_summary_row(s, 999) != NULL && pml_summary_row(s, 1000) == NULL, "a thousand names");
+  for (size_t i = 0; i < 1000; i++) wrong += pml_summary_row(s, i)->processes != 3;
+  CHECK(wrong == 0, "have what was added to them");
+  CHECK(pml_summary_find(s, PML_SUMMARY_CALL, "f1", "b.c") == NULL &&
+            pml_summary_find(s, PML_SUMMARY_SECTION, "f1", "a.c") == NULL,
+        "kind and detail are part of a name");
+  pml_summary_close(s);
+}
+
+static void overflow(void) {
+  struct pml_summary *s;
+  struct pml_summary_value v = {"n", false, INT64_MAX, pml_summary_one(0x1p63, 0)};
+  struct pml_summary_row row = {.kind = PML_SUMMARY_COUNTER, .name = "c", .nvalues = 1, .value = &v};
+  pml_summary_open(&s);
+  pml_summary_add(s, &row);
+  pml_summary_add(s, &row);
+  CHECK(pml_summary_row(s, 0)->value[0].real && pml_summary_row(s, 0)->value[0].of.sum == 0x1p64,
+        "a sum that is too large becomes real");
+  pml_summary_close(s);
+}
+
+/* Numbers in any order, some twice: odd ones first, then those between. */
+static void runs(void) {
+  struct pml_summary *s;
+  int64_t first, last;
+  pml_summary_open(&s);
+  for (int64_t i = 99; i > 0; i -= 2) pml_summary_seen(s, i);
+  size_t n = 0;
+  while (pml_summary_range(s, n, &first, &last)) n++;
+  CHECK(n == 50, "fifty runs of one");
+  for (int64_t i = 0; i < 100; i += 2) pml_summary_seen(s, i == 50 ? 51 : i);
+  CHECK(pml_summary_range(s, 0, &first, &last) && first == 0 && last == 49 && pml_summary_range(s, 1, &first, &last) &&
+            first == 51 && last == 99 && !pml_summary_range(s, 2, &first, &last),
+        "become two around the one that is missing");
+  pml_summary_close(s);
+}
+
+int main(void) {
+  any_order();
+  as_bytes();
+  refused();
+  names();
+  overflow();
+  runs();
+  return check_done();
+}
