@@ -5,7 +5,7 @@ SPEC_SRC := $(wildcard spec/c/*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
 ALL_C := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h core/*/*/*/*.c core/compat/scorep/include/scorep/*.h \
   bindings/*.[ch] bindings/*/*.[ch] bindings/*/*.cpp scripts/programs/*.cpp spec/c/intercept/*.cpp spec/c/substrates/*.cpp \
-  scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c \
+  scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/programs/*/*.[ch] scripts/plugins/*.c \
   spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c \
   spec/lua/wrap/* spec/lua/sim/*.c spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
@@ -85,7 +85,7 @@ lint-build:
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 lint-cppcheck:
 	@cppcheck -q -j$(LINT_JOBS) --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
-	  --enable=warning,performance,portability -D__x86_64__ -Icore -Ibindings core $(wildcard bindings/*.c bindings/*/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch])
+	  --enable=warning,performance,portability -D__x86_64__ -Icore -Ibindings core $(wildcard bindings/*.c bindings/*/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch] scripts/programs/*/*.[ch])
 lint-tidy:
 	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
 fmt: ## format the C sources

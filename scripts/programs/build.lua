@@ -39,6 +39,7 @@ end
 
 ---@class programs.Folder
 ---@field path string
+---@field cc? string the C compiler
 local Folder = {}
 Folder.__index = Folder
 
@@ -51,13 +52,14 @@ Folder.__close = Folder.close
 Folder.__gc = Folder.close
 
 --- Create a temporary folder, removed when it is closed or the script ends.
+---@param cc? string its C compiler, such as mpicc; nil: as the environment or the machine has it
 ---@return programs.Folder? folder
 ---@return string? err
-function M.folder()
+function M.folder(cc)
   local path = os.tmpname()
   os.remove(path)
   if not os.execute("mkdir -m 700 " .. M.quote(path)) then return nil, path .. ": no folder can be made there" end
-  return setmetatable({ path = path }, Folder)
+  return setmetatable({ path = path, cc = cc }, Folder)
 end
 
 --- Run a shell command in the folder, with a time limit.
@@ -100,9 +102,10 @@ end
 ---@param more? string further words for the compiler
 ---@return string? command
 ---@return string? err
-function Folder.program_command(_, name, sources, more)
+function Folder:program_command(name, sources, more)
   local language = sources[1]:match "%.(%a+)$"
-  local cc, err = compiler(language)
+  local cc, err = language == "c" and self.cc, nil
+  if not cc then cc, err = compiler(language) end
   if not cc then return nil, err end
   local words = { cc, flags[language] }
   for _, file in ipairs(sources) do

@@ -1,0 +1,151 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/programs/mpi.lua - MPI programs: built by the compiler of one MPI, started by its mpirun, and the logs they leave.
+--
+-- Try:  local job <close> = assert(require("programs.mpi").new {})
+--       print(job.title, job:run(2, { job:program "stencil", "200", "100" }, 60).text)
+
+local build = require "programs.build"
+local core = require "pmlua.core"
+local paths = require "pmlua.internal.wrap.paths"
+local sections = require "pmlua.sections"
+
+local M = {}
+
+--- Programs of ours that solve something, sorted.
+M.programs = { "gradient", "sort", "stencil" }
+
+local kinds = {
+  openmpi = { title = "Open MPI", version = "%(Open[^)]*%) ([%d.]+)", package = "libopenmpi-dev", variable = "-x %s=%s",
+    always = "--oversubscribe", root = "--allow-run-as-root" },
+  mpich = { title = "MPICH", version = "HYDRA.*Version:%s*([%d.]+)", package = "libmpich-dev", variable = "-genv %s %s",
+    always = "" },
+}
+local order = { "openmpi", "mpich" }
+
+---@class programs.Job
+---@field title string the MPI with its version
+---@field cpus integer that this process may use
+local Job = {}
+Job.__index = Job
+
+--- Remove what was built; idempotent.
+function Job:close()
+  self.folder:close()
+end
+Job.__close = Job.close
+
+local function output(command)
+  local f <close> = io.popen(command .. " 2>/dev/null </dev/null")
+  return f:read "a"
+end
+
+-- The MPI whose commands end so: its kind and version.
+local function identify(ending)
+  for _, command in ipairs { "mpirun" .. ending, "mpicc" .. ending } do
+    if not build.is_here(command) then return nil end
+  end
+  local text = output("mpirun" .. ending .. " --version")
+  for name, kind in pairs(kinds) do
+    local version = text:match(kind.version)
+    if version then return name, version end
+  end
+end
+
+-- Several can be installed side by side; then their commands end in .openmpi and .mpich.
+local function find(wanted)
+  for _, ending in ipairs(wanted and { "." .. wanted, "" } or { "", ".openmpi", ".mpich" }) do
+    local name, version = identify(ending)
+    if name and (not wanted or name == wanted) then return name, version, ending end
+  end
+  local kind = kinds[wanted or order[1]]
+  return nil, ("no mpirun and mpicc of %s found; apt-get install %s"):format(wanted and kind.title or "an MPI", kind.package)
+end
+
+--- An MPI, ready to build and to run.
+---@param options { mpi: string?, launch: string? } openmpi or mpich, nil: what mpirun is; further options for mpirun
+---@return programs.Job? job
+---@return string? err
+function M.new(options)
+  if options.mpi and not kinds[options.mpi] then
+    return nil, ("option --mpi is %s; choose %s"):format(options.mpi, table.concat(order, " or "))
+  end
+  local name, version, ending = find(options.mpi)
+  if not name then return nil, version end
+  local folder, err = build.folder("mpicc" .. ending)
+  if not folder then return nil, err end
+  local kind = kinds[name]
+  local self = setmetatable({ kind = kind, title = kind.title .. " " .. version, folder = folder, built = {},
+    cpus = #assert(core.sys.affinity()), mpirun = { "mpirun" .. ending, kind.always, options.launch } }, Job)
+  if kind.root and output "id -u":find "^0%s" then table.insert(self.mpirun, 2, kind.root) end
+  return self
+end
+
+--- A program of ours, compiled when it is first asked for; nil and why.
+---@param name string
+---@return string? path
+---@return string? err
+function Job:program(name)
+  if self.built[name] then return self.built[name] end
+  local include, err = paths.include()
+  if not include then return nil, err end
+  local library = build.quote(paths.library())
+  local path, refused = self.folder:program(name, { "mpi/" .. name .. ".c" },
+    ("-DWITH_PMLUA -I%s -L%s -lpmlua -lm -Wl,-rpath,%s"):format(build.quote(include), library, library))
+  self.built[name] = path
+  return path, refused
+end
+
+-- What was said first: launchers follow it by lines of their own, and frame them.
+local function complaint(folder, last)
+  for line in io.lines(folder.path .. "/stderr") do
+    if line:find "%w" then return line end
+  end
+  return last
+end
+
+---@class programs.Run
+---@field text string what it wrote to standard output
+---@field seconds number from the start of mpirun to its end
+---@field processes? pmlua.SectionProcess[] a rank each; nil: it has no sections
+
+-- The logs of the ranks, if they left any.
+local function read_logs(folder, ranks)
+  if not output("ls " .. build.quote(folder)):find "%.pmlog" then return nil end
+  local processes, err = sections.read_all { folder }
+  if not processes then return nil, err end
+  local with, size = {}, 0
+  for _, p in ipairs(processes) do
+    if #p.sections > 0 then
+      with[#with + 1], size = p, math.max(size, p.size or 1)
+    end
+  end
+  if #with == 0 then return nil end
+  if #with ~= ranks or size ~= ranks then
+    return nil, ("%d ranks were started, and %d processes of a job of %d have sections; are mpicc and mpirun of the same MPI?")
+      :format(ranks, #with, size)
+  end
+  return with
+end
+
+--- Run a program.
+---@param ranks integer
+---@param words string[]
+---@param limit integer seconds
+---@return programs.Run? run
+---@return string? err
+function Job:run(ranks, words, limit)
+  local logs = self.folder.path .. "/logs"
+  self.folder:run("rm -rf logs; mkdir logs", 60)
+  local line = table.concat(self.mpirun, " ") .. " " .. self.kind.variable:format("PMLUA_REPORT", build.quote(logs))
+  line = ("%s -n %d"):format(line, ranks)
+  for _, word in ipairs(words) do line = line .. " " .. build.quote(word) end
+  local from = core.clock.ns()
+  local text, err = self.folder:run(line, limit)
+  if not text then return nil, complaint(self.folder, err) end
+  local run = { text = text, seconds = (core.clock.ns() - from) * 1e-9 }
+  run.processes, err = read_logs(logs, ranks)
+  if err then return nil, err end
+  return run
+end
+
+return M

@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/mpi_programs_spec.lua - the MPI programs: their results are right on any number of ranks, and they notice
+-- when these are not. For each MPI that is installed.
+
+package.path = "scripts/?.lua;spec/scripts/?.lua;spec/?.lua;" .. package.path
+require "spec.core.support" -- finds pmlua
+local build = require "programs.build"
+local mpi = require "programs.mpi"
+local tables = require "tables"
+local write = require "shell".write
+
+local sources = "scripts/programs/mpi/"
+
+-- Numbers of ranks, and what they run.
+local commands = {
+  { { 1, 2, 3 }, "stencil", "37", "25" }, { { 2 }, "stencil", "20", "25", "weak" },
+  { { 1, 2, 3 }, "gradient", "11", "1" }, { { 2 }, "gradient", "8", "2", "weak" },
+  { { 1, 2, 3 }, "sort", "10007", "2" }, { { 2 }, "sort", "3001", "1", "weak" },
+  { { 2, 3 }, "ring", "pairs", "8", "3", "10" }, { { 2, 3 }, "ring", "around", "100003", "3", "7" },
+}
+
+-- What makes each program's result wrong, though it runs to its end.
+local faults = {
+  { { "stencil", "37", "25" }, "0.25 %*", "0.2501 *" },
+  { { "stencil", "37", "25" }, "at%(g, m, 1%)", "at(g, m - 1, 1)" },
+  { { "gradient", "11", "1" }, "%-a, image", "-0.99 * a, image" },
+  { { "sort", "10007", "1" }, "merge%(&got, run, j%->ranks%);", "(void)merge;" },
+  { { "ring", "pairs", "8", "3", "10" }, "other, 0, MPI_COMM_WORLD%);", "other, 0, MPI_COMM_WORLD), g->in[0]++;" },
+}
+
+local function read(path)
+  local f <close> = assert(io.open(path))
+  return f:read "a"
+end
+
+-- A program with a text of its source replaced, without pmlua.
+local function faulty(job, name, what, by)
+  local folder = job.folder.path
+  write(folder .. "/program.h", read(sources .. "program.h"))
+  local source, n = read(sources .. name .. ".c"):gsub(what, (by:gsub("%%", "%%%%")))
+  assert.is_true(n > 0, name .. " has no " .. what)
+  write(folder .. "/faulty.c", source)
+  return assert(job.folder:program("faulty", { folder .. "/faulty.c" }, "-lm"))
+end
+
+for _, name in ipairs { "openmpi", "mpich" } do
+  describe("The MPI programs with " .. name, function()
+    local job, missing
+
+    setup(function() job, missing = mpi.new { mpi = name } end)
+    teardown(function()
+      if job then job:close() end
+    end)
+
+    it("have the known result on 1, 2 and 3 ranks, in their sections", function()
+      if not job then return pending(missing) end
+      for _, command in ipairs(commands) do
+        local words = { assert(job:program(command[2])), table.unpack(command, 3) }
+        for _, ranks in ipairs(command[1]) do
+          local run, err = job:run(ranks, words, 120)
+          assert.is_nil(err, table.concat(words, " "))
+          assert.matches(("%s: [%%d.]+ s, ranks %d, error "):format(command[2], ranks), run.text)
+          assert.equal(ranks, #run.processes)
+        end
+      end
+    end)
+
+    it("notice a wrong result", function()
+      if not job then return pending(missing) end
+      for _, fault in ipairs(faults) do
+        local command, what, by = table.unpack(fault)
+        local words = { faulty(job, command[1], what, by), table.unpack(command, 2) }
+        local run, err = job:run(2, words, 120)
+        assert.is_nil(run, what)
+        assert.matches("^" .. command[1] .. ": wrong result: error ", err)
+      end
+    end)
+
+    it("need MPI only", function()
+      if not job then return pending(missing) end
+      local path = assert(job.folder:program("alone", { "mpi/stencil.c" }, "-lm"))
+      assert.is_nil(tables.shell("ldd " .. build.quote(path)):find "pmlua")
+    end)
+
+    it("say what is wrong with their command line", function()
+      if not job then return pending(missing) end
+      for command, says in pairs {
+        ["stencil 37"] = "usage: stencil", ["stencil 3 1"] = "usage: stencil", ["gradient 11 0"] = "usage: gradient",
+        ["gradient 11 1 strong"] = "usage: gradient", ["sort x 1"] = "usage: sort", ["ring pears 1 1 1"] = "usage: ring",
+      } do
+        local words = {}
+        for word in command:gmatch "%S+" do words[#words + 1] = word end
+        words[1] = assert(job:program(words[1]))
+        local run, err = job:run(2, words, 60)
+        assert.is_nil(run, command)
+        assert.matches("^" .. says, err)
+      end
+    end)
+  end)
+end
+
+describe("The module that runs MPI programs", function()
+  it("refuses an MPI that it does not know", function()
+    local job, err = mpi.new { mpi = "lam" }
+    assert.is_nil(job)
+    assert.equal("option --mpi is lam; choose openmpi or mpich", err)
+  end)
+end)
