@@ -23,9 +23,14 @@
   X(dwfl_module_getsymtab)                                                                                             \
   X(dwfl_module_getsym_info)                                                                                           \
   X(dwfl_module_nextcu)                                                                                                \
+  X(dwfl_module_info)                                                                                                  \
   X(dwfl_build_id_find_elf)                                                                                            \
   X(dwfl_standard_find_debuginfo)                                                                                      \
   X(dwfl_offline_section_address)                                                                                      \
+  X(dwarf_haspc)                                                                                                       \
+  X(dwarf_getsrc_die)                                                                                                  \
+  X(dwarf_lineno)                                                                                                      \
+  X(dwarf_linesrc)                                                                                                     \
   X(dwarf_tag)                                                                                                         \
   X(dwarf_diename)                                                                                                     \
   X(dwarf_child)                                                                                                       \
