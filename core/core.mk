@@ -45,7 +45,7 @@ SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GN
 $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	@mkdir -p $(@D)
 	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
-	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; } >$@.new
+	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; ompt_start_tool; local: *; };'; } >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)
@@ -76,6 +76,13 @@ $(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map | $(B)/libpmlua.so
 $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
 	ln -sf libsde.so.1.0 $(@D)/libsde.so.1
 	ln -sf libsde.so.1 $@
+
+# clang brings the header of OMPT, beside others that are for clang alone: these come last. Without it there is no tool.
+OMPT_H := $(lastword $(sort $(wildcard /usr/include/omp-tools.h /usr/lib/llvm-*/lib/clang/*/include/omp-tools.h)))
+ifeq ($(OMPT_H),)
+$(info omp-tools.h (libomp-dev) is missing: pmlua is built without OMPT and sees no OpenMP constructs of libomp)
+endif
+$(B)/obj/core/adapter/openmp/pml_openmp_ompt.o: ALLCFLAGS += $(addprefix -idirafter ,$(patsubst %/,%,$(dir $(OMPT_H))))
 
 # Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so. It is
 # libsde.so.1 to the loader, so that a program which is linked with that, or opens it, gets this one; the link beside it

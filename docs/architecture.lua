@@ -29,6 +29,7 @@ local WHAT = {
   adapter = "raises enter and leave",
   ["adapter/arch"] = "thunks, pads, doors by processor",
   ["adapter/intercept"] = "calls of libraries, rebound",
+  ["adapter/openmp"] = "constructs of OpenMP, by OMPT",
   ["adapter/section"] = "named stretches of code",
   ["adapter/wrap"] = "generated wrappers",
   substrate = "consumes enter and leave",

@@ -34,7 +34,7 @@ local MAY = {
   instrument = { source = true },
   adapter = { base = true, record = true, source = true, program = true },
   control = { base = true },
-  substrate = { base = true, record = true, source = true },
+  substrate = { base = true, record = true, source = true, program = true },
 }
 -- Handlers of forks are where no lock is taken, one in each library that stands alone; all others are watchers of theirs.
 local watches = "a fork is watched by pml__process_watch(): a handler that takes a lock hangs other libraries' handlers"

@@ -137,6 +137,37 @@ static int l_sums(lua_State *L) {
   return closed_meanwhile(L, read_sums);
 }
 
+static int add_openmp(const struct pml_recording_openmp *o, void *arg) {
+  lua_State *L = arg;
+  struct pml_region_info info = {.name = "?"};
+  (void)pml_region_describe(o->region, &info);
+  lua_createtable(L, 0, 10);
+  lutil_setstr(L, "name", info.name);
+  lutil_setstr(L, "construct", o->construct);
+  lutil_setint(L, "runtime", o->runtime);
+  lutil_setint(L, "index", o->index);
+  lutil_setint(L, "threads", o->threads);
+  lutil_setint(L, "calls", o->calls);
+  lutil_setint(L, "count", o->count);
+  lutil_setint(L, "ns", o->ns);
+  lutil_setint(L, "waited_ns", o->waited_ns);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  return 0;
+}
+
+static int read_openmp(lua_State *L) {
+  struct handle *h = lua_touserdata(L, 1);
+  luaL_checkstack(L, 8, NULL);
+  lua_newtable(L);
+  int err = pml_recording_read_openmp(h->reader, add_openmp, L);
+  return err < 0 ? pml_pusherr(L, err, "recording.openmp") : 1;
+}
+
+/* openmp(): a list of constructs, each as far as one thread executed it with one number in its team. */
+static int l_openmp(lua_State *L) {
+  return closed_meanwhile(L, read_openmp);
+}
+
 static void push_value(lua_State *L, const struct pml_value *v) {
   if (v->type == PML_TYPE_DOUBLE)
     lua_pushnumber(L, v->d);
@@ -245,9 +276,9 @@ static int l_beside(lua_State *L) {
 }
 
 int luaopen_pmlua_recording(lua_State *L) {
-  static const luaL_Reg methods[] = {{"story", l_story}, {"note", l_note},     {"profile", l_profile},
-                                     {"sums", l_sums},   {"values", l_values}, {"trace", l_trace},
-                                     {"flow", l_flow},   {"beside", l_beside}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"story", l_story}, {"note", l_note}, {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
+      {"trace", l_trace}, {"flow", l_flow}, {"beside", l_beside},   {"openmp", l_openmp}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {"reasons", l_reasons}, {NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
   luaL_newlib(L, functions);

@@ -21,6 +21,7 @@
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
+#include "preload/record_openmp.h"
 #include "preload/record_plugins.h"
 #include "preload/record_substrates.h"
 
@@ -400,7 +401,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   int counting = start_counting(), err = start();
   record.substrates = pml__record_substrates_wanted();
   if (err == 0 && record.substrates) start_substrates();
-  if (record.plugins || record.substrates) o.aside = pml__record_plugins_libraries();
+  o.aside = pml__record_openmp_aside(record.plugins || record.substrates ? pml__record_plugins_libraries() : NULL);
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = pml_intercept_install(&o);

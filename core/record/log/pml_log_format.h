@@ -31,6 +31,7 @@ enum pml__log_kind {
   PML__LOG_COUNTS,         /* of compiled-in counts: struct pml_count_area */
   PML__LOG_ACCESSES,       /* of watchpoints: struct pml__store_head, lanes and chunks */
   PML__LOG_SERIES,         /* of plugin metric @key, at thread @owner: struct pml__log_series, then pairs */
+  PML__LOG_OPENMP,         /* struct pml__log_openmp, fixed in place */
   PML__LOG_KINDS
 };
 
@@ -136,6 +137,48 @@ struct pml__log_lane {
   uint32_t n;       /* atomic: events that are whole */
   uint64_t dropped; /* atomic: events without room */
 };
+
+/* ---- OpenMP ---- */
+
+#define PML__LOG_OPENMP_LIST(X)                                                                                        \
+  X(PARALLEL, "parallel")                                                                                              \
+  X(IMPLICIT_TASK, "implicit task") /* what each thread of a team executes */                                          \
+  X(LOOP, "for")                                                                                                       \
+  X(SECTIONS, "sections")                                                                                              \
+  X(SINGLE, "single") /* of the thread that executes it */                                                             \
+  X(WORKSHARE, "workshare")                                                                                            \
+  X(DISTRIBUTE, "distribute")                                                                                          \
+  X(TASKLOOP, "taskloop")                                                                                              \
+  X(SCOPE, "scope")                                                                                                    \
+  X(MASKED, "masked")                                                                                                  \
+  X(BARRIER, "barrier")                                                                                                \
+  X(IMPLICIT_BARRIER, "implicit barrier")                                                                              \
+  X(TASKWAIT, "taskwait")                                                                                              \
+  X(TASKGROUP, "taskgroup")                                                                                            \
+  X(CRITICAL, "critical") /* waiting for it, and in it */                                                              \
+  X(ORDERED, "ordered")                                                                                                \
+  X(LOCK, "lock") /* waiting for it */                                                                                 \
+  X(TASK, "task")                                                                                                      \
+  X(TASK_CREATION, "task creation") /* of tasks whose region it has */
+enum pml__log_openmp_construct {
+  PML__LOG_OPENMP_NONE,
+#define PML__LOG_OPENMP_ENUM(construct, name) PML__LOG_OPENMP_##construct,
+  PML__LOG_OPENMP_LIST(PML__LOG_OPENMP_ENUM)
+#undef PML__LOG_OPENMP_ENUM
+      PML__LOG_OPENMP_CONSTRUCTS
+};
+
+/* What one thread had of one construct as the @index-th of a team. Only that thread writes. */
+struct pml__log_openmp {
+  uint32_t region;             /* atomic, stored last; 0: not in use */
+  uint16_t construct, runtime; /* enum pml__log_openmp_construct, enum pml_openmp_runtime */
+  uint32_t index;
+  uint32_t threads;              /* the most that the team had */
+  uint64_t calls, ticks, waited; /* ticks that the thread waited are among those that it took */
+  uint64_t count;                /* iterations or sections, of the team's first thread; tasks created */
+  uint32_t unused[4];
+};
+_Static_assert(sizeof(struct pml__log_openmp) == 64, "threads do not share cache lines");
 
 /* ---- software-defined events ---- */
 

@@ -2,6 +2,7 @@
 /* core/substrate/recording/pml_recording_read.c - of a log with recorded calls: how it went, its names, its blocks. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "program/pml_source_line.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static int take_name(struct pml_recording_reader *r, const char *at, size_t byte
   if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML__RECORDING_MARKS) return 0;
   pml_region_t ours;
   if (!make_room(r, d.region)) return pml_fail(-ENOMEM, "no memory for the names of functions");
-  if (pml_region_intern(name, file, 0, &ours) == 0) r->region[d.region] = ours;
+  if (pml__recording_intern(r, name, file, &ours) == 0) r->region[d.region] = ours;
   return 0;
 }
 
@@ -129,6 +130,7 @@ int pml_recording_read_open(struct pml_recording_reader **out, const char *path)
 void pml_recording_read_close(struct pml_recording_reader *r) {
   if (r == NULL) return;
   pml__log_read_close(&r->log);
+  pml__source_lines_free(r->lines);
   for (struct pml__recording_noted *n = r->notes, *next; n != NULL; n = next) {
     next = n->next;
     free(n);

@@ -77,6 +77,22 @@ PML__SHARED int pml_recording_read_values(struct pml_recording_reader *r,
                                           void *arg);
 
 /*
+ * pml_recording_read_openmp - the sums of OpenMP's constructs, of each as far as one thread executed it with one number
+ * in its team; of a construct and number perhaps several times, to be added. Ends early with what @visit returns if
+ * that is not 0; it may leave by a longjmp. Returns 0, -errno or what @visit returned.
+ */
+struct pml_recording_openmp {
+  pml_region_t region;
+  const char *construct;   /* "parallel", "for", ... for good */
+  unsigned runtime;        /* enum pml_openmp_runtime: what told of it */
+  uint32_t index, threads; /* the thread's number; the most threads that the team had */
+  uint64_t calls, count;   /* count: iterations or sections, tasks created */
+  uint64_t ns, waited_ns;  /* waiting is a part of the time */
+};
+PML__SHARED int pml_recording_read_openmp(const struct pml_recording_reader *r,
+                                          int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg);
+
+/*
  * pml_recording_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
  * Series that plugins left in the log are in it, too.
  * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.

@@ -6,6 +6,8 @@
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read.h"
 
+struct pml__source_lines;
+
 struct pml__recording_noted {
   struct pml__recording_noted *next; /* an earlier one */
   const char *text;
@@ -21,7 +23,11 @@ struct pml_recording_reader {
   uint64_t count[PML__LOG_COUNTERS];
   struct pml_plugin *beside[PML_RECORDING_BESIDE_MAX];
   size_t nbeside;
+  struct pml__source_lines *lines; /* for names of places */
 };
+
+/* pml__recording_intern - a region of the log as ours: OpenMP's by the source lines of their addresses. */
+int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, pml_region_t *region);
 
 /* Each block of memory, used or not, @at in the file, until @visit returns anything but 0. */
 typedef int pml__recording_visit_block(const struct pml_recording_reader *r, const struct pml__log_block *b,

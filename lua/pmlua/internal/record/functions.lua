@@ -6,6 +6,7 @@
 --       f.name, f.calls) end
 
 local logs = require "pmlua.internal.record.logs"
+local openmp = require "pmlua.internal.record.openmp"
 local statistics = require("pmlua.core").statistics
 
 local M = {}
@@ -171,6 +172,7 @@ end
 ---@field processes table[]
 ---@field functions pmlua.calls.function[] by exclusive time, longest first
 ---@field counters pmlua.calls.counter[] of the events that were not counted by the machine
+---@field openmp pmlua.openmp.construct[]
 
 --- All processes of these, by function.
 ---@param results pmlua.logs.result[]
@@ -186,7 +188,8 @@ function M.of(results)
   add_values(functions, processes)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
-  return { processes = processes, functions = functions, counters = counters_of(processes) }
+  return { processes = processes, functions = functions, counters = counters_of(processes),
+    openmp = openmp.of(results) }
 end
 
 --- What all processes of a folder left; nil and why.

@@ -25,6 +25,9 @@ local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= 
 local function shown(name) return (name:gsub("%c", " ")) end
 local function function_name(name) return shown(core.region.demangle(name)) end
 
+--- The file of a construct of OpenMP is its source.
+local function library_of(region) return region.name:find "^omp " and "OpenMP" or shown(region.file) end
+
 -- ---- what a process says of itself ----
 
 -- Its notes that are numbers.
@@ -80,7 +83,7 @@ local function round(ns) return math.floor(ns + 0.5) end
 local function paths_of(profile)
   local paths = {}
   for i, n in ipairs(profile:nodes()) do
-    paths[i] = { depth = n.depth, library = shown(n.file), name = function_name(n.name), calls = n.count + n.running,
+    paths[i] = { depth = n.depth, library = library_of(n), name = function_name(n.name), calls = n.count + n.running,
       unreturned = n.running, threads = n.threads, inclusive_ns = round(n.inclusive_ns),
       exclusive_ns = round(n.exclusive_ns), min_ns = round(n.min_ns), max_ns = round(n.max_ns) }
     local why = implausible(paths[i])
@@ -92,7 +95,7 @@ end
 local function durations_of(profile)
   local durations = {}
   for i, f in ipairs(profile:functions()) do
-    durations[i] = { library = shown(f.file), name = function_name(f.name), bucket = f.bucket }
+    durations[i] = { library = library_of(f), name = function_name(f.name), bucket = f.bucket }
   end
   return durations
 end
@@ -103,14 +106,14 @@ local function sums_of(sums, events)
   for _, of in pairs(sums) do
     local by_event = {}
     for i, v in ipairs(of) do by_event[events[i] or i] = v end
-    list[#list + 1] = { library = shown(of.file), name = function_name(of.name), events = by_event }
+    list[#list + 1] = { library = library_of(of), name = function_name(of.name), events = by_event }
   end
   return list
 end
 
 local function values_of(values)
   for _, of in ipairs(values) do
-    of.library, of.name, of.value, of.file = shown(of.file), function_name(of.name), shown(of.value), nil
+    of.library, of.name, of.value, of.file = library_of(of), function_name(of.name), shown(of.value), nil
   end
   return values
 end
@@ -121,7 +124,8 @@ local function add_figures(p, log)
   if profile then p.paths, err = paths_of(profile) end
   if p.paths then sums, err = log:sums() end
   if sums then values, err = log:values() end
-  if not values then return nil, err end
+  if values then p.openmp, err = log:openmp() end
+  if not p.openmp then return nil, err end
   p.durations, p.sums, p.values = durations_of(profile), sums_of(sums, p.events), values_of(values)
   return true
 end
@@ -137,6 +141,7 @@ end
 ---@field durations table[] calls of functions by duration
 ---@field sums table[] what functions' own calls added to events
 ---@field values table[] arguments and results
+---@field openmp table[] constructs of OpenMP, by threads
 
 local function process_of(log, story, ended)
   local p = notes_of(log)

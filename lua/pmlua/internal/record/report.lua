@@ -8,6 +8,7 @@ local calls = require "pmlua.internal.record.functions"
 local countfile = require "pmlua.countfile"
 local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
+local openmp = require "pmlua.internal.record.openmp"
 local printable = require "pmlua.internal.printable"
 
 local M = {}
@@ -87,6 +88,8 @@ local function print_table(all, dir, whose)
   if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
   text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
   if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 2) .. "\n" end
+  local constructs = openmp.text(all.openmp, LINES)
+  text[#text + 1] = constructs and "\n" .. constructs or nil
   if more > 0 then text[#text + 1] = ("and %d more functions; --json lists all\n"):format(more) end
   text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
     #all.processes == 1 and "process" or "processes", dir)
@@ -105,12 +108,13 @@ local function print_json(all)
   for _, f in ipairs(all.functions) do f.bucket = names_of(f.bucket) end
   json.array(all.functions)
   json.array(all.counters)
+  json.array(all.openmp)
   for _, p in ipairs(all.processes) do
     json.array(p.paths)
     json.array(p.unmatched_patterns)
     json.array(p.troubles)
     json.array(p.events)
-    p.durations, p.sums, p.values = nil, nil, nil -- the functions have all
+    p.durations, p.sums, p.values, p.openmp = nil, nil, nil, nil -- the functions have all
   end
   print(json.encode(all))
 end

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/openmp/pml_openmp_place.c - constructs at their addresses: regions by name, sums in the process's log.
+ */
+#include "adapter/openmp/pml_openmp_private.h"
+#include "base/pml_cancel.h"
+#include "base/pml_process.h"
+#include "base/pml_stream.h"
+#include "record/log/pml_log_own.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXTENT_BYTES 16384u /* of sums */
+#define NAME_BYTES 320u
+
+/* ---- names ---- */
+
+static const char *name_of(enum pml__log_openmp_construct construct) {
+  static const char *const name[] = {
+#define NAME(construct, name) [PML__LOG_OPENMP_##construct] = name,
+      PML__LOG_OPENMP_LIST(NAME)
+#undef NAME
+  };
+  return name[construct == PML__LOG_OPENMP_TASK_CREATION ? PML__LOG_OPENMP_TASK : construct];
+}
+
+/* The file of a loaded object: the program has no name in the loader's list. */
+static void path_of(const struct link_map *object, char path[PATH_MAX]) {
+  ssize_t n = -1;
+  if (object->l_name == NULL || object->l_name[0] == '\0') n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+  if (n >= 0)
+    path[n] = '\0';
+  else
+    (void)snprintf(path, PATH_MAX, "%s", object->l_name != NULL ? object->l_name : "");
+}
+
+static int intern(enum pml__log_openmp_construct construct, const void *code, pml_region_t *region) {
+  char name[NAME_BYTES], path[PATH_MAX];
+  Dl_info at;
+  struct link_map *object = NULL;
+  void *found = NULL;
+  if (code == NULL || dladdr1(code, &at, &found, RTLD_DL_LINKMAP) == 0 || (object = found) == NULL) {
+    (void)snprintf(name, sizeof name, "omp %s", name_of(construct));
+    return pml_region_intern(name, "", 0, region);
+  }
+  path_of(object, path);
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(name, sizeof name, "omp %s @%.255s+0x%zx", name_of(construct), slash != NULL ? slash + 1 : path,
+                 (size_t)((const char *)code - (const char *)at.dli_fbase));
+  return pml_region_intern(name, path, 0, region);
+}
+
+/* ---- sums ---- */
+
+/* Of this process; a child's are its own. Under the lock. */
+static struct {
+  struct pml__lock lock;
+  uint64_t process;
+  struct pml__log *log;
+  struct pml__log_openmp *at, *end;
+  uint8_t *named; /* a bit for each region that the log has the name of */
+  size_t bytes;
+} kept;
+
+static void begin_process(void) {
+  uint64_t process = pml__process();
+  if (kept.process == process) return;
+  kept.process = process;
+  kept.at = kept.end = NULL;
+  kept.named = NULL; /* another thread of the parent may have been at it */
+  kept.bytes = 0;
+  kept.log = pml__log_shared();
+  if (kept.log == NULL && pml__log_asked()) kept.log = pml__log_own();
+}
+
+static bool has_name(pml_region_t region) {
+  size_t byte = region / 8;
+  if (byte >= kept.bytes) {
+    size_t bytes = 2 * byte + 64;
+    uint8_t *more = realloc(kept.named, bytes);
+    if (more == NULL) return false;
+    memset(more + kept.bytes, 0, bytes - kept.bytes);
+    kept.named = more;
+    kept.bytes = bytes;
+  }
+  bool has = (kept.named[byte] >> region % 8 & 1) != 0;
+  kept.named[byte] = (uint8_t)(kept.named[byte] | 1u << region % 8);
+  return has;
+}
+
+static void define(pml_region_t region) {
+  struct pml_region_info info;
+  const struct pml__log_region d = {region, 0};
+  if (has_name(region) || pml_region_describe(region, &info) < 0) return;
+  const char *const text[2] = {info.name, info.file};
+  (void)pml__log_define(kept.log, PML__LOG_REGION, &d, sizeof d, text, 2);
+}
+
+static struct pml__log_openmp *carve(void) {
+  struct pml__log_entry *entry;
+  if (kept.log == NULL) return NULL;
+  if (kept.at == kept.end) {
+    kept.at = pml__log_extent(kept.log, PML__LOG_OPENMP, 0, 0, EXTENT_BYTES, 0, &entry);
+    kept.end = kept.at != NULL ? kept.at + EXTENT_BYTES / sizeof *kept.at : NULL;
+  }
+  return kept.at != NULL ? kept.at++ : NULL;
+}
+
+/* Where the log has no room they are in memory, and reach no reader. */
+static void make_sums(struct pml__openmp_place *p) {
+  pml__lock_take(&kept.lock);
+  begin_process();
+  struct pml__log_openmp *sums = carve();
+  if (sums != NULL) define(p->region);
+  pml__lock_leave(&kept.lock);
+  if (sums == NULL) return;
+  p->sums = sums;
+  sums->construct = (uint16_t)p->construct;
+  sums->runtime = (uint16_t)pml__openmp_runtime();
+  sums->index = p->index;
+  __atomic_store_n(&sums->region, p->region, __ATOMIC_RELEASE);
+}
+
+/* ---- places ---- */
+
+/* A task is executed where the region of its creation says. */
+static pml_region_t region_of(enum pml__log_openmp_construct construct, const void *code) {
+  pml_region_t region = 0;
+  if (construct == PML__LOG_OPENMP_TASK) return (pml_region_t)(uintptr_t)code;
+  return intern(construct, code, &region) == 0 ? region : 0;
+}
+
+static struct pml__openmp_place *new_place(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                           const void *code) {
+  struct pml__openmp_place *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
+  if (p == NULL) return NULL;
+  *p = (struct pml__openmp_place){.code = code, .construct = construct, .index = t->role.index};
+  p->sums = &p->own;
+  p->region = region_of(construct, code);
+  if (p->region != 0) make_sums(p);
+  return p;
+}
+
+static size_t hash(const void *code, unsigned construct, uint32_t index) {
+  uint64_t h = ((uint64_t)(uintptr_t)code << 8 ^ construct ^ (uint64_t)index << 40) * UINT64_C(0x9e3779b97f4a7c15);
+  return (size_t)(h >> 32);
+}
+
+static void insert(struct pml__openmp_place **table, size_t n, struct pml__openmp_place *p) {
+  size_t i = hash(p->code, p->construct, p->index) & (n - 1);
+  while (table[i] != NULL) i = (i + 1) & (n - 1);
+  table[i] = p;
+}
+
+static bool grow(struct pml__openmp_thread *t) {
+  size_t n = t->nplaces == 0 ? 64 : 2 * t->nplaces;
+  struct pml__openmp_place **table = calloc(n, sizeof *table);
+  if (table == NULL) return false;
+  for (size_t i = 0; i < t->nplaces; i++)
+    if (t->place[i] != NULL) insert(table, n, t->place[i]);
+  free(t->place);
+  t->place = table;
+  t->nplaces = n;
+  return true;
+}
+
+__attribute__((noinline, cold)) static struct pml__openmp_place *
+add_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code) {
+  int cancel = pml__cancel_hold();
+  struct pml__openmp_place *p = NULL;
+  if (2 * t->used < t->nplaces || grow(t)) p = new_place(t, construct, code);
+  if (p != NULL) {
+    insert(t->place, t->nplaces, p);
+    t->used++;
+    pml_stream_ready(p->region);
+  }
+  pml__cancel_again(cancel);
+  return p;
+}
+
+struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                            const void *code) {
+  if (PML_UNLIKELY(t->nplaces == 0)) return add_place(t, construct, code);
+  size_t i = hash(code, construct, t->role.index) & (t->nplaces - 1);
+  for (struct pml__openmp_place *p; (p = t->place[i]) != NULL; i = (i + 1) & (t->nplaces - 1))
+    if (PML_LIKELY(p->code == code && p->construct == construct && p->index == t->role.index)) return p;
+  return add_place(t, construct, code);
+}
+
+/* ---- threads ---- */
+
+static PML_THREAD_LOCAL struct pml__openmp_thread *self __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+static bool has_key;
+
+static void free_thread(struct pml__openmp_thread *t) {
+  for (size_t i = 0; i < t->nplaces; i++) free(t->place[i]);
+  free(t->place);
+  free(t->frame);
+  free(t);
+}
+
+/* Members of its teams may be told of their ends later than it ends itself: teams stay. */
+static void thread_ends(void *data) {
+  self = NULL;
+  free_thread(data);
+}
+
+static void make_key(void) {
+  has_key = pthread_key_create(&key, thread_ends) == 0;
+}
+
+/* In a child, what the thread was at is its parent's. */
+__attribute__((noinline, cold)) static struct pml__openmp_thread *begin_thread(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  int cancel = pml__cancel_hold();
+  pthread_once(&once, make_key);
+  if (self != NULL) free_thread(self);
+  self = calloc(1, sizeof *self);
+  if (self != NULL) self->process = pml__process();
+  if (has_key) (void)pthread_setspecific(key, self);
+  pml__cancel_again(cancel);
+  return self;
+}
+
+struct pml__openmp_thread *pml__openmp_self(void) {
+  struct pml__openmp_thread *t = self;
+  if (PML_LIKELY(t != NULL && t->process == __atomic_load_n(pml__process_number, __ATOMIC_RELAXED))) return t;
+  return begin_thread();
+}

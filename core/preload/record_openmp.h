@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/preload/record_openmp.h - OpenMP's constructs in a recorded process. */
+#ifndef PML_RECORD_OPENMP_H
+#define PML_RECORD_OPENMP_H
+
+/*
+ * pml__record_openmp_aside - patterns of libraries whose calls are no calls of the program: @others, and the OpenMP
+ * runtimes that tell of their constructs themselves. In static memory.
+ */
+const char *pml__record_openmp_aside(const char *others);
+
+#endif

@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/record/openmp.lua - constructs of OpenMP in recorded processes: threads, time, imbalance, waiting.
+--
+-- Try:  for _, c in ipairs(require("pmlua.internal.record.openmp").of(results)) do print(c.name, c.imbalance) end
+
+local M = {}
+
+-- What made the events known (core/adapter/openmp/pml_openmp.h).
+local RUNTIMES = { "OMPT", "calls of libgomp" }
+
+---@class pmlua.openmp.construct
+---@field name string
+---@field construct string parallel, for, critical, ...
+---@field runtime string OMPT, or calls of libgomp
+---@field threads integer most of a team
+---@field calls integer
+---@field count integer iterations, sections, or tasks created; 0: the construct has none
+---@field ns integer of all threads
+---@field waited_ns integer a part of it: at barriers, for tasks, for locks
+---@field imbalance? number of the threads' time without waiting, the most over the average; nil: one thread
+---@field by_thread { calls: integer, ns: integer, waited_ns: integer }[] by the number in the team, from 1 on: thread 0
+
+local function new(o)
+  local construct = o.construct == "task creation" and "task" or o.construct
+  return { name = o.name, construct = construct, runtime = RUNTIMES[o.runtime] or "?", threads = 0, calls = 0, count = 0,
+    ns = 0, waited_ns = 0, by_thread = {} }
+end
+
+local function add(c, o)
+  c.calls, c.count, c.ns, c.waited_ns = c.calls + o.calls, c.count + o.count, c.ns + o.ns, c.waited_ns + o.waited_ns
+  c.threads = math.max(c.threads, o.threads)
+  for i = #c.by_thread + 1, o.index + 1 do c.by_thread[i] = { calls = 0, ns = 0, waited_ns = 0 } end
+  local t = c.by_thread[o.index + 1]
+  t.calls, t.ns, t.waited_ns = t.calls + o.calls, t.ns + o.ns, t.waited_ns + o.waited_ns
+end
+
+-- What all threads of a team do a part of; others are one thread's, or waiting.
+local SHARED <const> = { ["implicit task"] = true, ["for"] = true, sections = true, workshare = true, distribute = true,
+  taskloop = true, scope = true, task = true }
+
+--- The most over the average of the threads' work; a thread of the team that never came there did none.
+local function imbalance(c)
+  if not SHARED[c.construct] then return nil end
+  local most, sum, n = 0, 0, math.max(c.threads, #c.by_thread)
+  for _, t in ipairs(c.by_thread) do
+    local work = t.ns - t.waited_ns
+    most, sum = math.max(most, work), sum + work
+  end
+  return n > 1 and sum > 0 and most * n / sum or nil
+end
+
+--- The parallel region has the work of its implicit tasks.
+local function adopt(parallel, implicit)
+  if not implicit then return end
+  parallel.threads, parallel.waited_ns, parallel.imbalance = implicit.threads, implicit.waited_ns, implicit.imbalance
+  parallel.by_thread = implicit.by_thread
+end
+
+local function by_time(a, b)
+  if a.ns ~= b.ns then return a.ns > b.ns end
+  return a.name .. a.construct < b.name .. b.construct
+end
+
+--- The constructs of all processes, those that took longest first. Tasks created and executed are one.
+---@param results pmlua.logs.result[]
+---@return pmlua.openmp.construct[]
+function M.of(results)
+  local list, known = {}, {}
+  for _, r in ipairs(results) do
+    for _, o in ipairs(r.process and r.process.openmp or {}) do
+      local key = o.name
+      if not known[key] then
+        known[key] = new(o)
+        list[#list + 1] = known[key]
+      end
+      add(known[key], o)
+    end
+  end
+  for _, c in ipairs(list) do c.imbalance = imbalance(c) end
+  for _, c in ipairs(list) do
+    if c.construct == "parallel" then adopt(c, known[(c.name:gsub("^omp parallel", "omp implicit task"))]) end
+  end
+  table.sort(list, by_time)
+  return list
+end
+
+local HEADS <const> = { "construct", "threads", "calls", "count", "time [ns]", "waited [ns]", "imbalance" }
+
+local function row_of(c)
+  return { c.name, c.threads, c.calls, c.count > 0 and c.count or "-", c.ns, c.waited_ns,
+    c.imbalance and ("%.2f"):format(c.imbalance) or "-" }
+end
+
+--- The table, with a line that says what it is from; nil: there are no constructs.
+---@param list pmlua.openmp.construct[]
+---@param most integer rows
+---@return string?
+function M.text(list, most)
+  if #list == 0 then return nil end
+  local rows, runtimes, seen = {}, {}, {}
+  local more = 0
+  for _, c in ipairs(list) do
+    local shown = c.construct ~= "implicit task" and #rows < most
+    if shown then
+      rows[#rows + 1] = row_of(c)
+    elseif c.construct ~= "implicit task" then
+      more = more + 1
+    end
+    if not seen[c.runtime] then runtimes[#runtimes + 1] = c.runtime end
+    seen[c.runtime] = true
+  end
+  more = more > 0 and ("and %d more constructs; --json lists all\n"):format(more) or ""
+  return ("%s\n%sOpenMP by %s; imbalance is the longest work of a thread over the average\n"):format(
+    require "pmlua.tabulate"(HEADS, rows, 1), more, table.concat(runtimes, " and "))
+end
+
+return M

@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/openmp.lua - what specs of OpenMP share: programs compiled and recorded, what is known of their constructs.
+
+local helper = require "spec.lua.helper"
+local quote = helper.quote
+
+local M = {}
+
+--- How to compile for a runtime; nil and why it cannot be.
+local compilers = {
+  libomp = { command = "clang-14 -fopenmp", needs = "clang-14 with libomp (libomp-dev)" },
+  libgomp = { command = "gcc -fopenmp", needs = "gcc with OpenMP" },
+}
+
+---@return string? why a program of this runtime cannot be made here
+function M.lacks(runtime)
+  local c = compilers[runtime]
+  local empty = "int main(void){return 0;}"
+  local code = helper.shell(("echo %s | %s -xc - -o /dev/null"):format(quote(empty), c.command))
+  return code ~= 0 and c.needs .. " is not installed" or nil
+end
+
+--- A program from C; its path. Its lines are those of @text.
+function M.compile(runtime, dir, text, flags)
+  helper.write(dir .. "/program.c", text)
+  local code, _, err = helper.shell(("cd %s && %s -g -O1 %s program.c -o program"):format(quote(dir),
+    compilers[runtime].command, flags or ""))
+  assert(code == 0, err)
+  return dir .. "/program"
+end
+
+--- The program recorded: its JSON, the folder with the results, and what was said on standard error.
+function M.record(dir, program, options, environment)
+  local folder = dir .. "/results"
+  local code, out, err = helper.shell(("rm -rf %s; %s %s/pmlua record --json -q %s -o %s -- %s"):format(quote(folder),
+    environment or "", quote(helper.build), options or "", quote(folder), program))
+  assert(code == 0, err)
+  return require "pmlua.json".decode(out), folder, err
+end
+
+--- Constructs by their names.
+function M.constructs(all)
+  local by_name = {}
+  for _, c in ipairs(all.openmp) do by_name[c.name] = c end
+  return by_name
+end
+
+--- Calls of a construct by each thread of its team.
+function M.calls_by_thread(construct)
+  local list = {}
+  for i, t in ipairs(construct.by_thread) do list[i] = t.calls end
+  return list
+end
+
+return M

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/openmp_spec.lua - constructs of OpenMP in recorded programs whose threads, calls and iterations are known.
+
+local helper = require "spec.lua.helper"
+local openmp = require "spec.lua.openmp"
+
+-- Each construct stands on the line that its comment names.
+local regions = [[
+#include <omp.h>
+int main(void) {
+  double sum = 0;
+  for (int step = 0; step < 10; step++) {
+#pragma omp parallel for schedule(static) num_threads(4) reduction(+ : sum)
+    for (int i = 0; i < 64; i++) sum += i;
+  }
+  omp_set_num_threads(3);
+#pragma omp parallel
+  {
+#pragma omp barrier
+#pragma omp barrier
+  }
+  omp_set_num_threads(2);
+#pragma omp parallel
+  sum += 1;
+  return sum < 0;
+}
+]]
+
+describe("pmlua record of a program with libomp", function()
+  local lacks = openmp.lacks "libomp"
+  local dir, all, of, folder
+
+  setup(function()
+    if lacks then return end
+    dir = helper.folder()
+    all, folder = openmp.record(dir, openmp.compile("libomp", dir, regions), "--trace")
+    of = openmp.constructs(all)
+  end)
+  teardown(helper.clean)
+
+  local function spec(what, f)
+    it(what, function()
+      if lacks then return pending(lacks) end
+      f()
+    end)
+  end
+
+  spec("has each parallel region at its source line, with its threads and calls", function()
+    local found = {}
+    for _, line in ipairs { 5, 9, 15 } do
+      local c = of["omp parallel @program.c:" .. line]
+      found[#found + 1] = { line, c.threads, c.calls, c.runtime }
+    end
+    assert.same({ { 5, 4, 10, "OMPT" }, { 9, 3, 1, "OMPT" }, { 15, 2, 1, "OMPT" } }, found)
+  end)
+
+  spec("has what each thread of a team executes, by its number", function()
+    assert.same({ 10, 10, 10, 10 }, openmp.calls_by_thread(of["omp implicit task @program.c:5"]))
+    assert.same({ 1, 1, 1 }, openmp.calls_by_thread(of["omp implicit task @program.c:9"]))
+  end)
+
+  spec("counts the iterations of a loop", function()
+    local loop = of["omp for @program.c:5"]
+    assert.same({ 40, 640 }, { loop.calls, loop.count })
+  end)
+
+  spec("has barriers, each with its calls; threads waited in them, and in no loop", function()
+    assert.same({ 3, 3 }, { of["omp barrier @program.c:11"].calls, of["omp barrier @program.c:12"].calls })
+    assert.same(40, of["omp implicit barrier @program.c:5"].calls)
+    assert.truthy(of["omp implicit barrier @program.c:5"].waited_ns > 0)
+    assert.same(0, of["omp for @program.c:5"].waited_ns)
+  end)
+
+  spec("is balanced: each thread's constructs end, its last ones too", function()
+    local unreturned, constructs = 0, 0
+    for _, f in ipairs(all.functions) do
+      if f.library == "OpenMP" then
+        constructs, unreturned = constructs + 1, unreturned + f.unreturned
+      end
+    end
+    assert.truthy(constructs >= 9)
+    assert.same(0, unreturned)
+  end)
+
+  spec("has the runtime's constructs in the place of its calls", function()
+    for _, f in ipairs(all.functions) do assert.falsy(f.library:find "^libomp", f.library .. " " .. f.name) end
+  end)
+
+  spec("has constructs in a trace that readers accept, on the threads that executed them", function()
+    local code, out = helper.shell(("/usr/bin/python3 spec/otf2_validate.py %s/trace-*/traces.otf2"):format(folder))
+    assert.same(0, code, out)
+    local _, printed = helper.shell(("otf2-print %s/trace-*/traces.otf2"):format(folder))
+    local threads, n = {}, 0
+    for thread in printed:gmatch 'ENTER%s+(%d+)%s+%d+%s+Region: "omp implicit task @program.c:5"' do
+      if not threads[thread] then n = n + 1 end
+      threads[thread] = (threads[thread] or 0) + 1
+    end
+    assert.same(4, n)
+    for _, calls in pairs(threads) do assert.same(10, calls) end
+  end)
+end)
+
+describe("the table of OpenMP's constructs", function()
+  local function sums(index, ns, waited_ns)
+    return { name = "omp implicit task @a.c:1", construct = "implicit task", runtime = 1, index = index, threads = 4,
+      calls = 1, count = 0, ns = ns, waited_ns = waited_ns }
+  end
+  local parallel = { name = "omp parallel @a.c:1", construct = "parallel", runtime = 1, index = 0, threads = 0, calls = 1,
+    count = 0, ns = 100, waited_ns = 0 }
+
+  it("has the imbalance of a region: the longest work over the average, without waiting", function()
+    local table_of = require "pmlua.internal.record.openmp"
+    local list = table_of.of { { process = { openmp = { parallel, sums(0, 100, 0), sums(1, 100, 50), sums(2, 100, 75),
+      sums(3, 100, 75) } } } }
+    local by_name = openmp.constructs { openmp = list }
+    local c = by_name["omp parallel @a.c:1"]
+    assert.same({ 4, 1, 100, 200, 2.0 }, { c.threads, c.calls, c.ns, c.waited_ns, c.imbalance })
+    assert.truthy(table_of.text(list, 10):find "omp parallel @a.c:1 +4 +1 +%- +100 +200 +2.00")
+  end)
+
+  it("adds up processes, and threads that had a number one after another", function()
+    local list = require "pmlua.internal.record.openmp".of { { process = { openmp = { sums(1, 5, 1), sums(1, 7, 2) } } },
+      { process = { openmp = { sums(1, 9, 3) } } }, {} }
+    assert.same({ { calls = 0, ns = 0, waited_ns = 0 }, { calls = 3, ns = 21, waited_ns = 6 } }, list[1].by_thread)
+  end)
+end)
