@@ -6,7 +6,7 @@ CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
-CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(filter-out %/system.S,$(wildcard core/adapter/arch/*/*.S))
@@ -136,5 +136,7 @@ scorep_config = sed -e 's|@INCLUDE@|$(2)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VER
 $(B)/scorep-config: core/compat/scorep/scorep-config.in
 	@mkdir -p $(@D)
 	$(call scorep_config,$@,$(CURDIR)/core/compat/scorep/include)
+
+include core/adapter/mpi/shim/shim.mk
 
 -include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))

@@ -30,6 +30,7 @@ local WHAT = {
   ["adapter/arch"] = "thunks, pads, doors by processor",
   ["adapter/intercept"] = "calls of libraries, rebound",
   ["adapter/openmp"] = "constructs of OpenMP, by OMPT",
+  ["adapter/mpi"] = "messages and communicators",
   ["adapter/section"] = "named stretches of code",
   ["adapter/wrap"] = "generated wrappers",
   substrate = "consumes enter and leave",

@@ -103,7 +103,7 @@ static int l_each(lua_State *L) {
     if (type != LUA_TNIL && type != LUA_TFUNCTION)
       luaL_argerror(L, 1, lua_pushfstring(L, "%s must be a function", known[i]));
     at[i] = type == LUA_TFUNCTION ? lua_gettop(L) : 0;
-    if (i < PML_STREAM_KINDS) events += type == LUA_TFUNCTION;
+    if (i < SUBSTRATE_FLUSH) events += type == LUA_TFUNCTION;
   }
   if (events == 0) luaL_argerror(L, 1, "enter, leave or metric is needed");
   struct functions *h = lutil_new(L, &functions_class, 0, 0);
@@ -168,7 +168,7 @@ static int l_list(lua_State *L) {
   for (size_t i = 0; i < n; i++) {
     lua_createtable(L, 0, 5);
     lutil_setstr(L, "name", list[i].name);
-    for (int k = 0; k < PML_STREAM_KINDS; k++) lutil_setbool(L, kind[k], list[i].wants[k]);
+    for (int k = 0; k < SUBSTRATE_FLUSH; k++) lutil_setbool(L, kind[k], list[i].wants[k]);
     lutil_setbool(L, "plain", list[i].plain[PML_STREAM_ENTER] && list[i].plain[PML_STREAM_LEAVE]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

@@ -144,10 +144,10 @@ int substrate_state_new(struct substrate_state **out, lua_State *l, const int at
 /* ---- life ---- */
 
 int substrate_state_start(struct substrate_state *s) {
-  static void (*const function[PML_STREAM_KINDS])(void *, const struct pml_stream_event *) = {on_enter, on_leave,
-                                                                                              on_metric};
+  static void (*const function[SUBSTRATE_FLUSH])(void *, const struct pml_stream_event *) = {on_enter, on_leave,
+                                                                                             on_metric};
   struct pml_stream_consumer c = {.name = "lua", .thread_begin = thread_begin, .arg = s};
-  for (int i = 0; i < PML_STREAM_KINDS; i++)
+  for (int i = 0; i < SUBSTRATE_FLUSH; i++)
     if (s->ref[i] != LUA_NOREF) c.event[i] = function[i];
   return pml_stream_add(&c, &s->consumer);
 }

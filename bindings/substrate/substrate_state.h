@@ -15,7 +15,8 @@
 
 struct substrate_state;
 
-enum { SUBSTRATE_FLUSH = PML_STREAM_KINDS, SUBSTRATE_FUNCTIONS };
+/* The kinds of events that functions may take come first. */
+enum { SUBSTRATE_FLUSH = PML_STREAM_METRIC + 1, SUBSTRATE_FUNCTIONS };
 
 struct substrate_stats {
   uint64_t events; /* that functions were called for */

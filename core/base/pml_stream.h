@@ -17,7 +17,13 @@
 
 PML_BEGIN_DECLS
 
-enum pml_stream_kind { PML_STREAM_ENTER, PML_STREAM_LEAVE, PML_STREAM_METRIC, PML_STREAM_KINDS };
+enum pml_stream_kind {
+  PML_STREAM_ENTER,
+  PML_STREAM_LEAVE,
+  PML_STREAM_METRIC,
+  PML_STREAM_COMMUNICATION, /* a message or a collective operation, within the call that makes it */
+  PML_STREAM_KINDS
+};
 
 #define PML_STREAM_CONSUMERS_MAX 16u
 #define PML_STREAM_METRICS_MAX 128u
@@ -32,7 +38,7 @@ struct pml_stream_metrics {
 
 struct pml_stream_event {
   uint64_t ticks;                           /* of pml_clock; of one thread they do not go back */
-  pml_region_t region;                      /* 0 for a metric that belongs to none */
+  pml_region_t region;                      /* 0 for a metric that belongs to none; of a communication what it is */
   const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */
   const uint64_t *values;                   /* [metrics->n], valid during the call; sums since the thread began them */
 };
@@ -52,6 +58,9 @@ struct pml_stream_event {
  *
  * left:         a leave of a call that did not return: a longjmp or an exception left it, some time before this is
  * seen. NULL: as any leave.
+ *
+ * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which says how many values there are, and
+ * docs/log.md what they are.
  *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */

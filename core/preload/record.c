@@ -27,6 +27,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
+#include "adapter/mpi/pml_mpi.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -146,6 +147,7 @@ static void note_troubles(bool at_end) {
             "did not get to write their data\n");
   for (size_t i = 0; record.substrates && pml__record_substrates_trouble(i, line, sizeof line); i++)
     say(&t, "%s\n", line);
+  if (pml_mpi_trouble() != NULL) say(&t, "%s\n", pml_mpi_trouble());
   note("troubles", t.at);
 }
 
@@ -404,6 +406,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   o.aside = pml__record_openmp_aside(record.plugins || record.substrates ? pml__record_plugins_libraries() : NULL);
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
+  pml_mpi_intercept();
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0) err = pml__process_watch(start_in_child); /* after those that it builds on */
   if (err < 0) end_substrates();

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "adapter/intercept/pml_intercept_hooks.h"
 #include "adapter/intercept/pml_intercept_wrapped.h"
 
 #define PML__SEGMENTS 16u /* what an object has more is not looked at */
@@ -32,6 +33,7 @@ struct pml__object {
   bool program;
   bool startup; /* loaded with the program: it stays, and what it exports is for all */
   bool wanted;  /* its functions are; for the user of this */
+  enum pml__hooks_role role;
   /* of its dynamic section; NULL and 0: it has none */
   const Elf64_Sym *sym;
   const char *str;

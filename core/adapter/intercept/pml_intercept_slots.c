@@ -89,6 +89,15 @@ static bool is_chosen(const struct pml__slots *x, struct pml__scan_slot *slot, c
   return slot->choice == PML__SLOT_CHOSEN;
 }
 
+/* @at is a function of @of, whose functions have hooks. */
+static uintptr_t hooked(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
+                        uintptr_t at) {
+  const char *region = pml__intercept_hooks->hook(name, at, o->role == PML__HOOKS_BINDING, &at);
+  if (region == NULL) return 0;
+  pml__choice_note(x->choice, name, n);
+  return pml__intercept_thunk(at, region, "");
+}
+
 /* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
 static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, struct pml__scan_slot *slot,
                            size_t symbol, uintptr_t value) {
@@ -101,12 +110,13 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   if (door == NULL && !x->any_wanted) return 0;
   bool unfilled = is_unfilled(o, s, value);
   if (unfilled) {
-    if (door == NULL && !is_chosen(x, slot, name, n)) return 0;
+    if (door == NULL && !x->any_hooked && !is_chosen(x, slot, name, n)) return 0;
     value = pml__slots_resolve(x, o, symbol, name, n);
     x->left |= value == 0;
   }
   if (door != NULL) return value == door->real ? door->ours : 0;
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
+  if (of != NULL && of->role == PML__HOOKS_LIBRARY) return hooked(x, o, name, n, value);
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
   if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
   pml__choice_note(x->choice, name, n);
@@ -149,7 +159,8 @@ static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct 
 /* ---- scanning ---- */
 
 static bool has_slots(const struct pml__choice *c, const struct pml__object *o) {
-  return o->sym != NULL && o->str != NULL && (o->njmprel > 0 || o->nrela > 0) && pml__choice_caller(c, o->path);
+  return o->sym != NULL && o->str != NULL && (o->njmprel > 0 || o->nrela > 0) && o->role != PML__HOOKS_LIBRARY &&
+         o->role != PML__HOOKS_INSIDE && pml__choice_caller(c, o->path);
 }
 
 /* What the object wraps is chosen as what is intercepted. */
@@ -160,6 +171,7 @@ static void choose_wrapped(struct pml__slots *x, struct pml__object *o) {
 }
 
 uint64_t pml__intercept_looks;
+const struct pml__hooks *pml__intercept_hooks;
 
 static int scan_object(struct pml__slots *x, struct pml__object *o) {
   pml__intercept_looks++;
@@ -219,8 +231,11 @@ static int scan_all(struct pml__slots *x, struct patience *patience, bool unload
   int err = 0;
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
-    o->wanted = pml__choice_library(x->choice, o->path, o->program);
-    x->any_wanted |= o->wanted;
+    o->role = pml__hooks_role(file_of(o->path));
+    o->wanted = pml__choice_library(x->choice, o->path, o->program) && o->role == PML__HOOKS_NONE;
+    if (o->role == PML__HOOKS_LIBRARY) pml__intercept_hooks->load(o->path);
+    x->any_hooked |= o->role == PML__HOOKS_LIBRARY;
+    x->any_wanted |= o->wanted || x->any_hooked;
   }
   for (size_t i = 0; i < x->all.n && err == 0; i++) {
     struct pml__object *o = &x->all.at[i];
@@ -263,6 +278,8 @@ static void restore_slots(const struct pml__object *o, struct opened *w, const E
     if (slot == NULL) continue;
     uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = pml__intercept_target(value);
     if (target == 0) target = pml__door_behind(value);
+    if (pml__intercept_hooks != NULL && pml__intercept_hooks->behind(target) != 0)
+      target = pml__intercept_hooks->behind(target);
     if (target != 0) (void)fill(w, slot, value, target);
   }
 }

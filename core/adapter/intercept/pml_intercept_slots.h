@@ -15,7 +15,7 @@ struct pml__slots {
   const struct pml__choice *choice;
   struct pml_intercept_stats *stats;
   struct pml__index *index; /* NULL: not needed yet */
-  bool any_wanted;
+  bool any_wanted, any_hooked;
   size_t asked;     /* slots of the program's first objects that were not filled yet */
   bool again, left; /* the object was looked at before; slots of it are left to the loader */
 };

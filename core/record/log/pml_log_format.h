@@ -73,14 +73,17 @@ struct pml__log_definition {
   uint32_t bytes; /* of all, a multiple of 8 */
 };
 enum pml__log_what {
-  PML__LOG_SECTION = 1, /* struct pml__log_section, its label, the names of its events; each ends with a zero */
-  PML__LOG_NOTE,        /* a key, a text; the last of a key counts */
-  PML__LOG_QUANTILES,   /* struct pml__log_quantiles */
-  PML__LOG_REGION,      /* struct pml__log_region, its name, its file */
-  PML__LOG_COUNTER,     /* struct pml__log_counter, the event's name */
-  PML__LOG_RECORDER,    /* struct pml__log_recorder, the event's name or the section's label */
-  PML__LOG_SIMULATED,   /* struct pml__log_simulated: what a region cost under simulation */
-  PML__LOG_MEASURED     /* struct pml__log_measured, its plugin, name, unit, description */
+  PML__LOG_SECTION = 1,  /* struct pml__log_section, its label, the names of its events; each ends with a zero */
+  PML__LOG_NOTE,         /* a key, a text; the last of a key counts */
+  PML__LOG_QUANTILES,    /* struct pml__log_quantiles */
+  PML__LOG_REGION,       /* struct pml__log_region, its name, its file */
+  PML__LOG_COUNTER,      /* struct pml__log_counter, the event's name */
+  PML__LOG_RECORDER,     /* struct pml__log_recorder, the event's name or the section's label */
+  PML__LOG_SIMULATED,    /* struct pml__log_simulated: what a region cost under simulation */
+  PML__LOG_MEASURED,     /* struct pml__log_measured, its plugin, name, unit, description */
+  PML__LOG_COMMUNICATOR, /* struct pml__log_communicator, its name, ranks */
+  PML__LOG_CLOCK_OFFSET, /* struct pml__log_clock_offset */
+  PML__LOG_MPI           /* struct pml__log_mpi, the library's version */
 };
 
 struct pml__log_section {
@@ -107,6 +110,31 @@ struct pml__log_simulated {
   uint64_t inclusive[PML__LOG_SIMULATED_N], exclusive[PML__LOG_SIMULATED_N];
 };
 
+/* ---- MPI ---- */
+
+enum pml__log_communicator_flag { PML__LOG_COMM_WORLD = 1, PML__LOG_COMM_SELF = 2, PML__LOG_COMM_INTER = 4 };
+struct pml__log_communicator {
+  uint32_t number; /* in this process; 1: of the world, 2: of this process alone */
+  uint32_t flags;
+  int32_t rank, size; /* of this process in it; of the local group, if there are two */
+  uint32_t parent;    /* the number of the one that it was made from; 0: none, or not known */
+  int32_t root_world; /* rank in the world of its rank 0; -1: in another world */
+  uint64_t global;    /* the same in all members; no two have the same */
+};
+
+/* What is added to this process's time, in ns, gives that of rank 0. */
+struct pml__log_clock_offset {
+  uint64_t ticks; /* when */
+  int64_t offset_ns;
+  double error_ns; /* at most; 0: both read one clock */
+};
+
+struct pml__log_mpi {
+  int32_t rank, size;
+  int32_t thread_level; /* 0 single, 1 funneled, 2 serialized, 3 multiple */
+  uint32_t unused;
+};
+
 /* ---- events ---- */
 
 struct pml__log_event {
@@ -120,7 +148,8 @@ enum pml__log_event_kind {
   PML__LOG_THREAD,         /* from here on it is that thread's */
   PML__LOG_LEFT,           /* a leave of a call that did not return */
   PML__LOG_VALUES_OF_CALL, /* of the innermost call, two to each event that follows: its block has their names */
-  PML__LOG_SINGLE          /* not in files: a value alone, which follows; the lower half says which */
+  PML__LOG_COMMUNICATION,  /* of MPI, with values, two to each event that follows */
+  PML__LOG_SINGLE = 255    /* not in files: a value alone, which follows; the lower half says which */
 };
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
 
@@ -129,6 +158,52 @@ enum pml__log_event_kind {
 #define PML__LOG_OF_CALL_RESULTS(low) ((low) >> 31 != 0)
 #define PML__LOG_OF_CALL_N(low) ((low) >> 24 & 0x7fu)
 #define PML__LOG_OF_CALL_REGION(low) ((low)&0xffffffu)
+
+/* The lower half of a communication: what it is, how many values follow, and of a collective operation which. */
+enum pml__log_communication {
+  PML__LOG_SEND = 1, /* blocking */
+  PML__LOG_ISEND,
+  PML__LOG_ISEND_COMPLETE,
+  PML__LOG_IRECV, /* posted */
+  PML__LOG_RECEIVE,
+  PML__LOG_IRECV_COMPLETE,
+  PML__LOG_REQUEST_TESTED, /* and is not complete */
+  PML__LOG_REQUEST_CANCELLED,
+  PML__LOG_COLLECTIVE_BEGIN,
+  PML__LOG_COLLECTIVE_END,
+  PML__LOG_RMA
+};
+#define PML__LOG_COMMUNICATED(what, n, code) ((uint32_t)(what) << 24 | (uint32_t)(n) << 16 | (uint32_t)(code))
+#define PML__LOG_COMMUNICATED_WHAT(low) ((low) >> 24)
+#define PML__LOG_COMMUNICATED_N(low) ((low) >> 16 & 0xffu)
+#define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
+#define PML__LOG_COMMUNICATED_MAX 8u /* values */
+
+/* In the place of a root, as in OTF2: there is none; this rank is, for the other group; another of this group is. */
+#define PML__LOG_NO_RANK UINT32_MAX
+#define PML__LOG_ROOT_SELF (UINT32_MAX - 1)
+#define PML__LOG_ROOT_HERE (UINT32_MAX - 2)
+
+/* Which collective operation: numbers of OTF2_CollectiveOp, which also has them for what makes communicators. */
+enum pml__log_collective {
+  PML__LOG_BARRIER,
+  PML__LOG_BCAST,
+  PML__LOG_GATHER,
+  PML__LOG_GATHERV,
+  PML__LOG_SCATTER,
+  PML__LOG_SCATTERV,
+  PML__LOG_ALLGATHER,
+  PML__LOG_ALLGATHERV,
+  PML__LOG_ALLTOALL,
+  PML__LOG_ALLTOALLV,
+  PML__LOG_ALLTOALLW,
+  PML__LOG_ALLREDUCE,
+  PML__LOG_REDUCE,
+  PML__LOG_REDUCE_SCATTER,
+  PML__LOG_SCAN,
+  PML__LOG_EXSCAN,
+  PML__LOG_REDUCE_SCATTER_BLOCK
+};
 
 /* What a timeline begins with. */
 struct pml__log_lane {

@@ -104,6 +104,10 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       if (values == 0 || PML__LOG_OF_CALL_N(low) > PML_RECORDING_VALUES_MAX || values >= (size_t)(end - at)) return 0;
       err = hand_on_values(l, at, at + 1 + values, end);
       break;
+    case PML__LOG_COMMUNICATION:
+      values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
+      if (values >= (size_t)(end - at)) return 0;
+      break;
     case PML__LOG_THREAD:
       err = go_to(l, low, (int64_t)at->ticks);
       break;

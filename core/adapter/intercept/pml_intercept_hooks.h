@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_hooks.h - an interface whose functions are known by name, MPI: calls lead to
+ * hooks, and what its libraries do inside stays theirs. Internal.
+ */
+#ifndef PML_INTERCEPT_HOOKS_H
+#define PML_INTERCEPT_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pml__hooks_role {
+  PML__HOOKS_NONE,    /* any other library */
+  PML__HOOKS_LIBRARY, /* has the functions */
+  PML__HOOKS_BINDING, /* leads to them from another language: its calls count, its own functions do not */
+  PML__HOOKS_INSIDE   /* belongs to such a library; neither its calls nor its functions count */
+};
+
+/*
+ * role:   of a library by its file's name.
+ * load:   a library that has the functions is loaded, @path; called under the lock of the scan, for each scan.
+ * hook:   the function @name at @at is called by a @binding or another object. Returns the name of its region; NULL:
+ *         the function is not intercepted. *@to: where the call goes instead of @at.
+ * behind: the function that a hook stands before; 0: @hook is not one.
+ */
+struct pml__hooks {
+  enum pml__hooks_role (*role)(const char *file);
+  void (*load)(const char *path);
+  const char *(*hook)(const char *name, uintptr_t at, bool binding, uintptr_t *to);
+  uintptr_t (*behind)(uintptr_t hook);
+};
+
+/* pml__intercept_hooks - set before pml_intercept_install(), for good. NULL: there are none. */
+extern const struct pml__hooks *pml__intercept_hooks;
+
+static inline enum pml__hooks_role pml__hooks_role(const char *file) {
+  return pml__intercept_hooks != NULL ? pml__intercept_hooks->role(file) : PML__HOOKS_NONE;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/pml_mpi.h - MPI in unmodified programs: what the shims, one for each MPI, have in common.
+ *
+ * Interception (pml_intercept.h) makes every function of MPI a region. A call of one that communicates leads to a hook
+ * of the shim (core/adapter/mpi/shim), which is compiled with that MPI's own header. The hook calls the function and
+ * raises what was communicated. This part knows no MPI: handles are numbers here.
+ *
+ * Fortran's bindings are libraries that call the C functions: these calls are seen, so that each interface of Fortran
+ * is recorded under the names of C, once.
+ */
+#ifndef PML_MPI_H
+#define PML_MPI_H
+
+#include "base/pml_api.h"
+#include "base/pml_stream.h"
+#include "record/log/pml_log_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* ---- libraries ---- */
+
+/*
+ * pml_mpi_intercept - interception that is installed from now on knows MPI. Idempotent. Cost: a store; a shim is loaded
+ * when a library of its MPI is there.
+ * pml_mpi_trouble - why messages of this process are not recorded; NULL: nothing is in the way. Lives for good.
+ */
+PML__SHARED void pml_mpi_intercept(void);
+PML__SHARED const char *pml_mpi_trouble(void);
+
+struct pml__mpi_hook {
+  const char *name;       /* of the function in C */
+  void (*function)(void); /* takes its place */
+};
+struct pml__mpi_hooks {
+  const struct pml__mpi_hook *at;
+  size_t n;
+};
+
+/* What a shim exports under the name pml__mpi_shim: lists up to one that is NULL. */
+typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
+
+/* ---- events ---- */
+
+/* Whether somebody consumes communications: one load, one predicted branch. */
+static inline bool pml__mpi_wanted(void) {
+  return pml_stream_wanted(PML_STREAM_COMMUNICATION);
+}
+
+/*
+ * pml__mpi_raise - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
+ * @values as it says. No lock, no allocation but at a thread's first event.
+ */
+PML__SHARED void pml__mpi_raise(uint32_t what, const uint64_t *values);
+
+/* pml__mpi_request_id - another number in each call, from 1 on. */
+PML__SHARED uint64_t pml__mpi_request_id(void);
+
+/* ---- handles ---- */
+
+/*
+ * A table of what is known of handles. No lock: a slot is taken by one exchange of its key. Of one handle there may be
+ * two entries for a moment, where a thread completed a request and another already got its handle again; the older is
+ * then claimed.
+ */
+enum pml__mpi_state { PML__MPI_FREE, PML__MPI_KNOWN, PML__MPI_CLAIMED };
+
+struct pml__mpi_entry {
+  uint64_t key;   /* atomic; 0: free */
+  uint32_t state; /* atomic */
+  uint32_t kind;  /* the user's */
+};
+
+#define PML__MPI_LEVELS 16u
+struct pml__mpi_table {
+  char *level[PML__MPI_LEVELS]; /* atomic; each has twice the entries of the one before */
+};
+#define PML__MPI_ENTRY_BYTES 64u /* of which the first are a struct pml__mpi_entry */
+
+/*
+ * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
+ * pml__mpi_find - the entry of @key; NULL: there is none that is published and not claimed.
+ * pml__mpi_claim - no other thread finds it any more, until it is published again. pml__mpi_remove - it is free.
+ * @key is not 0. Thread-safe; not async-signal-safe. Cost: some 15 instructions for what is there.
+ */
+PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
+PML__SHARED void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key);
+static inline void pml__mpi_publish(struct pml__mpi_entry *e) {
+  __atomic_store_n(&e->state, PML__MPI_KNOWN, __ATOMIC_RELEASE);
+}
+static inline void pml__mpi_claim(struct pml__mpi_entry *e) {
+  __atomic_store_n(&e->state, PML__MPI_CLAIMED, __ATOMIC_RELEASE);
+}
+static inline void pml__mpi_remove(struct pml__mpi_entry *e) {
+  __atomic_store_n(&e->state, PML__MPI_FREE, __ATOMIC_RELAXED);
+  __atomic_store_n(&e->key, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- the log ---- */
+
+/* What is written into the process's log, if it has one. A lock each. Thread-safe. */
+
+/* @version: a line, of the library. */
+PML__SHARED void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char *version);
+/* @ranks: lists of ranks in the world, such as "0 1 2"; both "" where the process does not write them. @remote: of the
+ * other group of an inter-communicator. */
+PML__SHARED void pml__mpi_log_communicator(const struct pml__log_communicator *c, const char *name, const char *ranks,
+                                           const char *remote);
+PML__SHARED void pml__mpi_log_clock(const struct pml__log_clock_offset *o);
+
+/* How the log of this process converts ticks: ns = started_ns + (ticks - started_ticks) / ticks_per_second 10^9. */
+struct pml__mpi_clock {
+  uint64_t started_ns, started_ticks;
+  double ticks_per_second;
+  char clock[32];
+  char machine[40]; /* the same where one clock is read: the kernel's boot, and the processor's counter */
+};
+/* pml__mpi_clock - zeros if the process has no log: clock is "" then. */
+PML__SHARED void pml__mpi_clock(struct pml__mpi_clock *c);
+static inline double pml__mpi_clock_ns(const struct pml__mpi_clock *c, uint64_t ticks) {
+  return ((double)(int64_t)(ticks - c->started_ticks)) * (1e9 / c->ticks_per_second);
+}
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/pml_mpi_library.c - which libraries are MPI's, and the shim of the one that is loaded. */
+#include "adapter/mpi/pml_mpi.h"
+
+#include "adapter/intercept/pml_intercept_hooks.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Binary interfaces, by the names under which programs are linked with them. */
+static const struct {
+  const char *file, *shim;
+} library[] = {{"libmpi.so.40", "openmpi"}, {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"}};
+
+/* How names of files begin. The longer of two comes first. */
+static const struct {
+  const char *begins;
+  enum pml__hooks_role role;
+} family[] = {
+    {"libmpi_", PML__HOOKS_BINDING},     {"libmpichfort", PML__HOOKS_BINDING}, {"libmpifort", PML__HOOKS_BINDING},
+    {"libmpichcxx", PML__HOOKS_BINDING}, {"libmpicxx", PML__HOOKS_BINDING},    {"libmpi++", PML__HOOKS_BINDING},
+    {"libmpi.so", PML__HOOKS_LIBRARY},   {"libmpich.so", PML__HOOKS_LIBRARY},  {"mca_", PML__HOOKS_INSIDE},
+    {"libmca_", PML__HOOKS_INSIDE},      {"libopen-rte", PML__HOOKS_INSIDE},   {"libopen-pal", PML__HOOKS_INSIDE},
+    {"libpmix", PML__HOOKS_INSIDE},      {"libucp.so", PML__HOOKS_INSIDE},     {"libuct", PML__HOOKS_INSIDE},
+    {"libucs", PML__HOOKS_INSIDE},       {"libucm", PML__HOOKS_INSIDE},
+};
+
+static struct {
+  pml__mpi_shim_t *hooks; /* of the shim; NULL: it is not loaded */
+  char trouble[512];
+} mpi; /* under the lock of the scan; trouble is written once */
+
+static bool begins(const char *text, const char *with) {
+  return strncmp(text, with, strlen(with)) == 0;
+}
+
+static enum pml__hooks_role role(const char *file) {
+  for (size_t i = 0; i < sizeof family / sizeof family[0]; i++)
+    if (begins(file, family[i].begins)) return family[i].role;
+  return PML__HOOKS_NONE;
+}
+
+/* ---- the shim ---- */
+
+static const char *shim_for(const char *path) {
+  const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+  for (size_t i = 0; i < sizeof library / sizeof library[0]; i++) {
+    size_t n = strlen(library[i].file);
+    if (strncmp(file, library[i].file, n) == 0 && (file[n] == '\0' || file[n] == '.')) return library[i].shim;
+  }
+  return NULL;
+}
+
+/* Beside libpmlua.so, as it is built and as it is installed. */
+static void *open_shim(const char *shim) {
+  static const char *const folder[] = {"preload", "pmlua/preload"};
+  Dl_info here;
+  char path[PATH_MAX];
+  void *handle = NULL;
+  if (dladdr(&mpi, &here) == 0 || here.dli_fname == NULL) return NULL;
+  const char *slash = strrchr(here.dli_fname, '/');
+  int n = slash != NULL ? (int)(slash - here.dli_fname) : 0;
+  for (size_t i = 0; i < sizeof folder / sizeof folder[0] && handle == NULL; i++) {
+    (void)snprintf(path, sizeof path, "%.*s/%s/libpmlua-mpi-%s.so", n, here.dli_fname, folder[i], shim);
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  }
+  return handle;
+}
+
+/* The shim finds MPI where all find it: one that was opened for a plugin alone becomes visible. */
+static void load(const char *path) {
+  const char *shim = shim_for(path);
+  if (mpi.hooks != NULL || mpi.trouble[0] != '\0') return;
+  void *handle = NULL;
+  if (shim != NULL && dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) != NULL) handle = open_shim(shim);
+  if (handle != NULL) mpi.hooks = (pml__mpi_shim_t *)dlsym(handle, "pml__mpi_shim");
+  if (mpi.hooks != NULL) return;
+  const char *why = dlerror();
+  if (shim != NULL)
+    (void)snprintf(mpi.trouble, sizeof mpi.trouble, "messages of MPI are not recorded: %.300s",
+                   why != NULL ? why : "its shim cannot be loaded");
+  else
+    (void)snprintf(mpi.trouble, sizeof mpi.trouble,
+                   "messages of MPI are not recorded: %.200s is neither Open MPI 4 nor has MPICH's interface", path);
+}
+
+/* ---- hooks ---- */
+
+#define BEHIND_MAX 512u
+static struct {
+  uintptr_t hook, function;
+} stands[BEHIND_MAX]; /* which function a hook stands before; what has no room keeps its hook for good */
+static size_t nstands;
+
+static const struct pml__mpi_hook *find_hook(const char *name) {
+  for (pml__mpi_shim_t *list = mpi.hooks; list != NULL && *list != NULL; list++)
+    for (size_t i = 0; i < (*list)->n; i++)
+      if (strcmp((*list)->at[i].name, name) == 0) return &(*list)->at[i];
+  return NULL;
+}
+
+static uintptr_t behind(uintptr_t hook) {
+  size_t i = 0;
+  while (i < nstands && stands[i].hook != hook) i++;
+  return i < nstands ? stands[i].function : 0;
+}
+
+/* Programs call the names with P to be seen by no tool; bindings do so for all. */
+static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t *to) {
+  if (binding && begins(name, "PMPI_")) name++;
+  if (!begins(name, "MPI_")) return NULL;
+  const struct pml__mpi_hook *h = find_hook(name);
+  if (h == NULL) return name;
+  *to = (uintptr_t)h->function;
+  if (behind(*to) == 0 && nstands < BEHIND_MAX) {
+    stands[nstands].hook = *to;
+    stands[nstands++].function = at;
+  }
+  return name;
+}
+
+void pml_mpi_intercept(void) {
+  static const struct pml__hooks hooks = {role, load, hook, behind};
+  pml__intercept_hooks = &hooks;
+}
+
+const char *pml_mpi_trouble(void) {
+  return mpi.trouble[0] != '\0' ? mpi.trouble : NULL;
+}

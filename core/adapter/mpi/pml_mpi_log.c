@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/pml_mpi_log.c - what a process of MPI writes into its log, and the events that it raises. */
+#include "adapter/mpi/pml_mpi.h"
+
+#include "base/pml_clock.h"
+#include "base/stream/pml_stream_private.h"
+#include "record/log/pml_log_own.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* That of recorded calls first: its tracks have the messages. */
+static struct pml__log *log_here(void) {
+  struct pml__log *log = pml__log_shared();
+  if (log != NULL) return log;
+  return pml__log_asked() ? pml__log_own() : NULL;
+}
+
+void pml__mpi_raise(uint32_t what, const uint64_t *values) {
+  const struct pml_stream_event e = {.ticks = pml_clock_ticks(), .region = what, .values = values};
+  pml__stream_hand(PML_STREAM_COMMUNICATION, &e);
+}
+
+uint64_t pml__mpi_request_id(void) {
+  static uint64_t last;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char *version) {
+  struct pml__log *log = log_here();
+  if (log == NULL) return;
+  pml__log_rank(log, mpi->rank, mpi->size);
+  (void)pml__log_define(log, PML__LOG_MPI, mpi, sizeof *mpi, &version, 1);
+}
+
+void pml__mpi_log_communicator(const struct pml__log_communicator *c, const char *name, const char *ranks,
+                               const char *remote) {
+  struct pml__log *log = log_here();
+  const char *const text[3] = {name, ranks, remote};
+  if (log != NULL) (void)pml__log_define(log, PML__LOG_COMMUNICATOR, c, sizeof *c, text, 3);
+}
+
+void pml__mpi_log_clock(const struct pml__log_clock_offset *o) {
+  struct pml__log *log = log_here();
+  if (log != NULL) (void)pml__log_define(log, PML__LOG_CLOCK_OFFSET, o, sizeof *o, NULL, 0);
+}
+
+/* Of another kernel it is another; "": not known. */
+static void read_boot(char *to, size_t bytes) {
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd >= 0 ? read(fd, to, bytes - 1) : 0;
+  if (fd >= 0) (void)close(fd);
+  to[n > 0 ? n : 0] = '\0';
+  to[strcspn(to, "\n")] = '\0';
+}
+
+void pml__mpi_clock(struct pml__mpi_clock *c) {
+  const struct pml__log *log = log_here();
+  memset(c, 0, sizeof *c);
+  if (log == NULL) return;
+  c->started_ns = log->head->started_ns;
+  c->started_ticks = log->head->started_ticks;
+  c->ticks_per_second = log->head->ticks_per_second;
+  (void)snprintf(c->clock, sizeof c->clock, "%s", log->head->clock);
+  read_boot(c->machine, sizeof c->machine);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/shim/communicator.c - communicators, as they are made and freed.
+ *
+ * All members of one give it the same global id: its rank 0 counts those that it is the first of, and tells the others
+ * in the call that made it. A duplicate that is made meanwhile, MPI_Comm_idup, must not wait for others: its id is
+ * calculated from that of its parent and how many were made from it so.
+ */
+#include "shim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORLD 1u
+#define SELF 2u
+#define LATER (UINT64_C(1) << 31) /* the bit that ids have that are calculated */
+
+static struct pml__mpi_table table;
+static struct communicator *world, unknown;
+static uint32_t numbers = SELF, counted = 1; /* atomic */
+static MPI_Group world_group;
+
+/* ---- what a communicator is ---- */
+
+static int world_rank_of(MPI_Group group, int rank) {
+  int in_world = MPI_UNDEFINED;
+  (void)PMPI_Group_translate_ranks(group, 1, &rank, world_group, &in_world);
+  return in_world != MPI_UNDEFINED ? in_world : -1;
+}
+
+/* "0 1 2", to be freed; "" without memory. */
+static char *ranks_in_world(MPI_Group group) {
+  int n = 0;
+  (void)PMPI_Group_size(group, &n);
+  char *text = calloc((size_t)n + 1, 12), *at = text;
+  for (int i = 0; text != NULL && i < n; i++) at += sprintf(at, i > 0 ? " %d" : "%d", world_rank_of(group, i));
+  return text;
+}
+
+/* Both sides of an inter-communicator: each gets what the other side's rank 0 has, and then its own back. */
+static uint64_t agree(MPI_Comm comm, const struct communicator *c, uint64_t proposed) {
+  uint64_t mine = c->rank == 0 ? proposed : 0, theirs = 0, ours = 0;
+  if ((c->flags & PML__LOG_COMM_INTER) == 0) {
+    (void)PMPI_Bcast(&proposed, 1, MPI_UINT64_T, 0, comm);
+    return proposed;
+  }
+  (void)PMPI_Allreduce(&mine, &theirs, 1, MPI_UINT64_T, MPI_MAX, comm);
+  (void)PMPI_Allreduce(&theirs, &ours, 1, MPI_UINT64_T, MPI_MAX, comm);
+  return ours < theirs ? ours : theirs;
+}
+
+static void read_shape(MPI_Comm comm, struct communicator *c) {
+  int inter = 0, rank = 0, size = 0, remote = 0;
+  (void)PMPI_Comm_test_inter(comm, &inter);
+  (void)PMPI_Comm_rank(comm, &rank);
+  (void)PMPI_Comm_size(comm, &size);
+  if (inter) (void)PMPI_Comm_remote_size(comm, &remote);
+  c->flags = inter ? PML__LOG_COMM_INTER : 0;
+  c->rank = rank;
+  c->size = size;
+  c->partners = inter ? remote : size;
+}
+
+/* ---- into the log ---- */
+
+/* Its first member also writes who is in it. */
+static void define(MPI_Comm comm, const struct communicator *c, uint32_t parent) {
+  struct pml__log_communicator d = {c->number, c->flags, c->rank, c->size, parent, -1, c->global};
+  char name[MPI_MAX_OBJECT_NAME] = "", *ranks = NULL, *remote = NULL;
+  int n;
+  MPI_Group group, other = MPI_GROUP_NULL;
+  (void)PMPI_Comm_get_name(comm, name, &n);
+  (void)PMPI_Comm_group(comm, &group);
+  if ((c->flags & PML__LOG_COMM_INTER) != 0) (void)PMPI_Comm_remote_group(comm, &other);
+  d.root_world = world_rank_of(group, 0);
+  if (c->rank == 0 && c->number > SELF) ranks = ranks_in_world(group);
+  if (c->rank == 0 && other != MPI_GROUP_NULL) remote = ranks_in_world(other);
+  pml__mpi_log_communicator(&d, name, ranks != NULL ? ranks : "", remote != NULL ? remote : "");
+  free(ranks);
+  free(remote);
+  (void)PMPI_Group_free(&group);
+  if (other != MPI_GROUP_NULL) (void)PMPI_Group_free(&other);
+}
+
+static struct communicator *enter(MPI_Comm comm, const struct communicator *c, uint32_t parent) {
+  struct communicator *stale = pml__mpi_find(&table, key_of(comm));
+  if (stale != NULL) pml__mpi_remove(&stale->entry);
+  struct communicator *e = pml__mpi_add(&table, key_of(comm));
+  if (e == NULL) return &unknown;
+  e->number = c->number;
+  e->flags = c->flags;
+  e->rank = c->rank;
+  e->size = c->size;
+  e->partners = c->partners;
+  e->made = 0;
+  e->global = c->global;
+  define(comm, e, parent);
+  pml__mpi_publish(&e->entry);
+  return e;
+}
+
+/* ---- new ones ---- */
+
+static uint64_t next_global(void) {
+  uint32_t mine = __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
+  return (uint64_t)(uint32_t)world->rank << 32 | mine;
+}
+
+static void made(MPI_Comm comm, MPI_Comm parent) {
+  struct communicator c = {.number = 0};
+  if (comm == MPI_COMM_NULL) return;
+  read_shape(comm, &c);
+  c.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+  c.global = agree(comm, &c, c.rank == 0 ? next_global() : 0);
+  (void)enter(comm, &c, parent != MPI_COMM_NULL ? shim_communicator(parent)->number : 0);
+}
+
+/* The members are those of the parent, and count the same calls. */
+uint64_t shim_communicator_later(MPI_Comm parent) {
+  struct communicator *p = shim_communicator(parent);
+  uint32_t n = __atomic_add_fetch(&p->made, 1, __ATOMIC_RELAXED);
+  uint64_t mixed = (p->global + n) * UINT64_C(0x9e3779b97f4a7c15);
+  return (p->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
+}
+
+void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t global) {
+  struct communicator c = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = global};
+  read_shape(comm, &c);
+  (void)enter(comm, &c, parent);
+}
+
+struct communicator *shim_communicator(MPI_Comm handle) {
+  if (handle == MPI_COMM_WORLD && world != NULL) return world;
+  struct communicator *c = pml__mpi_find(&table, key_of(handle));
+  if (c != NULL) return c;
+  struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED)};
+  read_shape(handle, &seen);
+  return enter(handle, &seen, 0);
+}
+
+void shim_communicators_begin(void) {
+  struct communicator all = {.number = WORLD}, self = {.number = SELF};
+  (void)PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+  read_shape(MPI_COMM_WORLD, &all);
+  all.flags = PML__LOG_COMM_WORLD;
+  world = enter(MPI_COMM_WORLD, &all, 0);
+  read_shape(MPI_COMM_SELF, &self);
+  self.flags = PML__LOG_COMM_SELF;
+  self.global = (uint64_t)(uint32_t)all.rank << 32 | 1;
+  (void)enter(MPI_COMM_SELF, &self, 0);
+}
+
+/* ---- hooks ---- */
+
+#define UNWRAP(...) __VA_ARGS__
+
+/* The new communicator is the last argument. */
+#define MAKES(name, parent, parameters, arguments)                                                                     \
+  static int hook_MPI_##name(UNWRAP parameters, MPI_Comm *new) {                                                       \
+    int err = PMPI_##name(UNWRAP arguments, new);                                                                      \
+    if (err == MPI_SUCCESS) made(*new, parent);                                                                        \
+    return err;                                                                                                        \
+  }
+
+MAKES(Comm_dup, old, (MPI_Comm old), (old))
+MAKES(Comm_dup_with_info, old, (MPI_Comm old, MPI_Info info), (old, info))
+MAKES(Comm_create, old, (MPI_Comm old, MPI_Group group), (old, group))
+MAKES(Comm_create_group, old, (MPI_Comm old, MPI_Group group, int tag), (old, group, tag))
+MAKES(Comm_split, old, (MPI_Comm old, int color, int key), (old, color, key))
+MAKES(Comm_split_type, old, (MPI_Comm old, int type, int key, MPI_Info info), (old, type, key, info))
+MAKES(Intercomm_create, local, (MPI_Comm local, int leader, MPI_Comm peer, int remote, int tag),
+      (local, leader, peer, remote, tag))
+MAKES(Intercomm_merge, old, (MPI_Comm old, int high), (old, high))
+MAKES(Cart_create, old, (MPI_Comm old, int n, const int dims[], const int periods[], int reorder),
+      (old, n, dims, periods, reorder))
+MAKES(Cart_sub, old, (MPI_Comm old, const int remain[]), (old, remain))
+MAKES(Graph_create, old, (MPI_Comm old, int n, const int index[], const int edges[], int reorder),
+      (old, n, index, edges, reorder))
+MAKES(Dist_graph_create, old,
+      (MPI_Comm old, int n, const int sources[], const int degrees[], const int to[], const int weights[],
+       MPI_Info info, int reorder),
+      (old, n, sources, degrees, to, weights, info, reorder))
+MAKES(Dist_graph_create_adjacent, old,
+      (MPI_Comm old, int nin, const int sources[], const int in[], int nout, const int to[], const int out[],
+       MPI_Info info, int reorder),
+      (old, nin, sources, in, nout, to, out, info, reorder))
+
+static void freed(MPI_Comm comm) {
+  struct communicator *c = comm != MPI_COMM_NULL ? pml__mpi_find(&table, key_of(comm)) : NULL;
+  if (c != NULL && c->number > SELF) pml__mpi_remove(&c->entry);
+}
+
+static int hook_MPI_Comm_free(MPI_Comm *comm) {
+  freed(*comm);
+  return PMPI_Comm_free(comm);
+}
+
+static int hook_MPI_Comm_disconnect(MPI_Comm *comm) {
+  freed(*comm);
+  return PMPI_Comm_disconnect(comm);
+}
+
+static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Comm_dup),
+                                             HOOK(MPI_Comm_dup_with_info),
+                                             HOOK(MPI_Comm_create),
+                                             HOOK(MPI_Comm_create_group),
+                                             HOOK(MPI_Comm_split),
+                                             HOOK(MPI_Comm_split_type),
+                                             HOOK(MPI_Intercomm_create),
+                                             HOOK(MPI_Intercomm_merge),
+                                             HOOK(MPI_Cart_create),
+                                             HOOK(MPI_Cart_sub),
+                                             HOOK(MPI_Graph_create),
+                                             HOOK(MPI_Dist_graph_create),
+                                             HOOK(MPI_Dist_graph_create_adjacent),
+                                             HOOK(MPI_Comm_free),
+                                             HOOK(MPI_Comm_disconnect)};
+const struct pml__mpi_hooks shim_communicator_hooks = HOOKS(hooks);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/shim/message.c - sends and receives, blocking and immediate. */
+#include "shim.h"
+
+/* ---- blocking ---- */
+
+static void send_begins(int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+  if (peer != MPI_PROC_NULL)
+    raise_message(PML__LOG_SEND, shim_communicator(comm)->number, peer, tag, bytes_in(count, type), 0);
+}
+
+static void received(const MPI_Status *s, MPI_Comm comm) {
+  if (s->MPI_SOURCE != MPI_PROC_NULL)
+    raise_message(PML__LOG_RECEIVE, shim_communicator(comm)->number, s->MPI_SOURCE, s->MPI_TAG, bytes_of(s), 0);
+}
+
+#define BLOCKING_SEND(name)                                                                                            \
+  static int hook_MPI_##name(const void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {         \
+    if (pml__mpi_wanted()) send_begins(count, type, peer, tag, comm);                                                  \
+    return PMPI_##name(at, count, type, peer, tag, comm);                                                              \
+  }
+BLOCKING_SEND(Send)
+BLOCKING_SEND(Bsend)
+BLOCKING_SEND(Ssend)
+BLOCKING_SEND(Rsend)
+
+static int hook_MPI_Recv(void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status) {
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  if (!pml__mpi_wanted()) return PMPI_Recv(at, count, type, peer, tag, comm, status);
+  int err = PMPI_Recv(at, count, type, peer, tag, comm, s);
+  if (err == MPI_SUCCESS) received(s, comm);
+  return err;
+}
+
+static int hook_MPI_Sendrecv(const void *from, int nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to,
+                             int nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
+                             MPI_Status *status) {
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  bool wanted = pml__mpi_wanted();
+  if (wanted) send_begins(nfrom, type_from, to_peer, to_tag, comm);
+  int err = PMPI_Sendrecv(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm,
+                          wanted ? s : status);
+  if (wanted && err == MPI_SUCCESS) received(s, comm);
+  return err;
+}
+
+static int hook_MPI_Sendrecv_replace(void *at, int count, MPI_Datatype type, int to_peer, int to_tag, int from_peer,
+                                     int from_tag, MPI_Comm comm, MPI_Status *status) {
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  bool wanted = pml__mpi_wanted();
+  if (wanted) send_begins(count, type, to_peer, to_tag, comm);
+  int err = PMPI_Sendrecv_replace(at, count, type, to_peer, to_tag, from_peer, from_tag, comm, wanted ? s : status);
+  if (wanted && err == MPI_SUCCESS) received(s, comm);
+  return err;
+}
+
+/* ---- immediate ---- */
+
+#define IMMEDIATE_SEND(name)                                                                                           \
+  static int hook_MPI_##name(const void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,           \
+                             MPI_Request *request) {                                                                   \
+    if (!pml__mpi_wanted() || peer == MPI_PROC_NULL) return PMPI_##name(at, count, type, peer, tag, comm, request);    \
+    const struct request r = {.entry.kind = REQUEST_SEND, .id = pml__mpi_request_id()};                                \
+    raise_message(PML__LOG_ISEND, shim_communicator(comm)->number, peer, tag, bytes_in(count, type), r.id);            \
+    int err = PMPI_##name(at, count, type, peer, tag, comm, request);                                                  \
+    if (err == MPI_SUCCESS)                                                                                            \
+      shim_request_begin(*request, &r);                                                                                \
+    else                                                                                                               \
+      raise_request(PML__LOG_REQUEST_CANCELLED, r.id);                                                                 \
+    return err;                                                                                                        \
+  }
+IMMEDIATE_SEND(Isend)
+IMMEDIATE_SEND(Ibsend)
+IMMEDIATE_SEND(Issend)
+IMMEDIATE_SEND(Irsend)
+
+static int hook_MPI_Irecv(void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                          MPI_Request *request) {
+  if (!pml__mpi_wanted() || peer == MPI_PROC_NULL) return PMPI_Irecv(at, count, type, peer, tag, comm, request);
+  const struct request r = {
+      .entry.kind = REQUEST_RECEIVE, .id = pml__mpi_request_id(), .communicator = shim_communicator(comm)->number};
+  raise_request(PML__LOG_IRECV, r.id);
+  int err = PMPI_Irecv(at, count, type, peer, tag, comm, request);
+  if (err == MPI_SUCCESS)
+    shim_request_begin(*request, &r);
+  else
+    raise_request(PML__LOG_REQUEST_CANCELLED, r.id);
+  return err;
+}
+
+static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Send),
+                                             HOOK(MPI_Bsend),
+                                             HOOK(MPI_Ssend),
+                                             HOOK(MPI_Rsend),
+                                             HOOK(MPI_Recv),
+                                             HOOK(MPI_Sendrecv),
+                                             HOOK(MPI_Sendrecv_replace),
+                                             HOOK(MPI_Isend),
+                                             HOOK(MPI_Ibsend),
+                                             HOOK(MPI_Issend),
+                                             HOOK(MPI_Irsend),
+                                             HOOK(MPI_Irecv)};
+const struct pml__mpi_hooks shim_message_hooks = HOOKS(hooks);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/shim/request.c - requests, and the calls that complete them.
+ *
+ * A call that may complete a request claims its entry first: as soon as MPI has completed it, another thread may get
+ * the same handle for a request of its own. What was not completed is published again.
+ */
+#include "shim.h"
+
+#include <stdlib.h>
+
+static struct pml__mpi_table table;
+
+/* ---- one request ---- */
+
+static void complete(const struct request *r, const MPI_Status *s) {
+  switch (r->entry.kind & 7) {
+  case REQUEST_SEND:
+    raise_request(is_cancelled(s) ? PML__LOG_REQUEST_CANCELLED : PML__LOG_ISEND_COMPLETE, r->id);
+    break;
+  case REQUEST_RECEIVE:
+    if (is_cancelled(s) || s->MPI_SOURCE == MPI_PROC_NULL)
+      raise_request(PML__LOG_REQUEST_CANCELLED, r->id);
+    else
+      raise_message(PML__LOG_IRECV_COMPLETE, r->communicator, s->MPI_SOURCE, s->MPI_TAG, bytes_of(s), r->id);
+    break;
+  default:
+    shim_collective_end((enum pml__log_collective)r->tag, r->communicator, r->peer, r->sent, r->received, r->id);
+  }
+}
+
+/*
+ * The older of two entries of one handle was completed out of sight. A send that is complete as soon as it is begun may
+ * have the handle of all such.
+ */
+void shim_request_begin(MPI_Request handle, const struct request *r) {
+  struct request *e = NULL;
+  static const MPI_Status whole;
+  if (handle == MPI_REQUEST_NULL || is_shared(handle)) {
+    if ((r->entry.kind & 7) != REQUEST_RECEIVE) complete(r, &whole);
+    return;
+  }
+  struct request *older = pml__mpi_find(&table, key_of(handle));
+  if (older != NULL) pml__mpi_remove(&older->entry);
+  if ((e = pml__mpi_add(&table, key_of(handle))) == NULL) return;
+  e->entry.kind = r->entry.kind;
+  e->id = r->id;
+  e->communicator = r->communicator;
+  e->peer = r->peer;
+  e->tag = r->tag;
+  e->sent = r->sent;
+  e->received = r->received;
+  e->made = r->made;
+  pml__mpi_publish(&e->entry);
+}
+
+static struct request *claim(MPI_Request handle) {
+  struct request *e = handle != MPI_REQUEST_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
+  if (e != NULL) pml__mpi_claim(&e->entry);
+  return e;
+}
+
+static void end(struct request *e, const MPI_Status *s) {
+  complete(e, s);
+  pml__mpi_remove(&e->entry);
+}
+
+static void go_on(struct request *e, bool tested) {
+  if (tested) raise_request(PML__LOG_REQUEST_TESTED, e->id);
+  pml__mpi_publish(&e->entry);
+}
+
+/* ---- several ---- */
+
+#define FEW 64
+
+/* What a call has of its requests: @status is the caller's or our own. */
+struct several {
+  struct request **entry;
+  MPI_Status *status;
+  struct request *few_entry[FEW];
+  MPI_Status few_status[FEW];
+  void *memory;
+};
+
+/* False: no memory, so the call is made as it came. */
+static bool take(struct several *a, int n, const MPI_Request *request, MPI_Status *status) {
+  size_t room = (size_t)(n > 0 ? n : 0);
+  bool own = status == MPI_STATUSES_IGNORE;
+  a->memory = NULL;
+  a->entry = a->few_entry;
+  a->status = own ? a->few_status : status;
+  if (room > FEW) {
+    a->memory = malloc(room * (sizeof *a->entry + sizeof *a->status));
+    if (a->memory == NULL) return false;
+    if (own) a->status = a->memory;
+    a->entry = (struct request **)(void *)((MPI_Status *)a->memory + room);
+  }
+  for (size_t i = 0; i < room; i++) a->entry[i] = claim(request[i]);
+  return true;
+}
+
+static void let_go(struct several *a) {
+  free(a->memory);
+}
+
+static void go_on_with(struct several *a, int n, bool tested) {
+  for (int i = 0; i < n; i++)
+    if (a->entry[i] != NULL) go_on(a->entry[i], tested);
+}
+
+static void end_at(struct several *a, int i, const MPI_Status *s) {
+  if (a->entry[i] == NULL) return;
+  end(a->entry[i], s);
+  a->entry[i] = NULL;
+}
+
+/* All were completed, but for those that failed. */
+static void end_all(struct several *a, int n, int err) {
+  for (int i = 0; i < n; i++)
+    if (err == MPI_SUCCESS || (err == MPI_ERR_IN_STATUS && a->status[i].MPI_ERROR == MPI_SUCCESS))
+      end_at(a, i, &a->status[i]);
+}
+
+/* ---- wait ---- */
+
+static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
+  struct request *e = pml__mpi_wanted() ? claim(*request) : NULL;
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  if (e == NULL) return PMPI_Wait(request, status);
+  int err = PMPI_Wait(request, s);
+  if (err == MPI_SUCCESS)
+    end(e, s);
+  else
+    go_on(e, false);
+  return err;
+}
+
+static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
+  struct several a;
+  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Waitall(n, request, status);
+  int err = PMPI_Waitall(n, request, a.status);
+  end_all(&a, n, err);
+  go_on_with(&a, n, false);
+  let_go(&a);
+  return err;
+}
+
+static int hook_MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Status *status) {
+  struct several a;
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  if (!pml__mpi_wanted() || !take(&a, n, request, MPI_STATUSES_IGNORE)) return PMPI_Waitany(n, request, index, status);
+  int err = PMPI_Waitany(n, request, index, s);
+  if (err == MPI_SUCCESS && *index != MPI_UNDEFINED) end_at(&a, *index, s);
+  go_on_with(&a, n, false);
+  let_go(&a);
+  return err;
+}
+
+static void end_some(struct several *a, int err, const int *done, const int *index) {
+  for (int i = 0; (err == MPI_SUCCESS || err == MPI_ERR_IN_STATUS) && *done != MPI_UNDEFINED && i < *done; i++)
+    if (err == MPI_SUCCESS || a->status[i].MPI_ERROR == MPI_SUCCESS) end_at(a, index[i], &a->status[i]);
+}
+
+static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
+  struct several a;
+  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Waitsome(n, request, done, index, status);
+  int err = PMPI_Waitsome(n, request, done, index, a.status);
+  end_some(&a, err, done, index);
+  go_on_with(&a, n, false);
+  let_go(&a);
+  return err;
+}
+
+/* ---- test ---- */
+
+static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+  struct request *e = pml__mpi_wanted() ? claim(*request) : NULL;
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  if (e == NULL) return PMPI_Test(request, flag, status);
+  int err = PMPI_Test(request, flag, s);
+  if (err == MPI_SUCCESS && *flag)
+    end(e, s);
+  else
+    go_on(e, err == MPI_SUCCESS);
+  return err;
+}
+
+static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status status[]) {
+  struct several a;
+  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Testall(n, request, flag, status);
+  int err = PMPI_Testall(n, request, flag, a.status);
+  if (*flag) end_all(&a, n, err);
+  go_on_with(&a, n, err == MPI_SUCCESS);
+  let_go(&a);
+  return err;
+}
+
+static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status) {
+  struct several a;
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  if (!pml__mpi_wanted() || !take(&a, n, request, MPI_STATUSES_IGNORE))
+    return PMPI_Testany(n, request, index, flag, status);
+  int err = PMPI_Testany(n, request, index, flag, s);
+  if (err == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) end_at(&a, *index, s);
+  go_on_with(&a, n, err == MPI_SUCCESS && !*flag);
+  let_go(&a);
+  return err;
+}
+
+static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
+  struct several a;
+  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Testsome(n, request, done, index, status);
+  int err = PMPI_Testsome(n, request, done, index, a.status);
+  end_some(&a, err, done, index);
+  go_on_with(&a, n, err == MPI_SUCCESS && *done == 0);
+  let_go(&a);
+  return err;
+}
+
+static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Wait), HOOK(MPI_Waitall), HOOK(MPI_Waitany), HOOK(MPI_Waitsome),
+                                             HOOK(MPI_Test), HOOK(MPI_Testall), HOOK(MPI_Testany), HOOK(MPI_Testsome)};
+const struct pml__mpi_hooks shim_request_hooks = HOOKS(hooks);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/shim/shim.c - what this shim has hooks for. */
+#include "shim.h"
+
+extern PML_API pml__mpi_shim_t pml__mpi_shim[];
+
+pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks, &shim_communicator_hooks, &shim_message_hooks,
+                                   &shim_request_hooks, &shim_collective_hooks,   NULL};

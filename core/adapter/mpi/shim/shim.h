@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/shim/shim.h - what the hooks of MPI's functions share. Compiled for each MPI, with its header.
+ *
+ * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
+ * name, PMPI_, and raises what was communicated: a send before the call, what was received after it. What fails raises
+ * nothing. A thread that nobody listens to goes straight to the function.
+ */
+#ifndef SHIM_H
+#define SHIM_H
+
+#include "adapter/mpi/pml_mpi.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the binary interface ---- */
+
+/*
+ * key_of:    a number for a handle, never 0.
+ * bytes_of:  how many bytes a message had, from its status.
+ * is_shared: the handle stands for several requests, which are all complete.
+ */
+#ifdef OPEN_MPI
+extern char ompi_request_empty;
+#define key_of(handle) ((uint64_t)(uintptr_t)(handle))
+static inline uint64_t bytes_of(const MPI_Status *s) {
+  return s->_ucount;
+}
+static inline bool is_cancelled(const MPI_Status *s) {
+  return s->_cancelled != 0;
+}
+static inline bool is_shared(MPI_Request r) {
+  return (const char *)r == &ompi_request_empty;
+}
+#else
+#define key_of(handle) ((uint64_t)(uint32_t)(handle))
+static inline uint64_t bytes_of(const MPI_Status *s) {
+  return (uint64_t)(uint32_t)s->count_hi_and_cancelled >> 1 << 32 | (uint32_t)s->count_lo;
+}
+static inline bool is_cancelled(const MPI_Status *s) {
+  return (s->count_hi_and_cancelled & 1) != 0;
+}
+/* Handles that are built in have 01 in front. */
+static inline bool is_shared(MPI_Request r) {
+  return (uint32_t)r >> 30 == 1;
+}
+#endif
+
+/* ---- lists of hooks ---- */
+
+#define HOOK(function)                                                                                                 \
+  { #function, (void (*)(void))hook_##function }
+#define HOOKS(list)                                                                                                    \
+  { (list), sizeof(list) / sizeof(list)[0] }
+
+extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_request_hooks,
+    shim_collective_hooks, shim_process_hooks;
+
+/* ---- communicators (communicator.c) ---- */
+
+struct communicator {
+  struct pml__mpi_entry entry;
+  uint32_t number, flags;
+  int32_t rank, size; /* of the local group */
+  int32_t partners;   /* how many a collective operation has: size, or that of the remote group */
+  uint32_t made;      /* atomic: communicators that were made from it without an exchange */
+  uint64_t global;
+};
+_Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
+
+/* The one of @handle; one that was made out of sight is noted now, without its global id. Never NULL. */
+struct communicator *shim_communicator(MPI_Comm handle);
+/* The world and the process alone are there. */
+void shim_communicators_begin(void);
+/*
+ * Of a duplicate that is begun, not made: the global id that it will have; and when it is made, of the parent of that
+ * number.
+ */
+uint64_t shim_communicator_later(MPI_Comm parent);
+void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t global);
+
+/* ---- requests (request.c) ---- */
+
+enum request_kind {
+  REQUEST_SEND = 1,
+  REQUEST_RECEIVE,
+  REQUEST_COLLECTIVE,
+  REQUEST_DUP,
+  REQUEST_PERSISTENT = 8,
+  REQUEST_STARTED = 16
+};
+
+struct request {
+  struct pml__mpi_entry entry; /* its kind is a request_kind */
+  uint64_t id;
+  uint32_t communicator; /* its number */
+  int32_t peer, tag;     /* of a collective: root, operation */
+  uint64_t sent, received;
+  void *made; /* of REQUEST_DUP: where its handle will be */
+};
+_Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
+
+/* A request that was begun; @r is copied, but for its entry. Its id is @r->id. */
+void shim_request_begin(MPI_Request handle, const struct request *r);
+
+/* ---- messages (message.c) ---- */
+
+static inline uint64_t bytes_in(int count, MPI_Datatype type) {
+  int size = 0;
+  (void)PMPI_Type_size(type, &size);
+  return (uint64_t)count * (uint64_t)size;
+}
+
+static inline uint64_t pair(uint32_t high, int32_t low) {
+  return (uint64_t)high << 32 | (uint32_t)low;
+}
+
+static inline void raise_message(enum pml__log_communication what, uint32_t communicator, int peer, int tag,
+                                 uint64_t bytes, uint64_t id) {
+  const uint64_t v[4] = {pair(communicator, peer), (uint32_t)tag, bytes, id};
+  pml__mpi_raise(PML__LOG_COMMUNICATED(what, id != 0 ? 4 : 3, 0), v);
+}
+
+static inline void raise_request(enum pml__log_communication what, uint64_t id) {
+  pml__mpi_raise(PML__LOG_COMMUNICATED(what, 1, 0), &id);
+}
+
+/* ---- collective operations (collective.c) ---- */
+
+void shim_collective_end(enum pml__log_collective what, uint32_t communicator, int root, uint64_t sent,
+                         uint64_t received, uint64_t id);
+
+/* ---- clocks (clock.c) ---- */
+
+/*
+ * Of all ranks of the world, together. shim_clock_measure: each notes how far its clock is from that of rank 0, as the
+ * others do at the beginning, by @rank, and at the end.
+ */
+void shim_clock_begin(int rank);
+void shim_clock_measure(void);
+void shim_clock_end(void);
+/* The communicator of pmlua alone, of all ranks; MPI_COMM_NULL before Init and after Finalize. */
+extern MPI_Comm shim_own;
+
+#endif
