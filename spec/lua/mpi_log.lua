@@ -40,7 +40,7 @@ local define = {
     local region = string.unpack("<I4", text, at)
     log.regions[region] = { name = texts(text, at + 8, 2)[1], file = texts(text, at + 8, 2)[2] }
   end,
-  [8] = function(log, text, at)
+  [9] = function(log, text, at)
     local c = {}
     local global, high
     c.number, c.flags, c.rank, c.size, c.parent, c.root_world, global, high = string.unpack("<I4I4i4i4I4i4I4I4", text, at)
@@ -48,12 +48,12 @@ local define = {
     c.name, c.ranks, c.remote = table.unpack(texts(text, at + 32, 3))
     log.communicators[c.number] = c
   end,
-  [9] = function(log, text, at)
+  [10] = function(log, text, at)
     local o = {}
     o.ticks, o.ns, o.error_ns = string.unpack("<I8i8d", text, at)
     log.offsets[#log.offsets + 1] = o
   end,
-  [10] = function(log, text, at)
+  [11] = function(log, text, at)
     log.mpi = {}
     log.mpi.rank, log.mpi.size, log.mpi.level = string.unpack("<i4i4i4", text, at)
     log.mpi.version = texts(text, at + 16, 1)[1]
