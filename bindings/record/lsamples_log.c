@@ -3,8 +3,9 @@
  * them.
  *
  * open(folder); visit(cell, round, planned): samples are of these from now on; took(value): one of a visit that gives
- * them one by one; kept(): those of the visit are elsewhere; close(): the file goes; left(path): what a log has of the
- * visit in which its run was killed, { cell, round, planned, values }.
+ * them one by one; tell(cell, round, n, name, text): what is known beside them; kept(): those of the visit are
+ * elsewhere; close(): the file goes; left(path): what a log has of the visit in which its run was killed, { cell,
+ * round, planned, values }.
  */
 #include "lutil.h"
 
@@ -25,6 +26,13 @@ static int l_visit(lua_State *L) {
 
 static int l_took(lua_State *L) {
   pml_samples_log_push(luaL_checknumber(L, 1));
+  return 0;
+}
+
+static int l_tell(lua_State *L) {
+  uint32_t cell = (uint32_t)lutil_int(L, 1, 1, UINT32_MAX), round = (uint32_t)lutil_int(L, 2, 0, UINT32_MAX);
+  uint64_t samples = (uint64_t)lutil_int(L, 3, 0, LUA_MAXINTEGER);
+  pml_samples_log_tell(cell, round, samples, lutil_string(L, 4), lutil_string(L, 5));
   return 0;
 }
 
@@ -78,8 +86,8 @@ static int l_left(lua_State *L) {
 }
 
 int luaopen_pmlua_samples_log(lua_State *L) {
-  static const luaL_Reg functions[] = {{"open", l_open},   {"visit", l_visit}, {"took", l_took}, {"kept", l_kept},
-                                       {"close", l_close}, {"left", l_left},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {"visit", l_visit}, {"took", l_took}, {"tell", l_tell},
+                                       {"kept", l_kept}, {"close", l_close}, {"left", l_left}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -106,6 +106,13 @@ void pml_samples_log_push(double v) {
   (void)pml_samples_push(&run.single, bits);
 }
 
+/* A log without room says so in its head. */
+void pml_samples_log_tell(uint32_t cell, uint32_t round, uint64_t samples, const char *name, const char *value) {
+  const struct pml__log_told told = {cell, round, samples};
+  const char *const text[] = {name, value};
+  if (run.log != NULL) (void)pml__log_define(run.log, PML__LOG_TOLD, &told, sizeof told, text, 2);
+}
+
 void pml_samples_log_kept(void) {
   if (run.log != NULL) __atomic_store_n(&run.cell->value, 0, __ATOMIC_RELEASE);
 }

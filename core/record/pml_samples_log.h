@@ -30,6 +30,13 @@ PML__SHARED void pml_samples_log_visit(uint32_t cell, uint32_t round, uint64_t p
 /* pml_samples_log_push - one of a visit that gives its samples one by one. There is room for @planned. */
 PML__SHARED void pml_samples_log_push(double v);
 
+/*
+ * pml_samples_log_tell - what is known of @cell beside its samples: of @round, or, if that is 0, of all of its @samples
+ * until now. A lock, and a copy.
+ */
+PML__SHARED void pml_samples_log_tell(uint32_t cell, uint32_t round, uint64_t samples, const char *name,
+                                      const char *value);
+
 /* pml_samples_log_kept - the samples of the visit are elsewhere. */
 PML__SHARED void pml_samples_log_kept(void);
 

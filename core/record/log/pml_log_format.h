@@ -83,7 +83,8 @@ enum pml__log_what {
   PML__LOG_MEASURED,     /* struct pml__log_measured, its plugin, name, unit, description */
   PML__LOG_COMMUNICATOR, /* struct pml__log_communicator, its name, ranks */
   PML__LOG_CLOCK_OFFSET, /* struct pml__log_clock_offset */
-  PML__LOG_MPI           /* struct pml__log_mpi, the library's version */
+  PML__LOG_MPI,          /* struct pml__log_mpi, the library's version */
+  PML__LOG_TOLD          /* struct pml__log_told, a name, a value */
 };
 
 struct pml__log_section {
@@ -296,6 +297,12 @@ struct pml__log_elements {
   uint64_t writer;
   uint64_t first, capacity; /* elements before the first of these, and for how many there is room */
   uint64_t bytes;           /* of all of this */
+};
+
+/* Of a cell of a run. */
+struct pml__log_told {
+  uint32_t cell, round; /* 0: of all rounds */
+  uint64_t samples;     /* that the cell had by then, if round is 0 */
 };
 
 struct pml__log_samples {

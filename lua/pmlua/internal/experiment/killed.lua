@@ -4,14 +4,13 @@
 -- Try:  pmlua SCRIPT & sleep 2; kill -KILL $!; pmlua plot results/NAME/latest
 --
 -- Samples of whole visits are in samples.csv.gz; those of the visit in which the run was killed are in samples.pmlog.
--- Tables are written every few seconds only, so the cells for which there are more samples get their rows anew. What
--- only the script knows, as columns of its own, stays as it was written last.
+-- Tables are written every few seconds only, so the cells for which there are more samples get their rows anew. Columns
+-- that only the script can compute are as the run told them to its log, which may be a few visits ago.
 
-local core = require "pmlua.core"
+local add = require("pmlua.internal.experiment.cell").add
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
-local stats = require "pmlua.stats"
-local tally = require "pmlua.internal.tally"
+local runlog = require "pmlua.internal.experiment.runlog"
 local zlib = require "zlib"
 
 local M = {}
@@ -68,10 +67,8 @@ local function archived(path)
 end
 
 --- The visits of a run, with that in which it was killed.
-local function visits_of(path)
+local function visits_of(path, left)
   local visits = archived(path .. "/samples.csv.gz")
-  local left, err = core.samples_log.left(path .. "/samples.pmlog")
-  if not left then return nil, err:sentence() end
   local last = visits[#visits]
   if #left.values == 0 then return visits end
   if last and last.cell == left.cell and last.round == left.round then visits[#visits] = nil end
@@ -80,20 +77,17 @@ local function visits_of(path)
 end
 
 --- Cells with what summaries are made of.
-local function cells_of(visits)
+local function cells_of(visits, metrics)
   local cells, list = {}, {}
   for position, v in ipairs(visits) do
     local cell = cells[v.cell]
     if not cell then
-      cell = { index = v.cell, rounds = {} }
+      cell = { index = v.cell, rounds = {}, outliers = {} }
       cells[v.cell], list[#list + 1] = cell, cell
     end
-    local t, err = tally.of(v.values)
-    if not t then return nil, err end
-    local s = assert(stats.summary(t))
-    cell.rounds[#cell.rounds + 1] = { round = v.round, position = position, n = s.n, min = s.min, median = s.median,
-      mean = s.mean, max = s.max }
-    cell.tally = tally.merge(cell.tally, t)
+    local extra = metrics[v.cell] and metrics[v.cell][v.round]
+    local n, err = add(cell, v.values, { round = v.round, position = position, extra = extra })
+    if not n then return nil, err end
   end
   return list
 end
@@ -104,24 +98,45 @@ local function array_of(t, row)
   return out
 end
 
-local function update_data(data, cells, run)
+--- Columns of the script's own, if they are of more samples than the row.
+local function update_columns(data, row, told)
+  if not told or told.n <= (row.samples or 0) then return end
+  for name, text in pairs(told.value) do
+    local place = data.position[name]
+    if place then row[name] = data.columns[place].unit == "text" and text or tonumber(text) end
+  end
+end
+
+local function update_metrics(row, metrics)
+  for name, m in pairs(metrics) do row[name], row[name .. "_lo"], row[name .. "_hi"] = m.median, m.low, m.high end
+end
+
+local function update_data(data, cells, run, columns)
   local by_cell, total = {}, 0
   for _, row in ipairs(data.rows) do by_cell[row.cell] = row end
   for _, cell in ipairs(cells) do
     local row, s = by_cell[cell.index], datasets.summarise(run, cell)
     if not row then return nil, ("data.dat has no cell %d"):format(cell.index) end
+    update_columns(data, row, columns[cell.index])
+    update_metrics(row, s.metrics)
     for _, c in ipairs(data.columns) do
       if s[c.name] then row[c.name] = s[c.name] end
     end
-    row.samples = s.n
+    row.samples, cell.summary = s.n, s
   end
   for _, row in ipairs(data.rows) do total = total + row.samples end
   return total
 end
 
-local function rounds_of(cells, run, data)
-  run.cells, run.exp = cells, { name = data.title, metrics = {} }
-  return datasets.rounds(run, "incomplete")
+--- What the script calls metrics, as meta.json has them.
+local function metrics_of(meta)
+  local list = {}
+  for _, m in ipairs(type(meta.metrics) == "table" and meta.metrics or {}) do
+    if type(m) == "table" and type(m.name) == "string" then
+      list[#list + 1] = { name = m.name, unit = tostring(m.unit or ""), description = tostring(m.description or m.name) }
+    end
+  end
+  return list
 end
 
 local function is_usable(meta)
@@ -137,18 +152,20 @@ end
 ---@return string? err
 function M.recover(folder, meta, data)
   if not is_usable(meta) then return nil, folder.path .. "/meta.json: it lacks what the samples mean" end
-  local run = { seed = math.tointeger(meta.seed), scale = meta.scale, unit = meta.unit, exp = { metrics = {} } }
-  local visits, err = visits_of(folder.path)
-  if not visits then return nil, err end
-  local cells, why = cells_of(visits)
+  local run = { seed = math.tointeger(meta.seed), scale = meta.scale, unit = meta.unit,
+    exp = { name = data.title, metrics = metrics_of(meta) } }
+  local left, err = runlog.left(folder.path .. "/samples.pmlog")
+  if not left then return nil, err:sentence() end
+  local cells, why = cells_of(visits_of(folder.path, left.visit), left.metrics)
   if not cells then return nil, ("%s: %s"):format(folder.path, why) end
-  local total, refused = update_data(data, cells, run)
+  local total, refused = update_data(data, cells, run, left.columns)
   if not total then return nil, ("%s: %s"):format(folder.path, refused) end
   local killed, rows = { samples = total, planned = math.tointeger(meta.repeats) * #data.rows }, {}
   for i, row in ipairs(data.rows) do rows[i] = array_of(data, row) end
-  local rounds = rounds_of(cells, run, data)
-  for name, t in pairs { ["data.dat"] = { title = data.title, status = "incomplete", columns = data.columns, rows = rows },
-    ["rounds.dat"] = rounds, ["histogram.dat"] = datasets.histogram(run, "incomplete") } do
+  run.cells = cells
+  local tables = { ["data.dat"] = { title = data.title, status = "incomplete", columns = data.columns, rows = rows } }
+  for _, name in ipairs { "rounds", "outliers", "histogram" } do tables[name .. ".dat"] = datasets[name](run, "incomplete") end
+  for name, t in pairs(tables) do
     local ok, full = folder:write_table(name, t)
     if not ok then return nil, full end
   end

@@ -127,18 +127,20 @@ local standard = {
   { "histogram.dat", "histogram", "distribution per cell" },
 }
 
+--- The experiment's own columns of a cell.
+---@package
+function Run:derive(cell)
+  cell.derived = {}
+  for k, c in ipairs(cell.summary and self.exp.columns or {}) do cell.derived[k] = c.value(cell, self) end
+end
+
 -- Tables are written again after each round, and in a long round when the last are some seconds old and cost little:
 -- a kill -9 leaves those that were written last.
 ---@package
 function Run:write_tables()
   local begun = self.core.clock.ns()
   for _, cell in ipairs(self.cells) do cell.summary = datasets.summarise(self, cell) end
-  for _, cell in ipairs(self.cells) do -- a column may look at another cell's summary
-    cell.derived = {}
-    if cell.summary then
-      for k, c in ipairs(self.exp.columns) do cell.derived[k] = c.value(cell, self) end
-    end
-  end
+  for _, cell in ipairs(self.cells) do self:derive(cell) end -- a column may look at another cell's summary
   for _, s in ipairs(standard) do
     local ok = self:save("write_table", s[1], datasets[s[2]](self, self:file_status()))
     if ok then self:keep_file_name(s[1], s[3]) end

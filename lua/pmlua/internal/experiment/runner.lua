@@ -16,6 +16,7 @@ local plugin = require "pmlua.plugin"
 local progress = require "pmlua.internal.experiment.progress"
 local results = require "pmlua.results"
 local Run = require "pmlua.internal.experiment.run"
+local runlog = require "pmlua.internal.experiment.runlog"
 local simulated = require "pmlua.internal.simulation.cells"
 local sweep = require "pmlua.internal.experiment.sweep"
 local tally = require "pmlua.internal.tally"
@@ -43,6 +44,7 @@ local function absorb(run, cell, round, position, visited)
   end
   bound(run, cell)
   run.meta.samples = run.meta.samples + n
+  if run.log then run.log:tell_columns(run, cell) end
 end
 
 -- The reason why a cell cannot be measured goes into its row; it is not visited again.
@@ -78,11 +80,11 @@ local function one_round(run, round, plan)
     if cell.status == "ok" then
       run.at = ("cell %s, round %d"):format(cell.label, round)
       run.progress:step(cell.short, round)
-      run.core.samples_log.visit(cell.index, round, plan.n)
+      if run.log then run.log:visit(cell.index, round, plan.n) end
       local visited = visits.visit(run, cell, plan.n, run.trace ~= nil)
       if visited.refused then refuse(run, cell, visited) end
       if visited.series then absorb(run, cell, round, position, visited) end
-      run.core.samples_log.kept()
+      if run.log then run.log.kept() end
       close(visited)
       run:tables_in_time()
       visits.check_interrupt(run)
@@ -156,8 +158,8 @@ end
 --- inside of another one goes without.
 local function prepare_for_the_worst(run)
   run:save("write_table", "data.dat", datasets.data(run, "incomplete"))
-  local logged, err = run.core.samples_log.open(run.dir)
-  run.logged = logged
+  local err
+  run.log, err = runlog.open(run.dir)
   if err and err ~= "EALREADY" then run:warn("a kill would lose samples: " .. err:sentence()) end
 end
 
@@ -177,7 +179,7 @@ local function open_companions(run)
 end
 
 local function close_companions(run)
-  if run.logged then run.core.samples_log.close() end
+  if run.log then run.log.close() end
   if run.archive then
     local ok, err = run.archive:close()
     if not ok then run:lost(err) end

@@ -48,13 +48,14 @@ local function take(run, cell, visited, n)
   local first, second = exp.measure(visited.state, p, n, options)
   M.check_interrupt(run)
   check_measured(run, first, second)
-  visited.extra = second
-  if type(first) ~= "number" then
+  local one_by_one, log = type(first) == "number", run.log
+  visited.extra = (not one_by_one or type(second) == "table") and second or nil
+  if log and not visited.warming then log:tell_metrics(exp.metrics, visited.extra) end
+  if not one_by_one then
     visited.series = first
     return
   end
-  visited.extra = type(second) == "table" and second or nil
-  local series, took = { first }, run.core.samples_log.took
+  local series, took = { first }, log and log.took or function() end
   visited.series = series
   took(first)
   for i = 2, n do
@@ -103,6 +104,7 @@ function M.interruptible(run, f)
 end
 
 ---@class pmlua.Visited
+---@field warming boolean nothing of it is kept
 ---@field state any what setup made
 ---@field series userdata|number[]|nil
 ---@field extra any what measure gave beside it
@@ -117,7 +119,7 @@ end
 ---@param tracing? boolean nil: it warms up
 ---@return pmlua.Visited
 function M.visit(run, cell, n, tracing)
-  local exp, visited = run.exp, {}
+  local exp, visited = run.exp, { warming = tracing == nil }
   local function end_of(ok, failure)
     run.core.sys.raise_interrupt(false)
     visited.failure = not ok and failure or nil
@@ -138,7 +140,7 @@ function M.visit(run, cell, n, tracing)
     take(run, cell, visited, n)
     return visited.series and #visited.series * exp.calls
   end
-  local simulated = tracing ~= nil and run.simulated -- nil: it warms up
+  local simulated = not visited.warming and run.simulated
   local f = M.interruptible(run, simulated and function() simulated:count(cell, measure) end or measure)
   local ok = end_of(xpcall(f, M.handler(run)))
   if simulated and not ok then visited.series = nil end -- its counts are not there

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/runlog.lua - samples.pmlog: what a run has that is in no table yet, in case it is killed.
+--
+-- Try:  pmlua SCRIPT & sleep 1; kill -KILL $!; pmlua report results/NAME/latest
+--
+-- Samples lie there while a visit takes them (core/record/pml_samples_log.h). What measure gives beside them, and the
+-- experiment's own columns, which only its script can compute, are told to it as text (docs/log.md, definition 9).
+
+local core = require "pmlua.core"
+local datasets = require "pmlua.internal.experiment.datasets"
+
+local M = {}
+
+local TOLD <const> = 9
+local PAUSE_NS <const>, SHARE <const> = 50000000, 50 -- columns are computed in a fiftieth of the time at most
+
+---@class pmlua.RunLog
+---@field took fun(value: number) keep a sample of a visit that gives them one by one
+---@field kept fun() the samples of the visit are elsewhere
+---@field close fun() the run ends; the file goes
+local RunLog = {}
+RunLog.__index = RunLog
+for _, name in ipairs { "took", "kept", "close" } do RunLog[name] = core.samples_log[name] end
+
+--- The log of a run in its folder; there is one at a time (EALREADY).
+---@param folder string
+---@return pmlua.RunLog? log
+---@return pmlua.Failure? failure
+function M.open(folder)
+  local opened, err = core.samples_log.open(folder)
+  if not opened then return nil, err end
+  return setmetatable({ due = 0 }, RunLog)
+end
+
+--- Samples are of this cell and round from now on.
+function RunLog:visit(cell, round, planned)
+  self.cell, self.round = cell, round
+  core.samples_log.visit(cell, round, planned)
+end
+
+local function tell(cell, round, n, name, value)
+  if value == nil then return end
+  local text = math.type(value) == "float" and ("%.17g"):format(value):gsub("[^%w+-]+", ".") or tostring(value)
+  core.samples_log.tell(cell, round, n, name, text)
+end
+
+--- What measure gave beside the samples of this visit.
+---@param metrics pmlua.Metric[]
+---@param extra any
+function RunLog:tell_metrics(metrics, extra)
+  for _, m in ipairs(metrics) do tell(self.cell, self.round, 0, m.name, datasets.metric({ extra = extra }, m.name)) end
+end
+
+--- The experiment's own columns of a cell that has just got samples; not each time, if that would take long.
+---@param run pmlua.Run
+---@param cell pmlua.Cell
+function RunLog:tell_columns(run, cell)
+  if #run.exp.columns == 0 or run.core.clock.ns() < self.due then return end
+  local begun = os.clock() -- of the processor: what others do meanwhile is no cost
+  cell.summary = datasets.summarise(run, cell)
+  run:derive(cell)
+  for k, c in ipairs(run.exp.columns) do tell(cell.index, 0, cell.summary.n, c.name, cell.derived[k]) end
+  self.due = run.core.clock.ns() + math.max(PAUSE_NS, SHARE * (os.clock() - begun) * 1e9)
+end
+
+---@class pmlua.RunLogLeft
+---@field visit { cell: integer, round: integer, values: number[] } in which the run was killed
+---@field metrics table<integer, table<integer, table<string, number>>> by cell, round and name
+---@field columns table<integer, { n: integer, value: table<string, string> }> by cell: as of so many samples
+
+local function entry(t, key)
+  t[key] = t[key] or {}
+  return t[key]
+end
+
+--- What a killed run left.
+---@param path string
+---@return pmlua.RunLogLeft? left
+---@return pmlua.Failure? failure
+function M.left(path)
+  local visit, err = core.samples_log.left(path)
+  local log
+  if visit then log, err = core.log.read(path) end
+  if not log then return nil, err end
+  local left = { visit = visit, metrics = {}, columns = {} }
+  for _, d in ipairs(log.definitions[TOLD] or {}) do
+    local good, cell, round, n, name, value = pcall(string.unpack, "=I4I4I8zz", d)
+    if good and round > 0 then
+      entry(entry(left.metrics, cell), round)[name] = tonumber(value)
+    elseif good then
+      local c = left.columns[cell]
+      if not c or c.n ~= n then c = { n = n, value = {} } end
+      left.columns[cell], c.value[name] = c, value
+    end
+  end
+  return left
+end
+
+return M

@@ -1,0 +1,206 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/experiment_ends_spec.lua - what an experiment leaves that is ended: by a full disk, an interrupt, a kill.
+local helper = require "spec.lua.helper"
+
+if not helper.has_core then
+  describe("an experiment that is ended", function() pending(helper.no_core) end)
+  return
+end
+
+local dat = require "pmlua.internal.dat"
+local demo = require "spec.lua.demo"
+local lfs = require "lfs"
+local results = require "pmlua.results"
+
+local run, script, csv = demo.run, demo.script, demo.csv
+
+describe("an experiment that is ended", function()
+  after_each(helper.clean)
+
+  it("survives a full disk: says so once, keeps the tables, shows the summary", function()
+    local dir = helper.folder()
+    if os.execute("test $(id -u) != 0") or not os.execute(("mount -t tmpfs -o size=600k pmlua %s 2>/dev/null"):format(dir)) then
+      return pending "a small file system cannot be mounted here"
+    end
+    local path = script [[
+return require "pmlua".experiment { name = "demo", repeats = 200000, warmup = 0, unit = "ns", measure = function(_, _, n)
+  local out = {}
+  for i = 1, n do out[i] = math.random(1 << 40) end
+  return out
+end }]]
+    local code, out, err = helper.pmlua(("%s --quiet --no-plot --out %s"):format(path, dir))
+    local opened, why = results.open(dir .. "/demo/latest")
+    os.execute("umount " .. dir)
+    assert.equal(1, code)
+    assert.matches("^pmlua: [^\n]*No space left on device[^\n]*\n$", err)
+    assert.matches("failed, 200000 samples", out)
+    assert.is_truthy(opened, why)
+    assert.equal("failed", opened.status)
+    assert.equal(200000, opened.data.rows[1].samples)
+  end)
+
+  local endless = [[
+local pml = require "pmlua"
+return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 100000, repeats = 1000000, warmup = 0, unit = "ns",
+  measure = function(_, p, n)
+    local out = {}
+    for i = 1, n do out[i] = p.k end
+    pml.sys.sleep(0.005)
+    return out
+  end }
+]]
+
+  -- Start it, wait until two rounds are written, signal it; the status of the process.
+  local function stop(signal)
+    local path, dir = script(endless)
+    local code, out, err = helper.shell(([[%s/pmlua %s --quiet --no-plot --out %s & p=$!
+      i=0; while [ $i -lt 3000 ] && ! grep -qs '"rounds_done": [2-9]' %s/demo/latest/meta.json; do sleep 0.02; i=$((i + 1)); done
+      kill -%s $p; wait $p]]):format(helper.build, path, dir, dir, signal))
+    return code, out, err, dir .. "/demo/latest"
+  end
+
+  it("keeps everything on Ctrl-C, says interrupted, and exits 1", function()
+    local code, out, err, dir = stop("INT")
+    assert.equal(1, code)
+    assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; what was measured before is kept\n$", err)
+    assert.matches("interrupted, %d+ samples", out)
+    local opened = assert(results.open(dir))
+    assert.equal("interrupted", opened.status)
+    assert.is_true(#opened.rounds.rows >= 4)
+    local total = 0
+    for _, row in ipairs(opened.rounds.rows) do total = total + row.samples end
+    assert.equal(total + 1, select(2, csv(dir):gsub("\n", "")))
+    assert.equal(0, (helper.shell("gzip -t " .. dir .. "/samples.csv.gz")))
+  end)
+
+  -- Samples of `seconds` each, the third of which the interrupt meets, sent by the terminal or to the process alone.
+  it("keeps no sample that an interrupt touched, in a child or in Lua", function()
+    for what, wait in pairs {
+      execute = "os.execute('exec sleep ' .. seconds)",
+      popen = "io.popen('sleep ' .. seconds .. '; echo'):read 'a'",
+      command = "local c = pml.command.spawn { 'sleep', seconds } c:start() c:wait()",
+      caught = "for _ = 1, seconds * 1e5 do pcall(os.execute, 'exec sleep 0.01') end",
+      sleep = "pml.sys.sleep(tonumber(seconds))",
+    } do
+      local path, dir = script(([[
+local pml = require "pmlua"
+local calls = 0
+return pml.experiment { name = "demo", rounds = 1, repeats = 100, warmup = 0, unit = "ns", measure = function()
+  calls = calls + 1
+  local seconds = calls == 3 and "1000" or "0"
+  if calls == 3 then print "reached" io.stdout:flush() end
+  %s
+  return calls
+end }]]):format(wait))
+      local arguments = ("%s/pmlua %s --quiet --no-plot --out %s"):format(helper.build, path, dir)
+      local steps = helper.quote '[["expect", "reached"], ["send", "\\u0003"]]'
+      local code, out = helper.shell(("python3 %s/spec/terminal.py 80 %s -- %s"):format(helper.root, steps, arguments))
+      assert.equal(1, code, what .. out)
+      local opened = assert(results.open(dir .. "/demo/latest"))
+      assert.same({ "interrupted", 2, 2 }, { opened.status, opened.data.rows[1].samples, opened.data.rows[1].max }, what)
+      code = helper.shell(([[%s >%s/out & p=$!
+        until grep -qs reached %s/out; do sleep 0.05; done; sleep 0.2; kill -TERM $p; wait $p]]):format(arguments, dir, dir))
+      assert.equal(1, code)
+      opened = assert(results.open(dir .. "/demo/latest"))
+      assert.same({ "interrupted", 2, 2 }, { opened.status, opened.data.rows[1].samples, opened.data.rows[1].max }, what)
+      assert.equal(3, select(2, csv(opened.path):gsub("\n", "")))
+    end
+  end)
+
+  it("leaves a folder that can be read and plotted when killed, and that says it is incomplete", function()
+    local code, _, _, dir = stop("KILL")
+    assert.is_not.equal(0, code)
+    local opened = assert(results.open(dir))
+    assert.equal("incomplete", opened.status)
+    assert.equal("incomplete", opened.data.status)
+    assert.is_true(select(2, csv(dir):gsub("\n", "")) > 40)
+    local _, _, err = helper.pmlua("plot " .. dir)
+    assert.matches("incomplete", err)
+    local status, _, warned = helper.pmlua(("compare %s %s"):format(dir, dir))
+    assert.equal(0, status)
+    assert.matches("A is incomplete", warned)
+  end)
+
+  --- Kill a run once it has taken so many samples. They are what it wrote to a file as it took them.
+  local function killed_after(samples, body)
+    local path, dir = script(([[local pml = require "pmlua"
+      local told = io.open(os.getenv "TOLD", "w")
+      told:setvbuf "no"
+      return pml.experiment { name = "demo", repeats = 50, warmup = 0, unit = "ns",
+        %s }]]):format(body))
+    helper.shell(([[TOLD=%s/told %s/pmlua %s --out %s --no-plot --quiet >%s/out 2>&1 & p=$!; n=0
+      until [ "$(grep -cs . %s/told)" -ge %d ] 2>/dev/null || [ $n = 200 ]; do sleep 0.05; n=$((n + 1)); done
+      kill -KILL $p; wait $p]]):format(dir, helper.build, path, dir, dir, dir, samples))
+    local values = {}
+    for line in io.lines(dir .. "/told") do values[#values + 1] = assert(tonumber(line)) end
+    local opened = assert(results.open(dir .. "/demo/latest"))
+    local n = 0
+    for _, row in ipairs(opened.data.rows) do n = n + math.tointeger(row.samples) end
+    return opened, n, values, dir
+  end
+
+  it("leaves the samples of the visit in which it was killed, before its first cell ends", function()
+    for what, body in pairs {
+      one_by_one = [[factors = { k = { 1, 2 } }, rounds = 1, measure = function(_, p)
+          os.execute "sleep 0.02"
+          taken = (taken or 0) + 1
+          told:write(taken * 10 + 0.5, "\n")
+          return taken * 10 + 0.5
+        end]],
+      series = [[factors = { k = { 1, 2 } }, rounds = 1, measure = function(_, p, n)
+          local s = pml.samples.new(n)
+          for i = 1, n do
+            os.execute "sleep 0.02"
+            told:write(i * 10, "\n")
+            s:push(i * 10)
+          end
+          return s
+        end]] } do
+      local opened, n, values, dir = killed_after(8, body)
+      assert.equal("incomplete", opened.status, what)
+      assert.equal(("was killed; %d samples of 100"):format(n), opened.ending)
+      assert.is_true(n == #values or n == #values - 1, ("%s: %d of %d"):format(what, n, #values))
+      local row = opened.data.rows[opened.data.rows[1].samples > 0 and 1 or 2]
+      assert.same({ values[1], values[n] }, { row.min, row.max })
+      assert.equal(n, opened.rounds.rows[1].samples)
+      local _, _, err = helper.pmlua("plot " .. opened.path)
+      assert.matches("this run is incomplete %(was killed; " .. n .. " samples of 100%)", err)
+      local _, out = helper.pmlua("report " .. opened.path)
+      assert.matches("^demo: was killed; " .. n .. " samples of 100\n", out)
+      assert.matches("\n[12] +ok +" .. n .. " ", out)
+      _, _, err = helper.pmlua(("compare %s %s"):format(opened.path, opened.path))
+      assert.matches("A is incomplete %(was killed; " .. n .. " samples of 100%)", err)
+      assert.equal(opened.ending, assert(results.open(dir .. "/demo/latest")).ending)
+    end
+  end)
+
+  it("leaves outliers, metrics and columns of its own, also of cells that were in no table yet", function()
+    local opened = killed_after(13, [[factors = { k = { 1, 2, 3 } }, rounds = 10,
+      metrics = { { name = "faults" } },
+      columns = { { name = "tenfold", unit = "", value = function(c) return c.summary.n * 10 + 0.5 end },
+        { name = "word", unit = "text", value = function(c) return "cell-" .. c.index end } },
+      measure = function(_, p)
+        os.execute "sleep 0.03"
+        taken = (taken or 0) + 1
+        local v = taken % 5 == 0 and 1000 or 10
+        told:write(v, "\n")
+        return v, { faults = 7 * p.k }
+      end]])
+    local outliers, high = assert(dat.read(opened.path .. "/outliers.dat")).rows, 0
+    for k, row in ipairs(opened.data.rows) do -- two visits were whole, perhaps more; one was under way
+      local whole = row.samples // 5
+      high = high + whole
+      assert.equal(7 * k, row.faults)
+      assert.same({ whole > 0 and 50 * whole + 0.5 or nil, whole > 0 and "cell-" .. k or "-" }, { row.tenfold, row.word })
+    end
+    assert.is_true(high >= 2)
+    for _, row in ipairs(opened.rounds.rows) do assert.equal(7 * row.cell, row.faults) end
+    assert.equal(high, #outliers)
+    for _, row in ipairs(outliers) do assert.same({ 4, 1000 }, { row.index, row.value }) end
+  end)
+
+  it("leaves no log when it ends", function()
+    local r = run()
+    assert.is_nil(lfs.attributes(r.dir .. "/samples.pmlog"))
+  end)
+end)
