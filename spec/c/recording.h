@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/recording.h - what specs of recordings share: events, a new recording, and what is read from it. */
+#ifndef SPEC_RECORDING_H
+#define SPEC_RECORDING_H
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/recording/pml_recording_file.h"
+#include "substrate/recording/pml_recording_read_private.h"
+
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/pmlua-recording-XXXXXX", path[128];
+static pml_region_t outer, inner;
+
+static inline void raise_at(enum pml_stream_kind kind, pml_region_t r, uint64_t ticks) {
+  struct pml_stream_event e = {.ticks = ticks, .region = r};
+  pml_stream_raise(kind, &e);
+}
+static inline void enter(pml_region_t r, uint64_t ticks) {
+  raise_at(PML_STREAM_ENTER, r, ticks);
+}
+static inline void leave(pml_region_t r, uint64_t ticks) {
+  raise_at(PML_STREAM_LEAVE, r, ticks);
+}
+
+/* ---- a recording and what is read from it ---- */
+
+static inline struct pml_recording *fresh(const struct pml_recording_limits *limits) {
+  struct pml_recording *s;
+  unlink(path);
+  int err = pml_recording_open(&s, dir, "1");
+  if (err == 0) err = pml_recording_trace(s, limits);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  return err == 0 ? s : NULL;
+}
+
+/* The events of a trace, as its archive counts them. */
+struct told {
+  int err;
+  uint64_t written, open;
+  struct pml_recording_story story;
+  char text[32];
+};
+
+/* The archive's folder goes away again; how much was written is seen in the events' files. */
+static inline struct told read_back(void) {
+  struct told t = {0};
+  struct pml_recording_reader *r;
+  char command[500], folder[200];
+  snprintf(folder, sizeof folder, "%s/trace", dir);
+  snprintf(command, sizeof command, "rm -rf %s; mkdir %s", folder, folder);
+  t.err = system(command) != 0 ? -1 : pml_recording_read_open(&r, path);
+  if (t.err < 0) return t;
+  t.err = pml_recording_read_trace(r, folder, "spec (1)", NULL, NULL, &t.open);
+  pml_recording_read_story(r, &t.story);
+  snprintf(t.text, sizeof t.text, "%s",
+           pml_recording_read_note(r, "key") != NULL ? pml_recording_read_note(r, "key") : "");
+  for (size_t i = 0; i < r->log.n; i++) {
+    int err;
+    uint64_t bytes;
+    if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
+    struct pml__log_event *e = pml__log_read_extent(&r->log, i, &bytes, &err);
+    for (size_t k = PML__RECORDING_FIRST_EVENT; e != NULL && k < PML__RECORDING_EXTENT_EVENTS && e[k].word != 0; k++)
+      t.written += e[k].word >> 32 <= PML__LOG_LEAVE;
+    free(e);
+  }
+  pml_recording_read_close(r);
+  return t;
+}
+
+static inline bool recording_begin(void) {
+  if (mkdtemp(dir) == NULL) return false;
+  snprintf(path, sizeof path, "%s/1.pmlog", dir);
+  return pml_clock_init() == 0 && pml_region_intern("outer", "lib.so", 0, &outer) == 0 &&
+         pml_region_intern("inner", "lib.so", 0, &inner) == 0;
+}
+
+static inline int recording_done(void) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  return system(command) == 0 ? check_done() : 1;
+}
+
+#endif

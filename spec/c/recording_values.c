@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/recording_values.c - what calls were given and gave, in a recording: added up, and in its trace. */
+#include "sanitized.h"
+
+#include "recording.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define CALLS (SANITIZED ? 3000 : 30000)
+
+/* ---- added up ---- */
+
+struct kept {
+  struct pml_recording_function_value i, d;
+  uint32_t n;
+};
+
+static int keep_value(const struct pml_recording_function_value *v, void *arg) {
+  struct kept *k = arg;
+  *(strcmp(v->name, "n") == 0 ? &k->i : &k->d) = *v;
+  k->n++;
+  return 0;
+}
+
+static int read_values(struct kept *k) {
+  struct pml_recording_reader *r = NULL;
+  *k = (struct kept){0};
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = pml_recording_read_values(r, keep_value, k);
+  pml_recording_read_close(r);
+  return err;
+}
+
+static void add_both(struct pml_recording *s, int64_t n, double x) {
+  struct pml_recording_value v[2] = {{"n", false, (uint64_t)n}, {"x", true, 0}};
+  memcpy(&v[1].bits, &x, sizeof x);
+  pml_recording_add_values(s, inner, false, v, 2);
+}
+
+static void *add_many(void *arg) {
+  for (int i = 0; i < CALLS; i++) add_both(arg, i % 2 == 0 ? INT64_MAX : INT64_MIN + i, 0.25 * i);
+  return NULL;
+}
+
+/* Those of @bytes of the file that are @from become @to. */
+static void damage(const void *from, const void *to, size_t bytes) {
+  static char all[1 << 21];
+  FILE *f = fopen(path, "r+");
+  size_t n = f != NULL ? fread(all, 1, sizeof all, f) : 0, at = 0;
+  while (at + bytes <= n && memcmp(all + at, from, bytes) != 0) at++;
+  CHECK(f != NULL && at + bytes <= n, "what is damaged is there");
+  if (f == NULL) return;
+  if (at + bytes <= n && fseek(f, (long)at, SEEK_SET) == 0) fwrite(to, 1, bytes, f);
+  fclose(f);
+}
+
+static void values_of_calls(void) {
+  struct pml_recording *s;
+  struct kept k;
+  pthread_t thread[12];
+  unlink(path);
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0,
+        "a recording keeps values of calls");
+  CHECK(read_values(&k) == 0 && k.n == 0, "without calls there are none");
+  add_both(s, -7, NAN);
+  CHECK(read_values(&k) == 0 && k.n == 2 && k.i.count == 1 && k.i.sum.i == -7 && k.i.least.i == -7 && k.i.most.i == -7,
+        "an integer");
+  CHECK(k.d.count == 1 && isnan(k.d.sum.d) && isnan(k.d.least.d) && isnan(k.d.most.d), "not a number");
+  pml_recording_close(s);
+
+  unlink(path);
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0, "another");
+  for (int i = 0; i < 12; i++) pthread_create(&thread[i], NULL, add_many, s);
+  for (int i = 0; i < 12; i++) pthread_join(thread[i], NULL);
+  double half = CALLS / 2, all = 0.25 * CALLS * (CALLS - 1) / 2;
+  CHECK(read_values(&k) == 0 && k.i.count == 12 * (uint64_t)CALLS && k.d.count == k.i.count,
+        "12 threads: none is lost");
+  CHECK(k.i.sum.type == PML_TYPE_INT64 && k.i.sum.i == (int64_t)(12 * half * (half - 1)),
+        "of sums that overflow on their way nothing is lost");
+  CHECK(k.i.least.i == INT64_MIN + 1 && k.i.most.i == INT64_MAX, "the extremes of all");
+  CHECK(k.d.sum.d == 12 * all && k.d.least.d == 0 && k.d.most.d == 0.25 * (CALLS - 1), "doubles, too");
+  for (int i = 0; i < 3; i++) add_both(s, INT64_MAX, INFINITY);
+  CHECK(read_values(&k) == 0 && k.i.sum.type == PML_TYPE_DOUBLE && k.i.sum.d > 2.7e19 && isinf(k.d.sum.d) &&
+            k.d.most.d == INFINITY,
+        "a sum of more than 64 bits is a double");
+  pml_recording_close(s);
+}
+
+static void damaged_values(void) {
+  struct pml_recording *s;
+  struct kept k;
+  static const uint64_t calls[5] = {1, 4711, 0, 4711, 4711}, more[5] = {UINT64_MAX / 2, 4711, 0, 4711, 4711};
+  unlink(path);
+  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0, "a recording to be damaged");
+  add_both(s, 4711, 1.5);
+  pml_recording_close(s);
+  damage(calls, more, sizeof calls);
+  CHECK(read_values(&k) == PML_EFORMAT, "more calls than there can have been are refused: %s",
+        pml_error_detail(PML_EFORMAT));
+  damage(more, calls, sizeof calls);
+  CHECK(read_values(&k) == 0 && k.n == 2 && k.i.sum.i == 4711, "as it was before");
+  damage("n\0x", "\0\0x", 3);
+  CHECK(read_values(&k) == 0 && k.n == 0, "values without their names are left out");
+}
+
+/* ---- in the trace ---- */
+
+/* What a listener gets. Of a call of inner with n its values are n and n / 4, and it gives -n. */
+struct heard {
+  uint64_t enters, leaves, given, gave, wrong, ticks;
+  int64_t n; /* of the call of inner under way */
+  bool of_inner;
+};
+
+static int hear_begin(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+
+static void hear_values(struct heard *h, const struct pml__recording_told *e) {
+  double x;
+  memcpy(&x, &e->values[e->results ? 0 : 1], sizeof x);
+  if (e->results) {
+    h->gave++;
+    h->wrong += e->nvalues != 1 || !h->of_inner || (int64_t)e->values[0] != -h->n;
+  } else {
+    h->given++;
+    h->n = (int64_t)e->values[0];
+    h->wrong += e->nvalues != 2 || !h->of_inner || x != 0.25 * (double)h->n || e->ticks != h->ticks;
+  }
+  h->wrong += e->region != inner;
+}
+
+static int hear(void *arg, void *track, const struct pml__recording_told *e) {
+  struct heard *h = track;
+  (void)arg;
+  if (e->kind == PML_STREAM_METRIC) {
+    hear_values(h, e);
+  } else {
+    h->wrong += e->kind == PML_STREAM_LEAVE && h->gave > 0 && h->of_inner && e->ticks != h->ticks;
+    h->of_inner = e->kind == PML_STREAM_ENTER && e->region == inner;
+    *(e->kind == PML_STREAM_ENTER ? &h->enters : &h->leaves) += 1;
+  }
+  h->ticks = e->ticks;
+  return 0;
+}
+
+static int hear_end(void *arg, void *track) {
+  (void)arg, (void)track;
+  return 0;
+}
+
+static struct heard heard(void) {
+  struct heard h = {0};
+  struct pml_recording_reader *r = NULL;
+  const struct pml__recording_listener l = {hear_begin, hear, hear_end, NULL, NULL, NULL, 0, &h};
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &l);
+  CHECK(err == 0, "a trace with values is read: %s", pml_error_detail(err));
+  pml_recording_read_close(r);
+  return h;
+}
+
+/* A call of inner from @ticks on, for @long_ ticks. */
+static void call_inner(struct pml_recording *s, int64_t n, uint64_t ticks, uint64_t long_) {
+  struct pml_recording_value gave = {"return", false, (uint64_t)-n};
+  pml_stream_ready(inner); /* as wrappers do */
+  enter(inner, ticks);
+  add_both(s, n, 0.25 * (double)n);
+  pml_recording_add_values(s, inner, true, &gave, 1);
+  leave(inner, ticks + long_);
+}
+
+static struct pml_recording *fresh_with_values(const struct pml_recording_limits *limits) {
+  struct pml_recording *s = fresh(limits);
+  CHECK(s != NULL && pml_recording_keep_values(s, true) == 0, "a recording keeps values in its trace");
+  return s;
+}
+
+static void traced_values(void) {
+  struct pml_recording *s = fresh_with_values(NULL);
+  for (int64_t i = 0; i < CALLS; i++) call_inner(s, i, 100 * (uint64_t)i, 10);
+  enter(outer, 100 * CALLS);
+  add_both(s, 1, 1); /* of inner, which is not innermost */
+  leave(outer, 100 * CALLS + 1);
+  struct told t = read_back();
+  struct heard h = heard();
+  CHECK(t.err == 0 && t.open == 0 && t.story.dropped == 0 && h.enters == CALLS + 1 && h.leaves == CALLS + 1,
+        "every call is in the trace");
+  CHECK(h.given == CALLS && h.gave == CALLS && h.wrong == 0,
+        "with its own values, at the times of its enter and its leave (%llu, %llu, %llu wrong)",
+        (unsigned long long)h.given, (unsigned long long)h.gave, (unsigned long long)h.wrong);
+  pml_recording_close(s);
+}
+
+/* Those that are long enough fill several extents, with some that are not in every place. */
+static void limited_values(void) {
+  struct pml_recording *s = fresh_with_values(&(struct pml_recording_limits){.min_ticks = 10, .max_depth = 2});
+  for (uint64_t i = 0; i < CALLS; i++) {
+    uint64_t at = 100 * i;
+    call_inner(s, (int64_t)i, at, 10);
+    call_inner(s, -1, at + 20, 9);
+    enter(outer, at + 30);
+    call_inner(s, -1, at + 31, 3); /* taken back, and then what is around it */
+    leave(outer, at + 36);
+    enter(outer, at + 40);
+    enter(outer, at + 40);
+    call_inner(s, -1, at + 41, 20); /* too deep */
+    leave(outer, at + 70);
+    leave(outer, at + 71);
+    pml_stream_ready(inner);
+    enter(inner, at + 80); /* without results, and so plainly left */
+    add_both(s, -1, -1);
+    leave(inner, at + 85);
+  }
+  pml_recording_close(s);
+  struct heard h = heard();
+  struct told t = read_back();
+  /* What is around one that moved on to the next extent is kept. */
+  uint64_t kept = 4 * (uint64_t)CALLS - t.story.brief;
+  CHECK(h.enters == 3 * CALLS + kept && h.leaves == h.enters && kept <= 20 && t.story.deep == CALLS,
+        "calls with values that are short or deep are left out (%llu, %llu)", (unsigned long long)h.enters,
+        (unsigned long long)kept);
+  CHECK(h.given == CALLS && h.gave == CALLS && h.wrong == 0, "and so are their values");
+}
+
+/* Extents are mapped where others were: what is at the place of an enter is not that enter. */
+static void moved_on(void) {
+  uint64_t pairs_of_two = PML__RECORDING_EXTENT_EVENTS - PML__RECORDING_FIRST_EVENT, wrong = 0;
+  for (uint64_t n = pairs_of_two - 3; n < pairs_of_two + 3; n++) {
+    struct pml_recording *s = fresh(&(struct pml_recording_limits){.min_ticks = 50});
+    enter(outer, 0);
+    enter(outer, 0);
+    for (uint64_t i = 0; i < n; i++) {
+      enter(inner, 100 * i);
+      leave(inner, 100 * i + 50);
+    }
+    leave(outer, 100 * n - 40);
+    leave(outer, 100 * n - 40);
+    pml_recording_close(s);
+    struct told t = read_back();
+    wrong += t.written != 2 * n + 4 || t.story.brief != 0 || t.open != 0;
+  }
+  CHECK(wrong == 0, "a long call whose enter is in an extent before is kept (%llu)", (unsigned long long)wrong);
+}
+
+static void damaged_trace(void) {
+  struct pml_recording *s = fresh_with_values(NULL);
+  for (int64_t i = 0; i < 3; i++) call_inner(s, 1000 + i, 100 * (uint64_t)i, 10);
+  pml_recording_close(s);
+  const uint64_t call[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, inner)), 1001};
+  static const uint32_t number[] = {0, 1, 16, 33, 127};
+  for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+    const uint64_t other[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, number[i], inner)), 1001};
+    damage(call, other, sizeof call);
+    struct told t = read_back();
+    CHECK(t.err == 0 && heard().enters >= 2, "%u values where there were 2: what was before is read", number[i]);
+    damage(other, call, sizeof call);
+  }
+  const uint64_t other[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, 0xffffff)), 1001};
+  damage(call, other, sizeof call);
+  struct heard h = heard();
+  CHECK(read_back().err == 0 && h.enters == 3 && h.given == 2, "values of a region without a name are left out");
+}
+
+/* A child that was made past all handlers has no trace, and its parent's is the parent's. */
+static void values_in_child(void) {
+  struct pml_recording *s = fresh_with_values(NULL);
+  int status = -1;
+  enter(inner, 0);
+  add_both(s, 4, 1);
+  fflush(stdout);
+  pid_t pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+  if (pid == 0) {
+    add_both(s, 5, 1.25);
+    _exit(3);
+  }
+  waitpid(pid, &status, 0);
+  struct heard h = heard();
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3 && h.given == 1 && h.n == 4 && h.wrong == 0,
+        "what a child is given is not in its parent's trace (%llu)", (unsigned long long)h.given);
+  leave(inner, 1);
+  pml_recording_close(s);
+}
+
+int main(void) {
+  if (!recording_begin()) return 1;
+  values_of_calls();
+  damaged_values();
+  traced_values();
+  limited_values();
+  moved_on();
+  damaged_trace();
+  values_in_child();
+  return recording_done();
+}
