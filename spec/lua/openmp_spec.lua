@@ -26,7 +26,7 @@ int main(void) {
 }
 ]]
 
-describe("pmlua record of a program with libomp", function()
+describe("pmlua record of parallel regions with libomp", function()
   local lacks = openmp.lacks "libomp"
   local dir, all, of, folder
 
@@ -99,6 +99,125 @@ describe("pmlua record of a program with libomp", function()
     for _, calls in pairs(threads) do assert.same(10, calls) end
   end)
 end)
+
+-- fib(6) calls itself 24 times, by tasks of two lines; each thread of the second team forks three inner ones.
+local constructs = [[
+#include <omp.h>
+#include <unistd.h>
+static int fib(int n) {
+  int a, b;
+  if (n < 2) return n;
+#pragma omp task shared(a)
+  a = fib(n - 1);
+#pragma omp task shared(b)
+  b = fib(n - 2);
+#pragma omp taskwait
+  return a + b;
+}
+int main(void) {
+  omp_lock_t lock;
+  int sum = 0, f = 0, wrong = 0;
+  omp_init_lock(&lock);
+#pragma omp parallel num_threads(3)
+  {
+#pragma omp for schedule(dynamic, 2)
+    for (int i = 0; i < 20; i++) {
+#pragma omp critical(a)
+      sum += i;
+    }
+#pragma omp sections
+    {
+#pragma omp section
+      usleep(1);
+#pragma omp section
+      usleep(1);
+    }
+    omp_set_lock(&lock);
+    sum++;
+    omp_unset_lock(&lock);
+#pragma omp barrier
+#pragma omp single
+    f = fib(6);
+  }
+  wrong = sum != 193 || f != 8;
+  omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < 3; i++) {
+#pragma omp parallel num_threads(2)
+    usleep(1);
+  }
+  return wrong;
+}
+]]
+
+for _, runtime in ipairs { "libomp", "libgomp" } do
+  describe("pmlua record of a program with " .. runtime, function()
+    local lacks = openmp.lacks(runtime)
+    local source = runtime == "libomp" and "OMPT" or "calls of libgomp"
+    local dir, all, folder
+
+    setup(function()
+      if lacks then return end
+      dir = helper.folder()
+      all, folder = openmp.record(dir, openmp.compile(runtime, dir, constructs), "--trace")
+    end)
+    teardown(helper.clean)
+
+    --- The only construct of a kind whose threads and calls are these; runtimes name a line or two apart.
+    local function one(construct, threads, calls)
+      for _, c in ipairs(all.openmp) do
+        if c.construct == construct and c.threads == threads and c.calls == calls then return c end
+      end
+      return nil
+    end
+
+    local function spec(what, f)
+      it(what, function()
+        if lacks then return pending(lacks) end
+        f()
+      end)
+    end
+
+    spec("counts loops, sections, critical sections and locks", function()
+      assert.same(20, one("for", 3, 3).count)
+      assert.same(2, one("sections", 3, 3).count)
+      assert.truthy(one("critical", 3, 20))
+      assert.truthy(one("lock", 3, 3))
+      -- libgomp has a call for single's barrier, too, which gcc may place on the same line
+      assert.truthy(one("barrier", 3, 3) or one("barrier", 3, 6))
+    end)
+
+    spec("counts tasks where they are created, executed and waited for", function()
+      local tasks, waits = {}, one("taskwait", 3, 12)
+      for _, c in ipairs(all.openmp) do
+        if c.construct == "task" then tasks[#tasks + 1] = { c.name, c.count, c.calls } end
+      end
+      table.sort(tasks, function(a, b) return a[1] < b[1] end)
+      assert.same({ { "omp task @program.c:6", 12, 12 }, { "omp task @program.c:8", 12, 12 } }, tasks)
+      assert.same("omp taskwait @program.c:10", waits.name)
+    end)
+
+    spec("keeps nested teams apart from those around them", function()
+      assert.truthy(one("parallel", 3, 1))
+      assert.truthy(one("parallel", 2, 1))
+      local inner = one("parallel", 2, 6)
+      assert.same({ 6, 6 }, openmp.calls_by_thread(inner))
+    end)
+
+    spec("states what it knows of them from, and takes their place for the runtime's own calls", function()
+      for _, c in ipairs(all.openmp) do assert.same(source, c.runtime) end
+      for _, f in ipairs(all.functions) do
+        assert.falsy(f.library:find "^lib[gi]*omp", f.library .. " " .. f.name)
+        if f.library == "OpenMP" then assert.same(0, f.unreturned, f.name) end
+      end
+    end)
+
+    spec("makes traces that readers accept", function()
+      local code, out = helper.shell(("/usr/bin/python3 spec/otf2_validate.py %s/trace-*/traces.otf2"):format(folder))
+      assert.same(0, code, out)
+    end)
+  end)
+end
 
 describe("the table of OpenMP's constructs", function()
   local function sums(index, ns, waited_ns)

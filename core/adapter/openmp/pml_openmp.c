@@ -14,20 +14,9 @@
 
 static const struct pml_openmp_listener *listener; /* atomic */
 static uint32_t teams, tasks;                      /* atomic: numbers that were given */
-static uint32_t runtime;                           /* atomic: enum pml_openmp_runtime */
 
 void pml_openmp_listen(const struct pml_openmp_listener *l) {
   __atomic_store_n(&listener, l, __ATOMIC_RELEASE);
-}
-
-bool pml__openmp_serve(enum pml_openmp_runtime which) {
-  uint32_t none = PML_OPENMP_NONE;
-  return __atomic_compare_exchange_n(&runtime, &none, (uint32_t)which, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-         none == (uint32_t)which;
-}
-
-enum pml_openmp_runtime pml__openmp_runtime(void) {
-  return (enum pml_openmp_runtime)__atomic_load_n(&runtime, __ATOMIC_RELAXED);
 }
 
 static void tell(uint64_t ticks, enum pml_openmp_event what, const uint64_t *values, uint32_t n) {
@@ -312,6 +301,15 @@ void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task,
   uint32_t before = depth_of_explicit(t), depth = depth_of_task(t, task);
   if (before > depth && (complete || depth > 0)) leave_task(t, before, complete, ticks);
   if (depth == 0 && next != 0 && !enter_task(t, task, next)) return;
+  tell(ticks, PML_OPENMP_TASK_SWITCH, &value, 1);
+}
+
+void pml__openmp_complete(struct pml__openmp_thread *t) {
+  uint64_t ticks = now(t);
+  uint32_t depth = depth_of_explicit(t);
+  if (depth > 0) leave_task(t, depth, true, ticks);
+  depth = depth_of_explicit(t);
+  uint64_t value = depth > 0 ? name_of(t->frame[depth - 1].number) : 0;
   tell(ticks, PML_OPENMP_TASK_SWITCH, &value, 1);
 }
 

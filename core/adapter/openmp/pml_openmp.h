@@ -47,8 +47,8 @@ struct pml_openmp_listener {
 void pml_openmp_listen(const struct pml_openmp_listener *l);
 
 /*
- * pml_openmp_libraries - patterns of pml_intercept.h for the runtimes that have OMPT; "": pmlua was built without it.
- * Their own calls must not be intercepted: OMPT takes the place of a construct from where a call returns to.
+ * pml_openmp_libraries - patterns of pml_intercept.h for the runtimes whose constructs are events instead of their
+ * calls. OMPT takes the place of a construct from where a call returns to, which must not be a thunk.
  */
 PML__SHARED const char *pml_openmp_libraries(void);
 

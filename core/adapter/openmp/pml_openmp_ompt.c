@@ -17,9 +17,9 @@
 
 const char *pml_openmp_libraries(void) {
 #ifdef HAS_OMPT
-  return "libomp:libomp5:libomp-*:libiomp5";
+  return "libgomp:libgomp-*:libomp:libomp5:libomp-*:libiomp5";
 #else
-  return "";
+  return "libgomp:libgomp-*";
 #endif
 }
 
@@ -33,13 +33,13 @@ const char *pml_openmp_libraries(void) {
 
 static void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned asked,
                               int flags, const void *code) {
-  struct pml__openmp_thread *t = pml__openmp_self();
+  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_OMPT);
   (void)task, (void)frame, (void)flags;
   parallel->ptr = t != NULL ? pml__openmp_fork(t, code, asked) : NULL;
 }
 
 static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code) {
-  struct pml__openmp_thread *t = pml__openmp_self();
+  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_OMPT);
   (void)task, (void)flags, (void)code;
   if (t != NULL) pml__openmp_join(t, parallel->ptr);
 }
@@ -47,7 +47,7 @@ static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags,
 /* At the end of a worker's task its team is not known any more. The program's first task is no team's. */
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,
                              unsigned index, int flags) {
-  struct pml__openmp_thread *t = pml__openmp_self();
+  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_OMPT);
   if (t == NULL || (flags & ompt_task_initial) != 0) return;
   if (endpoint == ompt_scope_end)
     pml__openmp_end(t);
@@ -84,7 +84,7 @@ static enum pml__log_openmp_construct of_sync(ompt_sync_region_t sync) {
 
 static void on_construct(enum pml__log_openmp_construct construct, ompt_scope_endpoint_t endpoint, uint64_t count,
                          const void *code) {
-  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   if (t == NULL) return;
   if (endpoint != ompt_scope_end) pml__openmp_enter(t, construct, code);
   if (endpoint != ompt_scope_end && count > 0) pml__openmp_count(t, count);
@@ -111,7 +111,7 @@ static void on_sync(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint, omp
 
 static void on_sync_wait(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                          ompt_data_t *task, const void *code) {
-  struct pml__openmp_thread *t = of_sync(sync) != 0 ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = of_sync(sync) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)parallel, (void)task, (void)code;
   if (t == NULL) return;
   if (endpoint != ompt_scope_end) pml__openmp_wait(t);
@@ -136,7 +136,7 @@ static enum pml__log_openmp_construct of_mutex(ompt_mutex_t mutex) {
 }
 
 static void on_acquire(ompt_mutex_t mutex, unsigned hint, unsigned how, ompt_wait_id_t lock, const void *code) {
-  struct pml__openmp_thread *t = of_mutex(mutex) != 0 ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = of_mutex(mutex) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)hint, (void)how, (void)lock;
   if (t == NULL) return;
   pml__openmp_enter(t, of_mutex(mutex), code);
@@ -145,7 +145,7 @@ static void on_acquire(ompt_mutex_t mutex, unsigned hint, unsigned how, ompt_wai
 
 static void on_acquired(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *code) {
   enum pml__log_openmp_construct construct = of_mutex(mutex);
-  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)code;
   if (t != NULL) pml__openmp_waited(t);
   pml__openmp_lock(PML_OPENMP_LOCK_ACQUIRE, lock);
@@ -154,7 +154,7 @@ static void on_acquired(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *cod
 
 static void on_released(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *code) {
   enum pml__log_openmp_construct construct = of_mutex(mutex);
-  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)code;
   pml__openmp_lock(PML_OPENMP_LOCK_RELEASE, lock);
   if (t != NULL && construct != PML__LOG_OPENMP_LOCK) pml__openmp_leave(t, construct);
@@ -164,13 +164,13 @@ static void on_released(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *cod
 
 static void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *created, int flags,
                            int dependences, const void *code) {
-  struct pml__openmp_thread *t = (flags & ompt_task_explicit) != 0 ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = (flags & ompt_task_explicit) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)task, (void)frame, (void)dependences;
   if (t != NULL) created->value = pml__openmp_create(t, code);
 }
 
 static void on_task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next) {
-  struct pml__openmp_thread *t = next != NULL ? pml__openmp_self() : NULL;
+  struct pml__openmp_thread *t = next != NULL ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)prior;
   bool complete = status == ompt_task_complete || status == ompt_task_cancel || status == ompt_task_detach;
   if (t != NULL) pml__openmp_switch(t, complete, next, next->value);
@@ -198,7 +198,7 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *to
   };
   ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
   (void)device, (void)tool;
-  if (set == NULL || !pml__openmp_serve(PML_OPENMP_OMPT)) return 0;
+  if (set == NULL) return 0;
   for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; i++) (void)set(callbacks[i].event, callbacks[i].call);
   return 1;
 }

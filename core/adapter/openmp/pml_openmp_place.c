@@ -113,7 +113,7 @@ static struct pml__log_openmp *carve(void) {
 }
 
 /* Where the log has no room they are in memory, and reach no reader. */
-static void make_sums(struct pml__openmp_place *p) {
+static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runtime) {
   pml__lock_take(&kept.lock);
   begin_process();
   struct pml__log_openmp *sums = carve();
@@ -122,7 +122,7 @@ static void make_sums(struct pml__openmp_place *p) {
   if (sums == NULL) return;
   p->sums = sums;
   sums->construct = (uint16_t)p->construct;
-  sums->runtime = (uint16_t)pml__openmp_runtime();
+  sums->runtime = (uint16_t)runtime;
   sums->index = p->index;
   __atomic_store_n(&sums->region, p->region, __ATOMIC_RELEASE);
 }
@@ -143,7 +143,7 @@ static struct pml__openmp_place *new_place(const struct pml__openmp_thread *t, e
   *p = (struct pml__openmp_place){.code = code, .construct = construct, .index = t->role.index};
   p->sums = &p->own;
   p->region = region_of(construct, code);
-  if (p->region != 0) make_sums(p);
+  if (p->region != 0) make_sums(p, t->runtime);
   return p;
 }
 
@@ -229,8 +229,10 @@ __attribute__((noinline, cold)) static struct pml__openmp_thread *begin_thread(v
   return self;
 }
 
-struct pml__openmp_thread *pml__openmp_self(void) {
+struct pml__openmp_thread *pml__openmp_self(enum pml_openmp_runtime runtime) {
   struct pml__openmp_thread *t = self;
-  if (PML_LIKELY(t != NULL && t->process == __atomic_load_n(pml__process_number, __ATOMIC_RELAXED))) return t;
-  return begin_thread();
+  if (PML_UNLIKELY(t == NULL || t->process != __atomic_load_n(pml__process_number, __ATOMIC_RELAXED)))
+    t = begin_thread();
+  if (PML_LIKELY(t != NULL)) t->runtime = runtime;
+  return t;
 }

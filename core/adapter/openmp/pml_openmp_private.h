@@ -54,7 +54,8 @@ struct pml__openmp_frame {
 struct pml__openmp_thread {
   uint64_t process; /* whose all this is: a child's logs are its own */
   struct pml__openmp_role role;
-  uint64_t waited; /* ticks, of all waits that ended */
+  enum pml_openmp_runtime runtime; /* of its last event */
+  uint64_t waited;                 /* ticks, of all waits that ended */
   struct pml__openmp_frame *frame;
   uint32_t depth, capacity, beyond; /* constructs that found no room, innermost */
   struct pml__openmp_place **place; /* [nplaces] a power of two, at most half of them used */
@@ -63,45 +64,47 @@ struct pml__openmp_thread {
   uint32_t task, tasks_end;       /* numbers of tasks that it may give */
 };
 
-/* pml__openmp_self - the calling thread, or NULL: no memory. Slow at a thread's first call, and after a fork. */
-struct pml__openmp_thread *pml__openmp_self(void);
+/*
+ * pml__openmp_self - the calling thread, of which @runtime tells, or NULL: no memory. Slow at a thread's first call,
+ * and after a fork.
+ */
+PML__SHARED struct pml__openmp_thread *pml__openmp_self(enum pml_openmp_runtime runtime);
 
 /* pml__openmp_place - a construct at @code, an address that a call returns to, or NULL. NULL: no memory. */
 struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
                                             const void *code);
 
-/* pml__openmp_serve - the events are those of @runtime; whether they are wanted, and of no other runtime. */
-bool pml__openmp_serve(enum pml_openmp_runtime runtime);
-enum pml_openmp_runtime pml__openmp_runtime(void);
-
 /* pml__openmp_fork - the team of a parallel region that @t begins. NULL: no memory. pml__openmp_join - its end. */
-struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const void *code, uint32_t asked);
-void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *team);
+PML__SHARED struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const void *code, uint32_t asked);
+PML__SHARED void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *team);
 
 /* pml__openmp_begin, _end - @t is thread @index of @team; constructs that it left open end with its task. */
-void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *team, void *task, uint32_t index,
-                       uint32_t threads);
-void pml__openmp_end(struct pml__openmp_thread *t);
+PML__SHARED void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *team, void *task,
+                                   uint32_t index, uint32_t threads);
+PML__SHARED void pml__openmp_end(struct pml__openmp_thread *t);
 
 /* pml__openmp_enter - a construct begins; pml__openmp_leave - the innermost one ends, if it is a @construct. */
-void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code);
-void pml__openmp_leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct);
+PML__SHARED void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                   const void *code);
+PML__SHARED void pml__openmp_leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct);
 /* pml__openmp_count - the innermost construct has that many iterations, or sections. */
-void pml__openmp_count(struct pml__openmp_thread *t, uint64_t n);
+PML__SHARED void pml__openmp_count(struct pml__openmp_thread *t, uint64_t n);
 
 /* Waiting in the innermost construct. */
-void pml__openmp_wait(struct pml__openmp_thread *t);
-void pml__openmp_waited(struct pml__openmp_thread *t);
+PML__SHARED void pml__openmp_wait(struct pml__openmp_thread *t);
+PML__SHARED void pml__openmp_waited(struct pml__openmp_thread *t);
 
 /*
  * A task is known by 64 bits that the runtime keeps for it: its number, who created it, and its region.
  * pml__openmp_create - a new one. pml__openmp_switch - @t executes @next, whose data in the runtime are at @task, in
  * place of what it executed, which is complete if @complete.
  */
-uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code);
-void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task, uint64_t next);
+PML__SHARED uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code);
+PML__SHARED void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task, uint64_t next);
+/* pml__openmp_complete - the task that @t executes is complete; it goes on with what executed it. */
+PML__SHARED void pml__openmp_complete(struct pml__openmp_thread *t);
 
 /* pml__openmp_lock - an acquisition or a release of the lock at @lock, for the listener. */
-void pml__openmp_lock(enum pml_openmp_event what, uint64_t lock);
+PML__SHARED void pml__openmp_lock(enum pml_openmp_event what, uint64_t lock);
 
 #endif

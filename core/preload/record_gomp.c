@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/preload/record_gomp.c - libgomp's functions, found; parallel regions and tasks. */
+#include "preload/record_gomp.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the runtime ---- */
+
+/* Of a library that was opened for itself: as its own names are found. Not kept, as another may have another runtime.
+ */
+static void *find_for(const char *name, const void *caller) {
+  Dl_info at;
+  void *library = dladdr(caller, &at) != 0 ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  void *found = library != NULL ? dlsym(library, name) : NULL;
+  if (library != NULL) dlclose(library);
+  return found;
+}
+
+void *pml__gomp_real(struct pml__gomp_function *f, const void *caller) {
+  void *found = atomic_load_explicit(&f->found, memory_order_relaxed);
+  if (PML_LIKELY(found != NULL)) return found;
+  found = dlsym(RTLD_NEXT, f->name);
+  if (found == NULL) return find_for(f->name, caller);
+  atomic_store_explicit(&f->found, found, memory_order_relaxed);
+  return found;
+}
+
+/* libomp has libgomp's functions for programs of gcc, and calls of its own. */
+static bool has_ompt(const void *caller) {
+  static struct pml__gomp_function parallel = {"GOMP_parallel", NULL};
+  static _Atomic int known; /* 1: no, 2: yes */
+  int is = atomic_load_explicit(&known, memory_order_relaxed);
+  if (PML_LIKELY(is != 0)) return is == 2;
+  Dl_info at;
+  void *function = pml__gomp_real(&parallel, caller);
+  void *library = function != NULL && dladdr(function, &at) != 0 ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  bool has = library != NULL && dlsym(library, "__kmpc_fork_call") != NULL;
+  if (library != NULL) dlclose(library);
+  if (function != NULL) atomic_store_explicit(&known, has ? 2 : 1, memory_order_relaxed);
+  return has;
+}
+
+static bool is_wanted(void) {
+  static _Atomic int known; /* 1: no, 2: yes */
+  int is = atomic_load_explicit(&known, memory_order_relaxed);
+  if (PML_UNLIKELY(is == 0)) {
+    const char *folder = secure_getenv("PMLUA_RECORD_DIR");
+    is = folder != NULL && folder[0] != '\0' ? 2 : 1;
+    atomic_store_explicit(&known, is, memory_order_relaxed);
+  }
+  return is == 2;
+}
+
+struct pml__openmp_thread *pml__gomp_self(const void *caller) {
+  return is_wanted() && !has_ompt(caller) ? pml__openmp_self(PML_OPENMP_LIBGOMP) : NULL;
+}
+
+void pml__gomp_barrier(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, void (*wait)(void),
+                       const void *code) {
+  if (t != NULL) {
+    pml__openmp_enter(t, construct, code);
+    pml__openmp_wait(t);
+  }
+  wait();
+  if (t != NULL) pml__openmp_leave(t, construct);
+}
+
+uint64_t pml__gomp_trips(long start, long end, long step) {
+  if (step > 0 && end > start) return ((uint64_t)end - (uint64_t)start + (uint64_t)step - 1) / (uint64_t)step;
+  if (step < 0 && start > end) return ((uint64_t)start - (uint64_t)end - (uint64_t)step - 1) / -(uint64_t)step;
+  return 0;
+}
+
+/* ---- parallel regions ---- */
+
+typedef void work(void *);
+
+/* What the threads of a team are to do; lives until the last has done it. */
+struct region {
+  work *work;
+  void *data;
+  struct pml__openmp_team *team;
+  enum pml__log_openmp_construct construct; /* that the region begins with; 0: none */
+  uint64_t count;
+  const void *code;
+  int (*number)(void), (*threads)(void);
+  void (*barrier)(void);
+  bool (*cancelled)(int);
+};
+
+static void take_part(void *arg) {
+  const struct region r = *(const struct region *)arg;
+  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_LIBGOMP);
+  if (t == NULL) {
+    r.work(r.data);
+    r.barrier();
+    return;
+  }
+  pml__openmp_begin(t, r.team, arg, (uint32_t)r.number(), (uint32_t)r.threads());
+  if (r.construct != 0) pml__openmp_enter(t, r.construct, r.code);
+  if (r.count > 0) pml__openmp_count(t, r.count);
+  r.work(r.data);
+  if (r.construct != 0) pml__openmp_leave(t, r.construct);
+  if (!r.cancelled(1)) pml__gomp_barrier(t, PML__LOG_OPENMP_IMPLICIT_BARRIER, r.barrier, r.code);
+  pml__openmp_end(t);
+}
+
+/* False: the region goes by unseen. */
+static bool begin(struct region *r, struct pml__openmp_thread *t, unsigned threads) {
+  static struct pml__gomp_function number = {"omp_get_thread_num", NULL}, all = {"omp_get_num_threads", NULL},
+                                   barrier = {"GOMP_barrier", NULL}, cancelled = {"GOMP_cancellation_point", NULL};
+  if (t == NULL) return false;
+  *(void **)&r->number = pml__gomp_real(&number, r->code);
+  *(void **)&r->threads = pml__gomp_real(&all, r->code);
+  *(void **)&r->barrier = pml__gomp_real(&barrier, r->code);
+  *(void **)&r->cancelled = pml__gomp_real(&cancelled, r->code);
+  if (r->number == NULL || r->threads == NULL || r->barrier == NULL || r->cancelled == NULL) return false;
+  r->team = pml__openmp_fork(t, r->code, threads);
+  return r->team != NULL;
+}
+
+typedef void gomp_parallel(work *, void *, unsigned, unsigned);
+PML_API gomp_parallel GOMP_parallel;
+PML_API void GOMP_parallel(work *fn, void *data, unsigned threads, unsigned flags) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(gomp_parallel, GOMP_parallel, caller);
+  struct pml__openmp_thread *t = pml__gomp_self(caller);
+  struct region r = {.work = fn, .data = data, .code = caller};
+  bool seen = begin(&r, t, threads);
+  real(seen ? take_part : fn, seen ? &r : data, threads, flags);
+  if (seen) pml__openmp_join(t, r.team);
+}
+
+typedef unsigned gomp_parallel_reductions(work *, void *, unsigned, unsigned);
+PML_API gomp_parallel_reductions GOMP_parallel_reductions;
+PML_API unsigned GOMP_parallel_reductions(work *fn, void *data, unsigned threads, unsigned flags) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(gomp_parallel_reductions, GOMP_parallel_reductions, caller);
+  return real(fn, data, threads, flags); /* the runtime writes into @data: it goes by unseen */
+}
+
+typedef void gomp_parallel_sections(work *, void *, unsigned, unsigned, unsigned);
+PML_API gomp_parallel_sections GOMP_parallel_sections;
+PML_API void GOMP_parallel_sections(work *fn, void *data, unsigned threads, unsigned count, unsigned flags) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(gomp_parallel_sections, GOMP_parallel_sections, caller);
+  struct pml__openmp_thread *t = pml__gomp_self(caller);
+  struct region r = {.work = fn, .data = data, .code = caller, .construct = PML__LOG_OPENMP_SECTIONS, .count = count};
+  bool seen = begin(&r, t, threads);
+  real(seen ? take_part : fn, seen ? &r : data, threads, count, flags);
+  if (seen) pml__openmp_join(t, r.team);
+}
+
+typedef void gomp_parallel_loop(work *, void *, unsigned, long, long, long, long, unsigned);
+typedef void gomp_parallel_loop_runtime(work *, void *, unsigned, long, long, long, unsigned);
+
+#define LOOPS(X) X(static) X(dynamic) X(guided) X(nonmonotonic_dynamic) X(nonmonotonic_guided)
+#define RUNTIME_LOOPS(X) X(runtime) X(nonmonotonic_runtime) X(maybe_nonmonotonic_runtime)
+
+#define PARALLEL_LOOP(schedule)                                                                                        \
+  PML_API gomp_parallel_loop GOMP_parallel_loop_##schedule;                                                            \
+  PML_API void GOMP_parallel_loop_##schedule(work *fn, void *data, unsigned threads, long start, long end, long step,  \
+                                             long chunk, unsigned flags) {                                             \
+    const void *caller = PML__GOMP_CALLER;                                                                             \
+    PML__GOMP_REAL(gomp_parallel_loop, GOMP_parallel_loop_##schedule, caller);                                         \
+    struct pml__openmp_thread *t = pml__gomp_self(caller);                                                             \
+    struct region r = {fn,   data, NULL, PML__LOG_OPENMP_LOOP, pml__gomp_trips(start, end, step), caller, NULL,        \
+                       NULL, NULL, NULL};                                                                              \
+    bool seen = begin(&r, t, threads);                                                                                 \
+    real(seen ? take_part : fn, seen ? &r : data, threads, start, end, step, chunk, flags);                            \
+    if (seen) pml__openmp_join(t, r.team);                                                                             \
+  }
+LOOPS(PARALLEL_LOOP)
+
+#define PARALLEL_RUNTIME_LOOP(schedule)                                                                                \
+  PML_API gomp_parallel_loop_runtime GOMP_parallel_loop_##schedule;                                                    \
+  PML_API void GOMP_parallel_loop_##schedule(work *fn, void *data, unsigned threads, long start, long end, long step,  \
+                                             unsigned flags) {                                                         \
+    const void *caller = PML__GOMP_CALLER;                                                                             \
+    PML__GOMP_REAL(gomp_parallel_loop_runtime, GOMP_parallel_loop_##schedule, caller);                                 \
+    struct pml__openmp_thread *t = pml__gomp_self(caller);                                                             \
+    struct region r = {fn,   data, NULL, PML__LOG_OPENMP_LOOP, pml__gomp_trips(start, end, step), caller, NULL,        \
+                       NULL, NULL, NULL};                                                                              \
+    bool seen = begin(&r, t, threads);                                                                                 \
+    real(seen ? take_part : fn, seen ? &r : data, threads, start, end, step, flags);                                   \
+    if (seen) pml__openmp_join(t, r.team);                                                                             \
+  }
+RUNTIME_LOOPS(PARALLEL_RUNTIME_LOOP)
+
+/* ---- tasks ---- */
+
+#define DETACH (1u << 13) /* the runtime writes into the task's data, which then stay as they are */
+
+/* Before the data of a task, which begin at a multiple of their alignment behind it. */
+struct task {
+  work *work;
+  void (*copy)(void *, void *);
+  void *data; /* the creator's, valid while the task is created */
+  uint64_t number;
+  size_t offset;
+};
+
+static void run_task(void *arg) {
+  const struct task *task = arg;
+  work *fn = task->work;
+  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_LIBGOMP);
+  bool seen = t != NULL && task->number != 0;
+  if (seen) pml__openmp_switch(t, false, arg, task->number);
+  fn((char *)arg + task->offset);
+  if (seen) pml__openmp_complete(t);
+}
+
+static void copy_task(void *to, void *from) {
+  struct task *task = to;
+  memcpy(task, from, sizeof *task);
+  task->copy((char *)to + task->offset, task->data);
+}
+
+typedef void gomp_task(work *, void *, void (*)(void *, void *), long, long, bool, unsigned, void **, int, void *);
+PML_API gomp_task GOMP_task;
+PML_API void GOMP_task(work *fn, void *data, void (*copy)(void *, void *), long size, long align, bool deferred,
+                       unsigned flags, void **depend, int priority, void *detach) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(gomp_task, GOMP_task, caller);
+  struct pml__openmp_thread *t = (flags & DETACH) == 0 ? pml__gomp_self(caller) : NULL;
+  if (t == NULL) {
+    real(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
+    return;
+  }
+  size_t least = align > (long)_Alignof(struct task) ? (size_t)align : _Alignof(struct task);
+  size_t offset = (sizeof(struct task) + least - 1) / least * least, all = offset + (size_t)size;
+  char *at = alloca(all + least);
+  struct task *task = (struct task *)(void *)(((uintptr_t)at + least - 1) / least * least);
+  *task = (struct task){fn, copy, data, pml__openmp_create(t, caller), offset};
+  if (copy == NULL && size > 0) memcpy((char *)task + offset, data, (size_t)size);
+  real(run_task, task, copy != NULL ? copy_task : NULL, (long)all, (long)least, deferred, flags, depend, priority,
+       detach);
+}

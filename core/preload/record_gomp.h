@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/preload/record_gomp.h - calls of gcc's OpenMP runtime, libgomp, which has no OMPT, in a recorded process.
+ *
+ * The preloaded library defines the functions that compiled code calls, raises the constructs' events, and calls the
+ * runtime's own. What they are is gcc's binary interface (libgomp/libgomp_g.h). Not seen, as no call says so: loops
+ * with a static schedule, the end of single, tasks of a taskloop, tasks with detach. A team meets at a barrier of its
+ * own before the runtime's last one, so that each thread knows how long it waited there.
+ */
+#ifndef PML_RECORD_GOMP_H
+#define PML_RECORD_GOMP_H
+
+#include "adapter/openmp/pml_openmp_private.h"
+
+#include <stdatomic.h>
+
+/* What a function of the runtime was found to be; zeros: it was not looked for. */
+struct pml__gomp_function {
+  const char *name;
+  void *_Atomic found; /* for the whole process */
+};
+
+/*
+ * pml__gomp_real - the runtime's own function, as the code at @caller would call it: the next one that all see, or that
+ * of the runtime that the caller's library was loaded with. NULL: there is none.
+ * pml__gomp_self - the calling thread, if events are raised for its calls; NULL: no memory, they are not wanted, or the
+ * runtime has OMPT, as libomp, which has these functions, too.
+ */
+void *pml__gomp_real(struct pml__gomp_function *f, const void *caller);
+struct pml__openmp_thread *pml__gomp_self(const void *caller);
+
+/* A function of the runtime as @type at the place of the call. */
+#define PML__GOMP_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
+#define PML__GOMP_REAL(type, function, caller)                                                                         \
+  static struct pml__gomp_function function##_here = {#function, NULL};                                                \
+  type *real = (type *)pml__gomp_real(&function##_here, (caller))
+
+/* pml__gomp_barrier - wait in the runtime at the end of a construct: implicit at @code. */
+void pml__gomp_barrier(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, void (*wait)(void),
+                       const void *code);
+
+/* pml__gomp_trips - iterations of a loop from @start to before @end. */
+uint64_t pml__gomp_trips(long start, long end, long step);
+
+#endif
