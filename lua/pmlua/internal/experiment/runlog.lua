@@ -4,14 +4,14 @@
 -- Try:  pmlua SCRIPT & sleep 1; kill -KILL $!; pmlua report results/NAME/latest
 --
 -- Samples lie there while a visit takes them (core/record/pml_samples_log.h). What measure gives beside them, and the
--- experiment's own columns, which only its script can compute, are told to it as text (docs/log.md, definition 9).
+-- experiment's own columns, which only its script can compute, are told to it as text (docs/log.md, definition 12).
 
 local core = require "pmlua.core"
 local datasets = require "pmlua.internal.experiment.datasets"
 
 local M = {}
 
-local TOLD <const> = 9
+local TOLD <const> = 12
 local PAUSE_NS <const>, SHARE <const> = 50000000, 50 -- columns are computed in a fiftieth of the time at most
 
 ---@class pmlua.RunLog
