@@ -178,7 +178,7 @@ local function measure(a, b, options)
   return cell
 end
 
--- The smallest p that the test can give with so many rounds: one of C(m + n, m) orders, or one of all signs, at either end.
+-- The smallest p that the test can give with this number of rounds: one of C(m + n, m) orders, or of all signs, at either end.
 local function least_p(cell)
   local m, n, ways = cell.rounds_a, cell.rounds_b, 1.0
   if cell.paired then return cell.paired < shift.fewest_ranked and 0 or 2 / 2.0 ^ cell.paired end

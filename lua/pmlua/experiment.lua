@@ -74,7 +74,7 @@ local M = {}
 ---@field help table<string, string>? descriptions of factors
 ---@field columns pmlua.Column[]? more columns of data.dat
 ---@field metrics pmlua.Metric[]? medians of rounds with their intervals in data.dat, values in rounds.dat
----@field budget { seconds: number, rounds: integer }? end after so long, but not before so many rounds
+---@field budget { seconds: number, rounds: integer }? end after this time, but not before this many rounds
 ---@field analyse? fun(run: pmlua.Run) at the end: more tables (run:write_table), text (run:say)
 ---@field options pmlua.Option[]?
 ---@field command string? the command line may end in a command of the user's: what --help calls it; options.command has it

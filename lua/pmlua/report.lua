@@ -24,7 +24,7 @@ local M = {}
 
 local LABEL_MAX = 48 -- characters
 
---- A text of so many characters at most.
+--- A text shortened to this many characters.
 ---@param text string UTF-8
 ---@param max integer?
 ---@return string

@@ -30,7 +30,7 @@ local function make_folders(path)
   return true
 end
 
--- `latest` is replaced by a rename: there is no moment without it.
+-- `latest` is replaced by a rename, so it exists at every moment.
 local function point_latest(parent, stamp)
   local temporary = ("%s/.latest.%s"):format(parent, stamp)
   os.remove(temporary)

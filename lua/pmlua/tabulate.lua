@@ -49,7 +49,7 @@ function M.cut(text, width)
   return text:sub(1, utf8.offset(text, left + 1) - 1) .. "..." .. text:sub(utf8.offset(text, -right))
 end
 
---- How wide a table may be on a file: as the terminal; without end where it is none, so that programs get names whole.
+--- The width limit of a table on a file: that of the terminal; none if it is not a terminal, so that programs get whole names.
 ---@param fd integer? 1 standard output, 2 standard error; nil: a file, or text that goes elsewhere
 ---@return integer
 function M.columns(fd)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/new_spec.lua - pmlua new: what it writes builds and runs at once, and nothing is written over.
+-- spec/lua/new_spec.lua - pmlua new: the files it writes build and run unchanged, and existing files are kept.
 
 local helper = require "spec.lua.helper"
 
@@ -42,20 +42,20 @@ describe("pmlua new", function()
     assert.equal(0, code, out)
   end)
 
-  it("writes over nothing", function()
+  it("overwrites no file", function()
     helper.write(dir .. "/mine.lua", "mine\n")
-    assert.same({ 1, "", "pmlua new: mine.lua is there already; choose another name\n" }, { typed "pmlua new experiment mine" })
+    assert.same({ 1, "", "pmlua new: mine.lua exists already; choose another name\n" }, { typed "pmlua new experiment mine" })
     assert.equal("mine\n", helper.read(dir .. "/mine.lua"))
     typed "mkdir kernel && echo mine >kernel/kernel.c"
-    assert.same({ 1, "", "pmlua new: kernel/kernel.c is there already; choose another name\n" },
+    assert.same({ 1, "", "pmlua new: kernel/kernel.c exists already; choose another name\n" },
       { typed "pmlua new workload kernel" })
     assert.equal(1, (typed "test -e kernel/Makefile"))
   end)
 
-  it("refuses what is neither, and what is no name", function()
+  it("refuses unknown kinds and invalid names", function()
     local code, _, err = typed "pmlua new worklaod mine"
     assert.equal(2, code)
-    assert.equal("pmlua new: there is no start of a 'worklaod'; did you mean workload?\nsee 'pmlua help new'\n", err)
+    assert.equal("pmlua new: cannot write a 'worklaod'; did you mean workload?\nsee 'pmlua help new'\n", err)
     assert.equal(2, (typed "pmlua new experiment ../mine"))
     assert.equal(2, (typed "pmlua new"))
   end)

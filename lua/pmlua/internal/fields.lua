@@ -58,7 +58,7 @@ function M.options(given, known, where)
   if wrong then error(("%s: unknown option '%s'%s"):format(where, tostring(name), M.near(name, known)), 3) end
 end
 
---- Make a module answer a misspelt name instead of giving nil. A metatable's own __index stays as it is.
+--- Make a module answer a misspelt name instead of giving nil. A metatable's own __index is kept.
 ---@generic T
 ---@param module T
 ---@param what string "pml.stats"

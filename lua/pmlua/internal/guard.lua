@@ -260,7 +260,7 @@ end
 --- Compare the counts of a run with those that were kept.
 ---@param guard pmlua.Guard
 ---@param rows pmlua.GuardRow[]
----@param o { bound: number, least: integer, per_call: boolean? } bound 0.01: 1 %; growth up to least is none; of each call
+---@param o { bound: number, least: integer, per_call: boolean? } bound 0.01: 1 %; growth up to least is ignored
 ---on the average: what has no calls is not compared
 ---@return pmlua.GuardVerdict
 function M.compare(guard, rows, o)

@@ -14,7 +14,7 @@ local M = {}
 
 local DEPTH_MAX = 4 -- files that are like another that is like another
 
---- A value that is not a table is left as it is: the reader of the whole refuses it.
+--- Leaves a value that is not a table unchanged: the reader of the whole refuses it.
 local function over(base, own)
   local both = {}
   if own ~= nil and type(own) ~= "table" then return own end

@@ -41,7 +41,7 @@ local function pairs_of(values)
   return slopes, s, across
 end
 
---- No more than so many values, medians of neighbours; and how many each is of.
+--- At most this many values, each the median of neighbours; and the number of values in each.
 local function thinned(values)
   local each, out = math.max(1, #values // MOST), {}
   if each == 1 then return values, 1 end

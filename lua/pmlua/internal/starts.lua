@@ -6,9 +6,9 @@
 local M = {}
 
 local EXPERIMENT = [[
--- @NAME@.lua - what it costs to make a string of n bytes, in two ways. Try: pmlua @NAME@.lua --quick
+-- @NAME@.lua - the cost of making a string of n bytes in two ways. Try: pmlua @NAME@.lua --quick
 --
--- Change ways, factors and measure into what you want to know. pmlua help api pmlua.Definition explains each field.
+-- Replace ways, factors and measure by your own. pmlua help api pmlua.Definition explains each field.
 local pml = require "pmlua"
 
 local ways = {
@@ -36,7 +36,7 @@ return pml.experiment {
 ]]
 
 local WORKLOAD_C = [[
-/* @NAME@.c - a workload for pmlua: the sum of n numbers. Change kernel() into your own code. Try: make run */
+/* @NAME@.c - a workload for pmlua: the sum of n numbers. Replace kernel() by your own code. Try: make run */
 #include <adapter/pml_workload.h>
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static double kernel(const double *v, size_t n) {
   return sum;
 }
 
-/* Take samples, one for each turn, until the series is full. Free all that is taken here. */
+/* Take samples, one per call of kernel(), until the series is full. Free everything allocated here. */
 static int run(struct pml_workload_run *r) {
   struct pml_samples *series = r->probe[0].samples;
   size_t n = (size_t)r->number[N];
@@ -75,8 +75,8 @@ const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "@NAME@",
     .help = "the sum of n numbers",
-    .site = {"kernel"}, /* what has samples of its own */
-    .option = {[N] = {"n", "how many numbers", 1000, NULL}},
+    .site = {"kernel"}, /* places with samples of their own */
+    .option = {[N] = {"n", "number of numbers", 1000, NULL}},
     .run = run,
 };
 ]]
@@ -123,14 +123,14 @@ local function fill(text, values)
   return (text:gsub("@(%u+)@", values))
 end
 
---- Texts by the names of their files.
+--- The text of each file, by its name.
 ---@param name string
 ---@return table<string, string>
 function M.experiment(name)
   return { [name .. ".lua"] = fill(EXPERIMENT, { NAME = name }) }
 end
 
---- The same of a folder; nil and what is missing to compile workloads.
+--- The same for a workload's folder; nil and what is missing to compile workloads.
 ---@param name string
 ---@return table<string, string>?
 ---@return string? err

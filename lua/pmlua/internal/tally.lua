@@ -67,7 +67,7 @@ local function unsigned(v)
 end
 
 --- Tally a series.
----@param series userdata|number[] a pml.samples object (left as it is) or an array
+---@param series userdata|number[] a pml.samples object (not changed) or an array
 ---@return pmlua.Tally? tally
 ---@return pmlua.Failure? failure empty series, or the first value that is not a finite number
 function M.of(series)

@@ -43,7 +43,7 @@ function clock.info() end
 
 ---@class pmlua.ClockInfo
 ---@field name "tsc"|"cntvct"|"clock_gettime"
----@field calibration string what the rate was taken from, or why there is no counter
+---@field calibration string the source of the rate, or why there is no counter
 ---@field ticks_per_second number
 ---@field resolution_ns number the step of which differences are, as a rule, multiples
 ---@field cost_ns number median cost of one reading in C

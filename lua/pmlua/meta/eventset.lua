@@ -92,7 +92,7 @@ function Eventset:close() end
 ---@field unit string
 ---@field scale number what a value is multiplied with to be in `unit`
 ---@field path "page"|"read" in user space, or by read(2)
----@field why? string why not by the page; of software-defined events and metrics, why there is no value
+---@field why? string why it is not read through the page; for software-defined events and metrics, why there is no value
 ---@field nparts integer 0: no event of the kernel; more than 1: the value is the sum of its parts
 ---@field type "integer"|"unsigned"|"float"
 ---@field mode string what its values are: "accumulated_start", or of metrics and instant events "absolute_point", ...

@@ -9,7 +9,7 @@
 ---@class pml.live
 local live = {}
 
---- Begin to answer. A process that answers already goes on as it is.
+--- Start to answer questions. A process that answers already is not changed.
 ---@param options? pmlua.LiveOptions
 ---@return string|boolean? path of the socket; true with `unasked`
 ---@return pmlua.Failure? failure

@@ -18,7 +18,7 @@ function plugin.list() end
 ---@return pmlua.PluginSeries[]? series, pmlua.Failure? failure, string? code
 function plugin.read(path) end
 
---- A metric plugin. It outlives its handles: closing one leaves it as it is.
+--- A metric plugin. It outlives its handles: closing one does not unload it.
 ---@class pmlua.Plugin
 local Plugin = {}
 

@@ -23,7 +23,7 @@ function region.describe(number) end
 ---@return integer
 function region.count() end
 
---- Demangle a C++ name. Any other name is returned as it is, and so are all where libstdc++ is missing.
+--- Demangle a C++ name. Other names are returned unchanged, and so are all names if libstdc++ is missing.
 ---@param name string
 ---@return string
 function region.demangle(name) end

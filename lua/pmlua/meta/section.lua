@@ -76,7 +76,7 @@ function section.write(path) end
 ---@return string? text, pmlua.Failure? failure, string? code
 function section.log_text(path) end
 
---- Keep so many starts and stops of each thread, for a timeline.
+--- Keep this many starts and stops of each thread, for a timeline.
 ---@param events integer 0: none
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function section.timeline(events) end

@@ -22,7 +22,7 @@ function sys.isatty(fd) end
 
 --- How wide a terminal is.
 ---@param fd integer
----@return integer? columns nil: it is no terminal, or does not say
+---@return integer? columns nil if it is not a terminal, or its width is unknown
 function sys.columns(fd) end
 
 --- The cpus that this thread may run on.
@@ -116,7 +116,7 @@ function sys.edit() end
 
 --- Read a line with editing. It goes into the history, unless it is the same as the line before.
 ---@param prompt string
----@return string? line nil: the end of the input, or standard input is no terminal
+---@return string? line nil at the end of the input, or if standard input is not a terminal
 function sys.edit_line(prompt) end
 
 --- Choose what completes words.

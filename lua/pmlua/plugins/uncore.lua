@@ -20,7 +20,7 @@ local NONE = "no PMU of this machine counts packages (a virtual machine?)"
 
 local sentence = core.failure.sentence
 
---- Events that a glob is; the token itself if it is none.
+--- The events that a glob matches; the token itself if it is not a glob.
 local function events_of(token)
   if not token:find "[*?]" then return { token } end
   local names = {}

@@ -177,7 +177,7 @@ local function markdown(names, rows)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- The verdict on a cell, of each metric: of cells that are the first of their group there is none.
+--- The verdict on a cell for each metric; the first cell of a group has none.
 local function verdict_on(result, cell)
   for _, c in ipairs(result.cells) do
     if c.cell == cell.index then return { c.ratio, c.low, c.high, c.adjusted, c.verdict } end

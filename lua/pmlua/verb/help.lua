@@ -30,9 +30,9 @@ usage: pmlua [OPTIONS] SCRIPT.lua [ARGS]    run a script or an experiment ('-': 
 
 options:
   -e CODE     run CODE before the script; may be repeated; pml is loaded
-  -i          a prompt, after CODE and SCRIPT
-  --sim       all of it under simulation: instructions and more are counted exactly, times mean nothing (help stat)
-  --debug     errors with a traceback
+  -i          open a prompt after CODE and SCRIPT
+  --sim       simulate all of it: instructions and more are counted exactly, times are meaningless (help stat)
+  --debug     show a traceback with errors
   --allow-tuning
               the script may set the kernel's frequencies and idle states (pml.tune, pml.balance)
   --version   print the version

@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua new experiment NAME`, `pmlua new workload NAME`: a working start, to be changed into what one wants to know.
+--- `pmlua new experiment NAME`, `pmlua new workload NAME`: an experiment or a workload that runs, to be changed.
 --
 --     pmlua new experiment mine && pmlua mine.lua --quick
 
 local M = {
-  summary = "write a working start of an experiment, or of a workload in C",
+  summary = "write an experiment, or a workload in C, that runs and is yours to change",
   arguments = {
     { name = "experiment|workload", key = "what", choices = { "experiment", "workload" }, one = "start",
-      missing = "say what to write: experiment or workload" },
-    { name = "NAME", key = "name", kind = "name", missing = "name what is to be written" },
+      missing = "say experiment or workload" },
+    { name = "NAME", key = "name", kind = "name", missing = "no NAME given" },
   },
   about = [[
 new experiment NAME writes NAME.lua, an experiment with two factors and a figure. Run it with pmlua NAME.lua.
 
-new workload NAME writes a folder: NAME/NAME.c is the code that is measured, NAME/NAME.lua the experiment that runs it, and
+new workload NAME writes a folder: NAME/NAME.c is the code to measure, NAME/NAME.lua the experiment that runs it, and
 NAME/Makefile builds both. make -C NAME run builds, measures and draws.
 
-Both run as they are. No file that is there already is written over.]],
+Both run unchanged. Existing files are never overwritten.]],
   options = {},
   examples = {
     "pmlua new experiment mine && pmlua mine.lua --quick",
@@ -27,10 +27,10 @@ Both run as they are. No file that is there already is written over.]],
 function M.check(o)
   if o.what ~= "experiment" and o.what ~= "workload" then
     local near = require "pmlua.internal.nearest"(o.what, { "experiment", "workload" })
-    return ("there is no start of a '%s'; %s"):format(o.what, near and "did you mean " .. near .. "?"
-      or "there are experiment and workload")
+    return ("cannot write a '%s'; %s"):format(o.what, near and "did you mean " .. near .. "?"
+      or "choose experiment or workload")
   end
-  if not o.name:find "^[%w_][%w_-]*$" then return ("'%s' is no name: letters, digits, _ and -"):format(o.name) end
+  if not o.name:find "^[%w_][%w_-]*$" then return ("invalid NAME '%s'; use letters, digits, _ and -"):format(o.name) end
 end
 
 local function complain(what)
@@ -53,7 +53,7 @@ function M.run(o)
   local disk, lfs = require "pmlua.internal.file", require "lfs"
   local names = sorted(files)
   for _, name in ipairs(names) do
-    if lfs.symlinkattributes(name) then return complain(name .. " is there already; choose another name") end
+    if lfs.symlinkattributes(name) then return complain(name .. " exists already; choose another name") end
   end
   if o.what == "workload" then lfs.mkdir(o.name) end
   for _, name in ipairs(names) do

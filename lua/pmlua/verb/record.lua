@@ -131,7 +131,7 @@ local jobs = {
   { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
 }
 
---- Which rank of a parallel job this process is, and of how many; nil: there is no job, or it has one rank.
+--- This process's rank and the number of ranks; nil outside of a parallel job, and in one of a single rank.
 local function rank_here()
   for _, names in ipairs(jobs) do
     local rank, size = tonumber(os.getenv(names[1]) or nil), tonumber(os.getenv(names[2]) or nil)

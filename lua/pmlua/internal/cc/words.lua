@@ -23,7 +23,7 @@ M.stops = { ["-c"] = true, ["-S"] = true, ["-E"] = true, ["-M"] = true, ["-MM"] 
 local asks = { ["-E"] = true, ["-M"] = true, ["-MM"] = true, ["-fsyntax-only"] = true, ["-###"] = true, ["--analyze"] = true,
   ["--version"] = true, ["--help"] = true, ["-emit-ast"] = true, ["-rewrite-objc"] = true, ["--precompile"] = true }
 
---- By extension; what is missing is no source, but for the linker.
+--- By extension; files with any other are for the linker.
 local languages = {
   c = "c", i = "c", C = "c++", cc = "c++", cpp = "c++", cxx = "c++", ["c++"] = "c++", CPP = "c++", cp = "c++", ii = "c++",
   m = "objective-c", mm = "objective-c++", mi = "objective-c", mii = "objective-c++", bc = "ir", ll = "ir",

@@ -16,8 +16,8 @@ local M = {}
 local FIXED = 32 -- the bit of fixed counter 0; general counters start at bit 0
 
 ---@class pmlua.Event
----@field name string as it is opened
----@field short string as it is shown
+---@field name string name to open it by
+---@field short string name to show
 ---@field key string the same for names of one and the same event
 ---@field placements integer[] masks of counters; empty: it takes none of this PMU
 ---@field why string of its restriction, or where else it is counted
@@ -34,7 +34,7 @@ function M.counters(pmu, smt)
   return { general = n, fixed = highest + 1, mask = (1 << n) - 1 }
 end
 
---- The counters in a mask, for people: "0", "0+1", "fixed 1".
+--- The counters in a mask as text: "0", "0+1", "fixed 1".
 ---@param mask integer
 ---@return string
 function M.label(mask)

@@ -141,7 +141,7 @@ end
 
 -- --- the outcome ---
 
---- What stands beside a value. A reason why there is none is given once, below, by its number.
+--- The remark beside a value. The reason of a missing value is a number, explained once below.
 local function says(row, reasons)
   if row.negative then return "negative: the counts contradict each other" end
   if not row.problem then return row.says or "" end

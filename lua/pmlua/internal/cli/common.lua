@@ -10,7 +10,7 @@ local common = {
   csv = { name = "csv", help = "print the results as CSV (RFC 4180)" },
   out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, which is opened first" },
   folder = { name = "out", short = "o", kind = "dir", help = "the folder for the results" },
-  quiet = { name = "quiet", short = "q", help = "no progress, notes and warnings on standard error; only failures" },
+  quiet = { name = "quiet", short = "q", help = "print only failures on standard error, no progress, notes and warnings" },
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },
   event = { name = "event", short = "e", kind = "event", many = true, key = "events", help = "count this event" },
   patience = { name = "patience", kind = "duration", default = "5s", such = "5s or 500ms",

@@ -141,8 +141,8 @@ local function of_verb(line, words, start, first)
 end
 
 --- The options of pmlua itself, which main.c reads.
-local general = { options = { { name = "sim", help = "all of it under simulation" },
-  { name = "debug", help = "errors with a traceback" }, { name = "version", help = "print the version" },
+local general = { options = { { name = "sim", help = "simulate all of it" },
+  { name = "debug", help = "show a traceback with errors" }, { name = "version", help = "print the version" },
   { name = "allow-tuning", help = "the script may set the kernel's frequencies and idle states" } } }
 
 --- What the last of these words may become.

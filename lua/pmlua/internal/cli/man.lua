@@ -13,7 +13,7 @@ local function roff(s)
   return (s:gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
 end
 
---- Prose: paragraphs are filled, and what is indented stays as it is.
+--- Prose: fill paragraphs, and keep indented lines unchanged.
 local function prose(lines, s)
   for paragraph in ((s or ""):gsub("%s+$", "") .. "\n\n"):gmatch "(.-)\n\n+" do
     local table_of = ("\n" .. paragraph):find "\n  "

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/output.lua - what a run prints at its end: a table for people, or JSON.
+-- lua/pmlua/internal/experiment/output.lua - what a run prints at its end: a table, or JSON.
 --
 -- Try:  pmlua scripts/timers.lua --quick --json | head
 

@@ -21,7 +21,7 @@ function M.new(o)
   }, Progress)
 end
 
--- How many cells there are to measure; where a budget ends the run, as many as it is likely to allow.
+-- The number of cells to measure, or, if a budget ends the run, the number that it is likely to allow.
 function Progress:expected()
   local b, spent = self.budget, self.now() - (self.started or self.now())
   if not b or self.visited == 0 or spent <= 0 then return math.max(self.total, 1) end
@@ -58,7 +58,7 @@ function Progress:step(label, round)
   self.width = #text
 end
 
--- Where there is no terminal: a line, and not more often than every ten seconds.
+-- Without a terminal: a line at most every ten seconds.
 function Progress:tell(what)
   if self.quiet or self.tty or self.now() < (self.said or self.started or self.now()) + pause_s then return end
   self.said = self.now()

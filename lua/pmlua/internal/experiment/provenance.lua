@@ -90,7 +90,7 @@ local function kernel_facts(m)
   m.system = (slurp("/etc/os-release") or ""):match('PRETTY_NAME="([^"]*)"')
 end
 
---- The machine as it is now.
+--- The current state of the machine.
 ---@param core? table pmlua.core; without it what only it can tell is left out
 ---@return table
 function M.machine(core)

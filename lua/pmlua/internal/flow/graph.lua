@@ -119,7 +119,7 @@ local function check_node(node, i, metrics)
   node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
 end
 
---- Numbers become integers again; an error: it is no graph.
+--- Turn numbers into integers again; raises an error if the table is not a graph.
 local function check_graph(graph)
   graph.threads, graph.missing = whole(graph.threads, 1), whole(graph.missing, 0)
   graph.last = whole(graph.last, 1, #graph.nodes)
@@ -163,7 +163,7 @@ local function lines_of(graph)
   return lines
 end
 
---- The same for people.
+--- The same as text.
 local function say(graph, line)
   if line == 1 then return ("%d threads"):format(graph.threads) end
   local function path(i) return "/" .. table.concat(M.path(graph, i, SHOWN), "/") end

@@ -91,7 +91,7 @@ function Beside:finish(dir)
     require("pmlua.internal.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows })
 end
 
---- Mean, least and most of each metric over the command's time, as a table for people.
+--- Mean, least and most of each metric over the command's time, as a table of text.
 ---@return string
 function Beside:summary()
   local rows, span = {}, { { from = self.follower.since_ns, to = self.ended_ns } }

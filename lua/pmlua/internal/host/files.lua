@@ -7,7 +7,7 @@ local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
-local MOST = 1 << 20 -- bytes of a file: what is longer is none of the kernel's
+local MOST = 1 << 20 -- bytes of a file: the kernel's files are not longer
 
 ---@class pmlua.host.Files
 local Files = {}
@@ -66,7 +66,7 @@ function M.number(text)
   return { value = M.integer(text:match("^%s*(%-?%d+)%s*$")) }
 end
 
---- The integer that a text of digits is; nil if it is none, or too large.
+--- The integer in a text of digits; nil if it has other characters or is too large.
 ---@param digits string?
 ---@return integer?
 function M.integer(digits)

@@ -34,7 +34,7 @@ function M.each(s, step)
   end
 end
 
---- Mean, least and most over spans of time, each value weighed by how long it was there; nil if there is none.
+--- Mean, least and most over spans of time, each value weighed by how long it was there; nil without values.
 ---@param s table
 ---@param spans { from: integer, to: integer }[] ns
 ---@return number? mean

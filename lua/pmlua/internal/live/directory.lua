@@ -51,7 +51,7 @@ local function folders_of_others(own, add)
   end
 end
 
---- The runtime folder that a process was started with, where it is none of the usual ones.
+--- The runtime folder that a process was started with, if it is not one of the usual ones.
 local function folder_of(pid)
   local f <close> = io.open("/proc/" .. pid .. "/environ", "rb")
   local text = f and "\0" .. (f:read("a") or "") .. "\0"

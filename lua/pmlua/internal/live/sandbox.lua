@@ -309,7 +309,7 @@ function M.new(write, more)
   return env
 end
 
---- Code from outside runs from here to M.leave(), for so many seconds. Methods of strings are those of `env`.
+--- Code from outside runs from here to M.leave(), for at most this many seconds. Methods of strings are those of `env`.
 ---@param env table
 ---@param seconds number
 function M.enter(env, seconds)

@@ -34,7 +34,7 @@ function M.restore(answer)
   return answer
 end
 
---- A value for people: whole numbers whole, others to six digits.
+--- A value as text: integers in full, others to six digits.
 ---@param v number?
 ---@return string
 function M.number(v)

@@ -106,7 +106,7 @@ local function run(f, debugging)
 end
 
 --- Read code until the input ends, or until `execute` returns false.
----@param prompt string? before the "> "; nil: no prompts where there is no terminal
+---@param prompt string? before the "> "; nil without a terminal: no prompts
 ---@param execute fun(code: string, f: function?, err: string?): boolean? the code, and what compiling it here gave
 ---@param complete? fun(left: string): string[] what the word at the end of `left` may become
 function M.loop(prompt, execute, complete)

@@ -70,7 +70,7 @@ end
 --- Why these figures cannot be those of calls; nil: they can.
 local function implausible(p)
   for _, what in ipairs { "calls", "unreturned", "threads" } do
-    if not is_count(p[what]) then return what .. " is no count" end
+    if not is_count(p[what]) then return what .. " is not a count" end
   end
   if p.unreturned > p.calls then return "more calls did not return than began" end
   -- times are rounded to whole ns, each by itself
@@ -154,7 +154,7 @@ local function process_of(log, story, ended)
   return done and p, err
 end
 
---- NAME, the process's number, and which of its programs it is; nil: the file is no log.
+--- NAME, the process's number, and the number of its program; nil if the file is not a log.
 function M.parse(file)
   local pid, program = file:match "%.(%d+)%.(%d+)%.pmlog$"
   if not pid then pid, program = file:match "%.(%d+)%.pmlog$", 1 end

@@ -230,7 +230,7 @@ local function tell_endings(all, dir, complain)
   end)
 end
 
---- Software-defined events that had no counter in a process that called something: they were 0, which is no count.
+--- Software-defined events without a counter in a process that made calls: their 0 is not a count.
 local function tell_absent(all, complain)
   local called, missing, names = 0, {}, {}
   for _, p in ipairs(all.processes) do

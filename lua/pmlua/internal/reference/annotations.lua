@@ -171,7 +171,7 @@ local function define(self, owner, method, name, parameters, item, line)
     package = item.package or name:find "^__" ~= nil or nil }
 end
 
---- A line that is no comment, below the comment that is about it (or an empty one).
+--- A line of code, below the comment about it (or an empty one).
 local function code(self, line, item, at)
   local owner, mark, name, parameters = line:match "^function%s+([%a_][%w_]*)([.:])([%a_][%w_]*)%s*(%b())"
   if owner then return define(self, owner, mark == ":", name, parameters, item, at) end
@@ -195,7 +195,7 @@ local function code(self, line, item, at)
   end
 end
 
---- What the head of a file says: from its second line to the first that is no comment.
+--- The head of a file: from its second line to the first that is not a comment.
 local function head(lines)
   local text = {}
   for i = 1, #lines do

@@ -141,7 +141,7 @@ end
 --- The blocks of what a name stands for: "pml.eventset", "eventset", "pml.eventset.open", "pmlua.Eventset", "Eventset:read".
 ---@param model pmlua.reference.Model
 ---@param name string
----@return pmlua.reference.Block[]? blocks nil: there is no such name
+---@return pmlua.reference.Block[]? blocks nil if the name is unknown
 function M.find(model, name)
   local module = model.modules[name:match "^pml%.(%w+)$" or name]
   if module then return M.of_module(module) end

@@ -10,7 +10,7 @@ local M = {}
 local TITLES = { parameters = "takes", returns = "returns", fields = "fields" }
 local WIDTH, LABEL = 100, 34 -- characters of a line, and of the widest label that has text beside it
 
---- Text in lines that fit, each behind so many blanks.
+--- Wrap text into lines, each indented by this many blanks.
 ---@param text string
 ---@param indent integer
 ---@return string

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/text.lua - a report as tables for people.
+-- lua/pmlua/internal/report/text.lua - a report as tables of text.
 --
 -- Try:  pmlua report DIR --detail --legend
 

@@ -7,7 +7,7 @@ local M = {}
 
 local prefixes = { [-3] = "n", [-2] = "µ", [-1] = "m", [0] = "", "k", "M", "G", "T", "P", "E" }
 
---- Four significant digits and a unit; "-" for nothing, for infinity and what is no number.
+--- Four significant digits and a unit; "-" for nil, infinity and NaN.
 ---@param v number?
 ---@param unit string
 ---@return string

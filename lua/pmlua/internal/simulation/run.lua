@@ -49,7 +49,7 @@ function M.check_cache(level, text)
   return true
 end
 
---- The caches that are simulated, for people and records.
+--- The simulated caches, for output and records.
 ---@param caches? table<string, string>
 function M.model(caches)
   local parts = {}

@@ -168,7 +168,7 @@ function M.is_archive(file)
   return file:find("%.a$") ~= nil or file:find("%.a%(") ~= nil
 end
 
---- A linker's script is no library; what it names is.
+--- A linker script is not a library; the files it names are.
 local function is_script(file)
   local f <close> = require("pmlua.internal.file").open(file)
   local head = f and f:read(4) or ""

@@ -60,7 +60,7 @@ local function additions(before, after, w, o, whole)
   return static
 end
 
---- The line with the wrappers in it, in a new table; a line that does not link comes back as it is. nil and why.
+--- The line with the wrappers in it, in a new table; a line that does not link comes back unchanged. nil and why.
 ---@param words string[]
 ---@param wrappers { dir: string, name: string, libs: string, ldflags: string, shared: boolean }[]
 ---@param o { runtime: boolean?, static: boolean? }

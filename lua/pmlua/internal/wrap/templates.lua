@@ -58,7 +58,7 @@ local function operator_of(head)
   if at and (at == 1 or head:sub(at - 1, at - 1):find("[:%s]")) then return head:sub(1, at - 1), head:sub(at) end
 end
 
---- Result, qualified name in parts, parameters, whether it is const, of a demangled function; nil: it is none.
+--- Result, qualified name in parts, parameters, whether it is const, of a demangled function; nil if it is not a function.
 ---@param title string
 ---@return table?
 function M.parse(title)
