@@ -4,11 +4,10 @@
 -- Usage: lua5.4 spec/check.lua STEP... [ONLY=PATTERN]
 --
 -- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua, spec/*/*/*_spec.lua) is a process of its own,
--- bounded in time. As many run at once as there are cpus. A spec that takes long says so in a line of its head,
--- "Slow: why", and is left to the step `slow` and to make check-all; one that is named by ONLY runs anyway. C specs and
--- busted count their own checks; any other job is one check. A skip prints its reason. What failed and what was skipped is
--- repeated at the end, in the order of names;
--- the last line is `N passed, N failed, N skipped`, alone.
+-- bounded in time. As many run at once as there are cpus. A slow spec has a line "Slow: why" in its head, and runs only in
+-- the step `slow` and in make check-all, or if ONLY names it. C specs and busted count their own checks; any other job is
+-- one check. A skip prints its reason. Failures and skips are repeated at the end, in the order of names; the last line is
+-- `N passed, N failed, N skipped`.
 
 package.path = "spec/?.lua;" .. package.path
 local pool = require "pool"
@@ -24,7 +23,7 @@ local function wanted(name)
   return name:find(only or "", 1, true) or fine and at
 end
 
---- Queue a command unless ONLY leaves it out; @count reads its result.
+--- Queue a command unless ONLY excludes it; @count reads its result.
 local function add(name, count, command, seconds)
   if not wanted(name) then return end
   jobs[#jobs + 1] = { name = name, count = count, command = command, seconds = seconds }
@@ -42,7 +41,7 @@ local function listing(pattern)
   return list
 end
 
---- Which files a step takes: the slow ones, the others, or all (nil). ONLY looks among all.
+--- The files of a step: the slow ones, the others, or all (nil). ONLY selects among all.
 local function takes(file, slow)
   return only or slow == nil or file.slow == slow
 end
@@ -98,7 +97,7 @@ local function sanitized(name, pattern, lua)
   if lua then busted_specs(name .. " ", "spec/core/*_spec.lua", nil, os.getenv("PWD") .. "/" .. dir .. "/pmlua", dir) end
 end
 
--- The limits end what hangs: a machine that others use, too, may take several times what it takes alone.
+-- The limits end jobs that hang; on a busy machine a job may take several times as long as alone.
 local steps = {
   layers = function()
     add("layers", tally.whole, "lua5.4 spec/layers.lua", 120)
@@ -135,7 +134,7 @@ for _, word in ipairs(arg) do
     os.exit(2)
   end
 end
--- The log of a whole run tells what machine proved what.
+-- The log of a whole run names the machine it ran on.
 if not only then io.write(tally.sh(build .. "/pmlua doctor", 60), "\n") end
 for _, name in ipairs(chosen) do steps[name]() end
 if #jobs == 0 then

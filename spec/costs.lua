@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/costs.lua - no hot path is longer than spec/data/instruction_costs.tsv says. Try: lua5.4 spec/costs.lua build/spec/cost
 --
--- Instructions are counted, not timed: by callgrind on x86-64, elsewhere by the PMU, of which an emulated machine's is
--- exact. The compiler and the C library decide the figures, so the table names them, and others are not compared.
--- With --write, the rows of this machine are rewritten; then look at the difference before it is kept.
+-- Counts instructions instead of time: by callgrind on x86-64, elsewhere by the PMU, which is exact in an emulated machine.
+-- The counts depend on the compiler and the C library, so the table names them, and results of others are not compared.
+-- --write rewrites the rows of this machine; review the difference before you commit it.
 
 local program, write = arg[1] or "build/spec/cost", arg[2] == "--write"
 local table_file = "spec/data/instruction_costs.tsv"
@@ -24,7 +24,7 @@ local function skip(why)
   done(0, 0, 1)
 end
 
---- Names to what stands behind them, and the names in their order.
+--- Names to their values, and the names in order.
 local function rows(out)
   local value, order = {}, {}
   for name, v in out:gmatch("([%w_]+)\t([^\n]+)") do
@@ -33,7 +33,7 @@ local function rows(out)
   return value, order
 end
 
---- A callgrind file: what the calls of path_NAME by measured_calls cost, all together, and how many there were.
+--- Read a callgrind file: the total cost of the calls of path_NAME by measured_calls, and their number.
 local function callgrind(file)
   local names, total, calls, caller, callee, n = {}, {}, {}, nil, nil, nil
   local function name_of(text)
@@ -61,7 +61,7 @@ local function callgrind(file)
   return total, calls
 end
 
--- libc chooses its string functions by the cpu: with these it has those that every x86-64 has.
+-- libc chooses its string functions by the cpu: these settings make it use those of every x86-64.
 local ANY_CPU = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX512VL,-AVX512F,-ERMS,-FSRM,-SSSE3,-SSE4_2,-BMI2,-Fast_Unaligned_Load"
 
 local function count_by_callgrind()
@@ -83,7 +83,7 @@ local function count_by_callgrind()
   for _, name in ipairs(order) do
     -- a counter instruction is one that callgrind could not see
     if total[name] then
-      -- rounded: of many calls one may be the longest so far, which takes an instruction to keep
+      -- rounded: one of many calls may be the longest so far, which costs an instruction to store
       cost[name] = math.floor((total[name] - total.nothing) / calls[name] + 0.5) + math.tointeger(tonumber(said[name]))
     end
   end

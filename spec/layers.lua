@@ -1,7 +1,7 @@
 -- spec/layers.lua - dependencies run one way; run by `make layers`. Try: lua5.4 spec/layers.lua
 --
--- Each rule names files and what must not stand in them. With an argument, the tree at that folder is checked
--- instead of this one, so that the specs can show a violation being found.
+-- Each rule names files and what must not occur in them. With an argument, checks the tree at that folder instead of this
+-- one, so that the specs can show that it finds a violation.
 
 local root = arg[1] or "."
 
@@ -25,7 +25,7 @@ local rules = {
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
 
--- The families of core and what each may include. What others wrote the interface of (compat) stands apart.
+-- The families of core and what each may include. compat, whose interfaces others defined, stands apart.
 local MAY = {
   base = {},
   record = { base = true },

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/mutants.lua - break the readers on purpose, one line each, and see the specs notice. Try: lua5.4 spec/mutants.lua
+-- spec/mutants.lua - break the readers on purpose, one line each, and check that the specs fail. Try: lua5.4 spec/mutants.lua
 --
--- A mutant is a copy of one source file in which one piece of text is replaced; the text must stand there exactly once,
--- so that the mutants follow the code. The same spec program is built against the copy and must fail; built against
--- the file as it is, it must pass. Ends with a table of what was caught by which claim after how many reads, and
--- with `N passed, N failed, N skipped`.
+-- A mutant is a copy of one source file with one piece of text replaced; the text must occur exactly once, so that the
+-- mutants follow the code. The same spec program is built against the copy, where it must fail, and against the original,
+-- where it must pass. Ends with a table of the claims that caught each mutant, after how many reads, and with
+-- `N passed, N failed, N skipped`.
 --
--- `lua5.4 spec/mutants.lua pmu DIR` builds spec pmu_page against every mutant of the page reader into DIR, with a
--- run.sh that does there, on a machine with a PMU, what this does here. CC is the compiler of that machine.
+-- `lua5.4 spec/mutants.lua pmu DIR` builds spec pmu_page against every mutant of the page reader into DIR, with a run.sh
+-- that runs them on a machine with a PMU. CC is the compiler for that machine.
 --
--- Not among them: either fence left out. On x86 both are for the compiler, which keeps volatile loads in order
--- without them, so such a reader is no different; on arm they matter, but neither emulation here reorders loads.
+-- No mutant omits a fence. On x86 both fences only order the compiler, which keeps volatile loads in order anyway, so such
+-- a reader would be the same; on arm they matter, but neither emulator reorders loads.
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/kernel/pml_rdpmc.h"
@@ -24,14 +24,14 @@ local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eve
 local SHARE = "core/source/kernel/pml_eventset_kernel.c"
 local RING = "core/record/pml_ring.h"
 
---- A header stands in several sources: those of @SOURCES_OF are built with it.
+--- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
 local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/stream/pml_stream*.c",
   [LAYOUT] = SET .. " " .. SHARE }
 
---- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
---- `by`: the spec that judges it, where it is not those of the file; `pmu = false`: what a real PMU and the copies of its
---- page do not bring to light; `pmu = "maybe"`: what only a PMU whose registers have 32 bits does, since arm's kernel sets
---- the upper half of a larger one.
+--- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
+--- `by`: the spec that judges it, if not those of the file; `pmu = false`: a real PMU and copies of its page cannot
+--- reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers reveals it, because arm's kernel sets the upper half of
+--- larger ones.
 local mutants = {
   { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
   { "index not decremented", READER, "PML_RDPMC_INSN(index - 1)", "PML_RDPMC_INSN(index)" },
@@ -183,7 +183,7 @@ local function has(tool)
   return capture("command -v " .. tool) ~= ""
 end
 
---- Replace the one place where `find` stands in `text`; nil and how often it stands there if it is not one.
+--- Replace the only occurrence of `find` in `text`; nil and the number of occurrences if there is not exactly one.
 local function substitute(text, find, replacement)
   local from, to = text:find(find, 1, true)
   if not from then return nil, 0 end
@@ -205,7 +205,7 @@ end
 
 local FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -w"
 
---- The specs that a mutant is put before: how to build one in a folder that may hold a mutant, and how to run it.
+--- The specs that judge mutants: how to build one in a folder that may hold a mutant, and how to run it.
 local function programs()
   local arch = capture "uname -m"
   local cc = os.getenv "CC" or "gcc"
@@ -244,7 +244,7 @@ local function programs()
   return list
 end
 
---- Does this program judge that mutant? Those of a file with programs of its own are left to them.
+--- Whether this program judges that mutant. Programs named for a file are the only ones to judge its mutants.
 local function judges(program, mutant)
   local file = mutant[2]
   if program.by or mutant.by then return program.by == mutant.by end
@@ -278,7 +278,7 @@ local function exists(path)
   return f ~= nil
 end
 
---- What became of a job: "caught" and by what, "passed", "skipped" and why, or "broken" and why.
+--- The result of a job: "caught" and by what, "passed", "skipped" and why, or "broken" and why.
 local function verdict(out)
   if not exists(out .. ".status") then return "broken", "does not compile:\n" .. read(out .. ".build") end
   local status, said = tonumber(read(out .. ".status")), read(out .. ".said")
@@ -300,7 +300,7 @@ local function tell(kind, text)
   end
 end
 
---- Judge one job; what its cell of the table says.
+--- Judge one job; the text of its cell in the table.
 local function judge(job)
   local what, how = verdict(job.out)
   local name = job.mutant and job.mutant[1] or "as it is"

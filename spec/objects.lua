@@ -14,10 +14,10 @@ local why = arg[1] == "why"
 local given = not why and arg[1]
 local root = given or (os.getenv "PMLUA_BUILD" or "build") .. "/obj"
 
---- The folder of an object; what is for one cpu is a part of the folder above.
+--- The folder of an object; code for one cpu belongs to the folder above.
 local function folder_of(name) return name:gsub("/x86_64/", "/"):gsub("/aarch64/", "/"):match "^(.*)/" or "." end
 
---- Objects of sources that have gone are still in the folder of a build.
+--- A build folder may hold objects of removed sources.
 local function is_of_now(name)
   if given then return true end
   for _, kind in ipairs { ".c", ".S" } do

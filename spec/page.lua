@@ -46,7 +46,7 @@ function M.blocks(page)
   return list
 end
 
---- What a page says of itself, such as `slow`, nil without such a comment.
+--- The value of a page's comment such as `slow`, or nil.
 function M.mark(path, name) return read(path):match("<!%-%- " .. name .. ": (.-) %-%->") end
 
 --- The first command that a page needs and this machine lacks.
@@ -70,7 +70,7 @@ local function printed(out, line)
   end
 end
 
---- What is missing of a block of text in an output; nil: nothing.
+--- The first line of a block of text that is missing in an output, or nil.
 local function missing(block, out)
   if block.marks.exact then
     return not out:find(block.text, 1, true) and block.text or nil
@@ -84,7 +84,7 @@ end
 -- The name in a file's first line: "-- NAME.lua", "/* NAME.c - ...", "# NAME".
 local function file_name(text) return text:match "^[^\n%w]* ?([%w_-]+%.[%w_]+)%f[^%w_]" or text:match "^# (Makefile)\n" end
 
--- The shell of the page's reader: pmlua is installed, and the checkout's scripts are at hand.
+-- The shell of the page's reader: pmlua is installed, and the checkout's scripts are in the folder.
 local function environment(dir, prefix)
   return ("cd %s && export PATH=%s/bin:$PATH PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib MANPATH=%s/share/man "
     .. "XDG_RUNTIME_DIR=%s PREFIX=%s OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 && set -e\n")
@@ -107,8 +107,8 @@ local function unused(files, typed)
 end
 
 --- Follow a page in a folder of its own, which is left for the caller.
----@return table done how many commands were typed, files saved and texts compared, and the `dir`
----@return string? why what did not work
+---@return table done numbers of commands typed, files saved and texts compared, and the `dir`
+---@return string? why the failure
 function M.follow(path, prefix)
   local dir, root = shell.sh "mktemp -d":match "%S+", shell.sh "pwd":match "%S+"
   local done, out = { dir = dir, commands = 0, files = 0, texts = 0 }, ""

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/permission.lua - what events are called here: NAME:u where the kernel does not let this process count it, else NAME.
+-- spec/permission.lua - the names of events on this machine: NAME:u if this process may not count the kernel, else NAME.
 --
--- The kernel is asked by an event that says itself what it counts, which pmlua opens as it stands or not at all.
+-- Opens an event with an explicit modifier, which pmlua never changes, to learn what the kernel permits.
 
 local M = {}
 
---- Of the line that explains it, after the name of the program.
+--- The line that explains it, after the name of the program.
 M.sentence = "perf_event_paranoid is %d+, so events without a modifier count user space only %([^)]*:u%); as root, sysctl"
 
 local suffix
@@ -19,7 +19,7 @@ local function suffix_here()
   return suffix
 end
 
---- What an event of the kernel that has no modifier is called in sets, tables and files.
+--- The name of a kernel event without a modifier in sets, tables and files.
 function M.name(event)
   return event .. suffix_here()
 end
@@ -29,7 +29,7 @@ function M.pattern(event)
   return (M.name(event):gsub("%p", "%%%0"))
 end
 
---- What a command said beside the line that explains the names: one where the kernel is not counted, else none.
+--- The output of a command without the line that explains the names, which occurs once if the kernel is not counted.
 function M.unexplained(said)
   local rest, lines = said:gsub("[^\n]*" .. M.sentence .. "[^\n]*\n", "")
   require("luassert").equal(suffix_here() == "" and 0 or 1, lines, said)

@@ -3,7 +3,7 @@
 
 local M = {}
 
---- What a shell command says, both streams, and its exit status (124: it was still running after @seconds).
+--- The output of a shell command, both streams, and its exit status (124: it was still running after @seconds).
 function M.sh(command, seconds)
   local quoted = command:gsub("'", "'\\''")
   local p = assert(io.popen(("timeout %d sh -c '%s' </dev/null 2>&1"):format(seconds or 600, quoted)))

@@ -41,7 +41,7 @@ local function keep(list, name, text)
   list[#list + 1] = { name = name, text = text, number = #list }
 end
 
---- What was kept, in the order of names.
+--- The kept lines, in the order of names.
 local function print_kept(list, what)
   table.sort(list, function(a, b) return a.name < b.name or a.name == b.name and a.number < b.number end)
   for _, kept in ipairs(list) do print(("%s: %s: %s"):format(what, kept.name, kept.text)) end
@@ -51,7 +51,7 @@ function M.skip(name, reason)
   keep(skips, name, reason)
 end
 
---- Keep what is told at the end: the lines of @out that say what failed; the last one where none does.
+--- Keep the lines to repeat at the end: those of @out that report a failure, or else the last one.
 function M.fail(name, out)
   local lines, last = {}, "it said nothing"
   for line in out:gmatch("[^\n]+") do
@@ -68,8 +68,8 @@ function M.fail(name, out)
   if #lines > most_lines then keep(fails, name, ("and %d more lines"):format(#lines - most_lines)) end
 end
 
---- What a program said (a sanitizer may speak after it), and how it ended; dying on the way, or ending without having
---- counted, is a failure. Returns whether nothing failed.
+--- Count a program by its output (a sanitizer may add to it) and its exit; a crash, or an end without a count, is a
+--- failure. Returns whether everything passed.
 function M.count(name, out, code, seconds)
   local p, f, s = ("\n" .. out):match(".*\n(%d+) passed, (%d+) failed, (%d+) skipped\n")
   p, f, s = tonumber(p) or 0, tonumber(f) or 0, tonumber(s) or 0
@@ -87,7 +87,7 @@ function M.count(name, out, code, seconds)
   return f == 0
 end
 
---- What a command said that passes or fails as a whole.
+--- Count a command that passes or fails as a whole.
 function M.whole(name, out, code, seconds)
   if code ~= 0 then
     io.write(out)
@@ -96,7 +96,7 @@ function M.whole(name, out, code, seconds)
   M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, seconds)
 end
 
---- The reasons, the closing line, and the exit; @may_skip: that nothing could be run is no failure.
+--- Print the reasons and the closing line, and exit; @may_skip: a run in which everything was skipped succeeds.
 function M.finish(may_skip)
   print_kept(skips, "skipped")
   print_kept(fails, "failed")

@@ -3,9 +3,9 @@
 --
 -- Usage: lua5.4 spec/verdicts.lua [TRIALS]      2000 trials of each take some minutes; the seeds are fixed
 --
--- Data: normal; t of 2 degrees of freedom, whose variance is infinite; log-normal; two modes 10 deviations apart, of 70 % and
--- 30 % of the rounds. An interval that is called one of 95 % should hold the truth in 94 to 96 of 100. Verdicts are those of
--- pmlua compare, with all that it does, for rounds that spread by 1 %.
+-- Data: normal; t with 2 degrees of freedom, whose variance is infinite; log-normal; two modes 10 deviations apart, with 70 %
+-- and 30 % of the rounds. A 95 % interval should cover the true value in 94 to 96 of 100 trials. Verdicts are those of pmlua
+-- compare for rounds that spread by 1 %.
 
 package.path = "./?.lua;" .. package.path
 require "spec.lua.helper"
@@ -35,7 +35,7 @@ end
 
 local function holds(low, high) return low <= 0 and high >= 0 and 1 or 0 end
 
---- Shares of intervals that hold the truth: of a median, of the shift of pairs and of sets.
+--- Shares of intervals that cover the true value: of a median, of the shift between pairs and between sets.
 ---@param name string
 ---@param n integer rounds
 ---@param trials integer
@@ -53,7 +53,7 @@ function M.coverage(name, n, trials)
   return sum
 end
 
---- The rounds of a start that is off by so much, and drifts: by a line, or by steps of any sign.
+--- The rounds of a start with an offset and a drift: linear, or in steps of either sign.
 local function start(random, n, level, how)
   local rounds, now = {}, level * math.exp((how.offset or 0) * normal(random))
   for i = 1, n do
@@ -63,7 +63,7 @@ local function start(random, n, level, how)
   return rounds
 end
 
---- Two variants by turns in one start: what moves the machine moves both.
+--- Two variants in turns within one start, so that drift affects both.
 local function paired_start(random, n, ratio, how)
   local a, b, now = {}, {}, 1000
   for i = 1, n do
@@ -73,7 +73,7 @@ local function paired_start(random, n, ratio, how)
   return a, b
 end
 
---- A cell as compare's internals have it.
+--- A cell in the form that compare uses internally.
 local function cell(rounds)
   return { label = "all", row = {}, median = stats.median(rounds), medians = rounds, by_round = rounds }
 end
@@ -98,7 +98,7 @@ local ways = {
   end,
 }
 
---- Share of trials in which B, whose times are `ratio` of A's, is called slower or faster.
+--- Share of trials with the verdict slower or faster for B, whose times are `ratio` times A's.
 ---@param way string by, single or starts
 ---@param n integer rounds
 ---@param ratio number

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/arm/check.lua - boot the emulated machines and count what their programs say. Try: make check-arm
+-- spec/arm/check.lua - boot the emulated machines and count the checks of their programs. Try: make check-arm
 --
--- Every machine is a boot of qemu with its own kind of PMU. All run at once, each bounded in time, and what each is at is
--- printed as it goes. Pass or fail is what the guest's lines say, never qemu's exit status; a machine that does not come to
--- its end has failed. All of it goes to build/arm/log.
+-- Every machine is a boot of qemu with its own kind of PMU. All run at once, each with a time limit, and print their
+-- progress. The guest's lines decide between pass and fail, never qemu's exit status; a machine that does not finish has
+-- failed. All output goes to build/arm/log.
 
 package.path = "spec/?.lua;" .. package.path
 local tally = require "tally"
@@ -12,7 +12,7 @@ local dir = "build/arm"
 local boot_seconds = 1080 -- for one that hangs: the longest takes some 200 where nothing else runs
 local look_seconds = 5
 
--- Counts are exact where the emulator derives its clock from the instructions that it executes (-icount) on one cpu.
+-- Counts are exact if the emulator derives its clock from the instructions it executes (-icount) on one cpu.
 local machines = {
   { name = "64-bit counters", cpu = "max,pauth=off", cpus = 1, icount = "shift=0",
     guest = "all,PMU_EXACT=1,PMU_CYCLES_PER_INSTRUCTION=1,PMU_QUICK=1" },
@@ -23,7 +23,7 @@ local machines = {
   { name = "two cpus", cpu = "max,pauth=off", cpus = 2, icount = "shift=0,sleep=off", guest = "threads" },
 }
 
--- What a program that does not count its own checks must have said: patterns, and what they stand for.
+-- Patterns that must occur in the output of a program that does not count its own checks, and their meaning.
 local claims = {
   doctor = {
     { "\nok +hardware PMU ", "there is a PMU" },
@@ -110,7 +110,7 @@ local function read(path)
   return f and f:read("a") or ""
 end
 
---- Print what the machine is at, if that is new. Returns whether it has ended.
+--- Print the machine's progress, if there is any. Returns whether it has ended.
 local function look(m)
   local ended, at = read(m.out .. ".status") ~= "", nil
   for name in read(m.out):gmatch("BEGIN ([^\r\n]+)") do at = name end

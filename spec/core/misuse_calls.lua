@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/core/misuse_calls.lua - call every function and method of the bindings with wrong arguments of every type.
 --
--- Run by misuse_spec.lua in a process of its own, so that a crash is seen. Prints a line for each broken promise and
--- at the end what the calls did. Arguments: a folder for traces, the socket of a process that serves, a workload's
--- shared object or "-".
+-- Run by misuse_spec.lua in a process of its own, so that it notices a crash. Prints a line for each broken promise, and at
+-- the end a summary of the calls. Arguments: a folder for traces, the socket of a process that answers questions, the
+-- shared object of a workload or "-".
 
 package.path = arg[0]:match("^(.*/)") .. "?.lua;" .. package.path
 local core = require "pmlua.core"
@@ -30,7 +30,7 @@ handles.tune, handles.balancer = make.tune(), make.balancer()
 
 local NIL, values = misuse.NIL, misuse.with({ handles, dead }, make.all)
 
--- --- one call and what it may do ---
+-- --- one call and its permitted outcomes ---
 
 local counts = { calls = 0, raised = 0, refused = 0, answered = 0 }
 local broken = 0
@@ -84,7 +84,7 @@ local function arguments(list)
   return args
 end
 
--- Valid arguments with one wrong, all wrong, too few, too many; then random ones.
+-- Valid arguments except one, all wrong, too few, too many; then random ones.
 local function attack(name, f, valid, fast, some)
   local n = #valid
   local values = some or values -- luacheck: ignore 431
@@ -215,7 +215,7 @@ for kind, h in pairs(handles) do
     local full = kind .. ":" .. name
     local valid = methods[kind][name] or (name == "close" and {})
     if not valid then complain(full, "is not known to this file: give it valid arguments here") end
-    -- close and what ends a handle are attacked on handles made for it, below
+    -- close, and other methods that end a handle, are called below on separate handles
     if name ~= "close" then
       attack(full, f, { h, table.unpack(valid or {}) }, kind ~= "workload")
       attack(full .. " (closed)", f, { dead[kind], table.unpack(valid or {}) }, false)
@@ -265,7 +265,7 @@ for kind, h in pairs(handles) do
   end
 end
 
--- A userdata that wears another's metatable is still not one of ours.
+-- A userdata with a stolen metatable must not pass for one of ours.
 for _, h in pairs(make.all()) do
   local mt, impostor = debug.getmetatable(h), io.tmpfile()
   local own = debug.getmetatable(impostor)
@@ -274,7 +274,7 @@ for _, h in pairs(make.all()) do
   debug.setmetatable(impostor, own)
 end
 
--- --- finalizers, coroutines, closing under one's feet ---
+-- --- finalizers, coroutines, handles closed during a call ---
 
 collectgarbage("generational")
 for i = 1, 20 do
@@ -300,7 +300,7 @@ collectgarbage("incremental")
 print(("calls %d raised %d refused %d answered %d broken %d"):format(counts.calls, counts.raised, counts.refused,
   counts.answered, broken))
 
--- Handles that are open at the end are closed by the state, in whatever order; finalizers use them meanwhile.
+-- The state closes the handles that are still open at the end, in any order, while finalizers use them.
 local last = make.all()
 _G.kept = setmetatable({ last, last.eventset:reader(), last.trace:location("end") }, { __gc = function(t)
   for kind, h in pairs(t[1]) do

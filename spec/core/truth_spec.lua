@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/truth_spec.lua - what scripts count without a PMU is what happened, to the last event.
+-- spec/core/truth_spec.lua - scripts count exactly without a PMU, to the last event.
 
 local support = require "spec.core.support"
 
@@ -9,7 +9,7 @@ local it, core = support.it, support.core
 local TRACED = "unshare --mount sh -c 'test -d /sys/kernel/tracing/events || " ..
   "mount -t tracefs pmlua /sys/kernel/tracing; exec \"$@\"' sh "
 
---- An open set of events, or nil after a pending that says why the machine refuses.
+--- Open a set of events; nil after a pending with the reason if the machine refuses.
 local function counting(names)
   local set, err, code = core.eventset.open(names)
   if set then return set end
@@ -49,7 +49,7 @@ describe("A script counts", function()
   end)
 
   it("each fresh page as a fault", function()
-    -- in a process of its own: memory that was in use before is not fresh
+    -- in a separate process, because memory that was in use before causes no faults
     local script = support.spit(support.folder() .. "/fault.lua", [[
       local pml = require "pmlua"
       local set, err = pml.eventset.open { "page-faults", "major-faults" }

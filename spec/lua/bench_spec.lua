@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/bench_spec.lua - pmlua bench: commands whose difference is planted, and what becomes of those that fail.
+-- spec/lua/bench_spec.lua - pmlua bench: commands with a known difference, and commands that fail.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"
@@ -13,7 +13,7 @@ local json = require "pmlua.json"
 local quote = helper.quote
 local results = require "pmlua.results"
 
---- Runs it in a folder of its own: status, output, errors, the folder.
+--- Run it in a new folder: status, output, errors, the folder.
 local function bench(arguments, dir)
   dir = dir or helper.folder()
   local status, out, err = helper.shell(("cd %s && %s/pmlua bench --no-plot -q %s"):format(quote(dir), helper.build, arguments))

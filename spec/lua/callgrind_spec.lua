@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/callgrind_spec.lua - callgrind's files: own costs exactly, and damage named, never a wrong sum.
+-- spec/lua/callgrind_spec.lua - callgrind's files: exclusive costs are exact, and a damaged file is an error, never a wrong sum.
 
 local helper = require "spec.lua.helper"
 local callgrind = require "pmlua.internal.simulation.callgrind"
@@ -138,7 +138,7 @@ describe("a file of callgrind", function()
         assert.truthy(err:find("^line %d+: [^\n]+$"), err)
       end
     end
-    assert.is_true(read > 100 and read < 2900) -- some bytes are of no consequence, and some are
+    assert.is_true(read > 100 and read < 2900) -- some bytes matter, and some do not
   end)
 
   it("that is not there is named", function()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/choose_spec.lua - pmlua choose as a shell sees it: plans for any PMU, and runs of a command.
+-- spec/lua/choose_spec.lua - pmlua choose in a shell: plans for any PMU, and runs of a command.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -150,7 +150,7 @@ describe("pmlua choose --run", function()
   it("fails when nothing can be counted, and does not run the command for it", function()
     if pmu_here then pending("this machine has a PMU: something can be counted") return end
     local file = support.folder() .. "/ran"
-    -- a libpfm4 that takes this cpu for another one says that it is not here
+    -- libpfm4 is made to take this cpu for another one, so it reports the real one as absent
     for pmu, why in pairs {
       generic = "this machine has no hardware PMU",
       zen4 = "its PMU amd64_fam19h_zen4 is not on this machine|this machine has no hardware PMU",
@@ -199,7 +199,7 @@ describe("pmlua choose --run", function()
 
   it("runs the command once for each run of the plan", function()
     if pmu_here then pending("this machine has a PMU: the groups below are counted together") return end
-    -- Two runs by counters; a software event rides in the first, the second has hardware alone and is not made.
+    -- Two runs by counters: the software event joins the first; the second has only hardware events and is left out.
     local folder = support.folder()
     local d = data(("--pmu generic cycles instructions branches branch-misses cache-misses page-faults --run -- " ..
       "sh -c 'echo x >>%s/times'"):format(folder))
@@ -221,7 +221,7 @@ describe("What came out of runs", function()
   local chooser = assert(require "pmlua.chooser".open { pmu = "skx", smt = false, watchdog = false })
   local plan = assert(chooser:choose { "CYCLE/ipc", "CYCLE/stalled", "USER/difference", "USER/ratio" })
 
-  --- Results as runs leave them, from counts by event name.
+  --- Results like those of runs, from counts by event name.
   local function combined(values, running)
     local results = {}
     for r, run in ipairs(plan.runs) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/chooser_spec.lua - what fits on the counters, why not, and the fewest runs, against brute force.
+-- spec/lua/chooser_spec.lua - which events fit on the counters, why others do not, and the fewest runs, against brute force.
 
 require "spec.core.support"
 local chooser = require "pmlua.chooser"
@@ -49,7 +49,7 @@ describe("On its counters,", function()
     local any = { "L1D:REPLACEMENT", "L2_LINES_IN:ALL", "L2_TRANS:L2_WB", "LONGEST_LAT_CACHE:MISS" }
     local all = { table.unpack(any) }
     for _, name in ipairs(retired) do all[#all + 1] = name end
-    local where = assert(fit(c, all)) -- those that may go anywhere came first
+    local where = assert(fit(c, all)) -- events that may use any counter came first
     for i = 5, 8 do assert.is_true(tonumber(where[i]) < 4) end
     retired[5] = "MEM_LOAD_RETIRED:L3_HIT"
     assert.same({ nil, "MEM_LOAD_RETIRED:L1_HIT, MEM_LOAD_RETIRED:L1_MISS, MEM_LOAD_RETIRED:L2_HIT, MEM_LOAD_RETIRED:L2_MISS, "
@@ -64,7 +64,7 @@ describe("On its counters,", function()
         assert.matches("compete for counters 0%-3: 5 events, 4 counters$", select(2, fit(c, five)) or name)
       end
     end
-    -- unit masks of one event, none of which has a register of its own to share
+    -- unit masks of one event that need no extra register
     lower(open("skx", false), { "r0%da3", "r0%dd3", "r0%dd4", "r1%dbb", "r1%db7", "r0%dd0" })
     lower(open("icx", false), { "r0%d55", "r0%d56", "r0%d54", "r0%d48" })
     lower(open("icl", false), { "r0%d55", "r0%d56" })
@@ -93,7 +93,7 @@ describe("On its counters,", function()
     local c = open("spr", false)
     local two = { "OCR:READS_TO_CORE_DRAM", "OCR:READS_TO_CORE_L3_HIT" }
     assert.is_truthy(fit(c, two))
-    two[3] = "OFFCORE_RESPONSE_1:READS_TO_CORE_DRAM" -- the same value as the first: it needs no register of its own
+    two[3] = "OFFCORE_RESPONSE_1:READS_TO_CORE_DRAM" -- the same value as the first, so it shares the register
     assert.is_truthy(fit(c, two))
     two[4] = "OCR:READS_TO_CORE_L3_MISS"
     assert.matches("need 3 values of OFFCORE_RSP .*, which has 2$", select(2, fit(c, two)))
@@ -142,7 +142,7 @@ end)
 
 -- --- a plan ---
 
---- Promises that every plan keeps.
+--- Check what holds of every plan.
 local function check_plan(c, plan)
   for _, item in ipairs(plan.items) do
     if not item.dead and not item.split then
@@ -234,7 +234,7 @@ local function random(n)
   return (seed >> 8) % n + 1
 end
 
---- Do events fit? By trying every placement of every event.
+--- Whether events fit, by trying every placement of every event.
 local function brute_fit(events, at, taken)
   at, taken = at or 1, taken or 0
   if at > #events then return true end
@@ -318,7 +318,7 @@ describe("On random problems,", function()
       end
       local function fits(list) return brute_fit(list) and brute_registers(list) end
       local used, map = {}, {}
-      for _, u in ipairs(units) do -- only what is asked for is planned for
+      for _, u in ipairs(units) do -- plans have no events beyond those requested
         local set = {}
         for n, e in ipairs(u.events) do
           if not map[e] then used[#used + 1], map[e] = events[e], #used + 1 end
@@ -337,7 +337,7 @@ describe("On random problems,", function()
       end
       if plan.nodes > 0 then more_than_greedy = more_than_greedy + 1 end
     end
-    assert.is_true(more_than_greedy > 5) -- branch and bound had something to do
+    assert.is_true(more_than_greedy > 5) -- branch and bound improved on the greedy plan
   end)
 
   it("a hundred events are planned within the nodes that are allowed, and what is known of the plan is said", function()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/cli_spec.lua - one command line: the same words mean the same to every verb.
+-- spec/lua/cli_spec.lua - the command line: options mean the same to every verb.
 
 local support = require "spec.core.support"
 local parse = require "pmlua.internal.cli.parse"
@@ -8,7 +8,7 @@ local json = require "cjson"
 
 local quote = support.quote
 
---- A value that an option takes, as text.
+--- A valid value of an option, as text.
 local by_kind = { integer = "3", number = "3", percent = "3", duration = "3ms", picture = "p.svg" }
 local by_name = { metric = "host::load_1", I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64", flow = "f.svg",
   headers = "zlib.h", parameter = "x=1,2", ["fail-on"] = "slower:2%" }
@@ -19,7 +19,7 @@ local function sample(verb, option)
     or by_kind[option.kind] or "word"
 end
 
---- A verb's options and arguments, without what it says of them together.
+--- A verb's options and arguments, without its check of their combination.
 local function alone(verb)
   local line = { options = {}, arguments = {}, command = verb.command and { optional = true, behind = verb.command.behind } }
   for i, option in ipairs(verb.options or {}) do
@@ -127,7 +127,7 @@ describe("Every verb", function()
     assert.is_true(n >= 7)
   end)
 
-  it("takes what stands behind -- for arguments, where it runs nothing", function()
+  it("takes words after -- as arguments, in verbs that run no command", function()
     assert.equal("--json", parse.parse(alone(verbs.load "events"), { "--csv", "--", "--json" }).pattern)
     assert.same({ "-a", "--" }, parse.parse(alone(verbs.load "plot"), { "--", "-a", "--" }).dirs)
   end)
@@ -181,7 +181,7 @@ describe("The common options", function()
     return support.shell(("cd %s && %s/pmlua %s"):format(quote(dir), quote(support.build), arguments))
   end
 
-  --- Lines of CSV without quoted line ends, as many cells in each as in the first; how many rows.
+  --- Check CSV without quoted line ends: each line has as many cells as the first. The number of rows.
   local function rows_of(csv, head)
     local names, n = csv:match "^[^\n]*", 0
     assert.equal(head, names)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/command_spec.lua - the command as a shell sees it: what it runs, prints and returns.
+-- spec/lua/command_spec.lua - the command in a shell: what it runs, prints and returns.
 
 local support = require "spec.core.support"
 
@@ -13,7 +13,7 @@ local function script(name, text)
   return support.spit(dir .. "/" .. name, text)
 end
 
---- Status and the one line on standard error.
+--- Exit status and the single line on standard error.
 local function complaint(arguments, before)
   local status, _, err = run(arguments, before)
   return { status, err }

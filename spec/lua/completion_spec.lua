@@ -3,7 +3,7 @@
 
 local helper = require "spec.lua.helper"
 
--- Lines as typed up to the cursor, and what they may become; "..." where there may be more.
+-- Lines typed up to the cursor, and their completions; "..." stands for more of them.
 local cases = {
   { "pmlua sta", { "stat" } },
   { "pmlua stat --j", { "--json" } },
@@ -30,7 +30,7 @@ describe("Completion", function()
   end)
   teardown(helper.clean)
 
-  --- What a shell's program prints, whose folder is ours and whose pmlua is this one.
+  --- The output of a shell program that runs in the test's folder with the pmlua under test.
   local function run(shell, program)
     helper.write(dir .. "/program", program)
     local status, out, err = helper.shell(("cd %s && HOME=%s PATH=%s:$PATH timeout 120 %s program"):format(dir, dir, helper.build,
@@ -39,7 +39,7 @@ describe("Completion", function()
     return out, err
   end
 
-  --- The answers, a list for each line ">LINE" of the output.
+  --- The completions, a list for each line ">LINE" of the output.
   local function answers(out)
     local all, list = {}, nil
     for line in out:gmatch "[^\n]+" do

@@ -67,7 +67,7 @@ end
 
 local program
 
---- All cases are in one program, which does the one that its argument says; specs clean up what they build, so it is kept.
+--- One program has all cases and runs the one that its argument names. It is kept, because specs remove what they build.
 local function count(type, text)
   if not program then
     local names = {}
@@ -81,7 +81,7 @@ local function count(type, text)
   return (counting.run(program, number[type .. " " .. text]))
 end
 
---- What @text does to an a, b and c of a type more than nothing does: cells as a text, and both counts.
+--- The operations of @text on a, b and c of a type, less those of an empty body: cells as text, and both counts.
 local function difference(type, text)
   local with, without, more = count(type, text), count(type, ""), {}
   for name, n in pairs(with) do

@@ -33,7 +33,7 @@ local function compiler(name, version)
   return name
 end
 
---- Specs of a compiler, or one pending where it is not.
+--- The specs of a compiler, or one pending if it is not installed.
 local function with(name, version, specs)
   local found, missing = compiler(name, version)
   if not found then return pending(name .. ": " .. missing) end
@@ -46,7 +46,7 @@ local function with(name, version, specs)
   end, version)
 end
 
---- Compiles a text in a folder of its own, and runs it: its counts.
+--- Compile a source in a new folder and run it: its counts.
 local function count(text, file, options, line, launcher)
   local dir = helper.folder()
   helper.write(dir .. "/" .. file, text)
@@ -86,7 +86,7 @@ describe("pmlua cc --count counts the same with every clang:", function()
       local function instructions(name)
         local status, out = helper.shell(("objdump -d --no-show-raw-insn %s/%s.o | grep -v 'file format'"):format(dir, name))
         assert.equal(0, status)
-        local names = {} -- bitcode forgets in which order values are used, which may swap two registers
+        local names = {} -- bitcode does not keep the order in which values are used, so two registers may be swapped
         for word in out:gmatch("\n%s+%x+:%s+(%S+)") do names[#names + 1] = word end
         return table.concat(names, " ")
       end

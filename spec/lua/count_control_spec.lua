@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_control_spec.lua - counts stay exact wherever control goes.
+-- spec/lua/count_control_spec.lua - counts are exact for every kind of control flow.
 --
--- The programs count for themselves, too: M is a multiplication, and one more in muls. The variable is volatile, so that
--- the optimiser leaves their number as it is.
+-- The programs also count by themselves: M multiplies and increments muls. The variable is volatile, so that the optimiser
+-- keeps the number of multiplications.
 --
 -- Slow: compiles and runs a hundred programs at both stages.
 
@@ -21,7 +21,7 @@ static volatile long muls;
 ]]
 local tail = "\nint main(int argc, char **argv) { work(argc > 1 ? atoi(argv[1]) : 10); printf(\"%ld\\n\", muls); return 0; }\n"
 
---- Counts a program with a function work(n) at both stages and each level; its own count must be the same.
+--- Count a program with a function work(n) at both stages and each level; the count must equal the program's own.
 local function exact(name, body)
   for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O0" }, { "final", "-O1" },
     { "final", "-O3 -g" }, { "source", "-O1 -g" } } do
@@ -187,7 +187,7 @@ describe("a program that counts", function()
     end
   end)
 
-  -- The handler prints how many turns of the outer loop were done; each has 1000 multiplications and additions.
+  -- The handler prints the number of outer iterations; each has 1000 multiplications and additions.
   local nest = head .. [[
       #include <signal.h>
       #include <unistd.h>
@@ -205,7 +205,7 @@ describe("a program that counts", function()
         return 0;
       }]]
 
-  --- Runs it until it is killed: its counts, and the turns that it did.
+  --- Run it until it is killed: its counts, and the number of outer iterations.
   local function killed(at, flags, how)
     flags = flags .. " -w -ffp-contract=off -DHOW=" .. how
     local program, dir = counting.build({ ["nest.c"] = nest }, { at = at, flags = flags })
@@ -217,7 +217,7 @@ describe("a program that counts", function()
     for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O2" } } do
       local c, turns = killed(how[1], how[2], "SIGKILL")
       local missing = 2000 * turns - c.events.flop_count_I
-      -- the turn under way may be counted or not; a turn that the optimiser unrolled has up to 32 operations
+      -- the current iteration may be counted or not; one that the optimiser unrolled has up to 32 operations
       assert.truthy(missing >= -2000 and missing <= 32 * (65536 + 2000), ("%s %s: %d"):format(how[1], how[2], missing))
       assert.is_true(c.at_least)
       assert.matches("^at least: 1 thread of 1 process was inside a loop", c.notes[#c.notes])

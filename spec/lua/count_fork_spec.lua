@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_fork_spec.lua - each process tells its own counts, and destructors of a thread's keys count for it.
+-- spec/lua/count_fork_spec.lua - each process reports its own counts, and the destructors of a thread's keys count for it.
 
 local helper = require "spec.lua.helper"
 local countfile = require "pmlua.countfile"
@@ -24,14 +24,14 @@ int main(void) {
 }
 ]]
 
--- The same by calls that tell no handlers; arm64 has no SYS_fork.
+-- The same by system calls that run no fork handlers; arm64 has no SYS_fork.
 local by_system_call = family:gsub("#include <unistd.h>", [[
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #define fork() (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)]])
 
--- 3 multiplications in each of 10 threads: one by the thread, one by a destructor, one by the destructor that this brings
+-- 3 multiplications in each of 10 threads: one by the thread, one by a destructor, one by the destructor this one registers
 local keys = [[
 #include <pthread.h>
 #include <stddef.h>

@@ -91,7 +91,7 @@ program team
 end program
 ]]
 
---- A folder with these files.
+--- Make a folder with these files.
 local function folder(files)
   local dir = helper.folder()
   for name, text in pairs(files) do helper.write(dir .. "/" .. name, text) end
@@ -104,7 +104,7 @@ local function sh(dir, command)
   return err
 end
 
---- What operations of a kind do, in vectors of all lengths.
+--- The operations of a kind, summed over vectors of all lengths.
 local function elements(counts, kind, precision)
   local lanes = precision == "float" and { [""] = 1, _128 = 4, _256 = 8, _512 = 16 } or { [""] = 1, _128 = 2, _256 = 4, _512 = 8 }
   local n = 0
@@ -112,7 +112,7 @@ local function elements(counts, kind, precision)
   return n
 end
 
---- Why a flang cannot be tried here, or nil.
+--- Why no flang can be tested on this machine, or nil.
 local function missing(flang, version, exec)
   if not llvm_of.instrumenter(version) then return "pmlua was built without LLVM " .. version end
   if not counting.plugin(version) then return "pmlua was built without the plugin for LLVM " .. version end

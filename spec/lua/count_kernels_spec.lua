@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_kernels_spec.lua - counts of kernels, a matrix product, STREAM and LU beside what is counted by hand.
+-- spec/lua/count_kernels_spec.lua - counts of kernels, a matrix product, STREAM and LU equal counts by hand.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"
 
 local it = counting.it
 
--- Of one element: flops, loads, stores, as in kernels.h; asm: flops that are inline assembly in scalars.
+-- Per element: flops, loads, stores, as in kernels.h; asm: flops in inline assembly of the scalar build.
 local hand = {
   add = { 1, 2, 1 }, mult = { 1, 2, 1 }, fma = { 2, 2, 1 }, divide = { 1, 2, 1 }, sqrt = { 1, 1, 1, asm = 1 },
   mix = { 5, 2, 1, asm = 1 }, copy = { 0, 1, 1 }, load = { 0, 1, 0 },
@@ -29,7 +29,7 @@ local function kernels(at)
   return out
 end
 
---- Calls check(width, precision, kernel, n, flops, loaded, stored, size) for each line; how many there were.
+--- Call check(width, precision, kernel, n, flops, loaded, stored, size) for each line; the number of lines.
 local function each(out, check)
   local rows = 0
   for width, precision, kernel, n, flops, loaded, stored in out:gmatch("(%w+) (%d) (%w+) (%d+) (%d+) (%d+) (%d+)\n") do
@@ -47,7 +47,7 @@ describe("counts of the paper's kernels", function()
       if kernel == "peak" then return assert.equal(2 * n, flops, name) end
       local h, single = hand[kernel], n % lanes[width][precision]
       assert.equal(h[1] * n - (h.asm or 0) * (width == "scalar" and n or single), flops, name)
-      -- the text of each but load has the factor, once, whether it is used or not
+      -- every kernel but load loads the factor once, whether it uses it or not
       local once = kernel == "load" and 0 or 1
       assert.equal((h[2] * n + once) * size, loaded, name)
       assert.equal(h[3] * n * size, stored, name)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_line_spec.lua - pmlua cc --count is a compiler like any other to a build.
+-- spec/lua/count_line_spec.lua - pmlua cc --count behaves like any other compiler in a build.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"
@@ -7,7 +7,7 @@ local helper = require "spec.lua.helper"
 local it = counting.it
 local cc = counting.cc()
 
---- Runs a command in a folder with these files: status, output, errors, the folder.
+--- Run a command in a folder with these files: status, output, errors, the folder.
 local function within(files, command)
   local dir = helper.folder()
   for name, text in pairs(files) do helper.write(dir .. "/" .. name, text) end
@@ -24,7 +24,7 @@ local main = "double twice(double v);\nint main(void) { return twice(1.5) != 3; 
 local twice = "double twice(double v) { return v * 2; }\n"
 local both = { ["main.c"] = main, ["twice.c"] = twice }
 
---- How many multiplications a program counts.
+--- The number of multiplications that a program counts.
 local function multiplications(program)
   return counting.run(program).fp_mul_double
 end

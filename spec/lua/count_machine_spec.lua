@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_machine_spec.lua - what a processor's own instructions count as: memory under a mask, dot products.
+-- spec/lua/count_machine_spec.lua - the counts of instructions of a processor: masked memory accesses, dot products.
 --
 -- Slow: compiles a program for each instruction.
 
@@ -9,7 +9,7 @@ local helper = require "spec.lua.helper"
 local MASKS = "AVX2: masked and gathered memory, and dot products"
 local WIDE = "AVX-512: masked, scattered and compressed memory, and products of bytes"
 
---- Has this cpu all of these, as Linux names them? nil and why not.
+--- Whether this cpu has all of these features, by Linux's names; nil and why not.
 local function has(features)
   local f <close> = io.open "/proc/cpuinfo"
   local text = f and f:read "a" or ""
@@ -20,7 +20,7 @@ local function has(features)
   return true
 end
 
---- it(), or pending where the cpu lacks something.
+--- it(), or pending if the cpu lacks a feature.
 local function it_with(features, name, f)
   local fine, why = has(features)
   if not fine then return pending(name .. ": " .. why) end
@@ -37,7 +37,7 @@ char bytes[64];
 float *volatile where = f; /* memory that is known to be there is loaded without the mask */
 ]]
 
---- What @body does more than an empty program, of the cells that are named.
+--- The named cells of a program with @body, less those of an empty program.
 local function counted(body, flags, at)
   local text = head .. "int main(int argc, char **argv) {\n(void)argv;\n" .. body .. "\nreturn 0;\n}\n"
   local program, _, said = counting.build({ ["program.c"] = text }, { at = at, flags = flags .. " -O1 -w" })
@@ -45,7 +45,7 @@ local function counted(body, flags, at)
   return (counting.run(program))
 end
 
---- Masks are made from argc, 1, so that no compiler knows them.
+--- Masks are computed from argc, 1, so that the compiler does not know them.
 local cases = {
   { "a masked load and store", [[__m256i m = _mm256_setr_epi32(-argc, argc, -argc, argc, -argc, argc, argc, argc);
     _mm256_maskstore_ps(f, m, _mm256_maskload_ps(f + 8, m));]],

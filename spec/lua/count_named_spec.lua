@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_named_spec.lua - what is in no count is named, however a process ends.
+-- spec/lua/count_named_spec.lua - code that is not counted is named, however a process ends.
 
 local helper = require "spec.lua.helper"
 local countfile = require "pmlua.countfile"
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
---- A program and its library, each compiled by its own line.
+--- Compile a program and its library, each by its own command line.
 local function build(cc_library, cc_program)
   local dir = helper.folder()
   helper.write(dir .. "/l.c", library)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_random_spec.lua - programs at random count what they say they do, and do what they do without counts.
+-- spec/lua/count_random_spec.lua - random programs count the operations they report, and behave as without counts.
 --
 -- Slow: builds 70 programs.
 
@@ -11,7 +11,7 @@ local it = counting.it
 
 local PROGRAMS = math.tointeger(tonumber(os.getenv("PMLUA_COUNT_PROGRAMS") or 4))
 
---- What the same text says without counts.
+--- The output of the same program without counts.
 local function plain(dir, flags)
   local status, out, err = helper.shell(("cd %s && clang-14 -w %s program.c -o plain -lm && ./plain"):format(dir, flags))
   assert.equal(0, status, err)

@@ -8,7 +8,7 @@ local json = require "pmlua.json"
 
 local it, quote, shell = counting.it, helper.quote, helper.shell
 
--- At source two multiplications; the optimiser leaves one.
+-- Two multiplications in the source, of which the optimiser leaves one.
 local library = "double twice(double x) { return x * 2.0 * 1.0; }\n"
 local program = [[
 #include <signal.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
 ]]
 local FLOPS <const> = "sde:::BYFL::flop_count_I"
 
---- A folder with the program, which counts at these stages.
+--- Make a folder with the program, compiled to count at these stages.
 local function build(at_library, at_program)
   local dir = helper.folder()
   helper.write(dir .. "/l.c", library)
@@ -40,7 +40,7 @@ local function record(dir, options, words)
     quote(helper.build .. "/pmlua"), FLOPS, options, words or ""))
 end
 
---- What otf2-print says of a metric of the recorded trace.
+--- The lines of otf2-print about a metric of the recorded trace.
 local function metric(dir, name)
   local _, out = shell(("cd %s && otf2-print -G out/trace-*/traces.otf2"):format(quote(dir)))
   return out:match('METRIC_MEMBER[^\n]*"' .. name:gsub("%p", "%%%0") .. '"[^\n]*') or out

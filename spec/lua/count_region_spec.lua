@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_region_spec.lua - bytes of loads and stores by where they are: local and global variables, and what is
--- not known.
+-- spec/lua/count_region_spec.lua - bytes of loads and stores by place: local variables, global variables,
+-- unknown.
 
 local counting = require "spec.lua.counting"
 
@@ -14,7 +14,7 @@ static _Thread_local volatile int own[10];
 #define OUT __attribute__((noinline))
 ]]
 
---- Bytes loaded and stored of locals, of globals and of all by loads and stores, of a program's main and its functions.
+--- Bytes that loads and stores of a program's main and functions move: of locals, of globals, of all.
 local function bytes(functions, main, o)
   local n = counting.count(head .. functions .. "\nint main(int argc, char **argv) {\n(void)argv;\n" .. main .. "\n}\n", o)
   local copied = n.copy_bytes_stored + n.set_bytes

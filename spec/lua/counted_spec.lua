@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/counted_spec.lua - what pmlua reports of programs that the compiler made to count: files, stat, choose, record,
--- sections, questions.
+-- spec/lua/counted_spec.lua - pmlua's reports on programs that count by the compiler: files, stat, choose, record,
+-- sections, queries.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -10,7 +10,7 @@ local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
 
--- n additions of doubles that were loaded, in a section, in a library of its own where it is to be recorded.
+-- n additions of loaded doubles, in a section, and in a separate library if they are recorded.
 local library = [[
 double sum(const double *a, int n);
 double sum(const double *a, int n) {
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
-local folder -- with the program, once it was compiled
+local folder -- holds the program after it was compiled
 local FLOPS, ADD = "sde:::BYFL::flop_count_I", "sde:::BYFL::fp_add_double"
 
 local function cc(at, sources)
@@ -57,7 +57,7 @@ local function cc(at, sources)
     quote(support.build), quote(folder)))
 end
 
---- Compile once; nil and why not.
+--- Compile once; nil and why, if that fails.
 local function compiled()
   if folder then return true end
   if support.sanitized then return nil, "a program without a sanitizer cannot load libraries that have one" end
@@ -78,7 +78,7 @@ end
 
 teardown(support.cleanup)
 
---- it(), or pending where nothing can be compiled with counts.
+--- it(), or pending if programs cannot be compiled with counts.
 local function counted(name, f)
   it(name, function()
     local can, why = compiled()

@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/counting.lua - for specs of pmlua cc --count: programs that count, and what they counted.
+-- spec/lua/counting.lua - for the specs of pmlua cc --count: compile programs that count, and read their counts.
 
 local helper = require "spec.lua.helper"
 
 local M = {}
 
---- Why nothing can be counted here, or nil.
+--- Why this machine cannot compile programs with counts, or nil.
 function M.missing()
   if not io.open(helper.build .. "/lua/pmlua/instrument-14.so") then return "pmlua was built without LLVM 14" end
   if helper.shell "command -v clang-14" ~= 0 then return "clang-14 is not installed" end
 end
 
---- Whether this build has the plugin; one with sanitizers has none.
+--- Whether this build has the plugin; builds with sanitizers do not.
 function M.plugin(version)
   local f <close> = io.open(("%s/preload/libpmlua-instrument-%d.so"):format(helper.build, version))
   return f ~= nil
 end
 
---- it(), or pending where nothing can be counted.
+--- it(), or pending if programs cannot be compiled with counts.
 function M.it(name, f)
   local busted = require "busted"
   local missing = M.missing()
@@ -29,12 +29,12 @@ function M.it(name, f)
   end)
 end
 
---- The words before a compiler's name: options, and what is counted beside operations.
+--- The words before the compiler's name: options, and what to count besides operations.
 function M.cc(options, count)
   return ("%s cc --count%s %s --"):format(helper.quote(helper.build .. "/pmlua"), count and "=" .. count or "", options or "")
 end
 
---- Compiles C (or C++, as the name of the file says) with counts in a folder of its own.
+--- Compile C (or C++, by the name of the file) with counts in a new folder.
 ---@param files table<string, string> texts by name
 ---@param o { at: string?, flags: string?, count: string? }
 ---@return string program
@@ -55,7 +55,7 @@ function M.build(files, o)
   return dir .. "/program", dir, err
 end
 
---- What a program said it counted, by name of event and cell: of each process, in the order they ended.
+--- The counts that a program reported, by name of event and cell, for each process in the order in which they ended.
 local function counts_of(text)
   local list = {}
   for line in text:gmatch("[^\n]+") do
@@ -66,7 +66,7 @@ local function counts_of(text)
   return list
 end
 
---- Runs a program; its counts, or those of its processes where it has several.
+--- Run a program; its counts, or those of its processes if there are several.
 ---@return table counts
 ---@return string out
 ---@return integer status
@@ -77,7 +77,7 @@ function M.run(program, arguments)
   return all[1] or error(("it counted nothing: status %s, %s%s"):format(status, out, err), 2), out, status, all
 end
 
---- Builds and runs one file.
+--- Build and run one file.
 function M.count(text, o, arguments)
   local program = M.build({ [o and o.name or "program.c"] = text }, o)
   return M.run(program, arguments)

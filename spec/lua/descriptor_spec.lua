@@ -8,8 +8,8 @@ local json = require "pmlua.json"
 local command = support.build .. "/pmlua"
 local dir
 
--- HOW: range: it closes 3 to 1023 and opens 200 files. all: it closes all there are, makes a recorded call, and has a
--- file at each number that was a counter's. What it prints is the same without pmlua.
+-- HOW is range: close 3 to 1023 and open 200 files; or all: close every descriptor, make a recorded call, and open a file
+-- at each number that a counter had. The output is the same as without pmlua.
 local program = [[
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/encode.lua - not a spec by itself: encode every event of every group and preset through libpfm4.
+-- spec/lua/encode.lua - encode every event of every group and preset through libpfm4.
 --
--- Run by groups_spec.lua in the builds that there are (a libpfm4 has tables of one architecture only), and in the emulated
--- machines of make check-arm. A line for each event: PMU, event, and its code or what is wrong; the numbers that pmus/
--- gives for events are compared with libpfm4's. The last line counts.
+-- Run by groups_spec.lua for each available build of libpfm4, which has the tables of one architecture only, and in the
+-- emulated machines of make check-arm. Prints a line for each event: PMU, event, and its code or the error; compares the
+-- codes in pmus/ with libpfm4's. The last line has the totals.
 
 local core = require "pmlua.core"
 local groups = require "pmlua.groups"

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/examples_spec.lua - each example that a verb's help shows is typed into a shell, and ends as the help says.
--- Slow: makes, runs, records and simulates what the examples name.
+-- spec/lua/examples_spec.lua - type each example of a verb's help into a shell, and compare its exit status with the help.
+-- Slow: builds, runs, records and simulates the programs of the examples.
 
 local support = require "spec.core.support"
 local verbs = require "pmlua.internal.cli.verb"
 local text = require "pmlua.internal.cli.text"
 local quote = support.quote
 
--- Needs zlib; has what examples watch.
+-- Links zlib, and has the variables and functions that the examples watch.
 local APP = [[
 #include <stdio.h>
 #include <zlib.h>
@@ -31,7 +31,7 @@ add_executable(app app.c)
 target_link_libraries(app z)
 ]]
 
---- What is there before a verb's first example.
+--- Commands to run before a verb's first example.
 local prepare = {
   plot = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null",
   compare = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null && cd results/read_overhead && "
@@ -43,7 +43,7 @@ local wrapper = "pmlua wrap init --name zlib --headers zlib.h --libs -lz --examp
 for _, verb in ipairs { "cc", "wrap build", "wrap check", "wrap install", "wrap installcheck", "wrap show" } do
   prepare[verb] = wrapper
 end
-local asks = { attach = true, query = true } -- a program that runs
+local asks = { attach = true, query = true } -- verbs that need a running program
 
 local function has(needs)
   for _, what in ipairs(needs or {}) do
@@ -61,7 +61,7 @@ local function write(dir, name, content)
   support.spit(dir .. "/" .. name, content)
 end
 
---- A folder with what examples name: programs, sources, rules, a run of an experiment.
+--- Make a folder with everything that the examples name: programs, sources, rules, a run of an experiment.
 local function folder()
   local dir = support.folder()
   write(dir, "app.c", APP)
@@ -80,7 +80,7 @@ local function folder()
   return dir
 end
 
---- Type a line into a shell: pmlua is this one, and what it installs comes below the folder.
+--- Type a line into a shell whose pmlua is the one under test, and whose HOME is the folder.
 local function typed(dir, line, shell)
   local environment = ("HOME=%s XDG_RUNTIME_DIR=%s PMLUA_WRAP_PATH=%s/.local/lib/pmlua/wrap OMPI_ALLOW_RUN_AS_ROOT=1 "
     .. "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PATH=%s:$PATH"):format(dir, dir, dir, support.build)
@@ -88,7 +88,7 @@ local function typed(dir, line, shell)
     quote(line)))
 end
 
---- A program that can be asked, until its folder is removed; how to end it.
+--- Start a program that answers queries; returns a function that ends it.
 local function start(dir)
   assert(os.execute(("cd %s && XDG_RUNTIME_DIR=%s SECONDS_LEFT=200 PATH=%s:$PATH sh -c 'pmlua live -q --name SOLVER -- ./solver "
     .. ">/dev/null 2>&1 & echo $! >pid'"):format(quote(dir), quote(dir), support.build)))

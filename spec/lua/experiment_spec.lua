@@ -206,7 +206,7 @@ describe("experiment", function()
       assert.equal("", out)
       assert.matches("^pmlua: [^\n]*script.lua:%d+: experiment: [^\n]*" .. what .. "[^\n]*\n$", err)
     end
-    -- not error_matches: it takes positions away
+    -- not error_matches, which removes positions
     local _, err = pcall(function() local _ = experiment(7) end)
     assert.matches("experiment_spec.lua:%d+: experiment: a table expected", err)
     _, err = pcall(function() local _ = experiment { name = "x" } end)
@@ -300,7 +300,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     end
   end)
 
-  it("takes the end of the command line for a command, from -- or the first word on, where it is defined so", function()
+  it("takes the rest of the command line as a command, from -- or the first word on, if it declares one", function()
     for line, words in pairs {
       ["--quiet --size 3 -- --quick 'a b'"] = "--quick|a b", ["--quiet --size 3 true --size 4"] = "true|--size|4",
       ["--quiet --size=3"] = "", ["--size 3 --quiet --"] = "",

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/fields_spec.lua - a misspelt name in a script is answered with its line and the name that is near.
+-- spec/lua/fields_spec.lua - the error for a misspelt name in a script has its line and the nearest name.
 
 local helper = require "spec.lua.helper"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/figure_spec.lua - the figure that an experiment's table describes: what it shows, and what is refused.
+-- spec/lua/figure_spec.lua - the figure that an experiment's table describes: what it shows, and which tables it refuses.
 
 local helper = require "spec.lua.helper"
 
@@ -21,7 +21,7 @@ return require "pmlua".experiment {
 }
 ]]
 
---- The folder of the run, after the script was run with this figure; its picture, and what was said.
+--- Run the script with this figure: the folder of the run, the picture, the output.
 local function drawn(plot, other)
   local dir = helper.folder()
   helper.write(dir .. "/s.lua", SCRIPT:format(plot))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/flow_spec.lua - event flow graphs: of this process, drawn, of unmodified programs, and back as programs.
+-- spec/lua/flow_spec.lua - event flow graphs of this process and of unmodified programs, their pictures, and skeleton programs.
 
 local support = require "spec.core.support"
 local quote = support.quote
@@ -9,7 +9,7 @@ local command = support.build .. "/pmlua"
 describe("An event flow", function()
   local dir
 
-  --- Letters are sections; what is in parentheses after one is inside it.
+  --- Letters are sections; parentheses after a letter hold the sections inside it.
   local function run(text)
     local section, at = support.core.section, 1
     while at <= #text do
@@ -36,7 +36,7 @@ describe("An event flow", function()
     return table.concat(all, "; ")
   end
 
-  --- The flow of the skeleton, compiled and recorded; nil and why not.
+  --- Compile the skeleton and record it: its flow; nil and why, if that fails.
   local function again(one, name)
     support.spit(("%s/%s.c"):format(dir, name), one:skeleton { title = name })
     local path = dir .. "/" .. name

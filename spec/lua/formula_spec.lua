@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/formula_spec.lua - formulas of metrics: what they come to, and what is said of bad ones.
+-- spec/lua/formula_spec.lua - formulas of metrics: their values, and the errors of invalid ones.
 
 require "spec.core.support"
 local formula = require "pmlua.formula"

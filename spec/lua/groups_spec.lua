@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/groups_spec.lua - event groups, presets and facts of PMUs: every name is encoded, every formula evaluated.
+-- spec/lua/groups_spec.lua - event groups, presets and PMU data: libpfm4 encodes every name, and every formula is evaluated.
 
 local support = require "spec.core.support"
 local formula = require "pmlua.formula"
@@ -118,7 +118,7 @@ describe("Every formula", function()
       end
     end
     assert.is_true(seen > 400)
-    assert.is_nil(next(expected)) -- nothing was worked out for a metric that is gone
+    assert.is_nil(next(expected)) -- no expected value is left over from a removed metric
   end)
 
   it("of what is counted without a PMU comes to what was worked out, too", function()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/guard_spec.lua - pmlua guard: two per cent more work is caught, and what is no more work is not.
+-- spec/lua/guard_spec.lua - pmlua guard: fails for 2 % more work, and not for the same work.
 --
 -- Slow: runs some 40 programs under callgrind.
 
@@ -12,7 +12,7 @@ local quote = support.quote
 local command = support.build .. "/pmlua guard "
 local dir
 
---- Work that is done in a loop of ROUNDS, memory that lies elsewhere in each run, and a function that may be missing.
+--- Work in a loop of ROUNDS, memory at a different address in each run, and a function that may be missing.
 local program = [[
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/helper.lua - what the specs share: pmlua's modules on the path, scratch folders, the command.
+-- spec/lua/helper.lua - shared by the specs: pmlua's modules on the path, scratch folders, the command.
 
 local lfs = require "lfs"
 
@@ -58,7 +58,7 @@ function M.shell(command)
   return code or 0, out, err
 end
 
---- The folder of a run as an experiment leaves it: `medians` has per cell the medians of its rounds.
+--- Make the folder of a run as an experiment would; `medians` has the medians of the rounds for each cell.
 function M.run_folder(medians, changes)
   local results, json, stats = require "pmlua.results", require "pmlua.json", require "pmlua.stats"
   local folder = assert(results.create(M.folder(), "demo"))

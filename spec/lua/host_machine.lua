@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/host_machine.lua - folders that stand for /proc and /sys of a machine of two packages, in the kernel's formats.
+-- spec/lua/host_machine.lua - folders in place of /proc and /sys of a machine with two packages, in the kernel's formats.
 
 local helper = require "spec.lua.helper"
 local lfs = require "lfs"
@@ -58,14 +58,14 @@ M.files = {
   ["sys/class/powercap/intel-rapl:1/max_energy_range_uj"] = "262143328850\n",
 }
 
---- Write a file of the machine, or take it away.
+--- Write a file of the machine, or remove it.
 function M.put(root, path, text)
   if not text then return os.remove(root .. "/" .. path) end
   for at in path:gmatch("()/") do lfs.mkdir(root .. "/" .. path:sub(1, at - 1)) end
   helper.write(root .. "/" .. path, text)
 end
 
---- A new machine with all files but those that are `false` in the table, which may have others.
+--- Make a machine with all files except those that are `false` in the table, and with the table's other files.
 function M.new(changed)
   local root = helper.folder()
   for path, text in pairs(M.files) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/host_spec.lua - the plugins of the host and of a process: on this machine, and on machines that are described.
+-- spec/lua/host_spec.lua - the plugins host and process, on this machine and on simulated /proc and /sys of others.
 
 local helper = require "spec.lua.helper"
 local machine = require "spec.lua.host_machine"
@@ -83,7 +83,7 @@ describe("The host plugin on a described machine", function()
     assert.same({ 500000, 400, 4000, 0 },
       { v.network_received, v.network_sent, v.network_lo_received, v.network_lo_sent })
     assert.same({ 500000, 400 }, { v.network_eth0_received, v["network_eth0.100_sent"] })
-    machine.put(root, "proc/net/dev", machine.files["proc/net/dev"]) -- the counters are as after a new start
+    machine.put(root, "proc/net/dev", machine.files["proc/net/dev"]) -- the counters start again, as after a reboot
     assert.equal(500000, collect().network_eth0_received)
   end)
 
@@ -215,7 +215,7 @@ end)
 describe("Files of /proc and /sys that are damaged", function()
   after_each(helper.clean)
 
-  -- The bytes of a file changed, cut off or repeated; the same ones each time.
+  -- Change, cut off or repeat bytes of a file, the same ones in each run.
   local function damage(text, random)
     local kind, at = random(4), random(#text)
     if kind == 1 then return text:sub(1, at - 1) end

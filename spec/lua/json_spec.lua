@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/json_spec.lua - JSON for people, and for applications that have no lua-cjson.
+-- spec/lua/json_spec.lua - JSON that is indented, and JSON in applications without lua-cjson.
 
 local helper = require "spec.lua.helper"
 local json = require "pmlua.json"

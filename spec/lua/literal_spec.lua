@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/literal_spec.lua - data files are data, whatever they try: bounded in time, memory and size.
+-- spec/lua/literal_spec.lua - data files cannot run code, and their time, memory and size are bounded.
 
 local support = require "spec.core.support"
 local literal = require "pmlua.internal.literal"
@@ -10,7 +10,7 @@ local function refusal(text, megabytes)
   return tostring(err)
 end
 
---- Tables that refer to each other @n deep, each @times to the next.
+--- Nested tables @n deep, each with @times references to the next.
 local function shared(n, times)
   return ("local t = { 1 } for _ = 1, %d do t = { %s } end return t"):format(n, ("t, "):rep(times))
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/live_session_spec.lua - what an application answers to one connection, and what code from outside cannot do.
+-- spec/lua/live_session_spec.lua - an application's answers to one connection, and the limits of code from outside.
 
 local support = require "spec.core.support"
 local it = support.it

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/locale_spec.lua - numbers have a point in every file, whatever locale an application or a script has chosen.
+-- spec/lua/locale_spec.lua - numbers in files have a decimal point, whatever the locale of an application or script.
 local helper = require "spec.lua.helper"
 
 local it = it
@@ -43,7 +43,7 @@ require "pmlua".experiment { name = "loc", unit = "s", factors = { x = { 0.5, 1.
 describe("A locale with a decimal comma", function()
   with_comma("of an application that runs an experiment changes no file, and is left as it was", function()
     local dir = helper.folder()
-    json.decode "{}" -- cjson takes its point when it is loaded
+    json.decode "{}" -- cjson chooses its decimal point when it is loaded
     assert(os.setlocale(comma, "all"))
     local run = assert(load("return " .. definition)():run { quiet = true, no_plot = true, out = dir })
     assert.equal("0,5", tostring(0.5))

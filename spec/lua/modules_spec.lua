@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/modules_spec.lua - which of pmlua's modules a script reaches: the public ones by name, what they are made of never.
+-- spec/lua/modules_spec.lua - a script can require pmlua's public modules, but not its internal ones.
 
 local support = require "spec.core.support"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/page_spec.lua - the page of a run: all that belongs to it, in a browser, and whatever a folder says is text.
+-- spec/lua/page_spec.lua - the page of a run: complete in a browser, and text from the folder stays text.
 
 local helper = require "spec.lua.helper"
 local page = require "pmlua.internal.experiment.page"
@@ -13,7 +13,7 @@ for _, name in ipairs { "chromium", "chromium-browser", "google-chrome" } do
   if not browser and os.execute(("command -v %s >/dev/null 2>&1"):format(name)) then browser = name end
 end
 
---- The document as a browser has it once it is loaded.
+--- The document as a browser has loaded it.
 local function loaded(path)
   local home = helper.folder()
   local line = "HOME=%s timeout 100 %s --headless --no-sandbox --disable-gpu --user-data-dir=%s --dump-dom file://%s"
@@ -21,7 +21,7 @@ local function loaded(path)
   return out
 end
 
---- The tags alone, in order: what a page is made of, whatever it says.
+--- The tags in order, without the text.
 local function tags_of(text)
   local tags = {}
   for tag in text:gmatch "<[^>]*>" do
@@ -30,7 +30,7 @@ local function tags_of(text)
   return table.concat(tags, "\n")
 end
 
---- A run whose every text is given, and that of it which a folder can hold.
+--- A run with the same given text in every field, and the part of it that a folder can hold.
 local function page_of(text, script)
   local dir = helper.run_folder({ { 100, 101, 102 }, { 200, 201, 202 } }, {
     name = text, description = text, warnings = { text }, unit = "ns", started = text, command = { text, "--x" },

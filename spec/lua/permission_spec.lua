@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/permission_spec.lua - what an ordinary user counts: everything opens, is called what it counts, and one line
--- says why. As root they run as the user nobody.
+-- spec/lua/permission_spec.lua - events of an ordinary user: all open, their names say what they count, and one line
+-- explains why. Run by root, the specs become the user nobody.
 
 local helper = require "spec.lua.helper"
 local json = require "pmlua.json"
 local permission = require "spec.permission"
 local quote = helper.quote
 
---- The commands of an ordinary user: a prefix, or nil and why there is none.
+--- The prefix that runs a command as an ordinary user, or nil and why.
 local function ordinary()
   local _, id = helper.shell "id -u"
   if tonumber(id) ~= 0 then return "" end
@@ -21,7 +21,7 @@ end
 
 local as, why_not = ordinary()
 
---- What an event is called for that user.
+--- The name of an event for that user.
 local function called(name)
   local _, out = helper.shell(([[%s%s/pmlua -e 'local s = pml.eventset { "%s" }; print(s and s:event(1).name)']]):format(
     as, helper.build, name))

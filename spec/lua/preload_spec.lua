@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/preload_spec.lua - programs that our libraries cannot be preloaded into run as they would without.
+-- spec/lua/preload_spec.lua - programs that cannot load our libraries run as they would without them.
 
 local support = require "spec.core.support"
 local quote = support.quote
@@ -11,7 +11,7 @@ local function shell(text)
   return support.shell_in(dir, text)
 end
 
---- Says what it finds of LD_PRELOAD and with how many arguments it was called, and ends with 5.
+--- Prints the LD_PRELOAD it sees and the number of its arguments, and exits with 5.
 local other = [[
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
---- Executes `argv[1]` in every way that there is, and tells how each ended.
+--- Executes `argv[1]` in every way, and prints how each ended.
 local parent = [[
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -60,9 +60,9 @@ int main(int argc, char **argv) {
   return 0;
 }
 ]]
-local told = ("2 none\n"):rep(11) .. "3 none\n" -- of the script, its path is one more
+local told = ("2 none\n"):rep(11) .. "3 none\n" -- a script has its path as one more
 
---- A loader of another name is another C library's, as far as can be told before it runs.
+--- A loader with another name is taken for that of another C library.
 local function build_other()
   local _, loader = shell("readelf -l /bin/sh | sed -n 's/.*interpreter: \\(.*\\)\\]/\\1/p'")
   support.spit(dir .. "/other.c", other)

@@ -10,7 +10,7 @@ end
 local json = require "pmlua.json"
 local has_readline = helper.has_core and helper.core.sys.edit()
 
---- Type into `pmlua ARGUMENTS` in a terminal; what it showed, its status, and the folder that is HOME there.
+--- Type into `pmlua ARGUMENTS` in a terminal: its output, its status, and the folder used as HOME.
 local function typed(steps, arguments, home)
   home = home or helper.folder()
   local line = "unset XDG_STATE_HOME; HOME=%s TERM=xterm python3 %s/spec/terminal.py 80 %s -- %s/pmlua %s"
@@ -60,7 +60,7 @@ describe("The prompt in a terminal", function()
     assert.equal("pml.clock.ns() > 0\n", helper.read(path))
     assert.equal("600\n", select(2, helper.shell("stat -c %a " .. path)))
     assert.equal("700\n", select(2, helper.shell("stat -c %a " .. home .. "/.local/state/pmlua")))
-    -- Another session has it, and adds what is new.
+    -- Another session reads the history and appends its own lines.
     typed({ { "expect", "> " }, { "send", "\27[A\n" }, { "expect", "true" }, { "expect", "> " }, { "send", "6 * 7\n" },
       { "expect", "\r42" }, { "expect", "> " }, { "send", "6 * 7\n" }, { "expect", "\r42" }, { "expect", "> " },
       { "send", CTRL_D } }, "-i", home)

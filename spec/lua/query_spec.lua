@@ -238,7 +238,7 @@ describe("pmlua query", function()
 
   it("removes a socket without a listener, and leaves other files alone", function()
     assert(os.execute("mkdir -m 700 " .. runtime .. "/pmlua"))
-    local p = io.popen("exec sleep 30 & echo $!") -- a process that is there, but serves nothing
+    local p = io.popen("exec sleep 30 & echo $!") -- a process that does not serve questions
     local pid = p:read("l")
     support.spit(socket(pid, "FILE"), "")
     assert(os.execute(("python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.bind(%q)'"):format(socket(pid, "STALE"))))
@@ -292,7 +292,7 @@ describe("pmlua attach", function()
     local text, err, code
     for _ = 1, 1000 do
       text, err, code = directory.ask(app, link, "eval", "while true do end", 60)
-      if not err:find("(5 s)", 1, true) then break end -- it has not got to its end yet
+      if not err:find("(5 s)", 1, true) then break end -- it has not ended yet
     end
     assert.same({ "ECONNRESET", "SOLVER (" .. pid .. ") ended or closed the connection" }, { code, tostring(err) })
     assert.is_nil(text)
@@ -318,7 +318,7 @@ describe("pmlua attach", function()
     local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))
     local function ask(code) return link:ask("eval", code, 300) end
     local late = { "the time for one question is used up", "ran longer than one question may (5 s)" }
-    --- Why it was stopped, if not for its time: where others have the cpu, that may be over first.
+    --- Why it was stopped, unless for its time, which may run out first on a busy cpu.
     local function why(code)
       local message
       for _ = 1, 20 do

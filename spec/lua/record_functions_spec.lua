@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_functions_spec.lua - what recorded processes left is added up by function.
+-- spec/lua/record_functions_spec.lua - the logs of recorded processes are added up by function.
 
 require "spec.core.support"
 local calls = require "pmlua.internal.record.functions"

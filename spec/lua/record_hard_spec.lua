@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_hard_spec.lua - programs that do what is hard to stand under pmlua record: what they say and return is
--- what it is without, with a trace, with counts of events, and where libc is recorded, too.
+-- spec/lua/record_hard_spec.lua - difficult programs under pmlua record: their output and exit status are the same as
+-- without it, also with a trace, with counts of events, and with libc recorded.
 --
 -- Slow: compiles and runs some 20 programs, four times each.
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_metric_spec.lua - pmlua record --metric: the host and the process over time, beside the program's calls.
+-- spec/lua/record_metric_spec.lua - pmlua record --metric: metrics of the host and the process over time, beside the calls.
 
 local support = require "spec.core.support"
 local quote = support.quote
@@ -11,7 +11,7 @@ local function shell(text)
   return support.shell("cd " .. quote(dir) .. " && " .. text)
 end
 
---- Takes 80 MB, goes on for 300 ms at least with calls of zlib, in a child of its own too.
+--- Allocates 80 MB and calls zlib for at least 300 ms, also in a child process.
 local program = [[
 #include <stdlib.h>
 #include <string.h>

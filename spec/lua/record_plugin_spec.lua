@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_plugin_spec.lua - pmlua record with metric plugins: their values of calls, and in their own time.
+-- spec/lua/record_plugin_spec.lua - pmlua record with metric plugins: values at each call, and asynchronous ones.
 
 local support = require "spec.core.support"
 local core = require "pmlua.core"
@@ -10,7 +10,7 @@ local quote = support.quote
 local command, plugins = support.build .. "/pmlua", support.build .. "/spec/plugins"
 local dir
 
--- crc32 as often as argv[1] says, 20 ms, and an end by argv[2].
+-- Calls crc32 argv[1] times, waits 20 ms, and ends as argv[2] says.
 local program = [[
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ describe("pmlua record --plugin", function()
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   it("sums a strictly synchronous metric over each function's own calls", function()
-    -- asked at each enter and leave: a call of its own adds one, and one for each that it makes
+    -- read at each enter and leave: a call adds one by itself, and one for each call that it makes
     local by_name = recorded "--plugin steps:steps,debts -o sync -- ./sums 1000 0"
     local calls = by_name.crc32.calls
     assert.equal(1000, calls)
@@ -105,7 +105,7 @@ describe("pmlua record --plugin", function()
       .. 'Unit: "B"'), definitions)
     assert.truthy(definitions:find('"plugin::steps::halves".-Value Type: DOUBLE'), definitions)
     assert.truthy(definitions:find('"plugin::steps::steps" <%d+>, [^\n]*ACCUMULATED_START, Value Type: UINT64'), definitions)
-    -- what is relative is summed from read to read
+    -- relative values are summed from read to read
     assert.truthy(definitions:find('"plugin::steps::ones" <%d+>, [^\n]*ACCUMULATED_LAST, Value Type: INT64'), definitions)
     local _, events = support.shell("otf2-print " .. trace)
     assert.is_true(select(2, events:gsub('"plugin::series_async::ticks"', "")) > 0)

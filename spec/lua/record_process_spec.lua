@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_process_spec.lua - pmlua record inside programs that make processes and threads in all ways there are,
+-- spec/lua/record_process_spec.lua - pmlua record in programs that create processes and threads in every way,
 -- wait for their threads when they fork, or bring their own allocator.
 --
 -- Slow: thousands of threads and processes under three allocators.
@@ -11,7 +11,7 @@ local quote = support.quote
 local command = support.build .. "/pmlua"
 local dir
 
--- crc32 is called 10 times, and 100 times in each of five children, which end by _exit(3).
+-- Calls crc32 10 times, and 100 times in each of five children, which end by _exit(3).
 local raw = [[
 #define _GNU_SOURCE
 #include <sched.h>
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
--- Its fork handler ends its worker, which has something to record until then, and waits for it.
+-- Its fork handler stops a worker that records until then, and waits for it.
 local joins = [[
 #include <pthread.h>
 #include <zlib.h>
@@ -91,7 +91,7 @@ int main(void) {
 }
 ]]
 
--- A library that calls back; what it calls may not return.
+-- A library that calls back; the callback may not return.
 local calls_back = "void call_back(void (*f)(void)) { f(); }\nvoid call_twice(void (*f)(void)) { f(); f(); }\n"
 local leaves = [[
 #include <pthread.h>
@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
--- adler32 is called 20 times by each of ROUNDS times N threads, all of which live until the last of N has called.
+-- Each of ROUNDS times N threads calls adler32 20 times; N live at once, until the last of them has called.
 local storm = [[
 #include <pthread.h>
 #include <stdio.h>
@@ -159,8 +159,8 @@ int main(int argc, char **argv) {
 }
 ]]
 
--- An allocator as others are: one lock, and functions of its own under it that are called as any exported function is.
--- Who calls it from under that lock has its end.
+-- An allocator like others: one lock, and exported functions of its own that it calls while holding it. A call to the
+-- allocator from one of these never returns.
 local allocator = [[
 #include <pthread.h>
 #include <stddef.h>
@@ -248,7 +248,7 @@ local function compile(name, text, flags)
   assert.equal(0, status, err)
 end
 
---- Records @what: its output, and all that was recorded.
+--- Record @what: its output, and the recording.
 local function record(what, options)
   shell "rm -rf r"
   local status, out, err = shell(("%s record -o r --json %s -- %s"):format(command, options or "", what))
@@ -257,7 +257,7 @@ local function record(what, options)
   return printed, json.decode(text), err
 end
 
---- The command with one more library before all others; pmlua itself is spared it.
+--- The command with one more preloaded library, which pmlua itself does not load.
 local function with(library, what)
   return ("sh -c 'LD_PRELOAD=%s:$LD_PRELOAD exec %s'"):format(library, what)
 end

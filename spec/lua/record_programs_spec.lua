@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_programs_spec.lua - programs of others under pmlua record: they print and return what they
--- do without, and of each something is recorded.
+-- spec/lua/record_programs_spec.lua - well-known programs under pmlua record: output and exit status are the same
+-- as without it, and calls of each are recorded.
 --
 -- Slow: runs dozens of large programs three times each.
 
@@ -16,7 +16,7 @@ local function shell(text)
   return support.shell_in(dir, text, 200)
 end
 
---- Figures that differ from run to run.
+--- Replace numbers that differ from run to run.
 local function without_times(text)
   return (text:gsub("[%d.:]+ ?sec%a*", "TIME"):gsub("%d+:%d+:%d+", "TIME"):gsub("load avg: [%d.]+", "load")
     :gsub("%d+ ms", "TIME"):gsub("cpython%-%d+", "cpython"):gsub("Total duration: [^\n]*", ""))
@@ -55,7 +55,7 @@ int main(void) {
 }
 ]]
 
---- Of each: what must be there, what makes it ready, what is run, the options of the recording, how it starts to succeed.
+--- For each program: what it needs, its preparation, its command, the options of the recording, its first lines.
 local programs = {
   ["python3 with its own tests of json and threading"] = {
     needs = "/usr/bin/python3 -c 'import test.test_json, test.test_threading'",

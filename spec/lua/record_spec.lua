@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_spec.lua - pmlua record: exactly what was called, of what was chosen, and errors that help.
+-- spec/lua/record_spec.lua - pmlua record: exact calls, filters, and helpful errors.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -14,7 +14,7 @@ local function shell(text)
   return support.shell_in(dir, text)
 end
 
---- The figures of a recording by function name, all of it, the status, what else was printed, and on standard error.
+--- The figures of a recording by function name, the whole recording, the status, other output, standard error.
 local function recorded(arguments)
   local status, out, err = shell(command .. " record --json " .. arguments)
   local text = out:match("\n?({\n.*)$")
@@ -25,7 +25,7 @@ local function recorded(arguments)
   return by_name, calls, status, out:sub(1, #out - #text), err
 end
 
---- A program linked with zlib: sums `argv[1]` pieces in a child process each and itself, leaves by `how`.
+--- A program linked with zlib: it and a child process each sum `argv[1]` pieces, and it ends as `how` says.
 local program = [[
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
---- Calls what dlsym() finds, seven times; at a fixed address dlsym has an address in it, of which it makes use.
+--- Calls what dlsym() finds seven times, also through a dlsym() that needs its own return address.
 local finder = [[
 #include <dlfcn.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ int main(void) {
 }
 ]]
 
---- Opens the library in argv[1] and closes it, argv[2] times, and adds nine sums by it each time.
+--- Opens and closes the library in argv[1] argv[2] times, and makes nine sums with it each time.
 local reopener = [[
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_substrate_spec.lua - pmlua record with substrate plugins: they are in the program, and get its calls.
+-- spec/lua/record_substrate_spec.lua - pmlua record with substrate plugins, which run in the program and get its calls.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -8,7 +8,7 @@ local quote = support.quote
 local command, plugins = support.build .. "/pmlua", support.build .. "/spec/plugins"
 local dir
 
--- crc32 three times, and an end by argv[1].
+-- Calls crc32 three times, and ends as argv[1] says.
 local program = [[
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ local function shell(text)
   return support.shell(("cd %s && LD_LIBRARY_PATH=%s %s"):format(quote(dir), quote(plugins), text))
 end
 
---- The calls by name, and what was said.
+--- The calls by name, and the output.
 local function recorded(arguments, environment)
   local status, out, err = shell(("%s %s record --json %s"):format(environment or "", command, arguments))
   assert.equal(0, status, err)

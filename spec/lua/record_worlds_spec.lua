@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_worlds_spec.lua - pmlua record where programs end badly and the world is narrow: nothing is lost that
--- could be kept, and the program is as it would be without.
+-- spec/lua/record_worlds_spec.lua - pmlua record of programs that end abnormally or run short of resources: it keeps what
+-- can be kept, and the program behaves as without it.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -9,7 +9,7 @@ local quote = support.quote
 local command = support.build .. "/pmlua"
 local dir
 
---- Works 100 calls, then does `argv[1]`, then perhaps works on; its calls are of zlib's crc32 alone.
+--- Makes 100 calls, then does `argv[1]`, then perhaps makes more; all calls are of zlib's crc32.
 local program = [[
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -109,7 +109,7 @@ local function shell(text)
 end
 
 local number = 0
---- What a recording of `./grave HOW` has: crc32's figures, all, status, output, errors.
+--- Record `./grave HOW`: the figures of crc32, the whole recording, status, output, errors.
 local function recorded(how, options, prefix)
   number = number + 1
   local folder = "r" .. number

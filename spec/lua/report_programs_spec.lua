@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/report_programs_spec.lua - pmlua report end to end: programs that have ended, that run, that are several.
+-- spec/lua/report_programs_spec.lua - pmlua report end to end: programs that ended, that run, and several at once.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -14,7 +14,7 @@ teardown(support.cleanup)
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 
 describe("A program with sections", function()
-  --- Run the example with variables; the report of what it left as JSON.
+  --- Run the example with these variables; its report as JSON.
   local function reported(dir, run)
     local status, _, err = support.shell(("cd %s && PMLUA_REPORT=out PMLUA_REPORT_TIMELINE=on %s"):format(dir, run))
     assert.equal(0, status, err)
@@ -123,7 +123,7 @@ describe("A program with sections", function()
     assert.equal("damaged: an extent has an impossible place", refused(with(4096 + 16, ("\xff"):rep(8))))
     assert.equal("damaged: its extents share bytes", refused(with(4096 + 24, string.pack("=I8", #log - 65536))))
     assert.equal("not a log of pmlua", refused(log:sub(1, 3000)))
-    local last = log:sub(1, -4097) -- of the file, not of what was measured
+    local last = log:sub(1, -4097) -- cuts the file, not the data
     local status, out = pmlua(support.spit(dir .. "/some.pmlog", last))
     assert.equal(0, status)
     assert.matches("the log is cut short; threads or sections are missing\n", out)
@@ -213,7 +213,7 @@ end)
 describe("A program with software-defined events", function()
   local application = support.build .. "/spec/compat_application"
 
-  --- Run it by pmlua live --report until it has counted, and end it; its report as JSON, and the folder.
+  --- Run it under pmlua live --report until it has counted, and end it; its report as JSON, and the folder.
   local function ended_by(signal)
     local dir = support.folder()
     local status, _, err = support.shell(([[cd %s && { %s live --report out -- %s 600 & } && pid=$! && n=0 &&

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/report_spec.lua - pmlua report: what section files say, merged, shown and drawn.
+-- spec/lua/report_spec.lua - pmlua report: section logs merged, printed and drawn.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -17,7 +17,7 @@ teardown(support.cleanup)
 
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 
---- A file's text; `body` are its lines below the head.
+--- The text of a file; `body` has the lines below the head.
 local function file(head, body)
   local lines = { "pmlua-sections\t1", ("pid\t%d"):format(head.pid or 7) }
   if head.rank then lines[#lines + 1] = ("rank\t%d\t%d"):format(head.rank, head.size or -1) end
@@ -31,7 +31,7 @@ end
 local function tabs(text) return (text:gsub(" +", "\t")) end
 
 --- Rank 0 has two threads, rank 1 one. Times: solve 100 ms in 4 calls, halo 20 ms in 2 on rank 0, 10 ms in 1 on rank 1,
---- all of them 300 ms (inclusive), of which 170 ms are its own.
+--- all takes 300 ms (inclusive), of which 170 ms are exclusive.
 local rank0 = tabs [[
 section all calculation inclusive none
 row 1 0 1 200e6 120e6 200e6 200e6 200e6 0 0 0

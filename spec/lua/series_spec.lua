@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/series_spec.lua - what pmlua query --plot draws: series of different units and meanings.
+-- spec/lua/series_spec.lua - the plots of pmlua query --plot: series of different units and kinds.
 
 require "spec.core.support"
 local series = require "pmlua.internal.live.series"
 
---- A set of three readings of rows that f(i) gives; recorders have these values.
+--- Three readings of the rows that f(i) returns; recorders have these values.
 local function watched(f, values)
   local set = series.new()
   for i = 1, 3 do
@@ -23,7 +23,7 @@ end
 describe("Series of a running application", function()
   if not os.execute "gnuplot --version >/dev/null 2>&1" then return pending "gnuplot is not installed" end
 
-  --- The labels of the axes in what is drawn as characters, from the top, each once.
+  --- The labels of the axes in a plot of characters, from the top, each once.
   local function labels(set)
     local text, list = assert(series.text(set, "S (1)", 80, 24)), {}
     for label in text:gmatch "number of the value" do list[#list + 1] = label end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/shift_spec.lua - how far values lie above others, and the shape of a cell's rounds and samples.
+-- spec/lua/shift_spec.lua - the shift between two sets of values, and the shape of a cell's rounds and samples.
 
 local helper = require "spec.lua.helper"
 if not helper.has_core then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/sim_spec.lua - pmlua stat --sim: instructions that were counted by hand, in sections, threads and children.
+-- spec/lua/sim_spec.lua - pmlua stat --sim: instructions equal counts by hand, in sections, threads and children.
 --
 -- Slow: runs some 60 programs under callgrind.
 
@@ -23,7 +23,7 @@ local function sections(arguments)
   return counted(quote(dir .. "/sections") .. " " .. arguments)
 end
 
---- Of a section the exclusive and inclusive instructions, and the calls, of all threads.
+--- The exclusive and inclusive instructions and the calls of a section, over all threads.
 local function cost(told, name)
   local own, inside, calls = 0, 0, 0
   for _, p in ipairs(told.processes) do
@@ -36,7 +36,7 @@ local function cost(told, name)
   return own, inside, calls
 end
 
---- What a thread's sections add up to, and all that was counted in it.
+--- The sum over a thread's sections, and the thread's total.
 local function sums(process, thread, event)
   local sum, total = 0, nil
   for _, s in ipairs(process.sections) do

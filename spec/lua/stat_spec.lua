@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/stat_spec.lua - pmlua stat: what the kernel counts of a command, its end, and errors that help.
+-- spec/lua/stat_spec.lua - pmlua stat: the kernel's counts of a command, its exit status, and helpful errors.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -8,7 +8,7 @@ local quote = support.quote
 
 local command = support.build .. "/pmlua stat "
 
---- Counts of a run by event.
+--- The counts of a run by event.
 local function counted(arguments)
   local status, out, err = support.shell(command .. "--json " .. arguments)
   local text = out:match("({\n.*)$")

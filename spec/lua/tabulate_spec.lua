@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/tabulate_spec.lua - tables for people: whole in a pipe, and never wider than a terminal.
+-- spec/lua/tabulate_spec.lua - printed tables: complete in a pipe, and never wider than the terminal.
 local helper = require "spec.lua.helper"
 local tabulate = require "pmlua.tabulate"
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/verdicts_spec.lua - intervals hold the truth as often as they say, and verdicts are as seldom wrong.
+-- spec/lua/verdicts_spec.lua - intervals cover the true value as often as they claim, and verdicts are wrong as rarely.
 -- Slow: hundreds of simulated comparisons for each case; lua5.4 spec/verdicts.lua prints them all
 --
--- The seeds are fixed. The bounds leave room for three standard errors of a share of so many trials beyond what is promised.
+-- The seeds are fixed. The bounds allow three standard errors of a share of this many trials beyond the promised value.
 
 package.path = "spec/?.lua;" .. package.path
 local helper = require "spec.lua.helper"

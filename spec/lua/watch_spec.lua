@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/watch_spec.lua - watch rules: when they run, what they see, what becomes of those that fail; how a function
--- gets to another state; and rules that act on a script that is busy.
+-- spec/lua/watch_spec.lua - watch rules: when they run, what they see, and what happens when they fail; how a function
+-- is copied to another state; and rules that act on a busy script.
 
 local helper = require "spec.lua.helper"
 if not helper.has_core then
@@ -10,7 +10,7 @@ end
 local core = helper.core
 local ship = require "pmlua.internal.live.ship"
 
--- Rules of its own for each test: the module keeps them.
+-- Fresh rules for each test, because the module keeps them.
 local function fresh_rules()
   package.loaded["pmlua.internal.live.rules"] = nil
   local rules = require "pmlua.internal.live.rules"
@@ -25,7 +25,7 @@ local function library()
   return assert(core.sde.library(name)), name .. "::"
 end
 
--- What rules say goes to stderr, which busted shows; here it is kept.
+-- Rules print to stderr, which busted shows; keep their lines instead.
 local function listening(f)
   local said, say = {}, core.live.say
   core.live.say = function(text) said[#said + 1] = text end
@@ -47,7 +47,7 @@ describe("A watch rule", function()
     assert.is_true(math.abs(rules.tick(10.05) - 0.05) < 1e-9)
     rules.tick(10.1)
     assert.same({ 0, 5 }, seen)
-    rules.tick(99) -- what was missed is not made up for
+    rules.tick(99) -- missed calls are not made up for
     rules.tick(99.05)
     assert.same({ 0, 5, 5 }, seen)
   end)

@@ -133,12 +133,12 @@ local function accesses(process)
   return out
 end
 
---- it(), or pending where nothing can be watched.
+--- it(), or pending if watchpoints are not available.
 local function watch_it(name, f)
   it(name, function()
     local status, _, err = shell(command .. " watchpoint -o probe -e count -- true")
     shell "rm -rf probe"
-    if status == 1 and not err:find "count" then return pending(err) end -- where it is possible, it finds no count
+    if status == 1 and not err:find "count" then return pending(err) end -- if watchpoints work, the error names count
     f()
   end)
 end
@@ -268,7 +268,7 @@ describe("pmlua watchpoint", function()
     assert.truthy(tiny:find("9[%.0]*e%-20") or tiny:find("0%.00000000000000000009"), tiny)
     local huge = said "huge"
     assert.truthy(huge:find("Value Type: UINT64", 1, true))
-    -- The double that is nearest is one too large, and the largest integer would be no value.
+    -- The nearest double is one too large, and the largest integer stands for "no value".
     assert.equal(10, select(2, huge:gsub('"huge" <%d+>; UINT64; 18446744073709551614%)', "")), huge)
     assert.truthy(said("count"):find("Value Type: INT64", 1, true))
   end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_parts_spec.lua - what pmlua wrap reads: compile commands, compilers' lines, demangled names.
+-- spec/lua/wrap_parts_spec.lua - the parsers of pmlua wrap: compile commands, compiler command lines, demangled names.
 
 local support = require "spec.core.support"
 

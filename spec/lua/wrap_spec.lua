@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_spec.lua - pmlua wrap and pmlua cc: libraries with everything that is difficult, and one of the world's.
+-- spec/lua/wrap_spec.lua - pmlua wrap and pmlua cc: libraries with every difficult construct, and zlib.
 --
 -- Slow: builds and runs some 40 wrappers and programs.
 
@@ -47,7 +47,7 @@ local function lines_of(text)
   return set
 end
 
---- What was left out, function -> why.
+--- The functions left out: function -> reason.
 local function left_out(folder)
   local left = {}
   for title, why in support.slurp(dir .. "/" .. folder .. "/build/left_out.txt"):gmatch("([^\t\n]+)\t([^\t]+)\t[^\n]*\n") do
@@ -68,7 +68,7 @@ local function trial(folder)
   return ways
 end
 
---- All programs that the trial has built say the same.
+--- All programs that the trial built print the same.
 local function assert_same_output(folder, name)
   local there = ("cd %s/build && "):format(folder)
   local expected = done(shell(there .. "./example"))

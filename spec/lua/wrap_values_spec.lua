@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_values_spec.lua - what pmlua record reports of wrapped functions: their counts and their values.
+-- spec/lua/wrap_values_spec.lua - pmlua record's report on wrapped functions: counts and values.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -39,7 +39,7 @@ end
 -- Linked, with the wrapper in a shared library or in the program; found at run time; preloaded.
 local ways = { "", "--static", "--runtime", "preloaded" }
 
---- The program in one of the ways, recorded: results, what was printed on standard error.
+--- Record the program in one of the ways: results, standard error.
 local function recorded(way, options)
   local preload = way == "preloaded" and "LD_PRELOAD=./valued/build/libpmlua-wrap-valued-run.so " or ""
   local line = "rm -rf results && %s%s record --json %s -o results -- ./example%s 2>said"

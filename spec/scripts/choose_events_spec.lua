@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/choose_events_spec.lua - the table of how many runs everything takes.
+-- spec/scripts/choose_events_spec.lua - the experiment, run by its command: the number of runs of each group.
 
 local support = require "spec.core.support"
 local tables = require "spec.scripts.tables"

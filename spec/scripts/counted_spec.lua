@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/counted_spec.lua - the experiment, run for real by its command; and its reasons, from counts made up.
+-- spec/scripts/counted_spec.lua - the experiment, run by its command; and its reasons, from invented counts.
 
 package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 package.cpath = (os.getenv "PMLUA_BUILD" or "build") .. "/lua/?.so;" .. package.cpath
@@ -103,7 +103,7 @@ describe("scripts/counted.lua --quick", function()
 end)
 
 describe("reasons of differences", function()
-  --- Counts with nothing but what is given.
+  --- Counts that are 0 except for those given.
   local function counts(given) return setmetatable(given, { __index = function() return 0 end }) end
 
   local function shorts(c)

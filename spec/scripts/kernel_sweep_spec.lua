@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/kernel_sweep_spec.lua - the experiment, run for real by its command; and what it makes of caches.
+-- spec/scripts/kernel_sweep_spec.lua - the experiment, run by its command; and the caches it finds.
 
 package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local caches = require "kernels.caches"
@@ -8,7 +8,7 @@ local tables = require "tables"
 
 local build = os.getenv "PMLUA_BUILD" or "build"
 
--- Operations of an element, and numbers that it moves, as the source has them.
+-- Operations per element, and elements moved, by the source.
 local formula = {
   add = { 1, 3 }, mult = { 1, 3 }, fma = { 2, 3 }, divide = { 1, 3 }, sqrt = { 1, 2 }, mix = { 5, 3 },
 }

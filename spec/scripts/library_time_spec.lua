@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/library_time_spec.lua - the experiment, run for real by its command, on programs of others and of ours.
+-- spec/scripts/library_time_spec.lua - the experiment, run by its command, on well-known programs and on pmlua's own.
 --
 -- Slow: runs large programs, each recorded and not.
 
@@ -20,7 +20,7 @@ local function row(rows, wanted)
   end
 end
 
--- What is in every result: a library's time is that of its functions, and what is not seen is the rest of the run.
+-- Check every result: a library's time is that of its functions, and the time not seen is the rest of the run.
 local function sums_hold(dir)
   local share, of_functions = {}, {}
   for _, l in ipairs(tables.read(dir .. "/library.dat")) do

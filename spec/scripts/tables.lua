@@ -11,7 +11,7 @@ local M = {}
 
 M.pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
 
---- What a command says, both streams, and its exit status.
+--- The output of a command, both streams, and its exit status.
 function M.shell(command)
   return shell.sh(command, 900)
 end
@@ -55,13 +55,13 @@ function M.read(path)
   return rows
 end
 
---- Run scripts/NAME.lua --quick: what it says, its exit status, its folder.
+--- Run scripts/NAME.lua --quick: its output, its exit status, its folder.
 function M.run(name, out, arguments)
   local text, status = M.shell(("%s scripts/%s.lua --quick --seed 7 --out %s %s"):format(M.pmlua, name, out, arguments))
   return text, status, ("%s/%s/latest"):format(out, name)
 end
 
---- Each argument is refused in one line that names it, and if it is misused, one that says where help is; nothing is measured.
+--- Check that each argument is refused in one line that names it, and, if it is misuse, one that points to the help.
 function M.refuses(name, arguments)
   local out = M.temporary_folder()
   for argument, says in pairs(arguments) do
@@ -73,7 +73,7 @@ function M.refuses(name, arguments)
   os.execute("rm -rf " .. out)
 end
 
---- Whether there is a picture, where gnuplot is.
+--- Whether the run has a picture; true without gnuplot.
 function M.drawn(dir)
   return lfs.attributes(dir .. "/plot.svg", "mode") == "file" or not M.shell("command -v gnuplot"):find "gnuplot"
 end

@@ -21,7 +21,7 @@ local terms = {
   t2_8 = { c = "abij", a = "cdij", b = "abcd", id = 5 },
 }
 
--- Tiles of one spin after the other: { size, spin }.
+-- The tiles, one spin after the other: { size, spin }.
 local function tiles(alpha, beta, most)
   local out = {}
   for spin, n in ipairs { alpha, beta } do
@@ -102,7 +102,7 @@ local function check(dir, shape)
       count[tonumber(bar.length)] = nil
     end
     assert.is_nil(next(count), name .. ": a bar for each length")
-    -- cut up or not, it is the same work: with one tile per spin, the plan is the contraction without tiles
+    -- tiles do not change the work: with one tile per spin, the plan is the contraction without tiles
     assert.equal(total(plan(term, shape, 1000), "flops"), tonumber(e.FlopCount_I), name)
     assert.equal(total(wanted, "length"), tonumber(e.DgemmCount_I), name)
     assert.equal(term.id, tonumber(e.ContractionID_I), name)

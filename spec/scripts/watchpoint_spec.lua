@@ -16,7 +16,7 @@ describe("scripts/watchpoint.lua --quick", function()
   end)
   teardown(function() os.execute("rm -rf " .. out) end)
 
-  --- it(), or pending where nothing can be watched.
+  --- it(), or pending if watchpoints are not available.
   local function watch_it(name, f)
     it(name, function()
       if why then return pending(why) end

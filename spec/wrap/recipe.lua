@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/wrap/recipe.lua - what a recipe must do, said once for all of them: its wrapper builds, checks, installs, counts
--- in every way what the example calls, and records the values that the example passes.
+-- spec/wrap/recipe.lua - the specs of every recipe: its wrapper builds, checks, installs, counts the calls of the
+-- example in every way, and records the values that the example passes.
 
 local assert = require "luassert"
 local support = require "spec.core.support"
@@ -23,7 +23,7 @@ local function done(status, out, err)
   return out
 end
 
---- Why the recipe cannot be tried here, if so.
+--- Why the recipe cannot be tested on this machine, or nil.
 local function missing(recipe)
   for _, tool in ipairs { "gcc", "g++", "nm", "objdump", "c++filt", "readelf", "pkg-config" } do
     if (support.shell("command -v " .. tool)) ~= 0 then return tool .. " is not installed" end
@@ -40,7 +40,7 @@ local function missing(recipe)
   return status ~= 0 and recipe.package .. " is not installed" or nil
 end
 
---- Symbols whose addresses the libraries of the wrapper keep or compare: interception leaves calls of these alone.
+--- Symbols whose addresses the wrapped libraries keep or compare: interception does not record calls of these.
 local function handed_on(w)
   local set, files = {}, {}
   for _, soname in ipairs(w.libraries) do files[#files + 1] = support.library(soname) end
@@ -50,8 +50,8 @@ local function handed_on(w)
   return set
 end
 
---- Interception and run-time wrappers see the same, but for functions that the libraries also hand on, and for twins of
---- variadic functions, which their wrappers call.
+--- Interception and run-time wrappers see the same calls, except of functions whose addresses the libraries pass on, and of
+--- the twins that wrappers of variadic functions call.
 local function assert_same(ways, w)
   local kept, titles, twins = handed_on(w), {}, {}
   for _, f in ipairs(w.functions) do
@@ -84,7 +84,7 @@ local function assert_near(expected, value, what)
   assert.is_true(math.abs(value - expected) <= WITHIN * math.abs(expected), ("%s: %g, not %g"):format(what, value, expected))
 end
 
---- What the example with the link-time wrapper has recorded.
+--- The recording of the example with the link-time wrapper.
 local function recorded(dir, folder)
   done(shell(dir, ("gcc -std=c11 -D_GNU_SOURCE -O1 -fPIC -shared -I%s/core %s/spec/wrap/quantiles.c -o quantiles.so -L%s " ..
     "-lpmlua -Wl,-rpath,%s"):format(pwd, pwd, support.build, support.build)))
