@@ -222,10 +222,10 @@ class Events:
             self.tick(moment)
             self.check_metric(ref, types)
 
-        def other(_, moment, *args):
-            self.tick(moment)
+        def other():  # one for each kind: the bindings keep a function for its last kind only
+            return lambda _, moment, *args: self.tick(moment)
 
-        return collections.defaultdict(lambda: other, {"Enter": enter, "Leave": leave, "Metric": metric})
+        return collections.defaultdict(other, {"Enter": enter, "Leave": leave, "Metric": metric})
 
     def check_metric(self, ref, types):
         members = self.definitions.members_of(ref)

@@ -22,6 +22,7 @@ enum pml_stream_kind {
   PML_STREAM_LEAVE,
   PML_STREAM_METRIC,
   PML_STREAM_COMMUNICATION, /* a message or a collective operation, within the call that makes it */
+  PML_STREAM_OPENMP,        /* of a team, a task or a lock of OpenMP, within the construct */
   PML_STREAM_KINDS
 };
 
@@ -38,7 +39,7 @@ struct pml_stream_metrics {
 
 struct pml_stream_event {
   uint64_t ticks;                           /* of pml_clock; of one thread they do not go back */
-  pml_region_t region;                      /* 0 for a metric that belongs to none; of a communication what it is */
+  pml_region_t region;                      /* 0 for a metric that belongs to none; what a communication is */
   const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */
   const uint64_t *values;                   /* [metrics->n], valid during the call; sums since the thread began them */
 };
@@ -60,7 +61,7 @@ struct pml_stream_event {
  * seen. NULL: as any leave.
  *
  * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which says how many values there are, and
- * docs/log.md what they are.
+ * docs/log.md what they are. The same holds for what is of OpenMP.
  *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */

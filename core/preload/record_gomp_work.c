@@ -23,8 +23,8 @@ typedef bool runtime_loop_start(long, long, long, long *, long *);
 
 #define LOOPS(X)                                                                                                       \
   X(static)                                                                                                            \
-  X(dynamic) X(guided) X(nonmonotonic_dynamic) X(nonmonotonic_guided) X(ordered_static) X(ordered_dynamic)             \
-      X(ordered_guided)
+  X(dynamic)                                                                                                           \
+  X(guided) X(nonmonotonic_dynamic) X(nonmonotonic_guided) X(ordered_static) X(ordered_dynamic) X(ordered_guided)
 #define RUNTIME_LOOPS(X) X(runtime) X(nonmonotonic_runtime) X(maybe_nonmonotonic_runtime) X(ordered_runtime)
 
 #define LOOP(schedule)                                                                                                 \
@@ -114,13 +114,13 @@ static struct pml__openmp_thread *acquire(const void *caller, enum pml__log_open
 static void acquired(struct pml__openmp_thread *t, const void *lock) {
   if (t == NULL) return;
   pml__openmp_waited(t);
-  pml__openmp_lock(PML_OPENMP_LOCK_ACQUIRE, (uintptr_t)lock);
+  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_ACQUIRED, (uintptr_t)lock);
 }
 
 static void released(const void *caller, enum pml__log_openmp_construct construct, const void *lock) {
   struct pml__openmp_thread *t = pml__gomp_self(caller);
   if (t == NULL) return;
-  pml__openmp_lock(PML_OPENMP_LOCK_RELEASE, (uintptr_t)lock);
+  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_RELEASED, (uintptr_t)lock);
   if (construct != 0) pml__openmp_leave(t, construct);
 }
 

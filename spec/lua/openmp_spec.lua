@@ -212,9 +212,28 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       end
     end)
 
-    spec("makes traces that readers accept", function()
+    spec("makes traces that readers accept, with forks, teams, tasks and locks", function()
       local code, out = helper.shell(("/usr/bin/python3 spec/otf2_validate.py %s/trace-*/traces.otf2"):format(folder))
       assert.same(0, code, out)
+      local _, printed = helper.shell(("otf2-print %s/trace-*/traces.otf2"):format(folder))
+      local function count(event) return select(2, printed:gsub("\nTHREAD_" .. event .. " ", "")) end
+      assert.same({ 8, 8, 17, 17 }, { count "FORK", count "JOIN", count "TEAM_BEGIN", count "TEAM_END" })
+      assert.same({ 24, 24, 48 }, { count "TASK_CREATE", count "TASK_COMPLETE", count "TASK_SWITCH" })
+      assert.same({ 23, 23 }, { count "ACQUIRE_LOCK", count "RELEASE_LOCK" })
+    end)
+
+    spec("has one communicator for all teams of the same threads, and constructs by their roles", function()
+      local _, printed = helper.shell(("otf2-print -G %s/trace-*/traces.otf2"):format(folder))
+      local teams, members = 0, {}
+      for list in printed:gmatch "Type: COMM_GROUP, Paradigm: OPENMP, [^\n]*Members?: ([^\n]*)" do
+        assert.falsy(members[list], list)
+        members[list], teams = true, teams + 1
+      end
+      assert.truthy(teams >= 2)
+      assert.same(teams, select(2, printed:gsub("\nCOMM ", "")))
+      for _, role in ipairs { "PARALLEL", "LOOP", "SECTIONS", "BARRIER", "IMPLICIT_BARRIER", "CRITICAL", "TASK", "TASK_WAIT" } do
+        assert.truthy(printed:find(("Role: %s, Paradigm: OPENMP"):format(role), 1, true), role)
+      end
     end)
   end)
 end

@@ -12,16 +12,12 @@
 #define DEPTH_MAX 65536u
 #define TASKS_AT_ONCE 1024u /* numbers that a thread takes for tasks that it will create */
 
-static const struct pml_openmp_listener *listener; /* atomic */
-static uint32_t teams, tasks;                      /* atomic: numbers that were given */
+static uint32_t teams, tasks, acquisitions; /* atomic: numbers that were given */
 
-void pml_openmp_listen(const struct pml_openmp_listener *l) {
-  __atomic_store_n(&listener, l, __ATOMIC_RELEASE);
-}
-
-static void tell(uint64_t ticks, enum pml_openmp_event what, const uint64_t *values, uint32_t n) {
-  const struct pml_openmp_listener *l = __atomic_load_n(&listener, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(l != NULL)) l->event(l->arg, ticks, what, values, n);
+static void tell(uint64_t ticks, enum pml__log_openmp_event what, const uint64_t *values, uint32_t n) {
+  if (!pml_stream_wanted(PML_STREAM_OPENMP)) return;
+  const struct pml_stream_event e = {.ticks = ticks, .region = PML__LOG_COMMUNICATED(what, n, 0), .values = values};
+  pml_stream_raise(PML_STREAM_OPENMP, &e);
 }
 
 /* ---- time ---- */
@@ -181,7 +177,7 @@ struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const vo
   team->number = __atomic_add_fetch(&teams, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&team->ended, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&team->holders, 1, __ATOMIC_RELAXED);
-  if (f != NULL) tell(f->begin, PML_OPENMP_FORK, &value, 1);
+  if (f != NULL) tell(f->begin, PML__LOG_OPENMP_FORK, &value, 1);
   return team;
 }
 
@@ -198,7 +194,7 @@ void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *tea
   uint32_t depth = depth_of(t, PML__LOG_OPENMP_PARALLEL);
   if (depth == 0) return;
   pop_to(t, depth, ticks);
-  tell(ticks, PML_OPENMP_JOIN, NULL, 0);
+  tell(ticks, PML__LOG_OPENMP_JOIN, NULL, 0);
   pop(t, ticks);
 }
 
@@ -215,7 +211,7 @@ void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *te
   f->task = task;
   __atomic_fetch_add(&team->holders, 1, __ATOMIC_RELAXED);
   const uint64_t value[2] = {team->number, (uint64_t)index << 32 | threads};
-  tell(f->begin, PML_OPENMP_TEAM_BEGIN, value, 2);
+  tell(f->begin, PML__LOG_OPENMP_TEAM_BEGIN, value, 2);
 }
 
 /* The number counts for the sums of the task, too. */
@@ -230,7 +226,7 @@ void pml__openmp_end(struct pml__openmp_thread *t) {
   struct pml__openmp_team *team = t->role.team;
   uint64_t ticks = now(t), value = team->number;
   pop_to(t, depth, ticks);
-  tell(ticks, PML_OPENMP_TEAM_END, &value, 1);
+  tell(ticks, PML__LOG_OPENMP_TEAM_END, &value, 1);
   pop(t, ticks);
   release(team);
 }
@@ -263,7 +259,7 @@ uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code) {
   if (sums->threads < t->role.threads) sums->threads = t->role.threads;
   uint64_t thread = t->role.index & ((1u << THREAD_BITS) - 1);
   uint64_t task = ((uint64_t)next_task(t) << THREAD_BITS | thread) << REGION_BITS | p->region, value = name_of(task);
-  tell(now(t), PML_OPENMP_TASK_CREATE, &value, 1);
+  tell(now(t), PML__LOG_OPENMP_TASK_CREATED, &value, 1);
   return task;
 }
 
@@ -283,7 +279,7 @@ static uint32_t depth_of_explicit(const struct pml__openmp_thread *t) {
 /* The task before leaves the stack when it is complete, and when what called it goes on. */
 static void leave_task(struct pml__openmp_thread *t, uint32_t depth, bool complete, uint64_t ticks) {
   uint64_t value = name_of(t->frame[depth - 1].number);
-  if (complete) tell(ticks, PML_OPENMP_TASK_COMPLETE, &value, 1);
+  if (complete) tell(ticks, PML__LOG_OPENMP_TASK_COMPLETE, &value, 1);
   pop_to(t, depth - 1, ticks);
 }
 
@@ -301,7 +297,7 @@ void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task,
   uint32_t before = depth_of_explicit(t), depth = depth_of_task(t, task);
   if (before > depth && (complete || depth > 0)) leave_task(t, before, complete, ticks);
   if (depth == 0 && next != 0 && !enter_task(t, task, next)) return;
-  tell(ticks, PML_OPENMP_TASK_SWITCH, &value, 1);
+  tell(ticks, PML__LOG_OPENMP_TASK_SWITCH, &value, 1);
 }
 
 void pml__openmp_complete(struct pml__openmp_thread *t) {
@@ -310,9 +306,13 @@ void pml__openmp_complete(struct pml__openmp_thread *t) {
   if (depth > 0) leave_task(t, depth, true, ticks);
   depth = depth_of_explicit(t);
   uint64_t value = depth > 0 ? name_of(t->frame[depth - 1].number) : 0;
-  tell(ticks, PML_OPENMP_TASK_SWITCH, &value, 1);
+  tell(ticks, PML__LOG_OPENMP_TASK_SWITCH, &value, 1);
 }
 
-void pml__openmp_lock(enum pml_openmp_event what, uint64_t lock) {
-  tell(pml_clock_ticks(), what, &lock, 1);
+void pml__openmp_lock(struct pml__openmp_thread *t, enum pml__log_openmp_event what, uint64_t lock) {
+  uint64_t value[2] = {lock};
+  if (t == NULL || !pml_stream_wanted(PML_STREAM_OPENMP)) return;
+  bool acquired = what == PML__LOG_OPENMP_LOCK_ACQUIRED;
+  if (acquired) value[1] = __atomic_add_fetch(&acquisitions, 1, __ATOMIC_RELAXED);
+  tell(now(t), what, value, acquired ? 2 : 1);
 }

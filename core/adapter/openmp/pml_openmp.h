@@ -22,30 +22,6 @@ PML_BEGIN_DECLS
 /* What makes the events of this process known. Stored in logs. */
 enum pml_openmp_runtime { PML_OPENMP_NONE, PML_OPENMP_OMPT, PML_OPENMP_LIBGOMP };
 
-/* What happens to threads, tasks and locks; in tracks of logs, as docs/log.md says. */
-enum pml_openmp_event {
-  PML_OPENMP_FORK = 1,      /* threads asked for, 0: not said */
-  PML_OPENMP_JOIN,          /* - */
-  PML_OPENMP_TEAM_BEGIN,    /* the team's number, thread << 32 | threads in it */
-  PML_OPENMP_TEAM_END,      /* the team's number */
-  PML_OPENMP_TASK_CREATE,   /* thread that creates it << 32 | the task's number */
-  PML_OPENMP_TASK_SWITCH,   /* to this task: the same; 0: the implicit one */
-  PML_OPENMP_TASK_COMPLETE, /* the same */
-  PML_OPENMP_LOCK_ACQUIRE,  /* the lock's address */
-  PML_OPENMP_LOCK_RELEASE,  /* the same */
-  PML_OPENMP_EVENTS
-};
-
-/*
- * pml_openmp_listen - @l gets these events on the thread concerned, between the enters and leaves of their constructs.
- * @values: [n], valid during the call, n <= 2. One listener at a time; @l must stay; NULL: none. Lock-free.
- */
-struct pml_openmp_listener {
-  void (*event)(void *arg, uint64_t ticks, enum pml_openmp_event what, const uint64_t *values, uint32_t n);
-  void *arg;
-};
-void pml_openmp_listen(const struct pml_openmp_listener *l);
-
 /*
  * pml_openmp_libraries - patterns of pml_intercept.h for the runtimes whose constructs are events instead of their
  * calls. OMPT takes the place of a construct from where a call returns to, which must not be a thunk.

@@ -135,6 +135,11 @@ static enum pml__log_openmp_construct of_mutex(ompt_mutex_t mutex) {
   }
 }
 
+/* Atomic operations are none to the user. */
+static bool is_lock(ompt_mutex_t mutex) {
+  return mutex != ompt_mutex_atomic;
+}
+
 static void on_acquire(ompt_mutex_t mutex, unsigned hint, unsigned how, ompt_wait_id_t lock, const void *code) {
   struct pml__openmp_thread *t = of_mutex(mutex) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)hint, (void)how, (void)lock;
@@ -145,19 +150,19 @@ static void on_acquire(ompt_mutex_t mutex, unsigned hint, unsigned how, ompt_wai
 
 static void on_acquired(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *code) {
   enum pml__log_openmp_construct construct = of_mutex(mutex);
-  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = is_lock(mutex) ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)code;
-  if (t != NULL) pml__openmp_waited(t);
-  pml__openmp_lock(PML_OPENMP_LOCK_ACQUIRE, lock);
+  if (t != NULL && construct != 0) pml__openmp_waited(t);
+  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_ACQUIRED, lock);
   if (t != NULL && construct == PML__LOG_OPENMP_LOCK) pml__openmp_leave(t, construct);
 }
 
 static void on_released(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *code) {
   enum pml__log_openmp_construct construct = of_mutex(mutex);
-  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = is_lock(mutex) ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)code;
-  pml__openmp_lock(PML_OPENMP_LOCK_RELEASE, lock);
-  if (t != NULL && construct != PML__LOG_OPENMP_LOCK) pml__openmp_leave(t, construct);
+  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_RELEASED, lock);
+  if (t != NULL && construct != 0 && construct != PML__LOG_OPENMP_LOCK) pml__openmp_leave(t, construct);
 }
 
 /* ---- tasks ---- */

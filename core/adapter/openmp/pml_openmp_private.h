@@ -104,7 +104,7 @@ PML__SHARED void pml__openmp_switch(struct pml__openmp_thread *t, bool complete,
 /* pml__openmp_complete - the task that @t executes is complete; it goes on with what executed it. */
 PML__SHARED void pml__openmp_complete(struct pml__openmp_thread *t);
 
-/* pml__openmp_lock - an acquisition or a release of the lock at @lock, for the listener. */
-PML__SHARED void pml__openmp_lock(enum pml_openmp_event what, uint64_t lock);
+/* pml__openmp_lock - an acquisition or a release of the lock at @lock by @t. */
+PML__SHARED void pml__openmp_lock(struct pml__openmp_thread *t, enum pml__log_openmp_event what, uint64_t lock);
 
 #endif

@@ -150,6 +150,7 @@ enum pml__log_event_kind {
   PML__LOG_LEFT,           /* a leave of a call that did not return */
   PML__LOG_VALUES_OF_CALL, /* of the innermost call, two to each event that follows: its block has their names */
   PML__LOG_COMMUNICATION,  /* of MPI, with values, two to each event that follows */
+  PML__LOG_OPENMP_EVENT,   /* of OpenMP, the same */
   PML__LOG_SINGLE = 255    /* not in files: a value alone, which follows; the lower half says which */
 };
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
@@ -242,6 +243,19 @@ enum pml__log_openmp_construct {
   PML__LOG_OPENMP_LIST(PML__LOG_OPENMP_ENUM)
 #undef PML__LOG_OPENMP_ENUM
       PML__LOG_OPENMP_CONSTRUCTS
+};
+
+/* What happens to teams, tasks and locks, as PML__LOG_COMMUNICATED(); the values of each. */
+enum pml__log_openmp_event {
+  PML__LOG_OPENMP_FORK = 1,      /* threads that were asked for; 0: not said */
+  PML__LOG_OPENMP_JOIN,          /* none */
+  PML__LOG_OPENMP_TEAM_BEGIN,    /* the team's number, the thread's in it << 32 | threads in it */
+  PML__LOG_OPENMP_TEAM_END,      /* the team's number */
+  PML__LOG_OPENMP_TASK_CREATED,  /* the thread that creates it << 32 | the task's number */
+  PML__LOG_OPENMP_TASK_SWITCH,   /* to this one: the same; 0: to the implicit task */
+  PML__LOG_OPENMP_TASK_COMPLETE, /* the same */
+  PML__LOG_OPENMP_LOCK_ACQUIRED, /* the lock's address, a number that grows from each acquisition to the next */
+  PML__LOG_OPENMP_LOCK_RELEASED  /* the lock's address */
 };
 
 /* What one thread had of one construct as the @index-th of a team. Only that thread writes. */

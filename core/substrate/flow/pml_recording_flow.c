@@ -54,6 +54,7 @@ static int take_event(void *arg, void *track, const struct pml__recording_told *
     if (e->region == 0) take_values(m, t, e);
     return 0;
   }
+  if (e->kind != PML_STREAM_ENTER && e->kind != PML_STREAM_LEAVE) return 0;
   enter_at_last(t);
   struct pml_stream_event event = {.ticks = e->ticks, .region = e->region};
   if (e->kind == PML_STREAM_ENTER) {

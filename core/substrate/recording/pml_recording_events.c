@@ -64,6 +64,15 @@ static int hand_on(struct listening *l, const struct pml__log_event *e, enum pml
   return l->to->event(l->to->arg, l->now, &told);
 }
 
+static int hand_on_openmp(struct listening *l, const struct pml__log_event *e) {
+  const struct pml__recording_told told = {.ticks = e->ticks,
+                                           .kind = PML_STREAM_OPENMP,
+                                           .what = PML__LOG_COMMUNICATED_WHAT((uint32_t)e->word),
+                                           .nvalues = PML__LOG_COMMUNICATED_N((uint32_t)e->word),
+                                           .values = (const uint64_t *)(e + 1)};
+  return l->now != NULL ? l->to->event(l->to->arg, l->now, &told) : 0;
+}
+
 /* Those of the innermost call; results are of the time of the leave, which follows them. */
 static int hand_on_values(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *next,
                           const struct pml__log_event *end) {
@@ -107,6 +116,11 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
     case PML__LOG_COMMUNICATION:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
       if (values >= (size_t)(end - at)) return 0;
+      break;
+    case PML__LOG_OPENMP_EVENT:
+      values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
+      if (values >= (size_t)(end - at)) return 0;
+      err = hand_on_openmp(l, at);
       break;
     case PML__LOG_THREAD:
       err = go_to(l, low, (int64_t)at->ticks);

@@ -49,7 +49,8 @@ struct pml__recording_told {
   uint64_t ticks;
   const uint64_t
       *values;      /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
-  uint32_t nvalues; /* of a call */
+  uint32_t nvalues; /* of a call, of OpenMP */
+  uint32_t what;    /* of OpenMP: enum pml__log_openmp_event */
   bool results;     /* of a call: what it gave, not what it was given */
   bool unreturned;  /* a leave of a call that did not return */
 };

@@ -212,8 +212,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 }
 
 /* Its call may be one that a limit left out. */
-static void on_communication(void *data, const struct pml_stream_event *e) {
-  struct pml__recording_track *t = data;
+static void put_told(struct pml__recording_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   uint32_t n = PML__LOG_COMMUNICATED_N(e->region);
   if (!has_room(t, 2 + (n + 1) / 2)) {
     pml__recording_count(t, PML__LOG_DROPPED);
@@ -221,8 +220,16 @@ static void on_communication(void *data, const struct pml_stream_event *e) {
   }
   uint64_t *value = (uint64_t *)(t->next + 1);
   for (uint32_t i = 0; i < n; i++) value[i] = e->values[i];
-  pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(PML__LOG_COMMUNICATION, e->region));
+  pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(kind, e->region));
   t->next += (n + 1) / 2;
+}
+
+static void on_communication(void *data, const struct pml_stream_event *e) {
+  put_told(data, e, PML__LOG_COMMUNICATION);
+}
+
+static void on_openmp(void *data, const struct pml_stream_event *e) {
+  put_told(data, e, PML__LOG_OPENMP_EVENT);
 }
 
 /* ---- threads ---- */
@@ -294,7 +301,7 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
                                   .ready = ready,
-                                  .event = {on_enter, on_leave, on_metric, on_communication},
+                                  .event = {on_enter, on_leave, on_metric, on_communication, on_openmp},
                                   .left = on_left,
                                   .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly},
                                   .arg = s};

@@ -5,6 +5,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
 #include <math.h>
@@ -237,16 +238,22 @@ static OTF2_ErrorCode write_metric(struct pml_otf2 *a, struct pml_otf2_location 
   return OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, 0, together, type, value);
 }
 
+int pml__otf2_wrote(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t before, int code) {
+  int err = check(a, "write events to", (OTF2_ErrorCode)code);
+  if (err < 0) return err;
+  loc->nrecords++;
+  if (loc->nevents == before) return 0;
+  if (before == 0) loc->first_written = ticks;
+  loc->last_written = ticks;
+  return 0;
+}
+
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
                     const struct pml_otf2_metric *metric, uint32_t ref, uint64_t bits) {
   OTF2_Type type = pml__otf2_type(metric);
   OTF2_MetricValue value = {.unsigned_int = bits};
   OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, ref, 1, &type, &value);
-  if (PML_UNLIKELY(code != OTF2_SUCCESS || said_code != OTF2_SUCCESS)) return check(a, "write events to", code);
-  loc->nrecords++;
-  if (loc->nevents++ == 0) loc->first_written = ticks;
-  loc->last_written = ticks;
-  return 0;
+  return pml__otf2_wrote(a, loc, ticks, loc->nevents++, (int)code);
 }
 
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks, uint32_t region,
@@ -268,13 +275,7 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
   case PML__LOG_SINGLE: /* pml__otf2_value() writes those */
     break;
   }
-  int err = check(a, "write events to", code);
-  if (err < 0) return err;
-  loc->nrecords++;
-  if (loc->nevents == before) return 0;
-  if (before == 0) loc->first_written = ticks;
-  loc->last_written = ticks;
-  return 0;
+  return pml__otf2_wrote(a, loc, ticks, before, (int)code);
 }
 
 /* ---- definitions ---- */
@@ -367,9 +368,10 @@ static void define_regions(struct pml__otf2_defs *d) {
     if (pml_region_describe(by_ref[ref], &info) < 0) continue;
     OTF2_StringRef name = pml__otf2_string(d, info.name);
     OTF2_StringRef file = pml__otf2_string(d, info.file);
-    pml__otf2_defined(d,
-                      OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, OTF2_REGION_ROLE_CODE,
-                                                       OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line, 0));
+    OTF2_RegionRole role = OTF2_REGION_ROLE_CODE;
+    OTF2_Paradigm paradigm = pml__otf2_openmp_role(info.name, &role) ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_USER;
+    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, role, paradigm,
+                                                          OTF2_REGION_FLAG_NONE, file, info.line, 0));
   }
   free(by_ref);
 }
@@ -382,6 +384,7 @@ static int write_definitions(struct pml_otf2 *a) {
   define_process(&d);
   define_locations(&d);
   define_regions(&d);
+  pml__otf2_define_teams(&d);
   pml__otf2_define_metrics(&d);
   pml__otf2_defined(&d, OTF2_Archive_CloseGlobalDefWriter(a->archive, d.out));
   return d.err;

@@ -18,6 +18,8 @@
 #define PML__OTF2_METRICS_MAX 255 /* OTF2 counts them in a byte */
 #define PML__OTF2_TEXT_BYTES 400
 
+struct pml__otf2_teams;
+
 struct pml_otf2 {
   pid_t pid;              /* of the process that opened it; a forked child leaves all below alone */
   struct pml__mutex lock; /* guards all below, and each location's flusher half */
@@ -33,9 +35,10 @@ struct pml_otf2 {
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  char *process;             /* whose events these are, as "NAME (PID)"; NULL: this process's */
-  enum pml_count_at counted; /* where the compiler counted in that process */
-  int error;                 /* the first failure of libotf2; nothing is written after it */
+  char *process;                       /* whose events these are, as "NAME (PID)"; NULL: this process's */
+  const struct pml__otf2_teams *teams; /* of OpenMP; the caller's. NULL: none */
+  enum pml_count_at counted;           /* where the compiler counted in that process */
+  int error;                           /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
 };
@@ -114,6 +117,9 @@ int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, ui
 /* pml__otf2_value - one value of @metric, by its class or instance @ref. Counts it. */
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
                     const struct pml_otf2_metric *metric, uint32_t ref, uint64_t bits);
+
+/* pml__otf2_wrote - count the events of @loc that there are beside @before, all at @ticks; @code: an OTF2_ErrorCode. */
+int pml__otf2_wrote(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t before, int code);
 
 /* String 0 is "" and stands for everything that is not said. */
 uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text);

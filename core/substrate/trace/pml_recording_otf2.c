@@ -3,7 +3,7 @@
  * in order. */
 #include "base/pml_error.h"
 #include "substrate/recording/pml_recording_read_private.h"
-#include "substrate/trace/pml_otf2_write.h"
+#include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@ struct track {
   uint64_t last_ticks;
   pml_region_t *open;
   size_t depth, capacity;
+  struct pml__otf2_openmp openmp;
 };
 
 /* A list of values of a region's calls. */
@@ -37,6 +38,7 @@ struct writing {
   uint32_t nmetrics, nthreads;
   uint64_t left_open;
   uint64_t until; /* ticks of the last event */
+  struct pml__otf2_teams *teams;
 };
 
 /* ---- threads ---- */
@@ -133,6 +135,10 @@ static int values_of_call(const struct writing *w, struct track *t, const struct
   return err;
 }
 
+static int openmp(struct writing *w, struct track *t, const struct pml__recording_told *e) {
+  return pml__otf2_openmp_event(w->archive, t->location, w->teams, &t->openmp, lift(t, e->ticks), e);
+}
+
 static int write_event(void *arg, void *track, const struct pml__recording_told *e) {
   struct writing *w = arg;
   switch (e->kind) {
@@ -141,6 +147,8 @@ static int write_event(void *arg, void *track, const struct pml__recording_told 
   case PML_STREAM_LEAVE:
     w->left_open += e->unreturned;
     return leave(w, track, e->ticks, e->region);
+  case PML_STREAM_OPENMP:
+    return openmp(w, track, e);
   default:
     return e->region != 0 ? values_of_call(w, track, e) : metric(w, track, e->ticks, e->values);
   }
@@ -242,6 +250,8 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
   if (err == 0) err = add_lists(w);
+  if (err == 0) err = pml__otf2_teams_open(&w->teams, w->reader, n);
+  if (err == 0) w->archive->teams = w->teams;
   if (err == 0)
     err = pml__otf2_origin(w->archive, process, w->reader->log.head.started_ticks, w->reader->log.head.started_ns,
                            story.counted);
@@ -279,6 +289,7 @@ int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, co
   if (err == 0) err = pml__otf2_series_log(w.archive, &r->log);
   int closed = pml_otf2_close(w.archive);
   free_lists(&w);
+  pml__otf2_teams_free(w.teams);
   *open = w.left_open;
   return err != 0 ? err : closed;
 }
