@@ -70,7 +70,8 @@ end
 
 -- What only pmlua's own modules use of the core.
 local inner = { data = true, file = true, link = true, log = true, origin = true, recording = true,
-  samples_log = true, statistics = true, tool = true }
+  samples_log = true, statistics = true, summary = true,
+  tool = true }
 
 for name, value in pairs(core) do
   -- A Lua module of the same name builds on the core's table and stands for it.

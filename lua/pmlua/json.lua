@@ -83,6 +83,54 @@ function M.encode(value)
   return encode(value, "") .. "\n"
 end
 
+-- --- piece by piece ---
+
+local function has_stream(t)
+  for _, v in pairs(t) do
+    if type(v) == "function" then return true end
+  end
+  return false
+end
+
+local stream
+
+--- The items that an iterator gives, each written before the next is asked for.
+local function stream_items(next_item, write, indent)
+  local inner, first = indent .. "  ", true
+  for item in next_item do
+    write(first and "[\n" or ",\n", inner)
+    stream(item, write, inner)
+    first = false
+  end
+  write(first and "[]" or "\n" .. indent .. "]")
+end
+
+local function stream_table(t, write, indent)
+  local keys, inner = {}, indent .. "  "
+  for k in pairs(t) do keys[#keys + 1] = k end
+  table.sort(keys)
+  for i, k in ipairs(keys) do
+    write(i == 1 and "{\n" or ",\n", inner, text(k), ": ")
+    stream(t[k], write, inner)
+  end
+  write("\n", indent, "}")
+end
+
+function stream(v, write, indent)
+  if type(v) == "function" then return stream_items(v, write, indent) end
+  if type(v) == "table" and not is_array(v) and has_stream(v) then return stream_table(v, write, indent) end
+  write(encode(v, indent))
+end
+
+--- The same text as M.encode() gives, in pieces: a function in an object is an iterator over the items of an array,
+--- which need not be in memory together.
+---@param value table
+---@param write fun(...: string)
+function M.write(value, write)
+  stream(value, write, "")
+  write "\n"
+end
+
 --- A value as JSON text in one line, without a line feed.
 ---@param value any
 ---@return string

@@ -14,7 +14,7 @@ local M = {}
 
 ---@class pmlua.Report
 ---@field processes pmlua.SectionProcess[]
----@field sections table[] each with all, by_process and by_thread: statistics with share and rate
+---@field sections table[] each with all: statistics of all threads, with share, rate and balance; see M.each()
 ---@field total_ns number what shares are of
 ---@field total_of string "exclusive", or "self" where no section is exclusive
 ---@field counters table[] software-defined events of all processes, each with the index of its process
@@ -34,103 +34,89 @@ function M.short(text, max)
   return text:sub(1, utf8.offset(text, max) - 1) .. "…"
 end
 
-local function same(section, other, process)
-  for _, what in ipairs { "type", "exclusive" } do
-    if section[what] ~= other[what] then
-      return refuse("EINVAL", ("%s: section %s has another %s than in %s"):format(process.name,
-        sections.show(section.label):sub(1, 60), what == "type" and "type" or "exclusiveness", other.process.name),
-        "report different programs one by one")
-    end
-  end
-  return true
-end
-
-local function add_events(section, s)
-  for _, e in ipairs(s.events) do
-    if not section.known[e.name] then
-      section.known[e.name] = true
-      section.events[#section.events + 1] = e.name
-    end
-  end
-end
-
---- Sections of all processes by label, in the order of their first appearance.
-local function gather(processes)
-  local list, by_label = {}, {}
-  for i, process in ipairs(processes) do
-    for _, s in ipairs(process.sections) do
-      local section = by_label[s.label]
-      if not section then
-        section = { label = s.label, type = s.type, exclusive = s.exclusive, record = s.record, process = process, events = {},
-          known = {}, rows = {}, quantiles = {}, by_process = {} }
-        list[#list + 1], by_label[s.label] = section, section
-      end
-      local ok, err = same(s, section, process)
-      if not ok then return nil, err end
-      add_events(section, s)
-      for _, row in ipairs(s.rows) do
-        row.process = i
-        section.rows[#section.rows + 1] = row
-      end
-      section.quantiles[i] = s.quantiles
-      local merged = sections.merge(s.rows)
-      merged.process = i
-      section.by_process[#section.by_process + 1] = merged
-    end
-  end
-  return list
-end
-
 local function rate(row)
   return row.work > 0 and row.total_ns > 0 and row.work / row.total_ns * 1e9 or nil
 end
 
+-- --- sections, as their summary has them ---
+
+local function gather(survey)
+  local list = {}
+  for i, row in ipairs(survey.summary:sections()) do
+    local all, events = sections.merged(row)
+    list[i] = { label = row.label, type = row.communication and "communication" or "calculation", exclusive = not row.inclusive,
+      events = events, all = all, processes = row.processes, time = row.time }
+  end
+  return list
+end
+
 --- What shares are of: all exclusive time, or, where no section is exclusive, all self time. Either adds up to 100 %.
-local function totals(list, processes)
+local function total(list)
   local any = false
   for _, s in ipairs(list) do any = any or s.exclusive end
-  local all, each = 0.0, {}
-  for i in ipairs(processes) do each[i] = 0.0 end
+  local all = 0.0
   for _, s in ipairs(list) do
-    for _, row in ipairs(s.by_process) do
-      local ns = any and (s.exclusive and row.total_ns or 0.0) or not any and row.self_ns or 0.0
-      all, each[row.process] = all + ns, each[row.process] + ns
-    end
+    all = all + (any and (s.exclusive and s.all.total_ns or 0.0) or not any and s.all.self_ns or 0.0)
   end
-  return all, each, any and "exclusive" or "self"
+  return all, any and "exclusive" or "self"
 end
 
 local FLOPS = "sde:::BYFL::flop_count_I"
 
 --- A calculation whose program named no workload has the one that the compiler counted.
-local function count_work(s)
-  if s.type ~= "calculation" then return end
-  for _, row in ipairs(s.rows) do
-    if row.work > 0 then return end
-  end
-  for _, rows in ipairs { s.rows, s.by_process } do
-    for _, row in ipairs(rows) do
-      local flops = row.values[FLOPS]
-      if flops and flops > 0 then row.work, s.counted_work = flops, true end
-    end
-  end
+local function count_work(row)
+  local flops = row.values[FLOPS]
+  if flops and flops > 0 then row.work = flops end
 end
 
-local function derive(s, total, each, of, n)
-  local field = of == "exclusive" and "total_ns" or "self_ns"
-  local function share(row, whole) return whole > 0 and row[field] / whole or nil end
-  count_work(s)
-  s.all = sections.merge(s.rows)
-  s.all.share, s.all.rate = share(s.all, total), rate(s.all)
-  s.all.time_ns, s.all.own_ns = s.all.total_ns / n, s.all.self_ns / n
-  local longest = 0.0
-  for _, row in ipairs(s.by_process) do
-    row.share, row.rate = share(row, each[row.process]), rate(row)
-    longest = math.max(longest, row.total_ns)
+local function share(row, of, whole)
+  return whole > 0 and row[of == "exclusive" and "total_ns" or "self_ns"] / whole or nil
+end
+
+local function derive(s, survey, whole, of)
+  local all, n = s.all, #survey.processes
+  s.counted_work = s.type == "calculation" and all.work == 0 and (all.values[FLOPS] or 0) > 0
+  if s.counted_work then count_work(all) end
+  all.share, all.rate = share(all, of, whole), rate(all)
+  all.time_ns, all.own_ns = all.total_ns / n, all.self_ns / n
+  all.least_ns, all.most_ns = s.processes < n and 0.0 or s.time.min, s.time.max
+  all.imbalance = all.time_ns > 0 and all.most_ns / all.time_ns or nil
+  all.most = survey.index[s.time.most]
+end
+
+-- --- rows of processes and threads ---
+
+--- What one process has of a section.
+local function of_process(r, s, i, threads)
+  local process = r.processes[i]
+  local one = sections.one(process, s.label, threads)
+  if not one then return nil end
+  local whole = process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
+  local function complete(row)
+    row.process = i
+    if s.counted_work then count_work(row) end
+    row.share, row.rate = share(row, r.total_of, whole), rate(row)
   end
-  for _, row in ipairs(s.rows) do row.share, row.rate = share(row, each[row.process]), rate(row) end
-  s.all.imbalance = s.all.time_ns > 0 and longest / s.all.time_ns or nil
-  s.by_thread, s.rows, s.known = s.rows, nil, nil
+  complete(one.all)
+  for _, row in ipairs(one.threads) do complete(row) end
+  one.process = i
+  return one
+end
+
+--- What each process has of a section, in the order of processes. Logs are read again: memory does not grow with them.
+---@param r pmlua.Report
+---@param s table one of its sections
+---@param threads? boolean each thread, too
+---@return fun(): table? next { process, all, threads, quantiles }
+function M.each(r, s, threads)
+  local i = 0
+  return function()
+    while i < #r.processes do
+      i = i + 1
+      local one = of_process(r, s, i, threads)
+      if one then return one end
+    end
+  end
 end
 
 local orders = {
@@ -225,10 +211,8 @@ local function log_notes(processes, notes)
   for _, p in ipairs(processes) do
     if p.ended == "unknown" then
       unended[#unended + 1] = p
-      for _, s in ipairs(p.sections) do
-        used = ": figures up to the last stop"
-        if s.record == "sketch" then sketch = "; sections that keep a sketch have no quantiles" end
-      end
+      if p.brief.rows > 0 then used = ": figures up to the last stop" end
+      if p.brief.sketch then sketch = "; sections that keep a sketch have no quantiles" end
     end
     if p.refused then refused[#refused + 1] = p end
     if p.missing then short[#short + 1] = p end
@@ -286,23 +270,24 @@ local function notes_of(processes)
   return notes
 end
 
+local function nothing(processes)
+  for _, p in ipairs(processes) do
+    if (p.missing or 0) > 0 then return refuse("EFORMAT", p.name .. ": the log is cut short; all its sections are lost") end
+  end
+  return refuse("ENODATA", processes[1].name .. ": no section, counter or recorder was used")
+end
+
 --- A report over processes.
----@param processes pmlua.SectionProcess[] in order
+---@param survey pmlua.SectionSurvey
 ---@param order string? time, calls or label
 ---@return pmlua.Report? report
 ---@return pmlua.Failure? failure one line
-function M.build(processes, order)
-  local list, err = gather(processes)
-  if not list then return nil, err end
+function M.build(survey, order)
+  local processes, list = survey.processes, gather(survey)
   local counters, recorders = left(processes, "counters"), left(processes, "recorders")
-  if #list + #counters + #recorders == 0 then
-    for _, p in ipairs(processes) do
-      if (p.missing or 0) > 0 then return refuse("EFORMAT", p.name .. ": the log is cut short; all its sections are lost") end
-    end
-    return refuse("ENODATA", processes[1].name .. ": no section, counter or recorder was used")
-  end
-  local total, each, of = totals(list, processes)
-  for _, s in ipairs(list) do derive(s, total, each, of, #processes) end
+  if #list + #counters + #recorders == 0 then return nothing(processes) end
+  local whole, of = total(list)
+  for _, s in ipairs(list) do derive(s, survey, whole, of) end
   sort(list, order or "time")
   local counted, notes = counted_of(processes), notes_of(processes)
   local dropped, cut = recorder_note(recorders)
@@ -312,7 +297,17 @@ function M.build(processes, order)
   notes[#notes + 1] = left_out_note(list, processes)
   notes[#notes + 1] = permission_note(list, processes)
   return { processes = processes, sections = list, counters = counters, recorders = recorders,
-    total_ns = total, total_of = of, notes = notes, counted = counted }
+    total_ns = whole, total_of = of, notes = notes, counted = counted }
+end
+
+--- Are there durations of calls in any process?
+---@param r pmlua.Report
+---@return boolean
+function M.has_quantiles(r)
+  for _, p in ipairs(r.processes) do
+    if p.brief.recorded then return true end
+  end
+  return false
 end
 
 --- What a process is called in a table.

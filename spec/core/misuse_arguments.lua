@@ -47,6 +47,7 @@ M.functions = {
           edit_history = { dir .. "/nowhere/history", 10 }, edit_save = { dir .. "/nowhere/history", 10 },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   log = { read = { dir .. "/nosuch.pmlog" } },
+  summary = { open = {}, one = { dir .. "/nosuch.pmlog", "label", true }, unpack = { "PMLS" }, misuses = {} },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
@@ -128,6 +129,9 @@ function M.methods(handles)
     countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
     sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
     location = { enter = { M.region }, leave = { M.region }, metric = { { 1 } } },
+    summary = { log = { dir .. "/nosuch.pmlog", 1 }, sections = {}, pack = {}, merge = { core.summary.open() },
+                add = { 1, { label = "s", count = 1, total_ns = 1, self_ns = 1, min_ns = 1, max_ns = 1, mean_ns = 1,
+                             stddev_ns = 0, threads = 1, values = { { "e", 1 } } } } },
     link = { ask = { "eval", "1 + 1", 1 } },
     plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
   }

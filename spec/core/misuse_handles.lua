@@ -126,6 +126,7 @@ function M.all()
   h.controller = core.balance.controller { reference = 3e9 }
   h.interception = M.interception()
   h.filter = filter()
+  h.summary = assert(core.summary.open())
   h.link = link()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.watchpoints = watchpoints()

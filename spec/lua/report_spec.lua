@@ -65,17 +65,17 @@ local function known()
 end
 
 describe("A report of known files", function()
-  it("adds calls and work, averages times over ranks, and marks inclusive sections", function()
+  it("adds calls and work, averages times over ranks, names the slowest, and marks inclusive sections", function()
     local status, out, err = pmlua(quote(known()))
     assert.same({ 0, "" }, { status, err })
     assert.matches("^2 processes %(ranks 0 to 1%) on 1 host, 3 threads: %./solver %-n 4\n", out)
     -- exclusive time: 100 ms + 30 ms
     assert.same({ "solve", "4", "50.00 ms", "76.9", "50.00 ms", "25.00 ms", "10.00 ms", "40.00 ms", "12.91 ms", "4.000 MFLOP",
-      "40.00 MFLOPS", "1.200" }, cells(out, "solve"))
+      "40.00 MFLOPS", "1.200", "0" }, cells(out, "solve"))
     assert.same({ "halo", "3", "15.00 ms", "23.1", "15.00 ms", "10.00 ms", "10.00 ms", "10.00 ms", "0 s", "6.144 kB",
-      "204.8 kB/s", "1.333" }, cells(out, "halo"))
+      "204.8 kB/s", "1.333", "0" }, cells(out, "halo"))
     assert.same({ "all (*)", "2", "150.0 ms", "230.8", "85.00 ms", "150.0 ms", "100.0 ms", "200.0 ms", "70.71 ms", "-", "-",
-      "1.333" }, cells(out, "all"))
+      "1.333", "0" }, cells(out, "all"))
     assert.matches("\nmisuse: halo: unmatched, 3 times: stopped\n", out)
     assert.matches("\nopen: all %(%*%): 1 call had not stopped; not included\n", out)
   end)

@@ -194,14 +194,14 @@ int pml__section_by_label(const char *label, struct pml_section **s);
 /* @more into @to. */
 void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
 /* What @stat says in ns: all but the section, the thread and the values; @exclusive: of the section. */
-void pml__section_row(const struct pml__section_stat *stat, bool exclusive, double ticks_per_second,
-                      struct pml_section_row *row);
+PML__SHARED void pml__section_row(const struct pml__section_stat *stat, bool exclusive, double ticks_per_second,
+                                  struct pml_section_row *row);
 /* Forget all but the calls under way, if it is of another epoch. */
 void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch);
 /* Whether there is anything in it to be reported. */
 bool pml__section_says_something(const struct pml__section_stat *stat);
 /* Sums of @n events for people. @real: a bit for each that is a double's. */
-void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to);
+PML__SHARED void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to);
 
 /* ---- pml_section_report.c ---- */
 

@@ -165,6 +165,8 @@ int pml__log_read_at(const struct pml__log_reader *r, uint64_t at, void *to, siz
  * are fixed in place. Free it with free(). NULL: *@err says why; 0: the writer has given the extent to another by now.
  */
 void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err);
+/* pml__log_read_part - the same of @bytes at @from, which the extent must have. */
+void *pml__log_read_part(const struct pml__log_reader *r, size_t i, uint64_t from, uint64_t bytes, int *err);
 
 /*
  * pml__log_read_definitions - each in the order of writing, its @bytes behind the struct. What is damaged ends an

@@ -123,15 +123,20 @@ static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
   return *err == 0 && memcmp(&now, &r->entry[i], offsetof(struct pml__log_entry, committed)) == 0;
 }
 
+void *pml__log_read_part(const struct pml__log_reader *r, size_t i, uint64_t from, uint64_t bytes, int *err) {
+  char *part = malloc(bytes + 1);
+  *err = part != NULL ? pml__log_read_at(r, r->entry[i].at + from, part, bytes)
+                      : pml_fail(-ENOMEM, "no memory to read a log");
+  if (*err == 0 && (r->head.ended != PML__LOG_RUNNING || is_still(r, i, err))) return part;
+  free(part);
+  return NULL;
+}
+
 void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err) {
   const struct pml__log_entry *e = &r->entry[i];
   bool grows = e->kind == PML__LOG_DEFINITIONS || e->kind == PML__LOG_SERIES;
   *bytes = grows ? e->committed : e->bytes;
-  char *all = malloc(*bytes + 1);
-  *err = all != NULL ? pml__log_read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
-  if (*err == 0 && is_still(r, i, err)) return all;
-  free(all);
-  return NULL;
+  return pml__log_read_part(r, i, 0, *bytes, err);
 }
 
 static int visit_all(const char *at, uint64_t left, int (*visit)(uint32_t, const char *, size_t, void *), void *arg) {

@@ -70,28 +70,28 @@ struct pml_summary_row {
 };
 
 /* pml_summary_one - the spread of one process's value. pml_summary_join - @to is of the values of both. */
-struct pml_summary_spread pml_summary_one(double value, int64_t process);
+PML__SHARED struct pml_summary_spread pml_summary_one(double value, int64_t process);
 void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from);
 
 /* pml_summary_open - an empty one: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close takes NULL, too. */
-int pml_summary_open(struct pml_summary **s);
-void pml_summary_close(struct pml_summary *s);
+PML__SHARED int pml_summary_open(struct pml_summary **s);
+PML__SHARED void pml_summary_close(struct pml_summary *s);
 
 /*
  * pml_summary_add - @row into that of its name, or as a new one. Texts, values and sketch are copied. A hash and a few
  * comparisons. Returns 0, -EINVAL (the flags are others, or the sketch has another error; nothing was added) or
  * -ENOMEM.
  */
-int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
+PML__SHARED int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
 
 /* pml_summary_merge - all rows and processes of @from into @s: as pml_summary_add; on -EINVAL nothing was added. */
-int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
+PML__SHARED int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
 
 /*
  * pml_summary_row - row @i in the order of their first appearance, NULL behind the last; the summary's, until it
  * changes. pml_summary_find - that of a name, or NULL.
  */
-const struct pml_summary_row *pml_summary_row(const struct pml_summary *s, size_t i);
+PML__SHARED const struct pml_summary_row *pml_summary_row(const struct pml_summary *s, size_t i);
 const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum pml_summary_kind kind,
                                                const char *name, const char *detail);
 
@@ -99,7 +99,7 @@ const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum
  * pml_summary_seen - process @number is among those that were added up: 0 or -ENOMEM; 16 bytes for each run of numbers.
  * pml_summary_range - run @i of them, in order; false behind the last.
  */
-int pml_summary_seen(struct pml_summary *s, int64_t number);
+PML__SHARED int pml_summary_seen(struct pml_summary *s, int64_t number);
 bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last);
 
 /* ---- pml_summary_pack.c ---- */
@@ -110,8 +110,8 @@ bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, in
  * pml_summary_unpack - what such bytes are, of whatever machine; nothing in them is trusted. Returns 0, PML_EFORMAT
  * (another version, damaged, cut) or -ENOMEM; *@s is NULL on failure.
  */
-int pml_summary_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
-int pml_summary_unpack(struct pml_summary **s, const void *bytes, size_t n);
+PML__SHARED int pml_summary_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
+PML__SHARED int pml_summary_unpack(struct pml_summary **s, const void *bytes, size_t n);
 
 PML_END_DECLS
 

@@ -65,15 +65,16 @@ local function ask(which, patience)
   if not text then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
   local process
   process, why = require "pmlua.sections".parse(text, ("%s (%d)"):format(app.name, app.pid))
-  return process and { process }, why
+  if not process then return nil, why end
+  return require "pmlua.sections".survey_of { process }
 end
 
-local function processes_of(o)
+local function survey_of(o)
   local lfs, missing = require "lfs", nil
   for _, path in ipairs(o.paths) do
     if not lfs.attributes(path, "mode") then missing = missing or path end
   end
-  if not missing then return require "pmlua.sections".read_all(o.paths) end
+  if not missing then return require "pmlua.sections".survey(o.paths) end
   if #o.paths == 1 then return ask(missing, o.patience) end
   return nil, missing .. ": no such file or folder"
 end
@@ -131,16 +132,16 @@ local function tell(o)
   local told, refused = tell_counts(o)
   if told == nil then told, refused = tell_run(o) end
   if told ~= nil then return told, refused end
-  local processes, err = processes_of(o)
-  if not processes then return nil, err end
-  local report, why = require "pmlua.report".build(processes, o.sort)
+  local survey, err = survey_of(o)
+  if not survey then return nil, err end
+  local report, why = require "pmlua.report".build(survey, o.sort)
   if not report then return nil, why end
   local ok
   ok, why = require "pmlua.internal.report.metrics".add(report, o.pmu)
   if not ok then return nil, why end
   local data = require "pmlua.internal.report.data"
-  if o.json then io.write(data.json(report))
-  elseif o.csv then io.write(data.csv(report, level_of(o, report)))
+  if o.json then data.json(report, io.write)
+  elseif o.csv then data.csv(report, level_of(o, report), io.write)
   else io.write(require "pmlua.internal.report.text".format(report, o)) end
   return drawn(o, report)
 end

@@ -25,13 +25,6 @@ local function said(s)
   return table.concat(parts, ", ")
 end
 
---- Least and most time of a process; one that was never in the section has 0.
-local function extremes(r, s)
-  local least, most = #s.by_process < #r.processes and 0 or math.huge, 0
-  for _, row in ipairs(s.by_process) do least, most = math.min(least, row.total_ns), math.max(most, row.total_ns) end
-  return least, most
-end
-
 local function title(r)
   local n = #r.processes
   return ("Time in sections, %s: %s"):format(n == 1 and "threads added" or ("threads added, average of %d processes"):format(n),
@@ -69,8 +62,8 @@ end
 function M.draw(r, path)
   local bars = {}
   for i, s in ipairs(r.sections) do
-    local least, most = extremes(r, s)
-    bars[i] = { label = report.label(s), total_ns = s.all.time_ns, own_ns = s.all.own_ns, least_ns = least, most_ns = most,
+    bars[i] = { label = report.label(s), total_ns = s.all.time_ns, own_ns = s.all.own_ns,
+      least_ns = s.all.least_ns, most_ns = s.all.most_ns,
       other = s.type == "communication", said = said(s) }
   end
   return M.bars(bars, { title = title(r), what = "sections", several = #r.processes > 1 }, path)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/data.lua - a report for programs: JSON with all of it, CSV with one of its tables.
+-- lua/pmlua/internal/report/data.lua - a report for programs: JSON with all of it, CSV with one of its tables. Rows of
+-- processes and threads are written while they are read.
 --
 -- Try:  pmlua report DIR --csv --threads
 --
@@ -39,26 +40,48 @@ local function row_of(row)
   return out
 end
 
-local function rows_of(r, rows, by_thread)
-  local out = json.array()
-  for i, row in ipairs(rows) do
-    out[i] = row_of(row)
-    out[i].process = report.process_name(r, row.process)
-    if by_thread then out[i].thread = row.thread end
+--- Of each process what `items` gives of it, as an iterator over all.
+local function items_of(r, section, items, threads)
+  local each, list, n = report.each(r, section, threads), {}, 0
+  return function()
+    while n == #list do
+      local of = each()
+      if not of then return nil end
+      list, n = items(of), 0
+    end
+    n = n + 1
+    return list[n]
   end
-  return out
 end
 
-local function quantiles_of(r, section)
-  local out = json.array()
-  for i in ipairs(r.processes) do
-    local q = section.quantiles[i]
-    if q then
-      out[#out + 1] = { process = report.process_name(r, i), min_s = s(q[1]), q1_s = s(q[2]), median_s = s(q[3]), q3_s = s(q[4]),
-        p95_s = s(q[5]), p99_s = s(q[6]), max_s = s(q[7]) }
-    end
+local function process_row(r, of)
+  local out = row_of(of.all)
+  out.process = report.process_name(r, of.process)
+  return { out }
+end
+
+local function thread_rows(r, of)
+  local list = {}
+  for i, row in ipairs(of.threads) do
+    list[i] = row_of(row)
+    list[i].process, list[i].thread = report.process_name(r, of.process), row.thread
   end
-  return #out > 0 and out or nil
+  return list
+end
+
+local function quantiles_of(r, of)
+  local q = of.quantiles
+  return { q and { process = report.process_name(r, of.process), min_s = s(q[1]), q1_s = s(q[2]), median_s = s(q[3]),
+    q3_s = s(q[4]), p95_s = s(q[5]), p99_s = s(q[6]), max_s = s(q[7]) } }
+end
+
+--- Sections without durations have no quantiles.
+local function any_quantiles(r, section)
+  if not report.has_quantiles(r) then return false end
+  for of in report.each(r, section) do
+    if of.quantiles then return true end
+  end
+  return false
 end
 
 local function section_of(r, section)
@@ -68,8 +91,10 @@ local function section_of(r, section)
   out.time_average_s, out.self_average_s = s(section.all.time_ns), s(section.all.own_ns)
   out.imbalance = section.all.imbalance
   out.work_source = section.all.work > 0 and (section.counted_work and "compiler" or "program") or nil
-  out.processes, out.threads = rows_of(r, section.by_process), rows_of(r, section.by_thread, true)
-  out.quantiles = quantiles_of(r, section)
+  if section.all.most then out.slowest = report.process_name(r, section.all.most) end
+  out.processes = items_of(r, section, function(of) return process_row(r, of) end)
+  out.threads = items_of(r, section, function(of) return thread_rows(r, of) end, true)
+  if any_quantiles(r, section) then out.quantiles = items_of(r, section, function(of) return quantiles_of(r, of) end) end
   if section.metrics and #section.metrics > 0 then
     out.metrics = json.array()
     for i, m in ipairs(section.metrics) do
@@ -96,21 +121,31 @@ local function each_event(r, f)
   end
 end
 
+local function process_of(r, i)
+  local p = r.processes[i]
+  return { name = report.process_name(r, i), source = p.name, pid = p.pid, rank = p.rank, size = p.size,
+    host = sections.show(p.host), command = sections.show(p.command), started_ns = p.started_ns, written_ns = p.written_ns,
+    ended = p.ended }
+end
+
+--- An iterator over f(1) to f(n).
+local function upto(n, f)
+  local i = 0
+  return function()
+    i = i + 1
+    return i <= n and f(i) or nil
+  end
+end
+
 --- All of a report as JSON.
 ---@param r pmlua.Report
----@return string
-function M.json(r)
+---@param write fun(...: string)
+function M.json(r, write)
   local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
-    processes = json.array(), sections = json.array() }
-  for i, p in ipairs(r.processes) do
-    out.processes[i] = { name = report.process_name(r, i), source = p.name, pid = p.pid, rank = p.rank, size = p.size,
-      host = sections.show(p.host), command = sections.show(p.command), started_ns = p.started_ns, written_ns = p.written_ns,
-      ended = p.ended }
-  end
-  for i, section in ipairs(r.sections) do out.sections[i] = section_of(r, section) end
-  out.events = json.array()
+    processes = upto(#r.processes, function(i) return process_of(r, i) end),
+    sections = upto(#r.sections, function(i) return section_of(r, r.sections[i]) end), events = json.array() }
   each_event(r, function(e) out.events[#out.events + 1] = e end)
-  return json.encode(out)
+  json.write(out, write)
 end
 
 -- --- CSV ---
@@ -133,36 +168,41 @@ end
 
 --- Counters and recorders as CSV.
 ---@param r pmlua.Report
----@return string
-function M.events_csv(r)
+---@param write fun(...: string)
+function M.events_csv(r, write)
   local names = { "event", "kind", "process", "value", "as_of_s", "dropped", table.unpack(quantile_names) }
-  local out = { csv.line(names, #names) }
+  write(csv.line(names, #names))
   each_event(r, function(e)
     local cells = { e.name }
     for i = 2, #names do cells[i] = e[names[i]] end
-    out[#out + 1] = csv.line(cells, #names)
+    write(csv.line(cells, #names))
   end)
-  return table.concat(out)
+end
+
+--- An iterator over the rows of a table.
+local function rows_of(r, section, level)
+  if level == "basic" then return upto(1, function() return section.all end) end
+  if level == "detail" then return items_of(r, section, function(of) return { of.all } end) end
+  return items_of(r, section, function(of) return of.threads end, true)
 end
 
 --- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
 --- those that the compiler counted have where in a column of their own.
 ---@param r pmlua.Report
 ---@param level string basic, detail, threads or events
----@return string
-function M.csv(r, level)
-  if level == "events" then return M.events_csv(r) end
-  local names, out, events = { "section", "type", "exclusive" }, {}, events_of(r)
+---@param write fun(...: string)
+function M.csv(r, level, write)
+  if level == "events" then return M.events_csv(r, write) end
+  local names, events = { "section", "type", "exclusive" }, events_of(r)
   if level ~= "basic" then names[#names + 1] = "process" end
   if level == "threads" then names[#names + 1] = "thread" end
   for _, f in ipairs(fields) do names[#names + 1] = f[1] end
   names[#names + 1] = "work_source"
   if r.counted then names[#names + 1] = "counted" end
   for _, name in ipairs(events) do names[#names + 1] = sections.show(name) end
-  out[1] = csv.line(names, #names)
+  write(csv.line(names, #names))
   for _, section in ipairs(r.sections) do
-    local rows = level == "basic" and { section.all } or level == "detail" and section.by_process or section.by_thread
-    for _, row in ipairs(rows) do
+    for row in rows_of(r, section, level) do
       local cells, n = { sections.show(section.label), section.type, section.exclusive and "yes" or "no" }, 3
       local function add(v) n = n + 1; cells[n] = v end
       if level ~= "basic" then add(report.process_name(r, row.process)) end
@@ -171,10 +211,9 @@ function M.csv(r, level)
       add(work_source(r, section, row))
       if r.counted then add(r.counted) end
       for _, name in ipairs(events) do add(row.values[name]) end
-      out[#out + 1] = csv.line(cells, #names)
+      write(csv.line(cells, #names))
     end
   end
-  return table.concat(out)
 end
 
 return M

@@ -33,12 +33,8 @@ local function plural(n, word, many)
 end
 
 local function head(r)
-  local first, threads = r.processes[1], {}
-  for _, s in ipairs(r.sections) do
-    for _, row in ipairs(s.by_thread) do threads[("%d %d"):format(row.process, row.thread)] = true end
-  end
-  local nthreads = 0
-  for _ in pairs(threads) do nthreads = nthreads + 1 end
+  local first, nthreads = r.processes[1], 0
+  for _, p in ipairs(r.processes) do nthreads = nthreads + p.brief.threads end
   local ranks = first.rank and r.processes[#r.processes].rank and (" (ranks %d to %d)"):format(first.rank,
     r.processes[#r.processes].rank) or ""
   if #r.processes == 1 then ranks = first.rank and (" (rank %d)"):format(first.rank) or "" end
@@ -71,10 +67,13 @@ end
 
 local function basic(r)
   local rows, several = { { "SECTION", table.unpack(names) } }, #r.processes > 1
+  local ranks = several and r.processes[1].rank ~= nil
   if several then table.insert(rows[1], "MAX/AVG") end
+  if ranks then table.insert(rows[1], "OF RANK") end
   for _, s in ipairs(r.sections) do
     local row = { label_of(s), table.unpack(figures(s, s.all, s.all.time_ns, s.all.own_ns)) }
     if several then row[#row + 1] = s.all.imbalance and ("%.3f"):format(s.all.imbalance) or "-" end
+    if ranks then row[#row + 1] = s.all.imbalance and integer(r.processes[s.all.most].rank or -1) or "-" end
     rows[#rows + 1] = row
   end
   return lined_up(rows, 1)
@@ -83,9 +82,11 @@ end
 local function detail(r)
   local rows = { { "SECTION", "PROCESS", table.unpack(names) } }
   for _, s in ipairs(r.sections) do
-    for i, row in ipairs(s.by_process) do
-      rows[#rows + 1] = { i == 1 and label_of(s) or "", report.process_name(r, row.process),
-        table.unpack(figures(s, row, row.total_ns, row.self_ns)) }
+    local label = label_of(s)
+    for of in report.each(r, s) do
+      rows[#rows + 1] = { label, report.process_name(r, of.process),
+        table.unpack(figures(s, of.all, of.all.total_ns, of.all.self_ns)) }
+      label = ""
     end
   end
   return lined_up(rows, 2)
@@ -94,9 +95,13 @@ end
 local function threads(r)
   local rows = { { "SECTION", "PROCESS", "THREAD", table.unpack(names) } }
   for _, s in ipairs(r.sections) do
-    for i, row in ipairs(s.by_thread) do
-      rows[#rows + 1] = { i == 1 and label_of(s) or "", report.process_name(r, row.process),
-        row.thread == 0 and "earlier" or integer(row.thread), table.unpack(figures(s, row, row.total_ns, row.self_ns)) }
+    local label = label_of(s)
+    for of in report.each(r, s, true) do
+      for _, row in ipairs(of.threads) do
+        rows[#rows + 1] = { label, report.process_name(r, of.process), row.thread == 0 and "earlier" or integer(row.thread),
+          table.unpack(figures(s, row, row.total_ns, row.self_ns)) }
+        label = ""
+      end
     end
   end
   return lined_up(rows, 2)
@@ -106,11 +111,11 @@ end
 
 local function quantiles(r)
   local rows = { { "SECTION", "PROCESS", "MIN", "Q1", "MEDIAN", "Q3", "95 %", "99 %", "MAX" } }
-  for _, s in ipairs(r.sections) do
-    for i in ipairs(r.processes) do
-      if s.quantiles[i] then
-        local row = { label_of(s), report.process_name(r, i) }
-        for _, ns in ipairs(s.quantiles[i]) do row[#row + 1] = units.time(ns) end
+  for _, s in ipairs(report.has_quantiles(r) and r.sections or {}) do
+    for of in report.each(r, s) do
+      if of.quantiles then
+        local row = { label_of(s), report.process_name(r, of.process) }
+        for _, ns in ipairs(of.quantiles) do row[#row + 1] = units.time(ns) end
         rows[#rows + 1] = row
       end
     end
@@ -179,7 +184,7 @@ local function metrics(r)
 end
 
 local function remarks(r)
-  local lines = {}
+  local lines, misuses = {}, require "pmlua.core".summary.misuses()
   for _, s in ipairs(r.sections) do
     local kinds = {}
     for name in pairs(s.all.misuse) do kinds[#kinds + 1] = name end
@@ -187,6 +192,7 @@ local function remarks(r)
     for _, name in ipairs(kinds) do
       local text
       for _, p in ipairs(r.processes) do text = text or p.misuse[name] end
+      text = text or misuses[name] or name
       lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"),
         sections.show(text))
     end
@@ -215,7 +221,7 @@ WORK     what the program said when it stopped the section: operations (FLOP), o
          it said nothing, and the compiler counted the operations (pmlua cc --count)
 RATE     WORK by time: of one thread, on average. FLOPS are FLOP per second
 COUNTER  a software-defined event; its value is exact, whatever ended the process, or as of when it was last read
-MAX/AVG  time of the process that took longest by the average: 1 is balanced
+MAX/AVG  time of the process that took longest by the average: 1 is balanced; OF RANK says which process that is
 ]]
 
 local of = {

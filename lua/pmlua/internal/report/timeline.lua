@@ -81,8 +81,10 @@ end
 local function by_thread(a, b) return a.thread < b.thread end
 
 local function lanes_of(r)
-  local lanes, dropped, begun = {}, 0, math.huge
-  for i, p in ipairs(r.processes) do
+  local lanes, dropped, begun, unseen = {}, 0, math.huge, 0
+  for i, process in ipairs(r.processes) do
+    local p = sections.whole(process)
+    unseen = unseen + (p.unseen or 0)
     local own = table.move(p.timeline, 1, #p.timeline, 1, {})
     table.sort(own, by_thread)
     for _, t in ipairs(own) do
@@ -97,7 +99,7 @@ local function lanes_of(r)
       end
     end
   end
-  return lanes, dropped, begun
+  return lanes, dropped, begun, unseen
 end
 
 --- Begin at 0; the end of the last call, the deepest, and names by their time.
@@ -160,9 +162,8 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.draw(r, path)
-  local lanes, dropped, begun = lanes_of(r)
-  local all = #lanes
-  for _, p in ipairs(r.processes) do all = all + (p.unseen or 0) end
+  local lanes, dropped, begun, unseen = lanes_of(r)
+  local all = #lanes + unseen
   if #lanes == 0 then
     return nil, r.processes[1].name .. ": no timeline; run the program with PMLUA_REPORT_TIMELINE=on, too"
   end

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/record/lsummary.c - pmlua.core.summary: what many processes measured, added up by name. */
+#include "lutil.h"
+
+#include "adapter/section/read/pml_section_brief.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_summary *summary;
+};
+
+static void summary_close(void *handle) {
+  pml_summary_close(((struct handle *)handle)->summary);
+}
+
+static const struct lutil_class summary_class = {"summary", sizeof(struct handle), summary_close};
+
+static struct pml_summary *check(lua_State *L, int arg) {
+  return ((struct handle *)lutil_check(L, arg, &summary_class))->summary;
+}
+
+static int l_open(lua_State *L) {
+  struct handle *h = lutil_new(L, &summary_class, 0, 0);
+  int err = pml_summary_open(&h->summary);
+  if (err < 0) return pml_pusherr(L, err, "summary.open");
+  h->h.open = 1;
+  return 1;
+}
+
+/* ---- logs ---- */
+
+/* Holds bytes while a string is made of them. */
+struct bytes {
+  struct lutil_handle h;
+  char *at;
+};
+
+static void bytes_close(void *handle) {
+  free(((struct bytes *)handle)->at);
+}
+
+static const struct lutil_class bytes_class = {"summarybytes", sizeof(struct bytes), bytes_close};
+
+static void push_bytes(lua_State *L, struct bytes *b, size_t n) {
+  b->h.open = 1;
+  lua_pushlstring(L, b->at, n);
+  lutil_close(&b->h);
+}
+
+/* s:log(path, number) - the text of the process, and what its sections are to the report. */
+static int l_log(lua_State *L) {
+  struct pml_summary *s = check(L, 1);
+  const char *path = lutil_string(L, 2);
+  int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
+  struct pml__section_brief brief;
+  struct bytes *b = lutil_new(L, &bytes_class, 0, 0);
+  size_t n;
+  int err = pml__section_log_brief(path, s, number, &brief, &b->at, &n);
+  if (err < 0) return pml_pusherr(L, err, "summary.log");
+  push_bytes(L, b, n);
+  lua_createtable(L, 0, 6);
+  lutil_setint(L, "threads", brief.threads);
+  lutil_setint(L, "rows", brief.rows);
+  lutil_setnum(L, "exclusive_ns", brief.exclusive_ns);
+  lutil_setnum(L, "self_ns", brief.own_ns);
+  lutil_setbool(L, "recorded", brief.recorded);
+  lutil_setbool(L, "sketch", brief.sketch);
+  return 2;
+}
+
+/* ---- adding rows of Lua's ---- */
+
+static double number(lua_State *L, int table, const char *name) {
+  (void)lutil_field(L, table, name);
+  double v = luaL_checknumber(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+/* What counts: at least 0, and an integer that a double has. */
+static double amount(lua_State *L, int table, const char *name) {
+  double v = number(L, table, name);
+  if (!(v >= 0 && v <= 0x1p53)) luaL_error(L, "%s must be a number from 0 to 2^53", name);
+  return v;
+}
+
+static struct pml_summary_value value_of(lua_State *L, const char *name, int64_t process) {
+  struct pml_summary_value v = {.name = name, .real = !lua_isinteger(L, -1)};
+  if (!v.real) v.whole = lua_tointeger(L, -1);
+  v.of = pml_summary_one(luaL_checknumber(L, -1), process);
+  return v;
+}
+
+/* s:add(number, row) - a section of one process: label, communication, inclusive, figures, values as { name, value }.
+ */
+static int l_add(lua_State *L) {
+  struct pml_summary *s = check(L, 1);
+  int64_t process = lutil_int(L, 2, 0, INT64_MAX / 2);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_settop(L, 3);
+  double calls = amount(L, 3, "count"), sd = number(L, 3, "stddev_ns"), total = number(L, 3, "total_ns");
+  struct pml_summary_row row = {.kind = PML_SUMMARY_SECTION, .processes = 1, .first = process};
+  lutil_field(L, 3, "label");
+  row.name = lutil_string(L, 4);
+  row.flags = (lutil_flag(L, 3, "communication") ? PML_SUMMARY_COMMUNICATION : 0) |
+              (lutil_flag(L, 3, "inclusive") ? PML_SUMMARY_INCLUSIVE : 0);
+  row.threads = (uint64_t)amount(L, 3, "threads");
+  row.time = pml_summary_one(total, process);
+  row.self = pml_summary_one(number(L, 3, "self_ns"), process);
+  row.calls = (struct pml_summary_spread){{calls, number(L, 3, "mean_ns"), calls > 1 ? (calls - 1) * sd * sd : 0,
+                                           number(L, 3, "min_ns"), number(L, 3, "max_ns")},
+                                          total,
+                                          process,
+                                          process};
+  lutil_field(L, 3, "values");
+  luaL_checktype(L, 5, LUA_TTABLE);
+  size_t n = lua_rawlen(L, 5);
+  luaL_checkstack(L, (int)(n < 1000 ? n + 8 : 1008), "values");
+  row.value = lua_newuserdatauv(L, (n + 1) * sizeof *row.value, 0);
+  for (; row.nvalues < n && row.nvalues < 1000; row.nvalues++) {
+    lua_rawgeti(L, 5, (lua_Integer)row.nvalues + 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_rawgeti(L, -1, 1);
+    const char *name = lutil_string(L, -1);
+    lua_rawgeti(L, -2, 2);
+    row.value[row.nvalues] = value_of(L, name, process);
+    lua_pop(L, 3);
+  }
+  int err = pml_summary_add(s, &row);
+  return pml_pushdone(L, err == 0 ? pml_summary_seen(s, process) : err, "summary.add");
+}
+
+/* ---- what there is ---- */
+
+static void set_spread(lua_State *L, const char *name, const struct pml_summary_spread *s) {
+  lua_createtable(L, 0, 8);
+  lutil_setnum(L, "n", s->of.count);
+  lutil_setnum(L, "sum", s->sum);
+  lutil_setnum(L, "mean", s->of.mean);
+  lutil_setnum(L, "deviation", pml_sums_deviation(&s->of));
+  lutil_setnum(L, "min", s->of.min);
+  lutil_setnum(L, "max", s->of.max);
+  lutil_setint(L, "least", (uint64_t)s->least);
+  lutil_setint(L, "most", (uint64_t)s->most);
+  lua_setfield(L, -2, name);
+}
+
+static void push_value(lua_State *L, const struct pml_summary_value *v) {
+  lua_createtable(L, 0, 3);
+  lutil_setstr(L, "name", v->name);
+  if (v->real)
+    lutil_setnum(L, "sum", v->of.sum);
+  else
+    lutil_setint(L, "sum", (uint64_t)v->whole);
+  set_spread(L, "spread", &v->of);
+}
+
+static void push_row(lua_State *L, const struct pml_summary_row *row) {
+  lua_createtable(L, 0, 10);
+  lutil_setstr(L, "label", row->name);
+  lutil_setbool(L, "communication", row->flags & PML_SUMMARY_COMMUNICATION);
+  lutil_setbool(L, "inclusive", row->flags & PML_SUMMARY_INCLUSIVE);
+  lutil_setint(L, "processes", row->processes);
+  lutil_setint(L, "threads", row->threads);
+  lutil_setint(L, "first", (uint64_t)row->first);
+  set_spread(L, "calls", &row->calls);
+  set_spread(L, "time", &row->time);
+  set_spread(L, "self", &row->self);
+  lua_createtable(L, (int)row->nvalues, 0);
+  for (size_t i = 0; i < row->nvalues; i++) {
+    push_value(L, &row->value[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "values");
+}
+
+/* s:sections() - a table for each, in the order of their first appearance. */
+static int l_sections(lua_State *L) {
+  const struct pml_summary_row *row;
+  (void)check(L, 1);
+  lua_newtable(L);
+  for (size_t i = 0, n = 0; (row = pml_summary_row(check(L, 1), i)) != NULL; i++) {
+    if (row->kind != PML_SUMMARY_SECTION) continue;
+    push_row(L, row);
+    lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+  return 1;
+}
+
+/* ---- one section of a log ---- */
+
+struct reading {
+  struct lutil_handle h;
+  struct pml__section_book book;
+  struct pml__section_items rows;
+  struct pml_summary *sum;
+};
+
+static void reading_close(void *handle) {
+  struct reading *r = handle;
+  pml__section_book_close(&r->book);
+  pml__section_drop(&r->rows);
+  pml_summary_close(r->sum);
+}
+
+static const struct lutil_class reading_class = {"summaryreading", sizeof(struct reading), reading_close};
+
+static void set_values(lua_State *L, const struct pml__section_kept *kept) {
+  const struct pml__section_told *told = &kept->entry.section->told;
+  struct pml_section_value value[PML_SECTION_EVENTS_MAX];
+  pml__section_values(kept->values, told->nevents, told->real, value);
+  lua_createtable(L, 0, (int)told->nevents);
+  for (uint32_t i = 0; i < told->nevents; i++) {
+    if (value[i].real)
+      lutil_setnum(L, told->event[i], value[i].d);
+    else
+      lutil_setint(L, told->event[i], (uint64_t)value[i].i);
+  }
+  lua_setfield(L, -2, "values");
+}
+
+static void set_misuse(lua_State *L, const struct pml_section_row *row) {
+  lua_newtable(L);
+  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++)
+    if (row->misuse[m] > 0) lutil_setint(L, pml_section_misuse_name((enum pml_section_misuse)m), row->misuse[m]);
+  lua_setfield(L, -2, "misuse");
+}
+
+static void push_thread(lua_State *L, const struct pml__section_kept *kept, double ticks_per_second) {
+  struct pml_section_row row;
+  pml__section_row(&kept->entry.sums, kept->entry.section->told.exclusive, ticks_per_second, &row);
+  lua_createtable(L, 0, 17);
+  lutil_setint(L, "thread", kept->entry.thread);
+  lutil_setint(L, "running", row.running);
+  lutil_setint(L, "count", row.count);
+  lutil_setnum(L, "total_ns", row.total_ns);
+  lutil_setnum(L, "self_ns", row.self_ns);
+  lutil_setnum(L, "min_ns", row.min_ns);
+  lutil_setnum(L, "max_ns", row.max_ns);
+  lutil_setnum(L, "mean_ns", row.mean_ns);
+  lutil_setnum(L, "stddev_ns", row.stddev_ns);
+  lutil_setnum(L, "work", row.work);
+  lutil_setint(L, "iterations", row.iterations);
+  if (kept->entry.torn) lutil_setbool(L, "torn", 1);
+  set_values(L, kept);
+  set_misuse(L, &row);
+}
+
+static void set_quantiles(lua_State *L, const double *ns) {
+  if (ns == NULL) return;
+  lua_createtable(L, PML__LOG_QUANTILES_N, 0);
+  for (unsigned i = 0; i < PML__LOG_QUANTILES_N; i++) {
+    lua_pushnumber(L, ns[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "quantiles");
+}
+
+static int read_section(struct reading *r, const char *path, const char *label, int threads) {
+  struct pml__section_brief brief;
+  int err = pml__section_book_open(&r->book, path, label);
+  r->h.open = 1;
+  if (err == 0) err = pml_summary_open(&r->sum);
+  if (err == 0) err = pml__section_book_summary(&r->book, r->sum, 0, &brief);
+  if (err == 0 && brief.recorded) err = pml__section_book_quantiles(&r->book);
+  return err == 0 && threads ? pml__section_book_sorted(&r->book, &r->rows) : err;
+}
+
+/*
+ * one(path, label, threads) - of one section of a log: all, as sections() gives it; threads, if they are asked for; the
+ * quantiles of its calls. Nothing if the process was not in it.
+ */
+static int l_one(lua_State *L) {
+  const char *path = lutil_string(L, 1), *label = lutil_string(L, 2);
+  int threads = lua_toboolean(L, 3);
+  struct reading *r = lutil_new(L, &reading_class, 0, 0);
+  int err = read_section(r, path, label, threads);
+  if (err < 0) return pml_pusherr(L, err, "summary.one");
+  const struct pml_summary_row *all = pml_summary_row(r->sum, 0);
+  if (all == NULL) return 0;
+  lua_createtable(L, 0, 3);
+  push_row(L, all);
+  lua_setfield(L, -2, "all");
+  set_quantiles(L, ((const struct pml__section_definition *)r->book.sections.at[0])->told.quantile);
+  lua_createtable(L, (int)r->rows.n, 0);
+  for (size_t i = 0; i < r->rows.n; i++) {
+    push_thread(L, r->rows.at[i], r->book.log.head.ticks_per_second);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "threads");
+  lutil_close(&r->h);
+  return 1;
+}
+
+/* misuses() - what each misuse of a section means, by its name. */
+static int l_misuses(lua_State *L) {
+  lua_createtable(L, 0, PML_SECTION_MISUSES);
+  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++)
+    lutil_setstr(L, pml_section_misuse_name((enum pml_section_misuse)m),
+                 pml_section_misuse_text((enum pml_section_misuse)m));
+  return 1;
+}
+
+/* ---- as bytes ---- */
+
+static int l_pack(lua_State *L) {
+  struct pml_summary *s = check(L, 1);
+  struct bytes *b = lutil_new(L, &bytes_class, 0, 0);
+  unsigned char *at;
+  size_t n;
+  int err = pml_summary_pack(s, &at, &n);
+  if (err < 0) return pml_pusherr(L, err, "summary.pack");
+  b->at = (char *)at;
+  push_bytes(L, b, n);
+  return 1;
+}
+
+static int l_unpack(lua_State *L) {
+  size_t n;
+  const char *bytes = luaL_checklstring(L, 1, &n);
+  struct handle *h = lutil_new(L, &summary_class, 0, 0);
+  int err = pml_summary_unpack(&h->summary, bytes, n);
+  if (err < 0) return pml_pusherr(L, err, "summary.unpack");
+  h->h.open = 1;
+  return 1;
+}
+
+static int l_merge(lua_State *L) {
+  struct pml_summary *s = check(L, 1), *from = check(L, 2);
+  return pml_pushdone(L, s == from ? -EINVAL : pml_summary_merge(s, from), "summary.merge");
+}
+
+int luaopen_pmlua_summary(lua_State *L) {
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log},   {"add", l_add},     {"sections", l_sections},
+                                     {"pack", l_pack}, {"merge", l_merge}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", l_open}, {"one", l_one}, {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
+  lutil_class(L, &summary_class, methods, NULL);
+  lutil_class(L, &bytes_class, none, NULL);
+  lutil_class(L, &reading_class, none, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

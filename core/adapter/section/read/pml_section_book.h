@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/read/pml_section_book.h - the sections in a log: definitions and rows. Nothing in it is trusted.
+ * Internal. */
+#ifndef PML_SECTION_BOOK_H
+#define PML_SECTION_BOOK_H
+
+#include "adapter/section/pml_section_note.h"
+#include "adapter/section/pml_section_private.h"
+#include "adapter/section/pml_section_text.h"
+#include "record/recorder/pml_recorder_log.h"
+
+struct pml__section_definition {
+  uint32_t index;
+  struct pml__section_told told; /* its texts stand behind the struct */
+  struct pml__log_quantiles quantiles;
+  const char *event[PML_SECTION_EVENTS_MAX];
+  char text[];
+};
+
+struct pml__section_region {
+  uint32_t region;
+  char name[];
+};
+
+/* Pointers to memory of their own. */
+struct pml__section_items {
+  void **at;
+  size_t n, capacity;
+};
+
+struct pml__section_book {
+  const char *only;
+  struct pml__log_reader log;
+  struct pml__log_cells cells;
+  struct pml__section_items sections,
+      regions; /* struct pml__section_definition, by index; struct pml__section_region */
+  char *note[PML__SECTION_NOTES], *unseen;
+};
+
+/* pml__section_keep - @bytes of the list's own, zeroed, or NULL. pml__section_drop - free all of them. */
+void *pml__section_keep(struct pml__section_items *list, size_t bytes);
+PML__SHARED void pml__section_drop(struct pml__section_items *list);
+
+/*
+ * pml__section_book_open - the definitions of the log @path: of section @only, or, if that is NULL, of all.
+ * Returns 0, what pml__log_read_open() returns, PML_EFORMAT (two sections share a number) or -ENOMEM. Close it either
+ * way; @path and @only are used until then.
+ * pml__section_book_quantiles - of the durations that the log has; 0, PML_EFORMAT or -ENOMEM.
+ */
+PML__SHARED int pml__section_book_open(struct pml__section_book *b, const char *path, const char *only);
+PML__SHARED int pml__section_book_quantiles(struct pml__section_book *b);
+PML__SHARED void pml__section_book_close(struct pml__section_book *b);
+
+/* What one thread has of a section. */
+struct pml__section_entry {
+  const struct pml__section_definition *section;
+  uint64_t thread;
+  struct pml__section_stat sums;
+  bool torn;              /* it may lack its last call */
+  const uint64_t *values; /* [section->told.nevents]; NULL: all zero */
+};
+
+/*
+ * pml__section_book_rows - each that says something, in the order of the file. Ends early with what @visit returns if
+ * that is not 0. Returns 0, -errno, -ENOMEM or what @visit returned. Memory: one extent.
+ */
+int pml__section_book_rows(const struct pml__section_book *b,
+                           int (*visit)(const struct pml__section_entry *row, void *arg), void *arg);
+
+/* The same with its values, each zero if there are none. */
+struct pml__section_kept {
+  struct pml__section_entry entry;
+  uint64_t values[];
+};
+
+/* pml__section_book_sorted - all rows in @rows, by section and thread: 0, -errno or -ENOMEM. Drop them either way. */
+PML__SHARED int pml__section_book_sorted(const struct pml__section_book *b, struct pml__section_items *rows);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/read/pml_section_brief.h - a log read for a report over many processes. Internal. */
+#ifndef PML_SECTION_BRIEF_H
+#define PML_SECTION_BRIEF_H
+
+#include "adapter/section/read/pml_section_book.h"
+#include "record/summary/pml_summary.h"
+
+struct pml__section_brief {
+  uint64_t threads;            /* that were in a section */
+  uint64_t rows;               /* of threads and sections */
+  double exclusive_ns, own_ns; /* time of exclusive sections, self time of all, over the threads */
+  bool recorded, sketch;       /* a section keeps durations; a sketch of them */
+};
+
+/*
+ * pml__section_book_summary - the sections of @b into @s, as those of process @number. Values of a row are its events,
+ * and what pml_section_brief.c names. Returns 0, what pml_summary_add() or pml__section_book_rows() returns.
+ */
+PML__SHARED int pml__section_book_summary(const struct pml__section_book *b, struct pml_summary *s, int64_t number,
+                                          struct pml__section_brief *brief);
+
+/*
+ * pml__section_log_brief - read the log @path once: its sections go into @s, and @text has the lines of the process,
+ * its notes, counters and recorders, as of pml_section_log_text().
+ * Returns what pml_section_log_text() returns, or -EINVAL (its sections contradict those in @s).
+ */
+PML__SHARED int pml__section_log_brief(const char *path, struct pml_summary *s, int64_t number,
+                                       struct pml__section_brief *brief, char **text, size_t *length);
+
+#endif

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/report_ranks_spec.lua - pmlua report over the logs of many ranks: the same figures as added up one by one.
+
+local support = require "spec.core.support"
+local it = support.it
+local shell = support.shell
+local json = require "pmlua.json"
+local command = support.build .. "/pmlua"
+
+teardown(support.cleanup)
+
+local function pmlua(arguments) return shell(command .. " report " .. arguments) end
+
+--- A folder with logs of so many ranks.
+local function job(ranks, threads, sections)
+  local dir = support.folder()
+  local status, _, err = shell(("%s/spec/logs %s %d %d %d"):format(support.build, dir, ranks, threads, sections))
+  assert.same({ 0, "" }, { status, err })
+  return dir
+end
+
+local function logs_of(dir)
+  local paths = {}
+  for name in require "lfs".dir(dir) do
+    local rank = name:match "^rank(%d+)%."
+    if rank then paths[tonumber(rank)] = dir .. "/" .. name end
+  end
+  return paths
+end
+
+local function near(a, b) return math.abs(a - b) <= 1e-9 * math.abs(b) end
+
+describe("A report of many ranks", function()
+  local RANKS, THREADS, SECTIONS = 40, 3, 7
+  local sections, dir, all
+
+  setup(function()
+    if support.missing then return end
+    sections, dir = require "pmlua.sections", job(RANKS, THREADS, SECTIONS)
+    all = assert(sections.read_all { dir })
+  end)
+
+  --- The rows of a section in the text of each log, and the time of each rank.
+  local function rows_of(label)
+    local rows, time = {}, {}
+    for _, p in ipairs(all) do
+      for _, s in ipairs(p.sections) do
+        if s.label == label then
+          time[p.rank] = 0.0
+          for _, row in ipairs(s.rows) do
+            rows[#rows + 1] = row
+            time[p.rank] = time[p.rank] + row.total_ns
+          end
+        end
+      end
+    end
+    return rows, time
+  end
+
+  it("has the sums, moments and extremes of all threads, and the slowest rank", function()
+    local status, out, err = pmlua(dir .. " --json")
+    assert.same({ 0, "" }, { status, err })
+    local report = json.decode(out)
+    assert.equal(SECTIONS, #report.sections)
+    assert.equal(RANKS, #report.processes)
+    for _, s in ipairs(report.sections) do
+      local rows, time = rows_of(s.label)
+      local m, slowest, whole = sections.merge(rows), nil, 0
+      for rank = 0, RANKS - 1 do
+        whole = whole + (time[rank] or 0)
+        if time[rank] and (not slowest or time[rank] > time[slowest]) then slowest = rank end
+      end
+      assert.equal(m.count, s.calls)
+      assert.equal(m.iterations, s.iterations)
+      for name, ns in pairs { time_s = m.total_ns, self_s = m.self_ns, mean_s = m.mean_ns, stddev_s = m.stddev_ns,
+        min_s = m.min_ns, max_s = m.max_ns } do
+        assert.truthy(near(s[name], ns / 1e9), s.label .. " " .. name)
+      end
+      assert.equal("rank " .. slowest, s.slowest)
+      assert.truthy(near(s.imbalance, time[slowest] / (whole / RANKS)))
+      assert.equal(#rows, #s.threads)
+      assert.equal(#rows // THREADS, #s.processes)
+    end
+  end)
+
+  it("leaves out the ranks that were not in a section", function()
+    local rows = rows_of(("exchange %d"):format(SECTIONS - 1))
+    if #rows == 0 then rows = rows_of(("solve %d"):format(SECTIONS - 1)) end
+    assert.equal((RANKS - RANKS // 13) * THREADS, #rows)
+  end)
+
+  it("gives each thread and each rank as CSV, as the log has it", function()
+    local _, out = pmlua(dir .. " --csv --threads")
+    local wanted, lines = {}, 0
+    for _, p in ipairs(all) do
+      for _, s in ipairs(p.sections) do
+        for _, row in ipairs(s.rows) do
+          wanted[("%s,rank %d,%d,%d,%.15g"):format(s.label, p.rank, row.thread, row.count, row.total_ns / 1e9)] = true
+        end
+      end
+    end
+    for label, process, thread, calls, time in out:gmatch "([^,\n]*),[^,]*,[^,]*,(rank %d+),(%d+),(%d+),0,([^,]*),[^\n]*" do
+      local line = ("%s,%s,%s,%s,%s"):format(label, process, thread, calls, time)
+      assert.truthy(wanted[line], line)
+      wanted[line], lines = nil, lines + 1
+    end
+    assert.equal(nil, next(wanted))
+    assert.equal(select(2, out:gsub("\n", "")) - 1, lines)
+    _, out = pmlua(dir .. " --csv --detail")
+    assert.equal(lines // THREADS, select(2, out:gsub("\n", "")) - 1)
+  end)
+
+  it("takes as little memory for five hundred ranks as for fifty", function()
+    local function peak(of, form)
+      local script = ("%s/spec/logs %s %d 4 20"):format(support.build, support.folder(), of)
+      assert.equal(0, (shell(script)))
+      local folder = script:match "logs (%S+)"
+      local _, out = shell(([[python3 -c 'import resource,subprocess,sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' %s report %s %s]]):format(command, folder, form))
+      return tonumber(out)
+    end
+    if support.sanitized then return end
+    for _, form in ipairs { "", "--json", "--csv --threads" } do
+      local small, large = peak(50, form), peak(500, form)
+      assert.truthy(large - small < 4096, ("%s: %d kB, then %d kB"):format(form, small, large))
+    end
+  end)
+end)
+
+describe("Logs of a job that are not all there", function()
+  local function refused(dir)
+    local status, out, err = pmlua(dir)
+    assert.same({ 1, "" }, { status, out })
+    return err:match "^pmlua report: ([^\n]+)\n$" or error("not one line: " .. err)
+  end
+
+  it("are reported without the rank that is missing, which is named", function()
+    local dir = job(5, 2, 3)
+    os.remove(logs_of(dir)[2])
+    os.remove(logs_of(dir)[4])
+    local status, out = pmlua(dir)
+    assert.equal(0, status)
+    assert.matches("\nnote: ranks without a file, of 5: 2, 4\n", out)
+    assert.matches("^3 processes %(ranks 0 to 3%)", out)
+  end)
+
+  it("are reported with what a cut log still has, and say so", function()
+    local dir = job(3, 40, 3)
+    local path = logs_of(dir)[1]
+    support.spit(path, support.slurp(path):sub(1, 200000))
+    local status, out = pmlua(dir)
+    assert.equal(0, status)
+    assert.matches("\nnote: rank 1: the log is cut short; threads or sections are missing\n", out)
+    assert.matches(", 88 threads: ", out) -- 80 of two ranks, 8 before the cut
+  end)
+
+  it("are refused in one line that names the file", function()
+    local dir = job(3, 1, 3)
+    local path = logs_of(dir)[1]
+    local text = support.slurp(path)
+    support.spit(path, text:sub(1, 8) .. "\2" .. text:sub(10))
+    assert.equal(path .. ": a log of version 2; this pmlua reads version 1", refused(dir))
+    support.spit(path, text:sub(1, 100))
+    assert.equal(path .. ": not a log of pmlua", refused(dir))
+    support.spit(path, text)
+    -- the same rank of another run: a process that was born at another time
+    support.spit(dir .. "/other.pmlog", text:sub(1, 32) .. string.pack("<I8", 77) .. text:sub(41))
+    assert.matches("^rank 1 is in two files, .*; name the files of one run$", refused(dir))
+  end)
+
+  it("are refused if ranks disagree about a section", function()
+    local dir = job(4, 1, 6)
+    local path = logs_of(dir)[3]
+    local text = support.slurp(path)
+    -- the definition of "exchange 4", index 4: its type, 1, becomes 0
+    local head = string.pack("<I4I4", 4, 1)
+    local at = text:find(head, 65537, true)
+    support.spit(path, text:sub(1, at + 3) .. string.pack("<I4", 0) .. text:sub(at + 8))
+    assert.equal(("%s: section exchange 4 has another type than in %s; report different programs one by one"):format(path,
+      logs_of(dir)[0]), refused(dir))
+  end)
+end)
