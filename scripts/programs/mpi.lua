@@ -6,6 +6,7 @@
 
 local build = require "programs.build"
 local core = require "pmlua.core"
+local lfs = require "lfs"
 local paths = require "pmlua.internal.wrap.paths"
 local sections = require "pmlua.sections"
 
@@ -95,12 +96,15 @@ function Job:program(name)
   return path, refused
 end
 
--- What was said first: launchers follow it by lines of their own, and frame them.
+local COMPLAINT = 160 -- characters
+
+-- The first paragraph of what was said: launchers frame theirs, and put it behind that of the program.
 local function complaint(folder, last)
+  local said = {}
   for line in io.lines(folder.path .. "/stderr") do
-    if line:find "%w" then return line end
+    if line:find "%w" then said[#said + 1] = line elseif #said > 0 then break end
   end
-  return last
+  return #said > 0 and table.concat(said, " "):sub(1, COMPLAINT) or last
 end
 
 ---@class programs.Run
@@ -127,7 +131,17 @@ local function read_logs(folder, ranks)
   return with
 end
 
---- Run a program.
+-- The command line that starts it where this process is.
+function Job:line(ranks, words, logs)
+  local line = { "cd", build.quote(lfs.currentdir()), "&&" }
+  table.move(self.mpirun, 1, #self.mpirun, #line + 1, line)
+  line[#line + 1] = self.kind.variable:format("PMLUA_REPORT", build.quote(logs))
+  line[#line + 1] = ("-n %d"):format(ranks)
+  for _, word in ipairs(words) do line[#line + 1] = build.quote(word) end
+  return table.concat(line, " ")
+end
+
+--- Run a program, in the working directory of this process.
 ---@param ranks integer
 ---@param words string[]
 ---@param limit integer seconds
@@ -136,11 +150,8 @@ end
 function Job:run(ranks, words, limit)
   local logs = self.folder.path .. "/logs"
   self.folder:run("rm -rf logs; mkdir logs", 60)
-  local line = table.concat(self.mpirun, " ") .. " " .. self.kind.variable:format("PMLUA_REPORT", build.quote(logs))
-  line = ("%s -n %d"):format(line, ranks)
-  for _, word in ipairs(words) do line = line .. " " .. build.quote(word) end
   local from = core.clock.ns()
-  local text, err = self.folder:run(line, limit)
+  local text, err = self.folder:run(self:line(ranks, words, logs), limit)
   if not text then return nil, complaint(self.folder, err) end
   local run = { text = text, seconds = (core.clock.ns() - from) * 1e-9 }
   run.processes, err = read_logs(logs, ranks)

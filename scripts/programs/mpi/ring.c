@@ -21,9 +21,11 @@
 #include <time.h>
 
 #define NAP_NS 100000
+#define REPETITION_NS 1e7
 
 struct ring {
-  int rank, ranks, bytes, repeats, messages;
+  int rank, ranks, bytes, repeats;
+  int most, messages; /* of a repetition: given, chosen */
   unsigned char *out, *in;
   double *ns; /* [repeats] */
   double wrong;
@@ -40,12 +42,21 @@ static void compare(struct ring *g, int from, int repeat) {
   if (g->bytes > 0 && memcmp(g->in, g->out, (size_t)g->bytes) != 0) g->wrong++;
 }
 
-/* To @other and back, so many times; @first has the message to begin with, the other one returns what it got. */
+/* How many messages a repetition has: one before the first, then by the time of that one. */
+static int messages_of(const struct ring *g, int repeat) {
+  if (repeat < 0) return 1;
+  return repeat > 0 ? g->messages : (int)fmin(g->most, ceil(REPETITION_NS / g->ns[0]));
+}
+
+/* To @other and back. @first has the message to begin with and says how many; the other one returns what it got. */
 static void to_and_fro(struct ring *g, int other, bool first, int repeat) {
   unsigned char *out = first ? g->out : g->in;
-  if (first) fill(g->out, g->bytes, g->rank, repeat);
-  fill(g->in, g->bytes, first ? g->rank : other, repeat + 1); /* not what is to arrive */
-  MPI_Sendrecv(NULL, 0, MPI_BYTE, other, 1, NULL, 0, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  int sender = first ? g->rank : other, at = repeat > 0 ? repeat : 0, told;
+  g->messages = messages_of(g, repeat);
+  if (first) fill(g->out, g->bytes, sender, repeat);
+  fill(g->in, g->bytes, sender, repeat + 1); /* not what is to arrive */
+  MPI_Sendrecv(&g->messages, 1, MPI_INT, other, 1, &told, 1, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!first) g->messages = told;
   part_begin(g->part);
   double from = MPI_Wtime();
   for (int i = 0; i < g->messages; i++) {
@@ -53,9 +64,9 @@ static void to_and_fro(struct ring *g, int other, bool first, int repeat) {
     MPI_Recv(g->in, g->bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!first) MPI_Send(out, g->bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD);
   }
-  g->ns[repeat] = (MPI_Wtime() - from) / (2.0 * g->messages) * 1e9;
+  g->ns[at] = (MPI_Wtime() - from) / (2.0 * g->messages) * 1e9;
   part_end(g->part, (double)g->bytes * g->messages);
-  compare(g, first ? g->rank : other, repeat);
+  compare(g, sender, repeat);
 }
 
 /* Wait for all without keeping a cpu busy, which the two that measure may need. */
@@ -87,7 +98,7 @@ static void pairs(struct ring *g) {
   for (int a = 0; a < g->ranks; a++)
     for (int b = a + 1; b < g->ranks; b++) {
       for (int i = -1; i < g->repeats && (g->rank == a || g->rank == b); i++)
-        to_and_fro(g, g->rank == a ? b : a, g->rank == a, i < 0 ? 0 : i); /* the first time is not counted */
+        to_and_fro(g, g->rank == a ? b : a, g->rank == a, i);
       rest();
       report_pair(g, a, b);
       rest();
@@ -98,6 +109,9 @@ static void pairs(struct ring *g) {
  */
 static void around(struct ring *g, int repeat) {
   int next = (g->rank + 1) % g->ranks, before = (g->rank + g->ranks - 1) % g->ranks;
+  int at = repeat > 0 ? repeat : 0;
+  g->messages = messages_of(g, repeat);
+  MPI_Bcast(&g->messages, 1, MPI_INT, 0, MPI_COMM_WORLD);
   fill(g->in, g->bytes, g->rank, repeat);
   MPI_Barrier(MPI_COMM_WORLD);
   part_begin(g->part);
@@ -109,14 +123,14 @@ static void around(struct ring *g, int repeat) {
     g->out = g->in;
     g->in = got;
   }
-  g->ns[repeat] = (MPI_Wtime() - from) / g->messages * 1e9;
+  g->ns[at] = (MPI_Wtime() - from) / g->messages * 1e9;
   part_end(g->part, (double)g->bytes * g->messages);
   int origin = (g->rank - g->messages % g->ranks + g->ranks) % g->ranks;
   compare(g, origin, repeat);
 }
 
 static void all_around(struct ring *g) {
-  for (int i = -1; i < g->repeats; i++) around(g, i < 0 ? 0 : i);
+  for (int i = -1; i < g->repeats; i++) around(g, i);
   MPI_Reduce(g->rank == 0 ? MPI_IN_PLACE : g->ns, g->ns, g->repeats, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (g->rank == 0) print_line(g, "around");
 }
@@ -147,7 +161,7 @@ int main(int argc, char **argv) {
   if (g.ranks < 2) return program_refuse("ring: at least 2 ranks are needed");
   g.bytes = (int)value[0];
   g.repeats = (int)value[1];
-  g.messages = (int)value[2];
+  g.most = (int)value[2];
   g.out = program_memory((size_t)g.bytes, 1);
   g.in = program_memory((size_t)g.bytes, 1);
   g.ns = program_memory((size_t)g.repeats, sizeof *g.ns);

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/ring.gp - MPI messages: time and bandwidth by size, and as matrices of all pairs of ranks.
+#
+# Reads data.dat, pairs.dat and job.dat.
+
+plot_width = 1180
+plot_height = 860
+load "theme.gp"
+
+# pairs.dat: bytes, from, to, time, bandwidth; job.dat: mpi, ranks, cpus
+keep(m, r, c) = (job_mpi = m, ranks = r, cpus = c, 0)
+stats "job.dat" using (keep(strcol(1), int($2), int($3))) nooutput
+is(between) = strcol(c_between) eq between && column(c_samples) > 0
+cell(between, c) = is(between) ? column(c) : NaN
+least = 1; most = 1; measured = 0
+stats "pairs.dat" using 1 name "size" nooutput
+if (exists("size_records") && size_records > 0) { least = size_min; most = size_max; measured = 1 }
+array shown[2] = [least, most]
+array lowest[2] = [0, 0]
+array highest[2] = [1, 1]
+do for [panel = 1:2] {
+  if (measured) {
+    stats "pairs.dat" using ($1 == shown[panel] ? column(3 + panel) : NaN) name "value" nooutput
+    lowest[panel] = value_min
+    highest[panel] = value_max
+  }
+}
+size_text(b) = b < 1024 ? sprintf("%d B", b) : b < 1048576 ? sprintf("%d KiB", b / 1024) : sprintf("%d MiB", b / 1048576)
+shared = ranks > cpus ? sprintf("; %d ranks share %d cpus", ranks, cpus) : sprintf(", %d cpus", cpus)
+
+set multiplot
+set label 1 sprintf("Messages between %d ranks, %s%s", ranks, plain(job_mpi), shared) at screen 0.012, 0.965 left \
+  font ",16" noenhanced
+set logscale xy
+set xtics ()
+do for [k = 0:30] { if (k % 3 == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
+set xrange [least / 1.6 : most * 1.6]
+set xlabel "size of a message" offset 0, 0.4
+set format y "%g"
+set tmargin at screen 0.87
+set bmargin at screen 0.58
+set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
+
+array unit_of[2] = ["time of a message [us]", "bandwidth [MB/s]"]
+do for [panel = 1:2] {
+  set lmargin at screen panel == 1 ? 0.075 : 0.585
+  set rmargin at screen panel == 1 ? 0.475 : 0.985
+  set title panel == 1 ? "(a) Time" : "(b) Bandwidth" font ",11.5"
+  set ylabel unit_of[panel]
+  y(b, us) = panel == 1 ? us : b / us
+  plot "data.dat" using (column(c_bytes)):(y(column(c_bytes), cell("pairs", c_fastest))):(y(column(c_bytes), cell("pairs", c_slowest))) \
+         with filledcurves linecolor rgb col_sky fillstyle transparent solid 0.35 noborder \
+         title panel == 1 ? "pairs: fastest to slowest" : "", \
+       "" using (column(c_bytes)):(y(column(c_bytes), cell("pairs", c_median))):(y(column(c_bytes), cell("pairs", c_q1))): \
+         (y(column(c_bytes), cell("pairs", c_q3))) with yerrorlines linetype 1 title panel == 1 ? "pairs: to and fro, one at a time" : "", \
+       "" using (column(c_bytes)):(y(column(c_bytes), cell("around", c_median))):(y(column(c_bytes), cell("around", c_q1))): \
+         (y(column(c_bytes), cell("around", c_q3))) with yerrorlines linetype 2 title panel == 1 ? "around: all ranks at once" : ""
+  unset label 1
+  unset label 9001
+  unset label 9002
+}
+
+# The matrices: time of the smallest messages, bandwidth of the largest.
+unset logscale xy
+unset grid
+set tmargin at screen 0.47
+set bmargin at screen 0.08
+set xrange [-0.5 : ranks - 0.5]
+set yrange [ranks - 0.5 : -0.5]
+step = ranks <= 16 ? 1 : 4
+set xtics 0, step
+set ytics 0, step
+set xlabel "rank"
+set ylabel "rank"
+set format y "%g"
+set size ratio -1
+set style fill solid 1 noborder
+unset key
+set palette defined (0 "#f7fbff", 1 "#6baed6", 2 "#08306b")
+array title_of[2] = [sprintf("(c) Time of %s [us]", size_text(least)), sprintf("(d) Bandwidth of %s [MB/s]", size_text(most))]
+do for [panel = 1:2] {
+  set lmargin at screen panel == 1 ? 0.10 : 0.61
+  set rmargin at screen panel == 1 ? 0.42 : 0.93
+  set title title_of[panel] font ",11.5"
+  if (measured) {
+    set cbrange [lowest[panel] < highest[panel] ? lowest[panel] : lowest[panel] / 2 : highest[panel]]
+    v(x) = $1 == shown[panel] ? x : NaN
+    plot "pairs.dat" using (v($2)):3:($2 - 0.5):($2 + 0.5):($3 - 0.5):($3 + 0.5):(column(3 + panel)) with boxxyerror fillcolor palette, \
+      "" using (ranks <= 16 ? v($2) : NaN):3:(sprintf(column(3 + panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel))): \
+        (column(3 + panel) > (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font ",9" textcolor rgb variable
+  } else {
+    set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+    plot NaN notitle
+    unset label 3
+  }
+}
+unset multiplot

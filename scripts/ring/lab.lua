@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/ring/lab.lua - the program that sends messages, run once for each cell and round, and what it printed.
+--
+-- Try:  local lab = require("ring.lab").new { ranks = 2, limit = 60 }
+--       print(table.concat(lab:measure({ between = "around", bytes = 8 }, 5), " "))
+
+local median = require("pmlua.stats").median
+local mpi = require "programs.mpi"
+
+local M = {}
+
+local Lab = {}
+Lab.__index = Lab
+
+local MOVED = 1 << 20 -- bytes in a sample, in at most so many messages
+local MESSAGES = 100
+
+---@param options { ranks: integer, mpi: string?, launch: string?, limit: integer }
+---@return table? lab
+---@return string? err
+function M.new(options)
+  local job, err = mpi.new(options)
+  if not job then return nil, err end
+  local path, refused = job:program "ring"
+  if not path then return nil, refused end
+  return setmetatable({ job = job, ranks = options.ranks, limit = options.limit, path = path, places = {} }, Lab)
+end
+
+local function microseconds(text)
+  local list = {}
+  for word in text:gmatch "%S+" do list[#list + 1] = tonumber(word) / 1e3 end
+  return list
+end
+
+-- Of each repetition the median of all pairs.
+local function median_of(list)
+  local out = {}
+  for i in ipairs(list[1].us) do
+    local times = {}
+    for k, pair in ipairs(list) do times[k] = pair.us[i] end
+    out[i] = median(times)
+  end
+  return out
+end
+
+function Lab:read_places(text)
+  for rank, host, cpu in text:gmatch "rank (%d+) (%S+) (%d+)\n" do
+    self.places[tonumber(rank)] = { host = host, cpu = tonumber(cpu) }
+  end
+end
+
+--- @n times of a message in microseconds; those of each pair.
+---@return number[]? samples
+---@return table|string pairs each with from, to and us; or why there is nothing
+function Lab:measure(p, n)
+  local messages = math.max(1, math.min(MESSAGES, MOVED // p.bytes))
+  local words = { self.path, p.between, tostring(p.bytes), tostring(n), tostring(messages) }
+  local run, err = self.job:run(self.ranks, words, self.limit)
+  if not run then return nil, err end
+  self:read_places(run.text)
+  local around, list = run.text:match "around ([%d. ]+)", {}
+  if around then return microseconds(around), list end
+  for from, to, times in run.text:gmatch "pair (%d+) (%d+) ([%d. ]+)" do
+    list[#list + 1] = { from = tonumber(from), to = tonumber(to), us = microseconds(times) }
+  end
+  return median_of(list), list
+end
+
+return M

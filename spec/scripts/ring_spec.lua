@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/ring_spec.lua - the experiment, run for real by its command, with each MPI that is installed.
+
+package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
+require "spec.core.support" -- finds pmlua
+local mpi = require "programs.mpi"
+local tables = require "tables"
+
+for _, name in ipairs { "openmpi", "mpich" } do
+  local job, missing = mpi.new { mpi = name }
+  if job then job:close() end
+
+  describe("scripts/ring.lua --quick with " .. name, function()
+    local out, text, status, dir, rows
+    setup(function()
+      if not job then return end
+      out = tables.temporary_folder()
+      text, status, dir = tables.run("ring", out, "--mpi " .. name)
+      assert.equal(0, status, text)
+      rows = tables.read(dir .. "/data.dat")
+    end)
+    teardown(function()
+      if out then os.execute("rm -rf " .. out) end
+    end)
+
+    it("measures each size in pairs and around, and draws them", function()
+      if not job then return pending(missing) end
+      local seen = {}
+      for _, r in ipairs(rows) do
+        assert.is_true(r.status == "ok" and r.samples == 5 and r.median > 0, text)
+        assert.is_true(math.abs(r.bandwidth * r.median / r.bytes - 1) < 1e-9)
+        seen[#seen + 1] = r.between .. " " .. r.bytes
+      end
+      assert.same({ "pairs 8", "pairs 4096", "pairs 262144", "around 8", "around 4096", "around 262144" }, seen)
+      assert.is_true(tables.drawn(dir), text)
+    end)
+
+    it("has the pair in both directions, and as a matrix", function()
+      if not job then return pending(missing) end
+      local list = tables.read(dir .. "/pairs.dat")
+      assert.equal(2 * 3, #list)
+      for i = 1, #list, 2 do
+        local forth, back = list[i], list[i + 1]
+        assert.same({ 0, 1, 1, 0 }, { forth.from, forth.to, back.from, back.to })
+        assert.equal(forth.time, back.time)
+      end
+      for _, r in ipairs(rows) do
+        if r.between == "pairs" then assert.equal(r.fastest, r.slowest) else assert.is_nil(r.fastest) end
+      end
+      assert.matches("Time of a message of 8 bytes %[us%]\nrank +0 +1\n +0 +%- +[%d.]+\n +1 +[%d.]+ +%-", text)
+    end)
+
+    it("names the MPI and where the ranks were", function()
+      if not job then return pending(missing) end
+      assert.equal(job.title, (tables.words(dir .. "/job.dat")[1].mpi:gsub("_", " ")))
+      local places = tables.read(dir .. "/places.dat")
+      assert.equal(2, #places)
+      assert.equal(places[1].host, places[2].host)
+    end)
+  end)
+end
+
+describe("scripts/ring.lua", function()
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("ring", { ["--ranks 65"] = "--ranks is 65", ["--ranks 1"] = "--ranks", ["--mpi lam"] = "--mpi is lam" })
+  end)
+end)
