@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/scaling.lua - how an MPI program scales: its time with 1, 2, 4, ... ranks, and what keeps it from being shorter.
+--
+-- Try:  pmlua scripts/scaling.lua --quick
+--
+-- Strong scaling: the same problem on more ranks. Weak scaling: a problem that grows with the ranks. The efficiency is the
+-- product of three factors, as the POP Centre of Excellence defines them: computation, that is, what
+-- one rank computes over what all together do; load balance, mean over longest computation of a rank; and communication,
+-- longest computation over the time of the run. They come from the sections of each rank.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local laboratory = require "scaling.lab"
+local mpi = require "programs.mpi"
+local report = require "scaling.report"
+
+local lab
+
+local function prepare(options)
+  local err
+  lab, err = laboratory.new(options)
+  if not lab then error(tostring(err), 0) end
+  return { { "scaling", lab.scalings }, { "ranks", lab.levels } }
+end
+
+local function figure(name)
+  return function(cell, run)
+    local f = report.figures(run, cell)
+    return f and f[name]
+  end
+end
+
+return pml.experiment {
+  name = "scaling",
+  description = [[
+Runs an MPI program with 1, 2, 4, ... ranks and reports its time, the time in MPI, the efficiency and its factors, and the
+load balance, in all and by section. --program runs a program of pmlua's: stencil SIDE STEPS exchanges halos of a grid,
+gradient SIDE SOLVES solves a sparse system, sort KEYS SORTS sorts by samples; each checks its own result. CMD runs a
+program of yours that has sections, those around its communication being of that type; {n} in its arguments stands for the
+number of ranks and makes the scaling weak. A sample is the time of a run, of its slowest rank.]],
+  factors = prepare,
+  help = { scaling = "strong: the same problem for all; weak: a problem for each rank", ranks = "of the program" },
+  command = "[CMD [ARGS]]",
+  unit = "s",
+  repeats = 5,
+  rounds = 5,
+  warmup = 0,
+  quick = { repeats = 1, rounds = 1, ranks = 2 },
+  options = {
+    { name = "program", metavar = "NAME", help = "run " .. table.concat(mpi.programs, ", ") .. ", with these arguments" },
+    { name = "ranks", type = "integer", metavar = "N", min = 1, default = math.max(4, #pml.sys.affinity()),
+      help = "the most" },
+    { name = "mpi", metavar = "NAME", help = "openmpi or mpich; otherwise what mpirun is" },
+    { name = "launch", metavar = "OPTIONS", help = "further options for mpirun, such as '--hostfile hosts'" },
+    { name = "limit", type = "integer", metavar = "S", min = 1, default = 600, help = "seconds that a run may take" },
+  },
+  examples = {
+    "pmlua scripts/scaling.lua --quick",
+    "pmlua scripts/scaling.lua --program sort 4000000 1",
+    "pmlua scripts/scaling.lua --ranks 16 --mpi mpich -- ./solver --cells {n}000",
+  },
+  measure = function(_, p) return lab:measure(p) end,
+  columns = {
+    { name = "efficiency", unit = "%", description = "against one rank", value = figure "efficiency" },
+    { name = "mpi", unit = "%", description = "of the ranks' time in sections of communication", value = figure "mpi" },
+    { name = "balance", unit = "%", description = "computation of a rank, mean over longest", value = figure "balance" },
+    { name = "communication", unit = "%", description = "longest computation of a rank over the time",
+      value = figure "communication" },
+    { name = "computation", unit = "%", description = "what one rank computes over what all do", value = figure "computation" },
+    { name = "per_cpu", unit = "", description = "ranks on a cpu; more than 1 is oversubscribed",
+      value = function(cell) return lab:per_cpu(cell.p.ranks) end },
+  },
+  analyse = function(run) report.write(run, lab) end,
+  plot = "scaling",
+}

@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/scaling_spec.lua - the experiment, run for real by its command, with each MPI that is installed.
+
+package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
+require "spec.core.support" -- finds pmlua
+local mpi = require "programs.mpi"
+local tables = require "tables"
+
+-- Cells by scaling and ranks, as strong2.
+local function by_cell(rows)
+  local by = {}
+  for _, r in ipairs(rows) do by[r.scaling .. r.ranks] = r end
+  return by
+end
+
+local function near(a, b) return math.abs(a - b) <= 1e-9 * math.abs(b) end
+
+for _, name in ipairs { "openmpi", "mpich" } do
+  local job, missing = mpi.new { mpi = name }
+
+  describe("scripts/scaling.lua --quick with " .. name, function()
+    local out, text, status, dir, cells, sections
+    setup(function()
+      if not job then return end
+      out = tables.temporary_folder()
+      text, status, dir = tables.run("scaling", out, ("--mpi %s --program stencil 200 30"):format(name))
+      assert.equal(0, status, text)
+      cells, sections = by_cell(tables.read(dir .. "/data.dat")), tables.read(dir .. "/sections.dat")
+    end)
+    teardown(function()
+      if job then job:close() end
+      if out then os.execute("rm -rf " .. out) end
+    end)
+
+    it("measures strong and weak scaling, and draws them", function()
+      if not job then return pending(missing) end
+      for _, cell in ipairs { "strong1", "strong2", "weak1", "weak2" } do
+        local r = cells[cell]
+        assert.is_true(r.status == "ok" and r.samples == 1 and r.median > 0, text)
+        assert.equal(r.ranks / job.cpus, r.per_cpu)
+      end
+      assert.is_true(tables.drawn(dir), text)
+      assert.same({ "stencil", job.title, job.cpus }, (function(r)
+        return { r.program, r.mpi:gsub("_", " "), r.cpus }
+      end)(tables.read(dir .. "/job.dat")[1]))
+    end)
+
+    it("has the efficiency as the product of its factors", function()
+      if not job then return pending(missing) end
+      for _, scaling in ipairs { "strong", "weak" } do
+        local one, two = cells[scaling .. 1], cells[scaling .. 2]
+        local grown = scaling == "weak" and 2 or 1
+        assert.is_true(near(100 * grown * one.median / two.median / 2, two.efficiency))
+        assert.is_true(near(one.efficiency, 100) and near(one.balance, 100) and near(one.computation, 100))
+        assert.is_true(near(100 - one.mpi, one.communication))
+        assert.is_true(near(two.computation * two.balance * two.communication, two.efficiency * (100 - one.mpi) * 100))
+      end
+    end)
+
+    it("divides the time among the sections", function()
+      if not job then return pending(missing) end
+      local share, in_mpi, types = {}, {}, {}
+      for _, s in ipairs(sections) do
+        local cell = s.scaling .. s.ranks
+        assert.is_true(near(s.below, share[cell] or 0) or s.below == 0 and not share[cell])
+        share[cell] = (share[cell] or 0) + s.share
+        in_mpi[cell] = (in_mpi[cell] or 0) + (s.type == "communication" and s.share or 0)
+        types[s.section] = s.type
+      end
+      assert.same({ solve = "calculation", inner = "calculation", border = "calculation", norm = "calculation",
+        post = "communication", wait = "communication", sum = "communication" }, types)
+      for cell, r in pairs(cells) do
+        assert.is_true(share[cell] <= 100 + 1e-9)
+        assert.is_true(near(in_mpi[cell] / share[cell] * 100, r.mpi))
+      end
+      assert.is_true(near(share.strong1, 100))
+    end)
+
+    it("runs a program of the user's, whose problem grows with the ranks", function()
+      if not job then return pending(missing) end
+      local said, code, folder = tables.run("scaling", out,
+        ("--no-plot --mpi %s -- %s {n}00 10"):format(name, assert(job:program "stencil")))
+      assert.equal(0, code, said)
+      local rows = tables.read(folder .. "/data.dat")
+      assert.same({ "weak", 1, "weak", 2 }, { rows[1].scaling, rows[1].ranks, rows[2].scaling, rows[2].ranks })
+    end)
+
+    it("says where ranks share cpus", function()
+      if not job then return pending(missing) end
+      local cpu = require "pmlua.core".sys.affinity()[1]
+      local said = tables.shell(("taskset -c %d %s scripts/scaling.lua --quick --no-plot --out %s --mpi %s --program sort 1000 1")
+        :format(cpu, tables.pmlua, out, name))
+      assert.truthy(said:find("2 ranks share 1 cpu:", 1, true), said)
+    end)
+
+    it("says why a program has no times", function()
+      if not job then return pending(missing) end
+      for program, why in pairs {
+        ["--program sort 0 1"] = "usage: sort KEYS SORTS", ["-- true"] = "true has no sections",
+      } do
+        local said, code = tables.run("scaling", out, ("--no-plot --mpi %s %s"):format(name, program))
+        assert.equal(1, code, said)
+        assert.truthy(said:find(why, 1, true), said)
+      end
+    end)
+  end)
+end
+
+describe("scripts/scaling.lua", function()
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("scaling", {
+      ["--program lu"] = "--program is lu", ["--mpi lam"] = "--mpi is lam", ["--ranks 0"] = "--ranks",
+    })
+  end)
+end)
