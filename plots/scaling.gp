@@ -8,7 +8,8 @@ plot_width = 1180
 plot_height = 800
 load "theme.gp"
 
-# sections.dat: scaling, ranks, number, section, type, time, longest, share, balance, below, place; job.dat: program, mpi, cpus
+# sections.dat: scaling, ranks, number, section, time, longest, share, mpi, balance, efficiency, below, place,
+# communicates; job.dat: program, mpi, cpus
 keep(p, m, c) = (job_program = p, job_mpi = m, cpus = c, 0)
 stats "job.dat" using (keep(strcol(1), strcol(2), $3)) nooutput
 log2(n) = log(n) / log(2)
@@ -30,11 +31,11 @@ if (words(shown) > 0) { least = seconds_min_x; longest = seconds_max_y }
 sections = 0
 array section_name[64]
 array section_rgb[64]
-rgb_of(type, place) = type eq "calculation" ? word("#0072B2 #56B4E9 #009E73 #9fc9b8 #7f7f7f", place < 5 ? place : 5) \
+rgb_of(communicates, place) = communicates == 0 ? word("#0072B2 #56B4E9 #009E73 #9fc9b8 #7f7f7f", place < 5 ? place : 5) \
   : word("#D55E00 #E69F00 #F0E442 #CC79A7 #bfbfbf", place < 5 ? place : 5)
-keep_section(n, name, type, place) = n > 64 ? 0 : (sections = n > sections ? n : sections, section_name[n] = plain(name), \
-  section_rgb[n] = rgb_of(type, place), 0)
-if (words(shown) > 0) { stats "sections.dat" using (keep_section(int($3), strcol(4), strcol(5), int($11))) nooutput }
+keep_section(n, name, communicates, place) = n > 64 ? 0 : (sections = n > sections ? n : sections, section_name[n] = plain(name), \
+  section_rgb[n] = rgb_of(communicates, place), 0)
+if (words(shown) > 0) { stats "sections.dat" using (keep_section(int($3), strcol(4), $13, int($12))) nooutput }
 
 set multiplot
 set label 1 sprintf("Scaling of %s, %s, %d cpus", plain(job_program), plain(job_mpi), cpus) at screen 0.012, 0.965 left \
@@ -99,7 +100,7 @@ do for [i = 1:words(shown)] {
   set rmargin at screen 0.06 + (i - 1) * 0.41 + 0.34
   set title sprintf("(%s) Sections, %s scaling", word("c d e", words(shown) + i - 1), word(shown, i)) font ",11.5"
   if (i == words(shown)) { set key at graph 1.03, graph 1 left top vertical Left reverse samplen 1.2 spacing 1.2 font ",10" } else { unset key }
-  plot for [k = sections:1:-1] "sections.dat" using (strcol(1) eq word(shown, i) && int($3) == k ? x($2) : NaN):($10 + $8 / 2):(x($2) - 0.3): \
-    (x($2) + 0.3):($10):($10 + $8) with boxxyerror linecolor rgb section_rgb[k] title section_name[k]
+  plot for [k = sections:1:-1] "sections.dat" using (strcol(1) eq word(shown, i) && int($3) == k ? x($2) : NaN):($11 + $7 / 2):(x($2) - 0.3): \
+    (x($2) + 0.3):($11):($11 + $7) with boxxyerror linecolor rgb section_rgb[k] title section_name[k]
 }
 unset multiplot

@@ -6,7 +6,8 @@
 -- Strong scaling: the same problem on more ranks. Weak scaling: a problem that grows with the ranks. The efficiency is the
 -- product of three factors, as the POP Centre of Excellence defines them: computation, that is, what
 -- one rank computes over what all together do; load balance, mean over longest computation of a rank; and communication,
--- longest computation over the time of the run. They come from the sections of each rank.
+-- longest computation over the time of the run. They come from the sections of each rank and from its calls of MPI, which are
+-- recorded: what a rank does in its sections but not in MPI is computation.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -38,8 +39,8 @@ return pml.experiment {
 Runs an MPI program with 1, 2, 4, ... ranks and reports its time, the time in MPI, the efficiency and its factors, and the
 load balance, in all and by section. --program runs a program of pmlua's: stencil SIDE STEPS exchanges halos of a grid,
 gradient SIDE SOLVES solves a sparse system, sort KEYS SORTS sorts by samples; each checks its own result. CMD runs a
-program of yours that has sections, those around its communication being of that type; {n} in its arguments stands for the
-number of ranks and makes the scaling weak. A sample is the time of a run, of its slowest rank.]],
+program of yours that has sections (pml_section_start and _stop); {n} in its arguments stands for the number of ranks and
+makes the scaling weak. A sample is the time of the slowest rank in its sections.]],
   factors = prepare,
   help = { scaling = "strong: the same problem for all; weak: a problem for each rank", ranks = "of the program" },
   command = "[CMD [ARGS]]",
@@ -64,11 +65,12 @@ number of ranks and makes the scaling weak. A sample is the time of a run, of it
   measure = function(_, p) return lab:measure(p) end,
   columns = {
     { name = "efficiency", unit = "%", description = "against one rank", value = figure "efficiency" },
-    { name = "mpi", unit = "%", description = "of the ranks' time in sections of communication", value = figure "mpi" },
-    { name = "balance", unit = "%", description = "computation of a rank, mean over longest", value = figure "balance" },
-    { name = "communication", unit = "%", description = "longest computation of a rank over the time",
+    { name = "mpi", unit = "%", description = "of the ranks' time, in functions of MPI", value = figure "mpi" },
+    { name = "balance", unit = "%", description = "time of a rank outside MPI, mean over longest", value = figure "balance" },
+    { name = "communication", unit = "%", description = "longest time of a rank outside MPI over the time",
       value = figure "communication" },
-    { name = "computation", unit = "%", description = "what one rank computes over what all do", value = figure "computation" },
+    { name = "computation", unit = "%", description = "time outside MPI on one rank over that of all",
+      value = figure "computation" },
     { name = "per_cpu", unit = "", description = "ranks on a cpu; more than 1 is oversubscribed",
       value = function(cell) return lab:per_cpu(cell.p.ranks) end },
   },

@@ -2,12 +2,13 @@
 -- scripts/programs/mpi.lua - MPI programs: built by the compiler of one MPI, started by its mpirun, and the logs they leave.
 --
 -- Try:  local job <close> = assert(require("programs.mpi").new {})
---       print(job.title, job:run(2, { job:program "stencil", "200", "100" }, 60).text)
+--       print(job.title, job:run(2, { job:program "stencil", "200", "100" }, 60))
 
 local build = require "programs.build"
 local core = require "pmlua.core"
 local lfs = require "lfs"
 local paths = require "pmlua.internal.wrap.paths"
+local preload = require "pmlua.internal.preload"
 local sections = require "pmlua.sections"
 
 local M = {}
@@ -107,35 +108,11 @@ local function complaint(folder, last)
   return #said > 0 and table.concat(said, " "):sub(1, COMPLAINT) or last
 end
 
----@class programs.Run
----@field text string what it wrote to standard output
----@field seconds number from the start of mpirun to its end
----@field processes? pmlua.SectionProcess[] a rank each; nil: it has no sections
-
--- The logs of the ranks, if they left any.
-local function read_logs(folder, ranks)
-  if not output("ls " .. build.quote(folder)):find "%.pmlog" then return nil end
-  local processes, err = sections.read_all { folder }
-  if not processes then return nil, err end
-  local with, size = {}, 0
-  for _, p in ipairs(processes) do
-    if #p.sections > 0 then
-      with[#with + 1], size = p, math.max(size, p.size or 1)
-    end
-  end
-  if #with == 0 then return nil end
-  if #with ~= ranks or size ~= ranks then
-    return nil, ("%d ranks were started, and %d processes of a job of %d have sections; are mpicc and mpirun of the same MPI?")
-      :format(ranks, #with, size)
-  end
-  return with
-end
-
 -- The command line that starts it where this process is.
-function Job:line(ranks, words, logs)
+function Job:line(ranks, words, variables)
   local line = { "cd", build.quote(lfs.currentdir()), "&&" }
   table.move(self.mpirun, 1, #self.mpirun, #line + 1, line)
-  line[#line + 1] = self.kind.variable:format("PMLUA_REPORT", build.quote(logs))
+  for _, v in ipairs(variables) do line[#line + 1] = self.kind.variable:format(v[1], build.quote(v[2])) end
   line[#line + 1] = ("-n %d"):format(ranks)
   for _, word in ipairs(words) do line[#line + 1] = build.quote(word) end
   return table.concat(line, " ")
@@ -145,18 +122,44 @@ end
 ---@param ranks integer
 ---@param words string[]
 ---@param limit integer seconds
----@return programs.Run? run
+---@param variables? string[][] names and values that the ranks have in their environment
+---@return string? text what it wrote to standard output
 ---@return string? err
-function Job:run(ranks, words, limit)
+function Job:run(ranks, words, limit, variables)
+  local text, err = self.folder:run(self:line(ranks, words, variables or {}), limit)
+  return text, not text and complaint(self.folder, err) or nil
+end
+
+-- The logs of the ranks that used sections.
+local function read_logs(folder, ranks)
+  local processes = output("ls " .. build.quote(folder)) ~= "" and sections.read_all { folder } or {}
+  local with, size = {}, 0
+  for _, p in ipairs(processes) do
+    if #p.sections > 0 then
+      with[#with + 1], size = p, math.max(size, p.size or 1)
+    end
+  end
+  if #with == 0 then return nil, "it has no sections; mark what is to be timed by pml_section_start and _stop" end
+  if #with == ranks and size == ranks then return with end
+  return nil, ("%d ranks were started, and %d processes of a job of %d have sections; are mpicc and mpirun of the same MPI?")
+    :format(ranks, #with, size)
+end
+
+--- Run a program with its sections and its calls of MPI recorded.
+---@param ranks integer
+---@param words string[]
+---@param limit integer seconds
+---@return pmlua.SectionProcess[]? processes a rank each, in order; `name` is the log
+---@return string? err
+function Job:record(ranks, words, limit)
+  local library, missing = preload.library "record"
+  if not library then return nil, tostring(missing) end
   local logs = self.folder.path .. "/logs"
   self.folder:run("rm -rf logs; mkdir logs", 60)
-  local from = core.clock.ns()
-  local text, err = self.folder:run(self:line(ranks, words, logs), limit)
-  if not text then return nil, complaint(self.folder, err) end
-  local run = { text = text, seconds = (core.clock.ns() - from) * 1e-9 }
-  run.processes, err = read_logs(logs, ranks)
-  if err then return nil, err end
-  return run
+  local text, err = self:run(ranks, words, limit, { { "LD_PRELOAD", preload.with(library) }, { "PMLUA_RECORD_DIR", logs },
+    { "PMLUA_RECORD_SYM", "MPI_*" } })
+  if not text then return nil, err end
+  return read_logs(logs, ranks)
 end
 
 return M

@@ -55,12 +55,12 @@ end
 function Lab:measure(p, n)
   local messages = math.max(1, math.min(MESSAGES, MOVED // p.bytes))
   local words = { self.path, p.between, tostring(p.bytes), tostring(n), tostring(messages) }
-  local run, err = self.job:run(self.ranks, words, self.limit)
-  if not run then return nil, err end
-  self:read_places(run.text)
-  local around, list = run.text:match "around ([%d. ]+)", {}
+  local text, err = self.job:run(self.ranks, words, self.limit)
+  if not text then return nil, err end
+  self:read_places(text)
+  local around, list = text:match "around ([%d. ]+)", {}
   if around then return microseconds(around), list end
-  for from, to, times in run.text:gmatch "pair (%d+) (%d+) ([%d. ]+)" do
+  for from, to, times in text:gmatch "pair (%d+) (%d+) ([%d. ]+)" do
     list[#list + 1] = { from = tonumber(from), to = tonumber(to), us = microseconds(times) }
   end
   return median_of(list), list

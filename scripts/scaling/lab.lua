@@ -4,9 +4,9 @@
 -- Try:  local lab = require("scaling.lab").new { ranks = 2, program = "sort", command = {}, limit = 60 }
 --       print(lab:measure { scaling = "strong", ranks = 2 })
 
+local core = require "pmlua.core"
 local mpi = require "programs.mpi"
 local preload = require "pmlua.internal.preload"
-local sections = require "pmlua.sections"
 
 local M = {}
 
@@ -55,8 +55,8 @@ function M.new(options)
     return nil, ("option --program is %s; choose %s"):format(name, table.concat(mpi.programs, ", "))
   end
   if theirs then
-    local path, missing = preload.locate(options.command[1])
-    if not path then return nil, missing end
+    local library, missing = preload.ready("record", options.command[1])
+    if not library then return nil, missing end
   end
   local job, err = mpi.new(options)
   if not job then return nil, err end
@@ -75,38 +75,71 @@ end
 --- Ranks on a cpu, where all of them are on this machine.
 function Lab:per_cpu(ranks) return ranks / self.job.cpus end
 
--- Of each section the time of its own in each rank.
-local function by_section(processes)
-  local list, by = {}, {}
-  for rank, process in ipairs(processes) do
-    for _, s in ipairs(process.sections) do
-      if not by[s.label] then
-        by[s.label] = { label = s.label, communicates = s.type == "communication", seconds = {} }
-        list[#list + 1] = by[s.label]
-      end
-      by[s.label].seconds[rank] = sections.merge(s.rows).self_ns * 1e-9
-    end
-  end
-  return list
-end
+---@class scaling.Part a section, or a function of MPI, with what each rank spent there
+---@field label string
+---@field seconds number[] in it and in no section inside it
+---@field mpi number[] of that, in functions of MPI
 
 ---@class scaling.Run
 ---@field seconds number of the slowest rank, in its sections
----@field computes number[] seconds of each rank in sections of calculation
----@field communicates number[] in those of communication
----@field sections table[] each with label, communicates and seconds of each rank
+---@field computes number[] seconds of each rank in sections, outside MPI
+---@field communicates number[] seconds of each rank in functions of MPI, called in sections
+---@field sections scaling.Part[]
+---@field functions scaling.Part[]
 
----@return scaling.Run
+local function part_of(list, label, ranks)
+  if not list[label] then
+    local part = { label = label, seconds = {}, mpi = {} }
+    for rank = 1, ranks do part.seconds[rank], part.mpi[rank] = 0, 0 end
+    list[label], list[#list + 1] = part, part
+  end
+  return list[label]
+end
+
+local function add(list, rank, seconds) list[rank] = list[rank] + seconds end
+
+-- A call path of a rank: a section's own time, and that in MPI of the innermost section around it.
+local function add_node(run, rank, node, section)
+  local ranks, seconds = #run.computes, node.exclusive_ns * 1e-9
+  if not section then return end
+  local part = part_of(run.sections, section, ranks)
+  add(part.seconds, rank, seconds)
+  if not node.mpi then return add(run.computes, rank, seconds) end
+  add(run.communicates, rank, seconds)
+  add(part.mpi, rank, seconds)
+  add(part_of(run.functions, node.mpi, ranks).seconds, rank, seconds)
+end
+
+-- Functions that MPI calls itself belong to the one that the program called.
+local function add_rank(run, rank, nodes, is_section)
+  local above = { [-1] = {} }
+  for _, node in ipairs(nodes) do
+    local outer = above[node.depth - 1]
+    node.mpi = outer.mpi or node.name:match "^MPI_.*"
+    node.section = not node.mpi and is_section[node.name] and node.name or outer.section
+    above[node.depth] = node
+    add_node(run, rank, node, node.section)
+  end
+end
+
+local function labels_of(process)
+  local set = {}
+  for _, s in ipairs(process.sections) do set[s.label] = true end
+  return set
+end
+
+---@return scaling.Run?
+---@return string? err
 local function figures_of(processes)
-  local run = { seconds = 0, computes = {}, communicates = {}, sections = by_section(processes) }
-  for rank in ipairs(processes) do
-    local computes, communicates = 0, 0
-    for _, s in ipairs(run.sections) do
-      local t = s.seconds[rank] or 0
-      if s.communicates then communicates = communicates + t else computes = computes + t end
-    end
-    run.computes[rank], run.communicates[rank] = computes, communicates
-    run.seconds = math.max(run.seconds, computes + communicates)
+  local run = { seconds = 0, computes = {}, communicates = {}, sections = {}, functions = {} }
+  for rank in ipairs(processes) do run.computes[rank], run.communicates[rank] = 0, 0 end
+  for rank, process in ipairs(processes) do
+    local log <close>, err = core.recording.open(process.name)
+    if not log then return nil, tostring(err) end
+    local profile <close>, why = log:profile()
+    if not profile then return nil, tostring(why) end
+    add_rank(run, rank, profile:nodes(), labels_of(process))
+    run.seconds = math.max(run.seconds, run.computes[rank] + run.communicates[rank])
   end
   return run
 end
@@ -115,11 +148,11 @@ end
 ---@return number? seconds
 ---@return scaling.Run|string run or why there is none
 function Lab:measure(p)
-  local run, err = self.job:run(p.ranks, self.words(p.scaling, p.ranks), self.limit)
-  if not run then return nil, err end
-  if not run.processes then return nil, self.title .. " has no sections; mark its parts with pml_section_start and _stop" end
-  local figures = figures_of(run.processes)
-  return figures.seconds, figures
+  local processes, err = self.job:record(p.ranks, self.words(p.scaling, p.ranks), self.limit)
+  if not processes then return nil, ("%s: %s"):format(self.title, err) end
+  local run, why = figures_of(processes)
+  if not run then return nil, why end
+  return run.seconds, run
 end
 
 return M

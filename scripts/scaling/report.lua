@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/scaling/report.lua - the efficiency and its factors, sections.dat, job.dat, and the sections on the terminal.
+-- scripts/scaling/report.lua - the efficiency and its factors; sections.dat, functions.dat, job.dat; the sections on
+-- the terminal.
 --
 -- Try:  pmlua scripts/scaling.lua --quick --no-plot && head results/scaling/latest/sections.dat
 
@@ -54,20 +55,20 @@ function M.figures(run, cell)
   return f
 end
 
--- The sections of all runs, calculations before communication and long before short: number and place among their type.
+-- The sections of all runs, those that compute before those that communicate, long before short: number and place among
+-- those of its kind.
 local function order_of(run)
-  local by, list = {}, {}
+  local list = {}
   for _, cell in ipairs(run.cells) do
     local r = middle(cell)
     for _, s in ipairs(r and r.sections or {}) do
-      local one = by[s.label]
-      if not one then
-        one = { label = s.label, communicates = s.communicates, total = 0 }
-        by[s.label], list[#list + 1] = one, one
-      end
-      one.total = one.total + sum(s.seconds) / sum(r.computes)
+      local one = list[s.label] or { label = s.label, total = 0, mpi = 0 }
+      if not list[s.label] then list[s.label], list[#list + 1] = one, one end
+      local all = #r.computes * r.seconds
+      one.total, one.mpi = one.total + sum(s.seconds) / all, one.mpi + sum(s.mpi) / all
     end
   end
+  for _, one in ipairs(list) do one.communicates = one.mpi > one.total / 2 end
   table.sort(list, function(a, b)
     if a.communicates ~= b.communicates then return b.communicates end
     if a.total ~= b.total then return a.total > b.total end
@@ -78,36 +79,57 @@ local function order_of(run)
     place[one.communicates] = place[one.communicates] + 1
     one.number, one.place = i, place[one.communicates]
   end
-  return by
+  return list
 end
 
-local function section_rows(run)
-  local rows, order = {}, order_of(run)
-  for _, cell in ipairs(run.cells) do
-    local r, below = middle(cell), 0
-    local list = table.move(r and r.sections or {}, 1, r and #r.sections or 0, 1, {})
-    table.sort(list, function(a, b) return order[a.label].number < order[b.label].number end)
-    for _, s in ipairs(list) do
-      local mean, longest = sum(s.seconds) / #r.computes, most(s.seconds)
-      local share = 100 * mean / r.seconds
-      rows[#rows + 1] = { cell.p.scaling, cell.p.ranks, order[s.label].number, s.label,
-        s.communicates and "communication" or "calculation", mean, longest, share,
-        longest > 0 and 100 * mean / longest or nil, below, order[s.label].place }
-      below = below + share
+local function rows_of_cell(rows, cell, r, base, order)
+  local below = 0
+  for _, one in ipairs(order) do
+    for _, s in ipairs(r.sections) do
+      if s.label == one.label then
+        local total, longest, share = sum(s.seconds), most(s.seconds), 100 * sum(s.seconds) / #r.computes / r.seconds
+        local alone = base and base.sections[s.label] and sum(base.sections[s.label].seconds)
+        local grown = cell.p.scaling == "weak" and #r.computes or 1
+        rows[#rows + 1] = { cell.p.scaling, cell.p.ranks, one.number, s.label, total / #r.computes, longest, share,
+          total > 0 and 100 * sum(s.mpi) / total or nil, longest > 0 and 100 * total / #r.computes / longest or nil,
+          alone and total > 0 and 100 * grown * alone / total or nil, below, one.place, one.communicates and 1 or 0 }
+        below = below + share
+      end
     end
   end
-  return rows
 end
 
 local function section_table(run)
+  local rows, order = {}, order_of(run)
+  for _, cell in ipairs(run.cells) do
+    local r = middle(cell)
+    if r then rows_of_cell(rows, cell, r, base_of(run, cell), order) end
+  end
   return { columns = {
     { "scaling", "text", "strong: the same problem; weak: one for each rank" }, { "ranks", "", "of the program" },
     { "number", "", "of the section" }, { "section", "text", "of the program, without those inside it" },
-    { "type", "text", "calculation or communication" }, { "time", "s", "mean of all ranks" },
-    { "longest", "s", "of a rank" }, { "share", "%", "of the time of the run" },
-    { "balance", "%", "mean over longest" }, { "below", "%", "share of the sections with smaller numbers" },
-    { "place", "", "among the sections of its type" },
-  }, rows = section_rows(run) }
+    { "time", "s", "mean of all ranks" }, { "longest", "s", "of a rank" }, { "share", "%", "of the time of the run" },
+    { "mpi", "%", "of its time, in functions of MPI" }, { "balance", "%", "mean over longest" },
+    { "efficiency", "%", "time on one rank over that of all ranks" },
+    { "below", "%", "share of the sections with smaller numbers" }, { "place", "", "among the sections of its kind" },
+    { "communicates", "", "1: most of its time is in MPI" },
+  }, rows = rows }
+end
+
+local function function_table(run)
+  local rows = {}
+  for _, cell in ipairs(run.cells) do
+    local r = middle(cell)
+    for _, f in ipairs(r and r.functions or {}) do
+      local mean = sum(f.seconds) / #r.computes
+      rows[#rows + 1] = { cell.p.scaling, cell.p.ranks, f.label, mean, most(f.seconds), 100 * mean / r.seconds }
+    end
+  end
+  return { columns = {
+    { "scaling", "text", "strong: the same problem; weak: one for each rank" }, { "ranks", "", "of the program" },
+    { "function", "text", "of MPI, called in a section" }, { "time", "s", "mean of all ranks" }, { "longest", "s", "of a rank" },
+    { "share", "%", "of the time of the run" },
+  }, rows = rows }
 end
 
 -- What the figure says of the job.
@@ -117,10 +139,11 @@ local function job_table(lab)
 end
 
 local function say(run, t)
-  local names, rows = { "scaling", "ranks", "section", "type", "time [s]", "longest [s]", "share [%]", "balance [%]" }, {}
+  local names, rows = { "scaling", "ranks", "section", "time [s]", "longest [s]", "share [%]", "MPI [%]", "balance [%]",
+    "efficiency [%]" }, {}
   for i, row in ipairs(t.rows) do
-    rows[i] = table.move(row, 4, 9, 3, { row[1], row[2] })
-    rows[i][8] = rows[i][8] or "-"
+    rows[i] = { row[1], row[2] }
+    for k = 4, 10 do rows[i][k - 1] = row[k] or "-" end
   end
   run:say("\nSections, without those inside them: mean of the ranks, and the longest\n" .. tabulate(names, rows, 2))
 end
@@ -131,8 +154,10 @@ end
 function M.write(run, lab)
   local t = section_table(run)
   run:write_table("sections.dat", t)
+  run:write_table("functions.dat", function_table(run))
   run:write_table("job.dat", job_table(lab))
-  if #t.rows > 0 then say(run, t) end
+  if #t.rows == 0 then return lab.job:close() end
+  say(run, t)
   if lab.levels[#lab.levels] > lab.job.cpus then
     run:warn(("%d ranks share %d cpu%s: these times say little about a machine that has a cpu for each rank")
       :format(lab.levels[#lab.levels], lab.job.cpus, lab.job.cpus == 1 and "" or "s"))

@@ -57,23 +57,37 @@ for _, name in ipairs { "openmpi", "mpich" } do
       end
     end)
 
-    it("divides the time among the sections", function()
+    it("divides the time among the sections, and what is of MPI among its functions", function()
       if not job then return pending(missing) end
-      local share, in_mpi, types = {}, {}, {}
+      local share, in_mpi, seen = {}, {}, {}
       for _, s in ipairs(sections) do
         local cell = s.scaling .. s.ranks
-        assert.is_true(near(s.below, share[cell] or 0) or s.below == 0 and not share[cell])
-        share[cell] = (share[cell] or 0) + s.share
-        in_mpi[cell] = (in_mpi[cell] or 0) + (s.type == "communication" and s.share or 0)
-        types[s.section] = s.type
+        share[cell], in_mpi[cell] = share[cell] or 0, in_mpi[cell] or 0
+        assert.is_true(math.abs(s.below - share[cell]) < 1e-9)
+        share[cell] = share[cell] + s.share
+        in_mpi[cell] = in_mpi[cell] + s.share * (s.mpi or 0) / 100
+        seen[s.section] = true
+        if s.section == "inner" or s.section == "norm" then assert.equal(0, s.mpi) end
       end
-      assert.same({ solve = "calculation", inner = "calculation", border = "calculation", norm = "calculation",
-        post = "communication", wait = "communication", sum = "communication" }, types)
+      assert.same({ solve = true, inner = true, border = true, norm = true, post = true, wait = true, sum = true }, seen)
+      local functions = {}
+      for _, f in ipairs(tables.read(dir .. "/functions.dat")) do
+        local cell = f.scaling .. f.ranks
+        functions[cell] = (functions[cell] or 0) + f.share
+      end
       for cell, r in pairs(cells) do
-        assert.is_true(share[cell] <= 100 + 1e-9)
+        assert.is_true(share[cell] <= 100 + 1e-9 and r.mpi > 0)
         assert.is_true(near(in_mpi[cell] / share[cell] * 100, r.mpi))
+        assert.is_true(near(functions[cell], in_mpi[cell]))
       end
       assert.is_true(near(share.strong1, 100))
+    end)
+
+    it("has the functions of MPI that the program calls in its sections", function()
+      if not job then return pending(missing) end
+      local seen = {}
+      for _, f in ipairs(tables.read(dir .. "/functions.dat")) do seen[f["function"]] = true end
+      assert.same({ MPI_Irecv = true, MPI_Isend = true, MPI_Waitall = true, MPI_Allreduce = true }, seen)
     end)
 
     it("runs a program of the user's, whose problem grows with the ranks", function()
@@ -96,7 +110,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
     it("says why a program has no times", function()
       if not job then return pending(missing) end
       for program, why in pairs {
-        ["--program sort 0 1"] = "usage: sort KEYS SORTS", ["-- true"] = "true has no sections",
+        ["--program sort 0 1"] = "usage: sort KEYS SORTS", ["-- true"] = "true: it has no sections",
       } do
         local said, code = tables.run("scaling", out, ("--no-plot --mpi %s %s"):format(name, program))
         assert.equal(1, code, said)
