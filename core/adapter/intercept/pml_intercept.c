@@ -17,6 +17,7 @@
  * constructor that calls dlsym() does, only tries it.
  */
 static struct pml__lock whole;
+static bool installed, paused;            /* atomic; written under whole */
 static struct pml__choice *chosen;        /* atomic; written under whole */
 static struct pml_intercept_stats counts; /* under whole */
 
@@ -40,7 +41,7 @@ static struct traffic traffic(void) {
 }
 
 static bool is_on(void) {
-  return __atomic_load_n(&pml__call_on, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
 }
 
 const struct pml__choice *pml__intercept_chosen(void) {
@@ -94,9 +95,14 @@ static int choose(const struct pml_intercept_options *o) {
   return err;
 }
 
+static void set_installed(bool is) {
+  __atomic_store_n(&installed, is, __ATOMIC_RELEASE);
+  __atomic_store_n(&pml__call_on, is && !paused, __ATOMIC_RELEASE);
+}
+
 static void stop(void) {
   pml__intercept_restore(chosen);
-  __atomic_store_n(&pml__call_on, false, __ATOMIC_RELEASE);
+  set_installed(false);
 }
 
 int pml_intercept_install(const struct pml_intercept_options *o) {
@@ -106,7 +112,7 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
                     : prepare();
   if (err == 0) err = choose(o);
   if (err == 0) {
-    __atomic_store_n(&pml__call_on, true, __ATOMIC_RELEASE);
+    set_installed(true);
     counts.objects = counts.slots = counts.shared = counts.scans = 0;
     (void)pml__intercept_thunks_error();
     err = scan();
@@ -121,6 +127,13 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
 void pml_intercept_remove(void) {
   pml__lock_take(&whole);
   if (is_on()) stop();
+  pml__lock_leave(&whole);
+}
+
+void pml_intercept_pause(bool pause) {
+  pml__lock_take(&whole);
+  paused = pause;
+  set_installed(installed);
   pml__lock_leave(&whole);
 }
 

@@ -96,6 +96,12 @@ PML__SHARED int pml_intercept_install(const struct pml_intercept_options *o);
  */
 PML__SHARED void pml_intercept_remove(void);
 
+/*
+ * pml_intercept_pause - calls raise nothing until it is called with false; those under way get their leaves. Also for
+ * what is installed later. Thread-safe; not async-signal-safe.
+ */
+PML__SHARED void pml_intercept_pause(bool pause);
+
 struct pml_intercept_stats {
   uint64_t objects;   /* that were looked at */
   uint64_t functions; /* that are intercepted */

@@ -227,15 +227,25 @@ static bool is_due(struct patience *p, const struct patience *before) {
   return true;
 }
 
-static int scan_all(struct pml__slots *x, struct patience *patience, bool unloaded) {
-  int err = 0;
+/* Without a library that has hooks, what else is of its family is as any other. */
+static void cast(struct pml__slots *x) {
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
     o->role = pml__hooks_role(file_of(o->path));
-    o->wanted = pml__choice_library(x->choice, o->path, o->program) && o->role == PML__HOOKS_NONE;
     if (o->role == PML__HOOKS_LIBRARY) pml__intercept_hooks->load(o->path);
     x->any_hooked |= o->role == PML__HOOKS_LIBRARY;
-    x->any_wanted |= o->wanted || x->any_hooked;
+  }
+  for (size_t i = 0; i < x->all.n && !x->any_hooked; i++) x->all.at[i].role = PML__HOOKS_NONE;
+}
+
+static int scan_all(struct pml__slots *x, struct patience *patience, bool unloaded) {
+  int err = 0;
+  cast(x);
+  x->any_wanted = x->any_hooked;
+  for (size_t i = 0; i < x->all.n; i++) {
+    struct pml__object *o = &x->all.at[i];
+    o->wanted = pml__choice_library(x->choice, o->path, o->program) && o->role == PML__HOOKS_NONE;
+    x->any_wanted |= o->wanted;
   }
   for (size_t i = 0; i < x->all.n && err == 0; i++) {
     struct pml__object *o = &x->all.at[i];
