@@ -18,22 +18,27 @@ local function missing(name)
   if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
 end
 
-local function compile(name, program, more)
+local function compile(name, program, options)
   local to = ("%s/%s.%s"):format(folder, program, name)
-  local out, code = sh(("mpicc.%s -o %s spec/c/mpi/%s.c %s"):format(name, to, program, more or ""))
+  local out, code = sh(("mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread"):format(name, options or "", to, program))
   assert.are.equal(0, code, out)
   return to
 end
 
---- The logs of a job by rank; what the job printed.
-local function record(name, ranks, command, options)
+--- The logs of a job by rank, its exit status and what it printed.
+local function run(name, ranks, command, options)
   local to = os.tmpname()
   os.remove(to)
   local out, code = sh(("%s -n %d %s/pmlua record --quiet --trace %s -o %s -- %s"):format(RUN[name], ranks, helper.build,
     options or "", to, command), 120)
-  assert.are.equal(0, code, out)
   local logs = mpi.job(to)
   os.execute("rm -rf " .. to)
+  return logs, code, out
+end
+
+local function record(name, ranks, command, options)
+  local logs, code, out = run(name, ranks, command, options)
+  assert.are.equal(0, code, out)
   return logs, out
 end
 
@@ -124,6 +129,96 @@ for _, name in ipairs(NAMES) do
         MPI_Scatter = 1, MPI_Scatterv = 1, MPI_Allgather = 1, MPI_Allgatherv = 1, MPI_Alltoall = 1, MPI_Alltoallv = 1,
         MPI_Alltoallw = 1, MPI_Allreduce = 2, MPI_Reduce = 1, MPI_Reduce_scatter = 1, MPI_Scan = 1, MPI_Exscan = 1,
         MPI_Reduce_scatter_block = 1, MPI_Iallgather = 1, MPI_Comm_free = 1, MPI_Finalize = 1 }, calls)
+    end)
+
+    it_is("have each kind of request, however it is completed", function()
+      local logs = record(name, 2, compile(name, "requests"))
+      local n = {}
+      for _, m in ipairs(check(logs, 2)) do
+        assert.are.equal(m.tag, m.bytes)
+        n[m.tag] = (n[m.tag] or 0) + 1
+      end
+      local planted = { [100] = 4, [101] = 3, [150] = 2, [151] = 2 }
+      for _, range in ipairs { { 110, 112 }, { 120, 149 }, { 160, 164 }, { 170, 173 } } do
+        for tag = range[1], range[2] do planted[tag] = 1 end
+      end
+      assert.are.same(planted, n)
+      for rank = 0, 1 do
+        assert.are.equal(1, #mpi.of(logs[rank], "cancelled"))
+        local bytes = {}
+        for i, e in ipairs(mpi.of(logs[rank], "rma")) do bytes[i] = ("%d to %d"):format(e.bytes, e.peer) end
+        assert.are.same({ "4 to " .. 1 - rank, "4 to " .. 1 - rank, "4 to 0" }, bytes)
+      end
+    end)
+
+    it_is("have the same communicators in all members, by their global ids", function()
+      local logs = record(name, 2, compile(name, "requests"))
+      local seen = {}
+      for rank = 0, 1 do
+        for number, c in pairs(logs[rank].communicators) do
+          if number > 2 then seen[c.global] = (seen[c.global] or "") .. rank .. c.name .. (c.flags == 4 and " inter" or "") end
+        end
+      end
+      local list = {}
+      for _, text in pairs(seen) do list[#list + 1] = text end
+      table.sort(list)
+      assert.are.same({ "0 inter1 inter", "01", "01", "0duplicate1duplicate" }, list)
+    end)
+
+    it_is("have the messages of threads that use MPI at once", function()
+      local logs, code = run(name, 2, compile(name, "threads"))
+      if code == 77 then return pending("this MPI has no MPI_THREAD_MULTIPLE") end
+      assert.are.equal(0, code)
+      assert.are.equal(2 * 4 * 250 * 2, #check(logs, 2))
+      assert.are.equal(3, logs[0].mpi.level)
+    end)
+
+    for _, interface in ipairs { "mpif", "use_mpi", "use_mpi_f08" } do
+      it_is("have what a program does that uses " .. interface, function()
+        local to = ("%s/%s.%s"):format(folder, interface, name)
+        local out, code = sh(("mpifort.%s -I spec/c/mpi -o %s spec/c/mpi/%s.f90"):format(name, to, interface))
+        if code == 127 then return pending("mpifort." .. name .. " is not installed") end
+        assert.are.equal(0, code, out)
+        local logs = record(name, 2, to)
+        local tags = {}
+        for _, m in ipairs(check(logs, 2)) do
+          assert.are.same({ 0, 1, 40 }, { m.from, m.to, m.bytes })
+          tags[m.tag] = true
+        end
+        assert.are.same({ true, true, true, true }, tags)
+        assert.are.same({ MPI_Init = 1, MPI_Comm_rank = 1, MPI_Recv = 2, MPI_Irecv = 2, MPI_Wait = 2, MPI_Allreduce = 1,
+          MPI_Comm_dup = 1, MPI_Barrier = 1, MPI_Finalize = 1 }, mpi.calls(logs[1]))
+        assert.are.equal(20, mpi.of(logs[1], "end")[1].sent)
+      end)
+    end
+
+    it_is("have the messages of a plugin that brings MPI", function()
+      local plugin = compile(name, "messages", "-shared -fPIC -Dmain=plugin_main")
+      local out, code = sh(("cc -o %s/late spec/c/mpi/late.c -ldl"):format(folder))
+      assert.are.equal(0, code, out)
+      assert.are.equal(2 * 10 + 1, #check(record(name, 2, folder .. "/late " .. plugin), 2))
+    end)
+
+    it_is("have all messages whatever functions are chosen", function()
+      local logs = record(name, 2, compile(name, "messages"), "--sym deflate")
+      assert.are.equal(2 * 10 + 1, #check(logs, 2))
+    end)
+
+    for _, how in ipairs { "abort", "kill", "_exit", "exit" } do
+      it_is("have what was sent before a rank ends by " .. how, function()
+        local logs = run(name, 2, compile(name, "ends") .. " " .. how)
+        assert.are.same({}, select(2, mpi.messages(logs)))
+        assert.are.equal(1, #mpi.messages(logs))
+        assert.are.equal(2, logs[1].size)
+      end)
+    end
+
+    it_is("have no messages between MPI_Pcontrol(0) and MPI_Pcontrol(1)", function()
+      local logs = record(name, 2, compile(name, "ends"))
+      local tags = {}
+      for _, m in ipairs(check(logs, 2)) do tags[m.tag] = true end
+      assert.are.same({ [1] = true, [3] = true }, tags)
+      assert.are.equal(2, mpi.calls(logs[0]).MPI_Send)
     end)
   end)
 end

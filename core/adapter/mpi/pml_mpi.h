@@ -28,9 +28,11 @@ PML_BEGIN_DECLS
  * pml_mpi_intercept - interception that is installed from now on knows MPI. Idempotent. Cost: a store; a shim is loaded
  * when a library of its MPI is there.
  * pml_mpi_trouble - why messages of this process are not recorded; NULL: nothing is in the way. Lives for good.
+ * pml__mpi_set_trouble - the same, from the shim; the first counts. Not in two threads at a time.
  */
 PML__SHARED void pml_mpi_intercept(void);
 PML__SHARED const char *pml_mpi_trouble(void);
+PML__SHARED void pml__mpi_set_trouble(const char *text);
 
 struct pml__mpi_hook {
   const char *name;       /* of the function in C */
@@ -46,9 +48,18 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 
 /* ---- events ---- */
 
-/* Whether somebody consumes communications: one load, one predicted branch. */
-static inline bool pml__mpi_wanted(void) {
+/* Between MPI_Init and MPI_Finalize, unless MPI_Pcontrol says otherwise. Written by the shim. */
+extern PML__SHARED bool pml__mpi_on; /* atomic */
+
+/*
+ * pml__mpi_listened - whether somebody consumes communications: what began before it was switched off still ends.
+ * pml__mpi_wanted   - and they are on: two loads, two predicted branches.
+ */
+static inline bool pml__mpi_listened(void) {
   return pml_stream_wanted(PML_STREAM_COMMUNICATION);
+}
+static inline bool pml__mpi_wanted(void) {
+  return pml__mpi_listened() && __atomic_load_n(&pml__mpi_on, __ATOMIC_RELAXED);
 }
 
 /*

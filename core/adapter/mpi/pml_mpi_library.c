@@ -8,13 +8,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Binary interfaces, by the names under which programs are linked with them. */
 static const struct {
   const char *file, *shim;
 } library[] = {{"libmpi.so.40", "openmpi"}, {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"}};
 
-/* How names of files begin. The longer of two comes first. */
+/* How names of files begin, also of what MPI is built on. The longer of two comes first. */
 static const struct {
   const char *begins;
   enum pml__hooks_role role;
@@ -24,7 +25,8 @@ static const struct {
     {"libmpi.so", PML__HOOKS_LIBRARY},   {"libmpich.so", PML__HOOKS_LIBRARY},  {"mca_", PML__HOOKS_INSIDE},
     {"libmca_", PML__HOOKS_INSIDE},      {"libopen-rte", PML__HOOKS_INSIDE},   {"libopen-pal", PML__HOOKS_INSIDE},
     {"libpmix", PML__HOOKS_INSIDE},      {"libucp.so", PML__HOOKS_INSIDE},     {"libuct", PML__HOOKS_INSIDE},
-    {"libucs", PML__HOOKS_INSIDE},       {"libucm", PML__HOOKS_INSIDE},
+    {"libucs", PML__HOOKS_INSIDE},       {"libucm", PML__HOOKS_INSIDE},        {"libevent", PML__HOOKS_INSIDE},
+    {"libhwloc", PML__HOOKS_INSIDE},     {"hwloc_", PML__HOOKS_INSIDE},
 };
 
 static struct {
@@ -53,37 +55,42 @@ static const char *shim_for(const char *path) {
   return NULL;
 }
 
-/* Beside libpmlua.so, as it is built and as it is installed. */
-static void *open_shim(const char *shim) {
+/* Beside libpmlua.so, as it is built and as it is installed. False: it is not there. */
+static bool find_shim(const char *shim, char path[PATH_MAX]) {
   static const char *const folder[] = {"preload", "pmlua/preload"};
   Dl_info here;
-  char path[PATH_MAX];
-  void *handle = NULL;
-  if (dladdr(&mpi, &here) == 0 || here.dli_fname == NULL) return NULL;
+  bool found = false;
+  if (dladdr(&mpi, &here) == 0 || here.dli_fname == NULL) return false;
   const char *slash = strrchr(here.dli_fname, '/');
   int n = slash != NULL ? (int)(slash - here.dli_fname) : 0;
-  for (size_t i = 0; i < sizeof folder / sizeof folder[0] && handle == NULL; i++) {
-    (void)snprintf(path, sizeof path, "%.*s/%s/libpmlua-mpi-%s.so", n, here.dli_fname, folder[i], shim);
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  for (size_t i = 0; i < sizeof folder / sizeof folder[0] && !found; i++) {
+    (void)snprintf(path, PATH_MAX, "%.*s/%s/libpmlua-mpi-%s.so", n, here.dli_fname, folder[i], shim);
+    found = access(path, F_OK) == 0;
   }
-  return handle;
+  return found;
 }
 
 /* The shim finds MPI where all find it: one that was opened for a plugin alone becomes visible. */
+static void open_shim(const char *library_path, const char *path) {
+  void *handle = dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  if (handle != NULL) handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (handle != NULL) mpi.hooks = (pml__mpi_shim_t *)dlsym(handle, "pml__mpi_shim");
+  if (mpi.hooks == NULL)
+    (void)snprintf(mpi.trouble, sizeof mpi.trouble, "messages of MPI are not recorded: %.400s", dlerror());
+}
+
 static void load(const char *path) {
   const char *shim = shim_for(path);
+  char file[PATH_MAX];
   if (mpi.hooks != NULL || mpi.trouble[0] != '\0') return;
-  void *handle = NULL;
-  if (shim != NULL && dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) != NULL) handle = open_shim(shim);
-  if (handle != NULL) mpi.hooks = (pml__mpi_shim_t *)dlsym(handle, "pml__mpi_shim");
-  if (mpi.hooks != NULL) return;
-  const char *why = dlerror();
-  if (shim != NULL)
-    (void)snprintf(mpi.trouble, sizeof mpi.trouble, "messages of MPI are not recorded: %.300s",
-                   why != NULL ? why : "its shim cannot be loaded");
-  else
+  if (shim == NULL)
     (void)snprintf(mpi.trouble, sizeof mpi.trouble,
-                   "messages of MPI are not recorded: %.200s is neither Open MPI 4 nor has MPICH's interface", path);
+                   "messages of MPI are not recorded: %.200s is neither Open MPI 4's nor MPICH's", path);
+  else if (!find_shim(shim, file))
+    (void)snprintf(mpi.trouble, sizeof mpi.trouble,
+                   "messages of MPI are not recorded: libpmlua-mpi-%s.so is missing; build pmlua where mpicc is", shim);
+  else
+    open_shim(path, file);
 }
 
 /* ---- hooks ---- */
@@ -107,10 +114,16 @@ static uintptr_t behind(uintptr_t hook) {
   return i < nstands ? stands[i].function : 0;
 }
 
+/* With these a binding converts handles. */
+static bool converts(const char *name) {
+  size_t n = strlen(name);
+  return n > 4 && (strcmp(name + n - 4, "_f2c") == 0 || strcmp(name + n - 4, "_c2f") == 0);
+}
+
 /* Programs call the names with P to be seen by no tool; bindings do so for all. */
 static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t *to) {
   if (binding && begins(name, "PMPI_")) name++;
-  if (!begins(name, "MPI_")) return NULL;
+  if (!begins(name, "MPI_") || (binding && converts(name))) return NULL;
   const struct pml__mpi_hook *h = find_hook(name);
   if (h == NULL) return name;
   *to = (uintptr_t)h->function;
@@ -124,6 +137,10 @@ static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t 
 void pml_mpi_intercept(void) {
   static const struct pml__hooks hooks = {role, load, hook, behind};
   pml__intercept_hooks = &hooks;
+}
+
+void pml__mpi_set_trouble(const char *text) {
+  if (mpi.trouble[0] == '\0') (void)snprintf(mpi.trouble, sizeof mpi.trouble, "%s", text);
 }
 
 const char *pml_mpi_trouble(void) {

@@ -207,6 +207,9 @@ enum pml__log_collective {
   PML__LOG_REDUCE_SCATTER_BLOCK
 };
 
+/* Which one-sided operation; an atomic one changes what is there. */
+enum pml__log_rma { PML__LOG_PUT, PML__LOG_GET, PML__LOG_ATOMIC };
+
 /* What a timeline begins with. */
 struct pml__log_lane {
   uint64_t thread;

@@ -154,8 +154,6 @@ static void raise_begin(uint64_t id) {
   raise_request(PML__LOG_COLLECTIVE_BEGIN, id);
 }
 
-#define UNWRAP(...) __VA_ARGS__
-
 /* In @bytes c is the communicator. */
 #define COLLECTIVE(name, immediate, code, root, bytes, parameters, arguments)                                          \
   static int hook_MPI_##name(UNWRAP parameters) {                                                                      \
@@ -180,10 +178,7 @@ static void raise_begin(uint64_t id) {
                               .received = v.received};                                                                 \
     raise_begin(r.id);                                                                                                 \
     int err = PMPI_I##immediate(UNWRAP arguments, request);                                                            \
-    if (err == MPI_SUCCESS)                                                                                            \
-      shim_request_begin(*request, &r);                                                                                \
-    else                                                                                                               \
-      raise_request(PML__LOG_REQUEST_CANCELLED, r.id);                                                                 \
+    shim_request_begun(err, request, &r);                                                                              \
     return err;                                                                                                        \
   }
 

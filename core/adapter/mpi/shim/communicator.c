@@ -65,8 +65,8 @@ static void read_shape(MPI_Comm comm, struct communicator *c) {
 /* ---- into the log ---- */
 
 /* Its first member also writes who is in it. */
-static void define(MPI_Comm comm, const struct communicator *c, uint32_t parent) {
-  struct pml__log_communicator d = {c->number, c->flags, c->rank, c->size, parent, -1, c->global};
+static void define(MPI_Comm comm, const struct communicator *c) {
+  struct pml__log_communicator d = {c->number, c->flags, c->rank, c->size, c->parent, -1, c->global};
   char name[MPI_MAX_OBJECT_NAME] = "", *ranks = NULL, *remote = NULL;
   int n;
   MPI_Group group, other = MPI_GROUP_NULL;
@@ -95,12 +95,18 @@ static struct communicator *enter(MPI_Comm comm, const struct communicator *c, u
   e->partners = c->partners;
   e->made = 0;
   e->global = c->global;
-  define(comm, e, parent);
+  e->parent = parent;
+  define(comm, e);
   pml__mpi_publish(&e->entry);
   return e;
 }
 
 /* ---- new ones ---- */
+
+/* Between Init and Finalize. */
+static bool is_on(void) {
+  return world != NULL;
+}
 
 static uint64_t next_global(void) {
   uint32_t mine = __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
@@ -109,7 +115,7 @@ static uint64_t next_global(void) {
 
 static void made(MPI_Comm comm, MPI_Comm parent) {
   struct communicator c = {.number = 0};
-  if (comm == MPI_COMM_NULL) return;
+  if (comm == MPI_COMM_NULL || !is_on()) return;
   read_shape(comm, &c);
   c.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
   c.global = agree(comm, &c, c.rank == 0 ? next_global() : 0);
@@ -117,11 +123,10 @@ static void made(MPI_Comm comm, MPI_Comm parent) {
 }
 
 /* The members are those of the parent, and count the same calls. */
-uint64_t shim_communicator_later(MPI_Comm parent) {
-  struct communicator *p = shim_communicator(parent);
-  uint32_t n = __atomic_add_fetch(&p->made, 1, __ATOMIC_RELAXED);
-  uint64_t mixed = (p->global + n) * UINT64_C(0x9e3779b97f4a7c15);
-  return (p->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
+static uint64_t later(struct communicator *parent) {
+  uint32_t n = __atomic_add_fetch(&parent->made, 1, __ATOMIC_RELAXED);
+  uint64_t mixed = (parent->global + n) * UINT64_C(0x9e3779b97f4a7c15);
+  return (parent->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
 }
 
 void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t global) {
@@ -134,7 +139,7 @@ struct communicator *shim_communicator(MPI_Comm handle) {
   if (handle == MPI_COMM_WORLD && world != NULL) return world;
   struct communicator *c = pml__mpi_find(&table, key_of(handle));
   if (c != NULL) return c;
-  struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED)};
+  struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = UINT64_MAX};
   read_shape(handle, &seen);
   return enter(handle, &seen, 0);
 }
@@ -151,9 +156,13 @@ void shim_communicators_begin(void) {
   (void)enter(MPI_COMM_SELF, &self, 0);
 }
 
-/* ---- hooks ---- */
+void shim_communicators_end(void) {
+  if (!is_on()) return;
+  (void)PMPI_Group_free(&world_group);
+  world = NULL;
+}
 
-#define UNWRAP(...) __VA_ARGS__
+/* ---- hooks ---- */
 
 /* The new communicator is the last argument. */
 #define MAKES(name, parent, parameters, arguments)                                                                     \
@@ -186,6 +195,25 @@ MAKES(Dist_graph_create_adjacent, old,
        MPI_Info info, int reorder),
       (old, nin, sources, in, nout, to, out, info, reorder))
 
+/* Its request says when it is there. */
+static int hook_MPI_Comm_idup(MPI_Comm old, MPI_Comm *new, MPI_Request *request) {
+  int err = PMPI_Comm_idup(old, new, request);
+  if (err != MPI_SUCCESS || !is_on()) return err;
+  const struct request r = {.entry.kind = REQUEST_DUP,
+                            .communicator = shim_communicator(old)->number,
+                            .sent = later(shim_communicator(old)),
+                            .made = new};
+  shim_request_begin(*request, &r);
+  return err;
+}
+
+/* The name is in a later definition. */
+static int hook_MPI_Comm_set_name(MPI_Comm comm, const char *name) {
+  int err = PMPI_Comm_set_name(comm, name);
+  if (err == MPI_SUCCESS && is_on()) define(comm, shim_communicator(comm));
+  return err;
+}
+
 static void freed(MPI_Comm comm) {
   struct communicator *c = comm != MPI_COMM_NULL ? pml__mpi_find(&table, key_of(comm)) : NULL;
   if (c != NULL && c->number > SELF) pml__mpi_remove(&c->entry);
@@ -215,5 +243,7 @@ static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Comm_dup),
                                              HOOK(MPI_Dist_graph_create),
                                              HOOK(MPI_Dist_graph_create_adjacent),
                                              HOOK(MPI_Comm_free),
-                                             HOOK(MPI_Comm_disconnect)};
+                                             HOOK(MPI_Comm_disconnect),
+                                             HOOK(MPI_Comm_idup),
+                                             HOOK(MPI_Comm_set_name)};
 const struct pml__mpi_hooks shim_communicator_hooks = HOOKS(hooks);

@@ -63,10 +63,7 @@ static int hook_MPI_Sendrecv_replace(void *at, int count, MPI_Datatype type, int
     const struct request r = {.entry.kind = REQUEST_SEND, .id = pml__mpi_request_id()};                                \
     raise_message(PML__LOG_ISEND, shim_communicator(comm)->number, peer, tag, bytes_in(count, type), r.id);            \
     int err = PMPI_##name(at, count, type, peer, tag, comm, request);                                                  \
-    if (err == MPI_SUCCESS)                                                                                            \
-      shim_request_begin(*request, &r);                                                                                \
-    else                                                                                                               \
-      raise_request(PML__LOG_REQUEST_CANCELLED, r.id);                                                                 \
+    shim_request_begun(err, request, &r);                                                                              \
     return err;                                                                                                        \
   }
 IMMEDIATE_SEND(Isend)
@@ -81,10 +78,59 @@ static int hook_MPI_Irecv(void *at, int count, MPI_Datatype type, int peer, int 
       .entry.kind = REQUEST_RECEIVE, .id = pml__mpi_request_id(), .communicator = shim_communicator(comm)->number};
   raise_request(PML__LOG_IRECV, r.id);
   int err = PMPI_Irecv(at, count, type, peer, tag, comm, request);
-  if (err == MPI_SUCCESS)
-    shim_request_begin(*request, &r);
-  else
-    raise_request(PML__LOG_REQUEST_CANCELLED, r.id);
+  shim_request_begun(err, request, &r);
+  return err;
+}
+
+/* ---- probed ---- */
+
+static struct pml__mpi_table probed; /* messages that are matched and not received; their kind is the communicator */
+
+static void probe(MPI_Message message, MPI_Comm comm) {
+  if (!pml__mpi_wanted() || message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
+  struct pml__mpi_entry *e = pml__mpi_add(&probed, key_of(message));
+  if (e == NULL) return;
+  e->kind = shim_communicator(comm)->number;
+  pml__mpi_publish(e);
+}
+
+/* Its communicator; 0: it is not known. */
+static uint32_t take_probed(MPI_Message message) {
+  struct pml__mpi_entry *e = message != MPI_MESSAGE_NULL ? pml__mpi_find(&probed, key_of(message)) : NULL;
+  if (e == NULL) return 0;
+  uint32_t communicator = e->kind;
+  pml__mpi_remove(e);
+  return communicator;
+}
+
+static int hook_MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+  int err = PMPI_Mprobe(peer, tag, comm, message, status);
+  if (err == MPI_SUCCESS) probe(*message, comm);
+  return err;
+}
+
+static int hook_MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+  int err = PMPI_Improbe(peer, tag, comm, flag, message, status);
+  if (err == MPI_SUCCESS && *flag) probe(*message, comm);
+  return err;
+}
+
+static int hook_MPI_Mrecv(void *at, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
+  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  uint32_t communicator = pml__mpi_listened() ? take_probed(*message) : 0;
+  if (communicator == 0) return PMPI_Mrecv(at, count, type, message, status);
+  int err = PMPI_Mrecv(at, count, type, message, s);
+  if (err == MPI_SUCCESS) raise_message(PML__LOG_RECEIVE, communicator, s->MPI_SOURCE, s->MPI_TAG, bytes_of(s), 0);
+  return err;
+}
+
+static int hook_MPI_Imrecv(void *at, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
+  uint32_t communicator = pml__mpi_listened() ? take_probed(*message) : 0;
+  if (communicator == 0) return PMPI_Imrecv(at, count, type, message, request);
+  const struct request r = {.entry.kind = REQUEST_RECEIVE, .id = pml__mpi_request_id(), .communicator = communicator};
+  raise_request(PML__LOG_IRECV, r.id);
+  int err = PMPI_Imrecv(at, count, type, message, request);
+  shim_request_begun(err, request, &r);
   return err;
 }
 
@@ -99,5 +145,9 @@ static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Send),
                                              HOOK(MPI_Ibsend),
                                              HOOK(MPI_Issend),
                                              HOOK(MPI_Irsend),
-                                             HOOK(MPI_Irecv)};
+                                             HOOK(MPI_Irecv),
+                                             HOOK(MPI_Mprobe),
+                                             HOOK(MPI_Improbe),
+                                             HOOK(MPI_Mrecv),
+                                             HOOK(MPI_Imrecv)};
 const struct pml__mpi_hooks shim_message_hooks = HOOKS(hooks);

@@ -2,7 +2,13 @@
 /* core/adapter/mpi/shim/process.c - the beginning and the end of MPI in a process. */
 #include "shim.h"
 
+#include "adapter/intercept/pml_intercept.h"
+
 #include <string.h>
+
+static void set_on(bool on) {
+  __atomic_store_n(&pml__mpi_on, on, __ATOMIC_RELAXED);
+}
 
 static void begin(void) {
   struct pml__log_mpi d = {0};
@@ -19,6 +25,7 @@ static void begin(void) {
   pml__mpi_log_process(&d, version);
   shim_communicators_begin();
   shim_clock_begin(rank);
+  set_on(true);
 }
 
 static int hook_MPI_Init(int *argc, char ***argv) {
@@ -34,9 +41,33 @@ static int hook_MPI_Init_thread(int *argc, char ***argv, int required, int *prov
 }
 
 static int hook_MPI_Finalize(void) {
+  set_on(false);
   shim_clock_end();
+  shim_communicators_end();
   return PMPI_Finalize();
 }
 
-static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Init), HOOK(MPI_Init_thread), HOOK(MPI_Finalize)};
+/* 0: nothing is recorded until another number follows. */
+static int hook_MPI_Pcontrol(const int level, ...) {
+  static bool off; /* a program calls it from one thread at a time */
+  if (shim_own == MPI_COMM_NULL || off == (level == 0)) return MPI_SUCCESS;
+  off = level == 0;
+  set_on(!off);
+  pml_intercept_pause(off);
+  return MPI_SUCCESS;
+}
+
+#if MPI_VERSION >= 4
+static int hook_MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+  pml__mpi_set_trouble("messages of MPI are not recorded: the program uses MPI_Session_init, which pmlua does not "
+                       "support");
+  return PMPI_Session_init(info, handler, session);
+}
+#endif
+
+static const struct pml__mpi_hook hooks[] = {
+#if MPI_VERSION >= 4
+    HOOK(MPI_Session_init),
+#endif
+    HOOK(MPI_Init), HOOK(MPI_Init_thread), HOOK(MPI_Finalize), HOOK(MPI_Pcontrol)};
 const struct pml__mpi_hooks shim_process_hooks = HOOKS(hooks);

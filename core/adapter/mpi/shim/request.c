@@ -14,7 +14,7 @@ static struct pml__mpi_table table;
 /* ---- one request ---- */
 
 static void complete(const struct request *r, const MPI_Status *s) {
-  switch (r->entry.kind & 7) {
+  switch (r->entry.kind & REQUEST_KIND) {
   case REQUEST_SEND:
     raise_request(is_cancelled(s) ? PML__LOG_REQUEST_CANCELLED : PML__LOG_ISEND_COMPLETE, r->id);
     break;
@@ -23,6 +23,9 @@ static void complete(const struct request *r, const MPI_Status *s) {
       raise_request(PML__LOG_REQUEST_CANCELLED, r->id);
     else
       raise_message(PML__LOG_IRECV_COMPLETE, r->communicator, s->MPI_SOURCE, s->MPI_TAG, bytes_of(s), r->id);
+    break;
+  case REQUEST_DUP:
+    shim_communicator_made_later(*(MPI_Comm *)r->made, r->communicator, r->sent);
     break;
   default:
     shim_collective_end((enum pml__log_collective)r->tag, r->communicator, r->peer, r->sent, r->received, r->id);
@@ -37,7 +40,7 @@ void shim_request_begin(MPI_Request handle, const struct request *r) {
   struct request *e = NULL;
   static const MPI_Status whole;
   if (handle == MPI_REQUEST_NULL || is_shared(handle)) {
-    if ((r->entry.kind & 7) != REQUEST_RECEIVE) complete(r, &whole);
+    if ((r->entry.kind & REQUEST_KIND) != REQUEST_RECEIVE) complete(r, &whole);
     return;
   }
   struct request *older = pml__mpi_find(&table, key_of(handle));
@@ -54,19 +57,40 @@ void shim_request_begin(MPI_Request handle, const struct request *r) {
   pml__mpi_publish(&e->entry);
 }
 
+void shim_request_begun(int err, const MPI_Request *request, const struct request *r) {
+  if (err == MPI_SUCCESS)
+    shim_request_begin(*request, r);
+  else
+    raise_request(PML__LOG_REQUEST_CANCELLED, r->id);
+}
+
+struct request *shim_request_find(MPI_Request handle) {
+  return handle != MPI_REQUEST_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
+}
+
 static struct request *claim(MPI_Request handle) {
-  struct request *e = handle != MPI_REQUEST_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
+  struct request *e = shim_request_find(handle);
   if (e != NULL) pml__mpi_claim(&e->entry);
   return e;
 }
 
+static bool is_active(const struct request *e) {
+  return (e->entry.kind & (REQUEST_PERSISTENT | REQUEST_STARTED)) != REQUEST_PERSISTENT;
+}
+
+/* A persistent one stays, to be started again. */
 static void end(struct request *e, const MPI_Status *s) {
-  complete(e, s);
-  pml__mpi_remove(&e->entry);
+  if (is_active(e)) complete(e, s);
+  if ((e->entry.kind & REQUEST_PERSISTENT) == 0) {
+    pml__mpi_remove(&e->entry);
+    return;
+  }
+  e->entry.kind &= ~(uint32_t)REQUEST_STARTED;
+  pml__mpi_publish(&e->entry);
 }
 
 static void go_on(struct request *e, bool tested) {
-  if (tested) raise_request(PML__LOG_REQUEST_TESTED, e->id);
+  if (tested && is_active(e)) raise_request(PML__LOG_REQUEST_TESTED, e->id);
   pml__mpi_publish(&e->entry);
 }
 
@@ -125,7 +149,7 @@ static void end_all(struct several *a, int n, int err) {
 /* ---- wait ---- */
 
 static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
-  struct request *e = pml__mpi_wanted() ? claim(*request) : NULL;
+  struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
   MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (e == NULL) return PMPI_Wait(request, status);
   int err = PMPI_Wait(request, s);
@@ -138,7 +162,7 @@ static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
 
 static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Waitall(n, request, status);
+  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Waitall(n, request, status);
   int err = PMPI_Waitall(n, request, a.status);
   end_all(&a, n, err);
   go_on_with(&a, n, false);
@@ -149,7 +173,8 @@ static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
 static int hook_MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Status *status) {
   struct several a;
   MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
-  if (!pml__mpi_wanted() || !take(&a, n, request, MPI_STATUSES_IGNORE)) return PMPI_Waitany(n, request, index, status);
+  if (!pml__mpi_listened() || !take(&a, n, request, MPI_STATUSES_IGNORE))
+    return PMPI_Waitany(n, request, index, status);
   int err = PMPI_Waitany(n, request, index, s);
   if (err == MPI_SUCCESS && *index != MPI_UNDEFINED) end_at(&a, *index, s);
   go_on_with(&a, n, false);
@@ -164,7 +189,7 @@ static void end_some(struct several *a, int err, const int *done, const int *ind
 
 static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Waitsome(n, request, done, index, status);
+  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Waitsome(n, request, done, index, status);
   int err = PMPI_Waitsome(n, request, done, index, a.status);
   end_some(&a, err, done, index);
   go_on_with(&a, n, false);
@@ -175,7 +200,7 @@ static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[
 /* ---- test ---- */
 
 static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-  struct request *e = pml__mpi_wanted() ? claim(*request) : NULL;
+  struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
   MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (e == NULL) return PMPI_Test(request, flag, status);
   int err = PMPI_Test(request, flag, s);
@@ -188,7 +213,7 @@ static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
 
 static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Testall(n, request, flag, status);
+  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Testall(n, request, flag, status);
   int err = PMPI_Testall(n, request, flag, a.status);
   if (*flag) end_all(&a, n, err);
   go_on_with(&a, n, err == MPI_SUCCESS);
@@ -199,7 +224,7 @@ static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status 
 static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status) {
   struct several a;
   MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
-  if (!pml__mpi_wanted() || !take(&a, n, request, MPI_STATUSES_IGNORE))
+  if (!pml__mpi_listened() || !take(&a, n, request, MPI_STATUSES_IGNORE))
     return PMPI_Testany(n, request, index, flag, status);
   int err = PMPI_Testany(n, request, index, flag, s);
   if (err == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) end_at(&a, *index, s);
@@ -210,7 +235,7 @@ static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag,
 
 static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_wanted() || !take(&a, n, request, status)) return PMPI_Testsome(n, request, done, index, status);
+  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Testsome(n, request, done, index, status);
   int err = PMPI_Testsome(n, request, done, index, a.status);
   end_some(&a, err, done, index);
   go_on_with(&a, n, err == MPI_SUCCESS && *done == 0);
@@ -218,6 +243,30 @@ static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[
   return err;
 }
 
-static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Wait), HOOK(MPI_Waitall), HOOK(MPI_Waitany), HOOK(MPI_Waitsome),
-                                             HOOK(MPI_Test), HOOK(MPI_Testall), HOOK(MPI_Testany), HOOK(MPI_Testsome)};
+/* ---- others ---- */
+
+static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+  const struct request *e = pml__mpi_wanted() ? shim_request_find(request) : NULL;
+  int err = PMPI_Request_get_status(request, flag, status);
+  if (e != NULL && err == MPI_SUCCESS && !*flag && is_active(e)) raise_request(PML__LOG_REQUEST_TESTED, e->id);
+  return err;
+}
+
+/* MPI completes it some time, and nobody will know when. What a receive gets then is not known, either. */
+static int hook_MPI_Request_free(MPI_Request *request) {
+  static const MPI_Status whole;
+  struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
+  int err = PMPI_Request_free(request);
+  if (e == NULL) return err;
+  if (is_active(e) && (e->entry.kind & REQUEST_KIND) == REQUEST_RECEIVE)
+    raise_request(PML__LOG_REQUEST_CANCELLED, e->id);
+  else if (is_active(e))
+    complete(e, &whole);
+  pml__mpi_remove(&e->entry);
+  return err;
+}
+
+static const struct pml__mpi_hook hooks[] = {
+    HOOK(MPI_Wait),    HOOK(MPI_Waitall), HOOK(MPI_Waitany),  HOOK(MPI_Waitsome),           HOOK(MPI_Test),
+    HOOK(MPI_Testall), HOOK(MPI_Testany), HOOK(MPI_Testsome), HOOK(MPI_Request_get_status), HOOK(MPI_Request_free)};
 const struct pml__mpi_hooks shim_request_hooks = HOOKS(hooks);

@@ -4,5 +4,6 @@
 
 extern PML_API pml__mpi_shim_t pml__mpi_shim[];
 
-pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks, &shim_communicator_hooks, &shim_message_hooks,
-                                   &shim_request_hooks, &shim_collective_hooks,   NULL};
+pml__mpi_shim_t pml__mpi_shim[] = {
+    &shim_process_hooks,    &shim_communicator_hooks, &shim_message_hooks, &shim_request_hooks,
+    &shim_persistent_hooks, &shim_collective_hooks,   &shim_window_hooks,  NULL};

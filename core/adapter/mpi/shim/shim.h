@@ -51,13 +51,16 @@ static inline bool is_shared(MPI_Request r) {
 
 /* ---- lists of hooks ---- */
 
+/* Parameters of a function and the arguments of a call, without their parentheses. */
+#define UNWRAP(...) __VA_ARGS__
+
 #define HOOK(function)                                                                                                 \
   { #function, (void (*)(void))hook_##function }
 #define HOOKS(list)                                                                                                    \
   { (list), sizeof(list) / sizeof(list)[0] }
 
 extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_request_hooks,
-    shim_collective_hooks, shim_process_hooks;
+    shim_persistent_hooks, shim_collective_hooks, shim_window_hooks, shim_process_hooks;
 
 /* ---- communicators (communicator.c) ---- */
 
@@ -66,6 +69,7 @@ struct communicator {
   uint32_t number, flags;
   int32_t rank, size; /* of the local group */
   int32_t partners;   /* how many a collective operation has: size, or that of the remote group */
+  uint32_t parent;    /* its number, or 0 */
   uint32_t made;      /* atomic: communicators that were made from it without an exchange */
   uint64_t global;
 };
@@ -75,15 +79,13 @@ _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry ha
 struct communicator *shim_communicator(MPI_Comm handle);
 /* The world and the process alone are there. */
 void shim_communicators_begin(void);
-/*
- * Of a duplicate that is begun, not made: the global id that it will have; and when it is made, of the parent of that
- * number.
- */
-uint64_t shim_communicator_later(MPI_Comm parent);
+void shim_communicators_end(void);
+/* A duplicate of the communicator with the number @parent, which was only begun before. */
 void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t global);
 
 /* ---- requests (request.c) ---- */
 
+#define REQUEST_KIND 7u
 enum request_kind {
   REQUEST_SEND = 1,
   REQUEST_RECEIVE,
@@ -99,12 +101,18 @@ struct request {
   uint32_t communicator; /* its number */
   int32_t peer, tag;     /* of a collective: root, operation */
   uint64_t sent, received;
-  void *made; /* of REQUEST_DUP: where its handle will be */
+  void *made; /* of REQUEST_DUP, whose global id is @sent: where its handle will be */
 };
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
-/* A request that was begun; @r is copied, but for its entry. Its id is @r->id. */
+/*
+ * shim_request_begin - a request that was begun, or, if it is persistent, made: @r is copied.
+ * shim_request_begun - the same where its begin was raised, also after a failure, @err.
+ * shim_request_find - what is known of it, or NULL.
+ */
 void shim_request_begin(MPI_Request handle, const struct request *r);
+void shim_request_begun(int err, const MPI_Request *request, const struct request *r);
+struct request *shim_request_find(MPI_Request handle);
 
 /* ---- messages (message.c) ---- */
 

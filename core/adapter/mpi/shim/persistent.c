@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/shim/persistent.c - persistent requests: what is made once and started often. */
+#include "shim.h"
+
+static void make(MPI_Request handle, enum request_kind kind, int count, MPI_Datatype type, int peer, int tag,
+                 MPI_Comm comm) {
+  const struct request r = {.entry.kind = kind | REQUEST_PERSISTENT,
+                            .communicator = shim_communicator(comm)->number,
+                            .peer = peer,
+                            .tag = tag,
+                            .sent = kind == REQUEST_SEND ? bytes_in(count, type) : 0};
+  shim_request_begin(handle, &r);
+}
+
+#define PERSISTENT(name, kind, where)                                                                                  \
+  static int hook_MPI_##name(where *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                \
+                             MPI_Request *request) {                                                                   \
+    int err = PMPI_##name(at, count, type, peer, tag, comm, request);                                                  \
+    if (err == MPI_SUCCESS && peer != MPI_PROC_NULL && pml__mpi_wanted())                                              \
+      make(*request, kind, count, type, peer, tag, comm);                                                              \
+    return err;                                                                                                        \
+  }
+PERSISTENT(Send_init, REQUEST_SEND, const void)
+PERSISTENT(Bsend_init, REQUEST_SEND, const void)
+PERSISTENT(Ssend_init, REQUEST_SEND, const void)
+PERSISTENT(Rsend_init, REQUEST_SEND, const void)
+PERSISTENT(Recv_init, REQUEST_RECEIVE, void)
+
+/* Before it starts: another thread cannot complete it yet. */
+static void start(MPI_Request request) {
+  struct request *e = shim_request_find(request);
+  if (e == NULL || (e->entry.kind & REQUEST_PERSISTENT) == 0) return;
+  e->id = pml__mpi_request_id();
+  e->entry.kind |= REQUEST_STARTED;
+  if ((e->entry.kind & REQUEST_KIND) == REQUEST_SEND)
+    raise_message(PML__LOG_ISEND, e->communicator, e->peer, e->tag, e->sent, e->id);
+  else
+    raise_request(PML__LOG_IRECV, e->id);
+}
+
+static int hook_MPI_Start(MPI_Request *request) {
+  if (pml__mpi_wanted()) start(*request);
+  return PMPI_Start(request);
+}
+
+static int hook_MPI_Startall(int n, MPI_Request request[]) {
+  for (int i = 0; i < n && pml__mpi_wanted(); i++) start(request[i]);
+  return PMPI_Startall(n, request);
+}
+
+static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Send_init),  HOOK(MPI_Bsend_init), HOOK(MPI_Ssend_init),
+                                             HOOK(MPI_Rsend_init), HOOK(MPI_Recv_init),  HOOK(MPI_Start),
+                                             HOOK(MPI_Startall)};
+const struct pml__mpi_hooks shim_persistent_hooks = HOOKS(hooks);
