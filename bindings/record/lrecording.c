@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lrecording.c - pmlua.core.recording: what a recorded process left, as a story, call paths and a
- * trace. */
+/* bindings/record/lrecording.c - pmlua.core.recording: what recorded processes left: a story, call paths, one archive
+ * of all. */
 #include "lutil.h"
 
 #include "record/pml_reasons.h"
+#include "source/plugin/pml_plugin_log.h"
 #include "substrate/recording/pml_recording_read.h"
+#include "substrate/trace/pml_archive.h"
 
 #include <errno.h>
 #include <string.h>
@@ -232,21 +234,6 @@ static struct progress progress_at(lua_State *L, int arg) {
   return (struct progress){L, arg};
 }
 
-/* trace(dir, process [, progress]): how many calls were open at the end. The handle is closed to others meanwhile. */
-static int l_trace(lua_State *L) {
-  struct handle *h = check(L);
-  const char *dir = lutil_string(L, 2), *process = lutil_string(L, 3);
-  struct progress p = progress_at(L, 4);
-  uint64_t open;
-  h->h.open = 0;
-  int err = pml_recording_read_trace(h->reader, dir, process, tell_progress, &p, &open);
-  h->h.open = 1;
-  if (err == -ECANCELED && lua_gettop(L) > 4) return lua_error(L);
-  if (err < 0) return pml_pusherr(L, err, "recording.trace");
-  lua_pushinteger(L, (lua_Integer)open);
-  return 1;
-}
-
 /* flow([progress]): stopped. The handle is closed to others meanwhile. */
 static int l_flow(lua_State *L) {
   struct handle *h = check(L);
@@ -261,25 +248,77 @@ static int l_flow(lua_State *L) {
   return 1;
 }
 
-/* beside(plugins): traces have their series, too. */
-static int l_beside(lua_State *L) {
-  struct handle *h = check(L);
-  struct pml_plugin *plugin[PML_RECORDING_BESIDE_MAX];
-  luaL_checktype(L, 2, LUA_TTABLE);
-  size_t n = lua_rawlen(L, 2);
-  for (size_t i = 0; i < n && i < PML_RECORDING_BESIDE_MAX; i++) {
-    lua_rawgeti(L, 2, (lua_Integer)i + 1);
-    plugin[i] = lutil_plugin(L, lua_gettop(L));
-    lua_pop(L, 1);
+/* ---- the archive of several ---- */
+
+/* series(folder, name): those of all plugins of this process, in a log for an archive; how many. */
+static int l_series(lua_State *L) {
+  size_t n;
+  int err = pml_plugin_save(lutil_string(L, 1), lutil_string(L, 2), &n);
+  if (err < 0) return pml_pusherr(L, err, "recording.series");
+  lua_pushinteger(L, (lua_Integer)n);
+  return 1;
+}
+
+/* The list of logs at @arg, in memory that the stack keeps; its strings are kept by their tables. */
+static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
+  luaL_checktype(L, arg, LUA_TTABLE);
+  *n = lua_rawlen(L, arg);
+  struct pml_archive_log *log = lua_newuserdatauv(L, (*n + 1) * sizeof *log, (int)*n + 1);
+  int kept = lua_gettop(L);
+  for (size_t i = 0; i < *n; i++) {
+    lua_rawgeti(L, arg, (lua_Integer)i + 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_getfield(L, -1, "path");
+    log[i].path = lutil_string(L, -1);
+    lua_getfield(L, -2, "series");
+    luaL_checktype(L, -1, LUA_TTABLE);
+    log[i].nseries = lua_rawlen(L, -1);
+    const char **series = lua_newuserdatauv(L, (log[i].nseries + 1) * sizeof *series, 0);
+    for (size_t k = 0; k < log[i].nseries; k++) {
+      lua_rawgeti(L, -2, (lua_Integer)k + 1);
+      series[k] = lutil_string(L, -1);
+      lua_pop(L, 1);
+    }
+    log[i].series = series;
+    (void)lua_setiuservalue(L, kept, (int)i + 1);
+    lua_settop(L, kept);
   }
-  return pml_pushdone(L, pml_recording_read_beside(h->reader, plugin, n), "recording.beside");
+  return log;
+}
+
+static void push_archive_story(lua_State *L, const struct pml_archive_story *s) {
+  lua_createtable(L, 0, 9);
+  lutil_setint(L, "processes", s->processes);
+  lutil_setint(L, "ranks", s->ranks);
+  lutil_setint(L, "missing", s->missing);
+  lutil_setint(L, "events", s->events);
+  lutil_setint(L, "open", s->open);
+  lutil_setint(L, "messages", s->messages);
+  lutil_setint(L, "unmatched", s->unmatched);
+  lutil_setint(L, "early", s->early);
+  lutil_setint(L, "still_early", s->still_early);
+}
+
+/* archive(dir, logs [, progress]): what is in it. Each of logs is a table with a path and a list of files of series. */
+static int l_archive(lua_State *L) {
+  const char *dir = lutil_string(L, 1);
+  struct progress p = progress_at(L, 3);
+  struct pml_archive_story story;
+  size_t n;
+  const struct pml_archive_log *log = check_logs(L, 2, &n);
+  int top = lua_gettop(L);
+  int err = pml_archive_write(dir, log, n, tell_progress, &p, &story);
+  if (err == -ECANCELED && lua_gettop(L) > top) return lua_error(L);
+  if (err < 0) return pml_pusherr(L, err, "recording.archive");
+  push_archive_story(L, &story);
+  return 1;
 }
 
 int luaopen_pmlua_recording(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"story", l_story}, {"note", l_note}, {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
-      {"trace", l_trace}, {"flow", l_flow}, {"beside", l_beside},   {"openmp", l_openmp}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open}, {"reasons", l_reasons}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"story", l_story},   {"note", l_note}, {"profile", l_profile}, {"sums", l_sums},
+                                     {"values", l_values}, {"flow", l_flow}, {"openmp", l_openmp},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", l_open}, {"reasons", l_reasons}, {"archive", l_archive}, {"series", l_series}, {NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
   luaL_newlib(L, functions);
   return 1;

@@ -7,6 +7,7 @@
 #include "base/pml_error.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
+#include "substrate/trace/pml_archive.h"
 
 #include "check.h"
 
@@ -51,13 +52,15 @@ struct told {
 /* The archive's folder goes away again; how much was written is seen in the events' files. */
 static inline struct told read_back(void) {
   struct told t = {0};
+  struct pml_archive_story story;
   struct pml_recording_reader *r;
   char command[500], folder[200];
   snprintf(folder, sizeof folder, "%s/trace", dir);
   snprintf(command, sizeof command, "rm -rf %s; mkdir %s", folder, folder);
   t.err = system(command) != 0 ? -1 : pml_recording_read_open(&r, path);
   if (t.err < 0) return t;
-  t.err = pml_recording_read_trace(r, folder, "spec (1)", NULL, NULL, &t.open);
+  t.err = pml_archive_write(folder, &(struct pml_archive_log){.path = path}, 1, NULL, NULL, &story);
+  t.open = story.open;
   pml_recording_read_story(r, &t.story);
   snprintf(t.text, sizeof t.text, "%s",
            pml_recording_read_note(r, "key") != NULL ? pml_recording_read_note(r, "key") : "");

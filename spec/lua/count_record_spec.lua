@@ -42,7 +42,7 @@ end
 
 --- The lines of otf2-print about a metric of the recorded trace.
 local function metric(dir, name)
-  local _, out = shell(("cd %s && otf2-print -G out/trace-*/traces.otf2"):format(quote(dir)))
+  local _, out = shell(("cd %s && otf2-print -G out/traces.otf2"):format(quote(dir)))
   return out:match('METRIC_MEMBER[^\n]*"' .. name:gsub("%p", "%%%0") .. '"[^\n]*') or out
 end
 

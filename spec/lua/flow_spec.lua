@@ -215,7 +215,7 @@ int main(void) {
     assert.is_true(one.graphs[1].nodes[2].metrics["clock::ticks"] > 0)
     local same, why = one:same(again(one, "threads"))
     assert.is_true(same, why)
-    assert.equal(0, (support.shell(("cd %s/sums.r && ls flow-*.dot flow-*.c && ! ls trace-*"):format(dir))))
+    assert.equal(0, (support.shell(("cd %s/sums.r && ls flow-*.dot flow-*.c && ! ls traces.otf2"):format(dir))))
   end)
 
   it("is misused with errors that name the place", function()

@@ -99,7 +99,7 @@ describe("pmlua record --plugin", function()
   it("has both in the trace, as what they are", function()
     if (support.shell "command -v otf2-print") ~= 0 then return pending "otf2-print is not installed" end
     recorded "--trace --plugin steps:debts,halves,steps,ones --plugin series_async:ticks -o traced -- ./sums 10 0"
-    local trace = files("traced", "^trace%-")[1] .. "/traces.otf2"
+    local trace = files("traced", "^traces%.otf2$")[1]
     local _, definitions = support.shell("otf2-print -G " .. trace)
     assert.truthy(definitions:find('"plugin::steps::debts".-Mode: ABSOLUTE_POINT, Value Type: INT64, Base: BINARY, Exponent: 10, '
       .. 'Unit: "B"'), definitions)
@@ -160,7 +160,7 @@ int main(void) {
     assert.is_true(#t.rows > 1)
     for i, row in ipairs(t.rows) do assert.equal(i, row.value) end
     if (support.shell "command -v otf2-print") ~= 0 then return end
-    local _, events = support.shell("otf2-print " .. files("killed", "^trace%-")[1] .. "/traces.otf2")
+    local _, events = support.shell("otf2-print " .. dir .. "/killed/traces.otf2")
     local of_calls, n = {}, 0
     for location in events:gmatch "\nENTER +(%d+)" do of_calls[location] = true end
     for location in events:gmatch "\nMETRIC +(%d+)" do n = n + (of_calls[location] and 0 or 1) end

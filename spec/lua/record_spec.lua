@@ -161,16 +161,16 @@ describe("pmlua record", function()
   it("writes a trace with as many enters and leaves", function()
     if not support.has("otf2-print") then return pending("otf2-print is not installed") end
     recorded("-o traced --trace --sym crc32 -- ./sums 50 0")
-    local _, out = shell("for t in traced/trace-*/traces.otf2; do otf2-print $t; done")
+    local _, out = shell("otf2-print traced/traces.otf2")
     local enters, leaves = select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
     assert.same({ 100, 100 }, { enters, leaves })
   end)
 
-  it("writes a trace that can be read of a process that calls nothing", function()
+  it("writes a trace that can be read of processes that call nothing", function()
     if not support.has("otf2-print") then return pending("otf2-print is not installed") end
     shell(command .. " record -o silent --trace --sym crc32 -- ./sums 0 0")
-    local _, out, complaints = shell("for t in silent/trace-*/traces.otf2; do otf2-print -G $t; otf2-print $t; done")
-    assert.equal(2, select(2, out:gsub('\nLOCATION +0 +Name: "thread %d+"[^\n]*# Events: 0', "")), out)
+    local _, out, complaints = shell("otf2-print -G silent/traces.otf2; otf2-print silent/traces.otf2")
+    assert.equal(2, select(2, out:gsub('\nLOCATION +%d +Name: "thread %d+"[^\n]*# Events: 0', "")), out)
     assert.equal("", complaints)
   end)
 
@@ -183,7 +183,7 @@ describe("pmlua record", function()
     assert.is_true(f.events["clock::ns"] > 0 and f.events[clock] > 0)
     assert.is_true(f.events["clock::ns"] >= f.exclusive_ns) -- it is read outside of the clock
     if not support.has("otf2-print") then return end
-    local _, out = shell("for t in counted/trace-*/traces.otf2; do otf2-print $t; done")
+    local _, out = shell("otf2-print counted/traces.otf2")
     assert.same({ 400, 200 }, { select(2, out:gsub("\nMETRIC", "")), (select(2, out:gsub("\nENTER", ""))) })
   end)
 

@@ -122,7 +122,7 @@ local function recorded(how, options, prefix)
 end
 
 local function traced(folder)
-  local _, out = shell(("for t in %s/trace-*/traces.otf2; do otf2-print $t; done"):format(folder))
+  local _, out = shell(("otf2-print %s/traces.otf2"):format(folder))
   return select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
 end
 

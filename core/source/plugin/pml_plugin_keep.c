@@ -7,27 +7,38 @@
 
 #define PAIRS_MAX 65536u /* of an extent, unless more are appended at once */
 
-static bool define(struct pml__log *log, struct pml__plugin_counter *c) {
-  const struct pml__plugin_use *use = c->use;
-  const struct pml_plugin_metric *m = &use->plugin->metric[c->metric];
-  const char *text[] = {use->plugin->name, m->name, m->unit, m->description};
-  c->number = pml__log_number();
-  const struct pml__log_measured d = {.number = c->number,
-                                      .tid = use->tid,
-                                      .thread = use->plugin->scope == PML_PLUGIN_THREAD ? use->thread : 0,
+int pml__plugin_define(struct pml__log *log, uint32_t number, const char *plugin, const struct pml_plugin_metric *m,
+                       uint64_t thread, int tid) {
+  const char *text[] = {plugin, m->name, m->unit, m->description};
+  const struct pml__log_measured d = {.number = number,
+                                      .tid = tid,
+                                      .thread = thread,
                                       .exponent = m->exponent,
                                       .binary = m->binary,
                                       .value = (uint32_t)m->value,
                                       .mode = (uint32_t)m->mode};
-  return pml__log_define(log, PML__LOG_MEASURED, &d, sizeof d, text, sizeof text / sizeof text[0]) == 0;
+  return pml__log_define(log, PML__LOG_MEASURED, &d, sizeof d, text, sizeof text / sizeof text[0]);
+}
+
+size_t pml__plugin_log_bytes(size_t pairs) {
+  size_t bytes = sizeof(struct pml__log_series) + pairs * sizeof(struct pml_plugin_pair);
+  return (bytes + PML__LOG_STEP - 1) / PML__LOG_STEP * PML__LOG_STEP;
+}
+
+/* ---- while the process runs ---- */
+
+static bool begin(struct pml__log *log, struct pml__plugin_counter *c) {
+  const struct pml__plugin_use *use = c->use;
+  c->number = pml__log_number();
+  return pml__plugin_define(log, c->number, use->plugin->name, &use->plugin->metric[c->metric],
+                            use->plugin->scope == PML_PLUGIN_THREAD ? use->thread : 0, use->tid) == 0;
 }
 
 /* As many again as there are, so that long series have few extents. */
 static bool extend(struct pml__log *log, struct pml__plugin_counter *c) {
-  size_t n = c->npairs - c->kept, pair = sizeof(struct pml_plugin_pair);
+  size_t n = c->npairs - c->kept;
   if (n < c->kept) n = c->kept < PAIRS_MAX ? c->kept : PAIRS_MAX;
-  size_t bytes = (sizeof *c->log + n * pair + PML__LOG_STEP - 1) / PML__LOG_STEP * PML__LOG_STEP;
-  c->log = pml__log_extent(log, PML__LOG_SERIES, c->number, c->use->thread, bytes, 0, &c->extent);
+  c->log = pml__log_extent(log, PML__LOG_SERIES, c->number, c->use->thread, pml__plugin_log_bytes(n), 0, &c->extent);
   if (c->log != NULL) pml__log_commit(c->extent, sizeof *c->log);
   return c->log != NULL;
 }
@@ -45,7 +56,7 @@ static void append(struct pml__plugin_counter *c) {
 void pml__plugin_keep(struct pml__plugin_counter *c) {
   struct pml__log *log = pml__log_shared();
   if (log == NULL || c->refused || c->kept == c->npairs) return;
-  c->refused = c->number == 0 && !define(log, c);
+  c->refused = c->number == 0 && !begin(log, c);
   if (c->log != NULL) append(c);
   while (!c->refused && c->kept < c->npairs) {
     c->refused = !extend(log, c);

@@ -4,7 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "record/log/pml_log.h"
+#include "record/log/pml_log_own.h"
 #include "source/plugin/pml_plugin_private.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static int take_definition(uint32_t what, const char *at, size_t bytes, void *ar
   return *text[0] != '\0' && *text[1] != '\0' && is_sound(&d) ? take_series(arg, &d, text) : 0;
 }
 
-int pml__plugin_log_series(const struct pml__log_reader *log, pml_plugin_log_visit *visit, void *arg) {
+static int visit_series(const struct pml__log_reader *log, pml_plugin_log_visit *visit, void *arg) {
   struct loading l = {.log = log, .visit = visit, .arg = arg};
   int err = find_parts(&l);
   if (err == 0 && l.nparts > 0) err = pml__log_read_definitions(log, take_definition, &l);
@@ -137,7 +137,55 @@ int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *
   int err = pml_clock_init();
   if (err < 0) return err;
   err = pml__log_read_open(&r, path);
-  if (err == 0) err = pml__plugin_log_series(&r, visit, arg);
+  if (err == 0) err = visit_series(&r, visit, arg);
   pml__log_read_close(&r);
+  return err;
+}
+
+/* ---- a log of the series alone ---- */
+
+struct saving {
+  const char *folder, *name, *plugin;
+  struct pml__log *log; /* NULL: there was no value yet */
+  size_t series;
+};
+
+static int save_series(const struct pml_plugin_series *s, void *arg) {
+  struct saving *to = arg;
+  const struct pml__log_process p = {to->name, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};
+  struct pml__log_entry *entry;
+  if (s->n == 0) return 0;
+  int err = to->log == NULL ? pml__log_open(&to->log, to->folder, &p) : 0;
+  uint32_t number = pml__log_number();
+  if (err == 0) err = pml__plugin_define(to->log, number, to->plugin, s->metric, s->thread, s->tid);
+  if (err < 0) return err;
+  struct pml__log_series *all =
+      pml__log_extent(to->log, PML__LOG_SERIES, number, s->thread, pml__plugin_log_bytes(s->n), 0, &entry);
+  if (all == NULL) return pml_fail(-ENOSPC, "%s: no room for the series of plugins", to->folder);
+  all->outside = s->outside;
+  all->backwards = s->backwards;
+  memcpy(all + 1, s->pair, s->n * sizeof *s->pair);
+  pml__log_commit(entry, sizeof *all + s->n * sizeof *s->pair);
+  to->series++;
+  return 0;
+}
+
+static int save_plugin(struct pml_plugin *p, void *arg) {
+  struct pml_plugin_info info;
+  struct saving *to = arg;
+  pml_plugin_describe(p, &info);
+  if (info.sync != PML_PLUGIN_ASYNC && info.sync != PML_PLUGIN_ASYNC_EVENT) return 0;
+  to->plugin = info.name;
+  return pml_plugin_series(p, save_series, to);
+}
+
+int pml_plugin_save(const char *folder, const char *name, size_t *series) {
+  struct saving to = {.folder = folder, .name = name};
+  int err = pml_clock_init();
+  if (err == 0) err = pml_plugin_list(save_plugin, &to);
+  *series = to.series;
+  if (to.log == NULL) return err;
+  pml__log_end(to.log);
+  pml__log_close(to.log);
   return err;
 }

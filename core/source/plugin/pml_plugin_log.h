@@ -22,9 +22,11 @@ PML_BEGIN_DECLS
 typedef int pml_plugin_log_visit(const char *plugin, const struct pml_plugin_series *s, void *arg);
 PML__SHARED int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *arg);
 
-/* pml__plugin_log_series - the same of a log that is open. */
-struct pml__log_reader;
-int pml__plugin_log_series(const struct pml__log_reader *log, pml_plugin_log_visit *visit, void *arg);
+/*
+ * pml_plugin_save - the series of this process's plugins as a log of their own, NAME.pmlog in @folder, an absolute
+ * path. Without a value there is no log. Returns 0 with their number, -errno or -ENOMEM.
+ */
+PML__SHARED int pml_plugin_save(const char *folder, const char *name, size_t *series);
 
 PML_END_DECLS
 

@@ -157,6 +157,12 @@ void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
  */
 void pml__plugin_keep(struct pml__plugin_counter *c);
 
+/* pml__plugin_define - metric @number of a log: 0 or -errno. pml__plugin_log_bytes - of an extent of so many pairs. */
+struct pml__log;
+int pml__plugin_define(struct pml__log *log, uint32_t number, const char *plugin, const struct pml_plugin_metric *m,
+                       uint64_t thread, int tid);
+size_t pml__plugin_log_bytes(size_t pairs);
+
 /* --- pml_plugin_environment.c --- */
 
 bool pml__plugin_is_here(enum pml_plugin_scope scope);

@@ -98,7 +98,8 @@ int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,
   *f = NULL;
   int err = open_flow(r, &m, &nmetrics);
   if (err < 0) return err;
-  const struct pml__recording_listener l = {begin_thread, take_event, end_thread, free, progress, arg, nmetrics, &m};
+  const struct pml__recording_listener l = {begin_thread, take_event, NULL,     end_thread, free,
+                                            progress,     arg,        nmetrics, &m};
   err = pml__recording_listen(r, &l);
   if (err == 0) err = pml_flow_stop(m.flow);
   if (err == 0)

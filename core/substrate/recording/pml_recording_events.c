@@ -89,6 +89,16 @@ static int hand_on_values(struct listening *l, const struct pml__log_event *e, c
   return l->now != NULL && told.region != 0 ? l->to->event(l->to->arg, l->now, &told) : 0;
 }
 
+static int hand_on_communication(struct listening *l, const struct pml__log_event *e) {
+  uint32_t low = (uint32_t)e->word;
+  const struct pml__recording_communicated told = {.what = PML__LOG_COMMUNICATED_WHAT(low),
+                                                   .code = PML__LOG_COMMUNICATED_CODE(low),
+                                                   .ticks = e->ticks,
+                                                   .values = (const uint64_t *)(e + 1),
+                                                   .nvalues = PML__LOG_COMMUNICATED_N(low)};
+  return l->now != NULL && l->to->communication != NULL ? l->to->communication(l->to->arg, l->now, &told) : 0;
+}
+
 /* Events from @at on, until there are no more in this extent. */
 static int read_events(struct listening *l, const struct pml__log_event *at, const struct pml__log_event *end) {
   int err = 0;
@@ -116,6 +126,7 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
     case PML__LOG_COMMUNICATION:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
       if (values >= (size_t)(end - at)) return 0;
+      err = hand_on_communication(l, at);
       break;
     case PML__LOG_OPENMP_EVENT:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;

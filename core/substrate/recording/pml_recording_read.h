@@ -93,32 +93,13 @@ PML__SHARED int pml_recording_read_openmp(const struct pml_recording_reader *r,
                                           int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg);
 
 /*
- * pml_recording_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
- * Series that plugins left in the log are in it, too.
- * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
- * @open: calls that did not return. Those that nothing ended end where their thread's events end. Returns 0, what
- * pml_otf2_open() and pml_otf2_close() return, or what @progress returned.
- */
-PML__SHARED int pml_recording_read_trace(struct pml_recording_reader *r, const char *dir, const char *process,
-                                         int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg,
-                                         uint64_t *open);
-
-/*
  * pml_recording_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
- * closed as any. @progress as above. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
+ * closed as any. @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the
+ * work. NULL: nobody asks. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
  * returned; *@f is NULL on failure.
  */
 PML__SHARED int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,
                                         int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
-
-/*
- * pml_recording_read_beside - traces of @r are to have the series of these plugins, too, from the process's beginning
- * to its last event: what was measured of the host while it ran, by who reads it now. 0, or -EINVAL (more than
- * PML_RECORDING_BESIDE_MAX).
- */
-#define PML_RECORDING_BESIDE_MAX 8
-struct pml_plugin;
-PML__SHARED int pml_recording_read_beside(struct pml_recording_reader *r, struct pml_plugin *const *plugin, size_t n);
 
 PML_END_DECLS
 

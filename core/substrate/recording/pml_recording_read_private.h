@@ -21,8 +21,6 @@ struct pml_recording_reader {
   pml_region_t *region;               /* [nregions]: theirs to ours; 0: it has no name */
   uint32_t nregions;
   uint64_t count[PML__LOG_COUNTERS];
-  struct pml_plugin *beside[PML_RECORDING_BESIDE_MAX];
-  size_t nbeside;
   struct pml__source_lines *lines; /* for names of places */
 };
 
@@ -55,13 +53,22 @@ struct pml__recording_told {
   bool unreturned;  /* a leave of a call that did not return */
 };
 
+/* What MPI did, as docs/log.md has it. */
+struct pml__recording_communicated {
+  uint32_t what, code; /* enum pml__log_communication; which collective operation */
+  uint64_t ticks;
+  const uint64_t *values; /* [nvalues], valid during the call */
+  uint32_t nvalues;
+};
+
 /* Who gets the events of a recording. What a function returns, if not 0, ends the work. */
 struct pml__recording_listener {
   int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
   int (*event)(void *arg, void *track, const struct pml__recording_told *e); /* in the order of raising */
-  int (*end)(void *arg, void *track);                                        /* of each thread, when all is read */
-  void (*free)(void *track);                                                 /* in any case; may be NULL */
-  int (*progress)(uint64_t done, uint64_t all, void *arg);                   /* may be NULL */
+  int (*communication)(void *arg, void *track, const struct pml__recording_communicated *e); /* may be NULL */
+  int (*end)(void *arg, void *track);                      /* of each thread, when all is read */
+  void (*free)(void *track);                               /* in any case; may be NULL */
+  int (*progress)(uint64_t done, uint64_t all, void *arg); /* may be NULL */
   void *progress_arg;
   uint32_t nmetrics; /* that events with values have; others end their extent */
   void *arg;

@@ -4,9 +4,10 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_otf2_write.h"
+#include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -180,18 +181,6 @@ int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
   return err;
 }
 
-int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns,
-                     enum pml_count_at counted) {
-  char *copy = strdup(process);
-  if (copy == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", a->dir);
-  free(a->process);
-  a->process = copy;
-  a->opened_ticks = ticks;
-  a->opened_realtime_ns = realtime_ns;
-  a->counted = counted;
-  return 0;
-}
-
 static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
   const struct pml__log_event *slot = &loc->ring.slot[at & loc->ring.mask];
   uint64_t ticks = slot->ticks, word = slot->word;
@@ -252,10 +241,16 @@ void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
 
 /* ---- life ---- */
 
-static void free_location(struct pml_otf2_location *loc) {
-  if (loc == NULL) return;
+static void free_ring(struct pml_otf2_location *loc) {
   free(loc->ring.slot);
   free(loc->open);
+  loc->ring.slot = NULL;
+  loc->open = NULL;
+}
+
+static void free_location(struct pml_otf2_location *loc) {
+  if (loc == NULL) return;
+  free_ring(loc);
   free(loc->name);
   pml__otf2_series_free(loc->series);
   free(loc);
@@ -268,35 +263,48 @@ void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   a->nlocations++;
 }
 
-static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const char *name) {
-  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
-  if (loc == NULL) return NULL;
-  memset(loc, 0, sizeof *loc);
+static bool make_ring(const struct pml_otf2 *a, struct pml_otf2_location *loc) {
   loc->ring.mask = a->capacity - 1;
   loc->ring.limit = a->capacity;
-  loc->nmetrics = a->nmetrics;
-  loc->metric_slots = a->nmetrics == 0 ? 0 : 1 + (a->nmetrics + 1) / 2;
-  loc->ref = a->nlocations;
+  loc->metric_slots = loc->nmetrics == 0 ? 0 : 1 + (loc->nmetrics + 1) / 2;
   loc->ring.tail = &loc->tail;
   loc->ring.slot = aligned_alloc(PML__RING_LINE, a->capacity * sizeof *loc->ring.slot);
   loc->open = calloc(a->capacity + 1, sizeof *loc->open);
+  if (loc->ring.slot == NULL || loc->open == NULL) return false;
+  /* Touch the ring now, or the first lap takes a page fault every 256 records. */
+  memset(loc->ring.slot, 0, a->capacity * sizeof *loc->ring.slot);
+  return true;
+}
+
+static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const char *name,
+                                              const struct pml__otf2_set *set) {
+  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
+  if (loc == NULL) return NULL;
+  memset(loc, 0, sizeof *loc);
+  loc->set = set;
+  loc->nmetrics = set->n;
+  loc->ref = a->nlocations;
   loc->name = strdup(name);
-  if (loc->ring.slot == NULL || loc->open == NULL || loc->name == NULL) {
+  if (loc->name == NULL || (a->capacity > 0 && !make_ring(a, loc))) {
     free_location(loc);
     return NULL;
   }
-  /* Touch the ring now, or the first lap takes a page fault every 256 records. */
-  memset(loc->ring.slot, 0, a->capacity * sizeof *loc->ring.slot);
   return loc;
 }
 
 int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **out) {
+  return pml__otf2_location_of(a, name, a->processes, &a->own, out);
+}
+
+int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2_process *process,
+                          const struct pml__otf2_set *set, struct pml_otf2_location **out) {
   *out = NULL;
   if (name == NULL) return pml_fail(-EINVAL, "a location of a trace needs a name");
   int err = pml__otf2_here(a);
   if (err < 0) return err;
   pml__mutex_take(&a->lock);
-  struct pml_otf2_location *loc = new_location(a, name);
+  struct pml_otf2_location *loc = new_location(a, name, set);
+  if (loc != NULL) loc->process = process;
   err = loc == NULL ? pml_fail(-ENOMEM, "no memory for %llu records of location '%s'; ask for fewer",
                                (unsigned long long)a->capacity, name)
                     : pml__otf2_create_location(a, loc);
@@ -310,16 +318,53 @@ int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_loca
   return err;
 }
 
+int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  pml__mutex_take(&a->lock);
+  int err = remember(a, pml__otf2_close_writer(a, loc));
+  free_ring(loc);
+  pml__mutex_leave(&a->lock);
+  return err;
+}
+
+int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host, struct pml__otf2_process **out) {
+  struct pml__otf2_process *p = calloc(1, sizeof *p);
+  if (p != NULL) {
+    p->name = strdup(name);
+    p->host = strdup(host);
+    p->ref = a->nprocesses++;
+    *a->last_process = p;
+    a->last_process = &p->next;
+  }
+  *out = p;
+  return p != NULL && p->name != NULL && p->host != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a process of a trace");
+}
+
+static int add_self(struct pml_otf2 *a) {
+  char host[256], name[512];
+  struct pml__otf2_process *self;
+  snprintf(name, sizeof name, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
+  return pml__otf2_add_process(a, name, pml__otf2_machine(host, sizeof host), &self);
+}
+
+static void free_processes(struct pml_otf2 *a) {
+  for (struct pml__otf2_process *p = a->processes, *next; p != NULL; p = next) {
+    next = p->next;
+    free(p->name);
+    free(p->host);
+    free(p);
+  }
+}
+
 static void free_archive(struct pml_otf2 *a) {
   for (struct pml_otf2_location *loc = a->first, *next; loc != NULL; loc = next) {
     next = loc->next;
     free_location(loc);
   }
-  for (size_t i = 0; a->metric != NULL && i < a->nmetrics; i++) pml__otf2_metric_free(&a->metric[i]);
-  free(a->metric);
+  pml__otf2_sets_free(a);
   pml__otf2_singles_free(a);
+  free_processes(a);
+  pml__otf2_teams_free(a->teams);
   free(a->region_ref);
-  free(a->process);
   free(a->dir);
   pthread_mutex_destroy(&a->lock.mutex);
   free(a);
@@ -337,15 +382,6 @@ int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n) {
   return 0;
 }
 
-static int copy_metrics(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n) {
-  a->metric = calloc(n + 1, sizeof *a->metric);
-  if (a->metric == NULL) return -ENOMEM;
-  a->nmetrics = n;
-  for (size_t i = 0; i < n; i++)
-    if (!pml__otf2_metric_copy(&a->metric[i], &metrics[i])) return -ENOMEM;
-  return 0;
-}
-
 /* A power of two with room for a metric record beside an enter and its leave. */
 static uint64_t ring_slots(size_t records, size_t nmetrics) {
   uint64_t want = records == 0 ? DEFAULT_RECORDS : records;
@@ -353,6 +389,28 @@ static uint64_t ring_slots(size_t records, size_t nmetrics) {
   uint64_t slots = MIN_SLOTS;
   while (slots < want || slots < least) slots *= 2;
   return slots;
+}
+
+/* Without files yet. */
+static int new_archive(struct pml_otf2 **out, const char *dir) {
+  struct pml_otf2 *a = calloc(1, sizeof *a);
+  *out = a;
+  if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
+  a->pid = getpid();
+  pthread_mutex_init(&a->lock.mutex, NULL);
+  a->end = &a->first;
+  a->last_process = &a->processes;
+  a->dir = strdup(dir);
+  return a->dir != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
+}
+
+/* What a failure left is freed; *@out is NULL then. */
+static int opened(struct pml_otf2 **out, int err) {
+  if (err == 0) err = pml__otf2_create(*out);
+  if (err == 0) return 0;
+  if (*out != NULL) free_archive(*out);
+  *out = NULL;
+  return err;
 }
 
 int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_metric *metrics, size_t nmetrics,
@@ -364,27 +422,22 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
                     (unsigned long long)MAX_SLOTS);
   int err = pml__otf2_check_metrics(metrics, nmetrics);
   if (err == 0) err = pml_clock_init();
+  if (err == 0) err = new_archive(out, dir);
+  if (err == 0) err = pml__otf2_fill_set(*out, &(*out)->own, metrics, nmetrics);
+  if (err == 0) err = add_self(*out);
+  if (err == 0) (*out)->capacity = ring_slots(buffer_records, nmetrics);
+  err = opened(out, err);
   if (err < 0) return err;
-  struct pml_otf2 *a = calloc(1, sizeof *a);
-  if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
-  a->pid = getpid();
-  pthread_mutex_init(&a->lock.mutex, NULL);
-  a->end = &a->first;
-  a->capacity = ring_slots(buffer_records, nmetrics);
-  a->dir = strdup(dir);
-  err = a->dir == NULL ? -ENOMEM : copy_metrics(a, metrics, nmetrics);
-  if (err < 0)
-    err = pml_fail(err, "no memory for a trace in '%s'", dir);
-  else
-    err = pml__otf2_create(a);
-  if (err < 0) {
-    free_archive(a);
-    return err;
-  }
-  a->opened_ticks = pml_clock_ticks();
-  a->opened_realtime_ns = pml_clock_realtime_ns();
-  *out = a;
+  (*out)->opened_ticks = pml_clock_ticks();
+  (*out)->opened_realtime_ns = pml_clock_realtime_ns();
   return 0;
+}
+
+int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir, uint64_t realtime_ns) {
+  int err = new_archive(out, dir);
+  if (err == 0) (*out)->of_logs = true;
+  if (err == 0) (*out)->opened_realtime_ns = realtime_ns;
+  return opened(out, err);
 }
 
 /* The thread is done, so its half may be read: leave what it left open, innermost first, at its last moment. */
@@ -408,8 +461,8 @@ int pml_otf2_close(struct pml_otf2 *a) {
     drain(a, loc);
     leave_open(a, loc);
   }
-  if (a->process == NULL) a->counted = pml_count_here();
-  remember(a, pml__otf2_finish(a));
+  if (!a->of_logs) a->counted = pml_count_here();
+  remember(a, pml__otf2_finish(a, pml__otf2_define));
   err = first_error(a);
   pml__mutex_leave(&a->lock);
   free_archive(a);

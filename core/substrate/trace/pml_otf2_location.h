@@ -17,6 +17,9 @@
 #define PML__OTF2_DROPPED (UINT64_C(1) << 63) /* this enter was dropped: drop its leave */
 #define PML__OTF2_BEYOND PML__OTF2_DROPPED    /* alone: the frame that stands for all regions too deep for the stack */
 
+struct pml__otf2_process;
+struct pml__otf2_set;
+
 struct pml_otf2_location {
   /* The recording thread's; set up before it gets the location. */
   _Alignas(PML__RING_LINE) struct pml__ring ring;
@@ -32,14 +35,16 @@ struct pml_otf2_location {
 
   /* The flusher's, under the archive's lock. */
   _Alignas(PML__RING_LINE) uint64_t tail; /* atomic */
-  struct OTF2_EvtWriter_struct *writer;
-  uint64_t nrecords;                    /* taken out of the ring, or values of a series */
-  uint64_t nevents;                     /* handed to libotf2: a record of metrics is one or more, or none */
-  uint64_t first_written, last_written; /* ticks, where nevents > 0 */
-  uint64_t discarded;                   /* taken from the ring after libotf2 had failed */
-  uint64_t closed;                      /* regions that close had to leave */
+  struct OTF2_EvtWriter_struct *writer;   /* NULL: no more events follow */
+  uint64_t nrecords;                      /* taken out of the ring, or values of a series */
+  uint64_t nevents;                       /* handed to libotf2: a record of metrics is one or more, or none */
+  uint64_t first_written, last_written;   /* ticks, where nevents > 0 */
+  uint64_t discarded;                     /* taken from the ring after libotf2 had failed */
+  uint64_t closed;                        /* regions that close had to leave */
   uint64_t ref;
   char *name;
+  struct pml__otf2_process *process;
+  const struct pml__otf2_set *set; /* what its records of metrics have */
   struct pml__otf2_series *series; /* NULL: a thread's. It has no ring */
   struct pml_otf2_location *next;
 };

@@ -28,6 +28,8 @@ struct pml__otf2_teams {
   size_t nteams;
   struct set *set; /* [nsets] */
   uint32_t nsets;
+  uint32_t first_thread, first_comm; /* of the process, among those of the archive */
+  struct pml__otf2_teams *next;
 };
 
 static int no_memory(void) {
@@ -123,12 +125,19 @@ static int find_sets(struct pml__otf2_teams *t) {
   return 0;
 }
 
-void pml__otf2_teams_free(struct pml__otf2_teams *t) {
-  if (t == NULL) return;
+static void free_teams(struct pml__otf2_teams *t) {
   free(t->member);
   free(t->team);
   free(t->set);
   free(t);
+}
+
+void pml__otf2_teams_free(struct pml__otf2_teams *t) {
+  while (t != NULL) {
+    struct pml__otf2_teams *next = t->next;
+    free_teams(t);
+    t = next;
+  }
 }
 
 static bool has_openmp(const struct pml_recording_reader *r) {
@@ -137,20 +146,33 @@ static bool has_openmp(const struct pml_recording_reader *r) {
   return i < r->log.n;
 }
 
-int pml__otf2_teams_open(struct pml__otf2_teams **out, const struct pml_recording_reader *r, uint32_t nmetrics) {
+/* Behind those of the processes before. */
+static void append(struct pml_otf2 *a, struct pml__otf2_teams *t, uint32_t first_comm) {
+  struct pml__otf2_teams **at = &a->teams;
+  t->first_comm = first_comm;
+  for (; *at != NULL; at = &(*at)->next) t->first_comm = (*at)->first_comm + (*at)->nsets;
+  for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) t->first_thread++;
+  *at = t;
+}
+
+int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **out, const struct pml_recording_reader *r,
+                         uint32_t nmetrics, uint32_t first_comm) {
   *out = NULL;
   if (!has_openmp(r)) return 0;
   struct pml__otf2_teams *t = calloc(1, sizeof *t);
   if (t == NULL) return no_memory();
-  const struct pml__recording_listener l = {begin_thread, take_event, end_thread, free, NULL, NULL, nmetrics, t};
+  const struct pml__recording_listener l = {
+      .begin = begin_thread, .event = take_event, .end = end_thread, .free = free, .nmetrics = nmetrics, .arg = t};
   int err = pml__recording_listen(r, &l);
   if (t->nmembers > 0) qsort(t->member, t->nmembers, sizeof *t->member, by_team);
   if (err == 0 && t->nmembers > 0) err = find_sets(t);
-  if (err == 0 && t->nmembers > 0)
-    *out = t;
-  else
-    pml__otf2_teams_free(t);
-  return err;
+  if (err < 0 || t->nmembers == 0) {
+    free_teams(t);
+    return err;
+  }
+  append(a, t, first_comm);
+  *out = t;
+  return 0;
 }
 
 /* ---- events ---- */
@@ -165,10 +187,10 @@ static OTF2_ErrorCode begin_team(struct pml_otf2_location *loc, const struct pml
   const uint32_t number = (uint32_t)value[0];
   const struct team *team = t != NULL ? bsearch(&number, t->team, t->nteams, sizeof *t->team, by_number) : NULL;
   if (o->depth >= PML__OTF2_TEAMS_DEEP || team == NULL) return OTF2_SUCCESS;
-  o->in[o->depth].team = team->set;
+  o->in[o->depth].team = t->first_comm + team->set;
   o->in[o->depth++].index = (uint32_t)(value[1] >> 32);
   loc->nevents++;
-  return OTF2_EvtWriter_ThreadTeamBegin(loc->writer, NULL, ticks, team->set);
+  return OTF2_EvtWriter_ThreadTeamBegin(loc->writer, NULL, ticks, t->first_comm + team->set);
 }
 
 static OTF2_ErrorCode end_team(struct pml_otf2_location *loc, struct pml__otf2_openmp *o, uint64_t ticks) {
@@ -251,42 +273,47 @@ int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, co
 
 /* ---- definitions ---- */
 
-/* The group of all threads, which the others' members count in. */
-static void define_threads(struct pml__otf2_defs *d, uint32_t nthreads) {
-  uint64_t *ref = calloc((size_t)nthreads + 1, sizeof *ref);
+/* The group of all threads, in which the others' members count. */
+static void define_threads(struct pml__otf2_defs *d, OTF2_GroupRef group) {
   uint32_t n = 0;
+  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) n += loc->series == NULL;
+  uint64_t *ref = calloc((size_t)n + 1, sizeof *ref);
   if (ref == NULL) {
     d->err = d->err != 0 ? d->err : no_memory();
     return;
   }
-  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL && n < nthreads; loc = loc->next)
+  n = 0;
+  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next)
     if (loc->series == NULL) ref[n++] = loc->ref;
   OTF2_StringRef name = pml__otf2_string(d, "OpenMP threads");
-  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteGroup(d->out, 0, name, OTF2_GROUP_TYPE_COMM_LOCATIONS,
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteGroup(d->out, group, name, OTF2_GROUP_TYPE_COMM_LOCATIONS,
                                                        OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE, n, ref));
   free(ref);
 }
 
-static void define_team(struct pml__otf2_defs *d, const struct set *s, uint32_t ref, OTF2_StringRef name) {
+static void define_team(struct pml__otf2_defs *d, const struct pml__otf2_teams *t, uint32_t set, OTF2_GroupRef group,
+                        OTF2_StringRef name) {
+  const struct set *s = &t->set[set];
   uint64_t *member = calloc(s->n, sizeof *member);
   if (member == NULL) {
     d->err = d->err != 0 ? d->err : no_memory();
     return;
   }
-  for (uint32_t i = 0; i < s->n; i++) member[i] = s->member[i].thread;
-  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteGroup(d->out, ref + 1, name, OTF2_GROUP_TYPE_COMM_GROUP,
+  for (uint32_t i = 0; i < s->n; i++) member[i] = t->first_thread + s->member[i].thread;
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteGroup(d->out, group, name, OTF2_GROUP_TYPE_COMM_GROUP,
                                                        OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE, s->n, member));
-  pml__otf2_defined(
-      d, OTF2_GlobalDefWriter_WriteComm(d->out, ref, name, ref + 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteComm(d->out, t->first_comm + set, name, group, OTF2_UNDEFINED_COMM,
+                                                      OTF2_COMM_FLAG_NONE));
   free(member);
 }
 
 void pml__otf2_define_teams(struct pml__otf2_defs *d) {
-  const struct pml__otf2_teams *t = d->a->teams;
-  if (t == NULL) return;
-  define_threads(d, t->nthreads);
+  if (d->a->teams == NULL) return;
+  OTF2_GroupRef group = d->ngroups++;
+  define_threads(d, group);
   OTF2_StringRef name = pml__otf2_string(d, "OpenMP team");
-  for (uint32_t i = 0; i < t->nsets; i++) define_team(d, &t->set[i], i, name);
+  for (const struct pml__otf2_teams *t = d->a->teams; t != NULL; t = t->next)
+    for (uint32_t i = 0; i < t->nsets; i++) define_team(d, t, i, d->ngroups++, name);
 }
 
 bool pml__otf2_openmp_role(const char *name, uint8_t *role) {

@@ -14,11 +14,14 @@
 struct pml__otf2_teams;
 
 /*
- * pml__otf2_teams_open - which threads of a recording were in which teams; *t stays NULL if none was in any. Reads all
- * events once. Memory: 12 bytes for each thread of each team. 0, -ENOMEM, or what reading returns.
- * pml__otf2_teams_free - NULL is fine.
+ * pml__otf2_teams_open - which threads of a recording were in which teams; *t stays NULL if none was in any. Called
+ * before the recording's threads have locations in @a, which from then on owns it. @first_comm: the first number that
+ * no other communicator of the archive has. Reads all events once. Memory: 12 bytes for each thread of each team.
+ * 0, -ENOMEM, or what reading returns.
+ * pml__otf2_teams_free - all of an archive; NULL is fine.
  */
-int pml__otf2_teams_open(struct pml__otf2_teams **t, const struct pml_recording_reader *r, uint32_t nmetrics);
+int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **t, const struct pml_recording_reader *r,
+                         uint32_t nmetrics, uint32_t first_comm);
 void pml__otf2_teams_free(struct pml__otf2_teams *t);
 
 /* What one thread is in while its events are written; zeros at first. Teams, and locks, beyond are left out. */

@@ -124,7 +124,8 @@ static void record_values(struct track *t, const struct pml_stream_event *e) {
   if (t->doing == LOSE) __atomic_store_n(&t->unrecorded, t->unrecorded + 1, __ATOMIC_RELAXED);
   if (t->doing != RECORD) return;
   for (uint32_t i = 0; i < t->stream->metrics->n; i++)
-    values[i] = pml_stream_metrics_real(m, i) ? as_metric(&t->stream->archive->metric[i], e->values[i]) : e->values[i];
+    values[i] =
+        pml_stream_metrics_real(m, i) ? as_metric(&t->stream->archive->own.metric[i], e->values[i]) : e->values[i];
   (void)pml_otf2_metric(t->location, e->ticks, values);
 }
 
@@ -179,13 +180,13 @@ static int archive_metrics(struct pml_otf2 *a, const struct pml_stream_metrics *
   const char *name[PML_STREAM_METRICS_MAX];
   struct pml_stream_metrics *m = NULL;
   *out = NULL;
-  if (a->nmetrics == 0 || a->nmetrics > PML_STREAM_METRICS_MAX) return 0;
+  if (a->own.n == 0 || a->own.n > PML_STREAM_METRICS_MAX) return 0;
   int err = 0;
-  for (size_t i = 0; i < a->nmetrics && err == 0; i++) {
-    err = name_as_counted(&a->metric[i]);
-    name[i] = a->metric[i].name;
+  for (size_t i = 0; i < a->own.n && err == 0; i++) {
+    err = name_as_counted(&a->own.metric[i]);
+    name[i] = a->own.metric[i].name;
   }
-  if (err == 0) err = pml_stream_metrics(name, a->nmetrics, &m);
+  if (err == 0) err = pml_stream_metrics(name, a->own.n, &m);
   *out = m;
   return err;
 }

@@ -138,7 +138,7 @@ static void chunk_free_all(void *user, OTF2_FileType type, OTF2_LocationRef loca
 
 static const OTF2_MemoryCallbacks memory_callbacks = {.otf2_allocate = chunk_allocate, .otf2_free_all = chunk_free_all};
 
-static const char *machine_name(char *buf, size_t size) {
+const char *pml__otf2_machine(char *buf, size_t size) {
   if (gethostname(buf, size) != 0) snprintf(buf, size, "unknown");
   buf[size - 1] = '\0';
   return buf;
@@ -181,7 +181,7 @@ static int open_archive(struct pml_otf2 *a) {
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetSerialCollectiveCallbacks(a->archive));
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetCreator(a->archive, "pmlua " PML_VERSION));
   char host[256];
-  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMachineName(a->archive, machine_name(host, sizeof host)));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMachineName(a->archive, pml__otf2_machine(host, sizeof host)));
   if (err == 0) err = check(a, "open the event files of", OTF2_Archive_OpenEvtFiles(a->archive));
   if (err < 0) OTF2_Archive_Close(a->archive);
   return err;
@@ -211,31 +211,47 @@ int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc)
 
 /* ---- events ---- */
 
+uint8_t pml__otf2_type(const struct pml_otf2_metric *m) {
+  return m->real ? OTF2_TYPE_DOUBLE : m->is_signed ? OTF2_TYPE_INT64 : OTF2_TYPE_UINT64;
+}
+
+/* The first is that of what is not absolute, if there is such; the absolute ones follow, each in its own, in their
+ * order. */
+uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric) {
+  uint32_t before = 0;
+  bool any = false;
+  for (size_t i = 0; i < set->n; i++) {
+    bool level = pml_mode_is_level(set->metric[i].mode);
+    any |= !level;
+    before += level && i < metric;
+  }
+  return set->class + before + any;
+}
+
 /* A double is its bits in either. */
 _Static_assert(sizeof(OTF2_MetricValue) == sizeof(uint64_t), "a value is 64 bits, whatever it is of");
 
 /* What is absolute may lack a value, and then has no record: each is a class of its own. The others are one. */
-static OTF2_ErrorCode write_metric(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
-                                   const uint64_t *values) {
+static OTF2_ErrorCode write_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   OTF2_Type type[PML__OTF2_METRICS_MAX];
   OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
   OTF2_ErrorCode code = OTF2_SUCCESS;
   uint8_t together = 0;
-  for (size_t i = 0; i < a->nmetrics; i++) {
-    const struct pml_otf2_metric *m = &a->metric[i];
+  for (size_t i = 0; i < loc->set->n; i++) {
+    const struct pml_otf2_metric *m = &loc->set->metric[i];
     OTF2_Type is = pml__otf2_type(m);
     OTF2_MetricValue v = {.unsigned_int = values[i]};
     if (!pml_mode_is_level(m->mode)) {
       type[together] = is;
       value[together++] = v;
     } else if (values[i] != pml_value_absent(!m->real && m->is_signed) && code == OTF2_SUCCESS) {
-      code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, pml__otf2_class(a, i), 1, &is, &v);
+      code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, pml__otf2_class(loc->set, i), 1, &is, &v);
       loc->nevents++;
     }
   }
   if (together == 0 || code != OTF2_SUCCESS) return code;
   loc->nevents++;
-  return OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, 0, together, type, value);
+  return OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, loc->set->class, together, type, value);
 }
 
 int pml__otf2_wrote(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t before, int code) {
@@ -270,7 +286,7 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
     loc->nevents++;
     break;
   case PML__LOG_METRIC:
-    code = write_metric(a, loc, ticks, values);
+    code = write_metric(loc, ticks, values);
     break;
   case PML__LOG_SINGLE: /* pml__otf2_value() writes those */
     break;
@@ -278,116 +294,32 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
   return pml__otf2_wrote(a, loc, ticks, before, (int)code);
 }
 
-/* ---- definitions ---- */
+/* ---- the end ---- */
 
 void pml__otf2_defined(struct pml__otf2_defs *d, int code) {
   int err = check(d->a, "write the definitions of", (OTF2_ErrorCode)code);
   if (err < 0 && d->err == 0) d->err = err;
 }
 
-OTF2_StringRef pml__otf2_string(struct pml__otf2_defs *d, const char *text) {
+uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text) {
   if (text[0] == '\0' && d->nstrings > 0) return 0;
   pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteString(d->out, d->nstrings, text));
   return d->nstrings++;
 }
 
-/* The time span is that of the events; a trace without any spans the archive's life. */
-static void define_clock(struct pml__otf2_defs *d) {
-  struct pml_otf2 *a = d->a;
-  uint64_t first = UINT64_MAX, last = 0;
-  bool any = false;
-  for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
-    if (loc->nevents == 0) continue;
-    any = true;
-    if (loc->first_written < first) first = loc->first_written;
-    if (loc->last_written > last) last = loc->last_written;
-  }
-  if (!any) {
-    first = a->opened_ticks;
-    last = pml_clock_ticks();
-  }
-  /* Events may be from before the archive was opened. */
-  uint64_t realtime = first >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(first - a->opened_ticks)
-                                               : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - first);
-  double rate = pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
-  pml__otf2_defined(
-      d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first, realtime));
+static int write_definitions(struct pml_otf2 *a, pml__otf2_definer *define) {
+  OTF2_GlobalDefWriter *out = OTF2_Archive_GetGlobalDefWriter(a->archive);
+  if (out == NULL) return failed(a, "write the definitions of", OTF2_ERROR_INVALID);
+  int err = define(a, out);
+  int closed = check(a, "write the definitions of", OTF2_Archive_CloseGlobalDefWriter(a->archive, out));
+  return err != 0 ? err : closed;
 }
 
-static void define_process(struct pml__otf2_defs *d) {
-  char host[256], process[512];
-  OTF2_StringRef name = pml__otf2_string(d, machine_name(host, sizeof host));
-  OTF2_StringRef class = pml__otf2_string(d, "node");
-  pml__otf2_defined(d,
-                    OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-  if (d->a->process != NULL)
-    snprintf(process, sizeof process, "%.500s", d->a->process);
-  else
-    snprintf(process, sizeof process, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
-  name = pml__otf2_string(d, process);
-  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->out, 0, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
-                                                               OTF2_UNDEFINED_LOCATION_GROUP));
-}
-
-/* What the trace lacks is said in the trace. */
-static void define_property(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, const char *name,
-                            uint64_t value) {
-  if (value == 0) return;
-  OTF2_AttributeValue v = {.uint64 = value};
-  OTF2_StringRef ref = pml__otf2_string(d, name);
-  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationProperty(d->out, loc->ref, ref, OTF2_TYPE_UINT64, v));
-}
-
-static void define_locations(struct pml__otf2_defs *d) {
-  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) {
-    OTF2_StringRef name = pml__otf2_string(d, loc->name);
-    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name,
-                                                            loc->series != NULL ? OTF2_LOCATION_TYPE_METRIC
-                                                                                : OTF2_LOCATION_TYPE_CPU_THREAD,
-                                                            loc->nevents, 0));
-    uint64_t dropped = __atomic_load_n(&loc->dropped, __ATOMIC_RELAXED);
-    uint64_t unmatched = __atomic_load_n(&loc->unmatched, __ATOMIC_RELAXED);
-    define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
-    define_property(d, loc, "PMLUA::LIFTED", __atomic_load_n(&loc->lifted, __ATOMIC_RELAXED));
-    define_property(d, loc, "PMLUA::UNMATCHED", unmatched + loc->closed);
-  }
-}
-
-/* In the order of their references, which some readers expect. */
-static void define_regions(struct pml__otf2_defs *d) {
-  const struct pml_otf2 *a = d->a;
-  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
-  if (by_ref == NULL) {
-    if (d->err == 0) d->err = pml_fail(-ENOMEM, "no memory to define %u regions of the trace", a->nregions);
-    return;
-  }
-  for (pml_region_t id = 1; id < a->region_capacity; id++)
-    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
-  for (uint32_t ref = 0; ref < a->nregions; ref++) {
-    struct pml_region_info info;
-    if (pml_region_describe(by_ref[ref], &info) < 0) continue;
-    OTF2_StringRef name = pml__otf2_string(d, info.name);
-    OTF2_StringRef file = pml__otf2_string(d, info.file);
-    OTF2_RegionRole role = OTF2_REGION_ROLE_CODE;
-    OTF2_Paradigm paradigm = pml__otf2_openmp_role(info.name, &role) ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_USER;
-    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, role, paradigm,
-                                                          OTF2_REGION_FLAG_NONE, file, info.line, 0));
-  }
-  free(by_ref);
-}
-
-static int write_definitions(struct pml_otf2 *a) {
-  struct pml__otf2_defs d = {.a = a, .out = OTF2_Archive_GetGlobalDefWriter(a->archive)};
-  if (d.out == NULL) return failed(a, "write the definitions of", OTF2_ERROR_INVALID);
-  define_clock(&d);
-  pml__otf2_string(&d, "");
-  define_process(&d);
-  define_locations(&d);
-  define_regions(&d);
-  pml__otf2_define_teams(&d);
-  pml__otf2_define_metrics(&d);
-  pml__otf2_defined(&d, OTF2_Archive_CloseGlobalDefWriter(a->archive, d.out));
-  return d.err;
+int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  if (loc->writer == NULL) return 0;
+  OTF2_ErrorCode code = OTF2_Archive_CloseEvtWriter(a->archive, loc->writer);
+  loc->writer = NULL;
+  return check(a, "close an event file of", code);
 }
 
 /* Readers want a local definition file per location, even an empty one. */
@@ -416,14 +348,14 @@ static void ended(struct ending *e, int err) {
   snprintf(e->text, sizeof e->text, "%s", pml_error_detail(err));
 }
 
-int pml__otf2_finish(struct pml_otf2 *a) {
+int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define) {
   struct ending e = {0};
   forget();
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next)
-    ended(&e, check(a, "close an event file of", OTF2_Archive_CloseEvtWriter(a->archive, loc->writer)));
+    ended(&e, pml__otf2_close_writer(a, loc));
   ended(&e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
   ended(&e, write_local_definitions(a));
-  ended(&e, write_definitions(a));
+  ended(&e, write_definitions(a, define));
   ended(&e, check(a, "close", OTF2_Archive_Close(a->archive)));
   return e.err == 0 ? 0 : pml_fail(e.err, "%s", e.text);
 }

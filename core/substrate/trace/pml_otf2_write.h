@@ -19,26 +19,42 @@
 #define PML__OTF2_TEXT_BYTES 400
 
 struct pml__otf2_teams;
+/* Metrics whose values are recorded together: a class of those that are not absolute, and one of each of the others. */
+struct pml__otf2_set {
+  struct pml_otf2_metric *metric; /* [n]; the strings are ours */
+  size_t n;
+  uint32_t class; /* the first of its classes */
+  struct pml__otf2_set *next;
+};
+
+/* A location group. */
+struct pml__otf2_process {
+  char *name, *host;
+  uint32_t ref;
+  struct pml__otf2_process *next;
+};
 
 struct pml_otf2 {
   pid_t pid;              /* of the process that opened it; a forked child leaves all below alone */
   struct pml__mutex lock; /* guards all below, and each location's flusher half */
   char *dir;
-  struct pml_otf2_metric *metric; /* [nmetrics]; the strings are ours */
-  size_t nmetrics;
-  uint64_t capacity; /* slots of a ring, a power of two */
+  struct pml__otf2_set own; /* of the locations that pml_otf2_location() makes, and more sets */
+  struct pml__otf2_process *processes, **last_process;
+  uint32_t nprocesses;
+  uint64_t capacity; /* slots of a ring, a power of two; 0: locations have none */
   struct pml_otf2_location *first, **end;
   uint64_t nlocations;
   struct pml__otf2_single *single; /* [nsingles] */
   uint32_t nsingles;
-  uint32_t nclasses;    /* and instances, of single values and series, behind those of the archive's metrics */
+  uint32_t nclasses;    /* and instances, of sets, single values and series */
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  char *process;                       /* whose events these are, as "NAME (PID)"; NULL: this process's */
-  const struct pml__otf2_teams *teams; /* of OpenMP; the caller's. NULL: none */
-  enum pml_count_at counted;           /* where the compiler counted in that process */
-  int error;                           /* the first failure of libotf2; nothing is written after it */
+  bool of_logs;                    /* times are ns since @opened_realtime_ns; descriptions of metrics are whole */
+  enum pml_count_at counted;       /* else: where the compiler counted in this process */
+  const struct pml__otf2_mpi *mpi; /* borrowed; NULL: no process is a rank */
+  struct pml__otf2_teams *teams;   /* of OpenMP; NULL: none */
+  int error;                       /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
 };
@@ -55,16 +71,29 @@ struct pml__otf2_single {
   uint32_t class;
 };
 
-/* The global definitions on their way out; string references are given in the order of writing. */
+/* The global definitions on their way out; references are given in the order of writing. */
 struct pml__otf2_defs {
   struct pml_otf2 *a;
   struct OTF2_GlobalDefWriter_struct *out;
-  uint32_t nstrings;
+  uint32_t nstrings, ngroups;
+  const struct pml_otf2_metric **member; /* [nmembers]: those that are defined */
+  uint32_t nmembers;
   int err; /* the first failure */
 };
 
 /* --- pml_otf2.c --- */
 
+/*
+ * pml__otf2_open_logs - an archive of what other processes left: it has no process yet, locations have no rings, and
+ * times are ns since @realtime_ns. As pml_otf2_open().
+ * pml__otf2_add_process - a process, to have locations. pml__otf2_location_of - as pml_otf2_location(), of @process;
+ * metrics are those of @set. pml__otf2_location_done - no more events of @loc follow; its memory and file are let go.
+ */
+int pml__otf2_open_logs(struct pml_otf2 **a, const char *dir, uint64_t realtime_ns);
+int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host, struct pml__otf2_process **p);
+int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2_process *process,
+                          const struct pml__otf2_set *set, struct pml_otf2_location **loc);
+int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
 /* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
  * parent's. */
 int pml__otf2_here(const struct pml_otf2 *a);
@@ -74,17 +103,27 @@ int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
 /* --- pml_otf2_series.c --- */
 
 bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_metric *from); /* false: no memory */
-uint8_t pml__otf2_type(const struct pml_otf2_metric *m);                                    /* OTF2_Type */
 void pml__otf2_metric_free(struct pml_otf2_metric *m);
 void pml__otf2_series_free(struct pml__otf2_series *s);
 void pml__otf2_singles_free(struct pml_otf2 *a);
 
 /*
+ * pml__otf2_add_set - a set of these metrics, or the one that is there. pml__otf2_fill_set - the same of the archive's
+ * own. pml__otf2_set_free - what a set has.
+ */
+int pml__otf2_add_set(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n,
+                      const struct pml__otf2_set **set);
+int pml__otf2_fill_set(struct pml_otf2 *a, struct pml__otf2_set *set, const struct pml_otf2_metric *metrics, size_t n);
+void pml__otf2_sets_free(struct pml_otf2 *a);
+
+/*
  * pml__otf2_add_singles - @n metrics more, for values that are recorded one at a time; *@first is the first one's
- * number. On any thread. pml__otf2_write_single - a value of the @i-th, past the ring; as pml__otf2_write().
+ * number. On any thread. pml__otf2_add_single - the same of one metric, which may be there already.
+ * pml__otf2_write_single - a value of the @i-th, past the ring; as pml__otf2_write().
  * pml__otf2_single - the same through the ring, as pml_otf2_metric().
  */
 int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n, uint32_t *first);
+int pml__otf2_add_single(struct pml_otf2 *a, const struct pml_otf2_metric *metric, uint32_t *single);
 int pml__otf2_single(struct pml_otf2_location *loc, uint64_t ticks, uint32_t i, uint64_t bits);
 int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
                            uint64_t bits);
@@ -97,22 +136,22 @@ int pml__otf2_create(struct pml_otf2 *a);
 /* pml__otf2_create_location - the event writer of @loc; @loc->ref is set. */
 int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
 
-/* pml__otf2_class - the class of an absolute @metric; of a->nmetrics: the first number that is free. */
-uint32_t pml__otf2_class(const struct pml_otf2 *a, size_t metric);
+/* pml__otf2_type - OTF2_Type of its values. */
+uint8_t pml__otf2_type(const struct pml_otf2_metric *m);
 
-/* pml__otf2_event - one event; @region is an OTF2 reference, @values has [nmetrics] for a metric. Counts it. */
+/* pml__otf2_class - the class of an absolute @metric; of set->n: the number behind its classes. */
+uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric);
+
+/* pml__otf2_event - one event; @region is an OTF2 reference, @values are those of the set for a metric. Counts it. */
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks, uint32_t region,
                     const uint64_t *values);
 
 /*
  * pml__otf2_write - one event past the ring, for a caller that has all events at hand; @loc has no others. Events of a
- * location are in order and balanced. pml__otf2_origin - they are those of @process, whose clock said @ticks at
- * @realtime_ns, and where the compiler counted at @counted.
+ * location are in order and balanced.
  */
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
-int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns,
-                     enum pml_count_at counted);
 
 /* pml__otf2_value - one value of @metric, by its class or instance @ref. Counts it. */
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
@@ -127,14 +166,25 @@ uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text);
 void pml__otf2_defined(struct pml__otf2_defs *d, int code);
 void pml__otf2_define_metrics(struct pml__otf2_defs *d);
 
-/* pml__otf2_finish - write all definitions and close the files, going on after failures; returns the first. */
-int pml__otf2_finish(struct pml_otf2 *a);
+/* pml__otf2_finish - write what @define defines and close the files, going on after failures; returns the first. */
+typedef int pml__otf2_definer(struct pml_otf2 *a, struct OTF2_GlobalDefWriter_struct *out);
+int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define);
+/* pml__otf2_close_writer - no more events of @loc. pml__otf2_machine - this host's name. */
+int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc);
+const char *pml__otf2_machine(char *buf, size_t size);
 
-/* pml__otf2_series_log - as pml_otf2_series_file(), of a log that is open. */
-struct pml__log_reader;
-int pml__otf2_series_log(struct pml_otf2 *a, const struct pml__log_reader *log);
+/* --- pml_otf2_define.c --- */
 
-/* pml__otf2_plugin - as pml_otf2_plugin(), of what was measured from @since to @until [ticks]. */
-int pml__otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since, uint64_t until, size_t *written);
+pml__otf2_definer pml__otf2_define;
+
+/* --- pml_otf2_series.c --- */
+
+/*
+ * pml__otf2_series_of - all series of the file @path, each on a location of @process; @ns gives the time of ticks,
+ * PML__OTF2_NEVER for what is left out. As pml_otf2_series_file().
+ */
+#define PML__OTF2_NEVER UINT64_MAX
+int pml__otf2_series_of(struct pml_otf2 *a, const char *path, struct pml__otf2_process *process,
+                        uint64_t (*ns)(uint64_t ticks, const void *arg), const void *arg);
 
 #endif

@@ -61,9 +61,9 @@ functions look longer than they are.]],
       .. "A process that ends by a signal, _exit or exec writes nothing" },
     { name = "metric", kind = "event", value = "NAME", take = metric, help = "record what the host or the process does over "
       .. "time: host::memory_used, 'host::network_*', process::resident (pmlua events plugin::), into metrics.dat, a "
-      .. "table, and the traces; may be repeated" },
+      .. "table, and the trace; may be repeated" },
     { name = "every", kind = "duration", shown = "100ms", such = "20ms", help = "time between two values of a metric" },
-    { name = "trace", help = "also write an OTF2 trace of each process, with every enter and leave" },
+    { name = "trace", help = "also write an OTF2 trace, DIR/traces.otf2, with every enter and leave of all processes" },
     { name = "profile", help = "write no trace (the default)" },
     { name = "flow", kind = "file", optional = true, read = flow_of, help = "event flow graphs of each process, which show "
       .. "which call follows which, and when: for Graphviz, drawn, and as a C program with the same flow. FILE: the "
@@ -74,7 +74,8 @@ functions look longer than they are.]],
     common.with("csv", { help = "all functions as CSV, on standard output" }),
     common.with("plot", { help = "draw a bar for each function of the table (.svg or .png)" }),
     common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is created, and must not hold "
-      .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N and prints a table" }),
+      .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N and prints a table; "
+      .. "the last one to end writes the trace of all" }),
     common.with("quiet", { help = "print neither progress nor what was left out; failures are still reported" }),
     { name = "finish", kind = "dir",
       help = "run nothing: finish a recording that was cut short, or whose processes were still running" },
@@ -140,6 +141,14 @@ local function rank_here()
   end
 end
 
+--- Whether there are results of a recording.
+local function is_used(name)
+  for entry in require("lfs").dir(name) do
+    if entry:find "%.pmlog$" or entry:find "^traces%." then return true end
+  end
+  return false
+end
+
 --- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
 local function folder(name, rank)
   local lfs = require "lfs"
@@ -150,16 +159,14 @@ local function folder(name, rank)
     return nil, name .. ": " .. (mode and "not a folder; name another with -o" or err)
   end
   local made, err = make()
+  local used = made and is_used(name)
   if made and rank then
     name = ("%s/rank-%d"):format(name, rank)
     made, err = make()
+    used = used or made and is_used(name)
   end
   if not made then return nil, err end
-  for entry in lfs.dir(name) do
-    if entry:find("%.pmlog$") or entry:find("^trace%-") then
-      return nil, name .. " already has results of a recording; remove them, or name another folder with -o"
-    end
-  end
+  if used then return nil, name .. " already has results of a recording; remove them, or name another folder with -o" end
   local probe = ("%s/.probe-%d"):format(name, core.sys.pid())
   local done, refused = disk.write(probe, "")
   if not done then return nil, refused:gsub("/%.probe%-%d+", "") end
@@ -256,7 +263,7 @@ local function run(o, library, dir)
     return o.metrics ~= nil, why
   end)
   if not o.metrics then return ended, err end
-  local kept, why = o.metrics:finish(dir)
+  local kept, why = o.metrics:finish(dir, o.trace)
   if not kept then complain("--metric: " .. sentence(why)) end
   return ended, err
 end
@@ -288,6 +295,16 @@ local function prepare(o)
   return fine, err
 end
 
+--- The trace of all ranks is written by the last of them.
+local function trace_of_job(dir, rank, size)
+  return function(how)
+    local archive = require "pmlua.internal.record.archive"
+    local last, err = archive.complete(dir, rank, size)
+    if last then return archive.make_once(dir, how) end
+    return nil, err
+  end
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
@@ -316,7 +333,7 @@ function M.run(o)
     return NOT_RUN
   end
   o.whose = whose
-  recording.report(o, dir, complain, o.metrics and function(pid) return o.metrics:of(pid) end)
+  recording.report(o, dir, complain, o.out and rank and trace_of_job(dir:match "^(.*)/[^/]*$", rank, size))
   if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return child.status(ended)
 end

@@ -60,26 +60,20 @@ function Beside:start()
   return true
 end
 
---- The plugins that tell of a process: of another than the command's first those of the host.
----@param pid integer
----@return pmlua.Plugin[]
-function Beside:of(pid)
-  local handles = {}
-  for _, p in ipairs(self.handles) do
-    if pid == self.pid or p:info().scope == "host" then handles[#handles + 1] = p end
-  end
-  return handles
-end
-
 --- The command has ended: no more values; all that there are go into DIR/metrics.dat.
 ---@param dir string
+---@param traced? boolean also into the log PID.metrics.pmlog, for a trace
 ---@return boolean? ok
 ---@return pmlua.Failure? failure
-function Beside:finish(dir)
+function Beside:finish(dir, traced)
   self.ended_ns = core.clock.ns()
   local ok, err
   for _, p in ipairs(self.handles) do
     ok, err = p:stop()
+    if not ok then return nil, err end
+  end
+  if traced then
+    ok, err = core.recording.series(dir, ("%d.metrics"):format(self.pid))
     if not ok then return nil, err end
   end
   local t = self.follower:finish() -- what it says of plugins that have ended was said here

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/logs.lua - the logs of recorded processes in a folder, and what is made of them: trace-NAME,
--- a flow, plugins-NAME.dat.
+-- lua/pmlua/internal/record/logs.lua - the logs of recorded processes in a folder, and what is made of each: a flow,
+-- plugins-NAME.dat.
 --
 -- A process leaves HOST.PID.pmlog, and HOST.PID.2.pmlog and so on of the programs it became later. NAME is what stands
 -- between the host and the ending.
@@ -187,32 +187,9 @@ local function write_series(path, dir, name)
   return n and true, err
 end
 
---- Once: one that is there was written before.
-local function write_trace(log, dir, name, story, o)
-  local lfs = require "lfs"
-  local folder = ("%s/trace-%s"):format(dir, name)
-  if lfs.attributes(folder .. "/traces.otf2", "mode") == "file" then return true end
-  local made, err = lfs.mkdir(folder)
-  if not made then return nil, folder .. ": " .. err end
-  local program = (log:note "program" or "?"):match "[^/]*$"
-  local open, refused = log:beside(o.beside and o.beside(story.pid) or {})
-  local tell = o.progress and function(done, all) o.progress(name, done, all) end
-  if open then open, refused = log:trace(folder, ("%s (%d)"):format(program, story.pid), tell) end
-  if not open then return nil, sentence(refused) end
-  return open
-end
-
---- What its events were kept for, beside the profile.
-local function make_more(r, log, dir, story, o)
-  local wanted = r.process.flow
-  if wanted then
-    local flow <close>, refused = log:flow(o.progress and function(...) return o.progress(r.name, ...) end)
-    if flow then r.flow = flowgraph.of(flow) else r.err = sentence(refused) end
-  end
-  if wanted ~= "only" then
-    local _
-    _, r.err = write_trace(log, dir, r.name, story, o)
-  end
+local function make_flow(r, log, o)
+  local flow <close>, refused = log:flow(o.progress)
+  if flow then r.flow = flowgraph.of(flow) else r.err = sentence(refused) end
 end
 
 --- A process that has just begun has made the file, but may have nothing in it yet.
@@ -229,6 +206,7 @@ end
 ---@field process? pmlua.logs.process nil: it could not be read
 ---@field err? string why it has no results, or not all
 ---@field flow? pmlua.Flow if it was asked for
+---@field traced? boolean its events are for a trace
 
 --- @o: nil: nothing is made of it. Nil for a log without recorded calls.
 local function results(dir, file, known, o)
@@ -242,7 +220,8 @@ local function results(dir, file, known, o)
   local process, lost = process_of(log, story, r.ended)
   r.process, r.err = process, not process and ("%s: %s"):format(path, sentence(lost)) or nil
   if not process or not o or r.ended == "running" then return r end
-  if story.traced then make_more(r, log, dir, story, o) end
+  if story.traced and process.flow then make_flow(r, log, o) end
+  r.traced = story.traced and process.flow ~= "only"
   if not r.err then
     local _
     _, r.err = write_series(path, dir, name)
@@ -250,14 +229,25 @@ local function results(dir, file, known, o)
   return r
 end
 
+--- The names of the logs in a folder, sorted.
+---@param dir string
+---@return string[]
+function M.files(dir)
+  local files = {}
+  for file in require("lfs").dir(dir) do
+    if M.parse(file) then files[#files + 1] = file end
+  end
+  table.sort(files)
+  return files
+end
+
 --- Logs of a folder that are not among the known ones, which they become.
 local function new_files(dir, known)
   local files = {}
-  for file in require("lfs").dir(dir) do
-    if M.parse(file) and not known[file] then files[#files + 1] = file end
+  for _, file in ipairs(M.files(dir)) do
+    if not known[file] then files[#files + 1] = file end
+    known[file] = true
   end
-  for _, file in ipairs(files) do known[file] = true end
-  table.sort(files)
   return files
 end
 
@@ -282,8 +272,7 @@ end
 
 --- All logs of a folder, and what is made of those whose processes ended, unless it is there.
 ---@param dir string
----@param o? { progress?: fun(name: string, done: integer, all: integer), beside?: fun(pid: integer): pmlua.Plugin[] }
--- called while a trace is written; plugins whose series go into the trace of a process
+---@param o? { progress?: fun(done: integer, all: integer) } called while a flow is made
 ---@return pmlua.logs.result[]
 function M.gather(dir, o) return all(dir, o or {}) end
 

@@ -324,36 +324,55 @@ local function tell_failures(results, complain)
   end
 end
 
---- How far a trace is, on a terminal, as soon as it takes a while.
-local function progress_bar(quiet)
+--- How far a flow or a trace is, on a terminal, as soon as it takes a while.
+---@param quiet? boolean
+---@return fun(done: integer, all: integer)?
+---@return fun() clear
+function M.progress(quiet)
   if quiet or not core.sys.isatty(2) then return nil, function() end end
   local began, shown = os.time(), false
-  local function show(name, done, all)
+  local function show(done, all)
     if os.time() - began < 1 then return end
     shown = true
-    io.stderr:write(("\rwriting trace-%s: %3d %% "):format(name, 100 * done // math.max(all, 1)))
+    io.stderr:write(("\rreading events: %3d %% "):format(100 * done // math.max(all, 1)))
   end
   return show, function()
     if shown then io.stderr:write("\r", (" "):rep(40), "\r") end
   end
 end
 
+--- DIR/traces.otf2, unless it is there, or a process still runs. @make: what makes it.
+local function write_trace(results, dir, o, complain, make)
+  local wanted = false
+  for _, r in ipairs(results) do wanted = wanted or r.traced end
+  if not wanted or logs.running(results) or core.sys.realpath(dir .. "/traces.otf2") then return end
+  local archive = require "pmlua.internal.record.archive"
+  local show, clear = M.progress(o.quiet)
+  local story, err = make({ progress = show })
+  clear()
+  if err then complain(err) end
+  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+end
+
 --- Turns what is in the folder into results, prints them, and says what is missing, a line each.
 ---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)
----@param beside? fun(pid: integer): pmlua.Plugin[] what measured meanwhile, of a process
+---@param make? fun(o: table): table?, string? makes the trace; nil: of this folder
 ---@return boolean whether there are results
-function M.report(o, dir, complain, beside)
+function M.report(o, dir, complain, make)
   local lfs = require "lfs"
   if lfs.attributes(dir, "mode") ~= "directory" then
     complain(dir .. (lfs.attributes(dir, "mode") and ": not a folder" or ": no such folder"))
     return false
   end
-  local show, clear = progress_bar(o.quiet)
-  local results = logs.gather(dir, { progress = show, beside = beside })
+  local show, clear = M.progress(o.quiet)
+  local results = logs.gather(dir, { progress = show })
   clear()
   tell_failures(results, complain)
+  write_trace(results, dir, o, complain, make or function(how)
+    return require("pmlua.internal.record.archive").make(dir, dir, how)
+  end)
   local reasons = read_reasons(dir)
   tell_reasons(reasons, complain)
   if not logs.running(results) then os.remove(dir .. "/reasons") end

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/pml_archive.h - one OTF2 archive of the events that several processes left in their logs.
+ *
+ * A process is a location group, each of its threads a location, each host a node. Processes that are ranks of MPI come
+ * first, in their order, as "MPI Rank N"; the others are "PROGRAM (PID)" in the order of their starts. Regions, metrics
+ * and communicators of the same name are defined once.
+ *
+ * Times are ns since the first process began. Processes of a host share a clock. Where ranks of several hosts measured
+ * how their clocks differ, times are those of rank 0; then each host's are shifted, and single receives are delayed, as
+ * far as messages would else arrive before they were sent.
+ */
+#ifndef PML_ARCHIVE_H
+#define PML_ARCHIVE_H
+
+#include "base/pml_api.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* A log with recorded calls; other logs whose series of plugins are to be beside its own. */
+struct pml_archive_log {
+  const char *path;
+  const char *const *series; /* [nseries] */
+  size_t nseries;
+};
+
+struct pml_archive_story {
+  uint32_t processes, ranks;
+  uint32_t missing;      /* ranks without a log */
+  uint64_t events, open; /* @open: calls that did not return */
+  uint64_t messages;     /* sent and received */
+  uint64_t unmatched;    /* sent and not received, or the other way round */
+  uint64_t early;        /* received before they were sent, by the clocks as they were measured */
+  uint64_t still_early;  /* and as they are in the archive */
+};
+
+/*
+ * pml_archive_write - the archive @dir/traces.otf2 of @n logs; the folder exists. @story: what is in it.
+ * @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the work and is
+ * returned. NULL: nobody asks.
+ * Calls that nothing ended end where their thread's events end. Logs may be written to meanwhile. Nothing in a log is
+ * trusted: what does not fit together is left out. An archive that is there already is left alone.
+ * Memory: names, communicators and a few hundred bytes for each thread; the events of one process at a time go through
+ * buffers of 4 MiB for each of its threads; 16 bytes for each message of one process, and for each on its way.
+ * Returns 0, -errno or PML_EFORMAT of a log, what pml_otf2_open() and pml_otf2_close() return,
+ * or what @progress returned. Thread-safe for different folders.
+ */
+PML__SHARED int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t n,
+                                  int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg,
+                                  struct pml_archive_story *story);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_clock.h - when ticks of a process were, on the clock of rank 0. Internal. */
+#ifndef PML_ARCHIVE_CLOCK_H
+#define PML_ARCHIVE_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How far rank 0's clock was ahead. */
+struct pml__archive_offset {
+  uint64_t ticks;
+  int64_t ns;
+};
+
+struct pml__archive_clock {
+  uint64_t started_ns, started_ticks; /* the same moment */
+  double ns_per_tick;
+  struct pml__archive_offset *offset; /* [noffsets] in the order of time */
+  size_t noffsets;
+  int64_t shift_ns; /* added to all */
+};
+
+/* pml__archive_clock_ns - @ticks in ns of CLOCK_REALTIME; later ticks are not before. Offsets are linear between
+ * measurements, and stay before the first and after the last. */
+uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t ticks);
+
+/* pml__archive_clock_measured - an offset more. 0 or -ENOMEM. pml__archive_clock_free - of what it has. */
+int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns);
+void pml__archive_clock_free(struct pml__archive_clock *c);
+
+/* pml__archive_clock_same - whether both count the same ticks: those of one machine since it was booted. */
+bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pml__archive_clock *b);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_metrics.c - metrics of a recording as metrics of an archive. */
+#include "base/pml_error.h"
+#include "substrate/trace/pml_archive_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_MAX_BYTES 64u
+#define DESCRIPTION_MAX_BYTES 100u
+
+/* ---- of events ---- */
+
+/* The line of the note "units" that begins with @name and a tab; NULL: there is none. */
+static const char *line_of(const char *units, const char *name) {
+  size_t n = strlen(name);
+  while (units != NULL && !(strncmp(units, name, n) == 0 && units[n] == '\t')) {
+    units = strchr(units, '\n');
+    units += units != NULL;
+  }
+  return units;
+}
+
+/*
+ * What the line "NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric, if there
+ * is one. @unit: where it is kept.
+ */
+static void describe_metric(const char *units, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
+  int mode, binary, exponent, at = 0;
+  char type[8];
+  const char *found = line_of(units, m->name);
+  if (found == NULL) return;
+  found += strlen(m->name) + 1;
+  if (sscanf(found, "%*s %d %d %d %7s%n", &mode, &binary, &exponent, type, &at) != 4 || mode < 0 || mode >= PML_MODES ||
+      exponent < -1000 || exponent > 1000 || found[at] != '\t')
+    return;
+  size_t bytes = strcspn(found + at + 1, "\n");
+  if (bytes >= UNIT_MAX_BYTES) bytes = UNIT_MAX_BYTES - 1;
+  memcpy(unit, found + at + 1, bytes);
+  unit[bytes] = '\0';
+  m->unit = unit;
+  m->mode = (enum pml_mode)mode;
+  m->binary = binary != 0;
+  m->exponent = exponent;
+  m->is_signed = strcmp(type, "uint64") != 0;
+}
+
+static int add_events(const struct pml_recording_reader *r, struct pml_otf2 *to, const struct pml__otf2_set **set) {
+  char name[PML_STREAM_METRICS_MAX][PML__RECORDING_METRIC_BYTES];
+  char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
+  struct pml_otf2_metric metric[PML_STREAM_METRICS_MAX];
+  struct pml_recording_story story;
+  uint32_t n = pml__recording_metrics(r, name);
+  pml_recording_read_story(r, &story);
+  for (uint32_t i = 0; i < n; i++) {
+    metric[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .is_signed = true};
+    metric[i].real = (r->head.real[i / 64] >> i % 64 & 1) != 0;
+    if (pml_count_is_event(name[i])) metric[i].description = pml_count_at_label(story.counted);
+    describe_metric(pml_recording_read_note(r, "units"), &metric[i], unit[i]);
+  }
+  int err = pml__otf2_check_metrics(metric, n);
+  return err == 0 ? pml__otf2_add_set(to, metric, n, set) : err;
+}
+
+/* ---- of values of calls ---- */
+
+struct lists {
+  struct pml_otf2 *to;
+  struct pml__archive_metrics *m;
+};
+
+/* "FUNCTION:VALUE", as recorders and metrics of events are called. */
+static int add_value(struct pml_otf2 *to, const struct pml__recording_named_values *v, uint32_t i, uint32_t *single) {
+  struct pml_region_info info = {.name = "?", .file = "?"};
+  struct pml_otf2_metric m = {.mode = PML_OTF2_ABSOLUTE, .real = (v->real >> i & 1) != 0, .is_signed = true};
+  char *name, *description;
+  (void)pml_region_describe(v->region, &info);
+  if (asprintf(&name, "%s:%s", info.name, v->name[i]) < 0) name = NULL;
+  if (asprintf(&description, "%s of %s in %s", v->results ? "result" : "argument", info.name, info.file) < 0)
+    description = NULL;
+  m.name = name;
+  m.description = description;
+  int err = name != NULL && description != NULL ? pml__otf2_add_single(to, &m, single)
+                                                : pml_fail(-ENOMEM, "no memory for the values of a trace");
+  free(name);
+  free(description);
+  return err;
+}
+
+static int add_list(const struct pml__recording_named_values *v, void *arg) {
+  const struct lists *l = arg;
+  struct pml__archive_list *more = realloc(l->m->list, (l->m->nlists + 1) * sizeof *more);
+  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the values of a trace");
+  l->m->list = more;
+  struct pml__archive_list *list = &more[l->m->nlists++];
+  *list = (struct pml__archive_list){.region = v->region, .results = v->results, .n = v->n};
+  int err = 0;
+  for (uint32_t i = 0; i < v->n && err == 0; i++) err = add_value(l->to, v, i, &list->single[i]);
+  return err;
+}
+
+static int by_region(const void *a, const void *b) {
+  const struct pml__archive_list *x = a, *y = b;
+  if (x->region != y->region) return x->region < y->region ? -1 : 1;
+  return x->results - y->results;
+}
+
+const struct pml__archive_list *pml__archive_list_of(const struct pml__archive_metrics *m, pml_region_t region,
+                                                     bool results) {
+  const struct pml__archive_list key = {.region = region, .results = results};
+  return m->nlists > 0 ? bsearch(&key, m->list, m->nlists, sizeof key, by_region) : NULL;
+}
+
+int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, struct pml__archive_metrics *m) {
+  struct lists l = {to, m};
+  int err = add_events(r, to, &m->set);
+  if (err == 0 && r->head.traced != 0) err = pml__recording_name_values(r, add_list, &l);
+  if (m->nlists > 0) qsort(m->list, m->nlists, sizeof *m->list, by_region);
+  return err;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_ranks.c - which process is which rank, and which communicators are one. */
+#include "base/pml_error.h"
+#include "substrate/trace/pml_archive_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ranks ---- */
+
+static int compare(uint64_t a, uint64_t b) {
+  return a < b ? -1 : a > b;
+}
+
+/* Ranks by the size of their job, then by rank; what is no rank follows. Each in the order of their starts. */
+static int by_rank(const void *a, const void *b) {
+  const struct pml__archive_process *x = a, *y = b;
+  int order = (x->rank < 0) - (y->rank < 0);
+  if (order == 0) order = compare(x->world, y->world);
+  if (order == 0 && x->rank >= 0) order = compare((uint64_t)x->size, (uint64_t)y->size);
+  if (order == 0 && x->rank >= 0) order = compare((uint64_t)x->rank, (uint64_t)y->rank);
+  if (order == 0) order = compare(x->own.started_ns, y->own.started_ns);
+  return order != 0 ? order : compare((uint64_t)x->pid, (uint64_t)y->pid);
+}
+
+/* Of processes that have the same rank in jobs of one size, the first is of the first job, and so on. */
+static void tell_worlds(struct pml__archive *a) {
+  for (size_t i = 1; i < a->nprocesses && a->process[i].rank >= 0; i++) {
+    const struct pml__archive_process *before = &a->process[i - 1];
+    if (before->rank == a->process[i].rank && before->size == a->process[i].size)
+      a->process[i].world = before->world + 1;
+  }
+}
+
+/* Those of one job follow those of the job before. */
+static void number_ranks(struct pml__archive *a) {
+  const struct pml__archive_process *before = NULL;
+  for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) {
+    struct pml__archive_process *p = &a->process[i];
+    if (before != NULL) p->base = before->base;
+    if (before != NULL && (before->world != p->world || before->size != p->size)) p->base += (uint32_t)before->size;
+    p->index = p->base + (uint32_t)p->rank;
+    a->mpi.nranks = p->base + (uint32_t)p->size;
+    a->story->ranks++;
+    before = p;
+  }
+  a->story->missing = a->mpi.nranks - a->story->ranks;
+}
+
+int pml__archive_order(struct pml__archive *a) {
+  qsort(a->process, a->nprocesses, sizeof *a->process, by_rank);
+  tell_worlds(a);
+  qsort(a->process, a->nprocesses, sizeof *a->process, by_rank);
+  number_ranks(a);
+  a->mpi.location = malloc((a->mpi.nranks + 1) * sizeof *a->mpi.location);
+  a->of_rank = malloc((a->mpi.nranks + 1) * sizeof *a->of_rank);
+  if (a->mpi.location == NULL || a->of_rank == NULL)
+    return pml_fail(-ENOMEM, "no memory for %u ranks of a trace", a->mpi.nranks);
+  for (uint32_t i = 0; i < a->mpi.nranks; i++) a->of_rank[i] = UINT32_MAX;
+  for (uint32_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) a->of_rank[a->process[i].index] = i;
+  return 0;
+}
+
+/* ---- communicators ---- */
+
+/* One as one process knows it; those of one communicator are beside each other. */
+struct known {
+  const struct pml__archive_process *p;
+  struct pml__archive_comm *c;
+  uint32_t first; /* the least number that any process gave it: that of a parent is less */
+};
+
+/* Each process's own is one for all. */
+static uint32_t special(const struct known *k) {
+  return k->c->is.flags & (PML__LOG_COMM_WORLD | PML__LOG_COMM_SELF);
+}
+
+static int by_identity(const struct known *x, const struct known *y) {
+  int order = compare(special(x), special(y));
+  if (order != 0 || special(x) == PML__LOG_COMM_SELF) return order;
+  order = compare(x->p->base, y->p->base);
+  return order != 0 || special(x) != 0 ? order : compare(x->c->is.global, y->c->is.global);
+}
+
+static int by_communicator(const void *a, const void *b) {
+  const struct known *x = a, *y = b;
+  int order = by_identity(x, y);
+  return order != 0 ? order : compare(x->p->index, y->p->index);
+}
+
+static int by_creation(const void *a, const void *b) {
+  const struct known *x = a, *y = b;
+  int order = compare(x->first, y->first);
+  return order != 0 ? order : by_communicator(a, b);
+}
+
+static struct known *list_known(const struct pml__archive *a, size_t *n) {
+  size_t all = 0;
+  for (size_t i = 0; i < a->nprocesses; i++) all += a->process[i].ncomms;
+  struct known *list = calloc(all + 1, sizeof *list);
+  *n = 0;
+  for (size_t i = 0; list != NULL && i < a->nprocesses; i++)
+    for (size_t k = 0; a->process[i].rank >= 0 && k < a->process[i].ncomms; k++)
+      list[(*n)++] = (struct known){.p = &a->process[i], .c = &a->process[i].comm[k]};
+  return list;
+}
+
+static size_t end_of(const struct known *k, size_t i, size_t n) {
+  size_t end = i + 1;
+  while (end < n && by_identity(&k[i], &k[end]) == 0) end++;
+  return end;
+}
+
+static void sort_known(struct known *k, size_t n) {
+  qsort(k, n, sizeof *k, by_communicator);
+  for (size_t i = 0, end; i < n; i = end) {
+    uint32_t least = UINT32_MAX;
+    end = end_of(k, i, n);
+    for (size_t m = i; m < end; m++)
+      if (k[m].c->is.number < least) least = k[m].c->is.number;
+    for (size_t m = i; m < end; m++) k[m].first = least;
+  }
+  qsort(k, n, sizeof *k, by_creation);
+}
+
+/* ---- members ---- */
+
+static uint32_t *no_members(uint32_t n) {
+  uint32_t *member = malloc((n + 1) * sizeof *member);
+  for (uint32_t i = 0; member != NULL && i < n; i++) member[i] = UINT32_MAX;
+  return member;
+}
+
+/* Ranks of @k's world, as its text lists them, where they are not known. How many there are. */
+static uint32_t members_of_text(const struct known *k, const char *text, uint32_t n, uint32_t *member) {
+  uint32_t i = 0;
+  char *end;
+  for (const char *at = text; i < n; at = end, i++) {
+    long rank = strtol(at, &end, 10);
+    if (end == at) break;
+    if (rank >= 0 && rank < k->p->size && member[i] == UINT32_MAX) member[i] = k->p->base + (uint32_t)rank;
+  }
+  return i;
+}
+
+/* Those that nobody names are ranks without a log, in their order. */
+static void guess_members(const struct pml__archive *a, const struct known *k, uint32_t n, uint32_t *member) {
+  uint32_t next = k->p->base, end = k->p->base + (uint32_t)k->p->size;
+  for (uint32_t i = 0; i < n; i++) {
+    if (member[i] != UINT32_MAX) continue;
+    while (next < end && a->of_rank[next] != UINT32_MAX) next++;
+    member[i] = next < end ? next++ : k->p->base;
+  }
+}
+
+/* Each member knows its own rank; who made it knows all. */
+static bool unite_group(const struct pml__archive *a, const struct known *k, size_t n, struct pml__otf2_comm *c) {
+  c->n[0] = (uint32_t)k->c->is.size;
+  c->member[0] = no_members(c->n[0]);
+  if (c->member[0] == NULL) return false;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t rank = (uint32_t)k[i].c->is.rank;
+    if (rank < c->n[0]) c->member[0][rank] = k[i].p->index;
+  }
+  for (size_t i = 0; i < n; i++) (void)members_of_text(k, k[i].c->members[0], c->n[0], c->member[0]);
+  guess_members(a, k, c->n[0], c->member[0]);
+  return true;
+}
+
+/* Only who made it knows both groups. Nobody: it has none. */
+static bool unite_groups(const struct known *k, size_t n, struct pml__otf2_comm *c) {
+  size_t i = 0;
+  while (i + 1 < n && *k[i].c->members[1] == '\0') i++;
+  for (int side = 0; side < 2; side++) {
+    uint32_t most = (uint32_t)strlen(k[i].c->members[side]);
+    c->member[side] = no_members(most);
+    if (c->member[side] == NULL) return false;
+    c->n[side] = members_of_text(&k[i], k[i].c->members[side], most, c->member[side]);
+    for (uint32_t m = 0; m < c->n[side]; m++)
+      if (c->member[side][m] == UINT32_MAX) c->member[side][m] = k[i].p->base;
+  }
+  return true;
+}
+
+static const char *name_of(const struct known *k, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (*k[i].c->name != '\0') return k[i].c->name;
+  return special(k) == PML__LOG_COMM_WORLD ? "MPI_COMM_WORLD" : special(k) == PML__LOG_COMM_SELF ? "MPI_COMM_SELF" : "";
+}
+
+static int unite(struct pml__archive *a, const struct known *k, size_t n) {
+  struct pml__otf2_comm *c = &a->mpi.comm[a->mpi.ncomms];
+  const struct pml__archive_comm *parent = pml__archive_comm_of(k->p, k->c->is.parent);
+  *c = (struct pml__otf2_comm){.parent = parent != NULL ? parent->ref : UINT32_MAX,
+                               .self = special(k) == PML__LOG_COMM_SELF,
+                               .inter = (k->c->is.flags & PML__LOG_COMM_INTER) != 0};
+  for (size_t i = 0; i < n; i++) k[i].c->ref = a->mpi.ncomms;
+  a->mpi.ncomms++;
+  c->name = strdup(name_of(k, n));
+  bool good = c->name != NULL && (c->self || (c->inter ? unite_groups(k, n, c) : unite_group(a, k, n, c)));
+  return good ? 0 : pml_fail(-ENOMEM, "no memory for a communicator of a trace");
+}
+
+int pml__archive_unite(struct pml__archive *a) {
+  size_t n;
+  int err = 0;
+  struct known *k = list_known(a, &n);
+  a->mpi.comm = k != NULL ? calloc(n + 1, sizeof *a->mpi.comm) : NULL;
+  if (a->mpi.comm == NULL) err = pml_fail(-ENOMEM, "no memory for communicators of a trace");
+  if (err == 0) sort_known(k, n);
+  for (size_t i = 0, end; err == 0 && i < n; i = end) {
+    end = end_of(k, i, n);
+    err = unite(a, k + i, end - i);
+  }
+  free(k);
+  return err;
+}
+
+void pml__archive_disunite(struct pml__archive *a) {
+  for (uint32_t i = 0; i < a->mpi.ncomms; i++) {
+    free(a->mpi.comm[i].name);
+    free(a->mpi.comm[i].member[0]);
+    free(a->mpi.comm[i].member[1]);
+  }
+  free(a->mpi.comm);
+  free(a->mpi.location);
+  free(a->of_rank);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_threads.c - the events of a process as locations of an archive, each thread's
+ * balanced and in order. */
+#include "base/pml_error.h"
+#include "substrate/trace/pml_archive_private.h"
+#include "substrate/trace/pml_otf2_openmp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One thread; what is open, innermost last. */
+struct track {
+  struct pml_otf2_location *location;
+  uint64_t last_ns;
+  pml_region_t *open;
+  size_t depth, capacity;
+  bool collective; /* one that blocks has begun */
+  struct pml__otf2_openmp openmp;
+};
+
+struct writing {
+  struct pml__archive *a;
+  struct pml__archive_process *p;
+  struct pml__otf2_process *in;
+  struct pml__archive_metrics metrics;
+  struct pml__otf2_teams *teams; /* of OpenMP; NULL: none */
+  uint32_t nthreads;
+};
+
+/* ---- threads ---- */
+
+/* MPI's events are of a rank's first thread; where it has none, of the one that came first. */
+static void set_location_of_rank(const struct writing *w, int64_t tid, const struct pml_otf2_location *l) {
+  if (w->p->rank >= 0 && (w->nthreads == 1 || tid == w->p->pid)) w->a->mpi.location[w->p->index] = l->ref;
+}
+
+static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location **location) {
+  char name[48];
+  snprintf(name, sizeof name, "thread %lld", (long long)tid);
+  w->nthreads++;
+  int err = pml__otf2_location_of(w->a->otf2, name, w->in, w->metrics.set, location);
+  if (err == 0) set_location_of_rank(w, tid, *location);
+  return err;
+}
+
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  struct track *t = calloc(1, sizeof *t);
+  if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
+  *track = t;
+  return add_location(arg, tid, &t->location);
+}
+
+/* A process without a call has its first thread: readers take an archive without a location for broken. */
+static int add_first_thread(struct writing *w) {
+  struct pml_otf2_location *silent;
+  if (w->nthreads > 0) return 0;
+  int err = add_location(w, w->p->pid, &silent);
+  return err == 0 ? pml__otf2_location_done(w->a->otf2, silent) : err;
+}
+
+/* Calls that had not returned end with their thread's last event. */
+static int end_thread(void *arg, void *track) {
+  const struct writing *w = arg;
+  struct track *t = track;
+  int err = 0;
+  while (t->depth > 0 && err == 0) {
+    w->a->story->open++;
+    t->location->closed++;
+    err = pml__otf2_write(w->a->otf2, t->location, PML__LOG_LEAVE, t->last_ns, t->open[--t->depth], NULL);
+  }
+  w->a->story->events += t->location->nevents;
+  return err == 0 ? pml__otf2_location_done(w->a->otf2, t->location) : err;
+}
+
+static void free_thread(void *track) {
+  struct track *t = track;
+  free(t->open);
+  free(t);
+}
+
+/* ---- calls ---- */
+
+/* The time of @ticks, or of the event before if that is later. */
+static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks) {
+  uint64_t ns = pml__archive_time(w->a, w->p, ticks);
+  if (ns >= t->last_ns) return t->last_ns = ns;
+  pml__own_add(&t->location->lifted, 1);
+  return t->last_ns;
+}
+
+static int enter(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+  if (t->depth == t->capacity) {
+    size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
+    pml_region_t *more = realloc(t->open, capacity * sizeof *more);
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu calls at a time", capacity);
+    t->open = more;
+    t->capacity = capacity;
+  }
+  t->open[t->depth++] = e->region;
+  return pml__otf2_write(w->a->otf2, t->location, PML__LOG_ENTER, time_of(w, t, e->ticks), e->region, NULL);
+}
+
+static int leave(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+  if (t->depth == 0 || t->open[t->depth - 1] != e->region) {
+    pml__own_add(&t->location->unmatched, 1);
+    return 0;
+  }
+  t->depth--;
+  return pml__otf2_write(w->a->otf2, t->location, PML__LOG_LEAVE, time_of(w, t, e->ticks), e->region, NULL);
+}
+
+static int metric(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+  uint64_t value[PML_STREAM_METRICS_MAX];
+  memcpy(value, e->values, w->metrics.set->n * sizeof *value);
+  return pml__otf2_write(w->a->otf2, t->location, PML__LOG_METRIC, time_of(w, t, e->ticks), 0, value);
+}
+
+static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+  const struct pml__archive_list *l = pml__archive_list_of(&w->metrics, e->region, e->results);
+  if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1] != e->region) return 0;
+  uint64_t ns = time_of(w, t, e->ticks);
+  int err = 0;
+  for (uint32_t i = 0; i < l->n && err == 0; i++)
+    err = pml__otf2_write_single(w->a->otf2, t->location, ns, l->single[i], e->values[i]);
+  return err;
+}
+
+static int openmp(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+  return pml__otf2_openmp_event(w->a->otf2, t->location, w->teams, &t->openmp, time_of(w, t, e->ticks), e);
+}
+
+static int write_event(void *arg, void *track, const struct pml__recording_told *e) {
+  const struct writing *w = arg;
+  switch (e->kind) {
+  case PML_STREAM_ENTER:
+    return enter(w, track, e);
+  case PML_STREAM_LEAVE:
+    w->a->story->open += e->unreturned;
+    return leave(w, track, e);
+  case PML_STREAM_OPENMP:
+    return openmp(w, track, e);
+  default:
+    return e->region != 0 ? values_of_call(w, track, e) : metric(w, track, e);
+  }
+}
+
+/* ---- communication ---- */
+
+/* Of the group that ranks in @c's events are of: an inter-communicator's other one, but for its collectives' roots. */
+static bool is_member(const struct pml__archive *a, uint32_t comm, uint32_t rank) {
+  const struct pml__otf2_comm *c = &a->mpi.comm[comm];
+  return c->self ? rank == 0 : rank < c->n[c->inter];
+}
+
+/* Requests have the number of their process before their own. */
+static uint64_t request_of(const struct pml__archive_process *p, uint64_t id) {
+  return id == 0 ? 0 : ((uint64_t)p->index + 1) << 40 | (id & ((UINT64_C(1) << 40) - 1));
+}
+
+/* The peer or root, by the communicator's number; false: there is no such. */
+static bool take_peer(const struct writing *w, uint64_t value, struct pml__otf2_communication *c) {
+  const struct pml__archive_comm *comm = pml__archive_comm_of(w->p, (uint32_t)(value >> 32));
+  if (comm == NULL || comm->ref == UINT32_MAX) return false;
+  c->comm = comm->ref;
+  c->peer = (uint32_t)value;
+  bool none = c->what == PML__LOG_COLLECTIVE_END && c->peer == PML__LOG_NO_RANK;
+  return none || is_member(w->a, c->comm, c->peer);
+}
+
+static bool take_message(const struct writing *w, const struct pml__recording_communicated *e, uint32_t n,
+                         struct pml__otf2_communication *c) {
+  if (e->nvalues < n || !take_peer(w, e->values[0], c)) return false;
+  c->tag = (uint32_t)e->values[1];
+  c->sent = c->received = e->values[2];
+  c->request = n > 3 ? request_of(w->p, e->values[3]) : 0;
+  return n == 3 || c->request != 0;
+}
+
+static bool take_request(const struct writing *w, const struct pml__recording_communicated *e,
+                         struct pml__otf2_communication *c) {
+  c->request = e->nvalues >= 1 ? request_of(w->p, e->values[0]) : 0;
+  return c->request != 0;
+}
+
+/* Of those that block, one at a time. */
+static bool take_collective_begin(const struct writing *w, struct track *t, const struct pml__recording_communicated *e,
+                                  struct pml__otf2_communication *c) {
+  if (take_request(w, e, c)) return true;
+  if (t->collective) return false;
+  return t->collective = true;
+}
+
+static bool take_collective_end(const struct writing *w, struct track *t, const struct pml__recording_communicated *e,
+                                struct pml__otf2_communication *c) {
+  if (e->nvalues < 4 || !take_peer(w, e->values[0], c)) return false;
+  c->sent = e->values[1];
+  c->received = e->values[2];
+  c->request = request_of(w->p, e->values[3]);
+  if (c->request != 0) return true;
+  bool begun = t->collective;
+  t->collective = false;
+  return begun;
+}
+
+static bool take_communication(const struct writing *w, struct track *t, const struct pml__recording_communicated *e,
+                               struct pml__otf2_communication *c) {
+  *c = (struct pml__otf2_communication){.what = e->what, .code = e->code};
+  switch (e->what) {
+  case PML__LOG_SEND:
+  case PML__LOG_RECEIVE:
+    return take_message(w, e, 3, c);
+  case PML__LOG_ISEND:
+  case PML__LOG_IRECV_COMPLETE:
+    return take_message(w, e, 4, c);
+  case PML__LOG_ISEND_COMPLETE:
+  case PML__LOG_IRECV:
+  case PML__LOG_REQUEST_TESTED:
+  case PML__LOG_REQUEST_CANCELLED:
+    return take_request(w, e, c);
+  case PML__LOG_COLLECTIVE_BEGIN:
+    return take_collective_begin(w, t, e, c);
+  case PML__LOG_COLLECTIVE_END:
+    return take_collective_end(w, t, e, c);
+  default:
+    return false;
+  }
+}
+
+static int write_communication(void *arg, void *track, const struct pml__recording_communicated *e) {
+  const struct writing *w = arg;
+  struct track *t = track;
+  struct pml__otf2_communication c;
+  if (w->p->rank < 0 || !take_communication(w, t, e, &c)) return 0;
+  return pml__otf2_communicate(w->a->otf2, t->location, time_of(w, t, e->ticks), &c);
+}
+
+/* ---- a process ---- */
+
+static int tell_progress(uint64_t done, uint64_t all, void *arg) {
+  const struct pml__archive *a = arg;
+  (void)all;
+  return a->progress != NULL ? a->progress(a->done + done, a->all, a->progress_arg) : 0;
+}
+
+static int write_process(struct writing *w, const struct pml_recording_reader *r) {
+  int err = pml__archive_metrics(r, w->a->otf2, &w->metrics);
+  const struct pml__recording_listener l = {.begin = begin_thread,
+                                            .event = write_event,
+                                            .communication = write_communication,
+                                            .end = end_thread,
+                                            .free = free_thread,
+                                            .progress = tell_progress,
+                                            .progress_arg = w->a,
+                                            .nmetrics = err == 0 ? (uint32_t)w->metrics.set->n : 0,
+                                            .arg = w};
+  if (err == 0) err = pml__otf2_teams_open(w->a->otf2, &w->teams, r, l.nmetrics, w->a->mpi.ncomms);
+  if (err == 0) err = pml__recording_listen(r, &l);
+  if (err == 0) err = add_first_thread(w);
+  free(w->metrics.list);
+  return err;
+}
+
+int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in) {
+  struct writing w = {.a = a, .p = p, .in = in};
+  struct pml_recording_reader *r;
+  int err = pml_recording_read_open(&r, p->log->path);
+  if (err == 0) err = write_process(&w, r);
+  pml_recording_read_close(r);
+  a->done += p->bytes;
+  return err;
+}

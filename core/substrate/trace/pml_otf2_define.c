@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_otf2_define.c - the global definitions of an archive: clock, tree, locations, regions. */
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/trace/pml_otf2_mpi.h"
+#include "substrate/trace/pml_otf2_openmp.h"
+
+#include <errno.h>
+#include <math.h>
+#include <otf2/otf2.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the clock ---- */
+
+/* When the clock was at @ticks; events may be from before the archive was opened. */
+static uint64_t realtime_of(const struct pml_otf2 *a, uint64_t ticks) {
+  if (a->of_logs) return a->opened_realtime_ns + ticks;
+  return ticks >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(ticks - a->opened_ticks)
+                                  : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - ticks);
+}
+
+/* The time span is that of the events; a trace without any spans the archive's life. */
+static void define_clock(struct pml__otf2_defs *d) {
+  const struct pml_otf2 *a = d->a;
+  uint64_t first = UINT64_MAX, last = 0;
+  for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    if (loc->nevents == 0) continue;
+    if (loc->first_written < first) first = loc->first_written;
+    if (loc->last_written > last) last = loc->last_written;
+  }
+  if (first > last) {
+    first = a->opened_ticks;
+    last = a->of_logs ? first : pml_clock_ticks();
+  }
+  double rate = a->of_logs || pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first,
+                                                                 realtime_of(a, first)));
+}
+
+/* ---- the tree ---- */
+
+/* The first process of the same host, whose node it is on. */
+static const struct pml__otf2_process *first_there(const struct pml_otf2 *a, const struct pml__otf2_process *p) {
+  const struct pml__otf2_process *q = a->processes;
+  while (strcmp(q->host, p->host) != 0) q = q->next;
+  return q;
+}
+
+/* A node has the number of its first process. */
+static void define_processes(struct pml__otf2_defs *d) {
+  const struct pml_otf2 *a = d->a;
+  OTF2_StringRef class = pml__otf2_string(d, "node");
+  for (const struct pml__otf2_process *p = a->processes; p != NULL; p = p->next) {
+    if (first_there(a, p) != p) continue;
+    OTF2_StringRef host = pml__otf2_string(d, p->host);
+    pml__otf2_defined(
+        d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, p->ref, host, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+  }
+  for (const struct pml__otf2_process *p = a->processes; p != NULL; p = p->next) {
+    OTF2_StringRef name = pml__otf2_string(d, p->name);
+    pml__otf2_defined(d,
+                      OTF2_GlobalDefWriter_WriteLocationGroup(d->out, p->ref, name, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                                                              first_there(a, p)->ref, OTF2_UNDEFINED_LOCATION_GROUP));
+  }
+}
+
+/* What the trace lacks is said in the trace. */
+static void define_property(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, const char *name,
+                            uint64_t value) {
+  if (value == 0) return;
+  OTF2_AttributeValue v = {.uint64 = value};
+  OTF2_StringRef ref = pml__otf2_string(d, name);
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationProperty(d->out, loc->ref, ref, OTF2_TYPE_UINT64, v));
+}
+
+static void define_locations(struct pml__otf2_defs *d) {
+  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) {
+    OTF2_StringRef name = pml__otf2_string(d, loc->name);
+    OTF2_LocationType type = loc->series != NULL ? OTF2_LOCATION_TYPE_METRIC : OTF2_LOCATION_TYPE_CPU_THREAD;
+    pml__otf2_defined(
+        d, OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name, type, loc->nevents, loc->process->ref));
+    uint64_t dropped = __atomic_load_n(&loc->dropped, __ATOMIC_RELAXED);
+    uint64_t unmatched = __atomic_load_n(&loc->unmatched, __ATOMIC_RELAXED);
+    define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
+    define_property(d, loc, "PMLUA::LIFTED", __atomic_load_n(&loc->lifted, __ATOMIC_RELAXED));
+    define_property(d, loc, "PMLUA::UNMATCHED", unmatched + loc->closed);
+  }
+}
+
+/* ---- regions ---- */
+
+static void define_region(struct pml__otf2_defs *d, uint32_t ref, pml_region_t region) {
+  struct pml_region_info info;
+  uint8_t paradigm, role;
+  if (pml_region_describe(region, &info) < 0) return;
+  if (pml__otf2_openmp_role(info.name, &role))
+    paradigm = OTF2_PARADIGM_OPENMP;
+  else
+    pml__otf2_role(&info, &paradigm, &role);
+  OTF2_StringRef name = pml__otf2_string(d, info.name);
+  OTF2_StringRef file = pml__otf2_string(d, info.file);
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, role, paradigm,
+                                                        OTF2_REGION_FLAG_NONE, file, info.line, 0));
+}
+
+/* In the order of their references, which some readers expect. */
+static void define_regions(struct pml__otf2_defs *d) {
+  const struct pml_otf2 *a = d->a;
+  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
+  if (by_ref == NULL) {
+    if (d->err == 0) d->err = pml_fail(-ENOMEM, "no memory to define %u regions of the trace", a->nregions);
+    return;
+  }
+  for (pml_region_t id = 1; id < a->region_capacity; id++)
+    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
+  for (uint32_t ref = 0; ref < a->nregions; ref++) define_region(d, ref, by_ref[ref]);
+  free(by_ref);
+}
+
+int pml__otf2_define(struct pml_otf2 *a, struct OTF2_GlobalDefWriter_struct *out) {
+  struct pml__otf2_defs d = {.a = a, .out = out};
+  define_clock(&d);
+  pml__otf2_string(&d, "");
+  define_processes(&d);
+  define_locations(&d);
+  define_regions(&d);
+  pml__otf2_define_metrics(&d);
+  if (a->mpi != NULL) pml__otf2_define_mpi(&d);
+  pml__otf2_define_teams(&d);
+  free(d.member);
+  return d.err;
+}

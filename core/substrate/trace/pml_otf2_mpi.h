@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_otf2_mpi.h - MPI in an archive: ranks, communicators, messages, collectives. Internal. */
+#ifndef PML_OTF2_MPI_H
+#define PML_OTF2_MPI_H
+
+#include "substrate/trace/pml_otf2_write.h"
+
+/* A communicator. Members are indices of ranks (of pml__otf2_mpi), in the order of its ranks. */
+struct pml__otf2_comm {
+  char *name;
+  uint32_t parent; /* another one's number; UINT32_MAX: none */
+  bool self;       /* each rank's own: no members */
+  bool inter;      /* between two groups */
+  uint32_t n[2];
+  uint32_t *member[2]; /* [n]; the second group: of an inter-communicator */
+};
+
+struct pml__otf2_mpi {
+  uint32_t nranks;
+  uint64_t *location; /* [nranks]: that of each rank's first thread */
+  uint32_t ncomms;
+  struct pml__otf2_comm *comm;
+};
+
+/* What a rank did with a message, a request or a collective operation; fields that it has not are 0. */
+struct pml__otf2_communication {
+  uint32_t what; /* enum pml__log_communication */
+  uint32_t code; /* OTF2_CollectiveOp */
+  uint32_t comm, peer, tag;
+  uint64_t sent, received; /* bytes */
+  uint64_t request;        /* unique in the archive; 0: none */
+};
+
+/* pml__otf2_communicate - one event of a communication, at @time. As pml__otf2_write(). */
+int pml__otf2_communicate(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t time,
+                          const struct pml__otf2_communication *c);
+
+/* pml__otf2_role - OTF2's paradigm and role of a region, by its name. */
+void pml__otf2_role(const struct pml_region_info *info, uint8_t *paradigm, uint8_t *role);
+
+void pml__otf2_define_mpi(struct pml__otf2_defs *d);
+
+#endif

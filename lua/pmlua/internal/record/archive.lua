@@ -1,0 +1,137 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/record/archive.lua - one OTF2 archive, DIR/traces.otf2, of all logs in a folder and in its folders
+-- rank-N, which ranks of a parallel job have.
+--
+-- Try:  print(require("pmlua.internal.record.archive").make("pmlua-record-4711", "pmlua-record-4711").events)
+
+local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+local logs = require "pmlua.internal.record.logs"
+
+local M = {}
+
+local sentence = core.failure.sentence
+
+-- ---- what there is ----
+
+--- The folder, and those of ranks in it, by rank.
+local function folders(dir)
+  local lfs = require "lfs"
+  local list = {}
+  for entry in lfs.dir(dir) do
+    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
+    if rank and lfs.attributes(dir .. "/" .. entry, "mode") == "directory" then list[#list + 1] = rank end
+  end
+  table.sort(list)
+  for i, rank in ipairs(list) do list[i] = ("%s/rank-%d"):format(dir, rank) end
+  table.insert(list, 1, dir)
+  return list
+end
+
+local function add_series(log, path)
+  if core.sys.realpath(path) then table.insert(log.series, path) end
+end
+
+--- What was measured beside the command is in a log of its own, PID.metrics.pmlog.
+local function logs_of(dir, list)
+  local first
+  for _, file in ipairs(logs.files(dir)) do
+    local name, pid = logs.parse(file)
+    local log = { path = dir .. "/" .. file, series = {} }
+    list[#list + 1] = log
+    first = first or log
+    if name == tostring(pid) then add_series(log, ("%s/%d.metrics.pmlog"):format(dir, pid)) end
+  end
+  return list
+end
+
+--- Whether it has recorded events; nil and why it cannot be read.
+local function is_traced(path)
+  local log <close>, err, code = core.recording.open(path)
+  if log then return log:story().traced and log:note "flow" ~= "only" end
+  if code == "ENODATA" then return false end
+  return nil, sentence(err)
+end
+
+--- Logs with events, ranks' too. @tell: is told why others cannot be read.
+---@param dir string
+---@param tell fun(line: string)
+---@return { path: string, series: string[] }[]
+local function traced(dir, tell)
+  local all, list = {}, {}
+  for _, folder in ipairs(folders(dir)) do logs_of(folder, all) end
+  for _, log in ipairs(all) do
+    local is, why = is_traced(log.path)
+    if why then tell(why) end
+    if is then list[#list + 1] = log end
+  end
+  return list, #all
+end
+
+-- ---- what is made of it ----
+
+--- What its reader must know: a line each.
+---@param story table
+---@return string[]
+function M.notes(story)
+  local lines = {}
+  local function say(n, text, ...)
+    if n > 0 then lines[#lines + 1] = text:format(...) end
+  end
+  say(story.missing, "%d of %d ranks have no log", story.missing, story.ranks + story.missing)
+  say(story.early, "%d of %d messages arrived before they were sent, by the clocks of their ranks; in the trace, %d do",
+    story.early, story.messages, story.still_early)
+  say(story.unmatched, "%d messages have no partner: one side is not recorded", story.unmatched)
+  return lines
+end
+
+---@param dir string of logs
+---@param out string a folder that is there, for the archive
+---@param o? { progress?: fun(done: integer, all: integer), tell?: fun(line: string) }
+-- progress: is called while it is written; tell: gets a line for each log that cannot be read
+---@return table? story what is in it
+---@return string? err
+function M.make(dir, out, o)
+  o = o or {}
+  local list, n = traced(dir, o.tell or function() end)
+  if n == 0 then return nil, dir .. ": no logs of recorded processes (*.pmlog)" end
+  if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
+  local story, err = core.recording.archive(out, list, o.progress)
+  if not story then return nil, sentence(err) end
+  return story
+end
+
+-- ---- the last of a job ----
+
+local CLAIM <const> = "/.making-traces"
+
+--- Note that a rank's recording is complete.
+---@param dir string the job's
+---@param rank integer
+---@param size integer
+---@return boolean? last whether those of all others are complete, too
+---@return string? err
+function M.complete(dir, rank, size)
+  local done, err = disk.write(("%s/rank-%d/complete"):format(dir, rank), "")
+  if not done then return nil, err end
+  for i = 0, size - 1 do
+    if not core.sys.realpath(("%s/rank-%d/complete"):format(dir, i)) then return false end
+  end
+  return true
+end
+
+--- M.make() by one of several processes that might, once; nil where another one does or did.
+---@param dir string
+---@param o? table
+---@return table? story
+---@return string? err
+function M.make_once(dir, o)
+  local lfs = require "lfs"
+  if not lfs.mkdir(dir .. CLAIM) then return nil end
+  local story, err
+  if not core.sys.realpath(dir .. "/traces.otf2") then story, err = M.make(dir, dir, o) end
+  lfs.rmdir(dir .. CLAIM)
+  return story, err
+end
+
+return M

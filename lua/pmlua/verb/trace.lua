@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua trace DIR`: one OTF2 trace of what recorded processes left.
+--
+--     pmlua trace pmlua-record-4711
+
+local common = require "pmlua.internal.cli.common"
+local printable = require "pmlua.internal.printable"
+
+local M = {
+  summary = "write one OTF2 trace of what recorded processes left",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", missing = "no folder given" } },
+  about = [[
+DIR is the folder of pmlua record --trace. All processes are in one archive: each is a location group, its threads are
+locations, hosts are nodes. Ranks of MPI come first, with their messages, collective operations and communicators.
+
+pmlua record writes this trace itself when the command ends. Use pmlua trace if it could not: pmlua or the job was killed, or
+processes were still running. Processes that still run are in the trace with what they recorded so far.]],
+  options = {
+    common.with("folder", { shown = "DIR", help = "the folder for traces.otf2, traces.def and traces/; it is created" }),
+    common.with "quiet",
+  },
+  notes = [[
+Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
+so that no message arrives before it was sent. A note states how many messages did so before and after the correction.]],
+  examples = { "pmlua trace pmlua-record-4711 -o trace" },
+}
+
+local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
+
+--- The folder for the archive, made if it is not there; nil and why.
+local function folder(name)
+  local lfs = require "lfs"
+  local mode = lfs.attributes(name, "mode")
+  if mode == "directory" then return name end
+  if mode then return nil, name .. ": not a folder; name another with -o" end
+  local made, err = lfs.mkdir(name)
+  if not made then return nil, ("%s: %s"):format(name, err) end
+  return name
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local archive = require "pmlua.internal.record.archive"
+  local mode = require("lfs").attributes(o.dir, "mode")
+  if mode ~= "directory" then
+    complain(("%s: %s"):format(o.dir, mode and "not a folder" or "no such folder"))
+    return 1
+  end
+  local out, story
+  local show, clear = require("pmlua.internal.record.report").progress(o.quiet)
+  local dir, err = folder(o.out or o.dir)
+  if dir then
+    out = dir .. "/traces.otf2"
+    story, err = archive.make(o.dir, dir, { progress = show, tell = complain })
+  end
+  clear()
+  if not story then
+    complain(err)
+    return 1
+  end
+  for _, line in ipairs(o.quiet and {} or archive.notes(story)) do complain(line) end
+  print(printable(out))
+  return 0
+end
+
+return M
