@@ -17,20 +17,21 @@ static bool same_machine(const struct pml__archive_process *p, const struct pml_
 }
 
 /* The process whose clock @p goes by: of its machine, the first rank that measured, or else the first process. */
-static const struct pml__archive_process *timekeeper(const struct pml__archive *a, size_t p) {
-  const struct pml__archive_process *first = NULL;
-  for (size_t i = 0; i < a->nprocesses; i++) {
-    const struct pml__archive_process *q = &a->process[i];
-    if (!same_machine(&a->process[p], q)) continue;
-    if (q->own.noffsets > 0) return q;
-    if (first == NULL) first = q;
+static uint32_t keeper_of(const struct pml__archive *a, uint32_t p) {
+  uint32_t first = p;
+  for (uint32_t i = 0; i < a->nprocesses; i++) {
+    if (!same_machine(&a->process[p], &a->process[i])) continue;
+    if (a->process[i].own.noffsets > 0) return i;
+    if (i < first) first = i;
   }
   return first;
 }
 
 static void set_clocks(struct pml__archive *a) {
-  a->origin_ns = UINT64_MAX;
-  for (size_t i = 0; i < a->nprocesses; i++) a->process[i].clock = &timekeeper(a, i)->own;
+  for (uint32_t i = 0; i < a->nprocesses; i++) {
+    a->process[i].keeper = keeper_of(a, i);
+    a->process[i].clock = &a->process[a->process[i].keeper].own;
+  }
 }
 
 /* The first process's beginning is time 0. */
@@ -38,7 +39,7 @@ static void set_origin(struct pml__archive *a) {
   a->origin_ns = UINT64_MAX;
   for (size_t i = 0; i < a->nprocesses; i++) {
     const struct pml__archive_process *p = &a->process[i];
-    uint64_t began = pml__archive_clock_ns(p->clock, p->own.started_ticks);
+    uint64_t began = pml__archive_ns(p, p->own.started_ticks);
     if (began < a->origin_ns) a->origin_ns = began;
   }
 }
@@ -112,8 +113,9 @@ static int prepare(struct pml__archive *a) {
   if (err < 0) return err;
   a->story->processes = (uint32_t)a->nprocesses;
   set_clocks(a);
-  set_origin(a);
-  return 0;
+  err = pml__archive_correct(a);
+  if (err == 0) set_origin(a);
+  return err;
 }
 
 static int write_archive(struct pml__archive *a, const char *dir) {

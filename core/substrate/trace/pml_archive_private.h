@@ -22,6 +22,11 @@ struct pml__archive_list {
   uint32_t n, single[PML_RECORDING_VALUES_MAX]; /* of the archive's single metrics */
 };
 
+/* Nothing at @ticks or later is before @ns. */
+struct pml__archive_delay {
+  uint64_t ticks, ns;
+};
+
 /* A process: what its log says of it. */
 struct pml__archive_process {
   const struct pml_archive_log *log;
@@ -29,11 +34,14 @@ struct pml__archive_process {
   int32_t pid;
   uint64_t bytes; /* of its log */
   struct pml__archive_clock own;
-  const struct pml__archive_clock *clock; /* the one that it goes by, of its host */
-  int32_t rank, size;                     /* of MPI_COMM_WORLD; -1: it is no rank */
-  uint32_t world;                         /* its job, of those in the archive */
-  uint32_t base, index;                   /* among all ranks: of its job's rank 0, its own */
-  struct pml__archive_comm *comm;         /* [ncomms] by their numbers */
+  uint32_t keeper;                  /* the process whose clock it goes by: one of its host */
+  struct pml__archive_clock *clock; /* that clock */
+  struct pml__archive_delay *delay; /* [ndelays] in the order of ticks */
+  size_t ndelays;
+  int32_t rank, size;             /* of MPI_COMM_WORLD; -1: it is no rank */
+  uint32_t world;                 /* its job, of those in the archive */
+  uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
+  struct pml__archive_comm *comm; /* [ncomms] by their numbers */
   size_t ncomms;
 };
 
@@ -71,10 +79,32 @@ void pml__archive_disunite(struct pml__archive *a);
 /* pml__archive_events - the events of @p as locations of @in. */
 int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in);
 
-/* pml__archive_time - ticks of @p as ns of the archive. */
+/* ---- pml_archive_communication.c ---- */
+
+/*
+ * pml__archive_take - @e of @p as an event of the archive; false: it is of no rank, or does not fit to what its log
+ * says of communicators. pml__archive_peer - the index of @rank of a communicator, as @p would send to it; UINT32_MAX:
+ * none.
+ */
+bool pml__archive_take(const struct pml__archive *a, const struct pml__archive_process *p,
+                       const struct pml__recording_communicated *e, struct pml__otf2_communication *c);
+uint32_t pml__archive_peer(const struct pml__archive *a, const struct pml__archive_process *p,
+                           const struct pml__archive_comm *known, uint32_t rank);
+
+/* ---- pml_archive_messages.c ---- */
+
+/*
+ * pml__archive_correct - pair the messages, and correct the clocks of hosts as far as messages arrived before they were
+ * sent; the story is told how many did. Memory: 16 bytes for each message that is sent and not received yet, in the
+ * order in which logs are read.
+ */
+int pml__archive_correct(struct pml__archive *a);
+
+/* pml__archive_time - ticks of @p as ns of the archive. pml__archive_ns - of CLOCK_REALTIME. */
+uint64_t pml__archive_ns(const struct pml__archive_process *p, uint64_t ticks);
 static inline uint64_t pml__archive_time(const struct pml__archive *a, const struct pml__archive_process *p,
                                          uint64_t ticks) {
-  uint64_t ns = pml__archive_clock_ns(p->clock, ticks);
+  uint64_t ns = pml__archive_ns(p, ticks);
   return ns > a->origin_ns ? ns - a->origin_ns : 0;
 }
 

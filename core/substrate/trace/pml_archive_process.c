@@ -130,5 +130,6 @@ void pml__archive_forget(struct pml__archive_process *p) {
   free(p->comm);
   free(p->name);
   free(p->host);
+  free(p->delay);
   pml__archive_clock_free(&p->own);
 }

@@ -148,91 +148,20 @@ static int write_event(void *arg, void *track, const struct pml__recording_told 
 
 /* ---- communication ---- */
 
-/* Of the group that ranks in @c's events are of: an inter-communicator's other one, but for its collectives' roots. */
-static bool is_member(const struct pml__archive *a, uint32_t comm, uint32_t rank) {
-  const struct pml__otf2_comm *c = &a->mpi.comm[comm];
-  return c->self ? rank == 0 : rank < c->n[c->inter];
-}
-
-/* Requests have the number of their process before their own. */
-static uint64_t request_of(const struct pml__archive_process *p, uint64_t id) {
-  return id == 0 ? 0 : ((uint64_t)p->index + 1) << 40 | (id & ((UINT64_C(1) << 40) - 1));
-}
-
-/* The peer or root, by the communicator's number; false: there is no such. */
-static bool take_peer(const struct writing *w, uint64_t value, struct pml__otf2_communication *c) {
-  const struct pml__archive_comm *comm = pml__archive_comm_of(w->p, (uint32_t)(value >> 32));
-  if (comm == NULL || comm->ref == UINT32_MAX) return false;
-  c->comm = comm->ref;
-  c->peer = (uint32_t)value;
-  bool none = c->what == PML__LOG_COLLECTIVE_END && c->peer == PML__LOG_NO_RANK;
-  return none || is_member(w->a, c->comm, c->peer);
-}
-
-static bool take_message(const struct writing *w, const struct pml__recording_communicated *e, uint32_t n,
-                         struct pml__otf2_communication *c) {
-  if (e->nvalues < n || !take_peer(w, e->values[0], c)) return false;
-  c->tag = (uint32_t)e->values[1];
-  c->sent = c->received = e->values[2];
-  c->request = n > 3 ? request_of(w->p, e->values[3]) : 0;
-  return n == 3 || c->request != 0;
-}
-
-static bool take_request(const struct writing *w, const struct pml__recording_communicated *e,
-                         struct pml__otf2_communication *c) {
-  c->request = e->nvalues >= 1 ? request_of(w->p, e->values[0]) : 0;
-  return c->request != 0;
-}
-
-/* Of those that block, one at a time. */
-static bool take_collective_begin(const struct writing *w, struct track *t, const struct pml__recording_communicated *e,
-                                  struct pml__otf2_communication *c) {
-  if (take_request(w, e, c)) return true;
-  if (t->collective) return false;
-  return t->collective = true;
-}
-
-static bool take_collective_end(const struct writing *w, struct track *t, const struct pml__recording_communicated *e,
-                                struct pml__otf2_communication *c) {
-  if (e->nvalues < 4 || !take_peer(w, e->values[0], c)) return false;
-  c->sent = e->values[1];
-  c->received = e->values[2];
-  c->request = request_of(w->p, e->values[3]);
-  if (c->request != 0) return true;
-  bool begun = t->collective;
-  t->collective = false;
-  return begun;
-}
-
-static bool take_communication(const struct writing *w, struct track *t, const struct pml__recording_communicated *e,
-                               struct pml__otf2_communication *c) {
-  *c = (struct pml__otf2_communication){.what = e->what, .code = e->code};
-  switch (e->what) {
-  case PML__LOG_SEND:
-  case PML__LOG_RECEIVE:
-    return take_message(w, e, 3, c);
-  case PML__LOG_ISEND:
-  case PML__LOG_IRECV_COMPLETE:
-    return take_message(w, e, 4, c);
-  case PML__LOG_ISEND_COMPLETE:
-  case PML__LOG_IRECV:
-  case PML__LOG_REQUEST_TESTED:
-  case PML__LOG_REQUEST_CANCELLED:
-    return take_request(w, e, c);
-  case PML__LOG_COLLECTIVE_BEGIN:
-    return take_collective_begin(w, t, e, c);
-  case PML__LOG_COLLECTIVE_END:
-    return take_collective_end(w, t, e, c);
-  default:
-    return false;
-  }
+/* Collective operations that block are one at a time, and end as often as they begin. */
+static bool is_balanced(struct track *t, const struct pml__otf2_communication *c) {
+  bool begins = c->what == PML__LOG_COLLECTIVE_BEGIN;
+  if ((!begins && c->what != PML__LOG_COLLECTIVE_END) || c->request != 0) return true;
+  bool fits = t->collective != begins;
+  t->collective = begins;
+  return fits;
 }
 
 static int write_communication(void *arg, void *track, const struct pml__recording_communicated *e) {
   const struct writing *w = arg;
   struct track *t = track;
   struct pml__otf2_communication c;
-  if (w->p->rank < 0 || !take_communication(w, t, e, &c)) return 0;
+  if (!pml__archive_take(w->a, w->p, e, &c) || !is_balanced(t, &c)) return 0;
   return pml__otf2_communicate(w->a->otf2, t->location, time_of(w, t, e->ticks), &c);
 }
 

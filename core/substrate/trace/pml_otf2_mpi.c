@@ -76,13 +76,13 @@ void pml__otf2_role(const struct pml_region_info *info, uint8_t *paradigm, uint8
 static OTF2_ErrorCode write_message(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
   switch (c->what) {
   case PML__LOG_SEND:
-    return OTF2_EvtWriter_MpiSend(to, NULL, time, c->peer, c->comm, c->tag, c->sent);
+    return OTF2_EvtWriter_MpiSend(to, NULL, time, c->rank, c->comm, c->tag, c->sent);
   case PML__LOG_ISEND:
-    return OTF2_EvtWriter_MpiIsend(to, NULL, time, c->peer, c->comm, c->tag, c->sent, c->request);
+    return OTF2_EvtWriter_MpiIsend(to, NULL, time, c->rank, c->comm, c->tag, c->sent, c->request);
   case PML__LOG_RECEIVE:
-    return OTF2_EvtWriter_MpiRecv(to, NULL, time, c->peer, c->comm, c->tag, c->received);
+    return OTF2_EvtWriter_MpiRecv(to, NULL, time, c->rank, c->comm, c->tag, c->received);
   default:
-    return OTF2_EvtWriter_MpiIrecv(to, NULL, time, c->peer, c->comm, c->tag, c->received, c->request);
+    return OTF2_EvtWriter_MpiIrecv(to, NULL, time, c->rank, c->comm, c->tag, c->received, c->request);
   }
 }
 
@@ -105,8 +105,8 @@ static OTF2_ErrorCode write_collective(OTF2_EvtWriter *to, uint64_t time, const 
     return c->request == 0 ? OTF2_EvtWriter_MpiCollectiveBegin(to, NULL, time)
                            : OTF2_EvtWriter_NonBlockingCollectiveRequest(to, NULL, time, c->request);
   if (c->request == 0)
-    return OTF2_EvtWriter_MpiCollectiveEnd(to, NULL, time, op, c->comm, c->peer, c->sent, c->received);
-  return OTF2_EvtWriter_NonBlockingCollectiveComplete(to, NULL, time, op, c->comm, c->peer, c->sent, c->received,
+    return OTF2_EvtWriter_MpiCollectiveEnd(to, NULL, time, op, c->comm, c->rank, c->sent, c->received);
+  return OTF2_EvtWriter_NonBlockingCollectiveComplete(to, NULL, time, op, c->comm, c->rank, c->sent, c->received,
                                                       c->request);
 }
 

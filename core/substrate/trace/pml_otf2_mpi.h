@@ -26,7 +26,8 @@ struct pml__otf2_mpi {
 struct pml__otf2_communication {
   uint32_t what; /* enum pml__log_communication */
   uint32_t code; /* OTF2_CollectiveOp */
-  uint32_t comm, peer, tag;
+  uint32_t comm, rank, tag;
+  uint32_t peer;           /* @rank's index among all ranks */
   uint64_t sent, received; /* bytes */
   uint64_t request;        /* unique in the archive; 0: none */
 };
