@@ -25,7 +25,7 @@ uint32_t pml__archive_peer(const struct pml__archive *a, const struct pml__archi
 /* Of a collective operation there may be none, or it is in the own group. */
 static bool is_root(const struct pml__archive *a, uint32_t comm, uint32_t rank) {
   const struct pml__otf2_comm *c = &a->mpi.comm[comm];
-  return rank == PML__LOG_NO_RANK || (c->self ? rank == 0 : rank < c->n[0] || rank < c->n[1]);
+  return rank >= PML__LOG_ROOT_HERE || (c->self ? rank == 0 : rank < c->n[0] || rank < c->n[1]);
 }
 
 /* ---- values ---- */

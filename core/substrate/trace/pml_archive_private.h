@@ -12,6 +12,7 @@
 struct pml__archive_comm {
   struct pml__log_communicator is;
   uint32_t ref;            /* of the archive's */
+  size_t place;            /* among the definitions */
   char *name, *members[2]; /* world ranks as text; empty: not known */
 };
 

@@ -22,9 +22,9 @@ static char *text_of(const char **at, size_t *left) {
   return strdup(text != NULL ? text : "");
 }
 
-/* A communicator of a number that is there already, or that nobody can be in, is left out. */
+/* A communicator that nobody can be in is left out. */
 static int take_comm(struct pml__archive_process *p, const char *at, size_t bytes) {
-  struct pml__archive_comm c = {.ref = UINT32_MAX};
+  struct pml__archive_comm c = {.ref = UINT32_MAX, .place = p->ncomms};
   if (bytes < sizeof c.is) return 0;
   memcpy(&c.is, at, sizeof c.is);
   at += sizeof c.is;
@@ -62,6 +62,12 @@ static int by_number(const void *a, const void *b) {
   return x->is.number < y->is.number ? -1 : x->is.number > y->is.number;
 }
 
+static int by_number_and_place(const void *a, const void *b) {
+  const struct pml__archive_comm *x = a, *y = b;
+  int order = by_number(a, b);
+  return order != 0 ? order : x->place < y->place ? -1 : x->place > y->place;
+}
+
 const struct pml__archive_comm *pml__archive_comm_of(const struct pml__archive_process *p, uint32_t number) {
   const struct pml__archive_comm key = {.is = {.number = number}};
   return p->ncomms > 0 ? bsearch(&key, p->comm, p->ncomms, sizeof key, by_number) : NULL;
@@ -73,15 +79,13 @@ static void free_comm(struct pml__archive_comm *c) {
   free(c->members[1]);
 }
 
-/* In the order of their numbers, each once. */
+/* In the order of their numbers, each as it was defined last. */
 static void sort_comms(struct pml__archive_process *p) {
   size_t n = 0;
-  if (p->ncomms > 0) qsort(p->comm, p->ncomms, sizeof *p->comm, by_number);
+  if (p->ncomms > 0) qsort(p->comm, p->ncomms, sizeof *p->comm, by_number_and_place);
   for (size_t i = 0; i < p->ncomms; i++) {
-    if (n > 0 && p->comm[n - 1].is.number == p->comm[i].is.number)
-      free_comm(&p->comm[i]);
-    else
-      p->comm[n++] = p->comm[i];
+    if (n > 0 && p->comm[n - 1].is.number == p->comm[i].is.number) free_comm(&p->comm[--n]);
+    p->comm[n++] = p->comm[i];
   }
   p->ncomms = n;
 }

@@ -76,11 +76,16 @@ static uint32_t special(const struct known *k) {
   return k->c->is.flags & (PML__LOG_COMM_WORLD | PML__LOG_COMM_SELF);
 }
 
+/* One whose members agreed on no id is of one process alone. */
 static int by_identity(const struct known *x, const struct known *y) {
   int order = compare(special(x), special(y));
   if (order != 0 || special(x) == PML__LOG_COMM_SELF) return order;
   order = compare(x->p->base, y->p->base);
-  return order != 0 || special(x) != 0 ? order : compare(x->c->is.global, y->c->is.global);
+  if (order != 0 || special(x) != 0) return order;
+  order = compare(x->c->is.global, y->c->is.global);
+  if (order != 0 || x->c->is.global != UINT64_MAX) return order;
+  order = compare(x->p->index, y->p->index);
+  return order != 0 ? order : compare(x->c->is.number, y->c->is.number);
 }
 
 static int by_communicator(const void *a, const void *b) {
@@ -189,9 +194,15 @@ static const char *name_of(const struct known *k, size_t n) {
   return special(k) == PML__LOG_COMM_WORLD ? "MPI_COMM_WORLD" : special(k) == PML__LOG_COMM_SELF ? "MPI_COMM_SELF" : "";
 }
 
+/* Both groups of an inter-communicator are in the world; what one was made from may have one of them. */
+static const struct pml__archive_comm *parent_of(const struct known *k) {
+  bool inter = (k->c->is.flags & PML__LOG_COMM_INTER) != 0;
+  return pml__archive_comm_of(k->p, inter ? PML__LOG_COMM_WORLD : k->c->is.parent);
+}
+
 static int unite(struct pml__archive *a, const struct known *k, size_t n) {
   struct pml__otf2_comm *c = &a->mpi.comm[a->mpi.ncomms];
-  const struct pml__archive_comm *parent = pml__archive_comm_of(k->p, k->c->is.parent);
+  const struct pml__archive_comm *parent = parent_of(k);
   *c = (struct pml__otf2_comm){.parent = parent != NULL ? parent->ref : UINT32_MAX,
                                .self = special(k) == PML__LOG_COMM_SELF,
                                .inter = (k->c->is.flags & PML__LOG_COMM_INTER) != 0};
