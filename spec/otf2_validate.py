@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """spec/otf2_validate.py - whether an OTF2 archive is what its readers rely on.
 
-    /usr/bin/python3 spec/otf2_validate.py DIR/traces.otf2
+    /usr/bin/python3 spec/otf2_validate.py [--cut] DIR/traces.otf2
+
+--cut: of a job that was killed, or not recorded whole: messages and collective operations may lack partners.
 
 Prints "name: sentence" for every violation and exits 1, or "ok: N locations, N events" and exits 0; exit 2 is misuse.
 otf2-print accepts most of what is refused here. The reading is done in a child, because libotf2 may crash on what it
@@ -27,6 +29,7 @@ SHOWN_PER_NAME = 20
 LATE_S = 5  # clocks of the files and of the trace may differ by so much
 UNDEFINED_32 = 0xFFFFFFFF
 UNDEFINED_64 = 0xFFFFFFFFFFFFFFFF
+ROOTS = 0xFFFFFFFD  # this and more are no ranks
 METRIC_VALUE_KINDS = {0x00, 0x01, 0x02}
 METRIC_TIMINGS = {0x00, 0x10, 0x20, 0x30}
 
@@ -88,6 +91,15 @@ class Definitions:
         def region(_, ref, name, canonical, description, role, paradigm, flags, source, begin, end):
             self.define("region", ref, (name, canonical, description, source))
 
+        def ranks(_, ref, name, kind, paradigm, flags, members):
+            self.define("ranks", ref, (name, number(kind), number(paradigm), list(members)))
+
+        def comm(_, ref, name, group_ref, parent, *rest):
+            self.define("comm", ref, (name, [group_ref], parent))
+
+        def inter_comm(_, ref, name, first, second, parent, *rest):
+            self.define("comm", ref, (name, [first, second], parent))
+
         def member(_, ref, name, description, kind, mode, value_type, base, exponent, unit):
             self.define("member", ref, (name, description, number(mode), number(value_type), number(base), unit))
 
@@ -100,7 +112,7 @@ class Definitions:
         return {
             "ClockProperties": clock, "String": string, "SystemTreeNode": node, "LocationGroup": group,
             "Location": location, "Region": region, "MetricMember": member, "MetricClass": metric_class,
-            "MetricInstance": metric_instance,
+            "MetricInstance": metric_instance, "Group": ranks, "Comm": comm, "InterComm": inter_comm,
         }
 
     def members_of(self, metric):
@@ -117,6 +129,7 @@ class Definitions:
         for ref, (name, canonical, description, source) in self.tables["region"].items():
             self.need_strings("region %d" % ref, name, canonical, description, source)
         self.check_metrics()
+        self.check_communicators()
 
     def check_clock(self, anchor):
         if self.nclocks != 1:
@@ -172,6 +185,38 @@ class Definitions:
                 if member not in self.tables["member"]:
                     self.findings.add("reference-undefined", "metric %d has member %d, which is not defined", ref, member)
 
+    def ranks_of(self, kind):
+        """Groups of MPI of one kind by their references."""
+        mpi = number(_otf2.PARADIGM_MPI)
+        return {ref: members for ref, (_, is_kind, paradigm, members) in self.tables["ranks"].items()
+                if is_kind == number(kind) and paradigm == mpi}
+
+    def check_communicators(self):
+        all_ranks = self.ranks_of(_otf2.GROUP_TYPE_COMM_LOCATIONS)
+        if len(all_ranks) > 1 or (self.tables["comm"] and not all_ranks):
+            self.findings.add("comm-locations", "there are %d groups of the locations of MPI, not one", len(all_ranks))
+        self.rank_locations = next(iter(all_ranks.values()), [])
+        for location in self.rank_locations:
+            if location not in self.tables["location"]:
+                self.findings.add("reference-undefined", "a rank is at location %d, which is not defined", location)
+        for ref, members in self.ranks_of(_otf2.GROUP_TYPE_COMM_GROUP).items():
+            if [m for m in members if m >= len(self.rank_locations)] or len(set(members)) < len(members):
+                self.findings.add("comm-group", "group %d has a member twice, or one that is no rank", ref)
+        for ref, (name, groups, parent) in self.tables["comm"].items():
+            self.need_strings("communicator %d" % ref, name)
+            if [g for g in groups if g not in self.tables["ranks"]]:
+                self.findings.add("reference-undefined", "communicator %d is of a group that is not defined", ref)
+            if parent != UNDEFINED_32 and parent not in self.tables["comm"]:
+                self.findings.add("reference-undefined", "communicator %d has a parent that is not defined", ref)
+
+    def members(self, comm, rank):
+        """Ranks in the group whose ranks @rank sends to by a communicator; None if it is not defined."""
+        if comm not in self.tables["comm"]:
+            return None
+        groups = [self.tables["ranks"].get(g, (0, 0, 0, []))[3] for g in self.tables["comm"][comm][1]]
+        own_group = self.tables["comm"][comm][1][0] in self.ranks_of(_otf2.GROUP_TYPE_COMM_SELF)
+        return [rank] if own_group else groups[1] if len(groups) > 1 and rank in groups[0] else groups[0]
+
     def need_strings(self, whose, *refs):
         for ref in refs:
             if ref != UNDEFINED_32 and ref not in self.tables["string"]:
@@ -181,8 +226,10 @@ class Definitions:
 class Events:
     """The events of one location, in the order of its file."""
 
-    def __init__(self, location, definitions, findings):
+    def __init__(self, location, definitions, findings, job):
         self.location, self.definitions, self.findings = location, definitions, findings
+        self.job, self.process = job, definitions.tables["location"][location][3]
+        self.collective = None
         self.n, self.last, self.open = 0, None, []
         clock = definitions.clock
         self.first, self.end = (0, UNDEFINED_64) if clock is None else (clock[1], clock[1] + clock[2])
@@ -222,10 +269,18 @@ class Events:
             self.tick(moment)
             self.check_metric(ref, types)
 
-        def other():  # one for each kind: the bindings keep a function for its last kind only
+        def of_mpi(what):
+            def take(_, moment, *args):
+                self.tick(moment)
+                self.job.take(self, what, moment, args)
+            return take
+
+        def other():  # one function each: the bindings keep with it what libotf2 calls
             return lambda _, moment, *args: self.tick(moment)
 
-        return collections.defaultdict(other, {"Enter": enter, "Leave": leave, "Metric": metric})
+        known = {"Enter": enter, "Leave": leave, "Metric": metric}
+        known.update({what: of_mpi(what) for what in Job.KINDS})
+        return collections.defaultdict(other, known)
 
     def check_metric(self, ref, types):
         members = self.definitions.members_of(ref)
@@ -250,6 +305,118 @@ class Events:
                               self.location, self.n, declared)
 
 
+class Job:
+    """Messages, requests and collective operations of all ranks, to be compared when all are read."""
+
+    KINDS = ("MpiSend", "MpiIsend", "MpiIsendComplete", "MpiIrecvRequest", "MpiRecv", "MpiIrecv", "MpiRequestTest",
+             "MpiRequestCancelled", "MpiCollectiveBegin", "MpiCollectiveEnd", "NonBlockingCollectiveRequest",
+             "NonBlockingCollectiveComplete")
+
+    def __init__(self, definitions, findings):
+        self.definitions, self.findings = definitions, findings
+        groups = {r: definitions.tables["location"].get(l, (0, 0, 0, None))[3]
+                  for r, l in enumerate(getattr(definitions, "rank_locations", []))}
+        self.rank_of = {process: rank for rank, process in reversed(groups.items())}
+        self.sent, self.received = collections.defaultdict(list), collections.defaultdict(list)
+        self.requests = collections.defaultdict(list)  # (moment, what), by id
+        self.operations = collections.defaultdict(list)  # [moment, comm, (operation, root)], by rank
+
+    def take(self, events, what, moment, args):
+        rank = self.rank_of.get(events.process)
+        if rank is None:
+            self.findings.add("rank-missing", "location %d has events of MPI, and is of no rank", events.location)
+        elif what in ("MpiSend", "MpiIsend", "MpiRecv", "MpiIrecv"):
+            self.take_message(rank, what, moment, args)
+        elif "Collective" in what:
+            self.take_collective(events, rank, what, moment, args)
+        if what not in ("MpiSend", "MpiRecv", "MpiCollectiveBegin", "MpiCollectiveEnd"):
+            self.requests[args[-1]].append((moment, events.process, what))
+
+    def take_message(self, rank, what, moment, args):
+        peer, comm, tag, length = args[-5:-1] if what.startswith("MpiI") else args[-4:]
+        members = self.definitions.members(comm, rank)
+        if members is None or peer >= len(members):
+            self.findings.add("peer-undefined", "rank %d has a message of rank %d of communicator %d, which has no such",
+                              rank, peer, comm)
+        elif what in ("MpiSend", "MpiIsend"):
+            self.sent[comm, rank, members[peer], tag].append((moment, length))
+        else:
+            self.received[comm, members[peer], rank, tag].append((moment, length))
+
+    def take_collective(self, events, rank, what, moment, args):
+        if what == "MpiCollectiveBegin":
+            if events.collective is not None:
+                self.findings.add("collective-open", "location %d begins a collective operation in another", events.location)
+            events.collective = [moment, None, None]
+            self.operations[rank].append(events.collective)
+        elif what == "NonBlockingCollectiveRequest":
+            self.operations[rank].append([moment, None, args[-1]])
+        else:
+            self.end_collective(events, rank, what, args)
+
+    def end_collective(self, events, rank, what, args):
+        if what == "MpiCollectiveEnd":
+            begun, events.collective = events.collective, None
+        else:
+            begun = next((b for b in self.operations[rank] if b[1] is None and b[2] == args[-1]), None)
+            args = args[:-1]
+        op, comm, root = number(args[-5]), args[-4], args[-3]
+        if comm not in self.definitions.tables["comm"]:
+            self.findings.add("comm-undefined", "location %d has an operation of communicator %d, which is not defined",
+                              events.location, comm)
+        if begun is None:
+            self.findings.add("collective-open", "location %d ends a collective operation that has not begun", events.location)
+        else:
+            begun[1], begun[2] = comm, (op, min(root, ROOTS))
+
+    def check(self, cut):
+        self.check_requests()
+        self.check_messages(cut)
+        if not cut:
+            self.check_collectives()
+
+    def check_requests(self):
+        posts = ("MpiIsend", "MpiIrecvRequest", "NonBlockingCollectiveRequest")
+        last = {"MpiIsend": "MpiIsendComplete", "MpiIrecvRequest": "MpiIrecv",
+                "NonBlockingCollectiveRequest": "NonBlockingCollectiveComplete"}
+        for ref, events in self.requests.items():
+            events.sort(key=lambda e: (e[0], e[2] not in posts, e[2] == "MpiRequestTest" and -1 or 0))
+            whats = [what for _, _, what in events]
+            ends = [w for w in whats[1:] if w != "MpiRequestTest"]
+            if whats[0] not in posts or len({process for _, process, _ in events}) > 1:
+                self.findings.add("request-order", "request %d begins with %s, or is of two processes", ref, whats[0])
+            elif [e for e in ends if e not in (last[whats[0]], "MpiRequestCancelled")] or len(ends) > 2:
+                self.findings.add("request-order", "request %d: %s", ref, ", ".join(whats))
+
+    def check_messages(self, cut):
+        for key in set(self.sent) | set(self.received):
+            sent, received = sorted(self.sent[key]), sorted(self.received[key])
+            where = "communicator %d, from rank %d to %d, tag %d" % key
+            if len(sent) != len(received) and not cut:
+                self.findings.add("message-unmatched", "%s: %d sent, %d received", where, len(sent), len(received))
+            elif not cut and sorted(n for _, n in sent) != sorted(n for _, n in received):
+                self.findings.add("message-length", "%s: other lengths are received than sent", where)
+            for (left, _), (arrived, _) in zip(sent, received):
+                if arrived < left:
+                    self.findings.add("message-early", "%s: received at %d, sent at %d", where, arrived, left)
+
+    def check_collectives(self):
+        by_comm = collections.defaultdict(dict)
+        for rank, operations in self.operations.items():
+            for _, comm, what in sorted(operations, key=lambda o: o[0]):
+                if comm is None:
+                    self.findings.add("collective-open", "rank %d never ends a collective operation", rank)
+                else:
+                    by_comm[comm].setdefault(rank, []).append(what)
+        for comm, lists in by_comm.items():
+            groups = self.definitions.tables["comm"].get(comm, (0, [], 0))[1]
+            members = {m for g in groups for m in self.definitions.tables["ranks"].get(g, (0, 0, 0, []))[3]}
+            different = [r for r in lists if lists[r] != next(iter(lists.values()))]
+            if members and (set(lists) != members or (different and len(groups) == 1)):
+                self.findings.add("collective-incomplete", "communicator %d: ranks %s of %s take part, ranks %s in others",
+                                  comm, sorted(lists), sorted(members), different)
+
+
 def set_callbacks(prefix, handle, functions, every=False):
     for setter in dir(_otf2):
         if setter.startswith(prefix + "_Set") and setter.endswith("Callback"):
@@ -261,7 +428,8 @@ def set_callbacks(prefix, handle, functions, every=False):
 def read_definitions(reader, definitions):
     def_reader = _otf2.Reader_GetGlobalDefReader(reader)
     callbacks = _otf2.GlobalDefReaderCallbacks_New()
-    set_callbacks("GlobalDefReaderCallbacks", callbacks, definitions.callbacks())
+    functions = definitions.callbacks()  # to be kept: the bindings do not
+    set_callbacks("GlobalDefReaderCallbacks", callbacks, functions)
     _otf2.Reader_RegisterGlobalDefCallbacks(reader, def_reader, callbacks, definitions)
     n = _otf2.Reader_ReadAllGlobalDefinitions(reader, def_reader)
     declared = _otf2.Reader_GetNumberOfGlobalDefinitions(reader)
@@ -301,17 +469,18 @@ def read_local_definitions(reader, files):
     _otf2.Reader_CloseDefFiles(reader)
 
 
-def read_events(reader, files, definitions, findings):
+def read_events(reader, files, definitions, findings, job):
     total = 0
     for ref, _ in files:
         _otf2.Reader_SelectLocation(reader, ref)
     read_local_definitions(reader, files)
     _otf2.Reader_OpenEvtFiles(reader)
     for ref, _ in files:
-        events = Events(ref, definitions, findings)
+        events = Events(ref, definitions, findings, job)
         evt_reader = _otf2.Reader_GetEvtReader(reader, ref)
         callbacks = _otf2.EvtReaderCallbacks_New()
-        set_callbacks("EvtReaderCallbacks", callbacks, events.callbacks(), every=True)
+        functions = events.callbacks()  # to be kept: the bindings do not
+        set_callbacks("EvtReaderCallbacks", callbacks, functions, every=True)
         _otf2.Reader_RegisterEvtCallbacks(reader, evt_reader, callbacks, events)
         try:
             _otf2.Reader_ReadAllLocalEvents(reader, evt_reader)
@@ -325,7 +494,7 @@ def read_events(reader, files, definitions, findings):
     return total
 
 
-def validate(anchor):
+def validate(anchor, cut):
     """In the child: print what was found; 0 or 1."""
     findings = Findings()
     definitions = Definitions(findings)
@@ -341,7 +510,9 @@ def validate(anchor):
                          len(definitions.tables["location"]), declared)
         files = check_files(os.path.splitext(anchor)[0], definitions, findings)
         if files:
-            total = read_events(reader, files, definitions, findings)
+            job = Job(definitions, findings)
+            total = read_events(reader, files, definitions, findings, job)
+            job.check(cut)
         _otf2.Reader_Close(reader)
     except _otf2.Error as error:
         findings.add("unreadable", "libotf2 cannot read it: %s", error.description)
@@ -354,7 +525,7 @@ def validate(anchor):
     return 0
 
 
-def in_child(anchor):
+def in_child(anchor, cut):
     """Run validate() in a child whose stderr, libotf2's, is kept. Returns (wait status, its words)."""
     sys.stdout.flush()
     with tempfile.TemporaryFile() as words:
@@ -364,7 +535,7 @@ def in_child(anchor):
             signal.alarm(TIME_LIMIT_S)  # unhandled, so that it ends a loop inside libotf2, too
             status = 1
             try:
-                status = validate(anchor)
+                status = validate(anchor, cut)
                 sys.stdout.flush()
             finally:
                 os._exit(status)
@@ -374,14 +545,15 @@ def in_child(anchor):
 
 
 def main(args):
-    if len(args) != 2 or args[1].startswith("-"):
-        print("usage: %s DIR/traces.otf2" % args[0], file=sys.stderr)
+    cut = len(args) > 2 and args[1] == "--cut"
+    if len(args) != 2 + cut or args[-1].startswith("-"):
+        print("usage: %s [--cut] DIR/traces.otf2" % args[0], file=sys.stderr)
         return 2
-    anchor = args[1]
+    anchor = args[-1]
     if not os.path.isfile(anchor):
         print("unreadable: there is no file '%s'" % anchor)
         return 1
-    status, words = in_child(anchor)
+    status, words = in_child(anchor, cut)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
         print("unreadable: libotf2 did not come to an end within %d s" % TIME_LIMIT_S)
     elif os.WIFSIGNALED(status):

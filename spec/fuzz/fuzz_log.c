@@ -4,8 +4,8 @@
  * that says why not.
  *
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
- * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events; two counters,
- * one of them sampled, and two recorders, one of them a section's; a metric of a plugin with a series.
+ * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events with messages;
+ * two counters, one of them sampled, and two recorders, one of them a section's; a metric of a plugin with a series.
  */
 #include "fuzz_lua.h"
 
@@ -90,7 +90,10 @@ static void put_definitions(void) {
   const struct pml__log_counter created = {1, 3, 0, 1}, sampled = {2, 1, 2, 16};
   const struct pml__log_recorder series = {3, 0, 2, 8}, durations = {4, 1, 2, 8};
   const struct pml__log_measured measured = {.number = 5};
-  char all[1024] = "";
+  const struct pml__log_communicator world = {1, PML__LOG_COMM_WORLD, 0, 2, 0, 0, 0}, two = {3, 0, 0, 2, 1, 0, 7},
+                                     inter = {4, PML__LOG_COMM_INTER, 0, 1, 1, 0, 8};
+  const struct pml__log_clock_offset offset[2] = {{1, -5, 1}, {9, 5, 1}};
+  char all[2048] = "";
   size_t n = add_definition(all, PML__LOG_SECTION, &plain, sizeof plain, "plain", 6);
   n += add_definition(all + n, PML__LOG_SECTION, &counted, sizeof counted, labels, sizeof labels);
   n += add_definition(all + n, PML__LOG_NOTE, NULL, 0, note, sizeof note);
@@ -101,6 +104,11 @@ static void put_definitions(void) {
   n += add_definition(all + n, PML__LOG_RECORDER, &series, sizeof series, "L::r", 5);
   n += add_definition(all + n, PML__LOG_RECORDER, &durations, sizeof durations, "plain", 6);
   n += add_definition(all + n, PML__LOG_MEASURED, &measured, sizeof measured, "p\0m\0u\0d", 8);
+  n += add_definition(all + n, PML__LOG_COMMUNICATOR, &world, sizeof world, "\0\0", 3);
+  n += add_definition(all + n, PML__LOG_COMMUNICATOR, &two, sizeof two, "two\0000 1\0", 9);
+  n += add_definition(all + n, PML__LOG_COMMUNICATOR, &inter, sizeof inter, "\0000\0001", 5);
+  for (int i = 0; i < 2; i++)
+    n += add_definition(all + n, PML__LOG_CLOCK_OFFSET, &offset[i], sizeof offset[i], NULL, 0);
   put(place_of[DEFINITIONS], all, n);
   put_entry(0, PML__LOG_DEFINITIONS, DEFINITIONS, 4096, n);
 }
@@ -129,7 +137,23 @@ static void put_blocks(void) {
 
 static void put_calls(void) {
   const struct pml__log_recording r = {.traced = 1};
-  const struct pml__log_event event[2] = {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)}, {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
+#define COMMUNICATED(what, n) PML__LOG_WORD(PML__LOG_COMMUNICATION, PML__LOG_COMMUNICATED(what, n, 0))
+  const uint64_t on = UINT64_C(3) << 32;
+  const struct pml__log_event event[] = {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)},
+                                         {1, COMMUNICATED(PML__LOG_ISEND, 4)},
+                                         {on | 1, 5},
+                                         {8, 1},
+                                         {1, COMMUNICATED(PML__LOG_ISEND_COMPLETE, 1)},
+                                         {1, 0},
+                                         {1, COMMUNICATED(PML__LOG_RECEIVE, 3)},
+                                         {on, 5},
+                                         {8, 0},
+                                         {1, COMMUNICATED(PML__LOG_COLLECTIVE_BEGIN, 1)},
+                                         {0, 0},
+                                         {2, COMMUNICATED(PML__LOG_COLLECTIVE_END, 4)},
+                                         {on | 1, 8},
+                                         {8, 0},
+                                         {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
   put(place_of[RECORDING], &r, sizeof r);
   put_blocks();
   put(place_of[TRACK] + sizeof(struct pml__log_track), event, sizeof event);
@@ -259,6 +283,13 @@ static int check_event(void *arg, void *track, const struct pml__recording_told 
   return 0;
 }
 
+static int check_communication(void *arg, void *track, const struct pml__recording_communicated *e) {
+  uint64_t *all = arg;
+  PROMISE(track == arg && e->nvalues <= 255, "a communication is of a thread");
+  for (uint32_t i = 0; i < e->nvalues; i++) *all += e->values[i];
+  return 0;
+}
+
 static int end_thread(void *arg, void *track) {
   PROMISE(arg == track, "a thread ends that began");
   return 0;
@@ -266,7 +297,8 @@ static int end_thread(void *arg, void *track) {
 
 static void check_events(struct pml_recording_reader *r) {
   uint64_t all = 0;
-  const struct pml__recording_listener l = {begin_thread, check_event, NULL, end_thread, NULL, NULL, NULL, 0, &all};
+  const struct pml__recording_listener l = {
+      begin_thread, check_event, check_communication, end_thread, NULL, NULL, NULL, 0, &all};
   int err = pml__recording_listen(r, &l);
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "events are read");
 }

@@ -4,7 +4,7 @@
 local support = require "spec.core.support"
 local quote = support.quote
 
-local command = support.build .. "/pmlua"
+local command, made = support.build .. "/pmlua", support.build .. "/spec/archive"
 local dir
 
 --- Calls crc32 argv[1] times, then a child does; with argv[2] both wait to be killed.
@@ -30,10 +30,17 @@ int main(int argc, char **argv) {
 
 local function shell(text) return support.shell_in(dir, text) end
 
+--- What the validator says of an archive; nil: it is not installed.
+local function verdict(folder, options)
+  local _, said = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s %s/%s/traces.otf2"):format(options or "",
+    quote(dir), folder))
+  return not said:find "^unavailable" and said or nil
+end
+
 --- How many lines of the definitions, or events, of an archive begin so; it is valid.
 local function counted(folder, words, what)
-  local valid, said = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/%s/traces.otf2"):format(quote(dir), folder))
-  if not said:find "^unavailable" then assert.same({ 0, "ok" }, { valid, said:match "^ok" or said }) end
+  local said = verdict(folder)
+  if said then assert.equal("ok", said:match "^ok" or said) end
   local _, out, complaints = shell(("otf2-print %s %s/traces.otf2"):format(what or "", folder))
   assert.equal("", complaints)
   local n = {}
@@ -120,5 +127,111 @@ describe("one archive of all processes", function()
       status, _, err = shell((line:gsub("%%s", command)))
       assert.same({ 1, "pmlua trace: " .. why .. "\n" }, { status, err })
     end
+  end)
+end)
+
+describe("the archive of a job of MPI", function()
+  setup(function() dir = support.folder() end)
+  teardown(support.cleanup)
+
+  --- The archive of a job that spec/c/archive.c makes: what pmlua trace says of it.
+  local function archived(how)
+    assert.equal(0, (shell(("mkdir %s && %s write %s %s"):format(how, made, how, how))))
+    local status, said, err = shell(("%s trace %s"):format(command, how))
+    assert.same({ 0, how .. "/traces.otf2\n" }, { status, said })
+    return err
+  end
+
+  local function job_it(name, f)
+    it(name, function()
+      if not support.slurp(made) then return pending(made .. " is not built; make specs" ) end
+      return f()
+    end)
+  end
+
+  job_it("has no message that arrives before it was sent, whatever clocks say", function()
+    local early = "pmlua trace: %d of 400 messages arrived before they were sent, by the clocks of their ranks; "
+      .. "in the trace, 0 do\n"
+    for how, n in pairs { exact = 0, offset = 0, unmeasured = 300, inexact = 100, bent = 50 } do
+      assert.same({ how, n > 0 and early:format(n) or "" }, { how, archived(how) })
+      assert.same({ how, "ok: 4 locations, 2800 events\n" }, { how, verdict(how) or "ok: 4 locations, 2800 events\n" })
+    end
+  end)
+
+  job_it("has what readers expect of ranks, hosts, communicators and roles", function()
+    if not support.has "otf2-print" then return pending "otf2-print is not installed" end
+    shell "rm -rf exact"
+    archived "exact"
+    local n, definitions = counted("exact", { "SYSTEM_TREE_NODE", "LOCATION_GROUP", "GROUP", "COMM" }, "-G")
+    assert.same({ 4, 4, 5, 2 + 1 }, n)
+    for rank = 0, 3 do
+      local pattern = '\nLOCATION_GROUP +%d +Name: "MPI Rank %d" <%%d+>, Type: PROCESS, Parent: "node::host%d"'
+      assert.matches(pattern:format(rank, rank, rank), definitions)
+    end
+    assert.matches('Name: "MPI_Sendrecv".-Role: POINT2POINT, Paradigm: MPI', definitions)
+    assert.matches('Type: COMM_LOCATIONS, Paradigm: MPI, Flags: NONE, 4 Members: "thread 100" <0>, "thread 101" <1>', definitions)
+    assert.matches('\nCOMM +%d+ +Name: "pair" <%d+>, Group: "" <%d+>, Parent: "MPI_COMM_WORLD"', definitions)
+    local events = counted("exact", { "MPI_SEND", "MPI_IRECV_REQUEST", "MPI_IRECV", "MPI_COLLECTIVE_END" })
+    assert.same({ 400, 400, 400, 400 }, events)
+  end)
+
+  job_it("has the ranks that have a log, if one has none", function()
+    local err = archived "missing"
+    assert.matches("^pmlua trace: 1 of 4 ranks have no log\n", err)
+    assert.matches("\npmlua trace: 200 messages have no partner: one side is not recorded\n$", err)
+    assert.matches("^ok: 4 locations", verdict("missing", "--cut") or "ok: 4 locations")
+  end)
+
+  job_it("is refused by the validator if records do not fit together", function()
+    if not verdict "nothing" then return pending "python3-otf2 is not installed" end
+    for how, name in pairs { missing = "message-unmatched", requests = "request-order", lengths = "message-length",
+      operations = "collective-incomplete" } do
+      shell("rm -rf " .. how)
+      archived(how)
+      assert.truthy(("\n" .. verdict(how)):find("\n" .. name .. ": ", 1, true), how)
+    end
+  end)
+
+  local run = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
+  local function real_it(name, f)
+    for mpi in pairs(run) do
+      it(("of %s %s"):format(mpi, name), function()
+        if not support.has("mpicc." .. mpi) then return pending("mpicc." .. mpi .. " is not installed") end
+        if not support.slurp(("%s/preload/libpmlua-mpi-%s.so"):format(support.build, mpi)) then
+          return pending("the library for " .. mpi .. " is not built")
+        end
+        return f(mpi)
+      end)
+    end
+  end
+
+  --- Record a program of spec/c/mpi with so many ranks into a folder.
+  local function recorded(mpi, name, ranks)
+    assert.equal(0, (support.shell(("mpicc.%s -w spec/c/mpi/%s.c -o %s/ranks -pthread"):format(mpi, name, quote(dir)))))
+    shell "rm -rf job"
+    local status, _, err = shell(("%s -n %d %s record --quiet --trace -o job -- ./ranks"):format(run[mpi], ranks, command))
+    assert.equal(0, status, err)
+    assert.equal("job/traces.otf2\n", (select(2, shell "find job -name '*.otf2'")))
+  end
+
+  real_it("has each message once on each side, and collective operations of all members", function(mpi)
+    recorded(mpi, "messages", 4)
+    assert.matches("^ok: 4 locations", verdict "job" or "ok: 4 locations")
+    if not support.has "otf2-print" then return end
+    local n = counted("job", { "MPI_ISEND", "MPI_IRECV", "MPI_SEND", "MPI_RECV" })
+    assert.same({ 40, 40, 3, 3 }, n)
+  end)
+
+  real_it("has requests, probes and communicators of every kind", function(mpi)
+    recorded(mpi, "requests", 2)
+    assert.matches("^ok: 2 locations", verdict "job" or "ok: 2 locations")
+    if not support.has "otf2-print" then return end
+    local n = counted("job", { "COMM", "INTER_COMM" }, "-G")
+    assert.is_true(n[1] >= 5 and n[2] == 1)
+  end)
+
+  real_it("has the messages of threads that use MPI at once", function(mpi)
+    recorded(mpi, "threads", 2)
+    assert.matches("^ok: 10 locations", verdict "job" or "ok: 10 locations")
   end)
 end)

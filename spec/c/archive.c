@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/archive.c - logs of a job of MPI whose clocks are known to be wrong, as one archive.
+ *
+ * Each rank is on a host of its own: its clock has an offset, drifts, and was compared with rank 0's, perhaps badly. In
+ * each of 100 rounds each rank sends to the next one; a message is on its way for 20 us.
+ *
+ * `archive write DIR HOW`: leave the logs of such a job in DIR. HOW is one of the names of jobs below.
+ */
+#include "check.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "record/log/pml_log.h"
+#include "substrate/trace/pml_archive.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS = 4, ROUNDS = 100, REGION = 1 };
+#define ROUND_NS 1e6
+#define WAY_NS 20e3
+
+enum wrong { NOTHING, REQUESTS, LENGTHS, OPERATIONS };
+
+/* What is wrong with clocks: rank r's has r times the offset and the drift. */
+static const struct job {
+  const char *name;
+  double offset_ns, drift; /* of clocks */
+  double error_ns;         /* of what was measured of that */
+  bool bent;               /* half way through the clock was set */
+  bool measured, early;    /* messages are early by clocks as measured */
+  bool missing;            /* rank 2 has no log */
+  enum wrong wrong;        /* in the records */
+} jobs[] = {
+    {.name = "exact", .measured = true},
+    {.name = "offset", .offset_ns = 5e6, .drift = 50e-6, .measured = true},
+    {.name = "unmeasured", .offset_ns = -5e6, .early = true},
+    {.name = "inexact", .offset_ns = 5e6, .drift = 50e-6, .error_ns = -1e5, .measured = true, .early = true},
+    {.name = "bent", .bent = true, .measured = true, .early = true},
+    {.name = "missing", .measured = true, .missing = true},
+    {.name = "requests", .measured = true, .wrong = REQUESTS},
+    {.name = "lengths", .measured = true, .wrong = LENGTHS},
+    {.name = "operations", .measured = true, .wrong = OPERATIONS},
+};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+static char dir[200];
+static uint64_t began_ns; /* all ranks */
+
+/* ---- a rank's log ---- */
+
+struct rank {
+  const struct job *job;
+  uint32_t rank;
+  struct pml__log *log;
+  struct pml__log_event *next;
+};
+
+/* What rank r's clock says at the true time @ns. */
+static uint64_t ticks_at(const struct rank *r, double ns) {
+  double wrong = r->rank * (r->job->offset_ns + ns * r->job->drift);
+  if (r->job->bent && ns > ROUNDS * ROUND_NS / 2) wrong += r->rank * 1e6;
+  return r->log->head->started_ticks + (uint64_t)llround((1e9 + ns + wrong) * 1e-9 * r->log->head->ticks_per_second);
+}
+
+static void put(struct rank *r, double ns, uint64_t word) {
+  *r->next++ = (struct pml__log_event){ticks_at(r, ns), word};
+}
+
+static void put_values(struct rank *r, double ns, uint32_t what, uint32_t n, uint32_t code, const uint64_t *value) {
+  put(r, ns, PML__LOG_WORD(PML__LOG_COMMUNICATION, PML__LOG_COMMUNICATED(what, n, code)));
+  memcpy(r->next, value, n * sizeof *value);
+  r->next += (n + 1) / 2;
+}
+
+static void define(struct rank *r) {
+  static const char *const region[] = {"MPI_Sendrecv", ""}, *const world[] = {"MPI_COMM_WORLD", "", ""};
+  const char *const pair[] = {"pair", r->rank < 2 ? "0 1" : "2 3", ""};
+  const struct pml__log_region is = {.region = REGION};
+  int half = (int)r->rank / 2;
+  const struct pml__log_communicator of_all = {1, PML__LOG_COMM_WORLD, (int)r->rank, RANKS, 0, 0, 0},
+                                     of_two = {3, 0, (int)r->rank % 2, 2, 1, 2 * half, (uint64_t)(2 * half) << 32 | 1};
+  CHECK(pml__log_define(r->log, PML__LOG_REGION, &is, sizeof is, region, 2) == 0 &&
+            pml__log_define(r->log, PML__LOG_COMMUNICATOR, &of_all, sizeof of_all, world, 3) == 0 &&
+            pml__log_define(r->log, PML__LOG_COMMUNICATOR, &of_two, sizeof of_two, pair, 3) == 0,
+        "names are in the log");
+}
+
+/* Before the first round and after the last. */
+static void compare_clocks(struct rank *r) {
+  for (int i = 0; r->job->measured && i < 2; i++) {
+    double ns = i * ROUNDS * ROUND_NS;
+    double wrong = r->rank * (r->job->offset_ns + ns * r->job->drift + r->job->error_ns);
+    const struct pml__log_clock_offset o = {ticks_at(r, ns), -llround(wrong), 1};
+    CHECK(pml__log_define(r->log, PML__LOG_CLOCK_OFFSET, &o, sizeof o, NULL, 0) == 0, "an offset is in the log");
+  }
+}
+
+/* Send to the next rank, receive from the one before, then a barrier of two. */
+static void put_round(struct rank *r, int round) {
+  double ns = round * ROUND_NS, left = ns + WAY_NS + 10e3;
+  uint32_t to = (r->rank + 1) % RANKS, from = (r->rank + RANKS - 1) % RANKS;
+  const uint64_t world = UINT64_C(1) << 32, pair = UINT64_C(3) << 32, id = (uint64_t)round + 1;
+  const uint64_t other = r->job->wrong == REQUESTS ? 1000 + id : id, bytes = r->job->wrong == LENGTHS ? 101 : 100;
+  uint32_t operation = r->job->wrong == OPERATIONS && r->rank == 1 ? PML__LOG_SCAN : PML__LOG_BARRIER;
+  put(r, ns, PML__LOG_WORD(PML__LOG_ENTER, REGION));
+  put_values(r, ns + 1e3, PML__LOG_IRECV, 1, 0, (const uint64_t[]){id});
+  put_values(r, ns + 2e3, PML__LOG_SEND, 3, 0, (const uint64_t[]){world | to, 9, 100});
+  put_values(r, ns + 2e3 + WAY_NS, PML__LOG_IRECV_COMPLETE, 4, 0, (const uint64_t[]){world | from, 9, bytes, other});
+  put_values(r, left, PML__LOG_COLLECTIVE_BEGIN, 1, 0, (const uint64_t[]){0});
+  put_values(r, left + 1e3, PML__LOG_COLLECTIVE_END, 4, operation,
+             (const uint64_t[]){pair | PML__LOG_NO_RANK, 0, 0, 0});
+  put(r, left + 2e3, PML__LOG_WORD(PML__LOG_LEAVE, REGION));
+}
+
+static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
+  char name[40];
+  struct rank r = {.job = job, .rank = rank};
+  struct pml__log_entry *recording, *track;
+  (void)snprintf(name, sizeof name, "host%u.%u", rank, 100 + rank);
+  const struct pml__log_process p = {name, (int)rank, RANKS, began_ns, 1};
+  if (!CHECK(pml__log_open(&r.log, dir, &p) == 0, "a log is made")) exit(1);
+  (void)snprintf(path, 300, "%s", r.log->file.path);
+  (void)snprintf(r.log->head->host, sizeof r.log->head->host, "host%u", rank);
+  r.log->head->pid = 100 + (int)rank;
+  struct pml__log_recording *is = pml__log_extent(r.log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording);
+  const size_t bytes = 65536;
+  char *events = pml__log_extent(r.log, PML__LOG_EVENTS, 100 + rank, 1, bytes, 0, &track);
+  if (!CHECK(is != NULL && events != NULL, "it has room")) exit(1);
+  is->traced = 1;
+  r.next = (struct pml__log_event *)(void *)(events + sizeof(struct pml__log_track));
+  define(&r);
+  compare_clocks(&r);
+  for (int i = 0; i < ROUNDS; i++) put_round(&r, i);
+  CHECK((char *)r.next < events + bytes, "and enough of it");
+  pml__log_end(r.log);
+  pml__log_close(r.log);
+}
+
+/* How many logs; their paths. */
+static size_t write_job(const struct job *job, char path[RANKS][300]) {
+  size_t n = 0;
+  for (uint32_t rank = 0; rank < RANKS; rank++)
+    if (rank != 2 || !job->missing) write_rank(job, rank, path[n++]);
+  return n;
+}
+
+/* ---- the archive ---- */
+
+static void remove_all(void) {
+  char command[300];
+  (void)snprintf(command, sizeof command, "rm -rf %s/*", dir);
+  CHECK(system(command) == 0, "all goes away");
+}
+
+static void archive(const struct job *job) {
+  char path[RANKS][300];
+  struct pml_archive_log log[RANKS] = {{0}};
+  struct pml_archive_story s;
+  size_t n = write_job(job, path);
+  for (size_t i = 0; i < n; i++) log[i].path = path[i];
+  int err = pml_archive_write(dir, log, n, NULL, NULL, &s);
+  CHECK(err == 0 && s.processes == n && s.ranks == n && s.missing == RANKS - n, "%s: an archive has all ranks: %s",
+        job->name, err < 0 ? pml_error_detail(err) : "");
+  CHECK(s.messages == (n == RANKS ? RANKS * ROUNDS : (RANKS - 2) * ROUNDS) && s.open == 0, "%s: and %llu messages",
+        job->name, (unsigned long long)s.messages);
+  CHECK(s.unmatched == (n == RANKS ? 0 : 2 * ROUNDS), "%s: each with its partner, if that has a log (%llu)", job->name,
+        (unsigned long long)s.unmatched);
+  CHECK((s.early > 0) == job->early, "%s: by the clocks %llu are early", job->name, (unsigned long long)s.early);
+  CHECK(s.still_early == 0, "%s: and %llu in the archive", job->name, (unsigned long long)s.still_early);
+  CHECK(pml_archive_write(dir, log, n, NULL, NULL, &s) == -EEXIST, "%s: it is not written over", job->name);
+  remove_all();
+}
+
+static int stop_at_once(uint64_t done, uint64_t all, void *arg) {
+  CHECK(done <= all, "no more is read than there is");
+  ++*(int *)arg;
+  return -ECANCELED;
+}
+
+static void refused(void) {
+  char path[RANKS][300];
+  struct pml_archive_log log[2] = {{0}};
+  struct pml_archive_story s;
+  int asked = 0;
+  (void)write_job(&jobs[0], path);
+  log[0].path = path[0];
+  log[1].path = "/nowhere/x.1.pmlog";
+  CHECK(pml_archive_write(dir, log, 0, NULL, NULL, &s) == -EINVAL, "no logs are refused");
+  CHECK(pml_archive_write(dir, log, 2, NULL, NULL, &s) == -ENOENT, "a log that is not there is refused");
+  CHECK(pml_archive_write("/nowhere", log, 1, NULL, NULL, &s) == -ENOENT, "a folder that is not there is, too");
+  CHECK(pml_archive_write(dir, log, 1, stop_at_once, &asked, &s) == -ECANCELED && asked == 1, "the work can be ended");
+  remove_all();
+}
+
+int main(int argc, char **argv) {
+  char path[RANKS][300];
+  if (pml_clock_init() < 0) return 1;
+  began_ns = pml_clock_realtime_ns() - UINT64_C(10000000000);
+  if (argc == 4 && strcmp(argv[1], "write") == 0) {
+    (void)snprintf(dir, sizeof dir, "%s", argv[2]);
+    for (size_t i = 0; i < JOBS; i++)
+      if (strcmp(jobs[i].name, argv[3]) == 0) return write_job(&jobs[i], path) == 0;
+    return 2;
+  }
+  (void)snprintf(dir, sizeof dir, "%s/pmlua-archive-XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+  if (mkdtemp(dir) == NULL) return 1;
+  for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
+  refused();
+  CHECK(rmdir(dir) == 0, "nothing is left");
+  return check_done();
+}
