@@ -39,13 +39,14 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 	ar rcs $@ $^
 
 # The headers that pml.h reaches. What is PML_API in them is public; all else that is not hidden is for this build's parts.
+# libomp and libiomp5 look for their tool under the version that they are linked with.
 PUBLIC_H = $(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)))
 # What generated wrappers, and workloads that scripts drive, include.
 SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h core/adapter/pml_workload.h))))
 $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	@mkdir -p $(@D)
 	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
-	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; ompt_start_tool; local: *; };'; } >$@.new
+	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; echo 'VERSION { global: ompt_start_tool; };'; } >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)

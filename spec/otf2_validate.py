@@ -193,7 +193,7 @@ class Definitions:
 
     def check_communicators(self):
         all_ranks = self.ranks_of(_otf2.GROUP_TYPE_COMM_LOCATIONS)
-        if len(all_ranks) > 1 or (self.tables["comm"] and not all_ranks):
+        if len(all_ranks) > 1 or (self.ranks_of(_otf2.GROUP_TYPE_COMM_GROUP) and not all_ranks):
             self.findings.add("comm-locations", "there are %d groups of the locations of MPI, not one", len(all_ranks))
         self.rank_locations = next(iter(all_ranks.values()), [])
         for location in self.rank_locations:

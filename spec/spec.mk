@@ -113,7 +113,7 @@ guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the di
 ABI := $(B)/abi
 abi-dump: $(B)/libpmlua.so $(B)/libpmlua-embed.so
 	@rm -rf $(ABI) && mkdir -p $(ABI)/include && cp $(PUBLIC_H) bindings/pmlua.h $(ABI)/include
-	@sed 's/^PMLUA_PRIVATE { global: [^}]*local:/PMLUA_PRIVATE { local:/' $(B)/libpmlua.map >$(ABI)/pmlua.map
+	@sed 's/^PMLUA_PRIVATE { global: pml_\*;/PMLUA_PRIVATE {/; /^VERSION/d' $(B)/libpmlua.map >$(ABI)/pmlua.map
 	@$(call link_pmlua,$(ABI)/pmlua.map,$(ABI)/libpmlua.so)
 	@cp $(B)/libpmlua-embed.so $(ABI)
 	@for l in pmlua pmlua-embed; do abidw --headers-dir $(ABI)/include --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-show-locs \

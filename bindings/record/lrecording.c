@@ -28,10 +28,12 @@ static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &recording_class);
 }
 
+/* open(path, any): any: it may have no recorded calls. */
 static int l_open(lua_State *L) {
   const char *path = lutil_string(L, 1);
+  int any = lua_toboolean(L, 2);
   struct handle *h = lutil_new(L, &recording_class, 0, 0);
-  int err = pml_recording_read_open(&h->reader, path);
+  int err = any ? pml_recording_read_open_any(&h->reader, path) : pml_recording_read_open(&h->reader, path);
   if (err < 0) return pml_pusherr(L, err, "recording.open");
   h->h.open = 1;
   return 1;

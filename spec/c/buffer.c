@@ -77,7 +77,7 @@ static void carries_values(void) {
   if (err == 0) err = pml_buffer_open(&b, NULL);
   if (!CHECK(err == 0, "a buffer, and names of values")) return;
   e.metrics = m;
-  for (unsigned kind = 0; kind < PML_STREAM_KINDS; kind++) {
+  for (unsigned kind = 0; kind <= PML_STREAM_METRIC; kind++) {
     pml_stream_raise((enum pml_stream_kind)kind, &e);
     memset(value, 0, sizeof value);
     CHECK(drain(b) == 0 && nseen == 1 && seen[0].kind == kind && seen[0].metrics == m && value[0] == 11 &&

@@ -238,6 +238,106 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
   end)
 end
 
+-- Between the two regions the workers of the first one sleep.
+local pause = [[
+#include <sys/wait.h>
+#include <unistd.h>
+static void work(int n) {
+#pragma omp parallel num_threads(n)
+  usleep(1);
+}
+int main(void) {
+  int status = 0;
+  work(3);
+  usleep(300000);
+  work(3);
+  pid_t child = fork();
+  if (child == 0) {
+    work(2);
+    return 0;
+  }
+  waitpid(child, &status, 0);
+  work(3);
+  return status != 0;
+}
+]]
+
+describe("pmlua record of teams with libomp", function()
+  local lacks = openmp.lacks "libomp"
+  local all, folder
+
+  setup(function()
+    if lacks then return end
+    local dir = helper.folder()
+    all, folder = openmp.record(dir, openmp.compile("libomp", dir, pause), "--trace", "KMP_BLOCKTIME=0")
+  end)
+  teardown(helper.clean)
+
+  it("ends what workers wait for at the join, whenever they wake up", function()
+    if lacks then return pending(lacks) end
+    local _, printed = helper.shell(("for g in -G ''; do otf2-print $g %s/traces.otf2; done"):format(folder))
+    local process, join, late = {}, {}, 0
+    for location, group in printed:gmatch "\nLOCATION +(%d+) [^\n]-Group: [^\n]-<(%d+)>" do process[location] = group end
+    for line in printed:gmatch "[^\n]+" do
+      local event, thread, ticks = line:match "^([%u_]+)%s+(%d+)%s+(%d+)"
+      local of = process[thread]
+      if event == "THREAD_JOIN" then join[of] = { at = math.tointeger(ticks), by = thread } end
+      if event == "THREAD_FORK" then join[of] = nil end
+      if event == "LEAVE" and join[of] and thread ~= join[of].by and math.tointeger(ticks) > join[of].at then late = late + 1 end
+    end
+    assert.truthy(next(process))
+    assert.truthy(printed:find "THREAD_JOIN")
+    assert.same(0, late)
+  end)
+
+  it("has a child's regions beside its parent's", function()
+    if lacks then return pending(lacks) end
+    local by_name = openmp.constructs(all)
+    assert.same({ 4, 3 }, { by_name["omp parallel @program.c:4"].calls, by_name["omp parallel @program.c:4"].threads })
+    assert.same({ 4, 4, 3 }, openmp.calls_by_thread(by_name["omp implicit task @program.c:4"]))
+    assert.same(2, #all.processes)
+    for _, f in ipairs(all.functions) do assert.same(0, f.unreturned, f.name) end
+  end)
+
+  it("leaves a table of all constructs in the folder", function()
+    if lacks then return pending(lacks) end
+    local csv = helper.read(folder .. "/openmp.csv")
+    assert.truthy(csv:find("^name,construct,runtime,threads,calls,count,ns,waited_ns,imbalance\n"))
+    assert.truthy(csv:find("\nomp parallel @program.c:4,parallel,OMPT,3,4,0,%d+,%d+,[%d.]+\n"))
+  end)
+end)
+
+local with_sections = [[
+#include <pml.h>
+int main(void) {
+  PML_SECTION("chunk", chunk);
+#pragma omp parallel for schedule(static) num_threads(2)
+  for (int i = 0; i < 8; i++) {
+    pml_section_start(chunk);
+    pml_section_stop(chunk);
+  }
+  return 0;
+}
+]]
+
+describe("PMLUA_REPORT of a program with sections and libomp", function()
+  it("has constructs of OpenMP beside the sections", function()
+    local lacks = openmp.lacks "libomp"
+    if lacks then return pending(lacks) end
+    local dir = helper.folder()
+    local program = openmp.compile("libomp", dir, with_sections, ("-I%s/core -L%s -lpmlua -Wl,-rpath,%s"):format(
+      helper.root, helper.build, helper.build))
+    local code, _, err = helper.shell(("PMLUA_REPORT=%s/out %s"):format(dir, program))
+    assert.same(0, code, err)
+    local _, text = helper.pmlua("report " .. dir .. "/out")
+    assert.truthy(text:find "chunk +%(?%*?%)? *8 ")
+    assert.truthy(text:find "\nomp for @program.c:4 +2 +2 +8 ", text)
+    local _, json = helper.pmlua("report --json " .. dir .. "/out")
+    assert.same(1, openmp.constructs(require "pmlua.json".decode(json))["omp parallel @program.c:4"].calls)
+    helper.clean()
+  end)
+end)
+
 describe("the table of OpenMP's constructs", function()
   local function sums(index, ns, waited_ns)
     return { name = "omp implicit task @a.c:1", construct = "implicit task", runtime = 1, index = index, threads = 4,

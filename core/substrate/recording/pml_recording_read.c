@@ -110,21 +110,33 @@ static int count_all(struct pml_recording_reader *r) {
   return err;
 }
 
-int pml_recording_read_open(struct pml_recording_reader **out, const char *path) {
+static int read_all(struct pml_recording_reader *r, const char *path, bool recorded) {
+  int err = pml__log_read_open(&r->log, path);
+  if (err == 0 && recorded) err = take_recording(r);
+  if (err == 0) err = count_all(r);
+  return err == 0 ? pml__log_read_definitions(&r->log, take_definition, r) : err;
+}
+
+static int open_log(struct pml_recording_reader **out, const char *path, bool recorded) {
   *out = NULL;
   int err = pml_clock_init();
   if (err < 0) return err;
   struct pml_recording_reader *r = calloc(1, sizeof *r);
   if (r == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
-  err = pml__log_read_open(&r->log, path);
-  if (err == 0) err = take_recording(r);
-  if (err == 0) err = count_all(r);
-  if (err == 0) err = pml__log_read_definitions(&r->log, take_definition, r);
+  err = read_all(r, path, recorded);
   if (err < 0)
     pml_recording_read_close(r);
   else
     *out = r;
   return err;
+}
+
+int pml_recording_read_open(struct pml_recording_reader **out, const char *path) {
+  return open_log(out, path, true);
+}
+
+int pml_recording_read_open_any(struct pml_recording_reader **out, const char *path) {
+  return open_log(out, path, false);
 }
 
 void pml_recording_read_close(struct pml_recording_reader *r) {

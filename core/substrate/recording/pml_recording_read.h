@@ -19,11 +19,13 @@ struct pml_recording_reader;
 
 /*
  * pml_recording_read_open - @path is read from now on; its process may still write to it.
- * pml_recording_read_close - NULL is fine.
+ * pml_recording_read_open_any - the same of a log that may have no recorded calls, for what is beside them, as OpenMP's
+ * constructs; its story is that of no process. pml_recording_read_close - NULL is fine.
  * Returns 0, -errno of open or read, PML_EFORMAT (no recording, or of another version, machine or clock), -ENOMEM; *@r
  * is NULL on failure. Memory: 16 bytes per extent, 4 per region.
  */
 PML__SHARED int pml_recording_read_open(struct pml_recording_reader **r, const char *path);
+PML__SHARED int pml_recording_read_open_any(struct pml_recording_reader **r, const char *path);
 PML__SHARED void pml_recording_read_close(struct pml_recording_reader *r);
 
 struct pml_recording_story {

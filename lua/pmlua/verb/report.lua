@@ -69,6 +69,8 @@ local function ask(which, patience)
   return require "pmlua.sections".survey_of { process }
 end
 
+local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
+
 local function survey_of(o)
   local lfs, missing = require "lfs", nil
   for _, path in ipairs(o.paths) do
@@ -128,21 +130,43 @@ local function level_of(o, report)
   return #report.sections > 0 and "basic" or "events"
 end
 
+local function constructs_of(processes)
+  local logs = {}
+  for i, p in ipairs(processes) do logs[i] = p.name end
+  return require "pmlua.internal.record.openmp".read(logs)
+end
+
+local function table_of(constructs)
+  local text = require "pmlua.internal.record.openmp".text(constructs, CONSTRUCTS)
+  return text and "\n" .. text or ""
+end
+
+--- Of processes that have no sections.
+local function tell_constructs(o, constructs)
+  if o.csv then return nil, "the processes have no sections; --json has their OpenMP constructs" end
+  local json = require "pmlua.json"
+  io.write(o.json and json.encode { openmp = json.array(constructs) } or table_of(constructs))
+  return true
+end
+
 local function tell(o)
   local told, refused = tell_counts(o)
   if told == nil then told, refused = tell_run(o) end
   if told ~= nil then return told, refused end
   local survey, err = survey_of(o)
   if not survey then return nil, err end
+  local constructs = constructs_of(survey.processes)
   local report, why = require "pmlua.report".build(survey, o.sort)
+  if not report and #constructs > 0 then return tell_constructs(o, constructs) end
   if not report then return nil, why end
+  report.openmp = constructs
   local ok
   ok, why = require "pmlua.internal.report.metrics".add(report, o.pmu)
   if not ok then return nil, why end
   local data = require "pmlua.internal.report.data"
   if o.json then data.json(report, io.write)
   elseif o.csv then data.csv(report, level_of(o, report), io.write)
-  else io.write(require "pmlua.internal.report.text".format(report, o)) end
+  else io.write(require "pmlua.internal.report.text".format(report, o), table_of(constructs)) end
   return drawn(o, report)
 end
 

@@ -84,7 +84,33 @@ function M.of(results)
   return list
 end
 
+--- Those of logs, whether calls were recorded or sections; what cannot be read has none.
+---@param paths string[]
+---@return pmlua.openmp.construct[]
+function M.read(paths)
+  local recording, results = require("pmlua.core").recording, {}
+  for i, path in ipairs(paths) do
+    local log <close> = recording.open(path, true)
+    results[i] = { process = { openmp = log and log:openmp() or nil } }
+  end
+  return M.of(results)
+end
+
 local HEADS <const> = { "construct", "threads", "calls", "count", "time [ns]", "waited [ns]", "imbalance" }
+
+local FIELDS <const> = { "name", "construct", "runtime", "threads", "calls", "count", "ns", "waited_ns", "imbalance" }
+
+--- A row for each construct.
+---@param list pmlua.openmp.construct[]
+---@return string
+function M.csv(list)
+  local rows = {}
+  for i, c in ipairs(list) do
+    rows[i] = {}
+    for k, field in ipairs(FIELDS) do rows[i][k] = c[field] end
+  end
+  return require "pmlua.internal.cli.csv".table(FIELDS, rows)
+end
 
 local function row_of(c)
   return { c.name, c.threads, c.calls, c.count > 0 and c.count or "-", c.ns, c.waited_ns,

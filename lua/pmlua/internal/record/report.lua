@@ -138,6 +138,13 @@ local function print_csv(all)
   io.write(require "pmlua.internal.cli.csv".table(names, rows))
 end
 
+--- All constructs of OpenMP, beside the logs.
+local function write_constructs(all, dir, complain)
+  if #all.openmp == 0 then return end
+  local done, err = disk.write(dir .. "/openmp.csv", openmp.csv(all.openmp))
+  if not done then complain(err) end
+end
+
 --- A bar for each function: its inclusive time, of all threads and processes.
 local function draw(all, o, complain)
   local units, bars = require "pmlua.internal.report.units", {}
@@ -393,6 +400,7 @@ function M.report(o, dir, complain, make)
   if o.json then print_json(all)
   elseif o.csv then print_csv(all)
   else print_table(all, dir, o.whose or "") end
+  write_constructs(all, dir, complain)
   if o.plot and #all.functions > 0 then draw(all, o, complain) end
   require("pmlua.internal.flow.files").report(results, dir, o, complain)
   return true
