@@ -176,6 +176,22 @@ static void archive(const struct job *job) {
   remove_all();
 }
 
+/* Logs of two jobs in one folder: each has its own ranks. */
+static void two_jobs(void) {
+  char path[2 * RANKS][300];
+  struct pml_archive_log log[2 * RANKS] = {{0}};
+  struct pml_archive_story s;
+  (void)write_job(&jobs[0], path);
+  began_ns += 1000000000;
+  (void)write_job(&jobs[0], path + RANKS);
+  for (size_t i = 0; i < 2 * RANKS; i++) log[i].path = path[i];
+  CHECK(pml_archive_write(dir, log, 2 * RANKS, NULL, NULL, &s) == 0 && s.ranks == 2 * RANKS && s.missing == 0,
+        "an archive of two jobs has the ranks of both");
+  CHECK(s.messages == UINT64_C(2) * RANKS * ROUNDS && s.unmatched == 0 && s.early == 0,
+        "and no message from one to the other");
+  remove_all();
+}
+
 static int stop_at_once(uint64_t done, uint64_t all, void *arg) {
   CHECK(done <= all, "no more is read than there is");
   ++*(int *)arg;
@@ -210,6 +226,7 @@ int main(int argc, char **argv) {
   (void)snprintf(dir, sizeof dir, "%s/pmlua-archive-XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
   if (mkdtemp(dir) == NULL) return 1;
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
+  two_jobs();
   refused();
   CHECK(rmdir(dir) == 0, "nothing is left");
   return check_done();

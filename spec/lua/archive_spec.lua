@@ -87,6 +87,20 @@ describe("one archive of all processes", function()
     assert.falsy(err:find("pmlua record: [^\n]*trace"), err)
   end)
 
+  archive_it("is written although a rank has recorded nothing", function()
+    local line = "env PMI_RANK=%d PMI_SIZE=2 %s record --trace --sym crc32 -o r -- %s; "
+    local status, _, err = shell(line:format(0, command, "./sums 10") .. line:format(1, command, "/bin/true"))
+    assert.equal(0, status, err)
+    assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
+  end)
+
+  archive_it("is written by the first of several", function()
+    shell(command .. " record --trace --sym crc32 -o r -- ./sums 10; rm -r r/traces*")
+    local line = "env PMI_RANK=%d PMI_SIZE=2 %s trace r; "
+    local status, said, err = shell(line:format(1, command) .. line:format(0, command))
+    assert.same({ 0, "r/traces.otf2\n", "" }, { status, said, err })
+  end)
+
   archive_it("is not written over", function()
     shell(command .. " record --trace --sym crc32 -o r -- ./sums 10")
     local status, _, err = shell(command .. " trace r")

@@ -126,21 +126,6 @@ end
 
 local sentence = core.failure.sentence
 
--- Of Open MPI, of MPICH and what has its process manager, and of Slurm's.
-local jobs = {
-  { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" }, { "PMIX_RANK", "PMIX_SIZE" },
-  { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
-}
-
---- This process's rank and the number of ranks; nil outside of a parallel job, and in one of a single rank.
-local function rank_here()
-  for _, names in ipairs(jobs) do
-    local rank, size = tonumber(os.getenv(names[1]) or nil), tonumber(os.getenv(names[2]) or nil)
-    rank, size = math.tointeger(rank), math.tointeger(size)
-    if rank and size and size > 1 and rank >= 0 and rank < size then return rank, size end
-  end
-end
-
 --- Whether there are results of a recording.
 local function is_used(name)
   for entry in require("lfs").dir(name) do
@@ -320,7 +305,7 @@ function M.run(o)
     complain(unclear)
     return 1
   end
-  local rank, size = rank_here()
+  local rank, size = require("pmlua.internal.job").rank()
   if rank then whose = ("rank %d of %d: "):format(rank, size) end
   local dir, refused = folder(o.out or ("pmlua-record-%d"):format(core.sys.pid()), o.out and rank)
   if not dir then
@@ -333,7 +318,7 @@ function M.run(o)
     return NOT_RUN
   end
   o.whose = whose
-  recording.report(o, dir, complain, o.out and rank and trace_of_job(dir:match "^(.*)/[^/]*$", rank, size))
+  recording.report(o, dir, complain, o.trace and o.out and rank and trace_of_job(dir:match "^(.*)/[^/]*$", rank, size))
   if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return child.status(ended)
 end

@@ -21,7 +21,8 @@ processes were still running. Processes that still run are in the trace with wha
   },
   notes = [[
 Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
-so that no message arrives before it was sent. A note states how many messages did so before and after the correction.]],
+so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
+Under mpirun, rank 0 writes the trace and the others do nothing.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace" },
 }
 
@@ -41,6 +42,7 @@ end
 ---@param o table
 ---@return integer status
 function M.run(o)
+  if (require("pmlua.internal.job").rank() or 0) > 0 then return 0 end -- the first rank of a job writes it
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
   if mode ~= "directory" then

@@ -348,14 +348,22 @@ function M.progress(quiet)
   end
 end
 
---- DIR/traces.otf2, unless it is there, or a process still runs. @make: what makes it.
-local function write_trace(results, dir, o, complain, make)
+--- Of this folder, unless it is there, or no process recorded events.
+local function make_trace(results, dir, how)
   local wanted = false
   for _, r in ipairs(results) do wanted = wanted or r.traced end
-  if not wanted or logs.running(results) or core.sys.realpath(dir .. "/traces.otf2") then return end
+  if not wanted or core.sys.realpath(dir .. "/traces.otf2") then return nil end
+  return require("pmlua.internal.record.archive").make(dir, dir, how)
+end
+
+--- DIR/traces.otf2, unless a process still runs. @make: what makes it for a job.
+local function write_trace(results, dir, o, complain, make)
+  if logs.running(results) then return end
   local archive = require "pmlua.internal.record.archive"
   local show, clear = M.progress(o.quiet)
-  local story, err = make({ progress = show })
+  local how = { progress = show }
+  local story, err
+  if make then story, err = make(how) else story, err = make_trace(results, dir, how) end
   clear()
   if err then complain(err) end
   for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
@@ -377,9 +385,7 @@ function M.report(o, dir, complain, make)
   local results = logs.gather(dir, { progress = show })
   clear()
   tell_failures(results, complain)
-  write_trace(results, dir, o, complain, make or function(how)
-    return require("pmlua.internal.record.archive").make(dir, dir, how)
-  end)
+  write_trace(results, dir, o, complain, make)
   local reasons = read_reasons(dir)
   tell_reasons(reasons, complain)
   if not logs.running(results) then os.remove(dir .. "/reasons") end
