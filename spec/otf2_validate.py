@@ -97,6 +97,9 @@ class Definitions:
         def comm(_, ref, name, group_ref, parent, *rest):
             self.define("comm", ref, (name, [group_ref], parent))
 
+        def window(_, ref, name, comm_ref, *rest):
+            self.define("window", ref, (name, comm_ref))
+
         def inter_comm(_, ref, name, first, second, parent, *rest):
             self.define("comm", ref, (name, [first, second], parent))
 
@@ -113,6 +116,7 @@ class Definitions:
             "ClockProperties": clock, "String": string, "SystemTreeNode": node, "LocationGroup": group,
             "Location": location, "Region": region, "MetricMember": member, "MetricClass": metric_class,
             "MetricInstance": metric_instance, "Group": ranks, "Comm": comm, "InterComm": inter_comm,
+            "RmaWin": window,
         }
 
     def members_of(self, metric):
@@ -209,6 +213,11 @@ class Definitions:
             if parent != UNDEFINED_32 and parent not in self.tables["comm"]:
                 self.findings.add("reference-undefined", "communicator %d has a parent that is not defined", ref)
 
+        for ref, (name, comm_ref) in self.tables["window"].items():
+            self.need_strings("window %d" % ref, name)
+            if comm_ref not in self.tables["comm"]:
+                self.findings.add("reference-undefined", "window %d is of a communicator that is not defined", ref)
+
     def members(self, comm, rank):
         """Ranks in the group whose ranks @rank sends to by a communicator; None if it is not defined."""
         if comm not in self.tables["comm"]:
@@ -278,7 +287,16 @@ class Events:
         def other():  # one function each: the bindings keep with it what libotf2 calls
             return lambda _, moment, *args: self.tick(moment)
 
+        def one_sided():
+            def take(_, moment, *args):
+                self.tick(moment)
+                if args[3] not in self.definitions.tables["window"]:
+                    self.findings.add("window-undefined", "location %d has an operation on window %d, which is not defined",
+                                      self.location, args[3])
+            return take
+
         known = {"Enter": enter, "Leave": leave, "Metric": metric}
+        known.update({what: one_sided() for what in ("RmaPut", "RmaGet", "RmaAtomic")})
         known.update({what: of_mpi(what) for what in Job.KINDS})
         return collections.defaultdict(other, known)
 

@@ -153,6 +153,9 @@ static void put_calls(void) {
                                          {2, COMMUNICATED(PML__LOG_COLLECTIVE_END, 4)},
                                          {on | 1, 8},
                                          {8, 0},
+                                         {2, COMMUNICATED(PML__LOG_RMA, 3)},
+                                         {on | 1, 8},
+                                         {1, 0},
                                          {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
   put(place_of[RECORDING], &r, sizeof r);
   put_blocks();

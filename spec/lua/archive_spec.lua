@@ -236,12 +236,13 @@ describe("the archive of a job of MPI", function()
     assert.same({ 40, 40, 3, 3 }, n)
   end)
 
-  real_it("has requests, probes and communicators of every kind", function(mpi)
+  real_it("has requests, communicators and one-sided operations of every kind", function(mpi)
     recorded(mpi, "requests", 2)
     assert.matches("^ok: 2 locations", verdict "job" or "ok: 2 locations")
     if not support.has "otf2-print" then return end
-    local n = counted("job", { "COMM", "INTER_COMM" }, "-G")
-    assert.is_true(n[1] >= 5 and n[2] == 1)
+    local n = counted("job", { "COMM", "INTER_COMM", "RMA_WIN" }, "-G")
+    assert.is_true(n[1] >= 5 and n[2] == 1 and n[3] == 1)
+    assert.same({ 2, 2, 2 }, (counted("job", { "RMA_PUT", "RMA_GET", "RMA_ATOMIC" })))
   end)
 
   real_it("has the messages of threads that use MPI at once", function(mpi)

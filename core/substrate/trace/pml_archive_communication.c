@@ -71,6 +71,16 @@ static bool take_end(const struct pml__archive *a, const struct pml__archive_pro
   return true;
 }
 
+/* The time is the operation's number. */
+static bool take_one_sided(const struct pml__archive *a, const struct pml__archive_process *p,
+                           const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
+  const struct pml__archive_comm *known = e->nvalues >= 2 ? take_place(p, e->values[0], c) : NULL;
+  if (known == NULL || pml__archive_peer(a, p, known, c->rank) == NO_RANK) return false;
+  c->sent = e->values[1];
+  c->request = request_of(p, e->ticks);
+  return true;
+}
+
 bool pml__archive_take(const struct pml__archive *a, const struct pml__archive_process *p,
                        const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   *c = (struct pml__otf2_communication){.what = e->what, .code = e->code};
@@ -92,6 +102,8 @@ bool pml__archive_take(const struct pml__archive *a, const struct pml__archive_p
     return true;
   case PML__LOG_COLLECTIVE_END:
     return take_end(a, p, e, c);
+  case PML__LOG_RMA:
+    return take_one_sided(a, p, e, c);
   default:
     return false;
   }

@@ -110,6 +110,19 @@ static OTF2_ErrorCode write_collective(OTF2_EvtWriter *to, uint64_t time, const 
                                                       c->request);
 }
 
+/* When it is complete is not known. */
+static OTF2_ErrorCode write_one_sided(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
+  switch (c->code) {
+  case PML__LOG_PUT:
+    return OTF2_EvtWriter_RmaPut(to, NULL, time, c->comm, c->rank, c->sent, c->request);
+  case PML__LOG_GET:
+    return OTF2_EvtWriter_RmaGet(to, NULL, time, c->comm, c->rank, c->sent, c->request);
+  default:
+    return OTF2_EvtWriter_RmaAtomic(to, NULL, time, c->comm, c->rank, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, c->sent, 0,
+                                    c->request);
+  }
+}
+
 static OTF2_ErrorCode write_communication(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
   switch (c->what) {
   case PML__LOG_SEND:
@@ -120,6 +133,8 @@ static OTF2_ErrorCode write_communication(OTF2_EvtWriter *to, uint64_t time, con
   case PML__LOG_COLLECTIVE_BEGIN:
   case PML__LOG_COLLECTIVE_END:
     return write_collective(to, time, c);
+  case PML__LOG_RMA:
+    return write_one_sided(to, time, c);
   default:
     return write_request(to, time, c);
   }
@@ -184,6 +199,7 @@ static void define_comm(struct pml__otf2_defs *d, uint32_t ref, OTF2_GroupRef *n
         d, OTF2_GlobalDefWriter_WriteInterComm(d->out, ref, name, before[ref], other, parent, OTF2_COMM_FLAG_NONE));
   else
     pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteComm(d->out, ref, name, before[ref], parent, OTF2_COMM_FLAG_NONE));
+  if (c->window) pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRmaWin(d->out, ref, name, ref, OTF2_RMA_WIN_FLAG_NONE));
 }
 
 void pml__otf2_define_mpi(struct pml__otf2_defs *d) {

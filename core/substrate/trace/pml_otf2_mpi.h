@@ -11,6 +11,7 @@ struct pml__otf2_comm {
   uint32_t parent; /* another one's number; UINT32_MAX: none */
   bool self;       /* each rank's own: no members */
   bool inter;      /* between two groups */
+  bool window;     /* its ranks have one-sided operations: all on one window, of its number */
   uint32_t n[2];
   uint32_t *member[2]; /* [n]; the second group: of an inter-communicator */
 };
@@ -25,11 +26,11 @@ struct pml__otf2_mpi {
 /* What a rank did with a message, a request or a collective operation; fields that it has not are 0. */
 struct pml__otf2_communication {
   uint32_t what; /* enum pml__log_communication */
-  uint32_t code; /* OTF2_CollectiveOp */
+  uint32_t code; /* OTF2_CollectiveOp, enum pml__log_rma */
   uint32_t comm, rank, tag;
   uint32_t peer;           /* @rank's index among all ranks */
   uint64_t sent, received; /* bytes */
-  uint64_t request;        /* unique in the archive; 0: none */
+  uint64_t request;        /* unique in the archive, of an operation, too; 0: none */
 };
 
 /* pml__otf2_communicate - one event of a communication, at @time. As pml__otf2_write(). */
