@@ -62,7 +62,7 @@ RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trac
 # Debian's Python has its own tests apart, by its version.
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
-  gfortran openmpi-bin libopenmpi-dev sqlite3 git $(PYTHON_TESTS)
+  gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
   libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
@@ -137,6 +137,7 @@ stage:
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so \
 	  $(B)/preload/libpmlua-simulate.so "$(D)"/lib/pmlua/preload/
 	ln -sf libpmlua-live.so "$(D)"/lib/pmlua/preload/libsde.so
+	$(if $(MPI_SHIM_SO),install -m 755 $(MPI_SHIM_SO) "$(D)"/lib/pmlua/preload/)
 	install -d "$(D)"/lib/pmlua/programs
 	install -m 755 $(PROGRAMS) "$(D)"/lib/pmlua/programs/
 	install -d "$(D)"/lib/pmlua/plugins
