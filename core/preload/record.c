@@ -394,7 +394,8 @@ __attribute__((constructor)) static void start_in_program(void) {
                                     secure_getenv("PMLUA_RECORD_FILTER"),
                                     NULL,
                                     number("PMLUA_RECORD_DLSYM") == 1,
-                                    number("PMLUA_RECORD_WRAPPED") == 1};
+                                    number("PMLUA_RECORD_WRAPPED") == 1,
+                                    false};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);

@@ -18,6 +18,7 @@
  */
 static struct pml__lock whole;
 static bool installed, paused;            /* atomic; written under whole */
+static bool hooks;                        /* asked for alone, for good; under whole */
 static struct pml__choice *chosen;        /* atomic; written under whole */
 static struct pml_intercept_stats counts; /* under whole */
 
@@ -105,21 +106,34 @@ static void stop(void) {
   set_installed(false);
 }
 
+/* Under whole. */
+static int install(const struct pml_intercept_options *o) {
+  int err = prepare();
+  if (err == 0) err = choose(o);
+  if (err < 0) return err;
+  set_installed(true);
+  counts.objects = counts.slots = counts.shared = counts.scans = 0;
+  (void)pml__intercept_thunks_error();
+  err = scan();
+  int thunks = pml__intercept_thunks_error();
+  if (err == 0 && thunks < 0) err = pml_fail(thunks, "no executable memory for thunks");
+  if (err < 0) stop();
+  return err;
+}
+
+static void install_hooks(void) {
+  static const struct pml_intercept_options o = {.hooks = true};
+  if (hooks && !is_on()) (void)install(&o);
+}
+
 int pml_intercept_install(const struct pml_intercept_options *o) {
   pml__lock_take(&whole);
+  if (o != NULL && o->hooks) hooks = true;
+  if (is_on() && chosen->hooks) stop();
   int err = is_on() ? pml_fail(-EALREADY, "calls are already intercepted, by pmlua record or by another interception: "
                                           "a process has one at a time")
-                    : prepare();
-  if (err == 0) err = choose(o);
-  if (err == 0) {
-    set_installed(true);
-    counts.objects = counts.slots = counts.shared = counts.scans = 0;
-    (void)pml__intercept_thunks_error();
-    err = scan();
-    int thunks = pml__intercept_thunks_error();
-    if (err == 0 && thunks < 0) err = pml_fail(thunks, "no executable memory for thunks");
-    if (err < 0) stop();
-  }
+                    : install(o);
+  install_hooks();
   pml__lock_leave(&whole);
   return err;
 }
@@ -127,6 +141,7 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
 void pml_intercept_remove(void) {
   pml__lock_take(&whole);
   if (is_on()) stop();
+  install_hooks();
   pml__lock_leave(&whole);
 }
 

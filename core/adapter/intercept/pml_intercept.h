@@ -70,6 +70,8 @@ struct pml_intercept_options {
   const char *aside;  /* libraries of the tool: neither calls to them nor by them count as the program's */
   bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
   bool wrapped;       /* wrapped functions (pml_wrap.h) are chosen whatever the others say */
+  bool hooks; /* no calls become events: hooks (pml_intercept_hooks.h) alone, until something else is installed, and
+                 again after its removal */
 };
 
 /*

@@ -147,6 +147,7 @@ static bool any_names_library(const struct pml__patterns *p, const char *path, b
 
 bool pml__choice_library(const struct pml__choice *c, const char *path, bool program) {
   const char *file = file_of(path);
+  if (c->hooks) return false;
   bool special = program || any_matches(&base, file, strlen(file));
   if (any_matches(&ours, file, strlen(file))) return false;
   bool named = any_names_library(&c->lib, path, special);
@@ -214,7 +215,7 @@ static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   struct pml__choice *c = choices;
   while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
                         same(c->sym.asked, o->sym) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside) &&
-                        c->dlsym == o->dlsym && c->wrapped == o->wrapped))
+                        c->dlsym == o->dlsym && c->wrapped == o->wrapped && c->hooks == o->hooks))
     c = c->next;
   return c;
 }
@@ -235,6 +236,7 @@ static void discard(struct pml__choice *c) {
 static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
   c->dlsym = o->dlsym;
   c->wrapped = o->wrapped;
+  c->hooks = o->hooks;
   if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
       !compile(&c->aside, o->aside))
     return pml_fail(-ENOMEM, "no memory for what to intercept");

@@ -38,6 +38,7 @@ struct pml__choice {
   struct pml_filter *filter;
   bool dlsym;   /* what dlsym() gives is a thunk */
   bool wrapped; /* all wrapped functions are wanted */
+  bool hooks;   /* nothing is, and calls that have hooks go to these without an event */
 };
 
 /*

@@ -90,11 +90,12 @@ static bool is_chosen(const struct pml__slots *x, struct pml__scan_slot *slot, c
 }
 
 /* @at is a function of @of, whose functions have hooks. */
-static uintptr_t hooked(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
-                        uintptr_t at) {
+static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
+                          uintptr_t at) {
   const char *region = pml__intercept_hooks->hook(name, at, o->role == PML__HOOKS_BINDING, &at);
   if (region == NULL) return 0;
   pml__choice_note(x->choice, name, n);
+  if (x->choice->hooks) return pml__intercept_hooks->behind(at) != 0 ? at : 0;
   return pml__intercept_thunk(at, region, "");
 }
 
@@ -105,7 +106,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   const Elf64_Sym *s = pml__object_symbol(o, symbol);
   const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
   if (name == NULL || value == 0 || pml__intercept_target(value) != 0) return 0;
-  const struct pml__door *door = pml__door_named(name);
+  const struct pml__door *door = x->choice->hooks ? NULL : pml__door_named(name);
   const struct pml__object *of = NULL;
   if (door == NULL && !x->any_wanted) return 0;
   bool unfilled = is_unfilled(o, s, value);
@@ -116,7 +117,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   }
   if (door != NULL) return value == door->real ? door->ours : 0;
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
-  if (of != NULL && of->role == PML__HOOKS_LIBRARY) return hooked(x, o, name, n, value);
+  if (of != NULL && of->role == PML__HOOKS_LIBRARY) return hook_for(x, o, name, n, value);
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
   if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
   pml__choice_note(x->choice, name, n);
@@ -288,8 +289,8 @@ static void restore_slots(const struct pml__object *o, struct opened *w, const E
     if (slot == NULL) continue;
     uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = pml__intercept_target(value);
     if (target == 0) target = pml__door_behind(value);
-    if (pml__intercept_hooks != NULL && pml__intercept_hooks->behind(target) != 0)
-      target = pml__intercept_hooks->behind(target);
+    uintptr_t hooked = pml__intercept_hooks != NULL ? pml__intercept_hooks->behind(target != 0 ? target : value) : 0;
+    if (hooked != 0) target = hooked;
     if (target != 0) (void)fill(w, slot, value, target);
   }
 }
