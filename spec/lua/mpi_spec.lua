@@ -18,9 +18,10 @@ local function missing(name)
   if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
 end
 
-local function compile(name, program, options)
+local function compile(name, program, options, libraries)
   local to = ("%s/%s.%s"):format(folder, program, name)
-  local out, code = sh(("mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread"):format(name, options or "", to, program))
+  local out, code = sh(("mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread %s"):format(name, options or "", to, program,
+    libraries or ""))
   assert.are.equal(0, code, out)
   return to
 end
@@ -212,6 +213,30 @@ for _, name in ipairs(NAMES) do
         assert.are.equal(2, logs[1].size)
       end)
     end
+
+    it_is("end where some ranks are not recorded, and say so", function()
+      local program, to = compile(name, "messages"), folder .. "/mixed." .. name
+      local out, code = sh(("PMLUA_MPI_TIMEOUT=2 %s -n 2 %s : -n 3 %s/pmlua record --quiet --trace -o %s -- %s"):format(
+        RUN[name], program, helper.build, to, program), 120)
+      assert.are.equal(0, code, out)
+      assert.is_truthy(out:find("some ranks of the job are not recorded", 1, true), out)
+      local logs = mpi.job(to)
+      assert.is_nil(logs[1])
+      assert.are.equal("", mpi.requests(logs[4]))
+    end)
+
+    it_is("know rank and size where sections alone are kept", function()
+      local to = folder .. "/report." .. name
+      local program = compile(name, "sections", ("-Icore -L%s -Wl,-rpath,%s"):format(helper.build, helper.build), "-lpmlua")
+      local out, code = sh(("PMLUA_REPORT=%s %s -n 3 %s"):format(to, RUN[name], program), 120)
+      assert.are.equal(0, code, out)
+      for rank = 0, 2 do
+        local log = assert(mpi.job(to)[rank])
+        assert.are.same({ 3, rank, 3 }, { log.size, log.mpi.rank, log.mpi.size })
+        assert.are.equal(2, #log.offsets)
+        assert.are.equal(0, #log.events)
+      end
+    end)
 
     it_is("have no messages between MPI_Pcontrol(0) and MPI_Pcontrol(1)", function()
       local logs = record(name, 2, compile(name, "ends"))

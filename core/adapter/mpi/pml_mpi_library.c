@@ -2,11 +2,14 @@
 /* core/adapter/mpi/pml_mpi_library.c - which libraries are MPI's, and the shim of the one that is loaded. */
 #include "adapter/mpi/pml_mpi.h"
 
+#include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_hooks.h"
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +33,7 @@ static const struct {
 };
 
 static struct {
+  bool report;            /* hooks that are always of use, and no others */
   pml__mpi_shim_t *hooks; /* of the shim; NULL: it is not loaded */
   char trouble[512];
 } mpi; /* under the lock of the scan; trouble is written once */
@@ -103,7 +107,7 @@ static size_t nstands;
 
 static const struct pml__mpi_hook *find_hook(const char *name) {
   for (pml__mpi_shim_t *list = mpi.hooks; list != NULL && *list != NULL; list++)
-    for (size_t i = 0; i < (*list)->n; i++)
+    for (size_t i = 0; i < (*list)->n && (!mpi.report || (*list)->always); i++)
       if (strcmp((*list)->at[i].name, name) == 0) return &(*list)->at[i];
   return NULL;
 }
@@ -136,7 +140,25 @@ static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t 
 
 void pml_mpi_intercept(void) {
   static const struct pml__hooks hooks = {role, load, hook, behind};
+  mpi.report = false;
   pml__intercept_hooks = &hooks;
+}
+
+static int is_loaded(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size, (void)arg;
+  const char *slash = strrchr(info->dlpi_name, '/');
+  return slash != NULL && role(slash + 1) == PML__HOOKS_LIBRARY;
+}
+
+__attribute__((constructor)) void pml_mpi_report(void) {
+  const char *folder = secure_getenv("PMLUA_REPORT");
+  const struct pml_intercept_options o = {.hooks = true};
+  if (folder == NULL || *folder == '\0' || secure_getenv("PMLUA_RECORD_DIR") != NULL ||
+      dl_iterate_phdr(is_loaded, NULL) == 0)
+    return;
+  pml_mpi_intercept();
+  mpi.report = true;
+  (void)pml_intercept_install(&o); /* without it, ranks are reported one by one */
 }
 
 void pml__mpi_set_trouble(const char *text) {

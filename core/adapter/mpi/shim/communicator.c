@@ -14,6 +14,7 @@
 
 #define WORLD 1u
 #define SELF 2u
+#define UNKNOWN UINT64_MAX        /* a global id that was not agreed on */
 #define LATER (UINT64_C(1) << 31) /* the bit that ids have that are calculated */
 
 static struct pml__mpi_table table;
@@ -41,6 +42,7 @@ static char *ranks_in_world(MPI_Group group) {
 /* Both sides of an inter-communicator: each gets what the other side's rank 0 has, and then its own back. */
 static uint64_t agree(MPI_Comm comm, const struct communicator *c, uint64_t proposed) {
   uint64_t mine = c->rank == 0 ? proposed : 0, theirs = 0, ours = 0;
+  if (shim_own == MPI_COMM_NULL) return UNKNOWN;
   if ((c->flags & PML__LOG_COMM_INTER) == 0) {
     (void)PMPI_Bcast(&proposed, 1, MPI_UINT64_T, 0, comm);
     return proposed;
@@ -125,6 +127,7 @@ static void made(MPI_Comm comm, MPI_Comm parent) {
 /* The members are those of the parent, and count the same calls. */
 static uint64_t later(struct communicator *parent) {
   uint32_t n = __atomic_add_fetch(&parent->made, 1, __ATOMIC_RELAXED);
+  if (parent->global == UNKNOWN) return UNKNOWN;
   uint64_t mixed = (parent->global + n) * UINT64_C(0x9e3779b97f4a7c15);
   return (parent->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
 }
@@ -139,7 +142,7 @@ struct communicator *shim_communicator(MPI_Comm handle) {
   if (handle == MPI_COMM_WORLD && world != NULL) return world;
   struct communicator *c = pml__mpi_find(&table, key_of(handle));
   if (c != NULL) return c;
-  struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = UINT64_MAX};
+  struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = UNKNOWN};
   read_shape(handle, &seen);
   return enter(handle, &seen, 0);
 }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+static bool begun; /* and not finalized */
+
 static void set_on(bool on) {
   __atomic_store_n(&pml__mpi_on, on, __ATOMIC_RELAXED);
 }
@@ -24,7 +26,12 @@ static void begin(void) {
   d.thread_level = level;
   pml__mpi_log_process(&d, version);
   shim_communicators_begin();
-  shim_clock_begin(rank);
+  if (shim_meet(rank, size))
+    shim_clock_begin(rank);
+  else
+    pml__mpi_set_trouble("messages have no communicators in common: some ranks of the job are not recorded; run all "
+                         "of them under pmlua");
+  begun = true;
   set_on(true);
 }
 
@@ -41,8 +48,10 @@ static int hook_MPI_Init_thread(int *argc, char ***argv, int required, int *prov
 }
 
 static int hook_MPI_Finalize(void) {
+  begun = false;
   set_on(false);
-  shim_clock_end();
+  if (shim_own != MPI_COMM_NULL) shim_clock_end();
+  shim_part();
   shim_communicators_end();
   return PMPI_Finalize();
 }
@@ -50,7 +59,7 @@ static int hook_MPI_Finalize(void) {
 /* 0: nothing is recorded until another number follows. */
 static int hook_MPI_Pcontrol(const int level, ...) {
   static bool off; /* a program calls it from one thread at a time */
-  if (shim_own == MPI_COMM_NULL || off == (level == 0)) return MPI_SUCCESS;
+  if (!begun || off == (level == 0)) return MPI_SUCCESS;
   off = level == 0;
   set_on(!off);
   pml_intercept_pause(off);
@@ -70,4 +79,4 @@ static const struct pml__mpi_hook hooks[] = {
     HOOK(MPI_Session_init),
 #endif
     HOOK(MPI_Init), HOOK(MPI_Init_thread), HOOK(MPI_Finalize), HOOK(MPI_Pcontrol)};
-const struct pml__mpi_hooks shim_process_hooks = HOOKS(hooks);
+const struct pml__mpi_hooks shim_process_hooks = {hooks, sizeof hooks / sizeof hooks[0], true};

@@ -57,7 +57,7 @@ static inline bool is_shared(MPI_Request r) {
 #define HOOK(function)                                                                                                 \
   { #function, (void (*)(void))hook_##function }
 #define HOOKS(list)                                                                                                    \
-  { (list), sizeof(list) / sizeof(list)[0] }
+  { (list), sizeof(list) / sizeof(list)[0], false }
 
 extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_request_hooks,
     shim_persistent_hooks, shim_collective_hooks, shim_window_hooks, shim_process_hooks;
@@ -141,16 +141,25 @@ static inline void raise_request(enum pml__log_communication what, uint64_t id) 
 void shim_collective_end(enum pml__log_collective what, uint32_t communicator, int root, uint64_t sent,
                          uint64_t received, uint64_t id);
 
+/* ---- the job (meet.c) ---- */
+
+/*
+ * The communicator of pmlua alone, of all ranks. MPI_COMM_NULL: before Init, after Finalize, and in a job of which some
+ * ranks are not recorded: then nothing is exchanged.
+ */
+extern MPI_Comm shim_own;
+/* shim_meet - whether there is one from now on. Where there is not that takes PMLUA_MPI_TIMEOUT seconds, 10 unless it
+ * is set, and a quarter more for each level of the tree. shim_part - no more. */
+bool shim_meet(int rank, int size);
+void shim_part(void);
+
 /* ---- clocks (clock.c) ---- */
 
 /*
- * Of all ranks of the world, together. shim_clock_measure: each notes how far its clock is from that of rank 0, as the
- * others do at the beginning, by @rank, and at the end.
+ * Of all ranks of the world, together, where there is shim_own. shim_clock_measure: each notes how far its clock is
+ * from that of rank 0, as the others do at the beginning, by @rank, and at the end.
  */
 void shim_clock_begin(int rank);
 void shim_clock_measure(void);
 void shim_clock_end(void);
-/* The communicator of pmlua alone, of all ranks; MPI_COMM_NULL before Init and after Finalize. */
-extern MPI_Comm shim_own;
-
 #endif
