@@ -299,6 +299,22 @@ describe("pmlua record of teams with libomp", function()
     for _, f in ipairs(all.functions) do assert.same(0, f.unreturned, f.name) end
   end)
 
+  it("has only constructs that are chosen, as functions of a library OpenMP", function()
+    if lacks then return pending(lacks) end
+    local dir = helper.folder()
+    local program = openmp.compile("libomp", dir, pause)
+    local function names(options)
+      local list = {}
+      for i, c in ipairs(openmp.record(dir, program, options).openmp) do list[i] = c.construct end
+      table.sort(list)
+      return table.concat(list, ", ")
+    end
+    assert.same("implicit barrier, implicit task, parallel", names "--lib OpenMP")
+    assert.same("implicit barrier", names "--sym 'omp *barrier'")
+    assert.same("implicit barrier, parallel", names "--not 'omp implicit task'")
+    assert.same("", names "--not OpenMP")
+  end)
+
   it("leaves a table of all constructs in the folder", function()
     if lacks then return pending(lacks) end
     local csv = helper.read(folder .. "/openmp.csv")

@@ -7,8 +7,9 @@
  * is found without OMP_TOOL_LIBRARIES, so the variable stays the user's. For libgomp, see preload/openmp_gomp.c.
  *
  * Each construct at each place of the code is a region: "omp parallel @PROGRAM+0x11c3", with the path of PROGRAM as its
- * file; readers of logs turn the address into a source line. A thread that waits in a barrier after its team has ended
- * is told late: its leaves have the time of the join, as nobody waited longer.
+ * file; pml_intercept.h chooses it as a function "omp parallel" of a library "OpenMP". Readers of logs turn the address
+ * into a source line. A thread that waits in a barrier after its team has ended is told late: its leaves have the time
+ * of the join, as nobody waited longer.
  */
 #ifndef PML_OPENMP_H
 #define PML_OPENMP_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/openmp/pml_openmp_place.c - constructs at their addresses: regions by name, sums in the process's log.
  */
+#include "adapter/intercept/pml_intercept_choice.h"
+#include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/openmp/pml_openmp_private.h"
 #include "base/pml_cancel.h"
 #include "base/pml_process.h"
@@ -129,10 +131,19 @@ static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runti
 
 /* ---- places ---- */
 
+/* As functions are: those of a library "OpenMP", named "omp for". */
+static bool is_chosen(enum pml__log_openmp_construct construct) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  char name[64];
+  (void)snprintf(name, sizeof name, "omp %s", name_of(construct));
+  return c == NULL || pml__choice_wrapped(c, "OpenMP", name);
+}
+
 /* A task is executed where the region of its creation says. */
 static pml_region_t region_of(enum pml__log_openmp_construct construct, const void *code) {
   pml_region_t region = 0;
   if (construct == PML__LOG_OPENMP_TASK) return (pml_region_t)(uintptr_t)code;
+  if (!is_chosen(construct)) return 0;
   return intern(construct, code, &region) == 0 ? region : 0;
 }
 

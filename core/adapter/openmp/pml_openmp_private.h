@@ -16,7 +16,7 @@ struct pml__openmp_place {
   const void *code;
   enum pml__log_openmp_construct construct;
   uint32_t index;
-  pml_region_t region;          /* 0: no memory for it */
+  pml_region_t region;          /* 0: it is not chosen, or there is no memory */
   struct pml__log_openmp *sums; /* in the log; &own where that has no room */
   _Alignas(64) struct pml__log_openmp own;
 };

@@ -92,7 +92,9 @@ The table has all calls; --max-depth, --max-calls and --min-duration shorten onl
 Calls recorded before a process ends, by a signal or by executing another program, are kept.
 A call counts when it begins. "did not return" counts calls left by a longjmp or an exception, or during which the thread or
 the process ended; minimum, median and maximum are of calls that returned.
-Arguments and results that wrappers record (pmlua wrap init --record) have their own table: sum, mean, min and max.]],
+Arguments and results that wrappers record (pmlua wrap init --record) have their own table: sum, mean, min and max.
+Constructs of OpenMP are functions "omp parallel", "omp for", ... of a library "OpenMP", with their own table (openmp.csv has
+all): threads, time, time that threads waited, imbalance. They come from OMPT, or from the calls of gcc's libgomp.]],
   examples = {
     { "pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'", needs = { "python3" } },
     "pmlua record --lib libz --trace -o zipped -- ./compress input",
