@@ -30,7 +30,7 @@ dist: ## the source archive with its checksum, and recipes for Spack and LuaRock
 # --- Debian -----------------------------------------------------------------------------------------------------------
 
 DEB_DIR := $(B)/deb
-DEB_DEPS := debhelper chrpath mkdocs lintian dpkg-dev clang libclang-dev llvm-14-dev libmpich-dev libopenmpi-dev
+DEB_DEPS := debhelper chrpath mkdocs lintian dpkg-dev clang libclang-dev libomp-dev llvm-14-dev libmpich-dev libopenmpi-dev
 
 .PHONY: deb
 deb: dist ## the packages pmlua, lua-pmlua, libpmlua0, libpmlua-dev and pmlua-doc, into build/deb

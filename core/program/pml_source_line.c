@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #if defined(PML_HAS_LIBDW)
 
@@ -28,6 +29,10 @@ void pml__source_lines_free(struct pml__source_lines *l) {
 }
 
 static int open_object(struct pml__source_lines **out, const char *object) {
+  struct stat st;
+  *out = NULL;
+  if (stat(object, &st) != 0 || !S_ISREG(st.st_mode))
+    return pml_fail(PML_EFORMAT, "%.400s: not a regular file", object);
   struct pml__source_lines *l = *out = calloc(1, sizeof *l);
   if (l == NULL || (l->object = strdup(object)) == NULL) return pml_fail(-ENOMEM, "no memory to read %.400s", object);
   l->dw = pml__libdw();

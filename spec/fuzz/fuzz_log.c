@@ -278,6 +278,8 @@ static int check_event(void *arg, void *track, const struct pml__recording_told 
   struct pml_region_info info;
   uint64_t *all = arg;
   PROMISE(track == arg && (e->region == 0 || pml_region_describe(e->region, &info) == 0), "a region has a name");
+  for (uint32_t i = 0; e->kind == PML_STREAM_OPENMP && i < e->nvalues; i++) *all += e->values[i];
+  if (e->kind == PML_STREAM_OPENMP) return 0;
   PROMISE(e->kind == PML_STREAM_METRIC || e->region != 0, "and calls have one");
   if (e->kind != PML_STREAM_METRIC) return 0;
   PROMISE(e->region != 0 && e->nvalues >= 1 && e->nvalues <= PML_RECORDING_VALUES_MAX,
@@ -306,6 +308,14 @@ static void check_events(struct pml_recording_reader *r) {
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "events are read");
 }
 
+static int check_construct(const struct pml_recording_openmp *o, void *arg) {
+  struct pml_region_info info;
+  (void)arg;
+  PROMISE(pml_region_describe(o->region, &info) == 0 && o->construct[0] != '\0', "a construct has names");
+  PROMISE(o->waited_ns <= o->ns, "and waits no longer than it takes");
+  return 0;
+}
+
 static void check_calls(struct pml_recording_reader *r) {
   struct pml_recording_story s;
   struct pml_profile *p;
@@ -320,6 +330,8 @@ static void check_calls(struct pml_recording_reader *r) {
   PROMISE(pml_recording_read_sums(r, add_sums, &sum) == 0, "sums are read");
   err = pml_recording_read_values(r, check_value, NULL);
   PROMISE(err == 0 || err == PML_EFORMAT, "values are read, or cannot be");
+  err = pml_recording_read_openmp(r, check_construct, NULL);
+  PROMISE(err == 0 || err == PML_EFORMAT, "constructs are read, or cannot be");
 }
 
 /* Edges take each visit of a node once, but for that at which the flow ends. */

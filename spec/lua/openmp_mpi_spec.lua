@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/openmp_mpi_spec.lua - ranks of MPI with teams of OpenMP, recorded together.
+
+local helper = require "spec.lua.helper"
+local openmp = require "spec.lua.openmp"
+local quote = helper.quote
+
+local program = [[
+#include <mpi.h>
+int main(int n, char **arg) {
+  int level, rank, sum = 0;
+  MPI_Init_thread(&n, &arg, MPI_THREAD_FUNNELED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 3; i++) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp barrier
+#pragma omp master
+      MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+  }
+  MPI_Finalize();
+  return sum != 1;
+}
+]]
+
+local libraries = {
+  ["Open MPI"] = { cc = "OMPI_CC", wrapper = "mpicc.openmpi", run = "mpirun.openmpi --oversubscribe",
+    root = " --allow-run-as-root" },
+  MPICH = { cc = "MPICH_CC", wrapper = "mpicc.mpich", run = "mpirun.mpich", root = "" },
+}
+local compilers = { libomp = "clang-14", libgomp = "gcc" }
+
+local function lines_of(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
+  return list
+end
+
+for name, mpi in pairs(libraries) do
+  for runtime, cc in pairs(compilers) do
+    describe(("pmlua record of two ranks with %s and %s"):format(name, runtime), function()
+      it("has the threads of each rank's teams, and traces of both that readers accept", function()
+        local lacks = openmp.lacks(runtime)
+        if not lacks and helper.shell("command -v " .. mpi.wrapper) ~= 0 then lacks = mpi.wrapper .. " is not installed" end
+        if lacks then return pending(lacks) end
+        local dir = helper.folder()
+        helper.write(dir .. "/ranks.c", program)
+        local code, _, err = helper.shell(("cd %s && %s=%s %s -g -O1 -fopenmp ranks.c -o ranks"):format(quote(dir), mpi.cc, cc,
+          mpi.wrapper))
+        assert(code == 0, err)
+        local _, user = helper.shell "id -u"
+        local run = mpi.run .. (user:match "^0\n" and mpi.root or "")
+        code, _, err = helper.shell(("cd %s && timeout 120 %s -n 2 %s/pmlua record -q --trace -o recorded -- ./ranks"):format(
+          quote(dir), run, quote(helper.build)))
+        assert.same(0, code, err)
+        local _, logs = helper.shell(("find %s/recorded -name '*.pmlog'"):format(quote(dir)))
+        local by_name = openmp.constructs { openmp = require "pmlua.internal.record.openmp".read(lines_of(logs)) }
+        local parallel = by_name["omp parallel @ranks.c:7"]
+        assert.same({ 2, 6 }, { parallel.threads, parallel.calls })
+        assert.same({ 6, 6 }, openmp.calls_by_thread(parallel))
+        local _, traces = helper.shell(("find %s/recorded -name traces.otf2"):format(quote(dir)))
+        assert.truthy(#lines_of(traces) >= 1)
+        for _, trace in ipairs(lines_of(traces)) do
+          local valid, said = helper.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace))
+          assert.same(0, valid, said)
+        end
+        helper.clean()
+      end)
+    end)
+  end
+end
