@@ -60,12 +60,10 @@ struct pml__openmp_thread *pml__gomp_self(const void *caller) {
 
 void pml__gomp_barrier(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, void (*wait)(void),
                        const void *code) {
-  if (t != NULL) {
-    pml__openmp_enter(t, construct, code);
-    pml__openmp_wait(t);
-  }
+  pml__openmp_enter(t, construct, code);
+  pml__openmp_wait(t);
   wait();
-  if (t != NULL) pml__openmp_leave(t, construct);
+  pml__openmp_leave(t, construct);
 }
 
 uint64_t pml__gomp_trips(long start, long end, long step) {
@@ -122,40 +120,85 @@ static bool begin(struct region *r, struct pml__openmp_thread *t, unsigned threa
   return r->team != NULL;
 }
 
+/*
+ * Where nothing is raised the runtime's function is the last that is called: a runtime with OMPT then sees the
+ * program's call. So what needs a frame is in functions of its own.
+ */
+#define APART __attribute__((noinline)) static
+
 typedef void gomp_parallel(work *, void *, unsigned, unsigned);
+APART void parallel(gomp_parallel *real, struct pml__openmp_thread *t, struct region r, unsigned threads,
+                    unsigned flags) {
+  bool seen = begin(&r, t, threads);
+  real(seen ? take_part : r.work, seen ? &r : r.data, threads, flags);
+  if (seen) pml__openmp_join(t, r.team);
+}
+
 PML_API gomp_parallel GOMP_parallel;
 PML_API void GOMP_parallel(work *fn, void *data, unsigned threads, unsigned flags) {
   const void *caller = PML__GOMP_CALLER;
   PML__GOMP_REAL(gomp_parallel, GOMP_parallel, caller);
   struct pml__openmp_thread *t = pml__gomp_self(caller);
-  struct region r = {.work = fn, .data = data, .code = caller};
-  bool seen = begin(&r, t, threads);
-  real(seen ? take_part : fn, seen ? &r : data, threads, flags);
-  if (seen) pml__openmp_join(t, r.team);
-}
-
-typedef unsigned gomp_parallel_reductions(work *, void *, unsigned, unsigned);
-PML_API gomp_parallel_reductions GOMP_parallel_reductions;
-PML_API unsigned GOMP_parallel_reductions(work *fn, void *data, unsigned threads, unsigned flags) {
-  const void *caller = PML__GOMP_CALLER;
-  PML__GOMP_REAL(gomp_parallel_reductions, GOMP_parallel_reductions, caller);
-  return real(fn, data, threads, flags); /* the runtime writes into @data: it goes by unseen */
+  if (t == NULL)
+    real(fn, data, threads, flags);
+  else
+    parallel(real, t, (struct region){.work = fn, .data = data, .code = caller}, threads, flags);
 }
 
 typedef void gomp_parallel_sections(work *, void *, unsigned, unsigned, unsigned);
+APART void parallel_sections(gomp_parallel_sections *real, struct pml__openmp_thread *t, struct region r,
+                             unsigned threads, unsigned flags) {
+  unsigned count = (unsigned)r.count;
+  bool seen = begin(&r, t, threads);
+  real(seen ? take_part : r.work, seen ? &r : r.data, threads, count, flags);
+  if (seen) pml__openmp_join(t, r.team);
+}
+
 PML_API gomp_parallel_sections GOMP_parallel_sections;
 PML_API void GOMP_parallel_sections(work *fn, void *data, unsigned threads, unsigned count, unsigned flags) {
   const void *caller = PML__GOMP_CALLER;
   PML__GOMP_REAL(gomp_parallel_sections, GOMP_parallel_sections, caller);
   struct pml__openmp_thread *t = pml__gomp_self(caller);
-  struct region r = {.work = fn, .data = data, .code = caller, .construct = PML__LOG_OPENMP_SECTIONS, .count = count};
-  bool seen = begin(&r, t, threads);
-  real(seen ? take_part : fn, seen ? &r : data, threads, count, flags);
-  if (seen) pml__openmp_join(t, r.team);
+  if (t == NULL)
+    real(fn, data, threads, count, flags);
+  else
+    parallel_sections(
+        real, t,
+        (struct region){
+            .work = fn, .data = data, .code = caller, .construct = PML__LOG_OPENMP_SECTIONS, .count = count},
+        threads, flags);
+}
+
+struct turns {
+  long start, end, step, chunk;
+};
+
+static struct region loop_region(work *fn, void *data, const struct turns *l, const void *caller) {
+  return (struct region){.work = fn,
+                         .data = data,
+                         .code = caller,
+                         .construct = PML__LOG_OPENMP_LOOP,
+                         .count = pml__gomp_trips(l->start, l->end, l->step)};
 }
 
 typedef void gomp_parallel_loop(work *, void *, unsigned, long, long, long, long, unsigned);
-typedef void gomp_parallel_loop_runtime(work *, void *, unsigned, long, long, long, unsigned);
+APART void parallel_loop(gomp_parallel_loop *real, struct pml__openmp_thread *t, work *fn, void *data,
+                         const void *caller, struct turns l, unsigned threads, unsigned flags) {
+  struct region r = loop_region(fn, data, &l, caller);
+  bool seen = begin(&r, t, threads);
+  real(seen ? take_part : fn, seen ? &r : data, threads, l.start, l.end, l.step, l.chunk, flags);
+  if (seen) pml__openmp_join(t, r.team);
+}
+
+/* Without a chunk. */
+typedef void gomp_parallel_runtime(work *, void *, unsigned, long, long, long, unsigned);
+APART void parallel_runtime(gomp_parallel_runtime *real, struct pml__openmp_thread *t, work *fn, void *data,
+                            const void *caller, struct turns l, unsigned threads, unsigned flags) {
+  struct region r = loop_region(fn, data, &l, caller);
+  bool seen = begin(&r, t, threads);
+  real(seen ? take_part : fn, seen ? &r : data, threads, l.start, l.end, l.step, flags);
+  if (seen) pml__openmp_join(t, r.team);
+}
 
 #define LOOPS(X) X(static) X(dynamic) X(guided) X(nonmonotonic_dynamic) X(nonmonotonic_guided)
 #define RUNTIME_LOOPS(X) X(runtime) X(nonmonotonic_runtime) X(maybe_nonmonotonic_runtime)
@@ -167,28 +210,26 @@ typedef void gomp_parallel_loop_runtime(work *, void *, unsigned, long, long, lo
     const void *caller = PML__GOMP_CALLER;                                                                             \
     PML__GOMP_REAL(gomp_parallel_loop, GOMP_parallel_loop_##schedule, caller);                                         \
     struct pml__openmp_thread *t = pml__gomp_self(caller);                                                             \
-    struct region r = {fn,   data, NULL, PML__LOG_OPENMP_LOOP, pml__gomp_trips(start, end, step), caller, NULL,        \
-                       NULL, NULL, NULL};                                                                              \
-    bool seen = begin(&r, t, threads);                                                                                 \
-    real(seen ? take_part : fn, seen ? &r : data, threads, start, end, step, chunk, flags);                            \
-    if (seen) pml__openmp_join(t, r.team);                                                                             \
+    if (t == NULL)                                                                                                     \
+      real(fn, data, threads, start, end, step, chunk, flags);                                                         \
+    else                                                                                                               \
+      parallel_loop(real, t, fn, data, caller, (struct turns){start, end, step, chunk}, threads, flags);               \
   }
 LOOPS(PARALLEL_LOOP)
 
-#define PARALLEL_RUNTIME_LOOP(schedule)                                                                                \
-  PML_API gomp_parallel_loop_runtime GOMP_parallel_loop_##schedule;                                                    \
+#define PARALLEL_RUNTIME(schedule)                                                                                     \
+  PML_API gomp_parallel_runtime GOMP_parallel_loop_##schedule;                                                         \
   PML_API void GOMP_parallel_loop_##schedule(work *fn, void *data, unsigned threads, long start, long end, long step,  \
                                              unsigned flags) {                                                         \
     const void *caller = PML__GOMP_CALLER;                                                                             \
-    PML__GOMP_REAL(gomp_parallel_loop_runtime, GOMP_parallel_loop_##schedule, caller);                                 \
+    PML__GOMP_REAL(gomp_parallel_runtime, GOMP_parallel_loop_##schedule, caller);                                      \
     struct pml__openmp_thread *t = pml__gomp_self(caller);                                                             \
-    struct region r = {fn,   data, NULL, PML__LOG_OPENMP_LOOP, pml__gomp_trips(start, end, step), caller, NULL,        \
-                       NULL, NULL, NULL};                                                                              \
-    bool seen = begin(&r, t, threads);                                                                                 \
-    real(seen ? take_part : fn, seen ? &r : data, threads, start, end, step, flags);                                   \
-    if (seen) pml__openmp_join(t, r.team);                                                                             \
+    if (t == NULL)                                                                                                     \
+      real(fn, data, threads, start, end, step, flags);                                                                \
+    else                                                                                                               \
+      parallel_runtime(real, t, fn, data, caller, (struct turns){start, end, step, 0}, threads, flags);                \
   }
-RUNTIME_LOOPS(PARALLEL_RUNTIME_LOOP)
+RUNTIME_LOOPS(PARALLEL_RUNTIME)
 
 /* ---- tasks ---- */
 
@@ -220,22 +261,28 @@ static void copy_task(void *to, void *from) {
 }
 
 typedef void gomp_task(work *, void *, void (*)(void *, void *), long, long, bool, unsigned, void **, int, void *);
+APART void create_task(gomp_task *real, struct task of, long size, long align, bool deferred, unsigned flags,
+                       void **depend, int priority, void *detach) {
+  size_t least = align > (long)_Alignof(struct task) ? (size_t)align : _Alignof(struct task);
+  size_t offset = (sizeof of + least - 1) / least * least, all = offset + (size_t)size;
+  char *at = alloca(all + least);
+  struct task *task = (struct task *)(void *)(((uintptr_t)at + least - 1) / least * least);
+  *task = of;
+  task->offset = offset;
+  if (of.copy == NULL && size > 0) memcpy((char *)task + offset, of.data, (size_t)size);
+  real(run_task, task, of.copy != NULL ? copy_task : NULL, (long)all, (long)least, deferred, flags, depend, priority,
+       detach);
+}
+
 PML_API gomp_task GOMP_task;
 PML_API void GOMP_task(work *fn, void *data, void (*copy)(void *, void *), long size, long align, bool deferred,
                        unsigned flags, void **depend, int priority, void *detach) {
   const void *caller = PML__GOMP_CALLER;
   PML__GOMP_REAL(gomp_task, GOMP_task, caller);
   struct pml__openmp_thread *t = (flags & DETACH) == 0 ? pml__gomp_self(caller) : NULL;
-  if (t == NULL) {
+  if (t == NULL)
     real(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
-    return;
-  }
-  size_t least = align > (long)_Alignof(struct task) ? (size_t)align : _Alignof(struct task);
-  size_t offset = (sizeof(struct task) + least - 1) / least * least, all = offset + (size_t)size;
-  char *at = alloca(all + least);
-  struct task *task = (struct task *)(void *)(((uintptr_t)at + least - 1) / least * least);
-  *task = (struct task){fn, copy, data, pml__openmp_create(t, caller), offset};
-  if (copy == NULL && size > 0) memcpy((char *)task + offset, data, (size_t)size);
-  real(run_task, task, copy != NULL ? copy_task : NULL, (long)all, (long)least, deferred, flags, depend, priority,
-       detach);
+  else
+    create_task(real, (struct task){fn, copy, data, pml__openmp_create(t, caller), 0}, size, align, deferred, flags,
+                depend, priority, detach);
 }

@@ -4,8 +4,9 @@
  *
  * The preloaded library defines the functions that compiled code calls, raises the constructs' events, and calls the
  * runtime's own. What they are is gcc's binary interface (libgomp/libgomp_g.h). Not seen, as no call says so: loops
- * with a static schedule, the end of single, tasks of a taskloop, tasks with detach. A team meets at a barrier of its
- * own before the runtime's last one, so that each thread knows how long it waited there.
+ * with a static schedule, the end of single, tasks of a taskloop, tasks with detach, regions with task reductions,
+ * whose data the runtime writes to. A team meets at a barrier of its own before the runtime's last one, so that each
+ * thread knows how long it waited there.
  */
 #ifndef PML_RECORD_GOMP_H
 #define PML_RECORD_GOMP_H

@@ -62,8 +62,13 @@ PML_API unsigned GOMP_sections_start(unsigned count) {
   PML_API void GOMP_##kind##_end(void) {                                                                               \
     const void *caller = PML__GOMP_CALLER;                                                                             \
     PML__GOMP_REAL(procedure, GOMP_##kind##_end, caller);                                                              \
-    end(caller, PML__LOG_OPENMP_##construct);                                                                          \
-    pml__gomp_barrier(pml__gomp_self(caller), PML__LOG_OPENMP_IMPLICIT_BARRIER, real, caller);                         \
+    struct pml__openmp_thread *t = pml__gomp_self(caller);                                                             \
+    if (t == NULL) {                                                                                                   \
+      real();                                                                                                          \
+    } else {                                                                                                           \
+      pml__openmp_leave(t, PML__LOG_OPENMP_##construct);                                                               \
+      pml__gomp_barrier(t, PML__LOG_OPENMP_IMPLICIT_BARRIER, real, caller);                                            \
+    }                                                                                                                  \
   }                                                                                                                    \
   PML_API void GOMP_##kind##_end_nowait(void) {                                                                        \
     const void *caller = PML__GOMP_CALLER;                                                                             \
@@ -81,7 +86,11 @@ ENDS(END)
   PML_API void function(void) {                                                                                        \
     const void *caller = PML__GOMP_CALLER;                                                                             \
     PML__GOMP_REAL(procedure, function, caller);                                                                       \
-    pml__gomp_barrier(pml__gomp_self(caller), PML__LOG_OPENMP_##construct, real, caller);                              \
+    struct pml__openmp_thread *t = pml__gomp_self(caller);                                                             \
+    if (t == NULL)                                                                                                     \
+      real();                                                                                                          \
+    else                                                                                                               \
+      pml__gomp_barrier(t, PML__LOG_OPENMP_##construct, real, caller);                                                 \
   }
 WAITS(WAIT)
 

@@ -238,6 +238,63 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
   end)
 end
 
+local library = [[
+int work(void) {
+  int sum = 0;
+#pragma omp parallel for num_threads(3) schedule(dynamic) reduction(+ : sum)
+  for (int i = 0; i < 30; i++) sum += i;
+  return sum;
+}
+]]
+
+local opens_it = [[
+#include <dlfcn.h>
+int main(void) {
+  void *library = dlopen("./library.so", RTLD_NOW | RTLD_LOCAL);
+  int (*work)(void) = (int (*)(void))dlsym(library, "work");
+  return work() != 435;
+}
+]]
+
+describe("pmlua record of a program of gcc", function()
+  teardown(helper.clean)
+
+  it("finds the runtime of a library that the program opened for itself", function()
+    local lacks = openmp.lacks "libgomp"
+    if lacks then return pending(lacks) end
+    local dir = helper.folder()
+    helper.write(dir .. "/library.c", library)
+    helper.write(dir .. "/main.c", opens_it)
+    local code, _, err = helper.shell(("cd %s && gcc -g -O1 -fopenmp -shared -fPIC library.c -o library.so && "
+      .. "gcc main.c -o main -ldl"):format(dir))
+    assert(code == 0, err)
+    local all = openmp.record(dir, "sh -c 'cd " .. dir .. " && ./main'", "--lib OpenMP")
+    local names = {}
+    for _, c in ipairs(all.openmp) do
+      if c.construct == "for" then names[#names + 1] = c.count end
+    end
+    assert.same({ 30 }, names)
+    assert.truthy(all.openmp[1].name:find "@library.c:%d$", all.openmp[1].name)
+  end)
+
+  it("has libomp's constructs, at the program's lines, where that is loaded as libgomp", function()
+    local lacks = openmp.lacks "libgomp" or openmp.lacks "libomp"
+    if lacks then return pending(lacks) end
+    local dir = helper.folder()
+    local _, path = helper.shell("ldd " .. openmp.compile("libomp", dir, constructs))
+    local program = openmp.compile("libgomp", dir, constructs)
+    assert(helper.shell(("mkdir %s/lib && ln -s %s %s/lib/libgomp.so.1"):format(dir, path:match "=> (/%S*libomp%S*)", dir)) == 0)
+    local all = openmp.record(dir, program, "", "LD_LIBRARY_PATH=" .. dir .. "/lib")
+    local tasks = {}
+    for _, c in ipairs(all.openmp) do
+      assert.same("OMPT", c.runtime)
+      assert.truthy(c.name:find "@program.c:%d+$", c.name)
+      if c.construct == "task" then tasks[#tasks + 1] = { c.count, c.calls } end
+    end
+    assert.same({ { 12, 12 }, { 12, 12 } }, tasks)
+  end)
+end)
+
 -- Between the two regions the workers of the first one sleep.
 local pause = [[
 #include <sys/wait.h>

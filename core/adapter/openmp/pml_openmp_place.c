@@ -32,14 +32,10 @@ static const char *name_of(enum pml__log_openmp_construct construct) {
   return name[construct == PML__LOG_OPENMP_TASK_CREATION ? PML__LOG_OPENMP_TASK : construct];
 }
 
-/* The file of a loaded object: the program has no name in the loader's list. */
+/* The file of a loaded object: the program has no name in the loader's list, and others may have one from here. */
 static void path_of(const struct link_map *object, char path[PATH_MAX]) {
-  ssize_t n = -1;
-  if (object->l_name == NULL || object->l_name[0] == '\0') n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-  if (n >= 0)
-    path[n] = '\0';
-  else
-    (void)snprintf(path, PATH_MAX, "%s", object->l_name != NULL ? object->l_name : "");
+  const char *name = object->l_name != NULL && object->l_name[0] != '\0' ? object->l_name : "/proc/self/exe";
+  if (realpath(name, path) == NULL) (void)snprintf(path, PATH_MAX, "%s", name);
 }
 
 static int intern(enum pml__log_openmp_construct construct, const void *code, pml_region_t *region) {
