@@ -80,7 +80,7 @@ LINT_JOBS = $(shell nproc)
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore -Ibindings $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
-.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers messages asan asan-build tsan tsan-build bench soak
+.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers messages asan asan-build tsan tsan-build bench bench-scale soak
 lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
@@ -142,6 +142,8 @@ bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/pmlua spec/bench/substrate.lua
 	@$(B)/pmlua spec/bench/count.lua
 	@$(B)/pmlua spec/bench/cells.lua
+bench-scale: all $(B)/spec/logs ## what a report costs for a rank, from 100 ranks to 100,000 (3 GB in TMPDIR for a while)
+	@PMLUA_BUILD=$(B) $(B)/pmlua spec/bench/scale.lua
 
 SOAK_SECONDS ?= 600
 SOAKS := soak live_threads buffer count_threads

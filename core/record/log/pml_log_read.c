@@ -124,7 +124,7 @@ static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
 }
 
 void *pml__log_read_part(const struct pml__log_reader *r, size_t i, uint64_t from, uint64_t bytes, int *err) {
-  char *part = malloc(bytes + 1);
+  char *part = aligned_alloc(64, (bytes / 64 + 1) * 64); /* records begin at cache lines */
   *err = part != NULL ? pml__log_read_at(r, r->entry[i].at + from, part, bytes)
                       : pml_fail(-ENOMEM, "no memory to read a log");
   if (*err == 0 && (r->head.ended != PML__LOG_RUNNING || is_still(r, i, err))) return part;

@@ -11,6 +11,12 @@
 
 #define TRIES 20 /* to find sums that stand still */
 
+void *pml__section_zeros(size_t bytes) {
+  const size_t line = _Alignof(struct pml__section_stat), all = (bytes + line - 1) / line * line;
+  void *zeros = aligned_alloc(line, all);
+  return zeros != NULL ? memset(zeros, 0, all) : NULL;
+}
+
 void *pml__section_keep(struct pml__section_items *list, size_t bytes) {
   if (list->n == list->capacity) {
     size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
@@ -19,7 +25,7 @@ void *pml__section_keep(struct pml__section_items *list, size_t bytes) {
     list->at = more;
     list->capacity = capacity;
   }
-  void *one = calloc(1, bytes);
+  void *one = pml__section_zeros(bytes);
   if (one != NULL) list->at[list->n++] = one;
   return one;
 }

@@ -37,6 +37,9 @@ struct pml__section_book {
   char *note[PML__SECTION_NOTES], *unseen;
 };
 
+/* pml__section_zeros - memory for what has sums, which begin at cache lines: to be freed with free(); NULL: none. */
+void *pml__section_zeros(size_t bytes);
+
 /* pml__section_keep - @bytes of the list's own, zeroed, or NULL. pml__section_drop - free all of them. */
 void *pml__section_keep(struct pml__section_items *list, size_t bytes);
 PML__SHARED void pml__section_drop(struct pml__section_items *list);

@@ -167,7 +167,7 @@ static uint64_t different(uint64_t *thread, size_t n) {
 int pml__section_book_summary(const struct pml__section_book *b, struct pml_summary *s, int64_t number,
                               struct pml__section_brief *brief) {
   *brief = (struct pml__section_brief){0};
-  struct adding a = {b, calloc(b->sections.n + 1, sizeof *a.sum), brief, NULL, 0};
+  struct adding a = {b, pml__section_zeros((b->sections.n + 1) * sizeof *a.sum), brief, NULL, 0};
   if (a.sum == NULL) return -ENOMEM;
   int err = pml__section_book_rows(b, add_row, &a);
   for (size_t i = 0; i < b->sections.n && err == 0; i++) err = add_section(&a, i, s, number);
