@@ -261,14 +261,26 @@ static void set_quantiles(lua_State *L, const double *ns) {
   lua_setfield(L, -2, "quantiles");
 }
 
-static int read_section(struct reading *r, const char *path, const char *label, int threads) {
+static int read_log(struct reading *r, const char *path, const char *label) {
   struct pml__section_brief brief;
   int err = pml__section_book_open(&r->book, path, label);
   r->h.open = 1;
   if (err == 0) err = pml_summary_open(&r->sum);
-  if (err == 0) err = pml__section_book_summary(&r->book, r->sum, 0, &brief);
-  if (err == 0 && brief.recorded) err = pml__section_book_quantiles(&r->book);
-  return err == 0 && threads ? pml__section_book_sorted(&r->book, &r->rows) : err;
+  if (err == 0 && label != NULL) err = pml__section_book_summary(&r->book, r->sum, 0, &brief);
+  return err == 0 && label != NULL && brief.recorded ? pml__section_book_quantiles(&r->book) : err;
+}
+
+/* Rows from *@at on that are of one section, as "threads" of the table on top; *@at becomes that of the next section.
+ */
+static void set_threads(lua_State *L, const struct reading *r, size_t *at) {
+  lua_newtable(L);
+  for (size_t n = 0, first = *at; *at < r->rows.n; ++*at) {
+    const struct pml__section_kept *kept = r->rows.at[*at], *one = r->rows.at[first];
+    if (kept->entry.section != one->entry.section) break;
+    push_thread(L, kept, r->book.log.head.ticks_per_second);
+    lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+  lua_setfield(L, -2, "threads");
 }
 
 /*
@@ -279,7 +291,9 @@ static int l_one(lua_State *L) {
   const char *path = lutil_string(L, 1), *label = lutil_string(L, 2);
   int threads = lua_toboolean(L, 3);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
-  int err = read_section(r, path, label, threads);
+  size_t at = 0;
+  int err = read_log(r, path, label);
+  if (err == 0 && threads) err = pml__section_book_sorted(&r->book, &r->rows);
   if (err < 0) return pml_pusherr(L, err, "summary.one");
   const struct pml_summary_row *all = pml_summary_row(r->sum, 0);
   if (all == NULL) return 0;
@@ -287,12 +301,29 @@ static int l_one(lua_State *L) {
   push_row(L, all);
   lua_setfield(L, -2, "all");
   set_quantiles(L, ((const struct pml__section_definition *)r->book.sections.at[0])->told.quantile);
-  lua_createtable(L, (int)r->rows.n, 0);
-  for (size_t i = 0; i < r->rows.n; i++) {
-    push_thread(L, r->rows.at[i], r->book.log.head.ticks_per_second);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  set_threads(L, r, &at);
+  lutil_close(&r->h);
+  return 1;
+}
+
+/* all(path) - each section of a log that was used: label, communication, inclusive, threads. */
+static int l_all(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct reading *r = lutil_new(L, &reading_class, 0, 0);
+  int err = read_log(r, path, NULL);
+  if (err == 0) err = pml__section_book_sorted(&r->book, &r->rows);
+  if (err < 0) return pml_pusherr(L, err, "summary.all");
+  lua_newtable(L);
+  for (size_t n = 0, at = 0; at < r->rows.n;) {
+    const struct pml__section_kept *first = r->rows.at[at];
+    const struct pml__section_told *told = &first->entry.section->told;
+    lua_createtable(L, 0, 4);
+    lutil_setstr(L, "label", told->label);
+    lutil_setbool(L, "communication", told->type == PML_SECTION_COMMUNICATION);
+    lutil_setbool(L, "inclusive", !told->exclusive);
+    set_threads(L, r, &at);
+    lua_rawseti(L, -2, (lua_Integer)++n);
   }
-  lua_setfield(L, -2, "threads");
   lutil_close(&r->h);
   return 1;
 }
@@ -339,8 +370,8 @@ int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg methods[] = {{"log", l_log},   {"add", l_add},     {"sections", l_sections},
                                      {"pack", l_pack}, {"merge", l_merge}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"open", l_open}, {"one", l_one}, {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
+                                       {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
   lutil_class(L, &summary_class, methods, NULL);
   lutil_class(L, &bytes_class, none, NULL);
   lutil_class(L, &reading_class, none, NULL);

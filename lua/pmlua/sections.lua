@@ -671,6 +671,23 @@ function M.one(process, label, threads)
   end
 end
 
+--- The rows of a process of a survey, section by section.
+---@param process pmlua.SectionProcess
+---@return { label: string, communication: boolean, inclusive: boolean, threads: table[] }[]? sections
+---@return pmlua.Failure? failure its log is gone
+function M.rows(process)
+  if process.log then
+    local list, err = require "pmlua.core".summary.all(process.log)
+    if list then return list end
+    return refuse(err)
+  end
+  local list = {}
+  for i, s in ipairs(process.sections) do
+    list[i] = { label = s.label, communication = s.type == "communication", inclusive = not s.exclusive, threads = s.rows }
+  end
+  return list
+end
+
 --- All of a process of a survey.
 ---@param process pmlua.SectionProcess
 ---@return pmlua.SectionProcess process
