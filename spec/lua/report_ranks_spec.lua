@@ -110,6 +110,30 @@ describe("A report of many ranks", function()
     assert.equal(lines // THREADS, select(2, out:gsub("\n", "")) - 1)
   end)
 
+  it("refuses a table that no one can read, and says what to use", function()
+    local large = job(500, 50, 9)
+    local status, out, err = pmlua(large .. " --threads")
+    assert.same({ 1, "", "pmlua report: 223100 rows are too many for a table; use --csv, --json or pmlua export\n" },
+      { status, out, err })
+    assert.equal(0, (pmlua(large .. " --detail")))
+  end)
+
+  it("adds up the counters of very many processes, and names the one that has most", function()
+    local folder = support.folder()
+    for rank = 0, 64 do
+      support.spit(("%s/sections.%02d.txt"):format(folder, rank), table.concat({ "pmlua-sections\t1", "pid\t7",
+        ("rank\t%d\t65"):format(rank), "host\tnode", "command\t./solver", "started\t1000", "written\t2000",
+        "clock\ttsc\t1e9", ("counter\tLIB::N\tcreated\tdelta\tinteger\t%d\t-1"):format(rank == 17 and 99 or rank),
+        "end\t9\n" }, "\n"))
+    end
+    local status, out = pmlua(folder)
+    assert.equal(0, status)
+    assert.matches("\ncounters\nCOUNTER +PROCESSES +SUM +MIN +MAX +OF +KIND\nLIB::N +65 +2162 +0 +99 +rank 17 +created\n", out)
+    os.remove(folder .. "/sections.64.txt")
+    _, out = pmlua(folder)
+    assert.equal(64, select(2, out:gsub("rank %d+ +%d+ +created", "")))
+  end)
+
   it("takes as little memory for five hundred ranks as for fifty", function()
     local function peak(of, form)
       local script = ("%s/spec/logs %s %d 4 20"):format(support.build, support.folder(), of)

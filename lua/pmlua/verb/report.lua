@@ -166,7 +166,11 @@ local function tell(o)
   local data = require "pmlua.internal.report.data"
   if o.json then data.json(report, io.write)
   elseif o.csv then data.csv(report, level_of(o, report), io.write)
-  else io.write(require "pmlua.internal.report.text".format(report, o), table_of(constructs)) end
+  else
+    local text, long = require "pmlua.internal.report.text".format(report, o)
+    if not text then return nil, long end
+    io.write(text, table_of(constructs))
+  end
   return drawn(o, report)
 end
 

@@ -6,11 +6,14 @@
 local report = require "pmlua.report"
 local sections = require "pmlua.sections"
 local units = require "pmlua.internal.report.units"
+local statistics = require "pmlua.core".statistics
 local view = require "pmlua.internal.live.view"
 
 local M = {}
 
 local COMMAND_MAX = 100 -- characters that are shown
+local MANY = 64 -- processes: tables with a row for each of more are asked for, or added up
+local ROWS_MAX = 200000 -- of a table
 
 local short, label_of = report.short, report.label
 
@@ -110,6 +113,10 @@ end
 -- --- what else is known ---
 
 local function quantiles(r)
+  if #r.processes > MANY then
+    return report.has_quantiles(r) and ("\ndurations of calls: --json lists the quantiles of %d processes\n"):format(#r.processes)
+      or ""
+  end
   local rows = { { "SECTION", "PROCESS", "MIN", "Q1", "MEDIAN", "Q3", "95 %", "99 %", "MAX" } }
   for _, s in ipairs(report.has_quantiles(r) and r.sections or {}) do
     for of in report.each(r, s) do
@@ -151,7 +158,28 @@ local function as_of(process, counter)
   return units.time(math.max(process.written_ns - process.started_ns - counter.as_of_ns, 0)) .. " before the end"
 end
 
+--- Of many processes: the sum, and whose value is the largest. Levels have no sum.
+local function counters_added_up(r)
+  local rows, of = { { "COUNTER", "PROCESSES", "SUM", "MIN", "MAX", "OF", "KIND" } }, {}
+  for _, c in ipairs(r.counters) do
+    local row = of[c.name]
+    if not row then
+      row = { n = 0, sum = 0, least = c.value, most = c, kind = c.kind, name = c.name }
+      of[c.name], of[#of + 1] = row, row
+    end
+    row.n, row.sum = row.n + 1, not c.instant and row.sum and statistics.plus(row.sum, c.value) or nil
+    row.least = math.min(row.least, c.value)
+    if c.value > row.most.value then row.most = c end
+  end
+  for _, row in ipairs(of) do
+    rows[#rows + 1] = { short(sections.show(row.name)), integer(row.n), row.sum and integer(row.sum) or "-", integer(row.least),
+      integer(row.most.value), report.process_name(r, row.most.process), row.kind }
+  end
+  return #rows > 1 and "\ncounters\n" .. lined_up(rows, 1) or ""
+end
+
 local function counters(r)
+  if #r.processes > MANY then return counters_added_up(r) end
   local rows = { { "COUNTER", "PROCESS", "VALUE", "KIND", "AS OF" } }
   for i, c in ipairs(r.counters) do
     rows[#rows + 1] = { i > 1 and r.counters[i - 1].name == c.name and "" or short(sections.show(c.name)),
@@ -161,6 +189,9 @@ local function counters(r)
 end
 
 local function recorders(r)
+  if #r.processes > MANY then
+    return #r.recorders > 0 and ("\nrecorders: --json lists those of %d processes\n"):format(#r.processes) or ""
+  end
   local rows = { { "RECORDER", "PROCESS", "COUNT", "MIN", "Q1", "MEDIAN", "Q3", "95 %", "99 %", "MAX" } }
   for i, rec in ipairs(r.recorders) do
     local row = { i > 1 and r.recorders[i - 1].name == rec.name and "" or short(sections.show(rec.name)),
@@ -252,11 +283,24 @@ local function legend_of(r)
   return table.concat(lines)
 end
 
+--- A table that is too long to be read, and to be held.
+local function too_long(r, options)
+  local rows = 0
+  for _, s in ipairs(r.sections) do
+    rows = rows + (options.threads and s.all.threads or 0) + (options.detail and s.processes or 0)
+  end
+  if rows <= ROWS_MAX then return nil end
+  return ("%s rows are too many for a table; use --csv, --json or pmlua export"):format(integer(rows))
+end
+
 --- A report as text.
 ---@param r pmlua.Report
 ---@param options { basic: boolean?, detail: boolean?, threads: boolean?, events: boolean?, legend: boolean? }
----@return string
+---@return string? text
+---@return string? err
 function M.format(r, options)
+  local why = too_long(r, options)
+  if why then return nil, why end
   local parts = { head(r) }
   local only = not (options.basic or options.detail or options.threads or options.events)
   if options.basic or only then
