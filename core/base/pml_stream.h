@@ -61,7 +61,7 @@ struct pml_stream_event {
  * seen. NULL: as any leave.
  *
  * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which says how many values there are, and
- * docs/log.md what they are. The same holds for what is of OpenMP.
+ * docs/log.md what they are. There is room for an even number of them. The same holds for what is of OpenMP.
  *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */

@@ -200,6 +200,12 @@ for _, name in ipairs(NAMES) do
       assert.are.equal(2 * 10 + 1, #check(record(name, 2, folder .. "/late " .. plugin), 2))
     end)
 
+    it_is("have the messages of pointers from dlsym, if these are asked for", function()
+      local logs = record(name, 2, compile(name, "pointers", "-D_GNU_SOURCE"), "--dlsym")
+      local messages = check(logs, 2)
+      assert.are.same({ 1, 10 }, { #messages, messages[1] and messages[1].bytes })
+    end)
+
     it_is("have all messages whatever functions are chosen", function()
       local logs = record(name, 2, compile(name, "messages"), "--sym deflate")
       assert.are.equal(2 * 10 + 1, #check(logs, 2))

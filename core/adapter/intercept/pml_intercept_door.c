@@ -95,13 +95,23 @@ static bool stays(uintptr_t address) {
 static bool is_chosen(const struct pml__choice *c, void *at, const char *name, struct pml__object *o) {
   size_t n = strlen(name);
   *o = (struct pml__object){0};
-  if (!pml__choice_function(c, name, n) || !pml__object_at(o, (uintptr_t)at)) return false;
+  if (!pml__object_at(o, (uintptr_t)at)) return false;
+  if (pml__hooks_role(file_of(o->path)) == PML__HOOKS_LIBRARY) return true;
+  if (!pml__choice_function(c, name, n)) return false;
   struct pml__wrap_list wrapped = pml__wrap_listed(o);
   if (!pml__choice_library(c, o->path, o->program) || !pml__object_exports(o, name, (uintptr_t)at) ||
       pml__wrap_lists(&wrapped, name))
     return false;
   pml__choice_note(c, name, n);
   return true;
+}
+
+/* 0: none. */
+static uintptr_t thunk_of(void *at, const char *name, const struct pml__object *o) {
+  uintptr_t to = (uintptr_t)at;
+  if (pml__hooks_role(file_of(o->path)) != PML__HOOKS_LIBRARY) return pml__intercept_thunk(to, name, file_of(o->path));
+  const char *region = pml__intercept_hooks->hook(name, to, false, &to);
+  return region != NULL ? pml__intercept_thunk(to, region, "") : 0;
 }
 
 /* What the program shall get for what was found: that, or its thunk. */
@@ -112,7 +122,7 @@ static void *given(void *at, const char *name) {
   if (c == NULL || at == NULL) return at;
   int saved = errno;
   bool is = is_chosen(c, at, name, &o);
-  if (is && c->dlsym) thunk = pml__intercept_thunk((uintptr_t)at, name, file_of(o.path));
+  if (is && c->dlsym) thunk = thunk_of(at, name, &o);
   if (is && thunk == 0) __atomic_fetch_add(&unseen, 1, __ATOMIC_RELAXED);
   free(o.path);
   (void)dlerror(); /* of a look-up of ours */

@@ -20,7 +20,7 @@ enum pml__hooks_role {
  * role:   of a library by its file's name.
  * load:   a library that has the functions is loaded, @path; called under the lock of the scan, for each scan.
  * hook:   the function @name at @at is called by a @binding or another object. Returns the name of its region; NULL:
- *         the function is not intercepted. *@to: where the call goes instead of @at.
+ *         the function is not intercepted. *@to: where the call goes instead of @at. Thread-safe.
  * behind: the function that a hook stands before; 0: @hook is not one.
  */
 struct pml__hooks {

@@ -68,7 +68,7 @@ static inline bool pml__mpi_wanted(void) {
 
 /*
  * pml__mpi_raise - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
- * @values as it says. No lock, no allocation but at a thread's first event.
+ * @values as it says, and room for an even number of them. No lock, no allocation but at a thread's first event.
  */
 PML__SHARED void pml__mpi_raise(uint32_t what, const uint64_t *values);
 
@@ -82,10 +82,11 @@ PML__SHARED uint64_t pml__mpi_request_id(void);
  * two entries for a moment, where a thread completed a request and another already got its handle again; the older is
  * then claimed.
  */
+#define PML__MPI_LEFT 1u
 enum pml__mpi_state { PML__MPI_FREE, PML__MPI_KNOWN, PML__MPI_CLAIMED };
 
 struct pml__mpi_entry {
-  uint64_t key;   /* atomic; 0: free */
+  uint64_t key;   /* atomic; 0: never used; PML__MPI_LEFT: free again */
   uint32_t state; /* atomic */
   uint32_t kind;  /* the user's */
 };
@@ -100,7 +101,7 @@ struct pml__mpi_table {
  * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
  * pml__mpi_find - the entry of @key; NULL: there is none that is published and not claimed.
  * pml__mpi_claim - no other thread finds it any more, until it is published again. pml__mpi_remove - it is free.
- * @key is not 0. Thread-safe; not async-signal-safe. Cost: some 15 instructions for what is there.
+ * @key is more than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 15 instructions for what is there.
  */
 PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
 PML__SHARED void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key);
@@ -112,7 +113,7 @@ static inline void pml__mpi_claim(struct pml__mpi_entry *e) {
 }
 static inline void pml__mpi_remove(struct pml__mpi_entry *e) {
   __atomic_store_n(&e->state, PML__MPI_FREE, __ATOMIC_RELAXED);
-  __atomic_store_n(&e->key, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&e->key, PML__MPI_LEFT, __ATOMIC_RELEASE);
 }
 
 /* ---- the log ---- */

@@ -4,6 +4,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_hooks.h"
+#include "base/pml_process.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -104,6 +105,7 @@ static struct {
   uintptr_t hook, function;
 } stands[BEHIND_MAX]; /* which function a hook stands before; what has no room keeps its hook for good */
 static size_t nstands;
+static struct pml__lock lock; /* of both */
 
 static const struct pml__mpi_hook *find_hook(const char *name) {
   for (pml__mpi_shim_t *list = mpi.hooks; list != NULL && *list != NULL; list++)
@@ -112,10 +114,27 @@ static const struct pml__mpi_hook *find_hook(const char *name) {
   return NULL;
 }
 
-static uintptr_t behind(uintptr_t hook) {
+/* Under the lock. */
+static uintptr_t look_behind(uintptr_t hook) {
   size_t i = 0;
   while (i < nstands && stands[i].hook != hook) i++;
   return i < nstands ? stands[i].function : 0;
+}
+
+static uintptr_t behind(uintptr_t hook) {
+  pml__lock_take(&lock);
+  uintptr_t function = look_behind(hook);
+  pml__lock_leave(&lock);
+  return function;
+}
+
+static void stand_before(uintptr_t hook, uintptr_t function) {
+  pml__lock_take(&lock);
+  if (look_behind(hook) == 0 && nstands < BEHIND_MAX) {
+    stands[nstands].hook = hook;
+    stands[nstands++].function = function;
+  }
+  pml__lock_leave(&lock);
 }
 
 /* With these a binding converts handles. */
@@ -131,10 +150,7 @@ static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t 
   const struct pml__mpi_hook *h = find_hook(name);
   if (h == NULL) return name;
   *to = (uintptr_t)h->function;
-  if (behind(*to) == 0 && nstands < BEHIND_MAX) {
-    stands[nstands].hook = *to;
-    stands[nstands++].function = at;
-  }
+  stand_before(*to, at);
   return name;
 }
 

@@ -27,31 +27,54 @@ static struct pml__mpi_entry *entry_at(char *level, uint32_t i, uint64_t key, ui
   return (struct pml__mpi_entry *)(void *)(level + ((hash + k) & mask) * PML__MPI_ENTRY_BYTES);
 }
 
-void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key) {
-  for (uint32_t i = 0; i < PML__MPI_LEVELS; i++) {
-    char *level = __atomic_load_n(&t->level[i], __ATOMIC_ACQUIRE);
-    if (level == NULL && (level = make_level(t, i)) == NULL) return NULL;
-    for (uint32_t k = 0; k < WINDOW; k++) {
-      struct pml__mpi_entry *e = entry_at(level, i, key, k);
-      uint64_t none = 0;
-      if (__atomic_load_n(&e->key, __ATOMIC_RELAXED) == 0 &&
-          __atomic_compare_exchange_n(&e->key, &none, key, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return e;
-    }
+static uint64_t key_in(const struct pml__mpi_entry *e) {
+  return __atomic_load_n(&e->key, __ATOMIC_ACQUIRE);
+}
+
+static bool is_known(const struct pml__mpi_entry *e) {
+  return __atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == PML__MPI_KNOWN;
+}
+
+static bool take(struct pml__mpi_entry *e, uint64_t key) {
+  uint64_t now = key_in(e);
+  return now <= PML__MPI_LEFT &&
+         __atomic_compare_exchange_n(&e->key, &now, key, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Where an entry was never used, the key is in none behind it, nor in a further level. */
+static struct pml__mpi_entry *find_in(char *level, uint32_t i, uint64_t key, bool *last) {
+  for (uint32_t k = 0; k < WINDOW; k++) {
+    struct pml__mpi_entry *e = entry_at(level, i, key, k);
+    uint64_t now = key_in(e);
+    if (PML_LIKELY(now == key && is_known(e))) return e;
+    if ((*last = now == 0)) break;
   }
   return NULL;
 }
 
 void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key) {
-  for (uint32_t i = 0; i < PML__MPI_LEVELS; i++) {
+  struct pml__mpi_entry *e = NULL;
+  bool last = false;
+  for (uint32_t i = 0; i < PML__MPI_LEVELS && e == NULL && !last; i++) {
     char *level = __atomic_load_n(&t->level[i], __ATOMIC_ACQUIRE);
     if (level == NULL) return NULL;
-    for (uint32_t k = 0; k < WINDOW; k++) {
-      struct pml__mpi_entry *e = entry_at(level, i, key, k);
-      if (__atomic_load_n(&e->key, __ATOMIC_ACQUIRE) == key &&
-          __atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == PML__MPI_KNOWN)
-        return e;
-    }
+    e = find_in(level, i, key, &last);
   }
+  return e;
+}
+
+static struct pml__mpi_entry *take_in(char *level, uint32_t i, uint64_t key) {
+  for (uint32_t k = 0; k < WINDOW; k++)
+    if (take(entry_at(level, i, key, k), key)) return entry_at(level, i, key, k);
   return NULL;
+}
+
+void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key) {
+  struct pml__mpi_entry *e = NULL;
+  for (uint32_t i = 0; i < PML__MPI_LEVELS && e == NULL; i++) {
+    char *level = __atomic_load_n(&t->level[i], __ATOMIC_ACQUIRE);
+    if (level == NULL && (level = make_level(t, i)) == NULL) return NULL;
+    e = take_in(level, i, key);
+  }
+  return e;
 }

@@ -14,9 +14,11 @@
 
 static uint32_t teams, tasks, acquisitions; /* atomic: numbers that were given */
 
+/* At most two values. */
 static void tell(uint64_t ticks, enum pml__log_openmp_event what, const uint64_t *values, uint32_t n) {
   if (!pml_stream_wanted(PML_STREAM_OPENMP)) return;
-  const struct pml_stream_event e = {.ticks = ticks, .region = PML__LOG_COMMUNICATED(what, n, 0), .values = values};
+  const uint64_t pair[2] = {n > 0 ? values[0] : 0, n > 1 ? values[1] : 0};
+  const struct pml_stream_event e = {.ticks = ticks, .region = PML__LOG_COMMUNICATED(what, n, 0), .values = pair};
   pml_stream_raise(PML_STREAM_OPENMP, &e);
 }
 

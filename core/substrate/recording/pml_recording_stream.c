@@ -213,15 +213,15 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 
 /* Its call may be one that a limit left out. */
 static void put_told(struct pml__recording_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
-  uint32_t n = PML__LOG_COMMUNICATED_N(e->region);
-  if (!has_room(t, 2 + (n + 1) / 2)) {
+  const struct pml__log_event *pair = (const struct pml__log_event *)(const void *)e->values;
+  size_t follow = (PML__LOG_COMMUNICATED_N(e->region) + (size_t)1) / 2;
+  if (!has_room(t, 2 + follow)) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  uint64_t *value = (uint64_t *)(t->next + 1);
-  for (uint32_t i = 0; i < n; i++) value[i] = e->values[i];
+  for (size_t i = 0; i < follow; i++) t->next[1 + i] = pair[i];
   pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(kind, e->region));
-  t->next += (n + 1) / 2;
+  t->next += follow;
 }
 
 static void on_communication(void *data, const struct pml_stream_event *e) {

@@ -133,7 +133,8 @@ static inline void raise_message(enum pml__log_communication what, uint32_t comm
 }
 
 static inline void raise_request(enum pml__log_communication what, uint64_t id) {
-  pml__mpi_raise(PML__LOG_COMMUNICATED(what, 1, 0), &id);
+  const uint64_t v[2] = {id, 0};
+  pml__mpi_raise(PML__LOG_COMMUNICATED(what, 1, 0), v);
 }
 
 /* ---- collective operations (collective.c) ---- */

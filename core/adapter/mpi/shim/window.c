@@ -24,7 +24,7 @@ static void made(MPI_Win handle, MPI_Comm comm) {
 static void raise_rma(enum pml__log_rma what, int count, MPI_Datatype type, int target, MPI_Win handle) {
   const struct window *w = target != MPI_PROC_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
   if (w == NULL) return;
-  const uint64_t v[3] = {pair(w->communicator, target), bytes_in(count, type), w->entry.kind};
+  const uint64_t v[4] = {pair(w->communicator, target), bytes_in(count, type), w->entry.kind};
   pml__mpi_raise(PML__LOG_COMMUNICATED(PML__LOG_RMA, 3, what), v);
 }
 
