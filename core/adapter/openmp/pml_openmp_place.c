@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define EXTENT_BYTES 16384u /* of sums */
 #define NAME_BYTES 320u
@@ -32,10 +31,15 @@ static const char *name_of(enum pml__log_openmp_construct construct) {
   return name[construct == PML__LOG_OPENMP_TASK_CREATION ? PML__LOG_OPENMP_TASK : construct];
 }
 
-/* The file of a loaded object: the program has no name in the loader's list, and others may have one from here. */
+/*
+ * The file of a loaded object: the program has no name in the loader's list, and others may have one from here. A
+ * process that gave up system calls has what the list says.
+ */
 static void path_of(const struct link_map *object, char path[PATH_MAX]) {
+  const struct pml__log *log = pml__log_shared();
   const char *name = object->l_name != NULL && object->l_name[0] != '\0' ? object->l_name : "/proc/self/exe";
-  if (realpath(name, path) == NULL) (void)snprintf(path, PATH_MAX, "%s", name);
+  bool confined = log != NULL && pml__log_is_sealed(log);
+  if (confined || realpath(name, path) == NULL) (void)snprintf(path, PATH_MAX, "%s", name);
 }
 
 static int intern(enum pml__log_openmp_construct construct, const void *code, pml_region_t *region) {
