@@ -7,6 +7,7 @@
 
 local countfile = require "pmlua.countfile"
 local sections = require "pmlua.sections"
+local surveys = require "pmlua.internal.report.survey"
 local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.report
@@ -43,7 +44,7 @@ end
 local function gather(survey)
   local list = {}
   for i, row in ipairs(survey.summary:sections()) do
-    local all, events = sections.merged(row)
+    local all, events = surveys.merged(row)
     list[i] = { label = row.label, type = row.communication and "communication" or "calculation", exclusive = not row.inclusive,
       events = events, all = all, processes = row.processes, time = row.time }
   end
@@ -89,7 +90,7 @@ end
 --- What one process has of a section.
 local function of_process(r, s, i, threads)
   local process = r.processes[i]
-  local one = sections.one(process, s.label, threads)
+  local one = surveys.one(process, s.label, threads)
   if not one then return nil end
   local whole = process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
   local function complete(row)

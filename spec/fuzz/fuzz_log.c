@@ -54,7 +54,7 @@ static const char check[] =
     "    assert(not err:find('no such line', 1, true) and not err:find('cut short', 1, true), err)\n"
     "    return\n"
     "  end\n"
-    "  local r, why = report.build(assert(sections.survey_of { p }), 'time')\n"
+    "  local r, why = report.build(assert(require 'pmlua.internal.report.survey'.of { p }), 'time')\n"
     "  if not r then return assert(why:find('^f: [^\\n]+$'), why) end\n"
     "  assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true, events = true })))\n"
     "end\n";

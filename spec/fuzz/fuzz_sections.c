@@ -25,7 +25,7 @@ static const char check[] =
     "    for _, c in ipairs(calls) do assert(c.last >= c.first and c.name) end\n"
     "    assert(#timeline.boxes(calls, 10) <= #calls)\n"
     "  end\n"
-    "  local r, why = report.build(assert(sections.survey_of { p }), 'time')\n"
+    "  local r, why = report.build(assert(require 'pmlua.internal.report.survey'.of { p }), 'time')\n"
     "  if not r then\n"
     "    assert(tostring(why):find('^f: [^\\n]+$'), why)\n"
     "    return 0\n"

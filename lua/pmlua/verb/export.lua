@@ -54,7 +54,7 @@ local function write_table(o, t)
 end
 
 local function export(o)
-  local survey, err = require "pmlua.sections".survey(o.paths)
+  local survey, err = require "pmlua.internal.report.survey".read(o.paths)
   if not survey then return nil, err end
   local tables = require "pmlua.internal.export.tables"
   if o.columns then return io.write(columns_of(tables.of(survey, o.table or "sections"))) end

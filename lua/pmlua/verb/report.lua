@@ -66,7 +66,7 @@ local function ask(which, patience)
   local process
   process, why = require "pmlua.sections".parse(text, ("%s (%d)"):format(app.name, app.pid))
   if not process then return nil, why end
-  return require "pmlua.sections".survey_of { process }
+  return require "pmlua.internal.report.survey".of { process }
 end
 
 local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
@@ -76,7 +76,7 @@ local function survey_of(o)
   for _, path in ipairs(o.paths) do
     if not lfs.attributes(path, "mode") then missing = missing or path end
   end
-  if not missing then return require "pmlua.sections".survey(o.paths) end
+  if not missing then return require "pmlua.internal.report.survey".read(o.paths) end
   if #o.paths == 1 then return ask(missing, o.patience) end
   return nil, missing .. ": no such file or folder"
 end

@@ -4,6 +4,7 @@
 -- Try:  pmlua export DIR --columns
 
 local sections = require "pmlua.sections"
+local surveys = require "pmlua.internal.report.survey"
 
 local M = {}
 
@@ -85,7 +86,7 @@ end
 --- Each row of sections goes to `write`; false and why where a log went.
 local function section_rows(survey, events, write)
   for _, p in ipairs(survey.processes) do
-    local list, err = sections.rows(p)
+    local list, err = surveys.rows(p)
     if not list then return nil, err end
     for _, s in ipairs(list) do
       for _, row in ipairs(s.threads) do write(section_cells(p, s, row, events)) end

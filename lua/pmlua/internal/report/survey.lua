@@ -1,0 +1,224 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/survey.lua - many processes for one report: each log is read once into a summary, and again
+-- where rows are asked for.
+--
+-- Try:  print(#require("pmlua.internal.report.survey").read({ "out" }).processes)
+
+local core = require "pmlua.core"
+local sections = require "pmlua.sections"
+local refuse = core.failure.refuse
+
+local M = {}
+
+---@class pmlua.SectionSurvey
+---@field processes pmlua.SectionProcess[] in order, each with its number; of a log without sections and timeline
+---@field summary userdata the sections of all of them, added up by name: core.summary
+---@field index table<integer, integer> a process's place by its number
+
+local NONE = setmetatable({}, { __newindex = function() error("a process of a survey has nothing of its own here", 2) end })
+
+--- A few bytes for each of very many: what is empty, and texts that are everybody's, are there once.
+local function slim(process, texts)
+  for key, v in pairs(process) do
+    if type(v) == "table" and next(v) == nil then process[key] = NONE
+    elseif type(v) == "string" then
+      texts[v] = texts[v] or v
+      process[key] = texts[v]
+    end
+  end
+end
+
+--- What a section adds to a summary, of all threads of a process.
+local function summed(section, merged)
+  local row = { label = section.label, communication = section.type == "communication", inclusive = not section.exclusive,
+    values = {} }
+  for _, name in ipairs { "count", "total_ns", "self_ns", "min_ns", "max_ns", "mean_ns", "stddev_ns", "threads" } do
+    row[name] = merged[name]
+  end
+  local function add(name, v) row.values[#row.values + 1] = { name, v } end
+  for _, e in ipairs(section.events) do
+    if merged.values[e.name] then add(e.name, merged.values[e.name]) end
+  end
+  for _, name in ipairs { "running", "work", "iterations", "torn" } do
+    if merged[name] ~= 0 then add(" " .. name, merged[name]) end
+  end
+  for name, n in pairs(merged.misuse) do add(" misuse " .. name, n) end
+  return row
+end
+
+--- A process that is in memory, into the summary.
+local function add_process(survey, process, number)
+  local brief, threads = { threads = 0, rows = 0, exclusive_ns = 0.0, self_ns = 0.0 }, {}
+  for _, section in ipairs(process.sections) do
+    local merged = sections.merge(section.rows)
+    local ok, err = survey.summary:add(number, summed(section, merged))
+    if not ok then return nil, err end
+    for _, row in ipairs(section.rows) do
+      brief.threads = brief.threads + (threads[row.thread] and 0 or 1)
+      threads[row.thread] = true
+    end
+    brief.rows = brief.rows + #section.rows
+    brief.exclusive_ns = brief.exclusive_ns + (section.exclusive and merged.total_ns or 0)
+    brief.self_ns = brief.self_ns + merged.self_ns
+    brief.recorded = brief.recorded or section.quantiles ~= nil
+    brief.sketch = brief.sketch or section.record == "sketch"
+  end
+  process.brief = brief
+  return process
+end
+
+--- A log, into the summary: its process comes without sections and timeline.
+local function add_log(survey, path, number)
+  local text, brief = survey.summary:log(path, number)
+  if not text then return refuse(brief) end
+  local process, err = sections.parse(text, path)
+  if not process then return nil, err end
+  process.log, process.brief = path, brief
+  slim(process, survey.texts)
+  return process
+end
+
+--- Which section of a file contradicts those that were there before.
+local function contradiction(survey, process, names, err)
+  local known = {}
+  for _, row in ipairs(survey.summary:sections()) do known[row.label] = row end
+  for _, s in ipairs(process.sections) do
+    local row = known[s.label]
+    local other = row and (row.communication ~= (s.type == "communication") and "type"
+      or row.inclusive == s.exclusive and "exclusiveness")
+    if other then
+      return refuse("EINVAL", ("%s: section %s has another %s than in %s"):format(process.name,
+        sections.show(s.label):sub(1, 60), other, names[row.first]), "report different programs one by one")
+    end
+  end
+  return nil, err
+end
+
+local function add_file(survey, path, number)
+  local log, err = sections.is_log(path)
+  if log == nil then return nil, err end
+  if log then return add_log(survey, path, number) end
+  local process
+  process, err = sections.read(path)
+  if not process then return nil, err end
+  return add_process(survey, process, number)
+end
+
+local function new_survey()
+  return { processes = {}, index = {}, texts = {}, summary = assert(core.summary.open()) }
+end
+
+--- In order, with each process's number leading to its place.
+local function ordered(survey)
+  for i, process in ipairs(survey.processes) do process.number = i end
+  local processes, err = sections.order(survey.processes)
+  if not processes then return nil, err end
+  for i, process in ipairs(processes) do survey.index[process.number] = i end
+  survey.texts = nil
+  return survey
+end
+
+--- The processes of files and folders for a report: each is read once, and what is kept of a log does not grow with
+--- its threads and sections.
+---@param paths string[]
+---@return pmlua.SectionSurvey? survey
+---@return pmlua.Failure? failure one line
+function M.read(paths)
+  local files, err = sections.files(paths)
+  if not files then return nil, err end
+  local survey = new_survey()
+  for i, file in ipairs(files) do
+    local process, why = add_file(survey, file, i)
+    if not process and why.code == "EINVAL" then
+      process = sections.read(file)
+      if process then return contradiction(survey, process, files, why) end
+    end
+    if not process then return nil, why end
+    survey.processes[i] = process
+  end
+  return ordered(survey)
+end
+
+--- The same of processes that are in memory.
+---@param processes pmlua.SectionProcess[]
+---@return pmlua.SectionSurvey? survey
+---@return pmlua.Failure? failure
+function M.of(processes)
+  local survey, names = new_survey(), {}
+  for i, process in ipairs(processes) do
+    names[i] = process.name
+    local ok, err = add_process(survey, process, i)
+    if not ok then return contradiction(survey, process, names, err) end
+    survey.processes[i] = process
+  end
+  return ordered(survey)
+end
+
+--- A number without a fraction is an integer.
+local function exact(v) return math.tointeger(v) or v end
+
+local own = { running = true, work = true, iterations = true, torn = true }
+
+--- A row of a summary as merge() has it, and the names of its events.
+---@param row table of core.summary
+---@return table merged
+---@return string[] events
+function M.merged(row)
+  local calls = row.calls
+  local all = { count = exact(calls.n), running = 0, total_ns = row.time.sum, self_ns = row.self.sum, min_ns = calls.min,
+    max_ns = calls.max, mean_ns = calls.mean, stddev_ns = calls.deviation, work = 0, iterations = 0, values = {}, misuse = {},
+    threads = row.threads, torn = 0 }
+  local events = {}
+  for _, v in ipairs(row.values) do
+    local name = v.name:match "^ (.*)"
+    if not name then
+      events[#events + 1], all.values[v.name] = v.name, v.sum
+    elseif own[name] then all[name] = exact(v.sum)
+    else all.misuse[name:match "^misuse (.*)" or name] = v.sum end
+  end
+  return all, events
+end
+
+--- One section of a process of a survey, read again where it is in a log.
+---@param process pmlua.SectionProcess
+---@param label string
+---@param threads? boolean each of them, too
+---@return { all: table, threads: table[], quantiles: number[]? }? section nil: the process was not in it, or its log is gone
+function M.one(process, label, threads)
+  if process.log then
+    local one = core.summary.one(process.log, label, threads)
+    if one then one.all = M.merged(one.all) end
+    return one
+  end
+  for _, section in ipairs(process.sections) do
+    if section.label == label and #section.rows > 0 then
+      return { all = sections.merge(section.rows), threads = section.rows, quantiles = section.quantiles }
+    end
+  end
+end
+
+--- The rows of a process of a survey, section by section.
+---@param process pmlua.SectionProcess
+---@return { label: string, communication: boolean, inclusive: boolean, threads: table[] }[]? sections
+---@return pmlua.Failure? failure its log is gone
+function M.rows(process)
+  if process.log then
+    local list, err = core.summary.all(process.log)
+    if list then return list end
+    return refuse(err)
+  end
+  local list = {}
+  for i, s in ipairs(process.sections) do
+    list[i] = { label = s.label, communication = s.type == "communication", inclusive = not s.exclusive, threads = s.rows }
+  end
+  return list
+end
+
+--- All of a process of a survey.
+---@param process pmlua.SectionProcess
+---@return pmlua.SectionProcess process
+function M.whole(process)
+  return process.log and sections.read(process.log) or process
+end
+
+return M
