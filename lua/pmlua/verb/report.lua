@@ -17,7 +17,9 @@ runs with PMLUA_REPORT=DIR in its environment, or under pmlua live --report DIR,
 one of them; PID or NAME is a running application (pmlua query lists them). FILE may also be the counts of a program that was
 compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: the report then shows these counts, with those of other
 processes in FILE.PID; --detail shows each process, and --json and --csv work, too. DIR may also be the
-folder of an experiment, including one that was killed.]],
+folder of an experiment, including one that was killed.
+
+mpirun -n N pmlua report DIR shares the reading of very many logs by N processes; the first prints.]],
   options = {
     { name = "basic", help = "a row per section (the default); (*) marks inclusive sections" },
     { name = "detail", help = "a row per section and process" },
@@ -76,6 +78,7 @@ local function survey_of(o)
   for _, path in ipairs(o.paths) do
     if not lfs.attributes(path, "mode") then missing = missing or path end
   end
+  if o.job then return require "pmlua.internal.report.survey".gather(o.paths[1], o.job) end
   if not missing then return require "pmlua.internal.report.survey".read(o.paths) end
   if #o.paths == 1 then return ask(missing, o.patience) end
   return nil, missing .. ": no such file or folder"
@@ -174,9 +177,18 @@ local function tell(o)
   return drawn(o, report)
 end
 
+--- In a job, the folder of logs that its ranks read together; nil: each process is alone.
+local function shared_by(o)
+  local job = require "pmlua.internal.report.share".job()
+  local folder = #o.paths == 1 and require "lfs".attributes(o.paths[1], "mode") == "directory"
+  return folder and not require "pmlua.internal.report.run".is_one(o.paths[1]) and job or nil
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  o.job = shared_by(o)
+  if o.job and o.job.rank > 0 then return require "pmlua.internal.report.survey".leave(o.paths[1], o.job) and 0 or 1 end
   local ok, err = tell(o)
   if ok then return 0 end
   io.stdout:flush()

@@ -5,6 +5,7 @@
 -- Try:  print(#require("pmlua.internal.report.survey").read({ "out" }).processes)
 
 local core = require "pmlua.core"
+local share = require "pmlua.internal.report.share"
 local sections = require "pmlua.sections"
 local refuse = core.failure.refuse
 
@@ -67,15 +68,19 @@ local function add_process(survey, process, number)
   return process
 end
 
---- A log, into the summary: its process comes without sections and timeline.
-local function add_log(survey, path, number)
-  local text, brief = survey.summary:log(path, number)
-  if not text then return refuse(brief) end
+--- The process of a log, without sections and timeline.
+local function process_of(survey, path, text, brief)
   local process, err = sections.parse(text, path)
   if not process then return nil, err end
   process.log, process.brief = path, brief
   slim(process, survey.texts)
   return process
+end
+
+local function add_log(survey, path, number)
+  local text, brief = survey.summary:log(path, number)
+  if not text then return refuse(brief) end
+  return process_of(survey, path, text, brief)
 end
 
 --- Which section of a file contradicts those that were there before.
@@ -118,6 +123,21 @@ local function ordered(survey)
   return survey
 end
 
+--- Files into the survey, but for those that it has.
+local function add_files(survey, files)
+  for i, path in ipairs(files) do
+    local process, err = survey.processes[i], nil
+    if not process then process, err = add_file(survey, path, i) end
+    if not process and err.code == "EINVAL" then
+      process = sections.read(path)
+      if process then return contradiction(survey, process, files, err) end
+    end
+    if not process then return nil, err end
+    survey.processes[i] = process
+  end
+  return ordered(survey)
+end
+
 --- The processes of files and folders for a report: each is read once, and what is kept of a log does not grow with
 --- its threads and sections.
 ---@param paths string[]
@@ -126,17 +146,72 @@ end
 function M.read(paths)
   local files, err = sections.files(paths)
   if not files then return nil, err end
-  local survey = new_survey()
-  for i, file in ipairs(files) do
-    local process, why = add_file(survey, file, i)
-    if not process and why.code == "EINVAL" then
-      process = sections.read(file)
-      if process then return contradiction(survey, process, files, why) end
+  return add_files(new_survey(), files)
+end
+
+-- --- in a job ---
+
+--- Every size-th log is a rank's own.
+local function is_mine(i, job) return (i - 1) % job.size == job.rank end
+
+--- What a rank reads for rank 0.
+local function read_share(files, job)
+  local summary, read = assert(core.summary.open()), {}
+  for i, path in ipairs(files) do
+    if is_mine(i, job) then
+      local text, brief = summary:log(path, i)
+      if not text then return nil end
+      read[#read + 1] = { path = path, text = text, brief = brief }
     end
-    if not process then return nil, why end
-    survey.processes[i] = process
   end
-  return ordered(survey)
+  return read, summary
+end
+
+--- A rank's own share of the logs, for rank 0, which is the one to complain.
+---@param folder string
+---@param job { rank: integer, size: integer }
+---@return boolean ok
+function M.leave(folder, job)
+  local files = sections.files { folder }
+  if not files then return false end
+  local read, summary = read_share(files, job)
+  return read and share.leave(folder, job, read, summary) or not share.give_up(folder, job)
+end
+
+--- What a rank read, into the survey. A part that does not fit is left out: its logs are read here.
+local function add_part(survey, files, job, part)
+  local at = {}
+  for i = 1, #files do
+    if is_mine(i, job) then at[#at + 1] = i end
+  end
+  if #at ~= #part.read then return end
+  local of = {}
+  for n, i in ipairs(at) do
+    local one = part.read[n]
+    of[i] = share.is_current(one, files[i]) and process_of(survey, files[i], one.text, one.brief)
+    if not of[i] then return end
+  end
+  if not survey.summary:merge(part.summary) then return end
+  for i, process in pairs(of) do survey.processes[i] = process end
+end
+
+--- The survey of a folder that all ranks of a job read, in rank 0.
+---@param folder string
+---@param job { rank: integer, size: integer }
+---@return pmlua.SectionSurvey? survey
+---@return pmlua.Failure? failure
+function M.gather(folder, job)
+  local files, err = sections.files { folder }
+  if not files then return nil, err end
+  local survey = new_survey()
+  for i, path in ipairs(files) do
+    if is_mine(i, job) then survey.processes[i] = add_file(survey, path, i) end
+  end
+  for rank = 1, job.size - 1 do
+    local part = share.take(folder, job, rank)
+    if part then add_part(survey, files, { rank = rank, size = job.size }, part) end
+  end
+  return add_files(survey, files)
 end
 
 --- The same of processes that are in memory.
