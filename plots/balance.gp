@@ -21,7 +21,7 @@ array mark[3] = [7, 5, 9]
 unset key
 
 set multiplot
-set label 1 "Balancing: who would wait is slowed to arrive just in time" at screen 0.012, 0.97 left font ",16" noenhanced
+set label 1 "Balancing: slow the ranks that would wait, so that all arrive just in time" at screen 0.012, 0.97 left font ",16" noenhanced
 
 # (a) frequencies of the ranks, one round
 set lmargin at screen 0.07
@@ -52,7 +52,7 @@ set offsets 0, 0, 0, 0
 # (b) threads
 set lmargin at screen 0.80
 set rmargin at screen 0.985
-set title "(b) Threads, and what is decided" font ",11"
+set title "(b) Threads, frequency chosen" font ",11"
 set xlabel "thread" offset 0, 0.4
 set ylabel "share of an iteration [%]"
 set yrange [0:124]

@@ -39,10 +39,10 @@ if (has("absent.dat")) { stats "absent.dat" using (lacking = lacking . (lacking 
 
 set multiplot
 set label 1 "What kernels do, by counter" at screen 0.012, 0.962 left font ",16" noenhanced
-set label 2 "of a call, over what the source asks for, by the compiler or by hand; at the left edge: less, or none" \
+set label 2 "counts per call, over those of the source; at the left edge: less, or none" \
   at screen 0.012, 0.922 left font ",10" textcolor rgb col_grey noenhanced
 if (lacking ne "") {
-  set label 3 "not counted here by " . lacking at screen 0.012, 0.048 left font ",9" textcolor rgb col_vermillion noenhanced
+  set label 3 "not counted by " . lacking at screen 0.012, 0.048 left font ",9" textcolor rgb col_vermillion noenhanced
 }
 set label 4 "why they differ" at screen 0.785, 0.875 left font ",11" noenhanced
 set tmargin at screen 0.855

@@ -32,7 +32,7 @@ set bmargin at screen 0.165
 
 set lmargin at screen 0.075
 set rmargin at screen 0.46
-set title "(a) What happens, and what tells it" font ",11.5"
+set title "(a) Events, and the graph that describes them" font ",11.5"
 set ylabel "number"
 set format y "10^{%T}"
 set yrange [paths_min / 2 : calls_max * (calls_max / paths_min) ** 0.4] # above, the key

@@ -88,7 +88,7 @@ do for [k = 1:panels] {
   plot for [c = 1:4] "regions.dat" using (int($4) == c ? $2 : NaN):(bottom):2:3:(bottom):(ceiling) with boxxyerror \
          fillcolor rgb fill[c] notitle, \
        "metrics.dat" using (of(two)):($3 - (k == 1 ? used : 0)) with lines linetype 2 linewidth 1.2 \
-         title (k == 1 ? "of the host, more than at first" : k == 2 ? "of the host" : ""), \
+         title (k == 1 ? "of the host, increase since the start" : k == 2 ? "of the host" : ""), \
        "metrics.dat" using (of(one)):(shown * $3) with lines linetype 1 title said
 }
 unset multiplot

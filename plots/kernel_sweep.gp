@@ -43,8 +43,8 @@ rate(x) = sure(x) ? column(c_gflops) : NaN
 gross(x) = column(c_flops) / column(c_median)
 build_name(b) = b eq "scalar" ? "one element at a time" : b . "-bit vectors"
 
-set label 1 "What basic arithmetic reaches, per core" at screen 0.012, 1 - 22.0 / plot_height left font ",16" noenhanced
-set label 2 "a copy on every core at once; short loops: the cost of calling is in the rates;  long loops: it is subtracted; dashed: three vectors fill a cache" \
+set label 1 "Rates of basic arithmetic, per core" at screen 0.012, 1 - 22.0 / plot_height left font ",16" noenhanced
+set label 2 "a copy on every core at once; short loops: rates include the call; long loops: the call is subtracted; dashed: three arrays fill a cache" \
   at screen 0.012, 1 - 46.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 top_edge = 1 - 96.0 / plot_height
 step = (top_edge - (24.0 + count_height) / plot_height) / rows

@@ -57,7 +57,7 @@ unset label 9002
 # (c) what a view costs
 set tmargin at screen 0.255
 set bmargin at screen 0.115
-set title "(c) How long the command then runs"
+set title "(c) Time of the command by view"
 set xlabel "time [s] (filled: elapsed; open: processor time; number: slowdown)" font ",9.5"
 unset key
 rows = 0

@@ -25,7 +25,7 @@ title_of(name) = plain(word(titles, words(known[1:strstrt(known, " " . name . " 
 
 set multiplot
 set tics font ",10"
-set label 1 "What plugins that do nothing cost a program that does nothing" at screen 0.012, 0.97 left font ",16" noenhanced
+set label 1 "Cost of empty plugins to a program that calls an empty function" at screen 0.012, 0.97 left font ",16" noenhanced
 set label 2 "points: median run times (of the processor), each in processes of its own; lines: least squares; bars: 95 % interval; an event is an enter or a leave" \
   at screen 0.012, 0.936 left font ",10" textcolor rgb col_grey noenhanced
 set title font ",11.5" offset 0, -0.3
@@ -60,7 +60,7 @@ unset label 9002
 # (b) what n metrics add to an event
 set lmargin at screen 0.4
 set rmargin at screen 0.645
-set title "(b) What n of them add to an event"
+set title "(b) Cost that n of them add to an event"
 set xlabel "metrics" offset 0, 0.4
 set ylabel "cost [ns]" offset 1.2, 0
 set xrange [-0.3:4.3]
@@ -124,7 +124,7 @@ set lmargin at screen 0.185
 set rmargin at screen 0.6
 set tmargin at screen 0.45
 set bmargin at screen 0.085
-set title "(d) What an event costs more than without a plugin, in C and in Lua"
+set title "(d) Cost that a plugin adds to an event, in C and in Lua"
 set logscale x
 set xlabel "cost of an event [ns]; open mark: the part that delays the program" offset 0, 0.4
 set ylabel ""
@@ -162,7 +162,7 @@ set yrange [0:*]
 # (e) values that come at the end
 set lmargin at screen 0.72
 set rmargin at screen 0.985
-set title "(e) Asynchronous values, at the end"
+set title "(e) Collecting asynchronous values"
 set xlabel "values [10^6]" offset 0, 0.4
 set ylabel "time to collect them [ms]" offset 1.2, 0
 set xrange [0:*]

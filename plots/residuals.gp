@@ -45,7 +45,7 @@ shown(i, m, side) = matrix_of[i] eq m && side_of[i] eq side
 
 set label 1 "Residual per iteration, from the recorder of the solver library" at screen 0.012, 1 - 24.0 / plot_height left \
   font ",16" noenhanced
-set label 2 "+ on the dotted target: where the first part of a series says that the solver converges; series are cut after five times the longest that did; times: without the set-up of ILU(0)" \
+set label 2 "dotted: target; +: convergence predicted from the first part; series are cut at five times the longest that converged; times exclude the set-up of ILU(0)" \
   at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 top_edge = 1 - 100.0 / plot_height
 bottom_edge = 76.0 / plot_height
@@ -81,7 +81,7 @@ do for [row = 1:rows] {
     set lmargin at screen column == 1 ? 0.065 : 0.535
     set rmargin at screen column == 1 ? 0.285 : 0.755
     set key at screen (column == 1 ? 0.292 : 0.762), screen top_edge - (row - 1) * panel left top vertical Left reverse \
-      samplen 1.2 spacing 1.0 noenhanced font ",9"
+      samplen 0.6 spacing 1.0 noenhanced font ",9"
     set title m . (column == 1 ? ", preconditioned with ILU(0)" : ", plain") font ",11" noenhanced
     set xlabel row == rows ? "iteration" : ""
     set ylabel column == 1 ? "residual" : ""

@@ -47,7 +47,7 @@ set lmargin at screen 0.565
 set rmargin at screen 0.98
 set tmargin at screen 0.885
 set bmargin at screen 0.575
-set title "(b) What clocks say in the first 4 µs"
+set title "(b) Readings in the first 4 µs"
 unset logscale
 set format "%g"
 set xlabel "since the first reading, by the counter [µs]"
@@ -63,7 +63,7 @@ plot for [name in curves] "stairs.dat" using ($3 / 1000):(strcol(2) eq name ? $4
 # (c) steps
 set tmargin at screen 0.445
 set bmargin at screen 0.085
-set title "(c) Steps from one reading to the next: how many are longer"
+set title "(c) Steps between readings: share that is longer"
 set logscale xy
 set format x "10^{%L}"
 set format y "10^{%L}"

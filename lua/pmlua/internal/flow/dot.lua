@@ -114,7 +114,7 @@ function M.text(flow, options)
   if err then return nil, err end
   local title = { options.title or "event flow" }
   if r and r.least <= r.most then
-    title[2] = ("%s: green %.4g, red %.4g; an edge has the colour of what it leaves"):format(r.name, r.least, r.most)
+    title[2] = ("%s: green %.4g, red %.4g; an edge has the colour of the node it leaves"):format(r.name, r.least, r.most)
   end
   if flow.refused > 0 then title[#title + 1] = ("%d more threads are not shown"):format(flow.refused) end
   local out = {
