@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench.h - time several ways to do the same in one run, interleaved, and print a row for each. */
+/* spec/bench/bench.h - time several ways to do the same, interleaved in one run, and print a row for each. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -27,8 +27,8 @@ void bench_head(void);
 unsigned bench_rows_over(void);
 
 /*
- * A second thread does batches of 64 on a cpu of its own until it is stopped. False: there is no second cpu. One at a
- * time.
+ * Start a second thread that runs batches of 64 on another cpu until it is stopped; only one at a time. False if there
+ * is no second cpu.
  */
 bool bench_second_start(bench_batch *batch, void *arg);
 void bench_second_stop(void);
@@ -55,8 +55,8 @@ const char *bench_papi_version(void); /* NULL: not installed */
 bench_batch bench_papi_read, bench_papi_start_stop, bench_papi_ns;
 
 /*
- * libsde, if it is installed. Opened before PAPI, which looks for it once; PAPI then reads what is registered there by
- * the names that pmlua's registry has, too: sde:::BENCH::EVENT. False or NULL: not on this machine, or refused.
+ * libsde, if it is installed. It must be opened before PAPI, which looks for it once; PAPI then reads its events by the
+ * same names as in pmlua's registry: sde:::BENCH::EVENT. False or NULL if it is not installed or refuses.
  */
 bool bench_sde_open(void);
 bool bench_sde_register(const char *event, long long *variable);
@@ -81,7 +81,7 @@ void bench_wrap_rows(void);
 /* The start of an intercepted program with many slots. */
 void bench_startup_rows(void);
 
-/* Who takes events. */
+/* Consumers of events. */
 void bench_substrate_rows(void);
 
 /* Sections. */

@@ -19,7 +19,7 @@
 /* --- pushing ---------------------------------------------------------------------------------------------------------
  */
 
-/* The floor: a store and a count that others may read. */
+/* The floor: a store, and an increment of a count that other threads may read. */
 struct bare {
   double *at;
   uint64_t n, most;
@@ -73,7 +73,7 @@ static void *nothing(void *arg) {
   return arg;
 }
 
-/* The C library's locks cost half as much until a process has its first second thread: not what libsde is used in. */
+/* Until a process starts a second thread, the C library's locks cost half as much, which is not how libsde is used. */
 static void become_threaded(void) {
   pthread_t t;
   if (pthread_create(&t, NULL, nothing, NULL) == 0) pthread_join(t, NULL);
@@ -175,7 +175,7 @@ static double qsort_ns(struct pml_recorder *r, double *copy) {
 
 enum { FIRST, AGAIN, MORE, QSORT, WAYS };
 
-/* What a batch would do, for bench_row(): these are timed one by one, because each needs a series in its own state. */
+/* A stand-in batch for bench_row(): these are timed one by one, because each needs a series in a different state. */
 static struct bench_op median_of(double *ns, size_t n) {
   qsort(ns, n, sizeof *ns, by_double);
   return (struct bench_op){.batch = push_on, .ns = ns[n / 2], .instructions = -1};

@@ -3,8 +3,8 @@
  * spec/bench/bench_startup.c - what interception adds to a program's start, and to a program whose calls have no
  * consumer.
  *
- * The program is made here: 100 libraries of 1000 functions, each with 1000 slots for functions of the others. What is
- * recorded is a whole process, from its making to its end; the fastest of 21.
+ * The bench builds the program: 100 libraries of 1000 functions, each with 1000 slots for functions of the others. It
+ * times a whole process, from its creation to its end, and takes the fastest of 21.
  */
 #include "bench.h"
 
@@ -33,7 +33,7 @@
 
 static char folder[] = "/tmp/pmlua-startup-XXXXXX", program[64], preload[PATH_MAX + 64], results[96];
 
-/* ---- making the program ---- */
+/* ---- building the program ---- */
 
 static bool run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static bool run(const char *format, ...) {
@@ -69,7 +69,7 @@ static bool write_library(int l) {
   return fclose(f) == 0;
 }
 
-/* Some 40 ns of its own for each call: that of a bare call depends on where things happen to be in memory. */
+/* Some 40 ns of work in each call, because the time of an empty call depends on the layout of memory. */
 static bool write_program(void) {
   FILE *f = create("main.c");
   if (f == NULL) return false;
@@ -138,7 +138,7 @@ static double work_ns(const char *environment) {
   return (double)ns;
 }
 
-/* What else runs makes a process slower, never faster. */
+/* Other programs make a process slower, never faster. */
 static double fastest(const double *v) {
   double least = v[0];
   for (int i = 1; i < ROUNDS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_substrate.c - what consumers add to an event: none, a plugin, a flow, a tuner. */
+/* spec/bench/bench_substrate.c - the cost that consumers add to an event: none, a plugin, a flow, a tuner. */
 #include "bench.h"
 
 #include "adapter/section/pml_section.h"
@@ -19,7 +19,7 @@
 
 static pml_region_t region;
 
-/* Half of them enters, half of them leaves, as adapters raise them: at a read of the clock. */
+/* Enters and leaves in turn, raised as by adapters, each with a read of the clock. */
 static void clocks(void *arg, size_t n) {
   volatile uint64_t *sink = arg;
   for (size_t i = 0; i < n; i++) *sink = pml_clock_ticks();
@@ -36,7 +36,7 @@ static void events(void *arg, size_t n) {
   }
 }
 
-/* Without the clock, behind whose reads what is added would hide. */
+/* Without the clock, whose reads would hide the added cost. */
 static void bare_events(void *arg, size_t n) {
   struct pml_stream_event e = {.region = region};
   (void)arg;
@@ -48,7 +48,7 @@ static void bare_events(void *arg, size_t n) {
   }
 }
 
-/* From the program to the consumer: half of the events are enters of a section, half of them its leaves. */
+/* The whole path from the program to the consumer: enters and leaves of a section, in turn. */
 static void of_section(void *arg, size_t n) {
   for (size_t i = 0; i < n; i += 2) {
     pml_section_start(arg);
@@ -123,8 +123,7 @@ struct taker {
   void *arg;
 };
 
-/* What one who takes events adds to each beyond a consumer that does nothing, in turn: the median of the differences.
- */
+/* The cost that a consumer adds to each event beyond an empty one, measured in turn: the median of the differences. */
 static int adds(const struct taker *t, double *ns) {
   const struct pml_stream_consumer c = {.thread_begin = begin, .event = {nothing, nothing, NULL}, .arg = &region};
   double difference[ROUNDS];
@@ -145,7 +144,7 @@ static int adds(const struct taker *t, double *ns) {
   return 0;
 }
 
-/* The same to events of a section, beyond one without a consumer. */
+/* The same for events of a section, beyond one without a consumer. */
 static int adds_to_section(const struct taker *t, struct pml_section *s, double *ns) {
   double difference[ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {

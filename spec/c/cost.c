@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/cost.c - how many instructions each hot path takes; spec/costs.lua runs it, it is not a spec by itself.
+ * spec/c/cost.c - the number of instructions of each hot path; run by spec/costs.lua, not a spec by itself.
  *
  *   cost pmu   counts them with the PMU, user space only, and prints "path<TAB>instructions"
  *   cost run   makes CALLS calls of each for callgrind to count, and prints "path<TAB>counter instructions per call",
- *              which callgrind cannot execute, nor count: a signal handler does
+ *              which callgrind can neither execute nor count: a signal handler does
  *
- * What is counted is a call with its arguments and its return, everything warm: no first time, no retry. Both print the
- * compiler and the C library first, since both decide the figure.
+ * Counts a warm call with its arguments and its return: not the first one, and no retry. Both print the compiler and
+ * the C library first, because the counts depend on them.
  */
 #include "adapter/pml_probe.h"
 #include "adapter/section/pml_section.h"
@@ -189,7 +189,7 @@ static uint64_t count(void (*path)(void)) {
   return least;
 }
 
-/* What needs counters is opened for its rows only: together they are more than there are. */
+/* Paths that need counters open them for their own rows only: all together are more than the machine has. */
 static int hardware(uint32_t n, bool grouped, bool open) {
   static struct pml_event ev[PAGED];
   const struct pml_event *of[PAGED];
@@ -211,7 +211,7 @@ static int hardware(uint32_t n, bool grouped, bool open) {
   return grouped ? pml_group_open(g, of, NULL, n, NULL, 0, NULL) : pml__eventset_open_events(&paged[n], ev, n, NULL);
 }
 
-/* Of a row whose plugin is not here there is nothing to count. */
+/* A row whose plugin is missing is not counted. */
 static bool is_here(size_t i) {
   const char *missing = plugin_set1 == NULL && strstr(row[i].name, "_plugin_") != NULL ? "plugin" : NULL;
   if (counted1 == NULL && strstr(row[i].name, "_counted_") != NULL) missing = "runtime";
@@ -256,7 +256,7 @@ static int cost_pmu(void) {
 static volatile unsigned emulated;
 static struct perf_event_mmap_page page[PAGED];
 
-/* Valgrind knows no rdpmc and raises SIGILL; what ships is run all the same. */
+/* Valgrind does not know rdpmc and raises SIGILL; the shipped code runs nevertheless. */
 static void emulate(int sig, siginfo_t *info, void *context) {
   greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
   const uint8_t *insn = (const uint8_t *)(uintptr_t)reg[REG_RIP];
@@ -271,7 +271,7 @@ static void emulate(int sig, siginfo_t *info, void *context) {
   emulated++;
 }
 
-/* A set of software events, dressed up as one of hardware events with pages of our own. */
+/* A set of software events, disguised as hardware events with pages of our own. */
 static int dress(uint32_t n) {
   int rc = open_software(&paged[n], n);
   if (rc < 0) return rc;
@@ -305,7 +305,7 @@ static int open_dressed(void) {
   return rc;
 }
 
-/* callgrind is asked for what this function's calls cost. */
+/* callgrind reports the cost of this function's calls. */
 static __attribute__((noinline)) void measured_calls(void (*path)(void)) {
   for (unsigned i = 0; i < CALLS; i++) path();
 }

@@ -2,8 +2,9 @@
 /*
  * spec/c/embed.c - pmlua in an application, from beginning to end.
  *
- * The application is a solver whose residual it publishes as a software-defined event. It runs Lua under limits, lends
- * Lua a function, is asked for its residual while it solves, as `pmlua query` asks, and is stopped by a rule.
+ * The application is a solver that publishes its residual as a software-defined event. It runs Lua under limits, gives
+ * Lua a function, answers a query for its residual while it solves, as `pmlua query` sends it, and is stopped by a
+ * rule.
  */
 #include "check.h"
 
@@ -25,7 +26,7 @@ static double residual = 1;
 static long long steps;
 static atomic_bool stopped;
 
-/* 1. A function of its own for scripts: tolerance(x) is how far the residual x is from done. */
+/* 1. A function for scripts: tolerance(x) is the ratio of the residual x to its target. */
 static int tolerance(lua_State *L) {
   lua_pushnumber(L, luaL_checknumber(L, 1) / 1e-6);
   return 1;
@@ -45,7 +46,7 @@ static void scripts(void) {
         err == 0 ? results : pml_error_detail(err));
   free(results);
 
-  /* 3. What goes wrong is a code and one line. Nothing that a script does can take the application with it. */
+  /* 3. An error is a code and one line. Nothing that a script does can crash the application. */
   err = pmlua_run_string(p, "wrong", "local t = nil\nreturn t.x", &limits, NULL);
   CHECK(err == PML_ESCRIPT && strstr(pml_error_detail(err), "wrong:2: ") != NULL, "an error has its line: %s",
         pml_error_detail(err));
@@ -73,7 +74,7 @@ static void publish(void) {
   pml_sde_describe(lib, "residual", "norm of the residual, relative to the first");
 }
 
-/* 6. What rules may do: call this function, or stop the run. Both are called on the service's thread. */
+/* 6. Actions of rules: call this function, or stop the run. Both are called on the service's thread. */
 static int64_t halve(void *arg, const double *values, size_t n) {
   *(_Atomic int64_t *)arg += n > 0 ? (int64_t)values[0] / 2 : 0;
   return *(_Atomic int64_t *)arg;
@@ -91,7 +92,7 @@ static void solve(int n) {
   }
 }
 
-/* --- a question, as pmlua query puts it --- */
+/* --- a query, as pmlua query sends it --- */
 
 static void ask(const char *path, const char *code, char *answer, size_t size) {
   struct sockaddr_un a = {.sun_family = AF_UNIX};

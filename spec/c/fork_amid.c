@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/fork_amid.c - children that are made while other threads change what is shared find all of it usable. */
+/* spec/c/fork_amid.c - children forked while other threads change shared data can use all of it. */
 #include "check.h"
 #include "sanitized.h"
 #include "source/plugin/pml_plugin.h"
@@ -23,7 +23,7 @@ static void name_of(char name[32], const char *what, unsigned i) {
   (void)snprintf(name, 32, "%s%u", what, i);
 }
 
-/* --- what the threads do --- */
+/* --- the threads' work --- */
 
 static void stir_registry(unsigned n) {
   char name[32];
@@ -97,7 +97,7 @@ static void *stir(void *arg) {
   return NULL;
 }
 
-/* --- what a child finds --- */
+/* --- the child's checks --- */
 
 static int count(const struct pml_sde_info *info, void *n) {
   *(unsigned *)n += strncmp(info->name, "STABLE", 6) == 0;
@@ -137,7 +137,7 @@ static int last_of(struct pml_plugin *p, void *last) {
   return 0;
 }
 
-/* One that is provided now is the last of them: none has been lost. */
+/* An event provided now gets the last place: none has been lost. */
 static bool plugins_are_listed(void) {
   struct pml_plugin *last = NULL, *p = provide("own");
   return p != NULL && pml_plugin_list(last_of, &last) == 0 && last == p && pml_plugin_find("own") == p;

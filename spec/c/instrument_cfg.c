@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/instrument_cfg.c - dominators, loops and counters of flow graphs, against what follows from the definitions.
+ * spec/c/instrument_cfg.c - dominators, loops and counters of control-flow graphs equal those by the definitions.
  *
  * Random graphs, most of them irreducible somewhere. A walk through a graph counts its blocks; the counters of a loop,
  * incremented in their blocks only, must give the same number for every block of the loop, each time it is left.
@@ -28,7 +28,7 @@ static uint32_t under(uint32_t n) {
   return (uint32_t)(state % n);
 }
 
-/* Nothing leads to the entry; block after block, and one to three ways more from some. */
+/* No edge leads to the entry; each block leads to the next, and some have one to three more edges. */
 static struct graph random_graph(void) {
   struct graph g = {.blocks = 2 + under(BLOCKS_MAX - 2)};
   for (uint32_t b = 0; b + 1 < g.blocks; b++) {
@@ -62,7 +62,7 @@ static bool dominators_hold(const struct pml_cfg *f, const struct graph *g) {
   return true;
 }
 
-/* The natural loop of a header: it, and what reaches one of its back edges without passing it. */
+/* The natural loop of a header: the header, and every block that reaches one of its back edges without passing it. */
 static void natural_loop(const struct pml_cfg *f, const struct graph *g, uint32_t header, bool in[BLOCKS_MAX]) {
   bool all[BLOCKS_MAX];
   reach(g, PML_CFG_NONE, all);
@@ -96,7 +96,7 @@ static bool loops_hold(const struct pml_cfg *f, const struct graph *g) {
   return true;
 }
 
-/* What the counters say of a run through the loop, beside what was counted. */
+/* The counters' result for a run through the loop, and the true count. */
 static bool counts_agree(const struct pml_cfg_plan *p, const uint32_t ran[BLOCKS_MAX]) {
   for (uint32_t i = 0; i < p->blocks; i++) {
     int64_t n = p->base[i];
@@ -107,7 +107,7 @@ static bool counts_agree(const struct pml_cfg_plan *p, const uint32_t ran[BLOCKS
   return true;
 }
 
-/* Walks at random; counts agree whenever the loop is left. */
+/* Random walks; counts must agree whenever the loop is left. */
 static bool walk(const struct pml_cfg *f, uint32_t loop, const struct pml_cfg_plan *p, unsigned *left) {
   uint32_t ran[BLOCKS_MAX] = {0};
   for (uint32_t at = 0, step = 0; step < STEPS; step++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_bounds.c - what a loaded library says of itself, up to the edge of what is there and one past it:
- * what is there is used, and nothing else.
+ * spec/c/intercept_bounds.c - tables of a loaded library that end at the edge of its memory, and one past it: the
+ * reader uses what exists and nothing else.
  */
 #include "check.h"
 #include "intercept/edge.h"
@@ -91,7 +91,7 @@ static bool versions(void) {
   return true;
 }
 
-/* What symbol 1 needs where the last @bytes of the pages are these, and fewer and fewer of them are there. */
+/* The version that symbol 1 needs if the pages end with these @bytes, and with ever fewer of them. */
 static bool needed(const void *bytes, size_t n, size_t step) {
   const struct pml__object *o;
   for (size_t gone = 0; gone < n; gone += step) {
@@ -153,13 +153,13 @@ static size_t visited(void) {
   pml__object_walk(looked_at(), visit, &n);
   return n;
 }
-/* Of these words, at the end; no bucket is longer than they are. */
+/* A hash table of these words at the end of the pages; no bucket is longer than the table. */
 static size_t visited_of(const uint32_t *word, size_t n) {
   set(DT_GNU_HASH, to_the_end(word, n * sizeof *word));
   return visited();
 }
 
-/* Some linkers make the older table, too. */
+/* Some linkers also write the older table. */
 static void with_one_table(void) {
   if (entry(DT_HASH)->d_tag == DT_HASH) entry(DT_HASH)->d_tag = DT_DEBUG;
 }
@@ -194,7 +194,7 @@ static bool hashes(void) {
   return true;
 }
 
-/* Chains that go on behind the last symbol, and that overlap. */
+/* Chains that continue beyond the last symbol, and chains that overlap. */
 static bool hashes_of_symbols(void) {
   static const char name[] = "nobody";
   size_t n = symbols_of_file();
@@ -233,7 +233,7 @@ static bool old_hashes(void) {
   return true;
 }
 
-/* ---- where all of them are told ---- */
+/* ---- all tables together ---- */
 
 static bool dynamic(void) {
   size_t n = 0, symbols_entry = (size_t)(entry(DT_SYMTAB) - edge.dynamic);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_damaged.c - libraries with damaged tables: what a program survives without interception it survives
- * with it.
+ * spec/c/intercept_damaged.c - libraries with damaged tables: a program that survives them without interception also
+ * survives them with it.
  *
- * Bytes of a library's program headers and of the tables that the loader reads are changed at random. A child opens it,
- * looks up a function and calls it; if all is well, another does the same with every call intercepted. The other
- * mistakes, that the loader does not survive itself, tell nothing; nor would those that it survives because of what
- * happens to be mapped behind the library, which interception changes: there is nothing in either child.
+ * The spec changes random bytes of a library's program headers and of the tables that the loader reads. A child opens
+ * the library, looks up a function and calls it; if that works, another child does the same with every call
+ * intercepted. Damage that the loader itself does not survive shows nothing. Nor would damage that it survives thanks
+ * to whatever is mapped behind the library, which interception changes; so nothing is mapped there in either child.
  */
 #include "check.h"
 #include "intercept/library.h"
@@ -54,7 +54,7 @@ static const Elf64_Phdr *header(uint32_t type) {
   return p;
 }
 
-/* Of a tag of the dynamic section; its tables are in the first segment, where addresses are places in the file. */
+/* The table of a tag in the dynamic section, in the first segment, where addresses are offsets in the file. */
 static uint64_t dynamic(int64_t tag) {
   const Elf64_Phdr *p = header(PT_DYNAMIC);
   const Elf64_Dyn *d = (const void *)(whole + p->p_offset);
@@ -62,7 +62,7 @@ static uint64_t dynamic(int64_t tag) {
   return d->d_tag == tag ? d->d_un.d_val : 0;
 }
 
-/* The program headers, the dynamic section, a table, or whatever is in their segment. */
+/* The program headers, the dynamic section, a table, or anything in their segment. */
 static struct range range_of(unsigned which) {
   static const int64_t tables[] = {DT_JMPREL, DT_SYMTAB, DT_STRTAB, DT_GNU_HASH, DT_VERSYM, DT_VERNEED, DT_RELA};
   const Elf64_Ehdr *e = (const void *)whole;
@@ -96,7 +96,7 @@ static bool write_file(const void *bytes) {
 
 /* ---- using it ---- */
 
-/* The loader puts it below what was mapped last. */
+/* The loader places it below the latest mapping. */
 static void *open_it(void) {
   (void)mmap(NULL, NOTHING_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return dlopen(path, RTLD_LAZY);

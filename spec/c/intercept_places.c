@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_places.c - segments, slots and read-only parts of a library, up to the edge of what it says there is
- * and one past it: nothing else is read, filled or made writable.
+ * spec/c/intercept_places.c - segments, slots and read-only parts that end where a library's tables say, and one past
+ * it: nothing beyond is read, filled or made writable.
  */
 #include "check.h"
 #include "intercept/edge.h"
@@ -37,7 +37,7 @@ static bool code(void) {
   return true;
 }
 
-/* Segments that are nowhere, or that go round the end of the address space. */
+/* Segments that are not mapped, or that wrap around the end of the address space. */
 static bool impossible(void) {
   const struct pml__object *o = looked_at();
   uint32_t n = o->nsegments;
@@ -54,7 +54,7 @@ static bool impossible(void) {
   return true;
 }
 
-/* Segments of the file that may be shorter than they say. */
+/* Segments whose part of the file may be shorter than they claim. */
 static bool shorter_file(void) {
   struct stat st;
   const struct pml__object *o = looked_at();
@@ -105,7 +105,7 @@ static bool relro(void) {
 
 /* ---- slots ---- */
 
-/* As it is found while nothing is intercepted. */
+/* The state of a slot while nothing is intercepted. */
 static uintptr_t function(void) {
   static uintptr_t found;
   if (found == 0) found = (uintptr_t)dlsym(RTLD_DEFAULT, "lib_tail");
@@ -247,7 +247,7 @@ static bool slots_of_addresses(void) {
   return true;
 }
 
-/* ---- more segments than are looked at ---- */
+/* ---- more segments than the limit ---- */
 
 /* The library with @more segments of a page each behind it, in a file of its own. */
 static bool with_segments(const char *file, unsigned more) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/otf2.c - what a trace promises to the thread that records, and to the one that closes it.
+ * spec/c/otf2.c - the guarantees of a trace to the threads that record and to the one that closes it.
  *
- * Without an argument it checks in a folder of its own. `otf2 MODE DIR` leaves one archive in DIR for a reader to
- * judge.
+ * Without an argument it checks archives in a temporary folder. `otf2 MODE DIR` leaves one archive in DIR for a reader
+ * to validate.
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -102,7 +102,7 @@ static int empty_archive(const char *dir) {
   return err < 0 ? err : pml_otf2_close(a);
 }
 
-/* Everything a careless program may do: time going back, leaves of nothing, regions left open, a ring that is too
+/* Every mistake of a careless program: time that goes back, leaves without enters, open regions, a ring that is too
  * small. */
 static int careless_archive(const char *dir) {
   struct pml_otf2 *a;
@@ -225,7 +225,7 @@ static void check_deep(void) {
   remove_tree(dir);
 }
 
-/* ---- what the world refuses ---- */
+/* ---- errors of the system ---- */
 
 static void check_arguments(void) {
   char dir[64];
@@ -305,7 +305,7 @@ static void check_read_only_disk(void) {
   remove_tree(dir);
 }
 
-/* What is written to stderr goes to a file until quiet_end(), which says whether it is still empty. */
+/* Redirect stderr to a file until quiet_end(), which returns whether the file is still empty. */
 struct quiet {
   FILE *file;
   int saved;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/perf_permission.c - what a process without privileges may count, what that is called, and what it is told.
- * The kernel is asked by itself what it permits, so that the claims hold at every perf_event_paranoid.
+ * spec/c/perf_permission.c - the events that a process without privileges may count, their names, and the messages.
+ * The spec asks the kernel directly what it permits, so that the claims hold at every perf_event_paranoid.
  */
 #include "base/pml_error.h"
 #include "source/kernel/event/pml_breakpoint.h"
@@ -21,7 +21,7 @@ static unsigned occurrences(const char *text, const char *word) {
   return n;
 }
 
-/* A refusal has one remedy, and does not advise what does not help. */
+/* A refusal has one remedy, and it is one that helps. */
 static void refusal(const char *name, int rc, bool user_space_opens) {
   const char *text = pml_error_detail(rc);
   bool once = occurrences(text, "sysctl") <= 1 && occurrences(text, "CAP_") <= 1 && occurrences(text, ":u,") <= 1;
@@ -38,7 +38,7 @@ static void set_is_called(const char *name, const char *called) {
   pml_eventset_close(s);
 }
 
-/* @modeless: without a modifier, and not of the kernel alone. */
+/* @modeless: has no modifier and does not count only the kernel. */
 static void event(const char *name, bool modeless) {
   struct pml_event ev;
   struct pml_counter c;

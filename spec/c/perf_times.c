@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/perf_times.c - enabled and running times, on counters that the kernel keeps from running.
+ * spec/c/perf_times.c - enabled and running times of counters that run only part of the time.
  *
- * A software event of this thread that is bound to one cpu runs only while the thread is there, and stays enabled while
- * it is elsewhere: as an event of one kind of core does on a hybrid cpu. So times that differ need no PMU.
+ * A software event of this thread that is bound to one cpu runs only while the thread is on that cpu, and stays enabled
+ * while it is elsewhere, as an event of one kind of core does on a hybrid cpu. So the times differ without a PMU.
  */
 #include "base/pml_error.h"
 #include "source/kernel/pml_eventset_kernel.h"
@@ -17,7 +17,7 @@
 
 #define TOUCHED 40u
 
-/* Two cpus this thread may run on; false with a SKIP where there is but one. */
+/* Two cpus that this thread may run on; false with a SKIP if there is only one. */
 static bool two_cpus(int *a, int *b) {
   cpu_set_t all;
   *a = *b = -1;
@@ -35,7 +35,7 @@ static void go_to(int cpu) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) printf("# cpu %d: cannot be pinned to it\n", cpu);
 }
 
-/* Some cpu time of this thread. */
+/* Use some cpu time on this thread. */
 static void spin(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -56,7 +56,7 @@ static bool is(const struct pml_reading *r, enum times want) {
   return false;
 }
 
-/* Each form in which times are read, of counters bound to @cpu: alone, the leader of a group, a group, sets. */
+/* Every way to read times, for counters bound to @cpu: a single one, the leader of a group, a group, sets. */
 struct forms {
   struct pml_counter one;
   struct pml_group pair, single;
@@ -124,7 +124,7 @@ static void bound(int here, int elsewhere) {
   forms_close(&away);
 }
 
-/* A set's times are since its start, not since its opening: what never ran after it says so. */
+/* A set's times begin at its start, not when it was opened; an event that never ran since then has no running time. */
 static void since_start(int here, int elsewhere) {
   struct forms f;
   go_to(here);

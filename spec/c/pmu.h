@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/pmu.h - what the pmu_*.c specs share: hardware events, loops of a known number of instructions, and the
- * kernel's answer to compare a page's with. They need a PMU and say so where there is none.
+ * spec/c/pmu.h - shared by the pmu_*.c specs: hardware events, loops of a known number of instructions, and the
+ * kernel's count to compare with a page's. The specs need a PMU and are skipped without one.
  *
  * On any machine an interrupt may add to a count. PMU_EXACT=1 in the environment promises that nothing does, as in an
- * emulated machine that counts its own instructions: then every claim is held to the last instruction.
+ * emulated machine that counts its own instructions: then every claim must hold to the last instruction.
  */
 #ifndef SPEC_PMU_H
 #define SPEC_PMU_H
@@ -27,12 +27,12 @@ static inline bool pmu_is_exact(void) {
   return v != NULL && strcmp(v, "1") == 0;
 }
 
-/* An event of user space only: what the kernel does in between is not in its count. */
+/* An event that counts user space only, without the kernel's work in between. */
 static inline bool pmu_event(struct pml_event *ev, const char *name) {
   return pml_event_parse(ev, name) == 0 && ev->nparts == 1;
 }
 
-/* What every pmu spec asks first; false after a skip. */
+/* The first check of every pmu spec; false after a skip. */
 static inline bool pmu_is_here(void) {
   struct pml_event ev;
   struct pml_counter c;
@@ -71,7 +71,7 @@ __attribute__((noinline, unused)) static void pmu_spin(uint64_t instructions) {
 #endif
 }
 
-/* read(2), whatever the counter's own path would be. */
+/* Read by read(2), whatever path the counter would choose. */
 static inline bool pmu_kernel_read(const struct pml_counter *c, struct pml_reading *r) {
   uint64_t b[PML__WORD_GROUP_VALUES + PMU_MOST + 1];
   bool grouped = (c->flags & PML__OPEN_GROUP) != 0;

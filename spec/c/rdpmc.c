@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static struct perf_event_mmap_page page; /* what the kernel would write */
-static uint64_t counter_bits;            /* what the register holds */
-static uint32_t counter_asked;           /* which register was asked for */
-static unsigned reads;                   /* how often */
-static unsigned writes_left;             /* the kernel steps in during so many reads */
+static struct perf_event_mmap_page page; /* the page, as the kernel would write it */
+static uint64_t counter_bits;            /* content of the register */
+static uint32_t counter_asked;           /* register that was read */
+static unsigned reads;                   /* number of reads */
+static unsigned writes_left;             /* number of reads that the kernel interrupts */
 static uint64_t cycles_now;
 
 static uint64_t counter_insn(uint32_t counter);
@@ -20,7 +20,7 @@ static uint64_t counter_insn(uint32_t counter);
 
 #include <string.h>
 
-/* An interrupt between the reads of index and offset: the event moves, and what it counted goes into the offset. */
+/* An interrupt between the reads of index and offset: the event moves to another register, its count to the offset. */
 static uint64_t counter_insn(uint32_t counter) {
   uint64_t bits = counter_bits;
   counter_asked = counter;

@@ -207,9 +207,9 @@ static void threads(void) {
         (unsigned long long)least);
 }
 
-/* ---- the world ends ---- */
+/* ---- killed processes ---- */
 
-/* In a child: an endless run of calls, killed in the middle of it. */
+/* A child that makes calls without end, and is killed meanwhile. */
 static void killed(void) {
   int status, up[2];
   char byte = 0;

@@ -6,7 +6,7 @@
 
 #include "ends.h"
 
-/* ---- what a log says ---- */
+/* ---- reading a log ---- */
 
 /* The value of a counter; -9 if there is none. */
 static long long counter_of(const char *text, const char *name, long long *as_of) {

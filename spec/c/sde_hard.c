@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/sde_hard.c - events taken back in the middle of a read, forks in the middle of anything, thresholds late. */
+/* spec/c/sde_hard.c - events unregistered during a read, forks at any moment, thresholds set late. */
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
@@ -24,7 +24,7 @@ static int64_t value_of(const char *name) {
   return v.i;
 }
 
-/* --- a callback that takes back what is being read --- */
+/* --- a callback that unregisters the event being read --- */
 
 static int calls, took_back;
 
@@ -94,7 +94,7 @@ static void *read_slowly(void *arg) {
   return arg;
 }
 
-/* Whether a child does @f in time, exit status 0. */
+/* Whether a child finishes @f in time with exit status 0. */
 static bool child_does(int (*f)(void)) {
   int status;
   pid_t child = fork();
@@ -154,7 +154,7 @@ static void forked_amid_an_insert(void) {
   CHECK(done == 50, "a child uses a counting set that another thread was putting into (%d of 50)", done);
 }
 
-/* --- thresholds that come, and counts that are written, while others count --- */
+/* --- thresholds set and counts written while other threads count --- */
 
 #define COUNTING 2
 #define THRESHOLD 1000000
@@ -214,7 +214,7 @@ static void write_often(struct pml_sde_event *ev) {
   }
 }
 
-/* A counter's shards come into being while several threads want them: each sees what it counted itself. */
+/* A counter's shards are created while several threads ask for them: each thread sees its own count. */
 static atomic_int ready;
 
 static void *count_one(void *arg) {
@@ -246,7 +246,7 @@ static void fresh_shards(void) {
   CHECK(seen == 200 * COUNTING, "threads that start to count at the same moment see their counts (%d)", seen);
 }
 
-/* More threads than there are lanes, one after the other and in the end of each. */
+/* More threads than lanes, one after the other, counting also in their destructors. */
 static pthread_key_t key;
 
 static void at_end(void *arg) {

@@ -4,7 +4,7 @@
  */
 #include "ends.h"
 
-/* ---- what a log says ---- */
+/* ---- reading a log ---- */
 
 struct row {
   unsigned long long thread, count, iterations;
@@ -138,7 +138,7 @@ static void end_by(const void *how) {
   end_as(how);
 }
 
-/* How many lines of @text begin with @c, and a tab. */
+/* The number of lines of @text that begin with @c and a tab. */
 static unsigned lines_with(const char *text, char c) {
   char line[] = {'\n', c, '\t', '\0'};
   unsigned n = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/soak.c - threads that start, count, record, intern, parse, sort, fork and exit at random, with sums that must
- * add up. SOAK_SECONDS (8) says how long, SOAK_SEED with which numbers.
+ * add up. SOAK_SECONDS (8) is the duration, SOAK_SEED the seed of the random numbers.
  *
- * The time is cut into rounds of about two seconds. In each a trace is written by all threads and flushed by another
- * meanwhile; at its end all threads are gone, and descriptors, memory and sums are looked at.
+ * The time is divided into rounds of about two seconds. In each, all threads write a trace while another thread flushes
+ * it; at the end of the round all threads have ended, and descriptors, memory and sums are checked.
  *
  * Slow: it runs for SOAK_SECONDS.
  */
@@ -24,16 +24,16 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* ---- what a thread does, one of these after the other ---- */
+/* ---- the work of a thread, one of these after the other ---- */
 
-/* Where the kernel may not be counted, what happens in user space. */
+/* If the kernel may not be counted, count user space. */
 static const char *const *event_names(void) {
   static const char *const all[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "context-switches"};
   static const char *const own[] = {"page-faults:u", "clock::ticks", "task-clock:u", "clock::ns", "context-switches:u"};
   return counts_kernel() ? all : own;
 }
 
-/* The pages it touches are the faults it counts; each way of reading says the same. */
+/* The faults counted are the pages touched, in every way of reading. */
 static void count_faults(struct worker *w) {
   struct pml_eventset *s;
   uint64_t v[5] = {0}, sum[5] = {0}, touched = 0;
@@ -61,7 +61,7 @@ static void count_faults(struct worker *w) {
   soak_add(&soak.faults, touched);
 }
 
-/* Each call is one record, whatever becomes of it. */
+/* Each call is one record, stored or dropped. */
 static void record(struct worker *w) {
   pml_region_t open[8];
   unsigned depth = 0;
@@ -124,7 +124,7 @@ static void sort(struct worker *w) {
   pml_samples_close(&s);
 }
 
-/* Counters on other threads, which may be gone by now. */
+/* Counters on other threads, which may have ended by now. */
 static void watch(struct worker *w) {
   struct pml_event ev = task_clock();
   struct pml_counter c;
@@ -156,7 +156,8 @@ static int child(struct worker *w, uint64_t parent_id) {
   return soak_is_faults(v, n) ? 0 : 4;
 }
 
-/* The allocator of gcc 12's sanitizers has a lock that a fork in another thread's hands leaves shut in the child. */
+/* The allocator of gcc 12's sanitizers has a lock that stays locked in the child if another thread holds it at the
+ * fork. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) ||               \
     __has_feature(thread_sanitizer)
 #define FORKS false
@@ -262,7 +263,7 @@ static bool run_round(double until) {
   return all;
 }
 
-/* A thread beyond those that a flow keeps is not in it. */
+/* A flow leaves out threads beyond its limit. */
 static void close_flow(void) {
   uint64_t entered = 0;
   size_t n;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/starved.c - no memory, or no file descriptor, at every step of the core that takes one, in turn: an error that
- * says so, no leak, no crash, and the next try works.
+ * spec/c/starved.c - every allocation of memory or of a file descriptor in the core fails in turn: the result is an
+ * error that says so, no leak and no crash, and the next try works.
  *
  * Slow: every step is retried for each allocation in it.
  *
  * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free
  * Link: -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall
  *
- * The linker turns the calls that the core's own objects make into the calls below. What libpfm4, libotf2 and the C
- * library take for themselves is theirs; fopen, scandir and newlocale stand for what the C library takes in our name.
+ * The linker turns the calls in the core's own objects into the calls below. It leaves out allocations within libpfm4,
+ * libotf2 and the C library; fopen, scandir and newlocale stand for those that the C library makes on our behalf.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static rlim_t limit;  /* not 0: no step is made to fail, but so many descriptors
 static unsigned fail_at, taken;
 static long live;
 
-/* Shall this step fail? */
+/* Whether this step fails. */
 static bool fails(enum resource what) {
   if (!armed || what != short_of || limit) return false;
   taken++;
@@ -160,7 +160,7 @@ static void starve_at(unsigned k) {
   fail_at = k;
 }
 
-/* What a limit stops is not counted: a few more than the core ever has open at once. */
+/* A limit on descriptors counts no steps: a few more than the core ever has open at once. */
 static unsigned steps_taken(void) {
   return limit ? 8 : taken;
 }

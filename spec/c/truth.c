@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/truth.c - what the kernel counts without a PMU, read through event sets, is what happened: numbers of faults,
- * switches, migrations, writes, calls that are known, and clocks between two readings of another clock.
+ * spec/c/truth.c - event sets without a PMU count exactly: known numbers of faults, switches, migrations, writes and
+ * calls, and clocks between two readings of another clock.
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -31,7 +31,7 @@ __attribute__((noinline, used)) static void truth_called(void) {
   __asm__ volatile("" ::: "memory");
 }
 
-/* A set of these, or NULL with a skip (what the machine lacks) or a failure. */
+/* Open a set of these events; NULL with a skip (the machine lacks one) or a failure. */
 static struct pml_eventset *open_set(const char *const *names, size_t n, const char *what) {
   struct pml_eventset *s = NULL;
   int err = pml_eventset_open(&s, names, n, NULL);
@@ -70,7 +70,7 @@ static void minor_faults(void) {
   pml_eventset_close(s);
 }
 
-/* A file whose pages are on disk alone: each is a major fault. NULL where the kernel keeps them in memory. */
+/* A file whose pages are only on disk, so that each causes a major fault. NULL if the kernel keeps them in memory. */
 static volatile char *cold_file(size_t page) {
   char path[] = "/var/tmp/pmlua-spec-XXXXXX";
   static unsigned char resident[FILE_PAGES];
@@ -112,7 +112,7 @@ static void major_faults(void) {
   CHECK(v[2] == (uint64_t)(after.ru_majflt - before.ru_majflt) && v[0] == v[1] + v[2],
         "%d cold pages of a file: %llu major faults, as getrusage says, of %llu", FILE_PAGES, (unsigned long long)v[2],
         (unsigned long long)v[0]);
-  /* Blocks of the file system may be larger than pages: fewer reads then, but not none and not more. */
+  /* If blocks of the file system are larger than pages, there are fewer reads, but at least one. */
   CHECK(v[2] > 0 && v[2] <= FILE_PAGES, "at most one for each page");
   munmap((void *)(uintptr_t)at, FILE_PAGES * page);
   pml_eventset_close(s);
@@ -189,9 +189,9 @@ static void spin(uint64_t ns) {
 }
 
 /*
- * Busy, then asleep. Time on the cpu is at least what the thread is billed (the bill leaves out interrupts and what a
- * host stole), and at most what went by outside the sleep. A hundredth for the clocks' own rates, and 100 us for each
- * time that the thread left the cpu: the bill has more of a switch than the counters.
+ * Busy, then asleep. Time on the cpu is at least the thread's billed time (which excludes interrupts and time stolen by
+ * the host), and at most the elapsed time outside of the sleep. The tolerance is a hundredth for the clocks' rates, and
+ * 100 us for each time that the thread left the cpu: the bill includes more of a switch than the counters.
  */
 #define SWITCH_NS 100000u
 static uint64_t times_switched(void) {
@@ -230,7 +230,7 @@ static uint64_t tsc(void) {
   return (uint64_t)high << 32 | low;
 }
 
-/* The event counts while the thread runs: without a switch in between that is all the time. */
+/* The event counts while the thread runs: without a switch, that is all the time. */
 static void time_stamp_counter(void) {
   static const char *const name[] = {"msr/tsc/"};
   struct pml_eventset *s = open_set(name, 1, "msr/tsc/");
@@ -288,7 +288,7 @@ static void call_getppid(void) {
 }
 static void nothing(void) {}
 
-/* All kinds in one set, in one read: none loses to another. */
+/* All kinds in one set, in one read: every count is still exact. */
 static void together(const char *uprobe) {
   const char *names[] = {"page-faults",  "mem:truth_written:w:u",    uprobe, "syscalls:sys_enter_getppid",
                          "clock::ticks", "syscalls:sys_exit_getppid"};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_api.c - the input as a program: calls of the bindings' functions and methods, in any order, with
- * values of every type, some of which earlier calls gave; with memory that ends at any allocation of Lua.
+ * spec/fuzz/fuzz_api.c - run the input as a program: calls of the bindings' functions and methods in any order, with
+ * values of every type, some of them results of earlier calls, and with any allocation of Lua failing.
  *
  * Link: -Wl,--wrap=pml_otf2_open,--wrap=pml_samples_open
  *
- * Traces go to a folder of our own whatever the program says, and what would only fill the memory is refused, as it
- * would be on a smaller machine. Left out are calls that end, stop or turn the process itself: sleep, pin, exec,
- * on_interrupt, live.start and live.stop_run; say, which is heard; what writes files or runs programs: file.*,
- * tool.run, section.write and watchpoint.plan, which leave files; list and info, which take long; set_sysfs, which
- * outlives a state; intercept.install, which rebinds the fuzzer.
+ * Traces go to the fuzzer's folder whatever the program says, and large allocations are refused, as on a small machine.
+ * Left out are calls that end, stop or change the process itself: sleep, pin, exec, on_interrupt, live.start and
+ * live.stop_run; say, which prints; calls that write files or run programs: file.*, tool.run, section.write and
+ * watchpoint.plan; list and info, which take long; set_sysfs, which outlives a state; intercept.install, which rebinds
+ * the fuzzer.
  */
 #include "failure.h"
 #include "fuzz_lua.h"
@@ -94,7 +94,7 @@ static const char list_functions[] =
     "for i, name in ipairs(names) do functions[i] = functions[name] end\n"
     "return functions, #names\n";
 
-/* Of each kind of handle; a name that a handle does not have is a call of nil, which is Lua's to refuse. */
+/* Methods of all kinds of handles; one that a handle does not have is a call of nil, which Lua refuses. */
 static const char *const methods[] = {
     "close", "read",     "path",  "start", "stop",   "reset", "accum",    "reader",  "readings", "event",   "parts",
     "push",  "capacity", "clear", "copy",  "append", "sort",  "quantile", "moments", "format",   "above",   "histogram",
@@ -158,7 +158,7 @@ static const lua_Number numbers[] = {0.5, -0.0, 1e308, -1e308, 5e-324, 1e19, 0.9
 #define FUNCTIONS 1
 #define POOL 2
 
-/* What calls gave and is worth more calls: handles, tables, functions; the latest first. */
+/* Results worth more calls: handles, tables, functions; the latest first. */
 static unsigned kept;
 
 static void keep(lua_State *L, int at) {
@@ -250,7 +250,7 @@ static void push_value(lua_State *L, struct fuzz_input *in, int depth) {
   }
 }
 
-/* What a refusal says: nil, a failure, its code. */
+/* Check the form of a refusal: nil, a failure, its code. */
 static void check_refusal(lua_State *L, int first) {
   if (lua_gettop(L) < first + 2 || !lua_isnil(L, first) || !failure_test(L, first + 1)) return;
   const char *code = lua_tostring(L, first + 2), *text = luaL_tolstring(L, first + 1, NULL);
@@ -259,7 +259,7 @@ static void check_refusal(lua_State *L, int first) {
   lua_pop(L, 1);
 }
 
-/* One call; the values that it gives are kept. */
+/* Make one call, and keep its results. */
 static int one_call(lua_State *L) {
   struct fuzz_input *in = lua_touserdata(L, 3);
   lua_Integer count = lua_tointeger(L, 4);

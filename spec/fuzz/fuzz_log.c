@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_log.c - any bytes in a log: a text that can be reported, call paths and balanced events, or one line
- * that says why not.
+ * spec/fuzz/fuzz_log.c - read a log with arbitrary bytes: the result is a report, call paths and balanced events, or
+ * one line with an error.
  *
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
  * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events with messages;
@@ -20,7 +20,7 @@
 
 #include <errno.h>
 
-/* Places that pieces begin at: the head, its entries, and the extents. */
+/* Offsets at which pieces begin: the head, its entries, and the extents. */
 enum place {
   HEAD,
   ENTRIES,
@@ -43,7 +43,7 @@ static const uint64_t place_of[PLACES] = {
 #define BYTES 126976u
 #define NARGUMENTS 2u
 
-/* What is refused is refused in one line; the rest is a file of sections like others. */
+/* A refusal is one line; everything else is a valid file of sections. */
 static const char check[] =
     "local sections, report = require 'pmlua.sections', require 'pmlua.report'\n"
     "local text = require 'pmlua.internal.report.text'\n"
