@@ -8,13 +8,13 @@ local core = require "pmlua.core"
 local directory = require "pmlua.internal.live.directory"
 
 local M = {
-  summary = "a Lua prompt inside a running application",
+  summary = "open a Lua prompt inside a running application",
   arguments = { { name = "PID|NAME", key = "which", kind = "application", one = "application",
     missing = "name the application, by its PID or NAME" } },
   about = [[
 The prompt runs in its own Lua state inside the application, on its own thread, without files, processes or modules, and
-with limits of instructions, memory and time. It can read and write events, watch them, and call the functions that the
-application offers; it can do no harm. Globals and watch rules last as long as the session.
+with limits on instructions, memory and time. It can read and write events, watch them, and call the functions that the
+application offers, and nothing else. Globals and watch rules last as long as the session.
 
   pml.sde.list()                         lists the events
   pml.sde.find "LIB::EVENT" :read()      its value; :write(v) if it is writable; :info()

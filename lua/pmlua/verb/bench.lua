@@ -34,7 +34,7 @@ kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",
       help = "stop after the round in which TIME is used up, but not before 5 rounds (without --runs and --time: 3 s for each "
         .. "command, at least 10 and at most 500 rounds)" },
-    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1", help = "run each N times first, without measuring" },
+    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1", help = "run each command N times first, without measuring" },
     { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
       read = parameter_of, help = "replace {NAME} by each value; several: every combination" },
     { name = "name", short = "n", kind = "text", many = true, key = "names",
@@ -63,9 +63,9 @@ kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]
   },
   exclusive = { { "json", "csv", "markdown" }, { "runs", "time" } },
   notes = [[
-Standard input and output of the commands are /dev/null. A command with an exit status other than 0 has failed: it is not
-measured further, the others are, and the exit status is 1. An interrupt (Ctrl-C) ends the run; what was measured is kept,
-printed, and marked incomplete.]],
+Standard input and output of the commands are /dev/null. A command with an exit status other than 0 has failed: pmlua bench
+stops measuring it, goes on with the others, and exits with status 1. An interrupt (Ctrl-C) ends the run; the results so far
+are kept, printed, and marked incomplete.]],
   examples = {
     "pmlua bench 'sort /etc/services' 'sort -r /etc/services'",
     "pmlua bench --time 1s -P level=1,9 -e page-faults 'gzip -{level}c /etc/services'",

@@ -37,7 +37,7 @@ local M = {
   arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not o.save end,
     missing = "name the file: --save FILE to keep counts, FILE to compare with them" } },
   about = [[
-With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text to keep with the
+With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text file to keep with the
 sources. Without, it runs CMD and compares: if anything grew by more than the bound, it prints a table and exits with
 status 1. Counts are those of pmlua stat --sim: exact, and equal on all machines of one architecture with one compiler.]],
   options = {
@@ -56,7 +56,7 @@ status 1. Counts are those of pmlua stat --sim: exact, and equal on all machines
     common.with("json", { help = "the verdict as JSON, on standard output" }),
     common.with("csv", { help = "what grew, fell, is new or gone as CSV, on standard output" }),
     common.with("out", { help = "write the JSON or CSV into FILE, apart from the output of CMD" }),
-    common.with("quiet", { help = "report neither what is new, gone or fewer, nor that all is within the bound" }),
+    common.with("quiet", { help = "report only what grew by more than the bound" }),
   },
   exclusive = { { "json", "csv" } },
   output = true,

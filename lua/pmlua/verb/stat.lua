@@ -19,7 +19,7 @@ end
 local M = {
   summary = "run a program and report its cost: counted by the kernel, or exactly by simulation",
   about = [[
-Runs CMD unchanged and counts it with all its children. The table goes to standard error, also if CMD is interrupted or
+Runs CMD unchanged and counts it with all its children. The table goes to standard error, even if CMD is interrupted or
 killed; the exit status is CMD's.]],
   options = {
     common.with("event", { value = "EVENTS", key = "lists",
@@ -34,8 +34,8 @@ killed; the exit status is CMD's.]],
       .. "model. Reported in total, by thread, by section if the program has some, and by function" },
     { name = "section", kind = "name", needs = "sim",
       help = "count only inside this section; functions are then those it calls" },
-    cache("I1", "the model's first cache of instructions (32768,8,64, whatever the machine has)"),
-    cache("D1", "the model's first cache of data (32768,8,64)"),
+    cache("I1", "first-level instruction cache of the model (32768,8,64, whatever the machine has)"),
+    cache("D1", "first-level data cache of the model (32768,8,64)"),
     cache("LL", "the model's last level (8388608,16,64)"),
     { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions to list" },
   },
