@@ -34,7 +34,8 @@ kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",
       help = "stop after the round in which TIME is used up, but not before 5 rounds (without --runs and --time: 3 s for each "
         .. "command, at least 10 and at most 500 rounds)" },
-    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1", help = "run each command N times first, without measuring" },
+    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1",
+      help = "run each command N times first, without measuring" },
     { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
       read = parameter_of, help = "replace {NAME} by each value; several: every combination" },
     { name = "name", short = "n", kind = "text", many = true, key = "names",

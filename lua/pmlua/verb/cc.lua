@@ -30,7 +30,8 @@ Put it before the compiler command of a build. It adds what is needed at link ti
     { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what "
       .. "the source asks for, before optimisation, with scalars in registers; final: what the optimiser left" },
     common.with("quiet", { help = "do not list what cannot be counted: inline assembly, files in assembly" }),
-    { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true, help = "link these wrappers, which pmlua wrap installed" },
+    { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true,
+      help = "link these wrappers, which pmlua wrap installed" },
     { name = "runtime", needs = "wrap", help = "use wrappers with the library's own names, which the loader finds first: they "
       .. "also see calls between libraries (default: the linker redirects the calls of the program)" },
     { name = "static", needs = "wrap", help = "link the wrappers into the program" },
