@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/counted/counters.lua - the counters of the kernels on this machine, and what each counted.
+-- scripts/counted/counters.lua - the counters available on this machine, and their counts of each kernel.
 --
 -- Try:  local lab = require("counted.counters").new(require "pmlua", { length = 100, order = 12 })
 --       for kernel, calls in pairs(lab:count("source", 1)) do print(kernel, calls[1].flops) end
 --
 -- One program is built three times by one compiler with one set of flags: with counts at source, with counts at final, and
--- as it is. The last one is simulated, and counted by the hardware. All read event sets around a call of each kernel,
--- and a call of nothing is subtracted, which is what calling and reading count.
+-- plainly. The plain one is simulated, and counted by the hardware. All read event sets around a call of each kernel; the
+-- counts of an empty call, which are those of calling and reading, are subtracted.
 
 local build = require "programs.build"
 local groups = require "pmlua.groups"
@@ -29,7 +29,7 @@ M.TITLES = {
 local LIMIT_S = 120
 local LIBRARY = "sde:::BYFL::"
 
---- What all counters are compared in; operations are the compiler's, instructions those of the others.
+--- The quantities to compare; "operations" are the compiler's operations and the other counters' instructions.
 M.QUANTITIES = {
   flops = "flop_count_I", loaded = "load_count_I", stored = "store_count_I", loads = "load_ins_count_I",
   stores = "store_ins_count_I", operations = "op_count_I",
@@ -45,7 +45,7 @@ M.LANES = { double = 1, double_128 = 2, double_256 = 4, double_512 = 8 }
 M.ARITHMETIC = { "add", "sub", "mul", "div", "fma", "sqrt" }
 M.VECTOR_BYTES = { 16, 32, 64 }
 
--- The cells that tell why counts differ.
+-- The cells that explain differences.
 local function cells()
   local out = {
     "address", "branch", "branch_switch", "branch_indirect", "call_direct", "call_indirect", "set", "set_bytes", "copy",
@@ -74,7 +74,7 @@ local function compiler()
   return nil, "no C compiler found; apt-get install clang"
 end
 
---- Vectors of 256 bits and fused multiply-adds, where the processor has them; valgrind knows no wider ones.
+--- Flags for 256-bit vectors and fused multiply-adds, if the processor has them; valgrind supports no wider vectors.
 function M.flags()
   local f <close> = io.open "/proc/cpuinfo"
   local words = (f and f:read "a" or ""):match "\nflags%s*:([^\n]*\n)" or ""
@@ -83,7 +83,7 @@ function M.flags()
   return "-O2 -fno-math-errno" .. (wide and " -mavx2 -mfma" or "")
 end
 
---- Compile one of the three; its path, or nil and why.
+--- Compile one of the three programs: its path, or nil and why.
 function Lab:build(name, at)
   local quote = build.quote
   local flags = ("%s -std=c11 -D_GNU_SOURCE -I%s"):format(self.flags, quote(self.include))
@@ -119,7 +119,7 @@ local function read(path, events)
   return out
 end
 
--- What calling nothing counts is not the kernel's.
+-- Subtract the counts of an empty call.
 local function net(all)
   local least = {}
   for _, counts in ipairs(all.nothing) do
@@ -184,7 +184,7 @@ local function by_simulation(self, repeats)
   return all and named(net(all), names), why
 end
 
--- One event in a run: none takes turns, and nothing is scaled.
+-- One event per run, so that nothing is multiplexed or scaled.
 local function by_hardware(self, repeats)
   local out = {}
   for quantity, way in pairs(self.hardware) do
@@ -211,7 +211,7 @@ local ways = {
   source = by_compiler "source", final = by_compiler "final", simulation = by_simulation, hardware = by_hardware,
 }
 
--- --- what there is ---
+-- --- available counters ---
 
 local function can_open(pml, metric)
   for _, event in pairs(metric.events) do
@@ -221,7 +221,7 @@ local function can_open(pml, metric)
   return true
 end
 
---- The presets of this PMU that can be counted, by quantity; nil and why there is none.
+--- The presets that this PMU can count, by quantity; nil and why, if there are none.
 local function hardware(pml)
   local has, why = pml.event.has_pmu()
   if not has then return nil, why end
@@ -282,7 +282,7 @@ function Lab:find(no_clang)
   self.hardware, self.absent.hardware = hardware(self.pml)
 end
 
---- The counters that are not available, and why; those with the same reason together.
+--- The unavailable counters and the reasons; counters with the same reason share an entry.
 ---@return { who: string, why: string }[]
 function Lab:lacking()
   local out = {}
@@ -313,7 +313,7 @@ function Lab:count(counter, repeats)
   return known.all, known.err
 end
 
---- How large a kernel's problem is.
+--- The problem size of a kernel.
 function Lab:size(kernel)
   return kernels.is_matrix(kernel) and self.order or self.length
 end

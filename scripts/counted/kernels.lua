@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/counted/kernels.lua - what each kernel of scripts/programs/counted_kernels.c does, counted by hand.
+-- scripts/counted/kernels.lua - the operations of each kernel of scripts/programs/counted_kernels.c, counted by hand.
 --
 -- Try:  print(require("counted.kernels").by_hand("product", 10).flops)
 --
--- As the source says it: what it names twice is loaded twice, and everything is a double.
+-- Counted as in the source: a value named twice is loaded twice, and every value is a double.
 
 local M = {}
 
 local DOUBLE = 8 -- bytes
 
---- Flops, loads and stores of an element; of a matrix, functions of its order.
+--- Flops, loads and stores per element; for a matrix, functions of its order.
 local list = {
   { "add", 1, 2, 1 }, { "mult", 1, 2, 1 }, { "fma", 2, 2, 1 }, { "divide", 1, 2, 1 }, { "sqrt", 1, 1, 1 },
   { "mix", 5, 2, 1 }, { "copy", 0, 1, 1 }, { "scale", 1, 1, 1 }, { "triad", 2, 2, 1 }, { "clear", 0, 0, 1 },

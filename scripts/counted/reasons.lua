@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/counted/reasons.lua - why two counters of one kernel differ, as far as their counts tell.
+-- scripts/counted/reasons.lua - explain why two counters of one kernel differ, from their counts alone.
 --
 -- Try:  for _, r in ipairs(require("counted.reasons").of { source = s, final = f }) do print(r.short, r.figure) end
 --
--- A rule looks at counts alone, never at which kernel they are of: it holds where its figures say so. A difference that
--- no rule covers is reported as one.
+-- A rule looks at counts alone, never at the kernel's name, and applies where its figures say so. A difference that no rule
+-- explains is reported as unexplained.
 
 local counters = require "counted.counters"
 
 local M = {}
 
-local FEW = 16 -- what happens once in a call, not in a turn of a loop
+local FEW = 16 -- operations once per call, outside of loops
 
 local function difference(c, from, to, quantity)
   local a, b = c[from] and c[from][quantity], c[to] and c[to][quantity]
   return a and b and b - a or 0
 end
 
---- The elements beyond the first of each operation of vectors.
+--- The elements beyond the first in each vector operation.
 local function lanes_beyond(counts)
   local more = 0
   for form, lanes in pairs(counters.LANES) do
@@ -26,7 +26,7 @@ local function lanes_beyond(counts)
   return more
 end
 
---- Fused operations of vectors, with those that the code generator may fuse; and the elements beyond the first of each.
+--- Fused vector operations, including those that the code generator may fuse; and the elements beyond the first in each.
 local function fused_vectors(counts)
   local operations, more = 0, 0
   for form, lanes in pairs(counters.LANES) do
@@ -52,21 +52,21 @@ local function of_vectors(counts, what)
   return n, widest
 end
 
---- Whether functions of libraries are called: the compiler says so, or more jumps than it has go to an address that is
---- looked up, as calls of libraries do. Those are of operations that the machine lacks.
+--- Whether the kernel calls library functions: the compiler counts such calls, or the machine makes more indirect jumps than
+--- the compiler counts, as calls of libraries do. These implement operations that the machine lacks.
 local function in_library(c)
   local f = c.final
   return f.set + f.copy + f.call_direct + f.call_indirect > 0
     or (c.simulation.indirect or 0) > f.branch_indirect + f.branch_switch
 end
 
--- What fits a number, or nothing: rules answer nil where they do not hold.
+-- Format figures, or return nil if the rule does not apply.
 local function when(holds, text, ...)
   return holds and text:format(...) or nil
 end
 
--- A rule is { counter, quantity, the reason in short, the reason in prose, f }; f gives figures where the rule holds.
--- also: another quantity that it covers; against: whose counts, if not those of bases.
+-- A rule is { counter, quantity, the reason in short, the reason in prose, f }; f returns figures where the rule applies.
+-- also: another quantity that it explains; against: the counter to compare with, if not that of bases.
 
 -- --- the compiler at final against the compiler at source ---
 
@@ -107,28 +107,27 @@ local function other_flops(c)
 end
 
 local final = {
-  { "final", "stores", "memset", "the loop became a call: bytes are counted, stores are not",
+  { "final", "stores", "memset", "the loop became a call, of which only the bytes are counted",
     became("set", "set_bytes", "memset") },
-  { "final", "loads", "memcpy", "the loop became a call: bytes are counted, loads and stores are not",
+  { "final", "loads", "memcpy", "the loop became a call, of which only the bytes are counted",
     became("copy", "copy_bytes_stored", "memcpy"), also = "stores" },
-  { "final", "operations", "fewer branches", "a turn of the loop does the work of several, or no loop is left",
+  { "final", "operations", "fewer branches", "an iteration does the work of several, or the loop is gone",
     turns },
-  { "final", "operations", "loads and stores", "fewer or more of them, as above", function(c)
+  { "final", "operations", "loads and stores", "fewer or more of them, as explained above", function(c)
     local d = difference(c, "source", "final", "loads") + difference(c, "source", "final", "stores")
     return when(d ~= 0, "%+d", d)
   end },
   { "final", "operations", "addresses", "one address serves a vector, or several accesses", addresses },
-  { "final", "operations", "fma", "multiplications and additions that are fused: as many flops, fewer operations", function(c)
+  { "final", "operations", "fma", "multiplications and additions are fused: the same flops, fewer operations", function(c)
     local more = fused(c.final) - fused(c.source)
     return when(more > 0, "%d", more)
   end },
-  { "final", "flops", "other flops", "more: done twice or in vain; fewer: done once for all iterations", other_flops },
+  { "final", "flops", "other flops", "more: done twice or unnecessarily; fewer: done once for all iterations", other_flops },
 }
 
 -- --- machine code, simulated, against the compiler's ---
 
--- Of fused operations that take a vector from memory, and not from a register; where it is less than a read for each,
--- they do not.
+-- Extra reads of fused operations with a vector in memory; fewer than one read for each mean that it is in a register.
 local function by_element(c)
   local operations, most = fused_vectors(c.final)
   local more = difference(c, "final", "simulation", "loads")
@@ -140,7 +139,7 @@ local function reads_by_element(c)
   return when(more > 0, "%d more", more)
 end
 
--- Reads or writes that neither libraries nor vectors by element account for.
+-- Reads or writes that neither libraries nor vectors counted by element explain.
 local function left_over(c, quantity)
   local d = difference(c, "final", "simulation", quantity)
   if in_library(c) then return 0 end
@@ -180,22 +179,22 @@ local function inside(quantity, unit)
   end
 end
 
--- What remains when vectors are one instruction and addresses are none.
+-- The rest, if a vector operation is one instruction and an address costs none.
 local function instructions_left(c)
   local lanes = lanes_beyond(c.final)
   return c.simulation.operations - (c.final.operations - lanes - c.final.address), lanes
 end
 
 local simulation = {
-  { "simulation", "operations", "vectors", "the compiler's operations are of elements; an instruction does a vector of them",
+  { "simulation", "operations", "vectors", "the compiler counts elements; an instruction processes a vector of them",
     function(c)
       local _, lanes = instructions_left(c)
       return when(lanes > 0, "%d less", lanes)
     end },
-  { "simulation", "operations", "addressing modes", "addresses that are computed by the instruction that uses them", function(c)
+  { "simulation", "operations", "addressing modes", "the instruction that uses an address also computes it", function(c)
     return when(c.final.address > 0 and not in_library(c), "up to %d", c.final.address)
   end },
-  { "simulation", "operations", "operands", "loads, indices and comparisons that are a part of other instructions",
+  { "simulation", "operations", "operands", "loads, indices and comparisons are part of other instructions",
     function(c)
       local d, at_most = instructions_left(c), 0
       for _, cell in ipairs { "loads", "int_add", "int_logic", "int_shift", "int_convert", "int_compare" } do
@@ -203,30 +202,30 @@ local simulation = {
       end
       return when(d < 0 and -d <= at_most and not in_library(c), "%d less, of %d", -d, at_most)
     end },
-  { "simulation", "operations", "moves", "moves between registers, addresses after all, saving and restoring", function(c)
+  { "simulation", "operations", "moves", "moves between registers, computed addresses, saving and restoring", function(c)
     local d = instructions_left(c)
     return when(d > 0 and not in_library(c), "%d more", d)
   end },
-  { "simulation", "operations", "in libraries", "what is one operation to the compiler is a function to the machine",
+  { "simulation", "operations", "in libraries", "one operation of the compiler is a library function on the machine",
     inside("operations", "instructions") },
   { "simulation", "loads", "in libraries", "loads of the called function", inside("loads", "loads") },
-  { "simulation", "stores", "in libraries", "stores of the called function; a repeated one is counted each time",
+  { "simulation", "stores", "in libraries", "stores of the called function; a repeated store counts each time",
     inside("stores", "stores") },
-  { "simulation", "loads", "fma by element", "valgrind reads the vector that an fma takes from memory element by element",
+  { "simulation", "loads", "fma by element", "valgrind reads the vector operand of an fma element by element",
     reads_by_element },
   { "simulation", "loads", "spills", "values that do not fit into registers are read from the stack",
     spills "loads" },
   { "simulation", "stores", "spills", "values that do not fit into registers are written to the stack",
     spills "stores" },
-  { "simulation", "loads", "again", "constants, or values that are read again instead of kept", reads_again },
-  { "simulation", "loads", "once", "constants and saved registers, once in a call", once "loads" },
-  { "simulation", "stores", "once", "saved registers, once in a call", once "stores" },
-  { "simulation", "loads", "joined", "loads that the code generator left out or joined", fewer_accesses "loads" },
-  { "simulation", "stores", "joined", "stores that it left out or joined, or whose instruction also reads: a read for valgrind",
+  { "simulation", "loads", "again", "constants, or values read again instead of kept in a register", reads_again },
+  { "simulation", "loads", "once", "constants and saved registers, once per call", once "loads" },
+  { "simulation", "stores", "once", "saved registers, once per call", once "stores" },
+  { "simulation", "loads", "joined", "loads removed or merged by the code generator", fewer_accesses "loads" },
+  { "simulation", "stores", "joined", "stores removed, merged, or made by an instruction that also reads: a read to valgrind",
     fewer_accesses "stores" },
 }
 
--- --- the hardware against the simulation; of flops, which that does not count, against the compiler ---
+-- --- the hardware against the simulation; for flops, which it does not count, against the compiler ---
 
 local function within_a_percent(quantity)
   return function(c)
@@ -236,10 +235,10 @@ local function within_a_percent(quantity)
 end
 
 local hardware = {
-  { "hardware", "operations", "interrupts", "an instruction that an interrupt repeats, and those that read the counter",
+  { "hardware", "operations", "interrupts", "instructions repeated after an interrupt, and those that read the counter",
     within_a_percent "operations" },
-  { "hardware", "loads", "interrupts", "those of reading the counter", within_a_percent "loads" },
-  { "hardware", "stores", "interrupts", "those of reading the counter", within_a_percent "stores" },
+  { "hardware", "loads", "interrupts", "loads of the code that reads the counter", within_a_percent "loads" },
+  { "hardware", "stores", "interrupts", "stores of the code that reads the counter", within_a_percent "stores" },
   { "hardware", "loads", "vectors at once", "a vector is one load, which valgrind counts by element", function(c)
     local d = difference(c, "simulation", "hardware", "loads")
     return when(d < -FEW and c.final and math.abs(d + by_element(c)) <= FEW, "%.0f less", -d)
@@ -262,7 +261,7 @@ end
 local bases = { final = "source", simulation = "final", hardware = "simulation" }
 local rules = all_rules()
 
--- Differences that no rule covers.
+-- Differences that no rule explains.
 local function unexplained(c, covered, out)
   for _, counter in ipairs(counters.ORDER) do
     for _, quantity in ipairs { "flops", "loaded", "stored", "loads", "stores", "operations" } do
@@ -270,7 +269,7 @@ local function unexplained(c, covered, out)
       local d = base and difference(c, base, counter, quantity) or 0
       if d ~= 0 and not covered[counter .. quantity] then
         out[#out + 1] = { counter = counter, against = base, quantity = quantity, short = "unexplained",
-          prose = "the counts do not tell why", figure = ("%+.0f"):format(d) }
+          prose = "the counts do not explain it", figure = ("%+.0f"):format(d) }
       end
     end
   end

@@ -2,10 +2,10 @@
 -- GMP: gmp.h renames what programs write; mpz_add is __gmpz_add in the symbol table, and here.
 --
 -- Some twenty small functions (mpz_abs, mpz_neg, mpz_size, mpz_get_ui, mpn_add_1 and their like) have their code in the
--- header, and are left out; a program built without optimisation calls some of them. The lists of mpz_inits, mpz_clears
--- and their like, and gmp_randinit, take '...' without a twin. Input and output of C++ streams are libgmpxx's. The library
--- also hands on the addresses of mpz_add and mpz_sub: its own calls of these are seen by a run-time wrapper, but not by
--- pmlua record. Of numbers only machine words can be recorded: mpz_t is a struct behind a pointer.
+-- header, and are left out; a program built without optimisation calls some of them. mpz_inits, mpz_clears and their like,
+-- and gmp_randinit, take '...' and have no twin. Input and output of C++ streams belong to libgmpxx. The library also passes
+-- on the addresses of mpz_add and mpz_sub: a run-time wrapper sees its own calls of these, pmlua record does not. Only
+-- machine words can be recorded: mpz_t is a struct behind a pointer.
 --
 --     pmlua wrap init --recipe gmp
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The C math library. Calls that the compiler replaces by instructions (sqrt, fabs, floor) or evaluates itself are no
--- calls any more. isinf and isnan are libc's, too, and are left out, as are the names with two underscores that math.h
--- declares and libm does not have. Programs in C++ link libm always.
+-- The C math library. Calls that the compiler replaces by instructions (sqrt, fabs, floor) or evaluates itself do not reach
+-- it. isinf and isnan are also in libc, and are left out, as are the names with two underscores that math.h declares and
+-- libm lacks. C++ programs always link libm.
 --
 --     pmlua wrap init --recipe libm
 

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- PETSc's KSP, Mat and Vec, on real numbers: the return codes of solvers.
 --
--- Other parts (PC, SNES, TS, DM) are left out; their headers in the filter bring them. KSPGetConvergedReason tells by a
--- pointer whether a solver converged; the return code is PETSc's error. Inline functions of the headers are the program's.
--- PETSc hands on the addresses of many functions (VecDestroy, VecRestoreArray, KSPConvergedDefault): its own calls of these
--- are seen by a run-time wrapper, but not by pmlua record.
--- Functions for what Debian builds without (Mathematica, Chaco, Party, CUDA, SAWs) are in no library.
+-- Other parts (PC, SNES, TS, DM) are left out; add their headers to the filter to wrap them. KSPGetConvergedReason returns by
+-- a pointer whether a solver converged; the return code is PETSc's error. Inline functions of the headers are part of the
+-- program. PETSc passes on the addresses of many functions (VecDestroy, VecRestoreArray, KSPConvergedDefault): a run-time
+-- wrapper sees its own calls of these, pmlua record does not. Functions for options that Debian leaves out (Mathematica,
+-- Chaco, Party, CUDA, SAWs) are in no library.
 --
 --     pmlua wrap init --recipe petsc
 

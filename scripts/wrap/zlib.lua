@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- zlib: lengths and return codes of compression. Its 64-bit names are wrapped, too.
--- Not wrapped: nothing that zlib.h declares for programs.
+-- zlib: lengths and return codes of compression. Wraps everything that zlib.h declares for programs, with the 64-bit names.
 --
 --     pmlua wrap init --recipe zlib
 
