@@ -70,8 +70,8 @@ size_t pml_quantile_nans(const struct pml_quantile *q);
 const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
 
 /*
- * pml_quantile_value - the quantile of @share by the rule above, of numbers. Returns 0, -EINVAL (of no numbers, @share
- * not in 0..1), -ENOENT (there is none) or -ENOMEM.
+ * pml_quantile_value - the quantile of @share by the rule above. Returns 0, -EINVAL (the elements are not numbers, or
+ * @share is not in 0..1), -ENOENT (there are no elements) or -ENOMEM.
  */
 int pml_quantile_value(struct pml_quantile *q, double share, double *value);
 

@@ -98,8 +98,8 @@ struct pml_plugin_options {
  * pml_plugin_load - load a plugin and ask it for its metrics.
  *
  * Returns 0; -EINVAL (no name); -EEXIST (one of that name is loaded and has not ended); -ENOENT (no such library);
- * PML_EPLUGIN (it cannot be loaded, is no plugin, or failed: the detail says which call and how); -ENOMEM. *@p is NULL
- * on failure. A plugin without metrics is loaded all the same, and costs nothing. Thread-safe; not to be called by a
+ * PML_EPLUGIN (it cannot be loaded, is not a plugin, or failed: the detail says which call and how); -ENOMEM. *@p is
+ * NULL on failure. A plugin without metrics is loaded, too, and costs nothing. Thread-safe; not to be called by a
  * plugin. Cost: the loader's and the plugin's.
  */
 PML_API int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **p);
@@ -130,7 +130,7 @@ struct pml_plugin_provider {
 };
 PML_API int pml_plugin_provide(const char *name, const struct pml_plugin_provider *provider, struct pml_plugin **p);
 
-/* pml_plugin_find - that is loaded under @name; NULL if none is. Ended ones are found while there is no newer one. */
+/* pml_plugin_find - the plugin loaded under @name, or NULL. An ended one is found until a newer one is loaded. */
 PML_API struct pml_plugin *pml_plugin_find(const char *name);
 PML_API void pml_plugin_describe(struct pml_plugin *p, struct pml_plugin_info *info);
 typedef int pml_plugin_visit(struct pml_plugin *p, void *arg); /* non-zero stops the walk */

@@ -52,10 +52,9 @@ PML_API uint64_t pml_sde_grown(void);
 PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
 
 /*
- * pml_sde_on_first_library - call @notify once, from pml_sde_library() of whatever thread, when the process makes its
- * first library; a placeholder that a reader left is none. One at a time: the last one given, before that, is called.
- * Given later, it is called by the next pml_sde_library(). No lock is held meanwhile. Costs other calls nothing but a
- * load.
+ * pml_sde_on_first_library - call @notify once, from pml_sde_library() on any thread, when the process creates its
+ * first library; a reader's placeholder does not count. Only the latest @notify given before that is called. One given
+ * later is called by the next pml_sde_library(). No lock is held during the call. Costs other calls only a load.
  */
 PML__SHARED void pml_sde_on_first_library(void (*notify)(void));
 
