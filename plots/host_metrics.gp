@@ -72,7 +72,7 @@ do for [k = 1:panels] {
   shown = k == 4 ? 1e-3 : 1 # as many digits as there is room for
   ceiling = 1.3 * shown * (k == 1 ? larger(top[1], top[2]) : k == 2 ? larger(top[3], top[4]) : k == 5 ? larger(top[7], top[8]) : top[k + 2])
   if (ceiling <= 0) { ceiling = 1 }
-  if (k == 2) { ceiling = processors_max }
+  if (k == 2) { ceiling = 1.3 * processors_max } # room for the key
   bottom = k == 1 ? 1.1 * least : 0
   set yrange [bottom:ceiling]
   set ytics ticks(ceiling - bottom)
@@ -83,7 +83,7 @@ do for [k = 1:panels] {
   two = k == 1 ? "memory_used" : k == 2 ? "cpus_busy" : ""
   set ylabel (k == 1 ? "memory [MB]" : k == 2 ? "processors" : k == 3 ? "loopback [MB/s]" : k == 4 ? "switches [1000/s]" : \
     meter eq "power" ? "power [W]" : "temperature [°C]") offset -0.5, 0 font ",11"
-  said = k == 1 ? "of the process" : k == 2 ? "at work for the process" : k == 3 ? "sent" : k == 4 ? "of context, on the host" : \
+  said = k == 1 ? "of the process" : k == 2 ? "at work for the process" : k == 3 ? "sent" : k == 4 ? "context switches of the host" : \
     meter eq "power" ? "first meter" : "first sensor"
   plot for [c = 1:4] "regions.dat" using (int($4) == c ? $2 : NaN):(bottom):2:3:(bottom):(ceiling) with boxxyerror \
          fillcolor rgb fill[c] notitle, \

@@ -76,7 +76,7 @@ do for [row = 1:rows] {
     set lmargin at screen 0.055 + (column - 1) * width
     set rmargin at screen 0.055 + column * width - 0.04
     set title sprintf("%s precision, %s", precision, build_name(build)) font ",10.5" offset 0, -0.5
-    set xlabel (short ? "turns of the loop" : row == rows ? "turns of the loop (powers of two)" : "turns of the loop") offset 0, 0.6 font ",10"
+    set xlabel (short ? "iterations of the loop" : row == rows ? "iterations of the loop (powers of two)" : "iterations of the loop") offset 0, 0.6 font ",10"
     set ylabel (column == 1 ? "GFLOPS per core" : "")
     if (row == 1 && column == 1) {
       set key at screen 0.985, screen 1 - 14.0 / plot_height right top horizontal Left reverse samplen 1.6 maxrows 2 noenhanced font ",10"
@@ -140,7 +140,7 @@ if (has_counts) {
   unset mxtics
   number(name) = (found = NaN, sum [k = 1:words(kernels)] (word(kernels, k) eq name ? (found = k - 1, 0) : 0), found)
   here(x) = strcol(2) eq counted_precision && strcol(3) eq counted_build ? x : NaN
-  array what[2] = ["operations [flops] of 1000 turns", "bytes read and written in 1000 turns"]
+  array what[2] = ["operations [flops] of 1000 iterations", "bytes read and written in 1000 iterations"]
   do for [panel = 1:2] {
     set lmargin at screen panel == 1 ? 0.055 : 0.545
     set rmargin at screen panel == 1 ? 0.495 : 0.985

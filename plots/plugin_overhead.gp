@@ -26,7 +26,7 @@ title_of(name) = plain(word(titles, words(known[1:strstrt(known, " " . name . " 
 set multiplot
 set tics font ",10"
 set label 1 "Cost of empty plugins to a program that calls an empty function" at screen 0.012, 0.97 left font ",16" noenhanced
-set label 2 "points: median run times (of the processor), each in processes of its own; lines: least squares; bars: 95 % interval; an event is an enter or a leave" \
+set label 2 "points: median processor times, each in its own process; lines: least squares; bars: 95 % interval; an event is an enter or a leave" \
   at screen 0.012, 0.936 left font ",10" textcolor rgb col_grey noenhanced
 set title font ",11.5" offset 0, -0.3
 

@@ -50,8 +50,8 @@ set bmargin at screen 0.575
 set title "(b) Readings in the first 4 µs"
 unset logscale
 set format "%g"
-set xlabel "since the first reading, by the counter [µs]"
-set ylabel "passed by the clock [µs]"
+set xlabel "time since the first reading, by the cpu's counter [µs]"
+set ylabel "time elapsed, by the clock [µs]"
 set xrange [0:4]
 set yrange [-0.3:5]
 set ytics autofreq font ",10" enhanced
