@@ -146,7 +146,7 @@ local mutants = {
   { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(t->one[kind].generation == generation);",
     "t->one[kind].generation != 0;" },
 
-  { "sde: what has no shard left out", SDE, " +\n         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
+  { "sde: what has no shard left out", SDE, " +\n       (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
   { "sde: other threads' shards left out", SDE_COUNTER,
     "  atomic_store_explicit(&s->counter->head.single, NULL, memory_order_relaxed);\n", "" },
   { "sde: a new value ignores the shards", SDE_COUNTER, "((uint64_t)value - sum_of(s))", "value" },

@@ -29,23 +29,41 @@ static uint64_t difference(const uint64_t *now, const uint64_t *base) {
   return pml__as_bits(pml__as_double(now[PML__SDE_VALUE]) - pml__as_double(base[PML__SDE_BASE]));
 }
 
-static void differences(const struct pml__share *share, uint32_t first, const uint64_t *now, const uint64_t *base,
-                        uint64_t *values) {
-  for (uint32_t i = first; i < share->n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
-    if (PML_LIKELY(now[PML__SDE_WHAT] == PML__SDE_HAS && base[PML__SDE_WHAT] == PML__SDE_HAS))
-      values[share->event[i]] = now[PML__SDE_VALUE] - base[PML__SDE_BASE];
-    else
-      values[share->event[i]] = difference(now, base);
-  }
+static inline uint64_t event_difference(const uint64_t *now, const uint64_t *base) {
+  if (PML_LIKELY(now[PML__SDE_WHAT] == PML__SDE_HAS && base[PML__SDE_WHAT] == PML__SDE_HAS))
+    return now[PML__SDE_VALUE] - base[PML__SDE_BASE];
+  return difference(now, base);
 }
 
 static void difference_all(const struct pml__share *share, uint64_t *values) {
-  differences(share, 0, pml__share_now(share), pml__share_base(share), values);
+  const uint64_t *now = pml__share_now(share), *base = pml__share_base(share);
+  for (uint32_t i = 0; i < share->n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS)
+    values[share->event[i]] = event_difference(now, base);
+}
+
+/* From event @i on, of which the first is not usual; the reader is inside. */
+static __attribute__((noinline)) int read_rest(const struct pml_eventset *s, uint64_t *values, uint32_t i) {
+  const struct pml__sde_share *h = (const struct pml__sde_share *)s->share;
+  struct pml__sde_reader *r = h->reader;
+  uint64_t *now = s->now + i * PML__SDE_WORDS, v;
+  const uint64_t *base = s->base + i * PML__SDE_WORDS;
+  for (uint32_t n = s->n; i < n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
+    const struct pml__sde_body *b = pml__sde_body_of(h->event[i]);
+    if (pml__sde_plain(r, b, &v)) { /* also if it came since the start: then all of it is new */
+      now[PML__SDE_WHAT] = PML__SDE_HAS;
+      values[i] = base[PML__SDE_WHAT] == PML__SDE_HAS ? v - base[PML__SDE_BASE] : v;
+    } else {
+      pml__sde_snapshot_one(r, b, now);
+      values[i] = event_difference(now, base);
+    }
+  }
+  pml__sde_leave(r);
+  return 0;
 }
 
 /*
- * Snapshot and difference in one pass as far as events are plain, from the first that is not in two. Of the plain ones
- * nothing is kept but what they are: to have their values again, take a snapshot.
+ * Snapshot and difference in one pass. What is not usual is apart, so that registers for it need not be saved here. Of
+ * plain events nothing is kept but what they are: to have their values again, take a snapshot.
  */
 int pml__sde_share_read(struct pml_eventset *s, uint64_t *values) {
   struct pml__sde_share *h = (struct pml__sde_share *)s->share;
@@ -53,16 +71,15 @@ int pml__sde_share_read(struct pml_eventset *s, uint64_t *values) {
   uint64_t *now = s->now, v;
   const uint64_t *base = s->base;
   struct pml__sde_reader *r = h->reader;
-  uint32_t n = s->n, i = 0;
-  pml__sde_enter(r);
-  for (; i < n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
-    if (PML_UNLIKELY(base[PML__SDE_WHAT] != PML__SDE_HAS || !pml__sde_plain(r, pml__sde_body_of(event[i]), &v))) break;
+  uint32_t n = s->n;
+  uint64_t inside = pml__sde_enter(r);
+  for (uint32_t i = 0; i < n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
+    if (PML_UNLIKELY(base[PML__SDE_WHAT] != PML__SDE_HAS || !pml__sde_usual(pml__sde_body_of(event[i]), &v)))
+      return read_rest(s, values, i);
     now[PML__SDE_WHAT] = PML__SDE_HAS;
     values[i] = v - base[PML__SDE_BASE];
   }
-  if (PML_UNLIKELY(i < n)) pml__sde_snapshot(r, event + i, n - i, now);
-  pml__sde_leave(r);
-  if (PML_UNLIKELY(i < n)) differences(&h->share, i, now, base, values);
+  pml__sde_leave_from(r, inside);
   return 0;
 }
 

@@ -191,13 +191,18 @@ struct pml__sde_counter_head {
 
 uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
 
-/* Relaxed, as the increment is. */
-static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
+/* Relaxed, as the increment is. False: there are several shards. */
+static inline bool pml__sde_counter_single(const struct pml_sde_counter *c, uint64_t *v) {
   struct pml__sde_counter_head *h = (struct pml__sde_counter_head *)(uintptr_t)c;
   struct pml__sde_shard *single = atomic_load_explicit(&h->single, memory_order_relaxed);
-  if (PML_UNLIKELY(single == NULL)) return pml__sde_counter_sum(c);
-  return (uint64_t)atomic_load_explicit(&single->value, memory_order_relaxed) +
-         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed);
+  if (PML_UNLIKELY(single == NULL)) return false;
+  *v = (uint64_t)atomic_load_explicit(&single->value, memory_order_relaxed) +
+       (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed);
+  return true;
+}
+static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
+  uint64_t v;
+  return PML_LIKELY(pml__sde_counter_single(c, &v)) ? v : pml__sde_counter_sum(c);
 }
 
 /*
@@ -241,18 +246,27 @@ void pml__sde_reader_give_back(struct pml__sde_reader *r);
  * fence, and seen, or its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all
  * was read before.
  */
-static inline void pml__sde_enter(struct pml__sde_reader *r) {
+static inline uint64_t pml__sde_enter(struct pml__sde_reader *r) {
   uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;
   if (PML_LIKELY(atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed)))
     atomic_store_explicit(&r->passes, inside, memory_order_relaxed);
   else
     atomic_store_explicit(&r->passes, inside, memory_order_seq_cst);
   atomic_signal_fence(memory_order_seq_cst);
+  return inside;
 }
 
 static inline void pml__sde_leave(struct pml__sde_reader *r) {
   uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
   atomic_store_explicit(&r->passes, passes + 1, memory_order_release);
+}
+
+/*
+ * pml__sde_leave_from - the same after loads alone, which call nothing that enters again: @inside is what
+ * pml__sde_enter() gave. Reads one after the other wait for one store each, not for two.
+ */
+static inline void pml__sde_leave_from(struct pml__sde_reader *r, uint64_t inside) {
+  atomic_store_explicit(&r->passes, inside + 1, memory_order_release);
 }
 
 /*
@@ -310,9 +324,20 @@ static inline uint64_t pml__sde_terms_of(struct pml__sde_terms *t, const uint64_
 }
 
 /*
- * pml__sde_plain - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, in a variable
- * that has no threshold, created, or its thread's. False: it has to be looked at more closely.
+ * pml__sde_usual - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, created or in a
+ * variable that has no threshold. False: it has to be looked at more closely.
  */
+static inline bool pml__sde_usual(const struct pml__sde_body *b, uint64_t *v) {
+  if (PML_UNLIKELY(b == NULL)) return false;
+  int plain = atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+  if (PML_LIKELY(plain == PML__SDE_PLAIN_VARIABLE))
+    *v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+  else
+    return plain == PML__SDE_PLAIN_CREATED && pml__sde_counter_single(b->counter, v);
+  return true;
+}
+
+/* pml__sde_plain - the same, also of what several threads counted, or the thread of @r for itself. */
 static inline bool pml__sde_plain(const struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *v) {
   if (PML_UNLIKELY(b == NULL)) return false;
   int plain = atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
@@ -329,5 +354,7 @@ static inline bool pml__sde_plain(const struct pml__sde_reader *r, const struct 
 
 /* pml__sde_snapshot - by reader @r, which is inside: PML__SDE_WORDS words for each of @n events. */
 void pml__sde_snapshot(struct pml__sde_reader *r, struct pml_sde_event *const *ev, size_t n, uint64_t *words);
+/* Of one event, whatever it is; NULL: of none. */
+void pml__sde_snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *words);
 
 #endif

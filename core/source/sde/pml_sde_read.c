@@ -211,8 +211,7 @@ static void sample_member(struct pml__sde_reader *r, const struct pml__sde_body 
   shared ? sample_shared(r, b, s) : sample_body(r, b, s);
 }
 
-static __attribute__((noinline)) void snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b,
-                                                   uint64_t *words) {
+void pml__sde_snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *words) {
   struct pml__sde_sample s = {.has = false};
   if (b != NULL) sample_body(r, b, &s);
   words[PML__SDE_VALUE] = s.has ? (uint64_t)s.value.i : UINT64_MAX; /* a double by its bits; -1: there is nothing */
@@ -231,7 +230,7 @@ static inline void snapshot_body(struct pml__sde_reader *r, const struct pml__sd
     words[PML__SDE_VALUE] = words[PML__SDE_BASE] = v;
     words[PML__SDE_WHAT] = PML__SDE_HAS;
   } else {
-    snapshot_one(r, b, words);
+    pml__sde_snapshot_one(r, b, words);
   }
 }
 
@@ -261,7 +260,7 @@ int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
     snapshot_body(r, b, words);
   } else { /* it may hang */
     atomic_store_explicit(&r->alone, b, memory_order_release);
-    snapshot_one(r, b, words);
+    pml__sde_snapshot_one(r, b, words);
     atomic_store_explicit(&r->alone, NULL, memory_order_release);
   }
   pml__sde_leave(r);
