@@ -23,16 +23,16 @@
 enum { CHILD_SECONDS = 60 };
 
 /* What @ask, in a child that is made while @lock is held, returned; -1: it did not come back. */
-static int in_child(pthread_mutex_t *lock, int (*ask)(void *object), void *object) {
+static int in_child(struct pml__mutex *lock, int (*ask)(void *object), void *object) {
   int status = 0;
-  pthread_mutex_lock(lock);
+  pml__mutex_take(lock);
   pid_t child = fork();
   if (child == 0) {
     alarm(CHILD_SECONDS);
     _exit(ask(object));
   }
   waitpid(child, &status, 0);
-  pthread_mutex_unlock(lock);
+  pml__mutex_leave(lock);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
