@@ -12,9 +12,16 @@ keep(m, r, c) = (job_mpi = m, ranks = r, cpus = c, 0)
 stats "job.dat" using (keep(strcol(1), int($2), int($3))) nooutput
 is(between) = strcol(c_between) eq between && column(c_samples) > 0
 cell(between, c) = is(between) ? column(c) : NaN
-least = 1; most = 1; measured = 0
+stats "data.dat" using (column(c_bytes)):(column(c_samples) > 0 ? column(c_q1) : NaN) name "from" nooutput
+stats "data.dat" using (column(c_bytes)):(column(c_samples) > 0 ? column(c_q3) : NaN) name "to" nooutput
+least = from_min_x; most = from_max_x
+bandwidth_of(us) = column(c_samples) > 0 ? column(c_bytes) / us : NaN
+stats "data.dat" using (bandwidth_of(column(c_q3))):(bandwidth_of(column(c_q1))) name "bandwidth" nooutput
+array bottom[2] = [from_min_y, bandwidth_min_x]
+array top[2] = [to_max_y, bandwidth_max_y]
+measured = 0
 stats "pairs.dat" using 1 name "size" nooutput
-if (exists("size_records") && size_records > 0) { least = size_min; most = size_max; measured = 1 }
+if (exists("size_records") && size_records > 0) { measured = 1 }
 array shown[2] = [least, most]
 array lowest[2] = [0, 0]
 array highest[2] = [1, 1]
@@ -36,7 +43,7 @@ set xtics ()
 do for [k = 0:30] { if (k % 3 == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
 set xrange [least / 1.6 : most * 1.6]
 set xlabel "size of a message" offset 0, 0.4
-set format y "%g"
+set format y "10^{%T}"
 set tmargin at screen 0.87
 set bmargin at screen 0.58
 set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
@@ -47,6 +54,7 @@ do for [panel = 1:2] {
   set rmargin at screen panel == 1 ? 0.475 : 0.985
   set title panel == 1 ? "(a) Time" : "(b) Bandwidth" font ",11.5"
   set ylabel unit_of[panel]
+  set yrange [bottom[panel] / 2 : top[panel] * 2 * (top[panel] / bottom[panel]) ** (panel == 1 ? 0.25 : 0)] # above, the key
   y(b, us) = panel == 1 ? us : b / us
   plot "data.dat" using (column(c_bytes)):(y(column(c_bytes), cell("pairs", c_fastest))):(y(column(c_bytes), cell("pairs", c_slowest))) \
          with filledcurves linecolor rgb col_sky fillstyle transparent solid 0.35 noborder \
@@ -86,7 +94,7 @@ do for [panel = 1:2] {
     set cbrange [lowest[panel] < highest[panel] ? lowest[panel] : lowest[panel] / 2 : highest[panel]]
     v(x) = $1 == shown[panel] ? x : NaN
     plot "pairs.dat" using (v($2)):3:($2 - 0.5):($2 + 0.5):($3 - 0.5):($3 + 0.5):(column(3 + panel)) with boxxyerror fillcolor palette, \
-      "" using (ranks <= 16 ? v($2) : NaN):3:(sprintf(column(3 + panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel))): \
+      "" using (ranks <= 8 ? v($2) : NaN):3:(sprintf(column(3 + panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel))): \
         (column(3 + panel) > (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font ",9" textcolor rgb variable
   } else {
     set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey

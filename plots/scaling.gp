@@ -76,7 +76,7 @@ unset logscale y
 array factor_column[4] = [c_efficiency, c_computation, c_balance, c_communication]
 array factor_name[4] = ["efficiency", "= computation", "x load balance", "x communication"]
 factor_rgb(k) = word("#000000 #0072B2 #009E73 #D55E00", k)
-set ylabel "of the ideal [%]" offset 0.8
+set ylabel "[%]" offset 0.8
 set yrange [0:*]
 set key at screen 0.855, screen 0.86 left top vertical Left reverse samplen 1.6 spacing 1.2 font ",10"
 do for [i = 1:words(shown)] {
@@ -86,7 +86,9 @@ do for [i = 1:words(shown)] {
   if (i > 1) { unset key }
   plot for [k = 1:4] "data.dat" using (x(column(c_ranks))):(cell(word(shown, i), factor_column[k])) with linespoints \
     linecolor rgb factor_rgb(k) linewidth (k == 1 ? 2.6 : 1.4) \
-    pointtype int(word("7 5 9 11", k)) title factor_name[k]
+    pointtype int(word("7 5 9 11", k)) title factor_name[k], \
+    "" using (x(column(c_ranks))):(cell(word(shown, i), c_mpi)) with linespoints linecolor rgb col_orange linewidth 1.4 \
+    dashtype 3 pointtype 6 title "time in MPI"
 }
 
 # the sections, the ones above the others

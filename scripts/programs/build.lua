@@ -51,14 +51,14 @@ end
 Folder.__close = Folder.close
 Folder.__gc = Folder.close
 
---- Create a temporary folder, removed when it is closed or the script ends.
+--- Create a temporary folder in TMPDIR or /tmp, removed when it is closed or the script ends.
 ---@param cc? string its C compiler, such as mpicc; nil: as the environment or the machine has it
 ---@return programs.Folder? folder
 ---@return string? err
 function M.folder(cc)
-  local path = os.tmpname()
-  os.remove(path)
-  if not os.execute("mkdir -m 700 " .. M.quote(path)) then return nil, path .. ": no folder can be made there" end
+  local pipe <close> = io.popen "mktemp -d 2>/dev/null"
+  local path = pipe:read "l"
+  if not path then return nil, "no folder can be made in " .. (os.getenv "TMPDIR" or "/tmp") end
   return setmetatable({ path = path, cc = cc }, Folder)
 end
 

@@ -158,7 +158,7 @@ static int hear_end(void *arg, void *track) {
 static struct heard heard(void) {
   struct heard h = {0};
   struct pml_recording_reader *r = NULL;
-  const struct pml__recording_listener l = {hear_begin, hear, hear_end, NULL, NULL, NULL, 0, &h};
+  const struct pml__recording_listener l = {.begin = hear_begin, .event = hear, .end = hear_end, .arg = &h};
   int err = pml_recording_read_open(&r, path);
   if (err == 0) err = pml__recording_listen(r, &l);
   CHECK(err == 0, "a trace with values is read: %s", pml_error_detail(err));

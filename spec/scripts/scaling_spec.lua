@@ -124,6 +124,9 @@ describe("scripts/scaling.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("scaling", {
       ["--program lu"] = "--program is lu", ["--mpi lam"] = "--mpi is lam", ["--ranks 0"] = "--ranks",
+      ["-- ./nothing"] = "./nothing",
     })
+    local said = tables.shell("TMPDIR=/nowhere " .. tables.pmlua .. " scripts/scaling.lua --quick --no-plot")
+    assert.matches("^[^\n]*/nowhere[^\n]*\n$", said)
   end)
 end)
