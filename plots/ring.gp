@@ -7,9 +7,9 @@ plot_width = 1180
 plot_height = 860
 load "theme.gp"
 
-# pairs.dat: bytes, from, to, time, bandwidth; job.dat: mpi, ranks, cpus
-keep(m, r, c) = (job_mpi = m, ranks = r, cpus = c, 0)
-stats "job.dat" using (keep(strcol(1), int($2), int($3))) nooutput
+# pairs.dat: bytes, from, to, time, bandwidth; job.dat: mpi, ranks, cpus, per_cpu
+keep(m, r, c, p) = (job_mpi = m, ranks = r, cpus = c, per_cpu = p, 0)
+stats "job.dat" using (keep(strcol(1), int($2), int($3), $4)) nooutput
 is(between) = strcol(c_between) eq between && column(c_samples) > 0
 cell(between, c) = is(between) ? column(c) : NaN
 stats "data.dat" using (column(c_bytes)):(column(c_samples) > 0 ? column(c_q1) : NaN) name "from" nooutput
@@ -33,7 +33,7 @@ do for [panel = 1:2] {
   }
 }
 size_text(b) = b < 1024 ? sprintf("%d B", b) : b < 1048576 ? sprintf("%d KiB", b / 1024) : sprintf("%d MiB", b / 1048576)
-shared = ranks > cpus ? sprintf("; %d ranks share %d cpus", ranks, cpus) : sprintf(", %d cpus", cpus)
+shared = per_cpu > 1 ? sprintf("; %d ranks share %d cpu%s", ranks, cpus, cpus == 1 ? "" : "s") : ""
 
 set multiplot
 set label 1 sprintf("Messages between %d ranks, %s%s", ranks, plain(job_mpi), shared) at screen 0.012, 0.965 left \

@@ -22,6 +22,9 @@ most = 1; ranks_seen = " "; shown = ""
 see(n) = (most = n > most ? n : most, ranks_seen = strstrt(ranks_seen, sprintf(" %d ", n)) ? ranks_seen : ranks_seen . sprintf("%d ", n), 0)
 show(s) = (shown = strstrt(shown, s) ? shown : shown . s . " ", 0)
 stats "data.dat" using (see(int(column(c_ranks))), column(c_samples) > 0 ? show(strcol(c_scaling)) : 0) nooutput
+last_alone = 0; shared = 0 # ranks
+crowd(n, p) = (p > 1 ? (shared = 1) : (last_alone = n > last_alone ? n : last_alone), 0)
+stats "data.dat" using (column(c_samples) > 0 ? crowd(column(c_ranks), column(c_per_cpu)) : 0) nooutput
 base_strong = NaN; base_weak = NaN
 keep_base(s, v) = (s eq "strong" ? (base_strong = v) : (base_weak = v), 0)
 stats "data.dat" using (column(c_ranks) == 1 && column(c_samples) > 0 ? keep_base(strcol(c_scaling), column(c_median)) : 0) nooutput
@@ -38,14 +41,14 @@ keep_section(n, name, communicates, place) = n > 64 ? 0 : (sections = n > sectio
 if (words(shown) > 0) { stats "sections.dat" using (keep_section(int($3), strcol(4), $13, int($12))) nooutput }
 
 set multiplot
-set label 1 sprintf("Scaling of %s, %s, %d cpus", plain(job_program), plain(job_mpi), cpus) at screen 0.012, 0.965 left \
+set label 1 sprintf("Scaling of %s, %s, %d cpu%s", plain(job_program), plain(job_mpi), cpus, cpus == 1 ? "" : "s") at screen 0.012, 0.965 left \
   font ",16" noenhanced
 set xrange [-0.4 : log2(most) + 0.4]
 set xtics ()
 do for [i = 1:words(ranks_seen)] { set xtics add (word(ranks_seen, i) log2(word(ranks_seen, i) + 0)) }
 set xlabel "ranks" offset 0, 0.4
-if (most > cpus) {
-  set object 1 rectangle from first log2(cpus) + 0.4, graph 0 to graph 1, graph 1 fillcolor rgb "#eeeeee" fillstyle solid \
+if (shared) {
+  set object 1 rectangle from first (last_alone > 0 ? log2(last_alone) : -1) + 0.4, graph 0 to graph 1, graph 1 fillcolor rgb "#eeeeee" fillstyle solid \
     noborder behind
   set label 2 "ranks share cpus" at graph 0.985, graph 1.025 right font ",9" textcolor rgb "#606060"
 }
@@ -81,7 +84,7 @@ set yrange [0:*]
 set key at screen 0.855, screen 0.86 left top vertical Left reverse samplen 1.6 spacing 1.2 font ",10"
 do for [i = 1:words(shown)] {
   set lmargin at screen 0.065 + i * 0.28
-  set rmargin at screen 0.065 + i * 0.28 + 0.215
+  set rmargin at screen words(shown) == 1 ? 0.84 : 0.065 + i * 0.28 + 0.215
   set title sprintf("(%s) Efficiency, %s scaling", word("b c", i), word(shown, i)) font ",11.5"
   if (i > 1) { unset key }
   plot for [k = 1:4] "data.dat" using (x(column(c_ranks))):(cell(word(shown, i), factor_column[k])) with linespoints \
@@ -99,7 +102,7 @@ set yrange [0:100]
 set style fill solid 0.9 noborder
 do for [i = 1:words(shown)] {
   set lmargin at screen 0.06 + (i - 1) * 0.41
-  set rmargin at screen 0.06 + (i - 1) * 0.41 + 0.34
+  set rmargin at screen words(shown) == 1 ? 0.81 : 0.06 + (i - 1) * 0.41 + 0.34
   set title sprintf("(%s) Sections, %s scaling", word("c d e", words(shown) + i - 1), word(shown, i)) font ",11.5"
   if (i == words(shown)) { set key at graph 1.03, graph 1 left top vertical Left reverse samplen 1.2 spacing 1.2 font ",10" } else { unset key }
   plot for [k = sections:1:-1] "sections.dat" using (strcol(1) eq word(shown, i) && int($3) == k ? x($2) : NaN):($11 + $7 / 2):(x($2) - 0.3): \

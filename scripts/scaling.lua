@@ -72,7 +72,7 @@ makes the scaling weak. A sample is the time of the slowest rank in its sections
     { name = "computation", unit = "%", description = "time outside MPI on one rank over that of all",
       value = figure "computation" },
     { name = "per_cpu", unit = "", description = "ranks on a cpu; more than 1 is oversubscribed",
-      value = function(cell) return lab:per_cpu(cell.p.ranks) end },
+      value = figure "per_cpu" },
   },
   analyse = function(run) report.write(run, lab) end,
   plot = "scaling",

@@ -162,4 +162,16 @@ function Job:record(ranks, words, limit)
   return read_logs(logs, ranks)
 end
 
+--- Ranks on a cpu of the host that has most of them. Other hosts count as having as many cpus as this one.
+---@param hosts string[] of each rank
+---@return number
+function Job:per_cpu(hosts)
+  local on, most = {}, 0
+  for _, host in ipairs(hosts) do
+    on[host] = (on[host] or 0) + 1
+    most = math.max(most, on[host])
+  end
+  return most / self.cpus
+end
+
 return M

@@ -49,6 +49,13 @@ function Lab:read_places(text)
   end
 end
 
+--- Ranks on a cpu, as of the last run.
+function Lab:per_cpu()
+  local hosts = {}
+  for rank = 0, self.ranks - 1 do hosts[rank + 1] = self.places[rank] and self.places[rank].host end
+  return self.job:per_cpu(hosts)
+end
+
 --- @n times of a message in microseconds; those of each pair.
 ---@return number[]? samples
 ---@return table|string pairs each with from, to and us; or why there is nothing

@@ -62,8 +62,9 @@ local function places_table(lab)
 end
 
 local function job_table(lab)
-  return { columns = { { "mpi", "text", "library and version" }, { "ranks", "", "" }, { "cpus", "", "for all ranks" } },
-    rows = { { lab.job.title, lab.ranks, lab.job.cpus } } }
+  return { columns = { { "mpi", "text", "library and version" }, { "ranks", "", "" }, { "cpus", "", "of this host" },
+    { "per_cpu", "", "ranks on a cpu; more than 1 is oversubscribed" } },
+    rows = { { lab.job.title, lab.ranks, lab.job.cpus, lab:per_cpu() } } }
 end
 
 -- A matrix of a column of the pairs' table, for messages of one size.
@@ -95,9 +96,10 @@ function M.write(run, lab)
     run:say(("\nTime of a message of %d bytes [us]\n%s"):format(least, matrix(lab, t, least, 4)))
     run:say(("\nBandwidth of messages of %d bytes [MB/s]\n%s"):format(most, matrix(lab, t, most, 5)))
   end
-  if lab.ranks > lab.job.cpus then
-    run:warn(("%d ranks share %d cpu%s: messages around wait for a cpu, those of pairs may"):format(lab.ranks, lab.job.cpus,
-      lab.job.cpus == 1 and "" or "s"))
+  local cpus = lab.job.cpus
+  if lab:per_cpu() > 1 then
+    run:warn(("%d ranks share %d cpu%s: messages around wait for a cpu, those of pairs may"):format(lab.ranks, cpus,
+      cpus == 1 and "" or "s"))
   end
   lab.job:close()
 end

@@ -72,9 +72,6 @@ function M.new(options)
   return self
 end
 
---- Ranks on a cpu, where all of them are on this machine.
-function Lab:per_cpu(ranks) return ranks / self.job.cpus end
-
 ---@class scaling.Part a section, or a function of MPI, with what each rank spent there
 ---@field label string
 ---@field seconds number[] in it and in no section inside it
@@ -86,6 +83,7 @@ function Lab:per_cpu(ranks) return ranks / self.job.cpus end
 ---@field communicates number[] seconds of each rank in functions of MPI, called in sections
 ---@field sections scaling.Part[]
 ---@field functions scaling.Part[]
+---@field per_cpu number ranks on a cpu
 
 local function part_of(list, label, ranks)
   if not list[label] then
@@ -152,6 +150,9 @@ function Lab:measure(p)
   if not processes then return nil, ("%s: %s"):format(self.title, err) end
   local run, why = figures_of(processes)
   if not run then return nil, why end
+  local hosts = {}
+  for rank, process in ipairs(processes) do hosts[rank] = process.host end
+  run.per_cpu = self.job:per_cpu(hosts)
   return run.seconds, run
 end
 

@@ -46,6 +46,7 @@ function M.figures(run, cell)
     mpi = 100 * sum(r.communicates) / (computed + sum(r.communicates)),
     balance = 100 * computed / n / most(r.computes),
     communication = 100 * most(r.computes) / r.seconds,
+    per_cpu = r.per_cpu,
   }
   if base then
     local grown = cell.p.scaling == "weak" and n or 1
@@ -134,7 +135,7 @@ end
 
 -- What the figure says of the job.
 local function job_table(lab)
-  return { columns = { { "program", "text", "" }, { "mpi", "text", "library and version" }, { "cpus", "", "for all ranks" } },
+  return { columns = { { "program", "text", "" }, { "mpi", "text", "library and version" }, { "cpus", "", "of this host" } },
     rows = { { lab.title, lab.job.title, lab.job.cpus } } }
 end
 
@@ -148,19 +149,28 @@ local function say(run, t)
   run:say("\nSections, without those inside them: mean of the ranks, and the longest\n" .. tabulate(names, rows, 2))
 end
 
+-- The most ranks of a run that shared cpus, if any did.
+local function crowded(run)
+  local ranks
+  for _, cell in ipairs(run.cells) do
+    local r = middle(cell)
+    if r and r.per_cpu > 1 then ranks = math.max(ranks or 0, cell.p.ranks) end
+  end
+  return ranks
+end
+
 --- Tables into the run's folder, and the sections on the terminal.
 ---@param run table
 ---@param lab table scaling.lab
 function M.write(run, lab)
-  local t = section_table(run)
+  local t, ranks, cpus = section_table(run), crowded(run), lab.job.cpus
   run:write_table("sections.dat", t)
   run:write_table("functions.dat", function_table(run))
   run:write_table("job.dat", job_table(lab))
-  if #t.rows == 0 then return lab.job:close() end
-  say(run, t)
-  if lab.levels[#lab.levels] > lab.job.cpus then
+  if #t.rows > 0 then say(run, t) end
+  if ranks then
     run:warn(("%d ranks share %d cpu%s: these times say little about a machine that has a cpu for each rank")
-      :format(lab.levels[#lab.levels], lab.job.cpus, lab.job.cpus == 1 and "" or "s"))
+      :format(ranks, cpus, cpus == 1 and "" or "s"))
   end
   lab.job:close()
 end

@@ -89,6 +89,11 @@ for _, name in ipairs { "openmpi", "mpich" } do
       end
     end)
 
+    it("share the cpus of the host that has most ranks", function()
+      if not job then return pending(missing) end
+      assert.equal(2 / job.cpus, job:per_cpu { "a", "b", "b" })
+    end)
+
     it("need MPI only", function()
       if not job then return pending(missing) end
       local path = assert(job.folder:program("alone", { "mpi/stencil.c" }, "-lm"))

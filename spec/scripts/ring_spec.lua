@@ -52,7 +52,8 @@ for _, name in ipairs { "openmpi", "mpich" } do
 
     it("names the MPI and where the ranks were", function()
       if not job then return pending(missing) end
-      assert.equal(job.title, (tables.words(dir .. "/job.dat")[1].mpi:gsub("_", " ")))
+      local said = tables.read(dir .. "/job.dat")[1]
+      assert.same({ job.title, 2, job.cpus, 2 / job.cpus }, { (said.mpi:gsub("_", " ")), said.ranks, said.cpus, said.per_cpu })
       local places = tables.read(dir .. "/places.dat")
       assert.equal(2, #places)
       assert.equal(places[1].host, places[2].host)
