@@ -4,10 +4,10 @@
 -- Try:  pmlua scripts/scaling.lua --quick
 --
 -- Strong scaling: the same problem on more ranks. Weak scaling: a problem that grows with the ranks. The efficiency is the
--- product of three factors, as the POP Centre of Excellence defines them: computation, that is, what
--- one rank computes over what all together do; load balance, mean over longest computation of a rank; and communication,
--- longest computation over the time of the run. They come from the sections of each rank and from its calls of MPI, which are
--- recorded: what a rank does in its sections but not in MPI is computation.
+-- product of three factors, as the POP Centre of Excellence defines them: computation, what one rank computes over what all
+-- together do; load balance, mean over longest computation of a rank; and communication, longest computation over the time
+-- of the run. They come from the sections of each rank and from its calls of MPI, which are recorded: what a rank does in
+-- its sections but not in MPI is computation.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path

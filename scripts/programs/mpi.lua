@@ -17,9 +17,9 @@ local M = {}
 M.programs = { "gradient", "sort", "stencil" }
 
 local kinds = {
-  openmpi = { title = "Open MPI", version = "%(Open[^)]*%) ([%d.]+)", package = "libopenmpi-dev", variable = "-x %s=%s",
-    always = "--oversubscribe", root = "--allow-run-as-root" },
-  mpich = { title = "MPICH", version = "HYDRA.*Version:%s*([%d.]+)", package = "libmpich-dev", variable = "-genv %s %s",
+  openmpi = { title = "Open MPI", version = "%(Open[^)]*%) ([%d.]+)", package = "libopenmpi-dev openmpi-bin",
+    variable = "-x %s=%s", always = "--oversubscribe", root = "--allow-run-as-root" },
+  mpich = { title = "MPICH", version = "HYDRA.*Version:%s*([%d.]+)", package = "libmpich-dev mpich", variable = "-genv %s %s",
     always = "" },
 }
 local order = { "openmpi", "mpich" }
@@ -60,7 +60,8 @@ local function find(wanted)
     if name and (not wanted or name == wanted) then return name, version, ending end
   end
   local kind = kinds[wanted or order[1]]
-  return nil, ("no mpirun and mpicc of %s found; apt-get install %s"):format(wanted and kind.title or "an MPI", kind.package)
+  return nil, ("%s not found; mpirun and mpicc are needed: apt-get install %s"):format(wanted and kind.title or "MPI",
+    kind.package)
 end
 
 --- An MPI, ready to build and to run.
@@ -132,7 +133,9 @@ end
 
 -- The logs of the ranks that used sections.
 local function read_logs(folder, ranks)
-  local processes = output("ls " .. build.quote(folder)) ~= "" and sections.read_all { folder } or {}
+  if output("ls " .. build.quote(folder)) == "" then return nil, "no rank left a log; is the program dynamically linked?" end
+  local processes, err = sections.read_all { folder }
+  if not processes then return nil, tostring(err) end
   local with, size = {}, 0
   for _, p in ipairs(processes) do
     if #p.sections > 0 then

@@ -126,7 +126,9 @@ describe("scripts/scaling.lua", function()
       ["--program lu"] = "--program is lu", ["--mpi lam"] = "--mpi is lam", ["--ranks 0"] = "--ranks",
       ["-- ./nothing"] = "./nothing",
     })
-    local said = tables.shell("TMPDIR=/nowhere " .. tables.pmlua .. " scripts/scaling.lua --quick --no-plot")
+    local said = tables.shell("PATH=/nowhere /bin/sh -c '" .. tables.pmlua .. " scripts/scaling.lua --quick --mpi mpich'")
+    assert.truthy(said:find("MPICH not found", 1, true), said)
+    said = tables.shell("TMPDIR=/nowhere " .. tables.pmlua .. " scripts/scaling.lua --quick --no-plot")
     assert.matches("^[^\n]*/nowhere[^\n]*\n$", said)
   end)
 end)
