@@ -261,29 +261,44 @@ static int l_series(lua_State *L) {
   return 1;
 }
 
+/* Push a field of the table on top, without asking its metatable. */
+static void push_field(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  lua_rawget(L, -2);
+}
+
+/* A list of strings on top, in memory on top in its place; the table below keeps the list. */
+static const char **check_strings(lua_State *L, size_t *n) {
+  luaL_checktype(L, -1, LUA_TTABLE);
+  *n = lua_rawlen(L, -1);
+  const char **list = lua_newuserdatauv(L, (*n + 1) * sizeof *list, 0);
+  for (size_t i = 0; i < *n; i++) {
+    lua_rawgeti(L, -2, (lua_Integer)i + 1);
+    luaL_checktype(L, -1, LUA_TSTRING);
+    list[i] = lutil_string(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_remove(L, -2);
+  return list;
+}
+
 /* The list of logs at @arg, in memory that the stack keeps; its strings are kept by their tables. */
 static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
   luaL_checktype(L, arg, LUA_TTABLE);
   *n = lua_rawlen(L, arg);
-  struct pml_archive_log *log = lua_newuserdatauv(L, (*n + 1) * sizeof *log, (int)*n + 1);
-  int kept = lua_gettop(L);
+  struct pml_archive_log *log = lua_newuserdatauv(L, (*n + 1) * sizeof *log, 0);
+  lua_newtable(L); /* of memory */
   for (size_t i = 0; i < *n; i++) {
     lua_rawgeti(L, arg, (lua_Integer)i + 1);
     luaL_checktype(L, -1, LUA_TTABLE);
-    lua_getfield(L, -1, "path");
+    push_field(L, "path");
+    luaL_checktype(L, -1, LUA_TSTRING); /* a number's text would go with the stack */
     log[i].path = lutil_string(L, -1);
-    lua_getfield(L, -2, "series");
-    luaL_checktype(L, -1, LUA_TTABLE);
-    log[i].nseries = lua_rawlen(L, -1);
-    const char **series = lua_newuserdatauv(L, (log[i].nseries + 1) * sizeof *series, 0);
-    for (size_t k = 0; k < log[i].nseries; k++) {
-      lua_rawgeti(L, -2, (lua_Integer)k + 1);
-      series[k] = lutil_string(L, -1);
-      lua_pop(L, 1);
-    }
-    log[i].series = series;
-    (void)lua_setiuservalue(L, kept, (int)i + 1);
-    lua_settop(L, kept);
+    lua_pop(L, 1);
+    push_field(L, "series");
+    log[i].series = check_strings(L, &log[i].nseries);
+    lua_rawseti(L, -3, (lua_Integer)i + 1);
+    lua_pop(L, 1);
   }
   return log;
 }

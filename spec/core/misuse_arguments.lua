@@ -28,7 +28,8 @@ M.functions = {
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" }, log_text = { dir .. "/nosuch.pmlog" } },
   profile = { open = {}, bucket_ns = { 100 } },
-  recording = { open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" } },
+  recording = { open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" }, series = { dir .. "/nowhere/series" },
+                archive = { dir .. "/nosuch", { { path = dir .. "/nosuch.pmlog", series = {} } }, function() end } },
   buffer = { open = { { records = 256, threads = 2 } } },
   substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},
                 each = { { enter = function() end, flush = function() end } } },
@@ -80,6 +81,7 @@ M.few = {
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["recording.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
+  ["recording.series"] = { NIL, true, "", "a\0b", {}, print, file },
   ["sys.private_file"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
   ["sys.edit_history"] = { NIL, true, "", "a\0b", {}, print, file },
   ["sys.edit_save"] = { NIL, true, "", "a\0b", {}, print, file },
@@ -108,8 +110,7 @@ function M.methods(handles)
     section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
     sectionscope = { stop = { { operations = 1 } } },
     profile = { nodes = {}, stats = {}, functions = {} },
-    recording = { story = {}, note = { "program" }, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
-              trace = { dir .. "/nosuch", "misuse", function() end } },
+    recording = { story = {}, note = { "program" }, sums = {}, profile = {}, flow = { function() end } },
     flow = { stop = {}, graphs = {}, refused = {} },
     luasubstrate = { flush = {}, stats = {} },
     substrateplugin = { record = { true }, stats = {} },

@@ -61,19 +61,30 @@ int main(void) {
   end)
 
   it("becomes a trace, and says how far it is", function()
-    local s <close> = assert(core.recording.open(path))
-    local told = {}
-    local open = assert(s:trace(dir, "sums (1)", function(done, all)
-      told[#told + 1] = done <= all and pcall(s.story, s)
+    local logs, told = { { path = path, series = {} } }, 0
+    local story = assert(core.recording.archive(dir, logs, function(done, all)
+      assert.is_true(done <= all)
+      told = told + 1
     end))
-    assert.equal(0, open)
-    assert.is_true(#told > 0)
-    for _, usable in ipairs(told) do assert.is_false(usable) end -- a recording that is read is closed to others
-    assert.equal("exit", s:story().ended)
-    local _, err, code = s:trace(dir, "again (1)")
-    assert.same({ "EEXIST", true }, { code, err:find("^recording%.trace: EEXIST: ") ~= nil })
+    assert.same({ 1, 0, 0 }, { story.processes, story.ranks, story.open })
+    assert.is_true(story.events >= 2002)
+    assert.is_true(told > 0)
+    local _, err, code = core.recording.archive(dir, logs)
+    assert.same({ "EEXIST", true }, { code, err:find("^recording%.archive: EEXIST: ") ~= nil })
     os.execute(("rm -rf %s/traces*"):format(quote(dir)))
-    assert.error_matches(function() s:trace(dir, "sums (1)", function() error("enough", 0) end) end, "^enough$")
+    assert.error_matches(function() core.recording.archive(dir, logs, function() error("enough", 0) end) end, "^enough$")
+    for _, wrong in ipairs { false, { false }, { {} }, { { path = path } }, { { path = {}, series = {} } } } do
+      assert.error(function() core.recording.archive(dir, wrong) end)
+    end
+  end)
+
+  it("is closed to others while its flow is made", function()
+    local s <close> = assert(core.recording.open(path))
+    local usable = {}
+    local flow <close> = assert(s:flow(function() usable[#usable + 1] = pcall(s.story, s) end))
+    assert.is_true(flow ~= nil and #usable > 0)
+    for _, is in ipairs(usable) do assert.is_false(is) end
+    assert.error_matches(function() s:flow(function() error("enough", 0) end) end, "^enough$")
     assert.equal("exit", s:story().ended)
   end)
 
@@ -100,7 +111,7 @@ int main(void) {
     local s = core.recording.open(path)
     s:close()
     s:close()
-    for _, method in ipairs { "story", "note", "profile", "sums", "values", "trace" } do
+    for _, method in ipairs { "story", "note", "profile", "sums", "values", "flow" } do
       assert.error_matches(function() s[method](s, dir, "x") end, "closed")
     end
   end)
