@@ -197,7 +197,7 @@ describe("A report by several processes", function()
     local dir = job(9, 1, 3)
     local _, alone = pmlua(dir)
     for _, bytes in ipairs { "", "hello", ("\0"):rep(100), ("\255"):rep(100) } do
-      support.spit(dir .. "/report.job.1.of2.pmlpart", bytes)
+      support.spit(dir .. "/report.1.of2.pmlpart", bytes)
       local status, out = shell(("PMI_RANK=0 PMI_SIZE=2 %s report %s"):format(command, dir))
       assert.same({ 0, alone }, { status, out })
     end

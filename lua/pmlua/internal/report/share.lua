@@ -20,11 +20,7 @@ function M.job()
   return rank and { rank = rank, size = size } or nil
 end
 
---- Parts of one job have one name, so that those of another, which was killed, are not taken for them.
-local function part_of(folder, job, rank)
-  local id = (os.getenv "PMIX_NAMESPACE" or os.getenv "SLURM_JOB_ID" or os.getenv "PMI_JOBID" or "job"):gsub("[^%w]", "_")
-  return ("%s/report.%s.%d.of%d.pmlpart"):format(folder, id, rank, job.size)
-end
+local function part_of(folder, job, rank) return ("%s/report.%d.of%d.pmlpart"):format(folder, rank, job.size) end
 
 --- Nothing could be read: rank 0 reads it itself and says why.
 function M.give_up(folder, job) return file.write(part_of(folder, job, job.rank), "") end
