@@ -2,6 +2,7 @@
 -- spec/lua/mpi_spec.lua - jobs of Open MPI and MPICH under pmlua record: what their logs have of messages and
 -- communicators, against what the programs are known to do.
 
+-- Slow: some forty jobs.
 local helper = require "spec.lua.helper"
 local mpi = require "spec.lua.mpi_log"
 local sh = require("spec.shell").sh
@@ -229,6 +230,25 @@ for _, name in ipairs(NAMES) do
       local logs = mpi.job(to)
       assert.is_nil(logs[1])
       assert.are.equal("", mpi.requests(logs[4]))
+    end)
+
+    it_is("compare clocks that differ, as well as they say", function()
+      local to = folder .. "/clocks." .. name
+      local each = ("%s/pmlua record --quiet --trace -o %s -- %s"):format(helper.build, to, compile(name, "messages"))
+      local out, code = sh(("%s -n 2 %s : -n 2 env PMLUA_CLOCK=monotonic %s"):format(RUN[name], each, each), 120)
+      assert.are.equal(0, code, out)
+      local logs = mpi.job(to)
+      local function error_of(rank)
+        return math.max(logs[rank].offsets[1].error_ns, logs[rank].offsets[2].error_ns)
+      end
+      local messages, left = mpi.messages(logs)
+      assert.are.same({}, left)
+      for _, m in ipairs(messages) do
+        local early = m.sent - m.received
+        assert(early <= error_of(m.from) + error_of(m.to) + 10, ("%d ns early from %d to %d"):format(early, m.from, m.to))
+      end
+      assert.are.equal(0, error_of(0))
+      assert(error_of(3) < 1e9)
     end)
 
     it_is("know rank and size where sections alone are kept", function()
