@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/mpi_spec.lua - jobs of Open MPI and MPICH under pmlua record: what their logs have of messages and
 -- communicators, against what the programs are known to do.
-
 -- Slow: some forty jobs.
+
 local helper = require "spec.lua.helper"
 local mpi = require "spec.lua.mpi_log"
 local sh = require("spec.shell").sh
