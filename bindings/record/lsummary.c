@@ -3,6 +3,8 @@
 #include "lutil.h"
 
 #include "adapter/section/read/pml_section_brief.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/recording/pml_recording_read.h"
 
 #include <errno.h>
 #include <math.h>
@@ -71,6 +73,22 @@ static int l_log(lua_State *L) {
   lutil_setbool(L, "recorded", brief.recorded);
   lutil_setbool(L, "sketch", brief.sketch);
   return 2;
+}
+
+/* s:calls(path, number) - the recorded calls in a log, as those of process @number. */
+static int l_calls(lua_State *L) {
+  struct pml_summary *s = check(L, 1);
+  const char *path = lutil_string(L, 2);
+  int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
+  struct pml_recording_reader *r = NULL;
+  struct pml_profile *p = NULL;
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = pml_recording_read_profile(r, &p);
+  if (err == 0) err = pml_profile_summary(p, s, number);
+  if (err == 0) err = pml_summary_seen(s, number);
+  pml_profile_close(p);
+  pml_recording_read_close(r);
+  return pml_pushdone(L, err, "summary.calls");
 }
 
 /* ---- adding rows of Lua's ---- */
@@ -163,6 +181,7 @@ static void push_value(lua_State *L, const struct pml_summary_value *v) {
 static void push_row(lua_State *L, const struct pml_summary_row *row) {
   lua_createtable(L, 0, 10);
   lutil_setstr(L, "label", row->name);
+  lutil_setstr(L, "detail", row->detail);
   lutil_setbool(L, "communication", row->flags & PML_SUMMARY_COMMUNICATION);
   lutil_setbool(L, "inclusive", row->flags & PML_SUMMARY_INCLUSIVE);
   lutil_setint(L, "processes", row->processes);
@@ -179,15 +198,41 @@ static void push_row(lua_State *L, const struct pml_summary_row *row) {
   lua_setfield(L, -2, "values");
 }
 
-/* s:sections() - a table for each, in the order of their first appearance. */
-static int l_sections(lua_State *L) {
+static int push_rows(lua_State *L, enum pml_summary_kind kind) {
   const struct pml_summary_row *row;
   (void)check(L, 1);
   lua_newtable(L);
   for (size_t i = 0, n = 0; (row = pml_summary_row(check(L, 1), i)) != NULL; i++) {
-    if (row->kind != PML_SUMMARY_SECTION) continue;
+    if (row->kind != kind) continue;
     push_row(L, row);
     lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+  return 1;
+}
+
+/* s:sections() - a table for each, in the order of their first appearance. s:rows(kind) - the same of another kind. */
+static int l_sections(lua_State *L) {
+  return push_rows(L, PML_SUMMARY_SECTION);
+}
+
+static int l_rows(lua_State *L) {
+  static const char *const kinds[] = {"host", "program", "note", "section", "call", "counter", "recorder", "mpi", NULL};
+  _Static_assert(sizeof kinds / sizeof kinds[0] == PML_SUMMARY_KINDS + 1, "each kind has its name");
+  return push_rows(L, (enum pml_summary_kind)luaL_checkoption(L, 2, NULL, kinds));
+}
+
+/* s:numbers() - those of its processes, as pairs of the first and the last without a gap. */
+static int l_numbers(lua_State *L) {
+  int64_t first, last;
+  (void)check(L, 1);
+  lua_newtable(L);
+  for (size_t i = 0; pml_summary_range(check(L, 1), i, &first, &last); i++) {
+    lua_createtable(L, 2, 0);
+    lua_pushinteger(L, first);
+    lua_rawseti(L, -2, 1);
+    lua_pushinteger(L, last);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
 }
@@ -368,10 +413,11 @@ static int l_merge(lua_State *L) {
 
 int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg methods[] = {{"log", l_log},   {"add", l_add},     {"sections", l_sections},
-                                     {"pack", l_pack}, {"merge", l_merge}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
-                                       {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log},     {"add", l_add},     {"sections", l_sections},
+                                     {"calls", l_calls}, {"rows", l_rows},   {"numbers", l_numbers},
+                                     {"pack", l_pack},   {"merge", l_merge}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", l_open}, {"one", l_one}, {"all", l_all}, {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
   lutil_class(L, &summary_class, methods, NULL);
   lutil_class(L, &bytes_class, none, NULL);
   lutil_class(L, &reading_class, none, NULL);

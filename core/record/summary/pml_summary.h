@@ -33,6 +33,7 @@ enum pml_summary_kind {
   PML_SUMMARY_CALL,     /* a function, with its file */
   PML_SUMMARY_COUNTER,  /* a software-defined event */
   PML_SUMMARY_RECORDER, /* the values of one */
+  PML_SUMMARY_MPI,      /* what a job of MPI moved (adapter/mpi/reduction) */
   PML_SUMMARY_KINDS
 };
 
@@ -100,7 +101,7 @@ const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum
  * pml_summary_range - run @i of them, in order; false behind the last.
  */
 PML__SHARED int pml_summary_seen(struct pml_summary *s, int64_t number);
-bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last);
+PML__SHARED bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last);
 
 /* ---- pml_summary_pack.c ---- */
 

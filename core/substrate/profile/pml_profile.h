@@ -84,6 +84,15 @@ PML_API int pml_profile_functions(struct pml_profile *p, int (*visit)(const stru
                                   void *arg);
 PML_API double pml_profile_bucket_ns(uint32_t i);
 
+struct pml_summary;
+
+/*
+ * pml_profile_summary - a row for each region that a call of returned (PML_SUMMARY_CALL), as those of process @number.
+ * Time in a function called by itself, however far down, counts once. Calls have no deviation. Returns 0, -ENOMEM or
+ * what pml_summary_add() returns. Threads may go on.
+ */
+PML__SHARED int pml_profile_summary(struct pml_profile *p, struct pml_summary *s, int64_t number);
+
 struct pml_profile_stats {
   uint32_t threads;   /* that raised events */
   uint64_t events;    /* enters that were taken */
