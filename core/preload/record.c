@@ -15,6 +15,9 @@
  * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
  *
+ * In a job of MPI rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
+ * (adapter/mpi/reduction).
+ *
  * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) as it goes, so that no end loses anything
  * and nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record
  * reads the logs; one without its program's own end was cut short.
@@ -28,6 +31,8 @@
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/mpi/pml_mpi.h"
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/section/read/pml_section_brief.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -298,6 +303,42 @@ static void start_substrates(void) {
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 
+static int add_host(struct pml_summary *s, int64_t rank) {
+  char host[256] = "";
+  (void)gethostname(host, sizeof host - 1);
+  const struct pml_summary_row row = {.kind = PML_SUMMARY_HOST, .name = host, .processes = 1, .first = rank};
+  return pml_summary_add(s, &row);
+}
+
+/* As the log has them now. */
+static int add_sections(struct pml_summary *s, int64_t rank) {
+  struct pml__section_book book;
+  struct pml__section_brief brief;
+  int err = pml__section_book_open(&book, pml_recording_path(record.calls), NULL);
+  if (err == 0) err = pml__section_book_summary(&book, s, rank, &brief);
+  pml__section_book_close(&book);
+  return err;
+}
+
+/* Of this process as one of MPI's ranks. */
+static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
+  (void)arg;
+  if (!is_ours()) return -ESRCH;
+  int err = add_host(s, rank);
+  if (err == 0) err = pml_profile_summary(record.profile, s, rank);
+  return err == 0 ? add_sections(s, rank) : err;
+}
+
+/* For a job of MPI: its file is beside the folders of the ranks, or in this one. */
+static int start_job(void) {
+  static char path[PATH_MAX];
+  const char *folder = secure_getenv("PMLUA_RECORD_JOB");
+  const struct pml_mpi_reduction job = {add_to_job, NULL, path};
+  (void)snprintf(path, sizeof path, "%s/job.pmlsum", folder != NULL && folder[0] != '\0' ? folder : record.dir);
+  pml_mpi_intercept();
+  return pml_mpi_reduce(&job);
+}
+
 static void *get_memory(void *recording, uint32_t whose, uint32_t part, size_t bytes) {
   return pml_recording_get(recording, whose, part, bytes);
 }
@@ -407,7 +448,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   o.aside = pml__record_openmp_aside(record.plugins || record.substrates ? pml__record_plugins_libraries() : NULL);
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
-  pml_mpi_intercept();
+  if (err == 0) err = start_job();
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0) err = pml__process_watch(start_in_child); /* after those that it builds on */
   if (err < 0) end_substrates();

@@ -224,6 +224,7 @@ local function words_of(o, library, dir)
     if type(value) == "table" then value = table.concat(value, v[3]) end
     words[#words + 1] = value and ("PMLUA_RECORD_%s=%s"):format(v[1], value)
   end
+  if o.job then words[#words + 1] = "PMLUA_RECORD_JOB=" .. o.job end
   if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
@@ -314,6 +315,7 @@ function M.run(o)
     complain(refused)
     return 1
   end
+  if o.out and rank then o.job = dir:match "^(.*)/" end
   local ended, lost = run(o, library, dir)
   if not ended then
     complain(lost)

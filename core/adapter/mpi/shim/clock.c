@@ -103,8 +103,9 @@ void shim_clock_begin(int rank) {
   shim_clock_measure();
 }
 
-void shim_clock_end(void) {
-  shim_clock_measure();
+void shim_clock_end(bool all) {
+  if (all || alone()) shim_clock_measure();
+  if (!all) return;
   if (machines != MPI_COMM_NULL) (void)PMPI_Comm_free(&machines);
   (void)PMPI_Comm_free(&machine);
 }

@@ -8,6 +8,8 @@
  */
 #include "shim.h"
 
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,40 @@ static void read_shape(MPI_Comm comm, struct communicator *c) {
   c->partners = inter ? remote : size;
 }
 
+/* ---- by number ---- */
+
+struct numbered {
+  struct pml__mpi_entry entry; /* its key is the number */
+  MPI_Comm comm;
+};
+static struct pml__mpi_table numbered;
+
+static void note_number(uint32_t number, MPI_Comm comm) {
+  struct numbered *e = pml__mpi_add(&numbered, number);
+  if (e == NULL) return;
+  e->comm = comm;
+  pml__mpi_publish(&e->entry);
+}
+
+static void forget_number(uint32_t number) {
+  struct numbered *e = pml__mpi_find(&numbered, number);
+  if (e != NULL) pml__mpi_remove(&e->entry);
+}
+
+/* Who gets messages to @rank: of an inter-communicator a rank of the other group. */
+static int partner_in_world(uint32_t number, int32_t rank) {
+  const struct numbered *e = pml__mpi_find(&numbered, number);
+  MPI_Group group;
+  int inter = 0;
+  if (e == NULL) return -1;
+  (void)PMPI_Comm_test_inter(e->comm, &inter);
+  int err = inter ? PMPI_Comm_remote_group(e->comm, &group) : PMPI_Comm_group(e->comm, &group);
+  if (err != MPI_SUCCESS) return -1;
+  int in_world = world_rank_of(group, rank);
+  (void)PMPI_Group_free(&group);
+  return in_world;
+}
+
 /* ---- into the log ---- */
 
 /* Its first member also writes who is in it. */
@@ -100,6 +136,7 @@ static struct communicator *enter(MPI_Comm comm, const struct communicator *c, u
   e->parent = parent;
   define(comm, e);
   pml__mpi_publish(&e->entry);
+  note_number(e->number, comm);
   return e;
 }
 
@@ -150,6 +187,7 @@ struct communicator *shim_communicator(MPI_Comm handle) {
 void shim_communicators_begin(void) {
   struct communicator all = {.number = WORLD}, self = {.number = SELF};
   (void)PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+  pml__mpi_translate(partner_in_world);
   read_shape(MPI_COMM_WORLD, &all);
   all.flags = PML__LOG_COMM_WORLD;
   world = enter(MPI_COMM_WORLD, &all, 0);
@@ -219,7 +257,9 @@ static int hook_MPI_Comm_set_name(MPI_Comm comm, const char *name) {
 
 static void freed(MPI_Comm comm) {
   struct communicator *c = comm != MPI_COMM_NULL ? pml__mpi_find(&table, key_of(comm)) : NULL;
-  if (c != NULL && c->number > SELF) pml__mpi_remove(&c->entry);
+  if (c == NULL || c->number <= SELF) return;
+  forget_number(c->number);
+  pml__mpi_remove(&c->entry);
 }
 
 static int hook_MPI_Comm_free(MPI_Comm *comm) {

@@ -50,8 +50,9 @@ static int hook_MPI_Init_thread(int *argc, char ***argv, int required, int *prov
 static int hook_MPI_Finalize(void) {
   begun = false;
   set_on(false);
-  if (shim_own != MPI_COMM_NULL) shim_clock_end();
-  shim_part();
+  bool all = shim_own != MPI_COMM_NULL && shim_reduce() == SHIM_REDUCED_ALL;
+  if (shim_own != MPI_COMM_NULL) shim_clock_end(all);
+  if (all) shim_part(); /* by all together */
   shim_communicators_end();
   return PMPI_Finalize();
 }

@@ -158,9 +158,20 @@ void shim_part(void);
 
 /*
  * Of all ranks of the world, together, where there is shim_own. shim_clock_measure: each notes how far its clock is
- * from that of rank 0, as the others do at the beginning, by @rank, and at the end.
+ * from that of rank 0, as the others do at the beginning, by @rank, and at the end. Without @all ranks of the world none
+ * waits for another.
  */
 void shim_clock_begin(int rank);
 void shim_clock_measure(void);
-void shim_clock_end(void);
+void shim_clock_end(bool all);
+
+/* ---- the job's summary (reduction.c) ---- */
+
+/*
+ * At MPI_Finalize, by all ranks of the world that come here within the timeout. Whether the job's file has the figures
+ * of this rank, or of all.
+ */
+enum shim_reduced { SHIM_REDUCED_NOT, SHIM_REDUCED, SHIM_REDUCED_ALL };
+enum shim_reduced shim_reduce(void);
+
 #endif

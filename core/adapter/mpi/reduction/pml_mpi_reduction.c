@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/reduction/pml_mpi_reduction.c - a rank's summary, those of others, and the file of the job. */
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+
+#include "base/pml_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TIMEOUT_S 10
+#define TIMEOUT_MAX_S 86400
+
+static struct pml_mpi_reduction asked;
+
+int pml_mpi_reduce(const struct pml_mpi_reduction *r) {
+  asked = *r;
+  return pml__mpi_traffic_count();
+}
+
+int64_t pml__mpi_reduction_timeout(void) {
+  const char *text = secure_getenv("PMLUA_MPI_TIMEOUT");
+  char *end = NULL;
+  double seconds = text != NULL ? strtod(text, &end) : TIMEOUT_S;
+  if (text != NULL && (end == text || *end != '\0' || !(seconds >= 0))) seconds = TIMEOUT_S;
+  if (seconds > TIMEOUT_MAX_S) seconds = TIMEOUT_MAX_S;
+  return (int64_t)(seconds * 1e9);
+}
+
+/* What all ranks have in common, once. */
+static int add_job(struct pml_summary *s, int size) {
+  struct pml_summary_value value[] = {{"size", false, size, pml_summary_one(size, 0)},
+                                      {"block", false, pml__mpi_block(size), pml_summary_one(pml__mpi_block(size), 0)}};
+  const struct pml_summary_row row = {
+      .kind = PML_SUMMARY_MPI, .name = "job", .processes = 1, .nvalues = 2, .value = value};
+  return pml_summary_add(s, &row);
+}
+
+static int add_rank(struct pml_summary *s, int rank, int size) {
+  int err = rank == 0 ? add_job(s, size) : 0;
+  if (err == 0) err = asked.add(s, rank, asked.arg);
+  if (err == 0) err = pml__mpi_traffic_summary(s, rank, size);
+  return err == 0 ? pml_summary_seen(s, rank) : err;
+}
+
+/* A rank that cannot say what it measured still passes on what others did. */
+struct pml_summary *pml__mpi_reduction_begin(int rank, int size) {
+  struct pml_summary *s = NULL;
+  if (asked.add == NULL || pml_summary_open(&s) < 0 || add_rank(s, rank, size) == 0) return s;
+  pml_summary_close(s);
+  return pml_summary_open(&s) == 0 && (rank > 0 || add_job(s, size) == 0) ? s : NULL;
+}
+
+int pml__mpi_reduction_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n) {
+  return pml_summary_pack(s, bytes, n);
+}
+
+void pml__mpi_reduction_free(unsigned char *bytes) {
+  free(bytes);
+}
+
+int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n) {
+  struct pml_summary *other;
+  int err = pml_summary_unpack(&other, bytes, n);
+  if (err < 0) return err;
+  err = pml_summary_merge(s, other);
+  pml_summary_close(other);
+  return err;
+}
+
+static int write_all(int fd, const unsigned char *at, size_t n) {
+  while (n > 0) {
+    ssize_t done = write(fd, at, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return -errno;
+    at += done;
+    n -= (size_t)done;
+  }
+  return 0;
+}
+
+int pml__mpi_reduction_write(const struct pml_summary *s) {
+  struct pml_file f;
+  unsigned char *bytes;
+  size_t n;
+  int err = pml_summary_pack(s, &bytes, &n);
+  if (err < 0) return err;
+  err = pml_file_create(&f, asked.path);
+  if (err == 0) {
+    err = write_all(f.fd, bytes, n);
+    if (err == 0)
+      err = pml_file_commit(&f);
+    else
+      pml_file_discard(&f);
+  }
+  free(bytes);
+  return err;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/reduction/pml_mpi_reduction.h - one summary of a job of MPI, made at MPI_Finalize.
+ *
+ * Each rank adds what it measured to a summary (record/summary); these go up a tree of ranks and are merged on the way,
+ * and rank 0 writes one file. This part knows no MPI; core/adapter/mpi/shim/reduction.c sends and receives.
+ *
+ * No rank waits for another longer than the timeout. Ranks that are not in the file are those that its ranges do not
+ * have; their own logs have what they measured.
+ */
+#ifndef PML_MPI_REDUCTION_H
+#define PML_MPI_REDUCTION_H
+
+#include "base/pml_api.h"
+#include "record/summary/pml_summary.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* ---- who asks for it ---- */
+
+struct pml_mpi_reduction {
+  int (*add)(struct pml_summary *s, int64_t rank, void *arg); /* what this process measured; 0 or a failure */
+  void *arg;
+  const char *path; /* the file that rank 0 writes; stays */
+};
+
+/*
+ * pml_mpi_reduce - MPI_Finalize reduces from now on, and messages are counted. @r is copied. Before MPI_Init, in all
+ * ranks. Returns 0 or what pml_stream_add() returns. Not thread-safe.
+ */
+PML__SHARED int pml_mpi_reduce(const struct pml_mpi_reduction *r);
+
+/* ---- for the shim ---- */
+
+/*
+ * pml__mpi_reduction_begin - the summary of this rank alone; NULL: nobody asked, or no memory. Close it with
+ * pml_summary_close().
+ * pml__mpi_reduction_pack - @s as @n bytes for another rank: 0 or -ENOMEM. pml__mpi_reduction_free - they go: not with
+ * free(), for the shim may have another heap than the library.
+ * pml__mpi_reduction_merge - @bytes of another rank's join @s: 0, or what pml_summary_unpack() or _merge() returns.
+ * pml__mpi_reduction_write - the file of the job, whole or not at all: 0 or -errno.
+ * pml__mpi_reduction_timeout - in ns: PMLUA_MPI_TIMEOUT in seconds, 10 without it.
+ */
+PML__SHARED struct pml_summary *pml__mpi_reduction_begin(int rank, int size);
+PML__SHARED int pml__mpi_reduction_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
+PML__SHARED void pml__mpi_reduction_free(unsigned char *bytes);
+PML__SHARED int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n);
+PML__SHARED int pml__mpi_reduction_write(const struct pml_summary *s);
+PML__SHARED int64_t pml__mpi_reduction_timeout(void);
+
+/* ---- the tree ---- */
+
+/*
+ * A binomial tree: rank 0 is its root, and a parent has the number of its child without the lowest bit that is set.
+ * pml__mpi_tree_height - how many children @rank has of @size ranks: child k is @rank + 2^k.
+ * pml__mpi_tree_share - how much of the timeout a rank of that height waits for its children: a half and more at the
+ * leaves, 9/10 at the root, so that a parent still waits when its child gives up.
+ */
+static inline int pml__mpi_tree_parent(int rank) {
+  return rank & (rank - 1);
+}
+static inline int pml__mpi_tree_height(int rank, int size) {
+  int k = 0;
+  while (k < 31 && (rank >> k & 1) == 0 && (int64_t)rank + (INT64_C(1) << k) < size) k++;
+  return k;
+}
+static inline double pml__mpi_tree_share(int height, int size) {
+  int all = pml__mpi_tree_height(0, size);
+  return all > 0 ? 0.5 + 0.4 * height / all : 0.9;
+}
+
+/* ---- pml_mpi_traffic.c ---- */
+
+/*
+ * pml__mpi_traffic_count - count messages and collective operations from now on: 0 or what pml_stream_add() returns.
+ * pml__mpi_traffic_summary - what this rank of @size sent, to whom, and received, into @s: rows PML_SUMMARY_MPI.
+ * Returns 0 or what pml_summary_add() returns.
+ *
+ *   name             values: number of what
+ *   messages sent    "10": those of 2^9 to 2^10 - 1 bytes; "0": without bytes
+ *   bytes sent       the same; and messages received, bytes received
+ *   collective       of the operation that the detail names: calls, sent and received bytes
+ *   messages to      "7": from the block of ranks that the detail names to block 7
+ *   bytes to         the same
+ *
+ * A block is so many ranks that there are at most PML__MPI_BLOCKS: one, where the job is no larger.
+ */
+#define PML__MPI_BLOCKS 256
+PML__SHARED int pml__mpi_traffic_count(void);
+PML__SHARED int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size);
+static inline int pml__mpi_block(int size) {
+  int ranks = 1;
+  while ((size + ranks - 1) / ranks > PML__MPI_BLOCKS) ranks *= 2;
+  return ranks;
+}
+
+/* pml__mpi_translate - who is asked for the rank in the world of a rank of a communicator, by its number; -1: of none.
+ */
+PML__SHARED void pml__mpi_translate(int (*world_rank)(uint32_t communicator, int32_t rank));
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/shim/reduction.c - summaries of ranks go up a tree (reduction/pml_mpi_reduction.h).
+ *
+ * A child says how many bytes it has, its parent answers when it is there, and then the bytes follow: to a parent that
+ * gave up no more than one number was sent. At the end each parent tells the children that it merged whether the file
+ * was written. What is still under way when a rank gives up keeps its memory: MPI may write to it.
+ */
+#include "shim.h"
+
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TAG_SIZE = 0x7072, TAG_GO, TAG_BYTES, TAG_END };
+enum { CHILDREN = 31 };
+
+/* ---- waiting ---- */
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Others may need this processor to get here. */
+static void nap(unsigned tries) {
+  const struct timespec t = {0, tries < 100 ? 20000 : 1000000};
+  (void)nanosleep(&t, NULL);
+}
+
+static bool is_complete(MPI_Request *r) {
+  int flag = 0;
+  return PMPI_Test(r, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
+}
+
+/* False: not until @deadline. */
+static bool complete_until(MPI_Request *r, int64_t deadline) {
+  bool done;
+  for (unsigned tries = 0; !(done = is_complete(r)) && now_ns() < deadline; tries++) nap(tries);
+  return done;
+}
+
+static void give_up(MPI_Request *r) {
+  if (*r == MPI_REQUEST_NULL) return;
+  (void)PMPI_Cancel(r);
+  if (!is_complete(r)) (void)PMPI_Request_free(r);
+}
+
+/* ---- a parent ---- */
+
+struct child {
+  int rank;
+  enum { SIZE, BYTES, MERGED, LOST } step;
+  MPI_Request request, answer;
+  uint64_t n;
+  unsigned char *at, go;
+};
+static struct child child[CHILDREN]; /* MPI may write to them after we gave up */
+
+static void expect(struct child *c, int rank) {
+  *c = (struct child){.rank = rank, .request = MPI_REQUEST_NULL, .answer = MPI_REQUEST_NULL};
+  if (PMPI_Irecv(&c->n, 1, MPI_UINT64_T, rank, TAG_SIZE, shim_own, &c->request) != MPI_SUCCESS) c->step = LOST;
+}
+
+static void answer(struct child *c) {
+  c->step = LOST;
+  if (c->n > INT_MAX || (c->at = malloc(c->n + 1)) == NULL) return;
+  if (PMPI_Irecv(c->at, (int)c->n, MPI_BYTE, c->rank, TAG_BYTES, shim_own, &c->request) != MPI_SUCCESS) return;
+  if (PMPI_Isend(&c->go, 1, MPI_BYTE, c->rank, TAG_GO, shim_own, &c->answer) == MPI_SUCCESS) c->step = BYTES;
+}
+
+static void merge(struct child *c, struct pml_summary *s) {
+  c->step = pml__mpi_reduction_merge(s, c->at, c->n) == 0 ? MERGED : LOST;
+  free(c->at);
+}
+
+/* Whether there is more to expect of it. */
+static bool is_under_way(struct child *c, struct pml_summary *s) {
+  if (c->step == SIZE && is_complete(&c->request)) answer(c);
+  if (c->step == BYTES && is_complete(&c->request)) merge(c, s);
+  return c->step == SIZE || c->step == BYTES;
+}
+
+static void gather(struct pml_summary *s, int rank, int height, int64_t deadline) {
+  bool more = height > 0;
+  for (int k = 0; k < height; k++) expect(&child[k], rank + (1 << k));
+  for (unsigned tries = 0; more && now_ns() < deadline; tries++) {
+    more = false;
+    for (int k = 0; k < height; k++) more = is_under_way(&child[k], s) || more;
+    if (more) nap(tries);
+  }
+  for (int k = 0; k < height; k++)
+    if (child[k].step != MERGED) give_up(&child[k].request);
+}
+
+static void tell(int height, enum shim_reduced how) {
+  static unsigned char said;
+  said = (unsigned char)how;
+  for (int k = 0; k < height; k++) {
+    give_up(&child[k].answer);
+    if (child[k].step != MERGED) continue;
+    (void)PMPI_Isend(&said, 1, MPI_BYTE, child[k].rank, TAG_END, shim_own, &child[k].answer);
+    (void)PMPI_Request_free(&child[k].answer);
+  }
+}
+
+/* ---- a child ---- */
+
+/* How it ended for those whose figures are in @s. */
+static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_t deadline) {
+  static uint64_t size;
+  static unsigned char go, how;
+  MPI_Request up = MPI_REQUEST_NULL, answered = MPI_REQUEST_NULL, end = MPI_REQUEST_NULL;
+  unsigned char *bytes;
+  size_t n;
+  if (pml__mpi_reduction_pack(s, &bytes, &n) < 0) return SHIM_REDUCED_NOT;
+  size = n;
+  (void)PMPI_Irecv(&go, 1, MPI_BYTE, parent, TAG_GO, shim_own, &answered);
+  (void)PMPI_Irecv(&how, 1, MPI_BYTE, parent, TAG_END, shim_own, &end);
+  (void)PMPI_Isend(&size, 1, MPI_UINT64_T, parent, TAG_SIZE, shim_own, &up);
+  bool sent = complete_until(&answered, deadline) && complete_until(&up, deadline) &&
+              PMPI_Isend(bytes, (int)n, MPI_BYTE, parent, TAG_BYTES, shim_own, &up) == MPI_SUCCESS &&
+              complete_until(&up, deadline);
+  bool ended = sent && complete_until(&end, deadline);
+  give_up(&answered);
+  give_up(&end);
+  if (up == MPI_REQUEST_NULL)
+    pml__mpi_reduction_free(bytes);
+  else
+    (void)PMPI_Request_free(&up);
+  return ended ? (enum shim_reduced)how : SHIM_REDUCED_NOT;
+}
+
+/* ---- all ---- */
+
+static enum shim_reduced write_file(const struct pml_summary *s, int size) {
+  int64_t first = 0, last = 0;
+  if (pml__mpi_reduction_write(s) < 0) return SHIM_REDUCED_NOT;
+  (void)pml_summary_range(s, 0, &first, &last);
+  return first == 0 && last == size - 1 ? SHIM_REDUCED_ALL : SHIM_REDUCED;
+}
+
+enum shim_reduced shim_reduce(void) {
+  int rank = 0, size = 1;
+  const int64_t began = now_ns(), timeout = pml__mpi_reduction_timeout();
+  (void)PMPI_Comm_rank(shim_own, &rank);
+  (void)PMPI_Comm_size(shim_own, &size);
+  struct pml_summary *s = pml__mpi_reduction_begin(rank, size);
+  if (s == NULL) return SHIM_REDUCED_NOT;
+  const int height = pml__mpi_tree_height(rank, size);
+  (void)PMPI_Comm_set_errhandler(shim_own, MPI_ERRORS_RETURN);
+  gather(s, rank, height, began + (int64_t)((double)timeout * pml__mpi_tree_share(height, size)));
+  enum shim_reduced how = rank == 0 ? write_file(s, size) : pass_on(s, pml__mpi_tree_parent(rank), began + timeout);
+  tell(height, how);
+  pml_summary_close(s);
+  return how;
+}
