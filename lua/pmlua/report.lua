@@ -6,6 +6,7 @@
 -- What it comes to is here; how it looks is in report/: text, csv, json, plot.
 
 local countfile = require "pmlua.countfile"
+local numbers = require "pmlua.internal.report.numbers"
 local sections = require "pmlua.sections"
 local surveys = require "pmlua.internal.report.survey"
 local refuse = require "pmlua.core".failure.refuse
@@ -135,18 +136,6 @@ local function sort(list, order)
   end)
 end
 
---- Ranks as people list them: 0, 2 to 5.
-local function ranges(numbers)
-  local parts, i = {}, 1
-  while i <= #numbers do
-    local last = i
-    while numbers[last + 1] == numbers[last] + 1 do last = last + 1 end
-    parts[#parts + 1] = last > i and ("%d to %d"):format(numbers[i], numbers[last]) or ("%d"):format(numbers[i])
-    i = last + 1
-  end
-  return table.concat(parts, ", ")
-end
-
 local LISTED = 1 << 20
 
 local function missing_ranks(processes)
@@ -160,7 +149,7 @@ local function missing_ranks(processes)
     if not here[rank] then missing[#missing + 1] = rank end
   end
   if #missing == 0 then return nil end
-  return ("ranks without a file, of %d: %s"):format(size, ranges(missing))
+  return ("ranks without a file, of %d: %s"):format(size, numbers.ranges(missing))
 end
 
 --- Where the compiler counted, of all processes; nil: nowhere.

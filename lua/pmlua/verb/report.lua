@@ -125,6 +125,22 @@ local function tell_run(o)
   return text ~= nil, err
 end
 
+local job_only = { "basic", "detail", "threads", "events", "legend", "sort", "timeline", "pmu" }
+
+--- A job of MPI that pmlua record recorded, if it is one; nil: it is not.
+local function tell_job(o)
+  local reader = require "pmlua.internal.report.job"
+  if not reader.is_one(o.paths[1]) then return nil end
+  if #o.paths > 1 then return false, "report one job of MPI at a time" end
+  for _, name in ipairs(job_only) do
+    if o[name] then return false, ("--%s is for reports of sections; %s has a job of MPI"):format(name, o.paths[1]) end
+  end
+  local job, err = reader.read(o.paths[1])
+  if not job then return false, err end
+  io.write(require "pmlua.internal.report.job_text".format(job, o))
+  return true
+end
+
 --- The one table that CSV has.
 local function level_of(o, report)
   for _, name in ipairs(levels) do
@@ -155,6 +171,7 @@ end
 local function tell(o)
   local told, refused = tell_counts(o)
   if told == nil then told, refused = tell_run(o) end
+  if told == nil then told, refused = tell_job(o) end
   if told ~= nil then return told, refused end
   local survey, err = survey_of(o)
   if not survey then return nil, err end

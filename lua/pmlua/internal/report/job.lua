@@ -1,0 +1,213 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/job.lua - a job of MPI: the summary that its ranks left at MPI_Finalize, and the logs of those
+-- that are not in it.
+--
+-- Try:  mpirun -n 4 pmlua record -o out -- ./solver; pmlua report out
+
+local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+local refuse = core.failure.refuse
+
+local M = {}
+
+local FILE <const> = "job.pmlsum"
+local MPI <const> = 11 -- definition of a process that called MPI_Init (docs/log.md)
+local MOST <const> = 1 << 24 -- ranks that a log may claim
+
+---@class pmlua.Job
+---@field size integer ranks
+---@field block integer ranks that one line of the matrix stands for
+---@field late integer[] ranks that are not in the summary, but whose logs are here
+---@field gone integer[] ranks of which nothing is here
+---@field hosts table[] rows of core.summary, as the next two
+---@field sections table[]
+---@field calls table[]
+---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes }
+---@field collectives table[] { operation, calls, sent, received }
+---@field pairs table[] { from, to, messages, bytes }, blocks of ranks
+
+local function mode(path) return require "lfs".attributes(path, "mode") end
+
+--- The folder of a job and its summary, by what the user named.
+local function place(path)
+  if mode(path) == "directory" then return path, path .. "/" .. FILE end
+  return path:match "^(.*)/[^/]*$" or ".", path
+end
+
+--- Does a folder have one for each rank, as pmlua record leaves them?
+local function has_ranks(folder)
+  for entry in require "lfs".dir(folder) do
+    if entry:find "^rank%-%d+$" then return true end
+  end
+  return false
+end
+
+--- Is it the folder of a job, or its summary?
+---@param path string
+---@return boolean
+function M.is_one(path)
+  if mode(path) == "directory" then return mode(path .. "/" .. FILE) == "file" or has_ranks(path) end
+  return mode(path) == "file" and path:find "%.pmlsum$" ~= nil
+end
+
+-- ---- logs ----
+
+--- Logs by the rank that their names tell: rankN.HOST.PID.pmlog, or in rank-N.
+local function logs_in(folder)
+  local of = {}
+  local function add(rank, path)
+    of[rank] = of[rank] or {}
+    table.insert(of[rank], path)
+  end
+  for entry in require "lfs".dir(folder) do
+    local rank, own = entry:match "^rank(%d+)%..*%.pmlog$", entry:match "^rank%-(%d+)$"
+    if rank then add(math.tointeger(rank), folder .. "/" .. entry) end
+    if own and mode(folder .. "/" .. entry) == "directory" then
+      for name in require "lfs".dir(folder .. "/" .. entry) do
+        if name:find "%.pmlog$" then add(math.tointeger(own), ("%s/%s/%s"):format(folder, entry, name)) end
+      end
+    end
+  end
+  for _, paths in pairs(of) do table.sort(paths) end
+  return of
+end
+
+--- The log of the process that called MPI_Init, and the size of its job; of a rank's launchers and children there are others.
+local function log_of(paths)
+  for _, path in ipairs(paths or {}) do
+    local log = core.log.read(path)
+    local mpi = log and log.definitions[MPI]
+    if mpi then return path, log.host, (string.unpack("=i4", mpi[1], 5)) end
+  end
+end
+
+-- ---- rows ----
+
+local function spread_over(row, name)
+  for _, v in ipairs(row.values) do
+    if v.name == name then return v.sum end
+  end
+  return 0
+end
+
+local function read_sizes(job, direction, what, row)
+  for _, v in ipairs(row.values) do
+    local bits = math.tointeger(v.name)
+    local sizes = job.sizes[direction]
+    sizes[bits] = sizes[bits] or { messages = 0, bytes = 0 }
+    sizes[bits][what] = v.sum
+  end
+end
+
+local function read_pairs(job, index, what, row)
+  local from = math.tointeger(row.detail)
+  for _, v in ipairs(row.values) do
+    local key = row.detail .. ">" .. v.name
+    if not index[key] then
+      index[key] = { from = from, to = math.tointeger(v.name), messages = 0, bytes = 0 }
+      table.insert(job.pairs, index[key])
+    end
+    index[key][what] = v.sum
+  end
+end
+
+local function read_traffic(job)
+  local index = {}
+  for _, row in ipairs(job.summary:rows "mpi") do
+    local what, rest = row.label:match "^(%l+) (%l+)$"
+    if rest == "to" then read_pairs(job, index, what, row)
+    elseif rest then read_sizes(job, rest, what, row)
+    elseif row.label == "collective" then
+      table.insert(job.collectives, { operation = row.detail, calls = spread_over(row, "calls"), sent = spread_over(row, "sent"),
+        received = spread_over(row, "received") })
+    end
+  end
+  table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
+end
+
+local function by_time(a, b)
+  if a.time.sum ~= b.time.sum then return a.time.sum > b.time.sum end
+  return a.detail .. "\0" .. a.label < b.detail .. "\0" .. b.label
+end
+
+-- ---- reading ----
+
+local function summary_of(path)
+  if mode(path) ~= "file" then return core.summary.open() end
+  local text, err = disk.read(path)
+  if not text then return nil, err end
+  local summary, why = core.summary.unpack(text)
+  if not summary then return refuse(why, path) end
+  return summary
+end
+
+local function shape_of(summary)
+  for _, row in ipairs(summary:rows "mpi") do
+    if row.label == "job" then return spread_over(row, "size"), spread_over(row, "block") end
+  end
+  return 0, 1
+end
+
+local function missing(job)
+  local here, list = {}, {}
+  for _, range in ipairs(job.summary:numbers()) do
+    for rank = range[1], math.min(range[2], job.size - 1) do here[rank] = true end
+  end
+  for rank = 0, job.size - 1 do
+    if not here[rank] then list[#list + 1] = rank end
+  end
+  return list
+end
+
+--- Adds what the logs of ranks have that are not in the summary. One that cannot be read leaves its rank gone.
+local function add_logs(job, folder)
+  local logs, found, hosts = logs_in(folder), {}, {}
+  for rank, paths in pairs(logs) do
+    local path, host, size = log_of(paths)
+    if path then
+      found[rank], hosts[rank] = path, host
+      job.size = math.max(job.size, math.min(math.max(size, rank + 1), MOST))
+    end
+  end
+  for _, rank in ipairs(missing(job)) do
+    local path = found[rank]
+    local added = path and job.summary:log(path, rank) and job.summary:calls(path, rank)
+    table.insert(added and job.late or job.gone, rank)
+    if added then job.late_hosts[hosts[rank]] = (job.late_hosts[hosts[rank]] or 0) + 1 end
+  end
+end
+
+--- How many ranks each host had.
+local function hosts_of(job)
+  local list = {}
+  for _, row in ipairs(job.summary:rows "host") do
+    list[#list + 1] = { name = row.label, ranks = row.processes + (job.late_hosts[row.label] or 0) }
+    job.late_hosts[row.label] = nil
+  end
+  for host, n in pairs(job.late_hosts) do list[#list + 1] = { name = host, ranks = n } end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+--- All of a job.
+---@param path string its folder or its summary
+---@return pmlua.Job? job
+---@return string|pmlua.Failure? err
+function M.read(path)
+  local folder, file = place(path)
+  local summary, err = summary_of(file)
+  if not summary then return nil, err end
+  local job = { summary = summary, late = {}, gone = {}, late_hosts = {}, sizes = { sent = {}, received = {} }, collectives = {},
+    pairs = {} }
+  job.whole = mode(file) == "file"
+  job.size, job.block = shape_of(summary)
+  add_logs(job, folder)
+  if job.size == 0 then return refuse("ENODATA", path .. ": no rank called MPI_Init") end
+  job.hosts, job.sections, job.calls = hosts_of(job), summary:sections(), summary:rows "call"
+  table.sort(job.sections, by_time)
+  table.sort(job.calls, by_time)
+  read_traffic(job)
+  return job
+end
+
+return M

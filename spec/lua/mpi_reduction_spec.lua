@@ -1,0 +1,140 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/mpi_reduction_spec.lua - the summary of a job that MPI_Finalize leaves: what is in it, and what is not when a
+-- rank leaves before the others.
+
+local cjson = require "cjson"
+local helper = require "spec.lua.helper"
+local sh = require("spec.shell").sh
+
+local RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
+local folder = helper.folder()
+
+--- Why an MPI cannot be asked here, or nil.
+local function missing(name)
+  if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
+  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
+  if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
+end
+
+local function compile(name, program)
+  local to = ("%s/%s.%s"):format(folder, program, name)
+  local out, code = sh(("mpicc.%s -w -o %s spec/c/mpi/%s.c"):format(name, to, program))
+  assert.are.equal(0, code, out)
+  return to
+end
+
+--- Runs a job; its folder, and its exit status. It may take no longer than a minute.
+local function job(name, ranks, command, timeout)
+  local to = os.tmpname()
+  os.remove(to)
+  local out, code = sh(("PMLUA_MPI_TIMEOUT=%s %s -n %d %s/pmlua record --quiet -o %s -- %s"):format(timeout or 10, RUN[name],
+    ranks, helper.build, to, command), 60)
+  assert.are_not.equal(124, code, out)
+  return to, code, out
+end
+
+local function report(path, options)
+  local out, code = sh(("%s/pmlua report %s %s"):format(helper.build, path, options or ""))
+  assert.are.equal(0, code, out)
+  return out
+end
+
+local function told(path) return cjson.decode(report(path, "--json")) end
+
+local function calls_of(r)
+  local of = {}
+  for _, c in ipairs(r.calls) do
+    if c.name:find "^MPI_" then of[c.name] = c end
+  end
+  return of
+end
+
+local function pairs_of(r)
+  local list = {}
+  for _, p in ipairs(r.pairs) do list[#list + 1] = ("%d>%d %d/%d"):format(p.from, p.to, p.messages, p.bytes) end
+  return list
+end
+
+for name in pairs(RUN) do
+  local because = missing(name)
+  local function it_is(what, test)
+    it(what, because and function() pending(because) end or test)
+  end
+
+  describe("the summary of a job of " .. name, function()
+    it_is("has the calls and messages of all ranks", function()
+      for _, ranks in ipairs { 2, 4, 6 } do
+        local to, code, out = job(name, ranks, compile(name, "messages"))
+        assert.are.equal(0, code, out)
+        local r = told(to)
+        assert.are.equal(ranks, r.size)
+        assert.are.same({ {}, {} }, { r.late, r.missing })
+        local mpi = calls_of(r)
+        assert.are.same({ 10 * ranks, 10 * ranks, ranks - 1, 1 },
+          { mpi.MPI_Isend.calls, mpi.MPI_Irecv.calls, mpi.MPI_Recv.calls, mpi.MPI_Send.ranks })
+        assert.are.equal(0, mpi.MPI_Send.most_rank)
+        local sent = 0
+        for i, s in ipairs(r.sent) do
+          assert.are.same({ s.messages, s.bytes }, { r.received[i].messages, r.received[i].bytes })
+          if s.least_bytes == 256 then assert.are.same({ 10 * ranks, 4000 * ranks }, { s.messages, s.bytes }) end
+          sent = sent + s.bytes
+        end
+        assert.are.equal(4000 * ranks + 1000 * ranks * (ranks - 1) // 2, sent)
+        os.execute("rm -rf " .. to)
+      end
+    end)
+
+    it_is("has who sent to whom, in the ranks of the world", function()
+      local to, code, out = job(name, 4, compile(name, "leave"))
+      assert.are.equal(0, code, out)
+      assert.are.same({ "0>1 1/100", "0>2 1/1000", "1>2 1/100", "1>3 1/1000", "2>0 1/1000", "2>3 1/100", "3>0 1/100",
+        "3>1 1/1000" }, pairs_of(told(to)))
+      os.execute("rm -rf " .. to)
+    end)
+
+    it_is("is there without the ranks that stand still, whose logs are merged later", function()
+      local to, code, out = job(name, 4, compile(name, "leave") .. " 2 stop 4", 1)
+      assert.are.equal(0, code, out)
+      assert.are.equal(0, select(2, sh("test -e " .. to .. "/job.pmlsum")))
+      local r = told(to)
+      assert.are.same({ 2, 3 }, r.late) -- rank 3 hands its figures to rank 2
+      assert.are.same({}, r.missing)
+      assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
+      assert(report(to):find("2 ranks not in the job's summary, merged from logs: 2 to 3", 1, true))
+      os.execute("rm -r " .. to .. "/rank-3")
+      r = told(to)
+      assert.are.same({ { 2 }, { 3 } }, { r.late, r.missing })
+      assert.are.equal(3, calls_of(r).MPI_Barrier.calls)
+      assert(report(to):find("1 rank missing, without a log that can be read: 3", 1, true))
+      os.execute("rm -rf " .. to)
+    end)
+
+    for _, how in ipairs { "kill", "abort", "exit" } do
+      it_is("or its ranks' logs have everything when one leaves by " .. how, function()
+        local to, code = job(name, 4, compile(name, "leave") .. " 1 " .. how, 1)
+        assert.are_not.equal(0, code)
+        local r = told(to)
+        assert.are.equal(4, r.size)
+        assert.are.same({}, r.missing)
+        assert.are.equal(4, calls_of(r).MPI_Init.calls)
+        assert(#r.notes > 0)
+        os.execute("rm -rf " .. to)
+      end)
+    end
+
+    it_is("is refused in one line where it is damaged or of another version", function()
+      local to = job(name, 2, compile(name, "leave"))
+      local path = to .. "/job.pmlsum"
+      local text = helper.read(path)
+      for _, bad in ipairs { text:sub(1, #text // 2), "PMLS\0\99" .. text:sub(7), "", ("x"):rep(100) } do
+        helper.write(path, bad)
+        local out, code = sh(("%s/pmlua report %s"):format(helper.build, to))
+        assert.are.equal(1, code)
+        assert.matches("^pmlua report: [^\n]*job.pmlsum[^\n]*\n$", out)
+      end
+      os.execute("rm -rf " .. to)
+    end)
+  end)
+end
+
+teardown(helper.clean)
