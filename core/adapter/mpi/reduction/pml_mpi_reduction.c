@@ -12,6 +12,7 @@
 #define TIMEOUT_MAX_S 86400
 
 static struct pml_mpi_reduction asked;
+static bool added; /* what this rank measured is in its summary */
 
 int pml_mpi_reduce(const struct pml_mpi_reduction *r) {
   asked = *r;
@@ -43,10 +44,16 @@ static int add_rank(struct pml_summary *s, int rank, int size) {
   return err == 0 ? pml_summary_seen(s, rank) : err;
 }
 
+void pml__mpi_reduction_written(void) {
+  if (added && asked.written != NULL) asked.written(asked.arg);
+}
+
 /* A rank that cannot say what it measured still passes on what others did. */
 struct pml_summary *pml__mpi_reduction_begin(int rank, int size) {
   struct pml_summary *s = NULL;
-  if (asked.add == NULL || pml_summary_open(&s) < 0 || add_rank(s, rank, size) == 0) return s;
+  if (asked.add == NULL || pml_summary_open(&s) < 0) return NULL;
+  added = add_rank(s, rank, size) == 0;
+  if (added) return s;
   pml_summary_close(s);
   return pml_summary_open(&s) == 0 && (rank > 0 || add_job(s, size) == 0) ? s : NULL;
 }

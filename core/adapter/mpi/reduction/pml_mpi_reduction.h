@@ -24,6 +24,7 @@ PML_BEGIN_DECLS
 
 struct pml_mpi_reduction {
   int (*add)(struct pml_summary *s, int64_t rank, void *arg); /* what this process measured; 0 or a failure */
+  void (*written)(void *arg);                                 /* that is in the file of the job; may be NULL */
   void *arg;
   const char *path; /* the file that rank 0 writes; stays */
 };
@@ -43,6 +44,7 @@ PML__SHARED int pml_mpi_reduce(const struct pml_mpi_reduction *r);
  * free(), for the shim may have another heap than the library.
  * pml__mpi_reduction_merge - @bytes of another rank's join @s: 0, or what pml_summary_unpack() or _merge() returns.
  * pml__mpi_reduction_write - the file of the job, whole or not at all: 0 or -errno.
+ * pml__mpi_reduction_written - what this rank added is in that file.
  * pml__mpi_reduction_timeout - in ns: PMLUA_MPI_TIMEOUT in seconds, 10 without it.
  */
 PML__SHARED struct pml_summary *pml__mpi_reduction_begin(int rank, int size);
@@ -50,6 +52,7 @@ PML__SHARED int pml__mpi_reduction_pack(const struct pml_summary *s, unsigned ch
 PML__SHARED void pml__mpi_reduction_free(unsigned char *bytes);
 PML__SHARED int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n);
 PML__SHARED int pml__mpi_reduction_write(const struct pml_summary *s);
+PML__SHARED void pml__mpi_reduction_written(void);
 PML__SHARED int64_t pml__mpi_reduction_timeout(void);
 
 /* ---- the tree ---- */
@@ -90,8 +93,8 @@ static inline double pml__mpi_tree_share(int height, int size) {
  * A block is so many ranks that there are at most PML__MPI_BLOCKS: one, where the job is no larger.
  */
 #define PML__MPI_BLOCKS 256
-PML__SHARED int pml__mpi_traffic_count(void);
-PML__SHARED int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size);
+int pml__mpi_traffic_count(void);
+int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size);
 static inline int pml__mpi_block(int size) {
   int ranks = 1;
   while ((size + ranks - 1) / ranks > PML__MPI_BLOCKS) ranks *= 2;

@@ -155,6 +155,7 @@ enum shim_reduced shim_reduce(void) {
   gather(s, rank, height, began + (int64_t)((double)timeout * pml__mpi_tree_share(height, size)));
   enum shim_reduced how = rank == 0 ? write_file(s, size) : pass_on(s, pml__mpi_tree_parent(rank), began + timeout);
   tell(height, how);
+  if (how != SHIM_REDUCED_NOT) pml__mpi_reduction_written();
   pml_summary_close(s);
   return how;
 }
