@@ -24,11 +24,11 @@ local function compile(name, program)
 end
 
 --- Runs a job; its folder, and its exit status. It may take no longer than a minute.
-local function job(name, ranks, command, timeout)
+local function job(name, ranks, command, timeout, options)
   local to = os.tmpname()
   os.remove(to)
-  local out, code = sh(("PMLUA_MPI_TIMEOUT=%s %s -n %d %s/pmlua record --quiet -o %s -- %s"):format(timeout or 10, RUN[name],
-    ranks, helper.build, to, command), 60)
+  local out, code = sh(("PMLUA_MPI_TIMEOUT=%s %s -n %d %s/pmlua record --quiet %s -o %s -- %s"):format(timeout or 10, RUN[name],
+    ranks, helper.build, options or "", to, command), 60)
   assert.are_not.equal(124, code, out)
   return to, code, out
 end
@@ -89,6 +89,15 @@ for name in pairs(RUN) do
       assert.are.equal(0, code, out)
       assert.are.same({ "0>1 1/100", "0>2 1/1000", "1>2 1/100", "1>3 1/1000", "2>0 1/1000", "2>3 1/100", "3>0 1/100",
         "3>1 1/1000" }, pairs_of(told(to)))
+      if select(2, sh("command -v gnuplot")) == 0 then
+        report(to, "--quiet --plot " .. to .. "/traffic.svg")
+        local squares = 0 -- of a fourth of the axis each; the colours beside them are thin
+        for left, right in helper.read(to .. "/traffic.svg"):gmatch "<polygon [^>]-points = '([%d.]+),[%d.]+ ([%d.]+)," do
+          local width = tonumber(right) - tonumber(left)
+          if width > 100 and width < 300 then squares = squares + 1 end
+        end
+        assert.are.equal(8, squares)
+      end
       os.execute("rm -rf " .. to)
     end)
 
@@ -121,6 +130,23 @@ for name in pairs(RUN) do
         os.execute("rm -rf " .. to)
       end)
     end
+
+    it_is("is all that stays with --detail=job, but for the logs of ranks that are not in it", function()
+      local leave = compile(name, "leave")
+      local to, code, out = job(name, 4, leave, 10, "--detail=job")
+      assert.are.equal(0, code, out)
+      assert.are.equal("job.pmlsum\n", (sh("ls " .. to)))
+      assert.are.equal(1, select(2, out:gsub("4 ranks on 1 host", "")))
+      assert.are.equal(4, calls_of(told(to)).MPI_Barrier.calls)
+      os.execute("rm -rf " .. to)
+      to, code, out = job(name, 4, leave .. " 2 stop 4", 1, "--detail=job")
+      assert.are.equal(0, code, out)
+      assert.are.equal("job.pmlsum\nrank-2\nrank-3\n", (sh("ls " .. to)))
+      local r = told(to)
+      assert.are.same({ { 2, 3 }, {} }, { r.late, r.missing })
+      assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
+      os.execute("rm -rf " .. to)
+    end)
 
     it_is("is refused in one line where it is damaged or of another version", function()
       local to = job(name, 2, compile(name, "leave"))

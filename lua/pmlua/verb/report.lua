@@ -17,7 +17,8 @@ runs with PMLUA_REPORT=DIR in its environment, or under pmlua live --report DIR,
 one of them; PID or NAME is a running application (pmlua query lists them). FILE may also be the counts of a program that was
 compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: the report then shows these counts, with those of other
 processes in FILE.PID; --detail shows each process, and --json and --csv work, too. DIR may also be the
-folder of an experiment, including one that was killed.
+folder of an experiment, including one that was killed, or of a job of MPI under pmlua record: the report then shows how
+sections, functions of MPI and calls of libraries were balanced over the ranks, and what ranks sent to each other.
 
 mpirun -n N pmlua report DIR shares the reading of very many logs by N processes; the first prints.]],
   options = {
@@ -31,7 +32,7 @@ mpirun -n N pmlua report DIR shares the reading of very many logs by N processes
     common.with("json", { help = "all of it as JSON" }),
     common.with("csv", { help = "the chosen table as CSV" }),
     common.with "out",
-    common.with("plot", { help = "a bar for each section (.svg or .png)" }),
+    common.with("plot", { help = "a bar for each section, or the messages between ranks of MPI (.svg or .png)" }),
     { name = "timeline", kind = "picture",
       help = "when each thread was in which section (.svg or .png); run the program with PMLUA_REPORT_TIMELINE=on, too" },
     { name = "pmu", kind = "name",
@@ -84,8 +85,7 @@ local function survey_of(o)
   return nil, missing .. ": no such file or folder"
 end
 
-local function drawn(o, report)
-  local pictures = { plot = "bars", timeline = "timeline" }
+local function drawn(o, report, pictures)
   for _, name in ipairs { "plot", "timeline" } do
     if o[name] then
       local ok, err = require("pmlua.internal.report." .. pictures[name]).draw(report, o[name])
@@ -138,7 +138,8 @@ local function tell_job(o)
   local job, err = reader.read(o.paths[1])
   if not job then return false, err end
   io.write(require "pmlua.internal.report.job_text".format(job, o))
-  return true
+  local ok, why = drawn(o, job, { plot = "traffic" })
+  return ok == true, why
 end
 
 --- The one table that CSV has.
@@ -191,7 +192,7 @@ local function tell(o)
     if not text then return nil, long end
     io.write(text, table_of(constructs))
   end
-  return drawn(o, report)
+  return drawn(o, report, { plot = "bars", timeline = "timeline" })
 end
 
 --- In a job, the folder of logs that its ranks read together; nil: each process is alone.
