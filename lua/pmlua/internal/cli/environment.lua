@@ -35,6 +35,11 @@ M.groups = {
     { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that "
       .. "log" },
   } },
+  { title = "Jobs of MPI under pmlua record", variables = {
+    { name = "PMLUA_MPI_TIMEOUT", about = "seconds that MPI_Finalize waits for what other ranks measured; without it 10. Ranks "
+      .. "that come later are not in the job's summary, and pmlua report reads their logs" },
+    { name = "PMLUA_DETAIL", about = "job: of a rank that is in the job's summary no log stays; pmlua record --detail sets it" },
+  } },
   { title = "Programs that pmlua cc --count compiled", variables = {
     { name = "PMLUA_COUNT", about = "report (or -): print what was counted at the exit; off: count nothing; anything else "
       .. "names a file of the counts, kept however the process ends. Where that is there already, as of a parent or of the "
@@ -70,7 +75,7 @@ M.groups = {
     { name = "OTF_FILENAME", about = "name of that trace" },
   } },
   { title = "Set by verbs for the programs that they start", variables = {
-    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, LIB, SYM, NOT, FILTER, EVENTS, TRACE, FLOW and limits" },
+    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, JOB, LIB, SYM, NOT, FILTER, EVENTS, TRACE, FLOW and limits" },
     { name = "PMLUA_INSTRUMENT", about = "what pmlua cc --count tells its compiler plugin" },
     { name = "PMLUA_WATCHPOINT_DIR", about = "folder of the plan and the results of pmlua watchpoint" },
     { name = "PMLUA_SIM", about = "folder of the results of pmlua stat --sim; PMLUA_SIM_CACHES and PMLUA_SIM_SECTION: its "

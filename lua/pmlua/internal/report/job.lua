@@ -125,6 +125,16 @@ local function read_traffic(job)
   table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
 end
 
+--- Sections are also regions of a profile, in a source file.
+local function calls_of(summary, list)
+  local is_section, calls = {}, {}
+  for _, row in ipairs(list) do is_section[row.label] = true end
+  for _, row in ipairs(summary:rows "call") do
+    if not is_section[row.label] or row.detail:find("%.so") then calls[#calls + 1] = row end
+  end
+  return calls
+end
+
 local function by_time(a, b)
   if a.time.sum ~= b.time.sum then return a.time.sum > b.time.sum end
   return a.detail .. "\0" .. a.label < b.detail .. "\0" .. b.label
@@ -203,7 +213,8 @@ function M.read(path)
   job.size, job.block = shape_of(summary)
   add_logs(job, folder)
   if job.size == 0 then return refuse("ENODATA", path .. ": no rank called MPI_Init") end
-  job.hosts, job.sections, job.calls = hosts_of(job), summary:sections(), summary:rows "call"
+  job.hosts, job.sections = hosts_of(job), summary:sections()
+  job.calls = calls_of(summary, job.sections)
   table.sort(job.sections, by_time)
   table.sort(job.calls, by_time)
   read_traffic(job)
