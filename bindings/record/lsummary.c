@@ -416,8 +416,8 @@ int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg methods[] = {{"log", l_log},     {"add", l_add},     {"sections", l_sections},
                                      {"calls", l_calls}, {"rows", l_rows},   {"numbers", l_numbers},
                                      {"pack", l_pack},   {"merge", l_merge}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"open", l_open}, {"one", l_one}, {"all", l_all}, {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
+                                       {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
   lutil_class(L, &summary_class, methods, NULL);
   lutil_class(L, &bytes_class, none, NULL);
   lutil_class(L, &reading_class, none, NULL);

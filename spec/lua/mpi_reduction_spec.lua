@@ -148,6 +148,20 @@ for name in pairs(RUN) do
       os.execute("rm -rf " .. to)
     end)
 
+    it_is("is made from the logs where nothing reduced them", function()
+      local to = job(name, 3, compile(name, "leave"))
+      local whole = calls_of(told(to)).MPI_Barrier
+      os.remove(to .. "/job.pmlsum")
+      local r = told(to)
+      local barrier = calls_of(r).MPI_Barrier
+      assert.are.same({ 3, 3 }, { r.size, #r.late })
+      for _, of in ipairs { "calls", "ranks", "threads" } do assert.are.equal(whole[of], barrier[of], of) end
+      for _, of in ipairs { "total_ns", "most_ns", "least_ns" } do
+        assert.is_near(1, barrier[of] / whole[of], 1e-3, of) -- each process measures how fast its clock ticks
+      end
+      os.execute("rm -rf " .. to)
+    end)
+
     it_is("is refused in one line where it is damaged or of another version", function()
       local to = job(name, 2, compile(name, "leave"))
       local path = to .. "/job.pmlsum"

@@ -158,8 +158,8 @@ void shim_part(void);
 
 /*
  * Of all ranks of the world, together, where there is shim_own. shim_clock_measure: each notes how far its clock is
- * from that of rank 0, as the others do at the beginning, by @rank, and at the end. Without @all ranks of the world none
- * waits for another.
+ * from that of rank 0, as the others do at the beginning, by @rank, and at the end. Without @all ranks of the world
+ * none waits for another.
  */
 void shim_clock_begin(int rank);
 void shim_clock_measure(void);

@@ -73,12 +73,16 @@ local function logs_in(folder)
 end
 
 --- The log of the process that called MPI_Init, and the size of its job; of a rank's launchers and children there are others.
+--- Where messages could not be recorded, no log says so: the first counts then.
 local function log_of(paths)
-  for _, path in ipairs(paths or {}) do
+  local first, host
+  for _, path in ipairs(paths) do
     local log = core.log.read(path)
     local mpi = log and log.definitions[MPI]
     if mpi then return path, log.host, (string.unpack("=i4", mpi[1], 5)) end
+    if log and not first then first, host = path, log.host end
   end
+  return first, host, 0
 end
 
 -- ---- rows ----
@@ -212,7 +216,7 @@ function M.read(path)
   job.whole = mode(file) == "file"
   job.size, job.block = shape_of(summary)
   add_logs(job, folder)
-  if job.size == 0 then return refuse("ENODATA", path .. ": no rank called MPI_Init") end
+  if job.size == 0 then return refuse("ENODATA", path .. ": no rank has a log that can be read") end
   job.hosts, job.sections = hosts_of(job), summary:sections()
   job.calls = calls_of(summary, job.sections)
   table.sort(job.sections, by_time)
