@@ -143,8 +143,8 @@ end
 function M.json(r, write)
   local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
     processes = upto(#r.processes, function(i) return process_of(r, i) end),
-    sections = upto(#r.sections, function(i) return section_of(r, r.sections[i]) end), openmp = #r.openmp > 0 and json.array(r.openmp) or nil,
-    events = json.array() }
+    sections = upto(#r.sections, function(i) return section_of(r, r.sections[i]) end),
+    openmp = #r.openmp > 0 and json.array(r.openmp) or nil, events = json.array() }
   each_event(r, function(e) out.events[#out.events + 1] = e end)
   json.write(out, write)
 end
