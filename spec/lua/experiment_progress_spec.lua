@@ -1,5 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/experiment_progress_spec.lua - what an experiment says of how far it is.
+local helper = require "spec.lua.helper"
+
+if not helper.has_core then
+  describe("progress", function() pending(helper.no_core) end)
+  return
+end
+
 describe("progress", function()
   local progress = require "pmlua.internal.experiment.progress"
 

@@ -98,7 +98,7 @@ describe("scripts/intercept_overhead.lua", function()
     local out = tables.temporary_folder()
     -- a PATH of what the run needs and no tool
     local bin = out .. "/bin"
-    tables.shell(("mkdir %s; for c in sh cc gcc as ld env timeout rm mkdir cp cat; do ln -s $(command -v $c) %s/$c; done")
+    tables.shell(("mkdir %s; for c in sh cc gcc as ld env timeout rm mkdir mktemp cp cat; do ln -s $(command -v $c) %s/$c; done")
       :format(bin, bin))
     local text, status = tables.shell(("PATH=%s %s scripts/intercept_overhead.lua --quick --no-plot --out %s --ways "
       .. "by_hand,uftrace,ltrace --threads 1"):format(bin, tables.pmlua, out))
@@ -114,7 +114,7 @@ describe("scripts/intercept_overhead.lua", function()
   it("says that there is no compiler", function()
     local out = tables.temporary_folder()
     local bin = out .. "/bin"
-    tables.shell(("mkdir %s; for c in sh env timeout rm mkdir; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
+    tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
     local text, status = tables.shell(("PATH=%s CC= %s scripts/intercept_overhead.lua --quick --no-plot --out %s")
       :format(bin, tables.pmlua, out))
     assert.equal(1, status, text)

@@ -16,7 +16,7 @@ describe("scripts/roofline.lua --quick", function()
 
   it("ends well, with a picture and its tables", function()
     assert.equal(0, status, text)
-    for _, words in ipairs { "Table 1. Peaks", "Table 2. Bandwidths", "Table 3. Under the roofs" } do
+    for _, words in ipairs { "Table 1. Peaks", "Table 2. Bandwidths", "Table 3. Points under the roofs" } do
       assert.truthy(text:find(words, 1, true), words)
     end
     assert.is_true(tables.drawn(dir), text)

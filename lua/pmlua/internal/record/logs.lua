@@ -25,8 +25,11 @@ local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= 
 local function shown(name) return (name:gsub("%c", " ")) end
 local function function_name(name) return shown(core.region.demangle(name)) end
 
---- The file of a construct of OpenMP is its source.
-local function library_of(region) return region.name:find "^omp " and "OpenMP" or shown(region.file) end
+--- The file of a construct of OpenMP is its source; functions of MPI have none, whichever library of MPI has them.
+local function library_of(region)
+  if region.name:find "^omp " then return "OpenMP" end
+  return region.file == "" and region.name:find "^MPI_" and "MPI" or shown(region.file)
+end
 
 -- ---- what a process says of itself ----
 

@@ -353,6 +353,8 @@ local function make_trace(results, dir, how)
   local wanted = false
   for _, r in ipairs(results) do wanted = wanted or r.traced end
   if not wanted or core.sys.realpath(dir .. "/traces.otf2") then return nil end
+  local job = (core.sys.realpath(dir) or dir):match "^(.*)/rank%-%d+$" -- its trace has this rank
+  if job and core.sys.realpath(job .. "/traces.otf2") then return nil end
   return require("pmlua.internal.record.archive").make(dir, dir, how)
 end
 
