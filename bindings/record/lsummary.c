@@ -307,7 +307,7 @@ static void set_quantiles(lua_State *L, const double *ns) {
 }
 
 static int read_log(struct reading *r, const char *path, const char *label) {
-  struct pml__section_brief brief;
+  struct pml__section_brief brief = {0};
   int err = pml__section_book_open(&r->book, path, label);
   r->h.open = 1;
   if (err == 0) err = pml_summary_open(&r->sum);

@@ -10,8 +10,10 @@ static void put(struct pml__pack *p, const void *bytes, size_t n) {
   if (p->capacity - p->n < n) {
     size_t capacity = 2 * (p->n + n) + 256;
     unsigned char *at = realloc(p->at, capacity);
-    p->failed = at == NULL;
-    if (p->failed) return;
+    if (at == NULL) {
+      p->failed = true;
+      return;
+    }
     p->at = at;
     p->capacity = capacity;
   }

@@ -2,7 +2,6 @@
 /* core/preload/record_gomp.c - libgomp's functions, found; parallel regions and tasks. */
 #include "preload/record_gomp.h"
 
-#include <alloca.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,8 +264,8 @@ APART void create_task(gomp_task *real, struct task of, long size, long align, b
                        void **depend, int priority, void *detach) {
   size_t least = align > (long)_Alignof(struct task) ? (size_t)align : _Alignof(struct task);
   size_t offset = (sizeof of + least - 1) / least * least, all = offset + (size_t)size;
-  char *at = alloca(all + least);
-  struct task *task = (struct task *)(void *)(((uintptr_t)at + least - 1) / least * least);
+  char at[all + least];
+  struct task *task = (struct task *)(void *)(((uintptr_t)&at[0] + least - 1) / least * least);
   *task = of;
   task->offset = offset;
   if (of.copy == NULL && size > 0) memcpy((char *)task + offset, of.data, (size_t)size);

@@ -37,6 +37,8 @@ local prepare = {
   compare = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null && cd results/read_overhead && "
     .. "cp -rL latest 20261121T013000Z",
   report = "PMLUA_REPORT=out ./solver",
+  export = "PMLUA_REPORT=out ./solver",
+  trace = "pmlua record --lib libz --trace -o pmlua-record-4711 -- ./solver && rm -r pmlua-record-4711/traces*",
 }
 local wrapper = "pmlua wrap init --name zlib --headers zlib.h --libs -lz --example app.c && pmlua wrap build wrap-zlib && "
   .. "pmlua wrap install wrap-zlib --prefix ~/.local"

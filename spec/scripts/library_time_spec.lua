@@ -187,7 +187,7 @@ describe("scripts/library_time.lua", function()
   it("says what to install when it cannot compile a program", function()
     local out = tables.temporary_folder()
     local bin = out .. "/bin"
-    tables.shell(("mkdir %s; for c in sh env timeout rm mkdir; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
+    tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
     local text, status = tables.shell(("PATH=%s %s scripts/library_time.lua --quick --no-plot --out %s --program fftw2d")
       :format(bin, tables.pmlua, out))
     assert.equal(1, status, text)

@@ -160,7 +160,8 @@ __attribute__((noinline, cold)) static struct pml__openmp_team *new_team(struct 
   pml__cancel_again(cancel);
   if (team == NULL) return NULL;
   team->next = t->teams;
-  return t->teams = team;
+  t->teams = team;
+  return team;
 }
 
 /* The release of the last holder comes before all that is written here. */

@@ -42,8 +42,8 @@ static int wait_for_other(struct pml__archive_queue *q, const struct pml__archiv
   }
   if (q->first + q->n == q->capacity) {
     uint32_t capacity = q->capacity == 0 ? 4 : 2 * q->capacity;
-    struct pml__archive_end *more = realloc(q->waiting, capacity * sizeof *more);
-    if (more == NULL || capacity < q->capacity) return pml_fail(-ENOMEM, "no memory for %u messages", capacity);
+    struct pml__archive_end *more = capacity > q->capacity ? realloc(q->waiting, capacity * sizeof *more) : NULL;
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %u messages", capacity);
     q->waiting = more;
     q->capacity = capacity;
   }

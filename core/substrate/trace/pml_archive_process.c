@@ -22,6 +22,12 @@ static char *text_of(const char **at, size_t *left) {
   return strdup(text != NULL ? text : "");
 }
 
+static void free_comm(struct pml__archive_comm *c) {
+  free(c->name);
+  free(c->members[0]);
+  free(c->members[1]);
+}
+
 /* A communicator that nobody can be in is left out. */
 static int take_comm(struct pml__archive_process *p, const char *at, size_t bytes) {
   struct pml__archive_comm c = {.ref = UINT32_MAX, .place = p->ncomms};
@@ -30,13 +36,16 @@ static int take_comm(struct pml__archive_process *p, const char *at, size_t byte
   at += sizeof c.is;
   bytes -= sizeof c.is;
   if (!is_plausible(&c.is)) return 0;
-  struct pml__archive_comm *more = realloc(p->comm, (p->ncomms + 1) * sizeof *more);
-  if (more != NULL) p->comm = more;
   c.name = text_of(&at, &bytes);
   for (int side = 0; side < 2; side++) c.members[side] = text_of(&at, &bytes);
-  if (more != NULL) p->comm[p->ncomms++] = c;
-  if (more == NULL || c.name == NULL || c.members[0] == NULL || c.members[1] == NULL)
+  bool whole = c.name != NULL && c.members[0] != NULL && c.members[1] != NULL;
+  struct pml__archive_comm *more = whole ? realloc(p->comm, (p->ncomms + 1) * sizeof *more) : NULL;
+  if (more == NULL) {
+    free_comm(&c);
     return pml_fail(-ENOMEM, "no memory for communicator %u of '%.200s'", c.is.number, p->log->path);
+  }
+  p->comm = more;
+  p->comm[p->ncomms++] = c;
   if ((c.is.flags & PML__LOG_COMM_WORLD) == 0) return 0;
   p->rank = c.is.rank;
   p->size = c.is.size;
@@ -73,19 +82,15 @@ const struct pml__archive_comm *pml__archive_comm_of(const struct pml__archive_p
   return p->ncomms > 0 ? bsearch(&key, p->comm, p->ncomms, sizeof key, by_number) : NULL;
 }
 
-static void free_comm(struct pml__archive_comm *c) {
-  free(c->name);
-  free(c->members[0]);
-  free(c->members[1]);
-}
-
 /* In the order of their numbers, each as it was defined last. */
 static void sort_comms(struct pml__archive_process *p) {
   size_t n = 0;
   if (p->ncomms > 0) qsort(p->comm, p->ncomms, sizeof *p->comm, by_number_and_place);
   for (size_t i = 0; i < p->ncomms; i++) {
-    if (n > 0 && p->comm[n - 1].is.number == p->comm[i].is.number) free_comm(&p->comm[--n]);
-    p->comm[n++] = p->comm[i];
+    if (i + 1 < p->ncomms && p->comm[i + 1].is.number == p->comm[i].is.number)
+      free_comm(&p->comm[i]);
+    else
+      p->comm[n++] = p->comm[i];
   }
   p->ncomms = n;
 }

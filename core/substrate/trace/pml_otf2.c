@@ -425,12 +425,12 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
   if (err == 0) err = new_archive(out, dir);
   if (err == 0) err = pml__otf2_fill_set(*out, &(*out)->own, metrics, nmetrics);
   if (err == 0) err = add_self(*out);
-  if (err == 0) (*out)->capacity = ring_slots(buffer_records, nmetrics);
-  err = opened(out, err);
-  if (err < 0) return err;
-  (*out)->opened_ticks = pml_clock_ticks();
-  (*out)->opened_realtime_ns = pml_clock_realtime_ns();
-  return 0;
+  if (err == 0) {
+    (*out)->capacity = ring_slots(buffer_records, nmetrics);
+    (*out)->opened_ticks = pml_clock_ticks();
+    (*out)->opened_realtime_ns = pml_clock_realtime_ns();
+  }
+  return opened(out, err);
 }
 
 int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir, uint64_t realtime_ns) {

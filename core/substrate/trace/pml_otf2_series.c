@@ -133,7 +133,9 @@ static void define_set(struct pml__otf2_defs *d, const struct pml__otf2_set *set
 
 void pml__otf2_define_metrics(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
-  for (const struct pml__otf2_set *set = &a->own; set != NULL; set = set->next) define_set(d, set);
+  const struct pml__otf2_set *set = &a->own;
+  do define_set(d, set);
+  while ((set = set->next) != NULL);
   for (uint32_t i = 0; i < a->nsingles; i++) {
     OTF2_MetricMemberRef member = define_member(d, &a->single[i].metric);
     define_class(d, a->single[i].class, 1, &member);

@@ -25,7 +25,7 @@ BLOCKING_SEND(Ssend)
 BLOCKING_SEND(Rsend)
 
 static int hook_MPI_Recv(void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status) {
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (!pml__mpi_wanted()) return PMPI_Recv(at, count, type, peer, tag, comm, status);
   int err = PMPI_Recv(at, count, type, peer, tag, comm, s);
   if (err == MPI_SUCCESS) received(s, comm);
@@ -35,7 +35,7 @@ static int hook_MPI_Recv(void *at, int count, MPI_Datatype type, int peer, int t
 static int hook_MPI_Sendrecv(const void *from, int nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to,
                              int nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
                              MPI_Status *status) {
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   bool wanted = pml__mpi_wanted();
   if (wanted) send_begins(nfrom, type_from, to_peer, to_tag, comm);
   int err = PMPI_Sendrecv(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm,
@@ -46,7 +46,7 @@ static int hook_MPI_Sendrecv(const void *from, int nfrom, MPI_Datatype type_from
 
 static int hook_MPI_Sendrecv_replace(void *at, int count, MPI_Datatype type, int to_peer, int to_tag, int from_peer,
                                      int from_tag, MPI_Comm comm, MPI_Status *status) {
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   bool wanted = pml__mpi_wanted();
   if (wanted) send_begins(count, type, to_peer, to_tag, comm);
   int err = PMPI_Sendrecv_replace(at, count, type, to_peer, to_tag, from_peer, from_tag, comm, wanted ? s : status);
@@ -116,7 +116,7 @@ static int hook_MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Mes
 }
 
 static int hook_MPI_Mrecv(void *at, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   uint32_t communicator = pml__mpi_listened() ? take_probed(*message) : 0;
   if (communicator == 0) return PMPI_Mrecv(at, count, type, message, status);
   int err = PMPI_Mrecv(at, count, type, message, s);

@@ -150,7 +150,7 @@ static void end_all(struct several *a, int n, int err) {
 
 static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
   struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (e == NULL) return PMPI_Wait(request, status);
   int err = PMPI_Wait(request, s);
   if (err == MPI_SUCCESS)
@@ -172,7 +172,7 @@ static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
 
 static int hook_MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Status *status) {
   struct several a;
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (!pml__mpi_listened() || !take(&a, n, request, MPI_STATUSES_IGNORE))
     return PMPI_Waitany(n, request, index, status);
   int err = PMPI_Waitany(n, request, index, s);
@@ -201,7 +201,7 @@ static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[
 
 static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
   struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (e == NULL) return PMPI_Test(request, flag, status);
   int err = PMPI_Test(request, flag, s);
   if (err == MPI_SUCCESS && *flag)
@@ -223,7 +223,7 @@ static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status 
 
 static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status) {
   struct several a;
-  MPI_Status own, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
   if (!pml__mpi_listened() || !take(&a, n, request, MPI_STATUSES_IGNORE))
     return PMPI_Testany(n, request, index, flag, status);
   int err = PMPI_Testany(n, request, index, flag, s);

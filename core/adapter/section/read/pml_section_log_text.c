@@ -61,7 +61,7 @@ static void tell_sections(struct pml__text *t, const struct telling *k) {
   const struct pml__section_definition *last = NULL;
   for (size_t i = 0; i < k->rows.n && !t->failed; i++) {
     const struct pml__section_kept *r = k->rows.at[i];
-    if (r->entry.section != last) pml__section_tell_section(t, &r->entry.section->told);
+    if (i == 0 || r->entry.section != last) pml__section_tell_section(t, &r->entry.section->told);
     last = r->entry.section;
     tell_row(t, &k->book, r);
   }
