@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int out_of_the_way(int fd) {
@@ -54,11 +55,15 @@ static int fill(int fd, uint64_t at, uint64_t bytes) {
   return 0;
 }
 
+/*
+ * Not by libc's function, a point of cancellation: during those, glibc has the thread's type of cancellation
+ * asynchronous, whatever pml__cancel_hold() made it.
+ */
 static int allocate(int fd, uint64_t at, uint64_t bytes) {
   struct rlimit most;
   int rc;
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur) return -EFBIG;
-  do rc = fallocate(fd, 0, (off_t)at, (off_t)bytes);
+  do rc = (int)syscall(SYS_fallocate, fd, 0, (off_t)at, (off_t)bytes);
   while (rc < 0 && errno == EINTR);
   if (rc == 0) return 0;
   return errno == EOPNOTSUPP || errno == ENOSYS ? fill(fd, at, bytes) : -errno;
