@@ -30,7 +30,7 @@ struct pml__hooks {
   uintptr_t (*behind)(uintptr_t hook);
 };
 
-/* pml__intercept_hooks - set before pml_intercept_install(), for good. NULL: there are none. */
+/* pml__intercept_hooks - set before pml_intercept_install(), for good. NULL: no hooks. */
 extern const struct pml__hooks *pml__intercept_hooks;
 
 static inline enum pml__hooks_role pml__hooks_role(const char *file) {

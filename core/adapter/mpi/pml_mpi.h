@@ -99,7 +99,7 @@ struct pml__mpi_table {
 
 /*
  * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
- * pml__mpi_find - the entry of @key; NULL: there is none that is published and not claimed.
+ * pml__mpi_find - the entry of @key; NULL if none is published and unclaimed.
  * pml__mpi_claim - no other thread finds it any more, until it is published again. pml__mpi_remove - it is free.
  * @key is more than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 15 instructions for what is there.
  */

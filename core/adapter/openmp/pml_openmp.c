@@ -107,7 +107,7 @@ static void pop_to(struct pml__openmp_thread *t, uint32_t depth, uint64_t ticks)
   while (t->depth > depth) pop(t, ticks);
 }
 
-/* The depth of the innermost @construct of the task that is executed; 0: there is none. */
+/* The depth of the innermost @construct of the current task; 0: not inside one. */
 static uint32_t depth_of(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct) {
   for (uint32_t depth = t->depth; depth > 0; depth--) {
     enum pml__log_openmp_construct is = t->frame[depth - 1].place->construct;

@@ -120,7 +120,7 @@ static void on_sync_wait(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint
 
 /* ---- locks ---- */
 
-/* Of a lock the construct is its acquisition; a test that fails is told no end. */
+/* A lock's construct is its acquisition; the runtime reports no end for a test that fails. */
 static enum pml__log_openmp_construct of_mutex(ompt_mutex_t mutex) {
   switch (mutex) {
   case ompt_mutex_lock:
@@ -135,7 +135,7 @@ static enum pml__log_openmp_construct of_mutex(ompt_mutex_t mutex) {
   }
 }
 
-/* Atomic operations are none to the user. */
+/* To the user, atomic operations are not locks. */
 static bool is_lock(ompt_mutex_t mutex) {
   return mutex != ompt_mutex_atomic;
 }

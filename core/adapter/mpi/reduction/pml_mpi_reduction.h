@@ -38,7 +38,7 @@ PML__SHARED int pml_mpi_reduce(const struct pml_mpi_reduction *r);
 /* ---- for the shim ---- */
 
 /*
- * pml__mpi_reduction_begin - the summary of this rank alone; NULL: nobody asked, or no memory. Close it with
+ * pml__mpi_reduction_begin - the summary of this rank alone; NULL: not asked for, or no memory. Close it with
  * pml_summary_close().
  * pml__mpi_reduction_pack - @s as @n bytes for another rank: 0 or -ENOMEM. pml__mpi_reduction_free - they go: not with
  * free(), for the shim may have another heap than the library.

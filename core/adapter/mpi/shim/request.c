@@ -252,7 +252,7 @@ static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
   return err;
 }
 
-/* MPI completes it some time, and nobody will know when. What a receive gets then is not known, either. */
+/* MPI completes it later, unseen; what a receive gets then stays unknown. */
 static int hook_MPI_Request_free(MPI_Request *request) {
   static const MPI_Status whole;
   struct request *e = pml__mpi_listened() ? claim(*request) : NULL;

@@ -4,7 +4,7 @@
  *
  * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
  * name, PMPI_, and raises what was communicated: a send before the call, what was received after it. What fails raises
- * nothing. A thread that nobody listens to goes straight to the function.
+ * nothing. Without a consumer, the call goes straight to the function.
  */
 #ifndef SHIM_H
 #define SHIM_H
