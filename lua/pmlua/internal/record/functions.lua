@@ -45,8 +45,11 @@ local M = {}
 ---@field min_ns number
 ---@field max_ns number
 
-local function add(functions, path, outermost)
-  local key = path.library .. "\0" .. path.name
+local function key_of(of)
+  return of.library .. "\0" .. of.name
+end
+
+local function add(functions, key, path, outermost)
   local f = functions[key]
   if not f then
     f = { library = path.library, name = path.name, calls = 0, unreturned = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
@@ -64,15 +67,17 @@ end
 
 --- Time in a function called by itself, however far down, is in the outer call already.
 local function sum(functions, paths)
-  local above = {}
+  -- above: the keys of the path's ancestors; open: how many of them each key is
+  local above, open = {}, {}
   for _, path in ipairs(paths) do
-    local outermost = true
-    for depth = 0, path.depth - 1 do
-      local a = above[depth]
-      if a.library == path.library and a.name == path.name then outermost = false end
+    for depth = #above, path.depth + 1, -1 do
+      open[above[depth]] = open[above[depth]] - 1
+      above[depth] = nil
     end
-    above[path.depth] = path
-    add(functions, path, outermost)
+    local key = key_of(path)
+    local inside = open[key] or 0
+    above[#above + 1], open[key] = key, inside + 1
+    add(functions, key, path, inside == 0)
   end
 end
 
@@ -94,7 +99,7 @@ local function each(functions, processes, what)
   return coroutine.wrap(function()
     for _, p in ipairs(processes) do
       for _, of in ipairs(p[what]) do
-        local f = functions[of.library .. "\0" .. of.name]
+        local f = functions[key_of(of)]
         if f then coroutine.yield(f, of, p) end
       end
     end
