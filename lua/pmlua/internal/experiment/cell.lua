@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/internal/experiment/cell.lua - what a cell is made of: rounds, the tally of its samples, the largest of them.
 --
--- Try:  local c = { rounds = {}, outliers = {} }
+-- Try:  local c = { rounds = {}, outliers = {}, parts = {} }
 --       require("pmlua.internal.experiment.cell").add(c, { 1, 2, 3 }, { round = 1 }); print(c.rounds[1].median)
 
 local stats = require "pmlua.stats"
@@ -24,6 +24,36 @@ local function keep_outliers(cell, series, summary, round)
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
 end
 
+--- Each part is at least twice as long as the one after it, so that a thousand rounds merge a value ten times, not a
+--- thousand.
+local function push(cell, part)
+  local parts = cell.parts
+  parts[#parts + 1] = part
+  while #parts > 1 and #parts[#parts - 1].value < 2 * #parts[#parts].value do
+    local last = table.remove(parts)
+    parts[#parts] = tally.merge(parts[#parts], last)
+  end
+end
+
+--- How many distinct values a cell holds at most.
+---@param cell pmlua.Cell
+---@return integer
+function M.values(cell)
+  local n = 0
+  for _, part in ipairs(cell.parts) do n = n + #part.value end
+  return n
+end
+
+--- Bring the tally of a cell up to date.
+---@param cell pmlua.Cell
+---@return pmlua.Tally? tally also in cell.tally; nil: nothing was measured
+function M.tally(cell)
+  local all
+  for i = #cell.parts, 1, -1 do all = tally.merge(all, cell.parts[i]) end
+  cell.tally, cell.parts = all, { all }
+  return all
+end
+
 ---@class pmlua.CellRound
 ---@field round integer
 ---@field position integer turn of the cell in the round
@@ -35,7 +65,7 @@ end
 ---@field max number?
 
 --- Take what a visit gave into its cell.
----@param cell pmlua.Cell with rounds and outliers
+---@param cell pmlua.Cell with rounds, outliers and parts
 ---@param series userdata|number[]
 ---@param round pmlua.CellRound
 ---@return integer? n how many samples there were
@@ -47,7 +77,7 @@ function M.add(cell, series, round)
   keep_outliers(cell, series, s, round.round)
   round.n, round.min, round.median, round.mean, round.max = s.n, s.min, s.median, s.mean, s.max
   cell.rounds[#cell.rounds + 1] = round
-  cell.tally = tally.merge(cell.tally, t)
+  push(cell, t)
   return s.n
 end
 

@@ -5,6 +5,7 @@
 --
 -- Samples in clock ticks are shown in nanoseconds; samples.csv.gz keeps the ticks.
 
+local cells = require "pmlua.internal.experiment.cell"
 local shape = require "pmlua.internal.shape"
 local stats = require "pmlua.stats"
 
@@ -71,7 +72,7 @@ end
 -- takes samples for independent and is too narrow.
 ---@return table? summary
 function M.summarise(run, cell)
-  if not cell.tally then return nil end
+  if not cells.tally(cell) then return nil end
   local s = assert(stats.summary(cell.tally))
   local medians = {}
   for i, r in ipairs(cell.rounds) do medians[i] = r.median end

@@ -82,7 +82,7 @@ local function cells_of(visits, metrics)
   for position, v in ipairs(visits) do
     local cell = cells[v.cell]
     if not cell then
-      cell = { index = v.cell, rounds = {}, outliers = {} }
+      cell = { index = v.cell, rounds = {}, outliers = {}, parts = {} }
       cells[v.cell], list[#list + 1] = cell, cell
     end
     local extra = metrics[v.cell] and metrics[v.cell][v.round]

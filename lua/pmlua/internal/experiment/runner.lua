@@ -27,12 +27,14 @@ local M = {}
 
 -- The tallies of all cells together stay below half a GiB: 2^24 distinct values of 32 bytes.
 local function bound(run, cell)
-  local values = #cell.tally.value
-  if values <= math.max(1 << 17, (1 << 24) // #run.cells) then return end
+  local most = math.max(1 << 17, (1 << 24) // #run.cells)
+  if cells.values(cell) <= most then return end
+  local values = #cells.tally(cell).value
+  if values <= most then return end
   if not cell.coarse then
     run:warn(("%s: %d distinct values; its quantiles are rounded to 1/8192, samples.csv.gz is exact"):format(cell.label, values))
   end
-  cell.coarse, cell.tally = true, tally.coarsen(cell.tally)
+  cell.coarse, cell.parts = true, { tally.coarsen(cell.tally) }
 end
 
 local function absorb(run, cell, round, position, visited)
@@ -215,7 +217,7 @@ local function begin(run)
   run.dir, run.status, run.at = run.folder.path, "running", "start"
   run.meta.process = results.process(run.core.sys.pid())
   run.meta.started = os.date("!%Y-%m-%dT%H:%M:%SZ")
-  for _, cell in ipairs(run.cells) do cell.rounds, cell.outliers = {}, {} end
+  for _, cell in ipairs(run.cells) do cell.rounds, cell.outliers, cell.parts = {}, {}, {} end
   run.simulated = simulated.follow(run)
   run.meta.columns = describe_columns(run)
   run.meta.samples, run.meta.rounds_done = 0, 0
