@@ -13,7 +13,6 @@ PML_BEGIN_DECLS
 
 enum pml_keep { PML_KEEP_ALL, PML_KEEP_SKETCH };
 
-#define PML_RECORDERS_MAX 65536           /* open at the same time */
 #define PML_RECORDER_BYTES_MAX (1u << 24) /* of one element */
 
 struct pml_recorder_options {
@@ -33,7 +32,7 @@ struct pml_recorder_options {
 struct pml_recorder; /* opaque; the inline push knows only its head */
 
 /*
- * Returns 0, -EINVAL, -ENOMEM, PML_EFULL (too many recorders). Close does not wait: pushes must have ended, reads
+ * Returns 0, -EINVAL or -ENOMEM. Close does not wait: pushes must have ended, reads
  * may be under way (they end first), none may begin. Memory: 8 bytes per double plus at most 1/16 for chunks that are
  * not full yet, or 512 bytes per thread; once a quantile was asked for, 8 more per element for the sorted copy. A
  * sketch takes 50 KB per thread.

@@ -79,7 +79,7 @@ int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_optio
   r->head.slot_double = o.type == PML_TYPE_DOUBLE && o.keep == PML_KEEP_ALL ? r->head.slot : UINT32_MAX;
   if (rc < 0) {
     free_recorder(r);
-    return rc == PML_EFULL ? pml_fail(rc, "recorder: %d are already open; close some", PML_RECORDERS_MAX) : rc;
+    return pml_fail(rc, "recorder: out of memory");
   }
   *out = r;
   return 0;

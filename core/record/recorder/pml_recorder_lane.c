@@ -25,10 +25,22 @@ void *(*pml__recorder_allocate)(size_t) = allocate;
 /* --- slots: open recorders; opening, closing and threads that end take this lock, never a push ----------------------
  */
 
+#define FIRST_BLOCK_LOG2 6 /* of slots; each further block has as many as all before it */
+#define BLOCKS_MAX 26
+
+/* It stays when its recorder closes: a reader may still be leaving it. */
+struct slot {
+  struct pml__lock reading;
+  struct pml_recorder *recorder; /* atomic; NULL: free */
+  uint32_t next_free;            /* as slots.free */
+};
+
+/* Each store leaves them as they may be, for a child that finds them so. */
 static struct {
   struct pml__lock lock;
-  struct pml_recorder **slot; /* at least @n: each store leaves them as they may be, for a child that finds them so */
-  uint32_t n;
+  struct slot *block[BLOCKS_MAX];
+  uint32_t n;        /* that were ever taken */
+  uint32_t free;     /* the number of the first free one plus 1; 0: all are taken */
   pthread_key_t key; /* its destructor gives a thread's lanes back */
   bool has_key;
   bool logs; /* PMLUA_REPORT asks for a log */
@@ -36,7 +48,17 @@ static struct {
       *spare[CELLS_LOG2_MAX]; /* of threads that ended, by size; the first has the next's address */
 } slots;
 
-static struct pml__lock reading[PML_RECORDERS_MAX]; /* of the recorder in each slot; most are never touched */
+/* The block of slot @i; @first: the slot that it begins with. */
+static uint32_t block_of(uint32_t i, uint32_t *first) {
+  uint32_t b = i >> FIRST_BLOCK_LOG2 == 0 ? 0 : 32 - (uint32_t)__builtin_clz(i >> FIRST_BLOCK_LOG2);
+  *first = b == 0 ? 0 : 1u << (FIRST_BLOCK_LOG2 + b - 1);
+  return b;
+}
+
+static struct slot *slot_at(uint32_t i) {
+  uint32_t first, b = block_of(i, &first);
+  return &slots.block[b][i - first];
+}
 
 static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
@@ -48,11 +70,11 @@ static void lock_slots(void) {
 
 void pml__recorder_read_begin(struct pml_recorder *r) {
   pml__process_look();
-  pml__lock_take(&reading[r->head.slot]);
+  pml__lock_take(&slot_at(r->head.slot)->reading);
 }
 
 void pml__recorder_read_end(struct pml_recorder *r) {
-  pml__lock_leave(&reading[r->head.slot]);
+  pml__lock_leave(&slot_at(r->head.slot)->reading);
 }
 
 /* Relaxed: the number only has to be new; it reaches others with the recorder or the reset that it is stored in. */
@@ -106,7 +128,7 @@ static struct pml__recorder_cell *more_cells(struct pml__recorder_cells *cells, 
 /* Release: the next owner of the lane sees all that its last one did. */
 static void give_back(const struct pml__recorder_cells *cells) {
   for (size_t i = 0; i < cells->n && i < slots.n; i++)
-    if (is_current(slots.slot[i], &cells->cell[i]))
+    if (is_current(slot_at((uint32_t)i)->recorder, &cells->cell[i]))
       __atomic_store_n(&lane_of(&cells->cell[i])->owned, 0, __ATOMIC_RELEASE);
 }
 
@@ -140,8 +162,10 @@ static void abandon_quantiles(struct pml_recorder *r) {
  * up to their count, but are never adopted: their owner may have been anywhere.
  */
 static void in_child(void) {
-  for (uint32_t i = 0; i < slots.n; i++)
-    if (slots.slot[i] != NULL && pml__lock_torn(&reading[i])) abandon_quantiles(slots.slot[i]);
+  for (uint32_t i = 0; i < slots.n; i++) {
+    struct slot *s = slot_at(i);
+    if (s->recorder != NULL && pml__lock_torn(&s->reading)) abandon_quantiles(s->recorder);
+  }
   if (!slots.logs) return;
   pml__recorder_cells = (struct pml__recorder_cells){NULL, 0};
   memset(slots.spare, 0, sizeof slots.spare);
@@ -156,21 +180,31 @@ static void prepare(void) {
   (void)pml__process_watch(in_child);
 }
 
+/* One more slot: -ENOMEM, or 0 with its number in *@i. */
+static int add_slot(uint32_t *i) {
+  uint32_t first, b = block_of(slots.n, &first);
+  if (b == BLOCKS_MAX) return -ENOMEM;
+  if (slots.block[b] == NULL) {
+    size_t n = b == 0 ? 1u << FIRST_BLOCK_LOG2 : first;
+    struct slot *block = calloc(n, sizeof *block);
+    if (block == NULL) return -ENOMEM;
+    __atomic_store_n(&slots.block[b], block, __ATOMIC_RELEASE);
+  }
+  *i = slots.n;
+  __atomic_store_n(&slots.n, *i + 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
 static int find_slot(struct pml_recorder *r) {
-  uint32_t i = 0;
-  while (i < slots.n && slots.slot[i] != NULL) i++;
-  if (i == PML_RECORDERS_MAX) return PML_EFULL;
-  if (i == slots.n) {
-    uint32_t n = slots.n < 8 ? 8 : slots.n * 2;
-    struct pml_recorder **slot = calloc(n, sizeof(struct pml_recorder *)), **before = slots.slot;
-    if (slot == NULL) return -ENOMEM;
-    if (slots.n > 0) memcpy(slot, before, slots.n * sizeof(struct pml_recorder *));
-    __atomic_store_n(&slots.slot, slot, __ATOMIC_RELEASE);
-    __atomic_store_n(&slots.n, n, __ATOMIC_RELEASE);
-    free(before);
+  uint32_t i = slots.free - 1;
+  if (slots.free == 0) {
+    int err = add_slot(&i);
+    if (err < 0) return err;
+  } else {
+    slots.free = slot_at(i)->next_free;
   }
   r->head.slot = i;
-  __atomic_store_n(&slots.slot[i], r, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot_at(i)->recorder, r, __ATOMIC_RELEASE);
   return 0;
 }
 
@@ -183,8 +217,11 @@ int pml__recorder_slot_take(struct pml_recorder *r) {
 }
 
 void pml__recorder_slot_give(struct pml_recorder *r) {
+  struct slot *s = slot_at(r->head.slot);
   lock_slots();
-  slots.slot[r->head.slot] = NULL;
+  s->recorder = NULL;
+  s->next_free = slots.free;
+  slots.free = r->head.slot + 1;
   pml__lock_leave(&slots.lock);
   pml__recorder_read_begin(r); /* the reads that are under way */
   pml__recorder_read_end(r);
