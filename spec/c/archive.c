@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { RANKS = 4, ROUNDS = 100, REGION = 1 };
@@ -176,6 +177,60 @@ static void archive(const struct job *job) {
   remove_all();
 }
 
+/* ---- several processes ---- */
+
+static pid_t helper;
+
+/* How many processes' events it wrote is its exit status. */
+static void start_helper(void) {
+  uint32_t written;
+  helper = fork();
+  if (helper != 0) return;
+  int err = pml_archive_help(dir, UINT64_C(60000000000), &written);
+  _exit(err == 0 ? (int)written : 99);
+}
+
+/* While the first part is written, the helper has all others to itself. */
+static int wait_for_helper(uint64_t done, uint64_t all, void *arg) {
+  int status;
+  (void)done, (void)all;
+  if (helper == 0) return 0;
+  CHECK(waitpid(helper, &status, 0) == helper && WIFEXITED(status), "the helper ends while the leader is at work");
+  *(int *)arg = WEXITSTATUS(status);
+  helper = 0;
+  return 0;
+}
+
+/* As if one had claimed the last part, and had died then. */
+static int claim_last(uint64_t done, uint64_t all, void *arg) {
+  char path[300];
+  (void)done, (void)all;
+  (void)snprintf(path, sizeof path, "%s/.making-traces/%d.claim", dir, RANKS - 1);
+  FILE *f = (*(int *)arg)++ == 0 ? fopen(path, "w") : NULL;
+  if (f != NULL) (void)fclose(f);
+  return 0;
+}
+
+static void shared(void) {
+  char path[RANKS][300];
+  struct pml_archive_log log[RANKS] = {{0}};
+  struct pml_archive_story s;
+  uint32_t written;
+  int n = 0;
+  for (size_t i = write_job(&jobs[1], path); i-- > 0;) log[i].path = path[i];
+  CHECK(pml_archive_help(dir, 0, &written) == -ETIMEDOUT && written == 0, "without a leader there is nothing to help");
+  start_helper();
+  CHECK(pml_archive_write(dir, log, RANKS, wait_for_helper, &n, &s) == 0, "two write an archive");
+  CHECK(n == RANKS - 1, "the one that has time writes %d of %d parts (%d)", RANKS - 1, RANKS, n);
+  CHECK(s.messages == RANKS * ROUNDS && s.events == 7 * RANKS * ROUNDS, "it has %llu events",
+        (unsigned long long)s.events);
+  CHECK(system("rm -r $DIR/traces*") == 0, "and is there");
+  n = 0;
+  CHECK(pml_archive_write(dir, log, RANKS, claim_last, &n, &s) == 0 && s.events == 7 * RANKS * ROUNDS,
+        "a part that was claimed and not written is written by the leader");
+  remove_all();
+}
+
 /* Logs of two jobs in one folder: each has its own ranks. */
 static void two_jobs(void) {
   char path[2 * RANKS][300];
@@ -226,6 +281,8 @@ int main(int argc, char **argv) {
   (void)snprintf(dir, sizeof dir, "%s/pmlua-archive-XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
   if (mkdtemp(dir) == NULL) return 1;
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
+  (void)setenv("DIR", dir, 1);
+  shared();
   two_jobs();
   refused();
   CHECK(rmdir(dir) == 0, "nothing is left");

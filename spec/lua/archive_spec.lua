@@ -7,7 +7,7 @@ local quote = support.quote
 local command, made = support.build .. "/pmlua", support.build .. "/spec/archive"
 local dir
 
---- Calls crc32 argv[1] times, then a child does; with argv[2] both wait to be killed.
+--- Calls crc32 argv[1] times, and so does a child, which calls adler32 first; with argv[2] both wait to be killed.
 local program = [[
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ local program = [[
 int main(int argc, char **argv) {
   unsigned long sum = 0;
   pid_t child = fork();
+  if (child == 0) sum = adler32(sum, (const unsigned char *)"pmlua", 5);
   for (int i = 0; i < atoi(argv[1]); i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
   if (argc > 2) {
     printf("waits\n");
@@ -73,7 +74,20 @@ describe("one archive of all processes", function()
     assert.equal("0\n", (select(2, shell "ls -d r/trace-* 2>/dev/null | wc -l")))
   end)
 
-  archive_it("is written by the last rank of a job, and by no other", function()
+  archive_it("has each process's calls by their own names, in whichever order processes made them", function()
+    shell(command .. " record --trace --sym crc32 --sym adler32 --event page-faults -o r -- ./sums 3")
+    local said, events = verdict "r", select(2, shell "otf2-print r/traces.otf2")
+    if said then assert.matches("^ok: 2 locations", said) end
+    local child = events:match '\nENTER +(%d+) +%d+ +Region: "adler32"'
+    local function entered(name)
+      return select(2, events:gsub(('\nENTER +%s +%%d+ +Region: "%s"'):format(child, name), ""))
+    end
+    assert.same({ 3, 1 }, { entered "crc32", entered "adler32" })
+    assert.equal(7, select(2, events:gsub("\nENTER ", "")))
+    assert.equal(14, select(2, events:gsub("\nMETRIC [^\n]*page%-faults", "")))
+  end)
+
+  archive_it("is written by the ranks of a job that end together, and is one", function()
     local ranks = {}
     for rank = 0, 2 do
       ranks[rank + 1] = ("{ sleep 0.%d; env PMI_RANK=%d PMI_SIZE=3 %s record --trace --sym crc32 -o r -- ./sums 10; }"):format(
@@ -94,11 +108,19 @@ describe("one archive of all processes", function()
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
   end)
 
-  archive_it("is written by the first of several", function()
-    shell(command .. " record --trace --sym crc32 -o r -- ./sums 10; rm -r r/traces*")
-    local line = "env PMI_RANK=%d PMI_SIZE=2 %s trace r; "
-    local status, said, err = shell(line:format(1, command) .. line:format(0, command))
-    assert.same({ 0, "r/traces.otf2\n", "" }, { status, said, err })
+  archive_it("is the same whoever writes it", function()
+    shell(command .. " record --trace --sym crc32 --sym adler32 -o r -- ./sums 10")
+    local line, print = "env PMI_RANK=%d PMI_SIZE=3 %s trace r -o r/3", "otf2-print %s r/%s/traces.otf2 | sort"
+    local status, said, err = shell(("{ %s & %s & %s; wait; }"):format(line:format(1, command), line:format(2, command),
+      line:format(0, command)))
+    assert.same({ 0, "r/3/traces.otf2\n", "" }, { status, said, err })
+    assert.equal(0, (shell(command .. " trace -j 3 r -o r/j")))
+    for _, what in ipairs { "", "-G" } do
+      local alone = select(2, shell(print:format(what, ".")))
+      assert.is_true(#alone > 1000)
+      for _, folder in ipairs { "3", "j" } do assert.equal(alone, (select(2, shell(print:format(what, folder))))) end
+    end
+    assert.equal("", (select(2, shell "find r -name '.making*'")))
   end)
 
   archive_it("is not written over", function()

@@ -4,7 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/trace/pml_archive_share.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,56 +44,85 @@ static void set_origin(struct pml__archive *a) {
   }
 }
 
-/* ---- the archive ---- */
+/* ---- the whole of its parts ---- */
 
 /* The location of ranks without a log. */
-static int add_missing(struct pml__archive *a) {
+static int add_missing(struct pml__archive *a, struct pml_otf2 *whole) {
   struct pml__otf2_process *p;
   struct pml_otf2_location *none;
   if (a->story->missing == 0) return 0;
-  int err = pml__otf2_add_process(a->otf2, "ranks without a log", "unknown", &p);
-  if (err == 0) err = pml__otf2_location_of(a->otf2, "no log", p, &a->otf2->own, &none);
+  int err = pml__otf2_add_process(whole, "ranks without a log", "unknown", &p);
+  if (err == 0) err = pml__otf2_location_of(whole, "no log", p, &whole->own, &none);
   for (uint32_t i = 0; err == 0 && i < a->mpi.nranks; i++)
     if (a->of_rank[i] == UINT32_MAX) a->mpi.location[i] = none->ref;
   return err;
 }
 
-struct since {
-  const struct pml__archive *a;
-  const struct pml__archive_process *p;
-};
-
-/* What was measured before the process began is of no interest. */
-static uint64_t time_since(uint64_t ticks, const void *arg) {
-  const struct since *s = arg;
-  return ticks >= s->p->own.started_ticks ? pml__archive_time(s->a, s->p, ticks) : PML__OTF2_NEVER;
-}
-
-static int write_series(struct pml__archive *a, const struct pml__archive_process *p, struct pml__otf2_process *in) {
-  const struct since s = {a, p};
-  int err = pml__otf2_series_of(a->otf2, p->log->path, in, time_since, &s);
-  for (size_t i = 0; i < p->log->nseries && err == 0; i++)
-    err = pml__otf2_series_of(a->otf2, p->log->series[i], in, time_since, &s);
-  return err;
-}
-
-static int write_process(struct pml__archive *a, struct pml__archive_process *p) {
-  struct pml__otf2_process *in;
-  int err = pml__otf2_add_process(a->otf2, p->name, p->host, &in);
-  return err == 0 ? pml__archive_events(a, p, in) : err;
-}
-
-/* Series come last: threads have the first numbers. */
-static int write_all(struct pml__archive *a) {
+/* Threads have the first numbers, then ranks without a log, then series. */
+static int first_series(const struct pml__archive *a, uint64_t *number) {
   int err = 0;
-  for (size_t i = 0; i < a->nprocesses && err == 0; i++) err = write_process(a, &a->process[i]);
-  if (err == 0) err = add_missing(a);
-  const struct pml__archive_process *p = a->process;
-  for (struct pml__otf2_process *in = a->otf2->processes; err == 0 && p < a->process + a->nprocesses; in = in->next)
-    err = write_series(a, p++, in);
-  if (a->mpi.nranks > 0) a->otf2->mpi = &a->mpi;
+  *number = a->story->missing != 0;
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
+    uint64_t threads = 0;
+    err = pml__archive_part_threads(a, i, &threads);
+    *number += threads;
+  }
   return err;
 }
+
+static int take_all(struct pml__archive *a, struct pml__archive_merge *m) {
+  int err = first_series(a, &m->series);
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = pml__archive_part_take(a, i, m);
+  if (err == 0) err = add_missing(a, m->whole);
+  while (m->waiting != NULL) {
+    struct pml_otf2_location *l = m->waiting;
+    m->waiting = l->next;
+    l->next = NULL;
+    pml__otf2_add_location(m->whole, l);
+  }
+  if (a->mpi.nranks > 0) m->whole->mpi = &a->mpi;
+  return err;
+}
+
+static int unite_parts(struct pml__archive *a, const char *dir) {
+  struct pml__archive_merge m = {.last = &m.waiting};
+  int err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
+  if (err < 0) return err;
+  err = take_all(a, &m);
+  int closed = pml_otf2_close(m.whole);
+  return err != 0 ? err : closed;
+}
+
+/* ---- the parts ---- */
+
+/* What fails here another one may be able to do. */
+static int write_claimed(struct pml__archive *a, uint32_t i) {
+  int err = pml__archive_part_write(a, i);
+  if (err != 0) pml__archive_yield(a);
+  return err;
+}
+
+/* Those that nobody else has claimed; *@n more. */
+static int write_unclaimed(struct pml__archive *a, uint32_t *n) {
+  int err = 0;
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
+    if (!pml__archive_claim(a, i)) continue;
+    err = write_claimed(a, i);
+    *n += err == 0;
+  }
+  return err;
+}
+
+static int write_parts(struct pml__archive *a) {
+  uint32_t own = 0;
+  int err = pml__archive_plan_write(a);
+  if (err == 0) err = write_unclaimed(a, &own);
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++)
+    if (!pml__archive_done(a, i)) err = pml__archive_part_write(a, i);
+  return err;
+}
+
+/* ---- what is known before ---- */
 
 static int know_all(struct pml__archive *a, const struct pml_archive_log *log, size_t n) {
   a->process = calloc(n + 1, sizeof *a->process);
@@ -118,12 +147,29 @@ static int prepare(struct pml__archive *a) {
   return err;
 }
 
-static int write_archive(struct pml__archive *a, const char *dir) {
-  int err = pml__otf2_open_logs(&a->otf2, dir, a->origin_ns);
-  if (err < 0) return err;
-  err = write_all(a);
-  int closed = pml_otf2_close(a->otf2);
-  return err != 0 ? err : closed;
+static int check_vacant(const char *dir) {
+  struct pml_otf2 *o;
+  int err = pml__otf2_new(&o, dir);
+  if (err == 0) err = pml__otf2_vacant(o);
+  if (o != NULL) pml__otf2_free(o);
+  return err;
+}
+
+static int lead(struct pml__archive *a, const char *dir, const struct pml_archive_log *log, size_t n) {
+  int err = check_vacant(dir);
+  if (err == 0) err = pml__archive_share_open(&a->share, dir);
+  if (err == 0) err = know_all(a, log, n);
+  if (err == 0) err = prepare(a);
+  if (err == 0) err = write_parts(a);
+  if (err == 0) err = unite_parts(a, dir);
+  pml__archive_share_close(&a->share);
+  return err;
+}
+
+static void forget(struct pml__archive *a) {
+  for (size_t i = 0; i < a->nprocesses; i++) pml__archive_forget(&a->process[i]);
+  free(a->process);
+  pml__archive_disunite(a);
 }
 
 int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t n,
@@ -131,12 +177,21 @@ int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t
                       struct pml_archive_story *story) {
   *story = (struct pml_archive_story){0};
   if (n == 0) return pml_fail(-EINVAL, "a trace needs a log");
-  struct pml__archive a = {.story = story, .progress = progress, .progress_arg = arg};
-  int err = know_all(&a, log, n);
-  if (err == 0) err = prepare(&a);
-  if (err == 0) err = write_archive(&a, dir);
-  for (size_t i = 0; i < a.nprocesses; i++) pml__archive_forget(&a.process[i]);
-  free(a.process);
-  pml__archive_disunite(&a);
+  struct pml__archive a = {.story = story, .progress = progress, .progress_arg = arg, .share.lock = -1};
+  int err = pml_clock_init();
+  if (err == 0) err = lead(&a, dir, log, n);
+  forget(&a);
+  return err;
+}
+
+int pml_archive_help(const char *dir, uint64_t wait_ns, uint32_t *written) {
+  struct pml_archive_story story = {0};
+  struct pml__archive a = {.story = &story, .share.lock = -1};
+  *written = 0;
+  int err = pml_clock_init();
+  if (err == 0) err = pml__archive_share_await(&a.share, dir, wait_ns);
+  if (err == 0) err = pml__archive_plan_read(&a);
+  if (err == 0) err = write_unclaimed(&a, written);
+  forget(&a);
   return err;
 }

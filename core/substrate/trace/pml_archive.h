@@ -42,15 +42,25 @@ struct pml_archive_story {
  * @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the work and is
  * returned. NULL: nobody asks.
  * Calls that nothing ended end where their thread's events end. Logs may be written to meanwhile. Nothing in a log is
- * trusted: what does not fit together is left out. An archive that is there already is left alone.
+ * trusted: what does not fit together is left out. An archive that is there already is left alone. Others may help
+ * (pml_archive_help()); they meet in the folder @dir/.making-traces, which is there meanwhile.
  * Memory: names, communicators and a few hundred bytes for each thread; the events of one process at a time go through
  * buffers of 4 MiB for each of its threads; 16 bytes for each message of one process, and for each on its way.
- * Returns 0, -errno or PML_EFORMAT of a log, what pml_otf2_open() and pml_otf2_close() return,
- * or what @progress returned. Thread-safe for different folders.
+ * Returns 0, -errno or PML_EFORMAT of a log, -EBUSY (another process makes this archive), what pml_otf2_open() and
+ * pml_otf2_close() return, or what @progress returned. Thread-safe for different folders.
  */
 PML__SHARED int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t n,
                                   int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg,
                                   struct pml_archive_story *story);
+
+/*
+ * pml_archive_help - write events of the archive that another process, on this host or another, makes in @dir: those of
+ * one process after the other that nobody else has claimed. *@written: of how many. Waits @wait_ns for that process to
+ * begin, and for nothing else; what is left undone it does itself, so that failures here are harmless.
+ * The archive is the same whoever writes what. Memory and threads as of pml_archive_write().
+ * Returns 0, -ETIMEDOUT (no archive is being made), -errno, PML_EFORMAT.
+ */
+PML__SHARED int pml_archive_help(const char *dir, uint64_t wait_ns, uint32_t *written);
 
 PML_END_DECLS
 

@@ -8,6 +8,8 @@
 #include "substrate/trace/pml_archive_clock.h"
 #include "substrate/trace/pml_otf2_mpi.h"
 
+#include <linux/limits.h>
+
 /* A communicator as a process knows it. */
 struct pml__archive_comm {
   struct pml__log_communicator is;
@@ -44,6 +46,14 @@ struct pml__archive_process {
   uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
   struct pml__archive_comm *comm; /* [ncomms] by their numbers */
   size_t ncomms;
+  struct pml_archive_log planned; /* of a helper: what @log is */
+};
+
+/* Where those who write an archive together meet: pml_archive_share.h. */
+struct pml__archive_share {
+  char dir[PATH_MAX - 32];
+  char claim[PATH_MAX]; /* what is claimed now */
+  int lock;             /* the leader's; -1: not locked */
 };
 
 struct pml__archive {
@@ -52,7 +62,8 @@ struct pml__archive {
   uint64_t origin_ns; /* CLOCK_REALTIME at time 0 */
   struct pml__otf2_mpi mpi;
   uint32_t *of_rank; /* [mpi.nranks]: the process; UINT32_MAX: it has no log */
-  struct pml_otf2 *otf2;
+  struct pml__archive_share share;
+  struct pml_otf2 *otf2; /* what is written now */
   struct pml_archive_story *story;
   int (*progress)(uint64_t done, uint64_t all, void *arg);
   void *progress_arg;
@@ -79,6 +90,23 @@ void pml__archive_disunite(struct pml__archive *a);
 
 /* pml__archive_events - the events of @p as locations of @in. */
 int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in);
+
+/* ---- pml_archive_part.c ---- */
+
+/*
+ * pml__archive_part_write - @p alone as an archive in a folder of its own, which gets its number as its name when it is
+ * whole. pml__archive_part_threads - how many threads the part @i has. pml__archive_part_take - the part as
+ * part of @whole: threads get the numbers from *@thread on, series those from *@series on, which are in a list of their
+ * own until they are added.
+ */
+int pml__archive_part_write(struct pml__archive *a, uint32_t i);
+int pml__archive_part_threads(const struct pml__archive *a, uint32_t i, uint64_t *threads);
+struct pml__archive_merge {
+  struct pml_otf2 *whole;
+  uint64_t thread, series; /* the next numbers */
+  struct pml_otf2_location *waiting, **last;
+};
+int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archive_merge *m);
 
 /* ---- pml_archive_communication.c ---- */
 

@@ -2,7 +2,7 @@
 /* core/substrate/trace/pml_archive_threads.c - the events of a process as locations of an archive, each thread's
  * balanced and in order. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/trace/pml_archive_share.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
@@ -171,6 +171,7 @@ static int write_communication(void *arg, void *track, const struct pml__recordi
 static int tell_progress(uint64_t done, uint64_t all, void *arg) {
   const struct pml__archive *a = arg;
   (void)all;
+  pml__archive_beat(a);
   return a->progress != NULL ? a->progress(a->done + done, a->all, a->progress_arg) : 0;
 }
 

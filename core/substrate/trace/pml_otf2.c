@@ -156,7 +156,7 @@ static int first_error(const struct pml_otf2 *a) {
 }
 
 /* Only regions that were recorded are defined; references count from 0 without gaps. */
-static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
+int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
   if (region >= a->region_capacity) {
     uint32_t capacity = (region | 255u) + 1;
     uint32_t *grown = realloc(a->region_ref, capacity * sizeof *grown);
@@ -170,12 +170,19 @@ static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
   return 0;
 }
 
+pml_region_t *pml__otf2_regions(const struct pml_otf2 *a) {
+  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
+  for (pml_region_t id = 1; by_ref != NULL && id < a->region_capacity; id++)
+    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
+  return by_ref;
+}
+
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values) {
   uint32_t ref = 0;
   pml__mutex_take(&a->lock);
   int err = a->error;
-  if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, region_ref(a, region, &ref));
+  if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, pml__otf2_region(a, region, &ref));
   if (err == 0) err = remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values));
   pml__mutex_leave(&a->lock);
   return err;
@@ -197,7 +204,7 @@ static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint6
     return pml__otf2_value(a, loc, ticks, &s->metric, s->class, bits);
   }
   uint32_t ref;
-  int err = region_ref(a, (pml_region_t)word, &ref);
+  int err = pml__otf2_region(a, (pml_region_t)word, &ref);
   return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
 }
 
@@ -276,11 +283,16 @@ static bool make_ring(const struct pml_otf2 *a, struct pml_otf2_location *loc) {
   return true;
 }
 
+struct pml_otf2_location *pml__otf2_location_new(void) {
+  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
+  if (loc != NULL) memset(loc, 0, sizeof *loc);
+  return loc;
+}
+
 static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const char *name,
                                               const struct pml__otf2_set *set) {
-  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
+  struct pml_otf2_location *loc = pml__otf2_location_new();
   if (loc == NULL) return NULL;
-  memset(loc, 0, sizeof *loc);
   loc->set = set;
   loc->nmetrics = set->n;
   loc->ref = a->nlocations;
@@ -355,7 +367,29 @@ static void free_processes(struct pml_otf2 *a) {
   }
 }
 
-static void free_archive(struct pml_otf2 *a) {
+struct pml__otf2_map *pml__otf2_map_new(struct pml_otf2 *a, const size_t n[PML__OTF2_MAPS]) {
+  struct pml__otf2_map *map = calloc(1, sizeof *map);
+  bool good = map != NULL;
+  for (int i = 0; good && i < PML__OTF2_MAPS; i++) {
+    map->n[i] = n[i];
+    map->to[i] = calloc(n[i] + 1, sizeof *map->to[i]);
+    good = map->to[i] != NULL;
+  }
+  if (map == NULL) return NULL;
+  map->next = a->maps;
+  a->maps = map;
+  return good ? map : NULL;
+}
+
+static void free_maps(struct pml_otf2 *a) {
+  for (struct pml__otf2_map *m = a->maps, *next; m != NULL; m = next) {
+    next = m->next;
+    for (int i = 0; i < PML__OTF2_MAPS; i++) free(m->to[i]);
+    free(m);
+  }
+}
+
+void pml__otf2_free(struct pml_otf2 *a) {
   for (struct pml_otf2_location *loc = a->first, *next; loc != NULL; loc = next) {
     next = loc->next;
     free_location(loc);
@@ -364,6 +398,7 @@ static void free_archive(struct pml_otf2 *a) {
   pml__otf2_singles_free(a);
   free_processes(a);
   pml__otf2_teams_free(a->teams);
+  free_maps(a);
   free(a->region_ref);
   free(a->dir);
   pthread_mutex_destroy(&a->lock.mutex);
@@ -391,8 +426,7 @@ static uint64_t ring_slots(size_t records, size_t nmetrics) {
   return slots;
 }
 
-/* Without files yet. */
-static int new_archive(struct pml_otf2 **out, const char *dir) {
+int pml__otf2_new(struct pml_otf2 **out, const char *dir) {
   struct pml_otf2 *a = calloc(1, sizeof *a);
   *out = a;
   if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
@@ -408,7 +442,7 @@ static int new_archive(struct pml_otf2 **out, const char *dir) {
 static int opened(struct pml_otf2 **out, int err) {
   if (err == 0) err = pml__otf2_create(*out);
   if (err == 0) return 0;
-  if (*out != NULL) free_archive(*out);
+  if (*out != NULL) pml__otf2_free(*out);
   *out = NULL;
   return err;
 }
@@ -422,7 +456,7 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
                     (unsigned long long)MAX_SLOTS);
   int err = pml__otf2_check_metrics(metrics, nmetrics);
   if (err == 0) err = pml_clock_init();
-  if (err == 0) err = new_archive(out, dir);
+  if (err == 0) err = pml__otf2_new(out, dir);
   if (err == 0) err = pml__otf2_fill_set(*out, &(*out)->own, metrics, nmetrics);
   if (err == 0) err = add_self(*out);
   if (err == 0) {
@@ -434,7 +468,7 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
 }
 
 int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir, uint64_t realtime_ns) {
-  int err = new_archive(out, dir);
+  int err = pml__otf2_new(out, dir);
   if (err == 0) (*out)->of_logs = true;
   if (err == 0) (*out)->opened_realtime_ns = realtime_ns;
   return opened(out, err);
@@ -447,9 +481,17 @@ static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
     if ((top & PML__OTF2_DROPPED) != 0) continue;
     loc->closed++;
     uint32_t ref;
-    if (a->error != 0 || remember(a, region_ref(a, (pml_region_t)top, &ref)) < 0) continue;
+    if (a->error != 0 || remember(a, pml__otf2_region(a, (pml_region_t)top, &ref)) < 0) continue;
     remember(a, pml__otf2_event(a, loc, PML__LOG_LEAVE, loc->last_ticks, ref, NULL));
   }
+}
+
+int pml__otf2_close_part(struct pml_otf2 *a) {
+  pml__mutex_take(&a->lock);
+  remember(a, pml__otf2_finish_part(a));
+  int err = first_error(a);
+  pml__mutex_leave(&a->lock);
+  return err;
 }
 
 int pml_otf2_close(struct pml_otf2 *a) {
@@ -465,6 +507,6 @@ int pml_otf2_close(struct pml_otf2 *a) {
   remember(a, pml__otf2_finish(a, pml__otf2_define));
   err = first_error(a);
   pml__mutex_leave(&a->lock);
-  free_archive(a);
+  pml__otf2_free(a);
   return err;
 }

@@ -107,13 +107,11 @@ static void define_region(struct pml__otf2_defs *d, uint32_t ref, pml_region_t r
 /* In the order of their references, which some readers expect. */
 static void define_regions(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
-  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
+  pml_region_t *by_ref = pml__otf2_regions(a);
   if (by_ref == NULL) {
     if (d->err == 0) d->err = pml_fail(-ENOMEM, "no memory to define %u regions of the trace", a->nregions);
     return;
   }
-  for (pml_region_t id = 1; id < a->region_capacity; id++)
-    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
   for (uint32_t ref = 0; ref < a->nregions; ref++) define_region(d, ref, by_ref[ref]);
   free(by_ref);
 }

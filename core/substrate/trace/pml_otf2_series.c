@@ -218,9 +218,8 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const struct pml_otf2_metric *metric,
                                               const char *place, struct pml__otf2_process *process) {
-  struct pml_otf2_location *loc = aligned_alloc(PML__RING_LINE, sizeof *loc);
+  struct pml_otf2_location *loc = pml__otf2_location_new();
   if (loc == NULL) return NULL;
-  memset(loc, 0, sizeof *loc);
   loc->ref = a->nlocations;
   loc->process = process;
   loc->set = &a->own;

@@ -187,6 +187,11 @@ static int open_archive(struct pml_otf2 *a) {
   return err;
 }
 
+int pml__otf2_vacant(const struct pml_otf2 *a) {
+  char path[PATH_BYTES];
+  return try_folder(a, path, sizeof path);
+}
+
 int pml__otf2_create(struct pml_otf2 *a) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, silence);
@@ -322,14 +327,40 @@ int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   return check(a, "close an event file of", code);
 }
 
+/* What stays as it is needs no table. */
+static OTF2_ErrorCode write_map(OTF2_DefWriter *to, OTF2_MappingType type, const uint64_t *number, size_t n) {
+  size_t same = 0;
+  while (same < n && number[same] == same) same++;
+  if (same == n) return OTF2_SUCCESS;
+  OTF2_IdMap *map = OTF2_IdMap_CreateFromUint64Array(n, number, true);
+  if (map == NULL) return OTF2_ERROR_MEM_FAULT;
+  OTF2_ErrorCode code = OTF2_DefWriter_WriteMappingTable(to, type, map);
+  OTF2_IdMap_Free(map);
+  return code;
+}
+
+static int write_maps(const struct pml_otf2 *a, OTF2_DefWriter *to, const struct pml__otf2_map *map) {
+  static const OTF2_MappingType type[PML__OTF2_MAPS] = {OTF2_MAPPING_REGION, OTF2_MAPPING_METRIC, OTF2_MAPPING_COMM};
+  int err = 0;
+  for (int i = 0; map != NULL && i < PML__OTF2_MAPS && err == 0; i++)
+    err = check(a, "write a definition file of", write_map(to, type[i], map->to[i], map->n[i]));
+  return err;
+}
+
+static int write_local_definition(struct pml_otf2 *a, const struct pml_otf2_location *loc) {
+  OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(a->archive, loc->ref);
+  if (writer == NULL) return failed(a, "open a definition file of", OTF2_ERROR_INVALID);
+  int err = write_maps(a, writer, loc->map);
+  int closed = check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
+  return err != 0 ? err : closed;
+}
+
 /* Readers want a local definition file per location, even an empty one. */
 static int write_local_definitions(struct pml_otf2 *a) {
   int first = check(a, "open the definition files of", OTF2_Archive_OpenDefFiles(a->archive));
   if (first < 0) return first;
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
-    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(a->archive, loc->ref);
-    int err = writer == NULL ? failed(a, "open a definition file of", OTF2_ERROR_INVALID)
-                             : check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
+    int err = write_local_definition(a, loc);
     if (first == 0) first = err;
   }
   int err = check(a, "close the definition files of", OTF2_Archive_CloseDefFiles(a->archive));
@@ -348,14 +379,27 @@ static void ended(struct ending *e, int err) {
   snprintf(e->text, sizeof e->text, "%s", pml_error_detail(err));
 }
 
+static void close_events(struct pml_otf2 *a, struct ending *e) {
+  forget();
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) ended(e, pml__otf2_close_writer(a, loc));
+  ended(e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
+}
+
+static int close_archive(struct pml_otf2 *a, struct ending *e) {
+  ended(e, check(a, "close", OTF2_Archive_Close(a->archive)));
+  return e->err == 0 ? 0 : pml_fail(e->err, "%s", e->text);
+}
+
 int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define) {
   struct ending e = {0};
-  forget();
-  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next)
-    ended(&e, pml__otf2_close_writer(a, loc));
-  ended(&e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
+  close_events(a, &e);
   ended(&e, write_local_definitions(a));
   ended(&e, write_definitions(a, define));
-  ended(&e, check(a, "close", OTF2_Archive_Close(a->archive)));
-  return e.err == 0 ? 0 : pml_fail(e.err, "%s", e.text);
+  return close_archive(a, &e);
+}
+
+int pml__otf2_finish_part(struct pml_otf2 *a) {
+  struct ending e = {0};
+  close_events(a, &e);
+  return close_archive(a, &e);
 }

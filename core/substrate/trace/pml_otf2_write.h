@@ -34,6 +34,14 @@ struct pml__otf2_process {
   struct pml__otf2_process *next;
 };
 
+/* What events of some locations call regions, metrics and communicators, as the definitions do. */
+enum { PML__OTF2_MAP_REGION, PML__OTF2_MAP_METRIC, PML__OTF2_MAP_COMM, PML__OTF2_MAPS };
+struct pml__otf2_map {
+  struct pml__otf2_map *next;
+  size_t n[PML__OTF2_MAPS];
+  uint64_t *to[PML__OTF2_MAPS]; /* [n] */
+};
+
 struct pml_otf2 {
   pid_t pid;              /* of the process that opened it; a forked child leaves all below alone */
   struct pml__mutex lock; /* guards all below, and each location's flusher half */
@@ -54,7 +62,8 @@ struct pml_otf2 {
   enum pml_count_at counted;       /* else: where the compiler counted in this process */
   const struct pml__otf2_mpi *mpi; /* borrowed; NULL: no process is a rank */
   struct pml__otf2_teams *teams;   /* of OpenMP; NULL: none */
-  int error;                       /* the first failure of libotf2; nothing is written after it */
+  struct pml__otf2_map *maps;
+  int error; /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
 };
@@ -94,6 +103,21 @@ int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host
 int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2_process *process,
                           const struct pml__otf2_set *set, struct pml_otf2_location **loc);
 int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
+/*
+ * pml__otf2_new - an archive without files, @dir for messages; *a is NULL without memory. pml__otf2_close_part - the
+ * event files are whole, definitions are not written; what is known of them stays. pml__otf2_free - all but files.
+ */
+int pml__otf2_new(struct pml_otf2 **a, const char *dir);
+int pml__otf2_close_part(struct pml_otf2 *a);
+void pml__otf2_free(struct pml_otf2 *a);
+/* pml__otf2_location_new - one of zeros, without a ring; NULL: no memory. pml__otf2_map_new - the same of a map, which
+ * is the archive's. */
+struct pml_otf2_location *pml__otf2_location_new(void);
+struct pml__otf2_map *pml__otf2_map_new(struct pml_otf2 *a, const size_t n[PML__OTF2_MAPS]);
+/* pml__otf2_region - the reference of a region, given if it has none. pml__otf2_regions - [nregions + 1] by their
+ * references, to be freed; NULL: no memory. */
+int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref);
+pml_region_t *pml__otf2_regions(const struct pml_otf2 *a);
 /* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
  * parent's. */
 int pml__otf2_here(const struct pml_otf2 *a);
@@ -130,8 +154,9 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 /* --- pml_otf2_write.c --- */
 
-/* pml__otf2_create - make the files; @a->dir is set. */
+/* pml__otf2_create - make the files; @a->dir is set. pml__otf2_vacant - whether that could be: 0 or why not. */
 int pml__otf2_create(struct pml_otf2 *a);
+int pml__otf2_vacant(const struct pml_otf2 *a);
 
 /* pml__otf2_create_location - the event writer of @loc; @loc->ref is set. */
 int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
@@ -169,6 +194,8 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d);
 /* pml__otf2_finish - write what @define defines and close the files, going on after failures; returns the first. */
 typedef int pml__otf2_definer(struct pml_otf2 *a, struct OTF2_GlobalDefWriter_struct *out);
 int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define);
+/* pml__otf2_finish_part - the same without definitions. */
+int pml__otf2_finish_part(struct pml_otf2 *a);
 /* pml__otf2_close_writer - no more events of @loc. pml__otf2_machine - this host's name. */
 int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc);
 const char *pml__otf2_machine(char *buf, size_t size);

@@ -75,7 +75,7 @@ functions look longer than they are.]],
     common.with("plot", { help = "draw a bar for each function of the table (.svg or .png)" }),
     common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is created, and must not hold "
       .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N and prints a table; "
-      .. "the last one to end writes the trace of all" }),
+      .. "those that end together write the trace of all" }),
     { name = "detail", kind = "choice", choices = { "job", "ranks" }, shown = "ranks", help = "of a job of MPI with -o: job "
       .. "keeps its summary alone, job.pmlsum, once all of a rank is in it, and prints one table (pmlua report DIR); ranks keeps "
       .. "the logs of all ranks, too" },
@@ -292,14 +292,9 @@ local function prepare(o)
   return fine, err
 end
 
---- The trace of all ranks is written by the last of them.
+--- The trace of all ranks.
 local function trace_of_job(dir, rank, size)
-  return function(how)
-    local archive = require "pmlua.internal.record.archive"
-    local last, err = archive.complete(dir, rank, size)
-    if last then return archive.make_once(dir, how) end
-    return nil, err
-  end
+  return function(how) return require "pmlua.internal.record.archive".of_job(dir, rank, size, how) end
 end
 
 --- Whether the job's summary has all of this rank, whose folder then goes. Rank 0 prints it.

@@ -4,6 +4,7 @@
 --     pmlua trace pmlua-record-4711
 
 local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
 local printable = require "pmlua.internal.printable"
 
 local M = {
@@ -17,13 +18,16 @@ pmlua record writes this trace itself when the command ends. Use pmlua trace if 
 processes were still running. Processes that still run are in the trace with what they recorded so far.]],
   options = {
     common.with("folder", { shown = "DIR", help = "the folder for traces.otf2, traces.def and traces/; it is created" }),
+    { name = "jobs", short = "j", kind = "integer", min = 1, max = 1024, default = 1,
+      help = "let N processes on this machine write, each the events of some processes" },
     common.with "quiet",
   },
   notes = [[
 Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
 so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
-Under mpirun, rank 0 writes the trace and the others do nothing.]],
-  examples = { "pmlua trace pmlua-record-4711 -o trace" },
+Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
+trace is the same whatever the number of processes.]],
+  examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o trace" },
 }
 
 local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
@@ -39,10 +43,34 @@ local function folder(name)
   return name
 end
 
+-- ---- those who help ----
+
+local PATIENCE_S <const> = 10 -- for the process that leads
+
+--- What the others of a job do. What fails here is done by the first, which says why it cannot be.
+local function help(o)
+  local out = o.out or o.dir
+  if require("lfs").attributes(o.dir, "mode") ~= "directory" or core.sys.realpath(out .. "/traces.otf2") then return 0 end
+  core.recording.archive_help(out, PATIENCE_S)
+  return 0
+end
+
+--- The same command as further ranks of a job; those that cannot be started do not help.
+local function start_helpers(o, out)
+  local helpers = {}
+  for i = 1, o.jobs - 1 do
+    local words = { core.sys.realpath "/proc/self/exe", "trace", "-o", out, "--", o.dir }
+    local variables = { "OMPI_COMM_WORLD_RANK=" .. i, "OMPI_COMM_WORLD_SIZE=" .. o.jobs }
+    local helper = core.command.spawn(words, { environment = variables })
+    if helper and helper:start() then helpers[#helpers + 1] = helper end
+  end
+  return helpers
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
-  if (require("pmlua.internal.job").rank() or 0) > 0 then return 0 end -- the first rank of a job writes it
+  if (require("pmlua.internal.job").rank() or 0) > 0 then return help(o) end
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
   if mode ~= "directory" then
@@ -53,8 +81,10 @@ function M.run(o)
   local show, clear = require("pmlua.internal.record.report").progress(o.quiet)
   local dir, err = folder(o.out or o.dir)
   if dir then
+    local helpers = start_helpers(o, dir)
     out = dir .. "/traces.otf2"
     story, err = archive.make(o.dir, dir, { progress = show, tell = complain })
+    for _, helper in ipairs(helpers) do helper:close() end -- all is written
   end
   clear()
   if not story then

@@ -91,27 +91,23 @@ end
 -- progress: is called while it is written; tell: gets a line for each log that cannot be read
 ---@return table? story what is in it
 ---@return string? err
+---@return string? code EBUSY: another process makes it, EEXIST: it is there
 function M.make(dir, out, o)
   o = o or {}
   local list, n = traced(dir, o.tell or function() end)
   if n == 0 then return nil, dir .. ": no logs of recorded processes (*.pmlog)" end
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
-  local story, err = core.recording.archive(out, list, o.progress)
-  if not story then return nil, sentence(err) end
+  local story, err, code = core.recording.archive(out, list, o.progress)
+  if not story then return nil, sentence(err), code end
   return story
 end
 
--- ---- the last of a job ----
+-- ---- of a job ----
 
-local CLAIM <const> = "/.making-traces"
+local NEAR_S <const> = 1 -- within which ranks end together
 
 --- Note that a rank's recording is complete.
----@param dir string the job's
----@param rank integer
----@param size integer
----@return boolean? last whether those of all others are complete, too
----@return string? err
-function M.complete(dir, rank, size)
+local function complete(dir, rank, size)
   local done, err = disk.write(("%s/rank-%d/complete"):format(dir, rank), "")
   if not done then return nil, err end
   for i = 0, size - 1 do
@@ -120,18 +116,23 @@ function M.complete(dir, rank, size)
   return true
 end
 
---- M.make() by one of several processes that might, once; nil where another one does or did.
----@param dir string
----@param o? table
----@return table? story
+--- The trace of all ranks, once all are complete: the last one leads, and those that ended shortly before help. A rank
+--- that ends much earlier than others does not wait for them.
+---@param dir string the job's
+---@param rank integer
+---@param size integer
+---@param o? table as of M.make
+---@return table? story of the one that led
 ---@return string? err
-function M.make_once(dir, o)
-  local lfs = require "lfs"
-  if not lfs.mkdir(dir .. CLAIM) then return nil end
-  local story, err
-  if not core.sys.realpath(dir .. "/traces.otf2") then story, err = M.make(dir, dir, o) end
-  lfs.rmdir(dir .. CLAIM)
-  return story, err
+function M.of_job(dir, rank, size, o)
+  local last, err = complete(dir, rank, size)
+  if err then return nil, err end
+  if core.sys.realpath(dir .. "/traces.otf2") then return nil end
+  local story, why, code
+  if last then story, why, code = M.make(dir, dir, o) end
+  if story or (last and code ~= "EBUSY" and code ~= "EEXIST") then return story, why end
+  core.recording.archive_help(dir, NEAR_S)
+  return nil
 end
 
 return M

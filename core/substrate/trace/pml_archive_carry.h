@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/pml_archive_carry.h - what the processes that write an archive together leave for each other in
+ * files. Internal.
+ *
+ * One function describes a record in both directions: it carries each field, which is appended where the carrier
+ * writes, and set where it reads. Nothing in a file is trusted: what is not there, or cannot be, sets @failed, and is 0
+ * or "" then. Lists that are read are the caller's, to be freed with free().
+ */
+#ifndef PML_ARCHIVE_CARRY_H
+#define PML_ARCHIVE_CARRY_H
+
+#include "base/pml_pack.h"
+
+struct pml__carry {
+  bool reads, failed;
+  struct pml__pack out;
+  struct pml__unpack in;
+  void *bytes; /* of the file that is read */
+};
+
+static inline bool pml__carry_failed(const struct pml__carry *c) {
+  return c->failed || c->in.failed || c->out.failed;
+}
+
+void pml__carry_64(struct pml__carry *c, uint64_t *v);
+void pml__carry_32(struct pml__carry *c, uint32_t *v);
+void pml__carry_int(struct pml__carry *c, int32_t *v);
+void pml__carry_size(struct pml__carry *c, size_t *v);
+void pml__carry_bool(struct pml__carry *c, bool *v);
+void pml__carry_real(struct pml__carry *c, double *v);
+/* A text that is read is allocated. */
+void pml__carry_text(struct pml__carry *c, char **text);
+/* The number of elements; where it reads, @list is allocated with zeros and holds one more. */
+void pml__carry_list(struct pml__carry *c, void **list, size_t *n, size_t bytes_each);
+
+/*
+ * pml__carry_begin - to write; or, with a path, to read that file. pml__carry_end - free it; what was written goes to
+ * the file @path, which stands there whole or not at all. -errno, or PML_EFORMAT where anything failed.
+ */
+int pml__carry_begin(struct pml__carry *c, const char *path);
+int pml__carry_end(struct pml__carry *c, const char *path);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_share.c - the folder in which those who write an archive together meet. */
+#include "substrate/trace/pml_archive_share.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/trace/pml_archive_carry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS UINT64_C(10000000000)
+#define STEP_NS 2000000
+#define LOCK "lock"
+#define PLAN "plan"
+
+/* ---- the folder ---- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
+  (void)st, (void)type, (void)at;
+  (void)remove(path);
+  return 0;
+}
+
+static int remove_inside(const char *path, const struct stat *st, int type, struct FTW *at) {
+  bool kept = at->level == 0 || (at->level == 1 && strcmp(path + at->base, LOCK) == 0);
+  return kept ? 0 : remove_one(path, st, type, at);
+}
+
+void pml__archive_remove(const char *path) {
+  (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int cannot_share(const struct pml__archive_share *s, int err) {
+  return pml_fail(err, "cannot work in the folder '%s': %s", s->dir, pml_error_text(err));
+}
+
+static int lock(struct pml__archive_share *s) {
+  char path[sizeof s->dir + sizeof LOCK];
+  (void)snprintf(path, sizeof path, "%s/" LOCK, s->dir);
+  s->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (s->lock < 0) return cannot_share(s, -errno);
+  if (flock(s->lock, LOCK_EX | LOCK_NB) == 0) return 0;
+  int err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+  close(s->lock);
+  s->lock = -1;
+  return err == -EBUSY ? pml_fail(err, "another process is writing this trace: it works in '%s'", s->dir)
+                       : cannot_share(s, err);
+}
+
+static int name_folder(struct pml__archive_share *s, const char *dir) {
+  if ((size_t)snprintf(s->dir, sizeof s->dir, "%s/.making-traces", dir) < sizeof s->dir) return 0;
+  return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", dir);
+}
+
+int pml__archive_share_open(struct pml__archive_share *s, const char *dir) {
+  int named = name_folder(s, dir);
+  if (named < 0) return named;
+  if (mkdir(s->dir, 0777) != 0 && errno != EEXIST) return cannot_share(s, -errno);
+  int err = lock(s);
+  if (err == 0) (void)nftw(s->dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS);
+  return err;
+}
+
+/* Helpers may be at work still: what they make meanwhile goes in the next round. */
+void pml__archive_share_close(struct pml__archive_share *s) {
+  struct stat st;
+  if (s->lock < 0) return;
+  for (int round = 0; round < 10 && lstat(s->dir, &st) == 0; round++) pml__archive_remove(s->dir);
+  close(s->lock);
+  s->lock = -1;
+}
+
+int pml__archive_share_await(struct pml__archive_share *s, const char *dir, uint64_t wait_ns) {
+  char path[PATH_MAX];
+  const struct timespec step = {.tv_nsec = STEP_NS};
+  uint64_t since = pml_clock_ns();
+  int err = name_folder(s, dir);
+  if (err < 0) return err;
+  (void)snprintf(path, sizeof path, "%s/" PLAN, s->dir);
+  while (access(path, F_OK) != 0) {
+    if (pml_clock_ns() - since > wait_ns) return pml_fail(-ETIMEDOUT, "no trace is being made in '%s'", dir);
+    (void)nanosleep(&step, NULL);
+  }
+  return 0;
+}
+
+/* ---- claims ---- */
+
+static void path_of(const struct pml__archive_share *s, uint32_t i, const char *ending, char path[PATH_MAX]) {
+  (void)snprintf(path, PATH_MAX, "%s/%u%s", s->dir, i, ending);
+}
+
+bool pml__archive_claim(struct pml__archive *a, uint32_t i) {
+  path_of(&a->share, i, ".claim", a->share.claim);
+  int fd = open(a->share.claim, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd < 0) return false;
+  close(fd);
+  return true;
+}
+
+void pml__archive_beat(const struct pml__archive *a) {
+  (void)utimensat(AT_FDCWD, a->share.claim, NULL, 0);
+}
+
+void pml__archive_yield(const struct pml__archive *a) {
+  (void)unlink(a->share.claim);
+}
+
+static bool same_time(struct timespec a, struct timespec b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool pml__archive_done(const struct pml__archive *a, uint32_t i) {
+  char claim[PATH_MAX], part[PATH_MAX];
+  struct stat st;
+  const struct timespec step = {.tv_nsec = STEP_NS};
+  struct timespec last = {0};
+  uint64_t since = pml_clock_ns();
+  path_of(&a->share, i, ".claim", claim);
+  path_of(&a->share, i, "", part);
+  while (access(part, F_OK) != 0) {
+    if (stat(claim, &st) != 0) return false;
+    if (!same_time(st.st_mtim, last)) since = pml_clock_ns();
+    last = st.st_mtim;
+    if (pml_clock_ns() - since > PATIENCE_NS) return false;
+    (void)nanosleep(&step, NULL);
+  }
+  return true;
+}
+
+/* ---- the plan ---- */
+
+static void carry_clock(struct pml__carry *c, struct pml__archive_clock *k) {
+  pml__carry_64(c, &k->started_ns);
+  pml__carry_64(c, &k->started_ticks);
+  pml__carry_real(c, &k->ns_per_tick);
+  pml__carry_64(c, (uint64_t *)&k->shift_ns);
+  pml__carry_list(c, (void **)&k->offset, &k->noffsets, sizeof *k->offset);
+  for (size_t i = 0; i < k->noffsets; i++) {
+    pml__carry_64(c, &k->offset[i].ticks);
+    pml__carry_64(c, (uint64_t *)&k->offset[i].ns);
+  }
+}
+
+/* Names and members are in the archive's. */
+static void carry_known(struct pml__carry *c, struct pml__archive_comm *k) {
+  pml__carry_32(c, &k->is.number);
+  pml__carry_int(c, &k->is.rank);
+  pml__carry_32(c, &k->ref);
+}
+
+static void carry_log(struct pml__carry *c, struct pml__archive_process *p) {
+  struct pml_archive_log *log = c->reads ? &p->planned : (struct pml_archive_log *)(uintptr_t)p->log;
+  p->log = log;
+  pml__carry_text(c, (char **)(uintptr_t)&log->path);
+  pml__carry_list(c, (void **)(uintptr_t)&log->series, &log->nseries, sizeof *log->series);
+  for (size_t i = 0; i < log->nseries; i++) pml__carry_text(c, (char **)(uintptr_t)&log->series[i]);
+}
+
+static void carry_process(struct pml__carry *c, struct pml__archive_process *p) {
+  carry_log(c, p);
+  pml__carry_text(c, &p->name);
+  pml__carry_text(c, &p->host);
+  pml__carry_int(c, &p->pid);
+  pml__carry_int(c, &p->rank);
+  pml__carry_32(c, &p->index);
+  pml__carry_32(c, &p->keeper);
+  carry_clock(c, &p->own);
+  pml__carry_list(c, (void **)&p->delay, &p->ndelays, sizeof *p->delay);
+  for (size_t i = 0; i < p->ndelays; i++) {
+    pml__carry_64(c, &p->delay[i].ticks);
+    pml__carry_64(c, &p->delay[i].ns);
+  }
+  pml__carry_list(c, (void **)&p->comm, &p->ncomms, sizeof *p->comm);
+  for (size_t i = 0; i < p->ncomms; i++) carry_known(c, &p->comm[i]);
+}
+
+static void carry_comm(struct pml__carry *c, struct pml__otf2_comm *k) {
+  pml__carry_text(c, &k->name);
+  pml__carry_bool(c, &k->self);
+  pml__carry_bool(c, &k->inter);
+  for (int side = 0; side < 2; side++) {
+    size_t n = k->n[side];
+    pml__carry_list(c, (void **)&k->member[side], &n, sizeof *k->member[side]);
+    k->n[side] = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) pml__carry_32(c, &k->member[side][i]);
+  }
+}
+
+static void carry_plan(struct pml__carry *c, struct pml__archive *a) {
+  size_t ncomms = a->mpi.ncomms;
+  pml__carry_64(c, &a->origin_ns);
+  pml__carry_32(c, &a->mpi.nranks);
+  pml__carry_list(c, (void **)&a->mpi.comm, &ncomms, sizeof *a->mpi.comm);
+  a->mpi.ncomms = (uint32_t)ncomms;
+  for (size_t i = 0; i < ncomms; i++) carry_comm(c, &a->mpi.comm[i]);
+  pml__carry_list(c, (void **)&a->process, &a->nprocesses, sizeof *a->process);
+  for (size_t i = 0; i < a->nprocesses; i++) carry_process(c, &a->process[i]);
+}
+
+static void path_of_plan(const struct pml__archive *a, char path[PATH_MAX]) {
+  (void)snprintf(path, PATH_MAX, "%s/" PLAN, a->share.dir);
+}
+
+int pml__archive_plan_write(struct pml__archive *a) {
+  struct pml__carry c;
+  char path[PATH_MAX];
+  path_of_plan(a, path);
+  (void)pml__carry_begin(&c, NULL);
+  carry_plan(&c, a);
+  return pml__carry_end(&c, path);
+}
+
+/* Whether what it says fits together, as far as that is relied upon. */
+static bool is_sound(const struct pml__archive *a) {
+  bool sound = true;
+  for (size_t i = 0; i < a->nprocesses; i++) {
+    const struct pml__archive_process *p = &a->process[i];
+    sound &= p->keeper < a->nprocesses && (p->rank < 0 || p->index < a->mpi.nranks);
+    for (size_t k = 0; p->rank >= 0 && k < p->ncomms; k++) sound &= p->comm[k].ref < a->mpi.ncomms;
+  }
+  return sound;
+}
+
+int pml__archive_plan_read(struct pml__archive *a) {
+  struct pml__carry c;
+  char path[PATH_MAX];
+  path_of_plan(a, path);
+  int err = pml__carry_begin(&c, path);
+  if (err < 0) return err;
+  carry_plan(&c, a);
+  err = pml__carry_end(&c, path);
+  if (err == 0 && !is_sound(a)) err = pml_fail(PML_EFORMAT, "%s: damaged", path);
+  for (size_t i = 0; err == 0 && i < a->nprocesses; i++) a->process[i].clock = &a->process[a->process[i].keeper].own;
+  if (err == 0) a->mpi.location = calloc((size_t)a->mpi.nranks + 1, sizeof *a->mpi.location);
+  return err == 0 && a->mpi.location == NULL ? pml_fail(-ENOMEM, "no memory for %u ranks of a trace", a->mpi.nranks)
+                                             : err;
+}
