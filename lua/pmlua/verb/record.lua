@@ -292,11 +292,6 @@ local function prepare(o)
   return fine, err
 end
 
---- The trace of all ranks.
-local function trace_of_job(dir, rank, size)
-  return function(how) return require "pmlua.internal.record.archive".of_job(dir, rank, size, how) end
-end
-
 --- Whether the job's summary has all of this rank, whose folder then goes. Rank 0 prints it.
 local function is_in_job(o, dir, rank)
   local lfs = require "lfs"
@@ -342,7 +337,7 @@ function M.run(o)
   end
   if is_in_job(o, dir, rank) then return child.status(ended) end
   o.whose = whose
-  recording.report(o, dir, complain, o.trace and o.out and rank and trace_of_job(dir:match "^(.*)/[^/]*$", rank, size))
+  recording.report(o, dir, complain, o.job and { dir = o.job, rank = rank, size = size })
   if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return child.status(ended)
 end

@@ -6,6 +6,7 @@
 local core = require "pmlua.core"
 local flowgraph = require "pmlua.internal.flow.graph"
 local quote = require "pmlua.internal.quote"
+local units = require "pmlua.internal.report.units"
 
 local M = {}
 
@@ -61,6 +62,13 @@ local function ambiguous(graph)
   return n
 end
 
+--- The time of ranks in a node: least, mean, most.
+local function spread_lines(lines, s)
+  lines[#lines + 1] = ("mean %s"):format(units.time(s.mean_ns))
+  lines[#lines + 1] = ("least %s: rank %d"):format(units.time(s.least_ns), s.least_rank)
+  lines[#lines + 1] = ("most %s: rank %d"):format(units.time(s.most_ns), s.most_rank)
+end
+
 local function node_line(g, graph, i, names, r)
   local node = graph.nodes[i]
   local id = ("n%d_%d"):format(g, i)
@@ -71,6 +79,7 @@ local function node_line(g, graph, i, names, r)
     lines[2] = #path > 1 and "in " .. shown(path[#path - 1]) or "outermost"
   end
   lines[#lines + 1] = ("%d visit%s"):format(node.visits, node.visits == 1 and "" or "s")
+  if node.spread and node.spread.ranks > 1 then spread_lines(lines, node.spread) end
   if r and r.of[node] then lines[#lines + 1] = ("%.4g"):format(r.of[node]) end
   local last = i == graph.last and ", peripheries=2" or ""
   return ("%s [label=%s, tooltip=%s, fillcolor=%s%s];"):format(id, label(lines),
@@ -91,6 +100,9 @@ end
 
 local function heading(graph)
   local lines = { ("%d thread%s"):format(graph.threads, graph.threads == 1 and "" or "s, each with this flow") }
+  if graph.ranks then
+    lines[1] = ("rank%s %s: %s"):format(graph.ranks:find "%D" and "s" or "", graph.ranks, lines[1])
+  end
   if graph.missing > 0 then lines[2] = ("and then %d enters that it lacks"):format(graph.missing) end
   return lines
 end

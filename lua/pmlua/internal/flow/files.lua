@@ -59,4 +59,21 @@ function M.report(results, dir, o, complain)
   end
 end
 
+--- The one flow of a job; a line to stderr.
+---@param job { ranks: integer, flow: pmlua.Flow }
+---@param dir string the job's
+---@param o { flow_file?: string, color?: string }
+---@param complain fun(text: string)
+function M.report_job(job, dir, o, complain)
+  local options = { color = o.color, title = ("job of %d ranks; times are a rank's, of all visits"):format(job.ranks) }
+  local base = dir .. "/flow"
+  local said = require "pmlua.internal.printable"(text_of(job.flow))
+  io.stderr:write(("flow of %d ranks: %s; %s.dot\n"):format(job.ranks, said, base))
+  local ok, err = M.write(job.flow, base, options)
+  if not ok then complain(err) end
+  if not o.flow_file then return end
+  ok, err = job.flow:draw(o.flow_file, options)
+  if not ok then complain("--flow: " .. err) end
+end
+
 return M

@@ -40,6 +40,12 @@ local SHOWN = 6 -- names of a path, labels of an edge
 ---@field edges pmlua.flow.edge[]
 ---@field metrics string[]
 
+---@class pmlua.flow.node
+---@field spread? pmlua.job.spread of inclusive_ns over the ranks of a job
+
+---@class pmlua.flow.graph
+---@field ranks? string of a job with this flow
+
 ---@class pmlua.Flow
 ---@field graphs pmlua.flow.graph[] in the order in which their first threads began
 ---@field refused integer threads that are in none
@@ -58,8 +64,14 @@ function M.of(handle)
   for _, graph in ipairs(handle:graphs()) do -- of threads that entered anything
     if #graph.edges > 0 or graph.missing > 0 then graphs[#graphs + 1] = graph end
   end
-  return setmetatable({ graphs = graphs, refused = handle:refused() }, Flow)
+  return M.made(graphs, handle:refused())
 end
+
+--- A flow of graphs as they are.
+---@param graphs pmlua.flow.graph[]
+---@param refused integer
+---@return pmlua.Flow
+function M.made(graphs, refused) return setmetatable({ graphs = graphs, refused = refused }, Flow) end
 
 --- The labels of an edge as they are written.
 ---@param edge pmlua.flow.edge
@@ -117,11 +129,16 @@ local function check_node(node, i, metrics)
   for _, metric in ipairs(metrics) do is(node.metrics[metric], "number") end
   node.visits, node.count, node.depth = whole(node.visits, 1), whole(node.count, 0), whole(node.depth, 0)
   node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
+  local s = node.spread
+  if not s then return end
+  for _, time in ipairs { "least_ns", "mean_ns", "most_ns" } do is(s[time], "number") end
+  for _, n in ipairs { "ranks", "least_rank", "most_rank" } do s[n] = whole(s[n], 0) end
 end
 
 --- Turn numbers into integers again; raises an error if the table is not a graph.
 local function check_graph(graph)
-  graph.threads, graph.missing = whole(graph.threads, 1), whole(graph.missing, 0)
+  graph.threads, graph.missing, graph.unmatched = whole(graph.threads, 1), whole(graph.missing, 0), whole(graph.unmatched, 0)
+  if graph.ranks then is(graph.ranks, "string") end
   graph.last = whole(graph.last, 1, #graph.nodes)
   for _, metric in ipairs(graph.metrics) do is(metric, "string") end
   for i, node in ipairs(graph.nodes) do check_node(node, i, graph.metrics) end
@@ -132,6 +149,17 @@ local function check_graph(graph)
   end
 end
 
+--- A flow of the tables that Flow:data() gave, in whatever shape they come back; nil: they are none.
+---@param data any
+---@return pmlua.Flow?
+function M.taken(data)
+  local ok = type(data) == "table" and pcall(function()
+    data.refused = whole(data.refused, 0)
+    for _, graph in ipairs(data.graphs) do check_graph(graph) end
+  end)
+  return ok and M.made(data.graphs, data.refused) or nil
+end
+
 --- A flow that was drawn to a file .json.
 ---@param path string
 ---@return pmlua.Flow? flow
@@ -139,13 +167,9 @@ end
 function M.read(path)
   local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end
-  local data = require("pmlua.json").decode(text)
-  local ok = type(data) == "table" and pcall(function()
-    data.refused = whole(data.refused, 0)
-    for _, graph in ipairs(data.graphs) do check_graph(graph) end
-  end)
-  if not ok then return nil, path .. ": not an event flow that pmlua wrote" end
-  return setmetatable({ graphs = data.graphs, refused = data.refused }, Flow)
+  local flow = M.taken(require("pmlua.json").decode(text))
+  if not flow then return nil, path .. ": not an event flow that pmlua wrote" end
+  return flow
 end
 
 -- --- comparing ---
@@ -171,6 +195,13 @@ local function say(graph, line)
   if node then return ("node %s: %d visits"):format(path(line - 1), node.visits) end
   if edge then return ("edge from %s to %s: %s"):format(path(edge.from), path(edge.to), M.labels(edge, SHOWN)) end
   return "nothing more"
+end
+
+--- What graphs with the same flow, and the same metrics, have in common.
+---@param graph pmlua.flow.graph
+---@return string
+function M.key(graph)
+  return table.concat({ graph.missing, table.concat(graph.metrics, "\t"), table.concat(lines_of(graph), "\n", 2) }, "\n")
 end
 
 --- Graphs with their lines, in an order that does not depend on which thread came first.

@@ -5,7 +5,6 @@
 -- Try:  print(require("pmlua.internal.record.archive").make("pmlua-record-4711", "pmlua-record-4711").events)
 
 local core = require "pmlua.core"
-local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
 
 local M = {}
@@ -106,27 +105,14 @@ end
 
 local NEAR_S <const> = 1 -- within which ranks end together
 
---- Note that a rank's recording is complete.
-local function complete(dir, rank, size)
-  local done, err = disk.write(("%s/rank-%d/complete"):format(dir, rank), "")
-  if not done then return nil, err end
-  for i = 0, size - 1 do
-    if not core.sys.realpath(("%s/rank-%d/complete"):format(dir, i)) then return false end
-  end
-  return true
-end
-
---- The trace of all ranks, once all are complete: the last one leads, and those that ended shortly before help. A rank
---- that ends much earlier than others does not wait for them.
+--- The trace of all ranks, when a rank ends: the last one leads, and those that end shortly before help. A rank that ends
+--- much earlier than others does not wait for them.
 ---@param dir string the job's
----@param rank integer
----@param size integer
+---@param last boolean? whether all other ranks are complete
 ---@param o? table as of M.make
 ---@return table? story of the one that led
 ---@return string? err
-function M.of_job(dir, rank, size, o)
-  local last, err = complete(dir, rank, size)
-  if err then return nil, err end
+function M.of_job(dir, last, o)
   if core.sys.realpath(dir .. "/traces.otf2") then return nil end
   local story, why, code
   if last then story, why, code = M.make(dir, dir, o) end

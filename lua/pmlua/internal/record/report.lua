@@ -358,26 +358,45 @@ local function make_trace(results, dir, how)
   return require("pmlua.internal.record.archive").make(dir, dir, how)
 end
 
---- DIR/traces.otf2, unless a process still runs. @make: what makes it for a job.
-local function write_trace(results, dir, o, complain, make)
-  if logs.running(results) then return end
+--- DIR/traces.otf2, unless a process still runs; of the whole job, if it is a rank's.
+local function write_trace(results, dir, o, complain, job)
+  if logs.running(results) or (job and not o.trace) then return end
   local archive = require "pmlua.internal.record.archive"
   local show, clear = M.progress(o.quiet)
   local how = { progress = show }
   local story, err
-  if make then story, err = make(how) else story, err = make_trace(results, dir, how) end
+  if job then story, err = archive.of_job(job.dir, job.last, how) else story, err = make_trace(results, dir, how) end
   clear()
   if err then complain(err) end
   for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+end
+
+-- ---- of a job ----
+
+--- A rank leaves what the last one needs.
+local function end_rank(results, dir, complain, job)
+  if logs.running(results) then return end
+  local of_job = require "pmlua.internal.record.job"
+  local done, err = of_job.leave(results, dir)
+  if done then job.last, err = of_job.complete(job.dir, job.rank, job.size) end
+  if err then complain(err) end
+end
+
+--- The results of all ranks that ended; false: none has.
+local function end_job(dir, o, complain)
+  local job, err = require "pmlua.internal.record.job".finish(dir)
+  if err then complain(err) end
+  if job and job.flow then require("pmlua.internal.flow.files").report_job(job, dir, o, complain) end
+  return job ~= nil
 end
 
 --- Turns what is in the folder into results, prints them, and says what is missing, a line each.
 ---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)
----@param make? fun(o: table): table?, string? makes the trace; nil: of this folder
+---@param job? { dir: string, rank: integer, size: integer } whose rank has this folder
 ---@return boolean whether there are results
-function M.report(o, dir, complain, make)
+function M.report(o, dir, complain, job)
   local lfs = require "lfs"
   if lfs.attributes(dir, "mode") ~= "directory" then
     complain(dir .. (lfs.attributes(dir, "mode") and ": not a folder" or ": no such folder"))
@@ -387,12 +406,14 @@ function M.report(o, dir, complain, make)
   local results = logs.gather(dir, { progress = show })
   clear()
   tell_failures(results, complain)
-  write_trace(results, dir, o, complain, make)
+  if job then end_rank(results, dir, complain, job) end
+  write_trace(results, dir, o, complain, job)
   local reasons = read_reasons(dir)
   tell_reasons(reasons, complain)
   if not logs.running(results) then os.remove(dir .. "/reasons") end
   local all = calls.of(results)
   if #all.processes == 0 and (#reasons > 0 or #results > 0) then return false end
+  if #all.processes == 0 and end_job(dir, o, complain) then return true end
   if #all.processes == 0 then
     complain(lfs.attributes(dir .. "/rank-0") and ("%s has a folder for each rank; name one, such as %s/rank-0"):format(dir, dir)
       or ("no process left results in %s: none could load the library, create a file there, or get memory"):format(dir))
@@ -411,7 +432,9 @@ function M.report(o, dir, complain, make)
   else print_table(all, dir, o.whose or "") end
   write_constructs(all, dir, complain)
   if o.plot and #all.functions > 0 then draw(all, o, complain) end
-  require("pmlua.internal.flow.files").report(results, dir, o, complain)
+  local flows = require "pmlua.internal.flow.files"
+  if not job then flows.report(results, dir, o, complain) end
+  if job and job.last then end_job(job.dir, o, complain) end
   return true
 end
 

@@ -24,6 +24,7 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field calls table[]
 ---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes }
 ---@field collectives table[] { operation, calls, sent, received }
+---@field paths table[] call paths with their spread over ranks, outer ones first
 ---@field pairs table[] { from, to, messages, bytes }, blocks of ranks
 
 local function mode(path) return require "lfs".attributes(path, "mode") end
@@ -222,6 +223,7 @@ function M.read(path)
   table.sort(job.sections, by_time)
   table.sort(job.calls, by_time)
   read_traffic(job)
+  job.paths = require "pmlua.internal.record.job".paths(folder) or {}
   return job
 end
 

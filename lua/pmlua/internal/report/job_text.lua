@@ -12,7 +12,7 @@ local view = require "pmlua.internal.live.view"
 
 local M = {}
 
-local FUNCTIONS <const>, PAIRS <const> = 15, 10 -- lines of a table
+local FUNCTIONS <const>, PAIRS <const>, PATHS <const> = 15, 10, 30 -- lines of a table
 
 -- No rank leaves one of these before the last has come.
 local meet = {}
@@ -82,6 +82,21 @@ local function table_of_functions(job)
   end
   return lined_up("Calls of libraries, time of a rank", rows, 2)
     .. (more > 0 and ("and %d more; --json lists all\n"):format(more) or "")
+end
+
+--- Calls inside calls; without these the functions say it all.
+local function table_of_paths(job)
+  local rows, nested, more = { { "CALL PATH", "CALLS", "LEAST", "OF RANK", "MEAN", "MOST", "OF RANK" } }, false, 0
+  for _, p in ipairs(job.paths) do
+    nested = nested or p.depth > 0
+    if #rows > PATHS then more = more + 1 goto continue end
+    local s = p.spread
+    rows[#rows + 1] = { ("  "):rep(p.depth) .. sections.show(p.name), ("%d"):format(p.calls), units.time(s.least_ns),
+      ("%d"):format(s.least_rank), units.time(s.mean_ns), units.time(s.most_ns), ("%d"):format(s.most_rank) }
+    ::continue::
+  end
+  if not nested then return "" end
+  return lined_up("Call paths, time of a rank", rows, 1) .. (more > 0 and ("and %d more; --json lists all\n"):format(more) or "")
 end
 
 local function size_of(bits)
@@ -160,8 +175,8 @@ end
 -- ---- all ----
 
 local function text(job)
-  local parts = { head(job), table_of_sections(job), table_of_mpi(job), table_of_functions(job), table_of_sizes(job),
-    table_of_collectives(job), table_of_pairs(job) }
+  local parts = { head(job), table_of_sections(job), table_of_mpi(job), table_of_functions(job), table_of_paths(job),
+    table_of_sizes(job), table_of_collectives(job), table_of_pairs(job) }
   local list = notes(job)
   if #list > 0 then parts[#parts + 1] = "\n" .. table.concat(list, "\n") .. "\n" end
   return table.concat(parts)
@@ -194,7 +209,7 @@ local function as_json(job)
   return json.encode { size = job.size, hosts = json.array(job.hosts), sections = rows_of(job.sections, job),
     calls = rows_of(job.calls, job), sent = sizes_of(job.sizes.sent), received = sizes_of(job.sizes.received),
     collectives = json.array(job.collectives), pairs = json.array(job.pairs), ranks_of_a_pair = job.block,
-    late = json.array(job.late), missing = json.array(job.gone), notes = json.array(notes(job)) }
+    paths = json.array(job.paths), late = json.array(job.late), missing = json.array(job.gone), notes = json.array(notes(job)) }
 end
 
 local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total_ns", "average_ns", "most_ns", "most_rank",

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/job_flow_spec.lua - the flow graphs and call paths of a job: ranks with the same flow are one.
+
+local support = require "spec.core.support"
+local flowgraph = require "pmlua.internal.flow.graph"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local run = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
+
+describe("The flow of a job of MPI", function()
+  local dir
+
+  setup(function() dir = support.folder() end)
+  teardown(support.cleanup)
+
+  local function shell(text) return support.shell_in(dir, text) end
+
+  local function job_it(name, f)
+    for mpi in pairs(run) do
+      it(("of %s %s"):format(mpi, name), function()
+        if not support.has("mpicc." .. mpi) then return pending("mpicc." .. mpi .. " is not installed") end
+        if not support.slurp(("%s/preload/libpmlua-mpi-%s.so"):format(support.build, mpi)) then
+          return pending("the library for " .. mpi .. " is not built")
+        end
+        assert.equal(0, (support.shell(("mpicc.%s spec/c/mpi/flows.c -o %s/flows"):format(mpi, quote(dir)))))
+        return f(mpi)
+      end)
+    end
+  end
+
+  --- The flow of the program with so many ranks, in the folder "job", and what was said.
+  local function recorded(mpi, ranks)
+    shell "rm -rf job"
+    local line = "%s -n %d %s record --quiet --flow=flow.json --sym 'MPI_*' -o job -- ./flows"
+    local status, _, err = shell(line:format(run[mpi], ranks, command))
+    assert.equal(0, status, err)
+    return assert(flowgraph.read(dir .. "/flow.json")), err
+  end
+
+  local function graph_of(flow, ranks)
+    for _, graph in ipairs(flow.graphs) do
+      if graph.ranks == ranks then return graph end
+    end
+    error("no graph of ranks " .. ranks)
+  end
+
+  job_it("is one graph for all ranks that have it", function(mpi)
+    local three, said = recorded(mpi, 3)
+    local text = support.slurp(dir .. "/job/flow.dot")
+    assert.matches("flow of 3 ranks: [^\n]* of 3 threads in 2 graphs: [^\n]*job/flow%.dot\n", said)
+    assert.equal(2, #three.graphs)
+    assert.equal("", (select(2, shell "find job/rank-* -name 'flow*' -o -name 'part*'")))
+    local equal = graph_of(three, "1 to 2")
+    assert.same({ 2, 1 }, { equal.threads, graph_of(three, "0").threads })
+    assert.truthy(text:find("ranks 1 to 2: 2 threads, each with this flow", 1, true))
+    for i = 2, #equal.nodes do
+      local node, s = equal.nodes[i], equal.nodes[i].spread
+      assert.equal(2, s.ranks)
+      assert.is_true(s.least_ns <= s.mean_ns and s.mean_ns <= s.most_ns)
+      assert.is_true(math.abs(2 * s.mean_ns - node.inclusive_ns) <= 1e-6 * node.inclusive_ns + 1)
+      assert.same({ 3, s.least_ns == s.most_ns }, { s.least_rank + s.most_rank, s.least_rank == s.most_rank })
+      assert.truthy(text:find(("rank %d\\nmost "):format(s.least_rank), 1, true), text)
+    end
+    local five = recorded(mpi, 5)
+    assert.equal(#equal.nodes, #graph_of(five, "1 to 4").nodes)
+    local _, lines = text:gsub("\n", "")
+    assert.equal(lines, (select(2, support.slurp(dir .. "/job/flow.dot"):gsub("\n", ""))))
+  end)
+
+  job_it("has a tree of call paths, and pmlua report shows it", function(mpi)
+    recorded(mpi, 3)
+    local status, text, err = shell(command .. " report job --json")
+    assert.equal(0, status, err)
+    local calls = {}
+    for _, p in ipairs(json.decode(text).paths) do
+      calls[p.name] = math.tointeger(p.calls)
+      assert.is_true(p.spread.least_ns <= p.spread.mean_ns and p.spread.mean_ns <= p.spread.most_ns)
+    end
+    assert.same({ 30, 10, 3 }, { calls.MPI_Allreduce, calls.MPI_Barrier, calls.MPI_Init })
+  end)
+
+  it("is made by pmlua record --finish of what ranks left if one of them never ended", function()
+    support.spit(dir .. "/sum.c", "#include <zlib.h>\nint main(void) { return crc32(0, (const void *)\"a\", 1) == 0; }\n")
+    assert.equal(0, (shell "rm -rf job && gcc sum.c -o sum -lz"))
+    for rank = 0, 1 do
+      local line = "env PMI_RANK=%d PMI_SIZE=3 %s record --quiet --flow --sym crc32 -o job -- ./sum"
+      assert.equal(0, (shell(line:format(rank, command))))
+    end
+    assert.not_equal(0, (shell "ls job/flow.dot"))
+    local status, _, err = shell(command .. " record --finish job")
+    assert.same({ 0, true }, { status, err:find "flow of 2 ranks: 2 calls of 2 threads in 1 graph" ~= nil }, err)
+    assert.truthy(support.slurp(dir .. "/job/flow.dot"):find("ranks 0 to 1", 1, true))
+    assert.truthy(support.slurp(dir .. "/job/paths.json"))
+  end)
+end)
