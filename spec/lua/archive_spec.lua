@@ -267,6 +267,23 @@ describe("the archive of a job of MPI", function()
     assert.same({ 2, 2, 2 }, (counted("job", { "RMA_PUT", "RMA_GET", "RMA_ATOMIC" })))
   end)
 
+  real_it("has each window by its name, and of its communicator", function(mpi)
+    recorded(mpi, "windows", 2)
+    assert.matches("^ok: 2 locations", verdict "job" or "ok: 2 locations")
+    if not support.has "otf2-print" then return end
+    local _, definitions = counted("job", {}, "-G")
+    for name, comm in pairs { halo = "MPI_COMM_WORLD", second = "MPI_COMM_WORLD", own = "MPI_COMM_SELF", grid = "grid" } do
+      local pattern = '\nRMA_WIN +%%d+ +Name: "%s"[^\n]*Communicator: "%s"'
+      assert.matches(pattern:format(name, comm), definitions)
+    end
+    assert.equal(5, select(2, definitions:gsub("\nRMA_WIN ", "")))
+    local _, events = counted("job", {})
+    for name, n in pairs { halo = 2, second = 4, grid = 6, own = 4 } do
+      assert.same({ name, n }, { name, (select(2, events:gsub('\nRMA_PUT [^\n]*Window: "' .. name .. '"', ""))) })
+    end
+    assert.equal(16, select(2, events:gsub("\nRMA_PUT ", "")))
+  end)
+
   real_it("has the messages of threads that use MPI at once", function(mpi)
     recorded(mpi, "threads", 2)
     assert.matches("^ok: 10 locations", verdict "job" or "ok: 10 locations")

@@ -126,6 +126,7 @@ PML__SHARED void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char
  * other group of an inter-communicator. */
 PML__SHARED void pml__mpi_log_communicator(const struct pml__log_communicator *c, const char *name, const char *ranks,
                                            const char *remote);
+PML__SHARED void pml__mpi_log_window(const struct pml__log_window *w, const char *name);
 PML__SHARED void pml__mpi_log_clock(const struct pml__log_clock_offset *o);
 
 /* How the log of this process converts ticks: ns = started_ns + (ticks - started_ticks) / ticks_per_second 10^9. */

@@ -44,6 +44,11 @@ void pml__mpi_log_communicator(const struct pml__log_communicator *c, const char
   if (log != NULL) (void)pml__log_define(log, PML__LOG_COMMUNICATOR, c, sizeof *c, text, 3);
 }
 
+void pml__mpi_log_window(const struct pml__log_window *w, const char *name) {
+  struct pml__log *log = log_here();
+  if (log != NULL) (void)pml__log_define(log, PML__LOG_WINDOW, w, sizeof *w, &name, 1);
+}
+
 void pml__mpi_log_clock(const struct pml__log_clock_offset *o) {
   struct pml__log *log = log_here();
   if (log != NULL) (void)pml__log_define(log, PML__LOG_CLOCK_OFFSET, o, sizeof *o, NULL, 0);

@@ -84,7 +84,8 @@ enum pml__log_what {
   PML__LOG_COMMUNICATOR, /* struct pml__log_communicator, its name, ranks */
   PML__LOG_CLOCK_OFFSET, /* struct pml__log_clock_offset */
   PML__LOG_MPI,          /* struct pml__log_mpi, the library's version */
-  PML__LOG_TOLD          /* struct pml__log_told, a name, a value */
+  PML__LOG_TOLD,         /* struct pml__log_told, a name, a value */
+  PML__LOG_WINDOW        /* struct pml__log_window, its name */
 };
 
 struct pml__log_section {
@@ -121,6 +122,14 @@ struct pml__log_communicator {
   uint32_t parent;    /* the number of the one that it was made from; 0: none, or not known */
   int32_t root_world; /* rank in the world of its rank 0; -1: in another world */
   uint64_t global;    /* the same in all members; no two have the same */
+};
+
+/* A window of one-sided operations. Members of its communicator make windows in the same order. */
+struct pml__log_window {
+  uint32_t number;       /* in this process */
+  uint32_t communicator; /* that it was made from: its number */
+  uint32_t place;        /* among the windows of the communicator, from 1 on */
+  uint32_t unused;
 };
 
 /* What is added to this process's time, in ns, gives that of rank 0. */

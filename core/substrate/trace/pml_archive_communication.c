@@ -75,7 +75,10 @@ static bool take_end(const struct pml__archive *a, const struct pml__archive_pro
 static bool take_one_sided(const struct pml__archive *a, const struct pml__archive_process *p,
                            const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   const struct pml__archive_comm *known = e->nvalues >= 2 ? take_place(p, e->values[0], c) : NULL;
+  const struct pml__archive_window *w = e->nvalues >= 3 ? pml__archive_window_of(p, (uint32_t)e->values[2]) : NULL;
   if (known == NULL || pml__archive_peer(a, p, known, c->rank) == NO_RANK) return false;
+  if (w == NULL || w->is.communicator != known->is.number) return false;
+  c->window = w->ref;
   c->sent = e->values[1];
   c->request = request_of(p, e->ticks);
   return true;

@@ -124,19 +124,13 @@ static void carry_singles(struct pml__carry *c, struct pml_otf2 *o) {
 struct told {
   uint64_t threads, first_thread; /* that of the rank */
   uint64_t events, open;
-  bool *window; /* [ncomms] */
 };
 
-static void carry_part(struct pml__carry *c, struct pml__archive *a, struct pml_otf2 *o, struct told *t) {
+static void carry_part(struct pml__carry *c, struct pml_otf2 *o, struct told *t) {
   pml__carry_64(c, &t->threads);
   pml__carry_64(c, &t->first_thread);
   pml__carry_64(c, &t->events);
   pml__carry_64(c, &t->open);
-  for (uint32_t i = 0; i < a->mpi.ncomms; i++) {
-    bool window = a->mpi.comm[i].window;
-    pml__carry_bool(c, &window);
-    a->mpi.comm[i].window |= window;
-  }
   pml__carry_32(c, &o->nclasses);
   carry_set(c, &o->own);
   carry_singles(c, o);
@@ -145,11 +139,11 @@ static void carry_part(struct pml__carry *c, struct pml__archive *a, struct pml_
   pml__otf2_carry_teams(c, o);
 }
 
-static int carry_file(struct pml__archive *a, struct pml_otf2 *o, struct told *t, const char *path, bool reads) {
+static int carry_file(struct pml_otf2 *o, struct told *t, const char *path, bool reads) {
   struct pml__carry c;
   int err = pml__carry_begin(&c, reads ? path : NULL);
   if (err < 0) return err;
-  carry_part(&c, a, o, t);
+  carry_part(&c, o, t);
   return pml__carry_end(&c, path);
 }
 
@@ -198,7 +192,7 @@ static int write_in(struct pml__archive *a, struct pml__archive_process *p, cons
   if (p->rank >= 0) t.first_thread = a->mpi.location[p->index];
   (void)snprintf(path, sizeof path, "%s/part", folder);
   if (err == 0) err = closed;
-  if (err == 0) err = carry_file(a, a->otf2, &t, path, false);
+  if (err == 0) err = carry_file(a->otf2, &t, path, false);
   pml__otf2_free(a->otf2);
   a->otf2 = NULL;
   return err;
@@ -328,7 +322,7 @@ int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archi
   struct pml_otf2 *part;
   path_of_part(a, i, path);
   int err = pml__otf2_new(&part, path);
-  if (err == 0) err = carry_file(a, part, &t, path, true);
+  if (err == 0) err = carry_file(part, &t, path, true);
   if (err == 0) err = take(a, i, part, m, &t);
   if (part != NULL) pml__otf2_free(part);
   return err;

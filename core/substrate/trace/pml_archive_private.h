@@ -18,6 +18,13 @@ struct pml__archive_comm {
   char *name, *members[2]; /* world ranks as text; empty: not known */
 };
 
+/* A window as a process knows it. */
+struct pml__archive_window {
+  struct pml__log_window is;
+  uint32_t ref; /* of the archive's */
+  char *name;
+};
+
 /* A list of values of a region's calls. */
 struct pml__archive_list {
   pml_region_t region;
@@ -46,6 +53,8 @@ struct pml__archive_process {
   uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
   struct pml__archive_comm *comm; /* [ncomms] by their numbers */
   size_t ncomms;
+  struct pml__archive_window *window; /* [nwindows] in the order of definition; a later one of a number counts */
+  size_t nwindows;
   struct pml_archive_log planned; /* of a helper: what @log is */
 };
 
@@ -78,13 +87,21 @@ void pml__archive_forget(struct pml__archive_process *p);
 /* pml__archive_comm_of - the communicator that @p calls @number; NULL: it has none. */
 const struct pml__archive_comm *pml__archive_comm_of(const struct pml__archive_process *p, uint32_t number);
 
+/* pml__archive_window_of - the same of a window. */
+const struct pml__archive_window *pml__archive_window_of(const struct pml__archive_process *p, uint32_t number);
+
 /* ---- pml_archive_ranks.c ---- */
 
 /* pml__archive_order - put processes in their order, ranks first, and number these. */
 int pml__archive_order(struct pml__archive *a);
-/* pml__archive_unite - communicators of all ranks as those of the archive. pml__archive_disunite - free both. */
+/* pml__archive_unite - communicators and windows of all ranks as those of the archive. pml__archive_disunite - free
+ * all. */
 int pml__archive_unite(struct pml__archive *a);
 void pml__archive_disunite(struct pml__archive *a);
+
+/* ---- pml_archive_windows.c ---- */
+
+int pml__archive_unite_windows(struct pml__archive *a);
 
 /* ---- pml_archive_threads.c ---- */
 

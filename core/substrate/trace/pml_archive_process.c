@@ -52,6 +52,20 @@ static int take_comm(struct pml__archive_process *p, const char *at, size_t byte
   return 0;
 }
 
+static int take_window(struct pml__archive_process *p, const char *at, size_t bytes) {
+  struct pml__archive_window w = {.ref = UINT32_MAX};
+  if (bytes < sizeof w.is) return 0;
+  memcpy(&w.is, at, sizeof w.is);
+  at += sizeof w.is;
+  bytes -= sizeof w.is;
+  struct pml__archive_window *more = realloc(p->window, (p->nwindows + 1) * sizeof *more);
+  if (more != NULL) p->window = more;
+  if (more != NULL) w.name = text_of(&at, &bytes);
+  if (w.name == NULL) return pml_fail(-ENOMEM, "no memory for window %u of '%.200s'", w.is.number, p->log->path);
+  p->window[p->nwindows++] = w;
+  return 0;
+}
+
 static int take_offset(struct pml__archive_process *p, const char *at, size_t bytes) {
   struct pml__log_clock_offset o;
   if (bytes < sizeof o) return 0;
@@ -61,6 +75,7 @@ static int take_offset(struct pml__archive_process *p, const char *at, size_t by
 
 static int take_definition(uint32_t what, const char *at, size_t bytes, void *arg) {
   if (what == PML__LOG_COMMUNICATOR) return take_comm(arg, at, bytes);
+  if (what == PML__LOG_WINDOW) return take_window(arg, at, bytes);
   return what == PML__LOG_CLOCK_OFFSET ? take_offset(arg, at, bytes) : 0;
 }
 
@@ -80,6 +95,12 @@ static int by_number_and_place(const void *a, const void *b) {
 const struct pml__archive_comm *pml__archive_comm_of(const struct pml__archive_process *p, uint32_t number) {
   const struct pml__archive_comm key = {.is = {.number = number}};
   return p->ncomms > 0 ? bsearch(&key, p->comm, p->ncomms, sizeof key, by_number) : NULL;
+}
+
+const struct pml__archive_window *pml__archive_window_of(const struct pml__archive_process *p, uint32_t number) {
+  for (size_t i = p->nwindows; i-- > 0;)
+    if (p->window[i].is.number == number) return &p->window[i];
+  return NULL;
 }
 
 /* In the order of their numbers, each as it was defined last. */
@@ -137,6 +158,8 @@ int pml__archive_know(struct pml__archive_process *p, const struct pml_archive_l
 void pml__archive_forget(struct pml__archive_process *p) {
   for (size_t i = 0; i < p->ncomms; i++) free_comm(&p->comm[i]);
   free(p->comm);
+  for (size_t i = 0; i < p->nwindows; i++) free(p->window[i].name);
+  free(p->window);
   free(p->name);
   free(p->host);
   free(p->delay);

@@ -225,7 +225,7 @@ int pml__archive_unite(struct pml__archive *a) {
     err = unite(a, k + i, end - i);
   }
   free(k);
-  return err;
+  return err == 0 ? pml__archive_unite_windows(a) : err;
 }
 
 void pml__archive_disunite(struct pml__archive *a) {
@@ -235,6 +235,8 @@ void pml__archive_disunite(struct pml__archive *a) {
     free(a->mpi.comm[i].member[1]);
   }
   free(a->mpi.comm);
+  for (uint32_t i = 0; i < a->mpi.nwindows; i++) free(a->mpi.window[i].name);
+  free(a->mpi.window);
   free(a->mpi.location);
   free(a->of_rank);
 }

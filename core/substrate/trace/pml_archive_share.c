@@ -158,6 +158,12 @@ static void carry_known(struct pml__carry *c, struct pml__archive_comm *k) {
   pml__carry_32(c, &k->ref);
 }
 
+static void carry_window(struct pml__carry *c, struct pml__archive_window *w) {
+  pml__carry_32(c, &w->is.number);
+  pml__carry_32(c, &w->is.communicator);
+  pml__carry_32(c, &w->ref);
+}
+
 static void carry_log(struct pml__carry *c, struct pml__archive_process *p) {
   struct pml_archive_log *log = c->reads ? &p->planned : (struct pml_archive_log *)(uintptr_t)p->log;
   p->log = log;
@@ -182,6 +188,8 @@ static void carry_process(struct pml__carry *c, struct pml__archive_process *p) 
   }
   pml__carry_list(c, (void **)&p->comm, &p->ncomms, sizeof *p->comm);
   for (size_t i = 0; i < p->ncomms; i++) carry_known(c, &p->comm[i]);
+  pml__carry_list(c, (void **)&p->window, &p->nwindows, sizeof *p->window);
+  for (size_t i = 0; i < p->nwindows; i++) carry_window(c, &p->window[i]);
 }
 
 static void carry_comm(struct pml__carry *c, struct pml__otf2_comm *k) {

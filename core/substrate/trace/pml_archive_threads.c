@@ -162,7 +162,6 @@ static int write_communication(void *arg, void *track, const struct pml__recordi
   struct track *t = track;
   struct pml__otf2_communication c;
   if (!pml__archive_take(w->a, w->p, e, &c) || !is_balanced(t, &c)) return 0;
-  if (c.what == PML__LOG_RMA) w->a->mpi.comm[c.comm].window = true;
   return pml__otf2_communicate(w->a->otf2, t->location, time_of(w, t, e->ticks), &c);
 }
 

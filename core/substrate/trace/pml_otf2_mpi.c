@@ -114,11 +114,11 @@ static OTF2_ErrorCode write_collective(OTF2_EvtWriter *to, uint64_t time, const 
 static OTF2_ErrorCode write_one_sided(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
   switch (c->code) {
   case PML__LOG_PUT:
-    return OTF2_EvtWriter_RmaPut(to, NULL, time, c->comm, c->rank, c->sent, c->request);
+    return OTF2_EvtWriter_RmaPut(to, NULL, time, c->window, c->rank, c->sent, c->request);
   case PML__LOG_GET:
-    return OTF2_EvtWriter_RmaGet(to, NULL, time, c->comm, c->rank, c->sent, c->request);
+    return OTF2_EvtWriter_RmaGet(to, NULL, time, c->window, c->rank, c->sent, c->request);
   default:
-    return OTF2_EvtWriter_RmaAtomic(to, NULL, time, c->comm, c->rank, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, c->sent, 0,
+    return OTF2_EvtWriter_RmaAtomic(to, NULL, time, c->window, c->rank, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, c->sent, 0,
                                     c->request);
   }
 }
@@ -199,7 +199,6 @@ static void define_comm(struct pml__otf2_defs *d, uint32_t ref, OTF2_GroupRef *n
         d, OTF2_GlobalDefWriter_WriteInterComm(d->out, ref, name, before[ref], other, parent, OTF2_COMM_FLAG_NONE));
   else
     pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteComm(d->out, ref, name, before[ref], parent, OTF2_COMM_FLAG_NONE));
-  if (c->window) pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRmaWin(d->out, ref, name, ref, OTF2_RMA_WIN_FLAG_NONE));
 }
 
 void pml__otf2_define_mpi(struct pml__otf2_defs *d) {
@@ -212,6 +211,10 @@ void pml__otf2_define_mpi(struct pml__otf2_defs *d) {
   define_group(d, RANKS, "MPI ranks", OTF2_GROUP_TYPE_COMM_LOCATIONS, m->nranks, m->location);
   define_group(d, SELF, "", OTF2_GROUP_TYPE_COMM_SELF, 0, NULL);
   for (uint32_t i = 0; i < m->ncomms; i++) define_comm(d, i, &next, before);
+  for (uint32_t i = 0; i < m->nwindows; i++) {
+    OTF2_StringRef name = pml__otf2_string(d, m->window[i].name);
+    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRmaWin(d->out, i, name, m->window[i].comm, OTF2_RMA_WIN_FLAG_NONE));
+  }
   d->ngroups = next;
   free(before);
 }

@@ -11,9 +11,14 @@ struct pml__otf2_comm {
   uint32_t parent; /* another one's number; UINT32_MAX: none */
   bool self;       /* each rank's own: no members */
   bool inter;      /* between two groups */
-  bool window;     /* its ranks have one-sided operations: all on one window, of its number */
   uint32_t n[2];
   uint32_t *member[2]; /* [n]; the second group: of an inter-communicator */
+};
+
+/* A window of one-sided operations. */
+struct pml__otf2_window {
+  char *name;
+  uint32_t comm; /* that it was made from */
 };
 
 struct pml__otf2_mpi {
@@ -21,13 +26,15 @@ struct pml__otf2_mpi {
   uint64_t *location; /* [nranks]: that of each rank's first thread */
   uint32_t ncomms;
   struct pml__otf2_comm *comm;
+  uint32_t nwindows;
+  struct pml__otf2_window *window;
 };
 
 /* What a rank did with a message, a request or a collective operation; fields that it has not are 0. */
 struct pml__otf2_communication {
   uint32_t what; /* enum pml__log_communication */
   uint32_t code; /* OTF2_CollectiveOp, enum pml__log_rma */
-  uint32_t comm, rank, tag;
+  uint32_t comm, rank, tag, window;
   uint32_t peer;           /* @rank's index among all ranks */
   uint64_t sent, received; /* bytes */
   uint64_t request;        /* unique in the archive, of an operation, too; 0: none */

@@ -132,6 +132,7 @@ static struct communicator *enter(MPI_Comm comm, const struct communicator *c, u
   e->size = c->size;
   e->partners = c->partners;
   e->made = 0;
+  e->windows = 0;
   e->global = c->global;
   e->parent = parent;
   define(comm, e);

@@ -71,6 +71,7 @@ struct communicator {
   int32_t partners;   /* how many a collective operation has: size, or that of the remote group */
   uint32_t parent;    /* its number, or 0 */
   uint32_t made;      /* atomic: communicators that were made from it without an exchange */
+  uint32_t windows;   /* atomic: that were made from it */
   uint64_t global;
 };
 _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");

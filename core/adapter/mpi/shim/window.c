@@ -7,17 +7,27 @@ static uint32_t numbers; /* atomic */
 
 struct window {
   struct pml__mpi_entry entry; /* its kind is the window's number */
-  uint32_t communicator;
+  uint32_t communicator, place;
 };
 
+/* Names that the library gives are of no interest; one that the program gives is in a later definition. */
+static void define(const struct window *w, const char *name) {
+  const struct pml__log_window d = {w->entry.kind, w->communicator, w->place, 0};
+  pml__mpi_log_window(&d, name);
+}
+
+/* Each is counted, recorded or not: all members of the communicator must come to the same place. */
 static void made(MPI_Win handle, MPI_Comm comm) {
-  if (!pml__mpi_wanted()) return;
+  struct communicator *c = shim_communicator(comm);
+  uint32_t place = __atomic_add_fetch(&c->windows, 1, __ATOMIC_RELAXED);
   struct window *stale = pml__mpi_find(&table, key_of(handle));
   if (stale != NULL) pml__mpi_remove(&stale->entry);
   struct window *w = pml__mpi_add(&table, key_of(handle));
   if (w == NULL) return;
   w->entry.kind = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
-  w->communicator = shim_communicator(comm)->number;
+  w->communicator = c->number;
+  w->place = place;
+  define(w, "");
   pml__mpi_publish(&w->entry);
 }
 
@@ -41,6 +51,13 @@ MAKES(Win_allocate, (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, voi
 MAKES(Win_allocate_shared, (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *at),
       (bytes, unit, info, comm, at))
 MAKES(Win_create_dynamic, (MPI_Info info, MPI_Comm comm), (info, comm))
+
+static int hook_MPI_Win_set_name(MPI_Win win, const char *name) {
+  int err = PMPI_Win_set_name(win, name);
+  const struct window *w = err == MPI_SUCCESS ? pml__mpi_find(&table, key_of(win)) : NULL;
+  if (w != NULL) define(w, name);
+  return err;
+}
 
 static int hook_MPI_Win_free(MPI_Win *win) {
   struct window *w = *win != MPI_WIN_NULL ? pml__mpi_find(&table, key_of(*win)) : NULL;
@@ -89,6 +106,7 @@ static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Win_create),
                                              HOOK(MPI_Win_allocate),
                                              HOOK(MPI_Win_allocate_shared),
                                              HOOK(MPI_Win_create_dynamic),
+                                             HOOK(MPI_Win_set_name),
                                              HOOK(MPI_Win_free),
                                              HOOK(MPI_Put),
                                              HOOK(MPI_Get),
