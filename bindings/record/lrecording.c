@@ -9,6 +9,7 @@
 #include "substrate/trace/pml_archive.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct handle {
@@ -314,6 +315,14 @@ static void push_archive_story(lua_State *L, const struct pml_archive_story *s) 
   lutil_setint(L, "unmatched", s->unmatched);
   lutil_setint(L, "early", s->early);
   lutil_setint(L, "still_early", s->still_early);
+  lua_newtable(L); /* by rank */
+  for (uint32_t i = 0; s->wait != NULL && i < s->ranks + s->missing; i++) {
+    lua_createtable(L, 0, 2);
+    lutil_setint(L, "late_sender_ns", s->wait[i].late_sender_ns);
+    lutil_setint(L, "collective_ns", s->wait[i].collective_ns);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "waits");
 }
 
 /* archive(dir, logs [, progress]): what is in it. Each of logs is a table with a path and a list of files of series. */
@@ -328,6 +337,7 @@ static int l_archive(lua_State *L) {
   if (err == -ECANCELED && lua_gettop(L) > top) return lua_error(L);
   if (err < 0) return pml_pusherr(L, err, "recording.archive");
   push_archive_story(L, &story);
+  free(story.wait);
   return 1;
 }
 

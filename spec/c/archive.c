@@ -158,13 +158,22 @@ static void remove_all(void) {
   CHECK(system(command) == 0, "all goes away");
 }
 
+/* The archive of @n logs; the waits of its story are freed. */
+static int write_it(const struct pml_archive_log *log, size_t n, int (*progress)(uint64_t, uint64_t, void *), void *arg,
+                    struct pml_archive_story *s) {
+  int err = pml_archive_write(dir, log, n, progress, arg, s);
+  CHECK((s->wait != NULL) == (err == 0), "waits are told of archives alone");
+  free(s->wait);
+  return err;
+}
+
 static void archive(const struct job *job) {
   char path[RANKS][300];
   struct pml_archive_log log[RANKS] = {{0}};
   struct pml_archive_story s;
   size_t n = write_job(job, path);
   for (size_t i = 0; i < n; i++) log[i].path = path[i];
-  int err = pml_archive_write(dir, log, n, NULL, NULL, &s);
+  int err = write_it(log, n, NULL, NULL, &s);
   CHECK(err == 0 && s.processes == n && s.ranks == n && s.missing == RANKS - n, "%s: an archive has all ranks: %s",
         job->name, err < 0 ? pml_error_detail(err) : "");
   CHECK(s.messages == (n == RANKS ? RANKS * ROUNDS : (RANKS - 2) * ROUNDS) && s.open == 0, "%s: and %llu messages",
@@ -173,7 +182,7 @@ static void archive(const struct job *job) {
         (unsigned long long)s.unmatched);
   CHECK((s.early > 0) == job->early, "%s: by the clocks %llu are early", job->name, (unsigned long long)s.early);
   CHECK(s.still_early == 0, "%s: and %llu in the archive", job->name, (unsigned long long)s.still_early);
-  CHECK(pml_archive_write(dir, log, n, NULL, NULL, &s) == -EEXIST, "%s: it is not written over", job->name);
+  CHECK(write_it(log, n, NULL, NULL, &s) == -EEXIST, "%s: it is not written over", job->name);
   remove_all();
 }
 
@@ -220,13 +229,13 @@ static void shared(void) {
   for (size_t i = write_job(&jobs[1], path); i-- > 0;) log[i].path = path[i];
   CHECK(pml_archive_help(dir, 0, &written) == -ETIMEDOUT && written == 0, "without a leader there is nothing to help");
   start_helper();
-  CHECK(pml_archive_write(dir, log, RANKS, wait_for_helper, &n, &s) == 0, "two write an archive");
+  CHECK(write_it(log, RANKS, wait_for_helper, &n, &s) == 0, "two write an archive");
   CHECK(n == RANKS - 1, "the one that has time writes %d of %d parts (%d)", RANKS - 1, RANKS, n);
   CHECK(s.messages == RANKS * ROUNDS && s.events == 7 * RANKS * ROUNDS, "it has %llu events",
         (unsigned long long)s.events);
   CHECK(system("rm -r $DIR/traces*") == 0, "and is there");
   n = 0;
-  CHECK(pml_archive_write(dir, log, RANKS, claim_last, &n, &s) == 0 && s.events == 7 * RANKS * ROUNDS,
+  CHECK(write_it(log, RANKS, claim_last, &n, &s) == 0 && s.events == 7 * RANKS * ROUNDS,
         "a part that was claimed and not written is written by the leader");
   remove_all();
 }
@@ -240,7 +249,7 @@ static void two_jobs(void) {
   began_ns += 1000000000;
   (void)write_job(&jobs[0], path + RANKS);
   for (size_t i = 0; i < 2 * RANKS; i++) log[i].path = path[i];
-  CHECK(pml_archive_write(dir, log, 2 * RANKS, NULL, NULL, &s) == 0 && s.ranks == 2 * RANKS && s.missing == 0,
+  CHECK(write_it(log, 2 * RANKS, NULL, NULL, &s) == 0 && s.ranks == 2 * RANKS && s.missing == 0,
         "an archive of two jobs has the ranks of both");
   CHECK(s.messages == UINT64_C(2) * RANKS * ROUNDS && s.unmatched == 0 && s.early == 0,
         "and no message from one to the other");
@@ -261,10 +270,10 @@ static void refused(void) {
   (void)write_job(&jobs[0], path);
   log[0].path = path[0];
   log[1].path = "/nowhere/x.1.pmlog";
-  CHECK(pml_archive_write(dir, log, 0, NULL, NULL, &s) == -EINVAL, "no logs are refused");
-  CHECK(pml_archive_write(dir, log, 2, NULL, NULL, &s) == -ENOENT, "a log that is not there is refused");
+  CHECK(write_it(log, 0, NULL, NULL, &s) == -EINVAL, "no logs are refused");
+  CHECK(write_it(log, 2, NULL, NULL, &s) == -ENOENT, "a log that is not there is refused");
   CHECK(pml_archive_write("/nowhere", log, 1, NULL, NULL, &s) == -ENOENT, "a folder that is not there is, too");
-  CHECK(pml_archive_write(dir, log, 1, stop_at_once, &asked, &s) == -ECANCELED && asked == 1, "the work can be ended");
+  CHECK(write_it(log, 1, stop_at_once, &asked, &s) == -ECANCELED && asked == 1, "the work can be ended");
   remove_all();
 }
 

@@ -19,6 +19,7 @@
 #include "substrate/trace/pml_archive.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* Offsets at which pieces begin: the head, its entries, and the extents. */
 enum place {
@@ -248,6 +249,7 @@ static void check_trace(void) {
   char command[100];
   struct pml_archive_story story;
   int err = pml_archive_write(dir, &(struct pml_archive_log){.path = path}, 1, NULL, NULL, &story);
+  free(story.wait);
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "a trace is written, or cannot be for a reason");
   snprintf(command, sizeof command, "rm -rf %s/traces*", dir);
   PROMISE(system(command) == 0, "and goes away");

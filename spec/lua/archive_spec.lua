@@ -189,7 +189,8 @@ describe("the archive of a job of MPI", function()
     local early = "pmlua trace: %d of 400 messages arrived before they were sent, by the clocks of their ranks; "
       .. "in the trace, 0 do\n"
     for how, n in pairs { exact = 0, offset = 0, unmeasured = 300, inexact = 100, bent = 50 } do
-      assert.same({ how, n > 0 and early:format(n) or "" }, { how, archived(how) })
+      local noted = archived(how):gsub("Waiting for others, by rank\n.*$", "")
+      assert.same({ how, n > 0 and early:format(n) or "" }, { how, noted })
       assert.same({ how, "ok: 4 locations, 2800 events\n" }, { how, verdict(how) or "ok: 4 locations, 2800 events\n" })
     end
   end)
@@ -214,7 +215,7 @@ describe("the archive of a job of MPI", function()
   job_it("has the ranks that have a log, if one has none", function()
     local err = archived "missing"
     assert.matches("^pmlua trace: 1 of 4 ranks have no log\n", err)
-    assert.matches("\npmlua trace: 200 messages have no partner: one side is not recorded\n$", err)
+    assert.matches("\npmlua trace: 200 messages have no partner: one side is not recorded\n", err)
     assert.matches("^ok: 4 locations", verdict("missing", "--cut") or "ok: 4 locations")
   end)
 
@@ -282,6 +283,29 @@ describe("the archive of a job of MPI", function()
       assert.same({ name, n }, { name, (select(2, events:gsub('\nRMA_PUT [^\n]*Window: "' .. name .. '"', ""))) })
     end
     assert.equal(16, select(2, events:gsub("\nRMA_PUT ", "")))
+  end)
+
+  real_it("says how long each rank waited for late senders and in collective operations", function(mpi)
+    assert.equal(0, (support.shell(("mpicc.%s -w spec/c/mpi/waits.c -o %s/ranks"):format(mpi, quote(dir)))))
+    shell "rm -rf job"
+    local line = "%s -n 4 %s record --quiet --trace -o job -- ./ranks"
+    local status, said = shell(line:format(run[mpi], command))
+    assert.equal(0, status)
+    local _, text = shell(command .. " report job")
+    local waits = require "pmlua.internal.report.waits".read(dir .. "/job")
+    assert.truthy(text:find("Waiting for others, by rank\n", 1, true), text)
+    local planted = 0
+    for rank = 0, 3 do
+      local late, collective, slept = said:match(("rank %d: (%%d+) (%%d+) (%%d+)"):format(rank))
+      local w = waits[rank + 1]
+      -- a rank may be delayed between taking the time and the call
+      assert.is_true(math.abs(w.late_sender_ns - late) < slept / 3, ("rank %d: %d, not %d"):format(rank, w.late_sender_ns, late))
+      assert.is_true(math.abs(w.collective_ns - collective) < slept / 3,
+        ("rank %d: %d, not %d"):format(rank, w.collective_ns, collective))
+      if rank ~= 1 then assert.equal(0, w.late_sender_ns) end
+      planted = planted + late + collective
+    end
+    assert.is_true(planted > 3 * tonumber(said:match "rank 0: %d+ %d+ (%d+)"), said)
   end)
 
   real_it("has the messages of threads that use MPI at once", function(mpi)

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "substrate/trace/pml_archive_part.h"
 #include "substrate/trace/pml_archive_share.h"
 
 #include <errno.h>
@@ -81,6 +82,7 @@ static int take_all(struct pml__archive *a, struct pml__archive_merge *m) {
     pml__otf2_add_location(m->whole, l);
   }
   if (a->mpi.nranks > 0) m->whole->mpi = &a->mpi;
+  pml__archive_waits_end(&m->waits, a);
   return err;
 }
 
@@ -142,6 +144,8 @@ static int prepare(struct pml__archive *a) {
   if (err < 0) return err;
   a->story->processes = (uint32_t)a->nprocesses;
   set_clocks(a);
+  if (a->mpi.nranks > 0) a->story->wait = calloc(a->mpi.nranks, sizeof *a->story->wait);
+  if (a->mpi.nranks > 0 && a->story->wait == NULL) return pml_fail(-ENOMEM, "no memory for the ranks of a trace");
   err = pml__archive_correct(a);
   if (err == 0) set_origin(a);
   return err;
@@ -180,6 +184,10 @@ int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t
   struct pml__archive a = {.story = story, .progress = progress, .progress_arg = arg, .share.lock = -1};
   int err = pml_clock_init();
   if (err == 0) err = lead(&a, dir, log, n);
+  if (err != 0) {
+    free(story->wait);
+    story->wait = NULL;
+  }
   forget(&a);
   return err;
 }

@@ -27,14 +27,20 @@ struct pml_archive_log {
   size_t nseries;
 };
 
+/* What a rank of MPI waited for others: pml_archive_waits.h. */
+struct pml_archive_wait {
+  uint64_t late_sender_ns, collective_ns;
+};
+
 struct pml_archive_story {
   uint32_t processes, ranks;
-  uint32_t missing;      /* ranks without a log */
-  uint64_t events, open; /* @open: calls that did not return */
-  uint64_t messages;     /* sent and received */
-  uint64_t unmatched;    /* sent and not received, or the other way round */
-  uint64_t early;        /* received before they were sent, by the clocks as they were measured */
-  uint64_t still_early;  /* and as they are in the archive */
+  uint32_t missing;              /* ranks without a log */
+  uint64_t events, open;         /* @open: calls that did not return */
+  uint64_t messages;             /* sent and received */
+  uint64_t unmatched;            /* sent and not received, or the other way round */
+  uint64_t early;                /* received before they were sent, by the clocks as they were measured */
+  uint64_t still_early;          /* and as they are in the archive */
+  struct pml_archive_wait *wait; /* [ranks + missing], to be freed with free(); NULL without ranks */
 };
 
 /*
@@ -44,7 +50,8 @@ struct pml_archive_story {
  * Calls that nothing ended end where their thread's events end. Logs may be written to meanwhile. Nothing in a log is
  * trusted: what does not fit together is left out. An archive that is there already is left alone. Others may help
  * (pml_archive_help()); they meet in the folder @dir/.making-traces, which is there meanwhile.
- * Memory: names, communicators and a few hundred bytes for each thread; the events of one process at a time go through
+ * Memory: 50 bytes for each message and collective operation of one process, and for each whose other side is not read;
+ * names, communicators and a few hundred bytes for each thread; the events of one process at a time go through
  * buffers of 4 MiB for each of its threads; 16 bytes for each message of one process, and for each on its way.
  * Returns 0, -errno or PML_EFORMAT of a log, -EBUSY (another process makes this archive), what pml_otf2_open() and
  * pml_otf2_close() return, or what @progress returned. Thread-safe for different folders.

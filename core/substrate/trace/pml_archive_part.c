@@ -6,8 +6,8 @@
  * are, and mapping tables in the local definitions lead from the part's numbers to those of the whole, which are given
  * in the order of processes, whoever wrote which.
  */
+#include "substrate/trace/pml_archive_part.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_carry.h"
 #include "substrate/trace/pml_archive_share.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
@@ -124,6 +124,7 @@ static void carry_singles(struct pml__carry *c, struct pml_otf2 *o) {
 struct told {
   uint64_t threads, first_thread; /* that of the rank */
   uint64_t events, open;
+  struct pml__archive_calls calls;
 };
 
 static void carry_part(struct pml__carry *c, struct pml_otf2 *o, struct told *t) {
@@ -137,6 +138,7 @@ static void carry_part(struct pml__carry *c, struct pml_otf2 *o, struct told *t)
   carry_regions(c, o);
   carry_locations(c, o);
   pml__otf2_carry_teams(c, o);
+  pml__archive_calls_carry(c, &t->calls);
 }
 
 static int carry_file(struct pml_otf2 *o, struct told *t, const char *path, bool reads) {
@@ -172,7 +174,7 @@ static int write_series(struct pml__archive *a, const struct pml__archive_proces
 static int write_events(struct pml__archive *a, struct pml__archive_process *p, struct told *t) {
   struct pml__otf2_process *in;
   int err = pml__otf2_add_process(a->otf2, p->name, p->host, &in);
-  if (err == 0) err = pml__archive_events(a, p, in);
+  if (err == 0) err = pml__archive_events(a, p, in, &t->calls);
   t->threads = a->otf2->nlocations;
   return err == 0 ? write_series(a, p, in) : err;
 }
@@ -193,6 +195,7 @@ static int write_in(struct pml__archive *a, struct pml__archive_process *p, cons
   (void)snprintf(path, sizeof path, "%s/part", folder);
   if (err == 0) err = closed;
   if (err == 0) err = carry_file(a->otf2, &t, path, false);
+  free(t.calls.call);
   pml__otf2_free(a->otf2);
   a->otf2 = NULL;
   return err;
@@ -324,6 +327,8 @@ int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archi
   int err = pml__otf2_new(&part, path);
   if (err == 0) err = carry_file(part, &t, path, true);
   if (err == 0) err = take(a, i, part, m, &t);
+  if (err == 0) err = pml__archive_waits_take(&m->waits, a, i, &t.calls);
+  free(t.calls.call);
   if (part != NULL) pml__otf2_free(part);
   return err;
 }

@@ -105,25 +105,10 @@ int pml__archive_unite_windows(struct pml__archive *a);
 
 /* ---- pml_archive_threads.c ---- */
 
-/* pml__archive_events - the events of @p as locations of @in. */
-int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in);
-
-/* ---- pml_archive_part.c ---- */
-
-/*
- * pml__archive_part_write - @p alone as an archive in a folder of its own, which gets its number as its name when it is
- * whole. pml__archive_part_threads - how many threads the part @i has. pml__archive_part_take - the part as
- * part of @whole: threads get the numbers from *@thread on, series those from *@series on, which are in a list of their
- * own until they are added.
- */
-int pml__archive_part_write(struct pml__archive *a, uint32_t i);
-int pml__archive_part_threads(const struct pml__archive *a, uint32_t i, uint64_t *threads);
-struct pml__archive_merge {
-  struct pml_otf2 *whole;
-  uint64_t thread, series; /* the next numbers */
-  struct pml_otf2_location *waiting, **last;
-};
-int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archive_merge *m);
+/* pml__archive_events - the events of @p as locations of @in; @calls: what it may wait in, or another for it. */
+struct pml__archive_calls;
+int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in,
+                        struct pml__archive_calls *calls);
 
 /* ---- pml_archive_communication.c ---- */
 

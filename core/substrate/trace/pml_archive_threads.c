@@ -3,6 +3,7 @@
  * balanced and in order. */
 #include "base/pml_error.h"
 #include "substrate/trace/pml_archive_share.h"
+#include "substrate/trace/pml_archive_waits.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
@@ -10,11 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct open_call {
+  pml_region_t region;
+  uint64_t ns;
+};
+
 /* One thread; what is open, innermost last. */
 struct track {
   struct pml_otf2_location *location;
   uint64_t last_ns;
-  pml_region_t *open;
+  struct open_call *open;
   size_t depth, capacity;
   bool collective; /* one that blocks has begun */
   struct pml__otf2_openmp openmp;
@@ -25,6 +31,7 @@ struct writing {
   struct pml__archive_process *p;
   struct pml__otf2_process *in;
   struct pml__archive_metrics metrics;
+  struct pml__archive_calls *calls;
   struct pml__otf2_teams *teams; /* of OpenMP; NULL: none */
   uint32_t nthreads;
 };
@@ -68,7 +75,7 @@ static int end_thread(void *arg, void *track) {
   while (t->depth > 0 && err == 0) {
     w->a->story->open++;
     t->location->closed++;
-    err = pml__otf2_write(w->a->otf2, t->location, PML__LOG_LEAVE, t->last_ns, t->open[--t->depth], NULL);
+    err = pml__otf2_write(w->a->otf2, t->location, PML__LOG_LEAVE, t->last_ns, t->open[--t->depth].region, NULL);
   }
   w->a->story->events += t->location->nevents;
   return err == 0 ? pml__otf2_location_done(w->a->otf2, t->location) : err;
@@ -93,17 +100,18 @@ static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks
 static int enter(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
   if (t->depth == t->capacity) {
     size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
-    pml_region_t *more = realloc(t->open, capacity * sizeof *more);
+    struct open_call *more = realloc(t->open, capacity * sizeof *more);
     if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu calls at a time", capacity);
     t->open = more;
     t->capacity = capacity;
   }
-  t->open[t->depth++] = e->region;
-  return pml__otf2_write(w->a->otf2, t->location, PML__LOG_ENTER, time_of(w, t, e->ticks), e->region, NULL);
+  uint64_t ns = time_of(w, t, e->ticks);
+  t->open[t->depth++] = (struct open_call){e->region, ns};
+  return pml__otf2_write(w->a->otf2, t->location, PML__LOG_ENTER, ns, e->region, NULL);
 }
 
 static int leave(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
-  if (t->depth == 0 || t->open[t->depth - 1] != e->region) {
+  if (t->depth == 0 || t->open[t->depth - 1].region != e->region) {
     pml__own_add(&t->location->unmatched, 1);
     return 0;
   }
@@ -119,7 +127,7 @@ static int metric(const struct writing *w, struct track *t, const struct pml__re
 
 static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
   const struct pml__archive_list *l = pml__archive_list_of(&w->metrics, e->region, e->results);
-  if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1] != e->region) return 0;
+  if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1].region != e->region) return 0;
   uint64_t ns = time_of(w, t, e->ticks);
   int err = 0;
   for (uint32_t i = 0; i < l->n && err == 0; i++)
@@ -162,7 +170,9 @@ static int write_communication(void *arg, void *track, const struct pml__recordi
   struct track *t = track;
   struct pml__otf2_communication c;
   if (!pml__archive_take(w->a, w->p, e, &c) || !is_balanced(t, &c)) return 0;
-  return pml__otf2_communicate(w->a->otf2, t->location, time_of(w, t, e->ticks), &c);
+  uint64_t ns = time_of(w, t, e->ticks);
+  int err = t->depth > 0 ? pml__archive_call_add(w->calls, w->p, &c, t->open[t->depth - 1].ns, ns) : 0;
+  return err == 0 ? pml__otf2_communicate(w->a->otf2, t->location, ns, &c) : err;
 }
 
 /* ---- a process ---- */
@@ -192,8 +202,9 @@ static int write_process(struct writing *w, const struct pml_recording_reader *r
   return err;
 }
 
-int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in) {
-  struct writing w = {.a = a, .p = p, .in = in};
+int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in,
+                        struct pml__archive_calls *calls) {
+  struct writing w = {.a = a, .p = p, .in = in, .calls = calls};
   struct pml_recording_reader *r;
   int err = pml_recording_read_open(&r, p->log->path);
   if (err == 0) err = write_process(&w, r);

@@ -25,6 +25,8 @@ processes were still running. Processes that still run are in the trace with wha
   notes = [[
 Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
 so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
+Of ranks, a table lists how long they waited for others: for late senders, from entering a receive to entering its send, and in
+barriers and other collective operations, from entering one to the last rank's enter. waits.json beside the trace has all ranks.
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o trace" },
@@ -92,6 +94,7 @@ function M.run(o)
     return 1
   end
   for _, line in ipairs(o.quiet and {} or archive.notes(story)) do complain(line) end
+  if not o.quiet then io.stderr:write((require("pmlua.internal.report.waits").text(story.waits):gsub("^\n", ""))) end
   print(printable(out))
   return 0
 end

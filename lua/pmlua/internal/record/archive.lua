@@ -98,6 +98,8 @@ function M.make(dir, out, o)
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
   local story, err, code = core.recording.archive(out, list, o.progress)
   if not story then return nil, sentence(err), code end
+  local left, why = require("pmlua.internal.report.waits").write(out, story.waits)
+  if not left and o.tell then o.tell(why) end
   return story
 end
 

@@ -25,6 +25,7 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes }
 ---@field collectives table[] { operation, calls, sent, received }
 ---@field paths table[] call paths with their spread over ranks, outer ones first
+---@field waits pmlua.Wait[] by rank; empty without a trace
 ---@field pairs table[] { from, to, messages, bytes }, blocks of ranks
 
 local function mode(path) return require "lfs".attributes(path, "mode") end
@@ -223,6 +224,7 @@ function M.read(path)
   table.sort(job.sections, by_time)
   table.sort(job.calls, by_time)
   read_traffic(job)
+  job.waits = require "pmlua.internal.report.waits".read(folder) or {}
   job.paths = require "pmlua.internal.record.job".paths(folder) or {}
   return job
 end

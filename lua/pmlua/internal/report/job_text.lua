@@ -9,6 +9,7 @@ local numbers = require "pmlua.internal.report.numbers"
 local sections = require "pmlua.sections"
 local units = require "pmlua.internal.report.units"
 local view = require "pmlua.internal.live.view"
+local waits = require "pmlua.internal.report.waits"
 
 local M = {}
 
@@ -175,8 +176,8 @@ end
 -- ---- all ----
 
 local function text(job)
-  local parts = { head(job), table_of_sections(job), table_of_mpi(job), table_of_functions(job), table_of_paths(job),
-    table_of_sizes(job), table_of_collectives(job), table_of_pairs(job) }
+  local parts = { head(job), table_of_sections(job), table_of_mpi(job), waits.text(job.waits), table_of_functions(job),
+    table_of_paths(job), table_of_sizes(job), table_of_collectives(job), table_of_pairs(job) }
   local list = notes(job)
   if #list > 0 then parts[#parts + 1] = "\n" .. table.concat(list, "\n") .. "\n" end
   return table.concat(parts)
@@ -209,7 +210,8 @@ local function as_json(job)
   return json.encode { size = job.size, hosts = json.array(job.hosts), sections = rows_of(job.sections, job),
     calls = rows_of(job.calls, job), sent = sizes_of(job.sizes.sent), received = sizes_of(job.sizes.received),
     collectives = json.array(job.collectives), pairs = json.array(job.pairs), ranks_of_a_pair = job.block,
-    paths = json.array(job.paths), late = json.array(job.late), missing = json.array(job.gone), notes = json.array(notes(job)) }
+    waits = json.array(job.waits), paths = json.array(job.paths),
+    late = json.array(job.late), missing = json.array(job.gone), notes = json.array(notes(job)) }
 end
 
 local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total_ns", "average_ns", "most_ns", "most_rank",

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_part.h - one process of an archive, written by itself, and taken into the whole. */
+#ifndef PML_ARCHIVE_PART_H
+#define PML_ARCHIVE_PART_H
+
+#include "substrate/trace/pml_archive_waits.h"
+
+/*
+ * pml__archive_part_write - @p alone as an archive in a folder of its own, which gets its number as its name when it is
+ * whole. pml__archive_part_threads - how many threads the part @i has. pml__archive_part_take - the part as
+ * part of @whole: threads get the numbers from *@thread on, series those from *@series on, which are in a list of their
+ * own until they are added.
+ */
+int pml__archive_part_write(struct pml__archive *a, uint32_t i);
+int pml__archive_part_threads(const struct pml__archive *a, uint32_t i, uint64_t *threads);
+struct pml__archive_merge {
+  struct pml_otf2 *whole;
+  uint64_t thread, series; /* the next numbers */
+  struct pml_otf2_location *waiting, **last;
+  struct pml__archive_waits waits;
+};
+int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archive_merge *m);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_archive_waits.c - late senders, and waits for the last one of a collective operation. */
+#include "substrate/trace/pml_archive_waits.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The @place-th collective operation of a rank on a communicator, of those that meet. */
+struct pml__archive_met {
+  uint32_t comm, place, index;
+  uint64_t entered_ns, ns;
+};
+
+static int no_memory(void) {
+  return pml_fail(-ENOMEM, "no memory for the waits of a trace");
+}
+
+/* ---- of a process ---- */
+
+/* No member leaves before the last one has come. */
+static bool meets(const struct pml__otf2_communication *c) {
+  static const uint32_t those = 1u << PML__LOG_BARRIER | 1u << PML__LOG_ALLGATHER | 1u << PML__LOG_ALLGATHERV |
+                                1u << PML__LOG_ALLTOALL | 1u << PML__LOG_ALLTOALLV | 1u << PML__LOG_ALLTOALLW |
+                                1u << PML__LOG_ALLREDUCE | 1u << PML__LOG_REDUCE_SCATTER |
+                                1u << PML__LOG_REDUCE_SCATTER_BLOCK;
+  return c->what == PML__LOG_COLLECTIVE_END && c->request == 0 && c->code < 32 && (those >> c->code & 1) != 0;
+}
+
+int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
+                          const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns) {
+  struct pml__archive_call call = {.entered_ns = entered_ns, .ns = ns, .channel = {.comm = c->comm}};
+  if (c->what == PML__LOG_SEND || c->what == PML__LOG_ISEND) {
+    call.kind = PML__ARCHIVE_SENT;
+    call.channel = (struct pml__archive_channel){c->comm, p->index, c->peer, c->tag};
+  } else if (c->what == PML__LOG_RECEIVE || c->what == PML__LOG_IRECV_COMPLETE) {
+    call.kind = PML__ARCHIVE_RECEIVED;
+    call.channel = (struct pml__archive_channel){c->comm, c->peer, p->index, c->tag};
+  } else if (meets(c)) {
+    call.kind = PML__ARCHIVE_MET;
+  } else {
+    return 0;
+  }
+  if (l->n == l->capacity) {
+    size_t capacity = l->capacity == 0 ? 1024 : 2 * l->capacity;
+    struct pml__archive_call *more = realloc(l->call, capacity * sizeof *more);
+    if (more == NULL) return no_memory();
+    l->call = more;
+    l->capacity = capacity;
+  }
+  l->call[l->n++] = call;
+  return 0;
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct pml__archive_call *x = a, *y = b;
+  return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* In the order of time, whichever threads they are of. */
+void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l) {
+  if (!c->reads && l->n > 0) qsort(l->call, l->n, sizeof *l->call, by_time);
+  pml__carry_list(c, (void **)&l->call, &l->n, sizeof *l->call);
+  for (size_t i = 0; i < l->n; i++) {
+    struct pml__archive_call *k = &l->call[i];
+    pml__carry_32(c, &k->kind);
+    pml__carry_64(c, &k->entered_ns);
+    pml__carry_64(c, &k->ns);
+    pml__carry_32(c, &k->channel.comm);
+    pml__carry_32(c, &k->channel.from);
+    pml__carry_32(c, &k->channel.to);
+    pml__carry_32(c, &k->channel.tag);
+  }
+}
+
+/* ---- messages ---- */
+
+/* What an end has while it waits for the other one: the times of its call. */
+static int pair_up(struct pml__archive_waits *w, struct pml__archive *a, const struct pml__archive_call *k) {
+  const struct pml__archive_end end = {k->entered_ns, k->ns};
+  struct pml__archive_end other;
+  bool found, received = k->kind == PML__ARCHIVE_RECEIVED;
+  int err = pml__archive_pair(&w->pairs, &k->channel, received, &end, &other, &found);
+  if (err < 0 || !found || k->channel.to >= a->mpi.nranks) return err;
+  const struct pml__archive_end *to = received ? &end : &other, *from = received ? &other : &end;
+  uint64_t until = from->ticks < to->ns ? from->ticks : to->ns;
+  if (until > to->ticks) a->story->wait[k->channel.to].late_sender_ns += until - to->ticks;
+  return 0;
+}
+
+/* ---- collective operations ---- */
+
+static int meet(struct pml__archive_waits *w, const struct pml__archive_process *p, uint32_t *place,
+                const struct pml__archive_call *k) {
+  if (w->nmet == w->capacity) {
+    size_t capacity = w->capacity == 0 ? 1024 : 2 * w->capacity;
+    struct pml__archive_met *more = realloc(w->met, capacity * sizeof *more);
+    if (more == NULL) return no_memory();
+    w->met = more;
+    w->capacity = capacity;
+  }
+  w->met[w->nmet++] =
+      (struct pml__archive_met){k->channel.comm, place[k->channel.comm]++, p->index, k->entered_ns, k->ns};
+  return 0;
+}
+
+int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
+                            const struct pml__archive_calls *l) {
+  int err = 0;
+  if (a->process[i].rank < 0) return 0;
+  uint32_t *place = calloc((size_t)a->mpi.ncomms + 1, sizeof *place);
+  if (place == NULL) return no_memory();
+  for (size_t n = 0; n < l->n && err == 0; n++) {
+    const struct pml__archive_call *k = &l->call[n];
+    if (k->channel.comm >= a->mpi.ncomms) continue;
+    err = k->kind == PML__ARCHIVE_MET ? meet(w, &a->process[i], place, k) : pair_up(w, a, k);
+  }
+  free(place);
+  return err;
+}
+
+static int by_operation(const void *a, const void *b) {
+  const struct pml__archive_met *x = a, *y = b;
+  if (x->comm != y->comm) return x->comm < y->comm ? -1 : 1;
+  return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* An operation of all members. */
+static void add_waits(struct pml_archive_story *story, const struct pml__archive_met *m, size_t n) {
+  uint64_t last = 0;
+  for (size_t i = 0; i < n; i++)
+    if (m[i].entered_ns > last) last = m[i].entered_ns;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t until = last < m[i].ns ? last : m[i].ns;
+    if (until > m[i].entered_ns) story->wait[m[i].index].collective_ns += until - m[i].entered_ns;
+  }
+}
+
+/* How many members of @comm have a log, and so its operations. */
+static size_t members_of(const struct pml__archive *a, uint32_t comm) {
+  const struct pml__otf2_comm *c = &a->mpi.comm[comm];
+  size_t n = 0;
+  for (int side = 0; side < 2; side++)
+    for (uint32_t i = 0; i < c->n[side]; i++) n += a->of_rank[c->member[side][i]] != UINT32_MAX;
+  return n;
+}
+
+/* Of a communicator whose members do not have the same number of operations, as one that paused, no two belong together
+ * for sure. */
+static void add_communicator(struct pml__archive *a, const struct pml__archive_met *m, size_t n) {
+  size_t members = members_of(a, m->comm);
+  if (members == 0 || n % members != 0) return;
+  for (size_t i = 0; i < n; i += members)
+    if (m[i].place != m[i + members - 1].place) return;
+  for (size_t i = 0; i < n; i += members) add_waits(a->story, m + i, members);
+}
+
+void pml__archive_waits_end(struct pml__archive_waits *w, struct pml__archive *a) {
+  if (w->nmet > 0) qsort(w->met, w->nmet, sizeof *w->met, by_operation);
+  for (size_t i = 0, end; i < w->nmet; i = end) {
+    end = i;
+    while (end < w->nmet && w->met[end].comm == w->met[i].comm) end++;
+    add_communicator(a, w->met + i, end - i);
+  }
+  pml__archive_pairs_free(&w->pairs);
+  free(w->met);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/pml_archive_waits.h - how long ranks wait for others. Internal.
+ *
+ * Late sender, as Scalasca defines it: a receive, or the call that completes one, was entered before the send was; the
+ * wait is the time between, at most the receive's own. Collective operations that no member leaves before the last one
+ * has come: the wait is the time to the last one's enter, at most the operation's own.
+ */
+#ifndef PML_ARCHIVE_WAITS_H
+#define PML_ARCHIVE_WAITS_H
+
+#include "substrate/trace/pml_archive_carry.h"
+#include "substrate/trace/pml_archive_pairs.h"
+#include "substrate/trace/pml_archive_private.h"
+
+enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
+
+/* One end of a message, or a collective operation, in a call that began at @entered_ns and was at its end at @ns. */
+struct pml__archive_call {
+  uint64_t entered_ns, ns;
+  uint32_t kind;
+  struct pml__archive_channel channel; /* of a collective operation: its communicator alone */
+};
+
+/* Those of a process. */
+struct pml__archive_calls {
+  struct pml__archive_call *call; /* [n] */
+  size_t n, capacity;
+};
+
+/* pml__archive_call_add - note what is one of these; others are passed over. 0 or -ENOMEM. */
+int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
+                          const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns);
+void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l);
+
+/* Those of all processes on their way to sums. */
+struct pml__archive_waits {
+  struct pml__archive_pairs pairs;
+  struct pml__archive_met *met; /* [nmet] */
+  size_t nmet, capacity;
+};
+
+/*
+ * pml__archive_waits_take - the calls of the process @i; each process once. 0 or -ENOMEM. pml__archive_waits_end - the
+ * story has what each rank waited; @w is freed.
+ */
+int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
+                            const struct pml__archive_calls *l);
+void pml__archive_waits_end(struct pml__archive_waits *w, struct pml__archive *a);
+
+#endif
