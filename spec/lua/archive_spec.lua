@@ -166,6 +166,34 @@ describe("one archive of all processes", function()
   end)
 end)
 
+describe("the trace of an experiment", function()
+  it("that was killed cannot be made later, which is said in a line", function()
+    dir = support.folder()
+    support.spit(dir .. "/slow.lua", [[
+      local pml = require "pmlua"
+      return pml.experiment { name = "slow", factors = { n = { 1, 2 } }, repeats = 10,
+        measure = function()
+          io.open("measured", "w"):close()
+          pml.sys.sleep(0.1)
+          return 1
+        end }
+    ]])
+    local line = "true; setsid %s slow.lua --out results >said 2>&1 & "
+      .. "until test -e measured; do sleep 0.05; done; kill -9 -$!; wait"
+    shell(line:format(command))
+    assert.equal(0, (shell "test -e results/slow/latest/samples.pmlog"))
+    local status, said, err = shell(command .. " trace results/slow/latest -o made")
+    assert.same({ 1, "" }, { status, said })
+    assert.matches("^pmlua trace: results/slow/latest: an experiment writes its trace itself, and this one did not end[^\n]*\n$",
+      err)
+    assert.equal(0, (shell(command .. " slow.lua --out results --quick >said 2>&1")))
+    status, said, err = shell(command .. " trace results/slow/latest -o made")
+    assert.same({ 1, "" }, { status, said })
+    assert.truthy(err:find("this run has its trace: results/slow/latest/traces.otf2", 1, true), err)
+    support.cleanup()
+  end)
+end)
+
 describe("the archive of a job of MPI", function()
   setup(function() dir = support.folder() end)
   teardown(support.cleanup)

@@ -84,6 +84,14 @@ function M.notes(story)
   return lines
 end
 
+--- Why the folder of an experiment has nothing to make a trace of; nil: it is none.
+local function experiment(dir)
+  if not require "pmlua.internal.report.run".is_one(dir) then return nil end
+  if core.sys.realpath(dir .. "/traces.otf2") then return ("%s: this run has its trace: %s/traces.otf2"):format(dir, dir) end
+  return dir .. ": an experiment writes its trace itself, and this one did not end or had none; "
+    .. "its samples have no times (pmlua report shows them)"
+end
+
 ---@param dir string of logs
 ---@param out string a folder that is there, for the archive
 ---@param o? { progress?: fun(done: integer, all: integer), tell?: fun(line: string) }
@@ -94,7 +102,7 @@ end
 function M.make(dir, out, o)
   o = o or {}
   local list, n = traced(dir, o.tell or function() end)
-  if n == 0 then return nil, dir .. ": no logs of recorded processes (*.pmlog)" end
+  if n == 0 then return nil, experiment(dir) or dir .. ": no logs of recorded processes (*.pmlog)" end
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
   local story, err, code = core.recording.archive(out, list, o.progress)
   if not story then return nil, sentence(err), code end
