@@ -16,7 +16,7 @@
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
  *
  * In a job of MPI rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
- * (adapter/mpi/reduction). With PMLUA_DETAIL=job the log of a rank whose calls are in it goes when the rank exits.
+ * (adapter/mpi/reduction), and each rank that is in it notes that.
  *
  * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) as it goes, so that no end loses anything
  * and nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record
@@ -69,7 +69,6 @@ static struct {
   bool plugins;       /* this process has some, not the one that it was forked from */
   bool substrates;    /* the same of substrate plugins */
   size_t nsubstrates; /* of those, that were opened */
-  bool in_job;        /* what was recorded is in the summary of a job of MPI, which is all that is to stay */
 } record;
 
 /* ---- what is noted of the process ---- */
@@ -230,7 +229,6 @@ __attribute__((destructor)) static void finish(void) {
   if (record.plugins && !record.confined) pml__record_plugins_end();
   if (!record.confined) tell(NULL, true);
   pml_recording_end(record.calls, PML_RECORDING_EXIT);
-  if (record.in_job && !record.confined) (void)unlink(pml_recording_path(record.calls));
 }
 
 PML_API void _exit(int status);
@@ -331,11 +329,9 @@ static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
   return err == 0 ? add_sections(s, rank) : err;
 }
 
-/* Events are in no summary. */
 static void written(void *arg) {
-  const char *detail = secure_getenv("PMLUA_DETAIL");
   (void)arg;
-  record.in_job = detail != NULL && strcmp(detail, "job") == 0 && !record.trace && !record.flow;
+  if (is_ours()) note("in_job", "1");
 }
 
 /* For a job of MPI: its file is beside the folders of the ranks, or in this one. */

@@ -130,17 +130,17 @@ for name in pairs(RUN) do
       end)
     end
 
-    it_is("is all that stays with --detail=job, but for the logs of ranks that are not in it", function()
+    it_is("is printed once, and all that stays but for the logs of ranks that are not in it", function()
       local leave = compile(name, "leave")
-      local to, code, out = job(name, 4, leave, 10, "--detail=job")
+      local to, code, out = job(name, 4, leave)
       assert.are.equal(0, code, out)
-      assert.are.equal("job.pmlsum\n", (sh("ls " .. to)))
-      assert.are.equal(1, select(2, out:gsub("4 ranks on 1 host", "")))
+      assert.are.equal("job.pmlsum\npaths.json\n", (sh("ls -A " .. to)))
+      assert.are.equal("\n" .. report(to) .. "\nresults in " .. to .. "\n", out)
       assert.are.equal(4, calls_of(told(to)).MPI_Barrier.calls)
       os.execute("rm -rf " .. to)
-      to, code, out = job(name, 4, leave .. " 2 stop 4", 1, "--detail=job")
+      to, code, out = job(name, 4, leave .. " 2 stop 4", 1)
       assert.are.equal(0, code, out)
-      assert.are.equal("job.pmlsum\nrank-2\nrank-3\n", (sh("ls " .. to)))
+      assert.are.equal("job.pmlsum\npaths.json\nrank-2\nrank-3\n", (sh("ls -A " .. to)))
       local r = told(to)
       assert.are.same({ { 2, 3 }, {} }, { r.late, r.missing })
       assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
@@ -148,7 +148,7 @@ for name in pairs(RUN) do
     end)
 
     it_is("is made from the logs where nothing reduced them", function()
-      local to = job(name, 3, compile(name, "leave"))
+      local to = job(name, 3, compile(name, "leave"), 10, "--detail=ranks")
       local whole = calls_of(told(to)).MPI_Barrier
       os.remove(to .. "/job.pmlsum")
       local r = told(to)

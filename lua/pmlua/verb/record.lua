@@ -74,11 +74,11 @@ functions look longer than they are.]],
     common.with("csv", { help = "all functions as CSV, on standard output" }),
     common.with("plot", { help = "draw a bar for each function of the table (.svg or .png)" }),
     common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is created, and must not hold "
-      .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N and prints a table; "
-      .. "those that end together write the trace of all" }),
-    { name = "detail", kind = "choice", choices = { "job", "ranks" }, shown = "ranks", help = "of a job of MPI with -o: job "
-      .. "keeps its summary alone, job.pmlsum, once all of a rank is in it, and prints one table (pmlua report DIR); ranks keeps "
-      .. "the logs of all ranks, too" },
+      .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N; the last one to end "
+      .. "prints one table of all, as pmlua report DIR does, and writes the trace" }),
+    { name = "detail", kind = "choice", choices = { "job", "ranks", "threads" }, shown = "job", help = "of a job of MPI with -o: "
+      .. "job keeps its summary, job.pmlsum, and no log that has nothing else to tell; ranks keeps the logs and adds a row for "
+      .. "each rank to the tables; threads adds one for each thread, too" },
     common.with("quiet", { help = "print neither progress nor what was left out; failures are still reported" }),
     { name = "finish", kind = "dir",
       help = "run nothing: finish a recording that was cut short, or whose processes were still running" },
@@ -111,9 +111,6 @@ function M.check(o)
   if #(o.command or {}) == 0 then return "no command given" end
   if o.every and not o.wanted then return "--every works with --metric only" end
   if o.command[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
-  if o.detail == "job" and (o.trace or o.flow or o.json or o.csv or o.plot) then
-    return "--detail=job keeps no events and prints one table; leave out --trace, --flow, --json, --csv and --plot"
-  end
   if (o.max_depth or o.max_calls or o.min_duration) and not (o.trace or o.flow) then
     return "--max-depth, --max-calls and --min-duration limit a trace; add --trace"
   end
@@ -230,10 +227,7 @@ local function words_of(o, library, dir)
     if type(value) == "table" then value = table.concat(value, v[3]) end
     words[#words + 1] = value and ("PMLUA_RECORD_%s=%s"):format(v[1], value)
   end
-  if o.job then
-    words[#words + 1] = "PMLUA_RECORD_JOB=" .. o.job
-    if o.detail then words[#words + 1] = "PMLUA_DETAIL=" .. o.detail end
-  end
+  words[#words + 1] = o.job and "PMLUA_RECORD_JOB=" .. o.job
   if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
@@ -292,21 +286,6 @@ local function prepare(o)
   return fine, err
 end
 
---- Whether the job's summary has all of this rank, whose folder then goes. Rank 0 prints it.
-local function is_in_job(o, dir, rank)
-  local lfs = require "lfs"
-  if o.detail ~= "job" or not o.job or not lfs.attributes(o.job .. "/job.pmlsum") then return false end
-  for entry in lfs.dir(dir) do
-    if entry:find "%.pmlog$" then return false end
-  end
-  os.remove(dir .. "/reasons")
-  lfs.rmdir(dir)
-  if rank > 0 then return true end
-  local job = require "pmlua.internal.report.job".read(o.job)
-  if job then io.stderr:write(require "pmlua.internal.report.job_text".format(job, {})) end
-  return job ~= nil
-end
-
 ---@param o table
 ---@return integer status
 function M.run(o)
@@ -335,9 +314,12 @@ function M.run(o)
     complain(lost)
     return NOT_RUN
   end
-  if is_in_job(o, dir, rank) then return child.status(ended) end
-  o.whose = whose
-  recording.report(o, dir, complain, o.job and { dir = o.job, rank = rank, size = size })
+  if o.job then
+    whose = "" -- what follows is of all ranks
+    require "pmlua.internal.record.job".finish(o, { dir = o.job, rank = rank, size = size }, complain)
+    return child.status(ended)
+  end
+  recording.report(o, dir, complain)
   if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return child.status(ended)
 end

@@ -1,254 +1,174 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/job.lua - what the ranks of a job leave for each other when they end, and what the last one
--- makes of it: one event flow, and one tree of call paths with the spread over ranks.
+-- lua/pmlua/internal/record/job.lua - one report of a parallel job: each rank leaves what it has to say in its folder, and
+-- the last to end prints all of it.
 --
--- Try:  mpirun -n 4 pmlua record --flow -o out -- ./solver; ls out/flow.svg out/paths.json
---
--- Each rank leaves DIR/rank-N/part.json. Ranks with the same flow are one graph, and ranks with the same call path are one
--- node, so that the results do not grow with the number of equal ranks.
+-- Try:  mpirun -n 4 pmlua record -o out -- ./solver
 
+local archive = require "pmlua.internal.record.archive"
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
-local flowgraph = require "pmlua.internal.flow.graph"
-local json = require "pmlua.json"
+local logs = require "pmlua.internal.record.logs"
+local numbers = require "pmlua.internal.report.numbers"
+local reader = require "pmlua.internal.report.job"
+local report = require "pmlua.internal.record.report"
 
 local M = {}
 
-local PART <const>, PATHS <const> = "part.json", "paths.json"
+local CLAIM <const> = "/.reporting"
+local LINES <const> = 20
+local STEP_S <const> = 0.02
 
----@class pmlua.job.spread
----@field ranks integer that have it
----@field least_ns number
----@field least_rank integer
----@field mean_ns number
----@field most_ns number
----@field most_rank integer
+local function exists(path) return require "lfs".attributes(path, "mode") ~= nil end
 
---- One rank more. Ranks come in their order.
----@param s pmlua.job.spread? nil: it is the first
----@return pmlua.job.spread
-local function spread(s, rank, ns)
-  s = s or { ranks = 0, least_ns = ns, least_rank = rank, mean_ns = 0.0, most_ns = ns, most_rank = rank }
-  if ns < s.least_ns then s.least_ns, s.least_rank = ns, rank end
-  if ns > s.most_ns then s.most_ns, s.most_rank = ns, rank end
-  s.mean_ns = (s.mean_ns * s.ranks + ns) / (s.ranks + 1)
-  s.ranks = s.ranks + 1
-  return s
+local function folder_of(job, rank) return ("%s/rank-%d"):format(job.dir, rank) end
+local function mark_of(job, rank) return folder_of(job, rank) .. "/complete" end
+
+-- ---- the logs of a rank ----
+
+--- Whether the job's summary has all that a log has, but for call paths.
+local function is_summed(path, r)
+  local p = r.process
+  if not p or p.in_job ~= "1" or p.ended ~= "exit" or r.traced or r.flow then return false end
+  if #p.sums > 0 or #p.values > 0 or #p.openmp > 0 then return false end
+  local _, brief = assert(core.summary.open()):log(path, 0)
+  return type(brief) == "table" and not brief.recorded and not brief.sketch
 end
 
--- ---- flows ----
-
---- What the threads of two graphs with the same flow did.
-local function add_nodes(to, graph)
-  for i, node in ipairs(graph.nodes) do
-    local sum = to.nodes[i]
-    sum.count, sum.inclusive_ns = sum.count + node.count, sum.inclusive_ns + node.inclusive_ns
-    sum.exclusive_ns = sum.exclusive_ns + node.exclusive_ns
-    for name, v in pairs(node.metrics) do sum.metrics[name] = sum.metrics[name] + v end
-  end
-  to.threads, to.unmatched = to.threads + graph.threads, to.unmatched + graph.unmatched
-end
-
---- Graphs by their flow; what is there already gets more threads.
-local function unite(list, index, graph)
-  local key = flowgraph.key(graph)
-  if index[key] then
-    add_nodes(index[key], graph)
-  else
-    list[#list + 1], index[key] = graph, graph
-  end
-  return index[key]
-end
-
-local function add_rank(all, index, rank, graphs)
-  local own, own_index = {}, {}
-  for _, graph in ipairs(graphs) do unite(own, own_index, graph) end
-  for _, graph in ipairs(own) do
-    local times = {}
-    for i, node in ipairs(graph.nodes) do times[i] = node.inclusive_ns end
-    local to = unite(all, index, graph)
-    to.of = to.of or {}
-    table.insert(to.of, rank)
-    for i, node in ipairs(to.nodes) do node.spread = spread(node.spread, rank, times[i]) end
-  end
-end
-
-local function flow_of(parts)
-  local graphs, index, refused = {}, {}, 0
-  for _, part in ipairs(parts) do
-    add_rank(graphs, index, part.rank, part.flow and part.flow.graphs or {})
-    refused = refused + (part.flow and part.flow.refused or 0)
-  end
-  for _, graph in ipairs(graphs) do graph.ranks, graph.of = require "pmlua.internal.report.numbers".ranges(graph.of), nil end
-  return #graphs > 0 and flowgraph.made(graphs, refused) or nil
-end
-
--- ---- call paths ----
-
---- The calls of a rank's processes by their paths: "library\0function" of each call, outermost first.
-local function by_path(processes)
-  local list, index = {}, {}
-  for _, paths in ipairs(processes) do
-    local open = {}
-    for _, p in ipairs(paths) do
-      local key = (open[p.depth] or "") .. "\1" .. p.library .. "\0" .. p.name
-      open[p.depth + 1] = key
-      local sum = index[key]
-      if not sum then
-        sum = { key = key, depth = p.depth, library = p.library, name = p.name, calls = 0, inclusive_ns = 0, exclusive_ns = 0 }
-        list[#list + 1], index[key] = sum, sum
-      end
-      sum.calls, sum.inclusive_ns = sum.calls + p.calls, sum.inclusive_ns + p.inclusive_ns
-      sum.exclusive_ns = sum.exclusive_ns + p.exclusive_ns
-    end
-  end
-  return list
-end
-
---- A path follows the one that it is in; the most time first.
-local function ordered(list)
-  local inside, out = {}, {}
-  for _, p in ipairs(list) do
-    local outer = p.key:match "^(.*)\1[^\1]*$"
-    inside[outer] = inside[outer] or {}
-    table.insert(inside[outer], p)
-  end
-  local function visit(key)
-    local here = inside[key] or {}
-    table.sort(here, function(a, b)
-      if a.inclusive_ns ~= b.inclusive_ns then return a.inclusive_ns > b.inclusive_ns end
-      return a.key < b.key
-    end)
-    for _, p in ipairs(here) do
-      out[#out + 1] = p
-      visit(p.key)
-    end
-  end
-  visit ""
-  for _, p in ipairs(out) do p.key = nil end
-  return out
-end
-
-local function paths_of(parts)
-  local all, index = {}, {}
-  for _, part in ipairs(parts) do
-    for _, p in ipairs(by_path(part.paths)) do
-      local to, ns = index[p.key], p.inclusive_ns
-      if not to then
-        all[#all + 1], index[p.key], to = p, p, p
-      else
-        to.calls, to.inclusive_ns = to.calls + p.calls, to.inclusive_ns + p.inclusive_ns
-        to.exclusive_ns = to.exclusive_ns + p.exclusive_ns
-      end
-      to.spread = spread(to.spread, part.rank, ns)
-    end
-  end
-  return ordered(all)
-end
-
--- ---- parts ----
-
---- Leave what a rank's processes did.
----@param results pmlua.logs.result[]
----@param dir string the rank's
----@return boolean? done
----@return string? err
-function M.leave(results, dir)
-  local graphs, refused, paths = {}, 0, json.array()
+--- Logs that the job's summary makes superfluous go.
+local function remove_logs(dir, results)
   for _, r in ipairs(results) do
-    if r.flow then
-      table.move(r.flow.graphs, 1, #r.flow.graphs, #graphs + 1, graphs)
-      refused = refused + r.flow.refused
-    end
-    if r.process and #r.process.paths > 0 then paths[#paths + 1] = json.array(r.process.paths) end
+    if r.file and is_summed(dir .. "/" .. r.file, r) then os.remove(dir .. "/" .. r.file) end
   end
-  local flow = #graphs > 0 and flowgraph.made(graphs, refused):data() or nil
-  return disk.write(dir .. "/" .. PART, json.encode { flow = flow, paths = paths })
 end
 
---- Is it a path as M.leave() writes it?
-local function is_path(p)
-  return type(p) == "table" and math.tointeger(p.depth) and math.tointeger(p.calls) and type(p.library) == "string"
-    and type(p.name) == "string" and tonumber(p.inclusive_ns) and tonumber(p.exclusive_ns)
+-- ---- who is there ----
+
+--- Leave the lines of this rank, and so that it is complete.
+local function leave(job, lines)
+  local mark = mark_of(job, job.rank)
+  local done, err = disk.write(mark .. ".new", table.concat(lines, "\n"))
+  if done then done, err = os.rename(mark .. ".new", mark) end
+  return done, err
 end
 
-local function sound(part)
-  if type(part) ~= "table" or type(part.paths) ~= "table" then return nil end
-  for _, paths in ipairs(part.paths) do
-    if type(paths) ~= "table" then return nil end
-    for _, p in ipairs(paths) do
-      if not is_path(p) then return nil end
-      p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
-    end
+--- The first rank that is not complete, from one on that is known not to be before it; the job's size if all are.
+local function first_missing(job, from)
+  while from < job.size and exists(mark_of(job, from)) do from = from + 1 end
+  return from
+end
+
+--- Rank 0 waits for the others, which may have been killed with all that they started.
+local function wait(job)
+  local left, from = tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10, 0
+  while left > 0 and exists(mark_of(job, 0)) and not exists(job.dir .. CLAIM) do
+    from = first_missing(job, from)
+    if from == job.size then return end
+    core.sys.sleep(STEP_S)
+    left = left - STEP_S
   end
-  if part.flow then part.flow = flowgraph.taken(part.flow) end
-  return part
 end
 
---- The parts that are there, by rank.
-local function read_parts(dir)
-  local parts = {}
-  for entry in require("lfs").dir(dir) do
-    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
-    local text = rank and disk.read(("%s/%s/%s"):format(dir, entry, PART))
-    local part = text and sound(json.decode(text))
-    if part then
-      part.rank, part.path = rank, ("%s/%s/%s"):format(dir, entry, PART)
-      parts[#parts + 1] = part
-    end
-  end
-  table.sort(parts, function(a, b) return a.rank < b.rank end)
-  return parts
-end
+-- ---- what ranks say ----
 
---- The results of a job, of the parts that its ranks left, which go: DIR/paths.json, and the flow.
----@param dir string the job's
----@return { ranks: integer, flow: pmlua.Flow? }? job nil: there is no part
----@return string? err
-function M.finish(dir)
-  local parts = read_parts(dir)
-  if #parts == 0 then return nil end
-  local flow = flow_of(parts)
-  local done, err = disk.write(dir .. "/" .. PATHS, json.encode { ranks = #parts, paths = json.array(paths_of(parts)) })
-  if not done then return nil, err end
-  for _, part in ipairs(parts) do os.remove(part.path) end
-  return { ranks = #parts, flow = flow }
-end
-
---- The call paths of a job that ended.
----@param dir string
----@return table[]? paths with a spread each
-function M.paths(dir)
-  local text = disk.read(dir .. "/" .. PATHS)
-  local data = text and json.decode(text)
-  if type(data) ~= "table" or type(data.paths) ~= "table" then return nil end
-  for _, p in ipairs(data.paths) do
-    local s = is_path(p) and type(p.spread) == "table" and p.spread
-    if not s or not (tonumber(s.least_ns) and tonumber(s.mean_ns) and tonumber(s.most_ns)) then return nil end
-    p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
-    for _, n in ipairs { "ranks", "least_rank", "most_rank" } do
-      s[n] = math.tointeger(s[n])
-      if not s[n] then return nil end
+--- Each line once, with the ranks that have it; and the ranks that are not complete.
+local function lines_of(job)
+  local list, ranks, open = {}, {}, {}
+  for rank = 0, job.size - 1 do
+    local text = disk.read(mark_of(job, rank))
+    if not text then open[#open + 1] = rank end
+    for line in (text or ""):gmatch "[^\n]+" do
+      if not ranks[line] then list[#list + 1], ranks[line] = line, {} end
+      table.insert(ranks[line], rank)
     end
   end
-  return data.paths
+  return list, ranks, open
 end
 
--- ---- the end of a job ----
+local function who(list, size)
+  if #list == size then return "" end
+  return ("rank%s %s: "):format(#list == 1 and "" or "s", numbers.ranges(list))
+end
 
---- Note that a rank's recording is complete.
----@param dir string the job's
----@param rank integer
----@param size integer
----@return boolean? last whether those of all others are complete, too
----@return string? err
-function M.complete(dir, rank, size)
-  local done, err = disk.write(("%s/rank-%d/complete"):format(dir, rank), "")
-  if not done then return nil, err end
-  for i = 0, size - 1 do
-    if not core.sys.realpath(("%s/rank-%d/complete"):format(dir, i)) then return false end
+local function tell_lines(job, complain)
+  local list, ranks, open = lines_of(job)
+  for i = 1, math.min(#list, LINES) do complain(who(ranks[list[i]], job.size) .. list[i]) end
+  if #list > LINES then complain(("%d more lines like these"):format(#list - LINES)) end
+  if #open > 0 then complain(who(open, 0) .. "not ended yet, or killed; the table has what they measured so far") end
+end
+
+-- ---- the report ----
+
+local function draw(o, data, complain)
+  local ok, err = require "pmlua.internal.report.traffic".draw(data, o.plot)
+  if not ok then complain("--plot: " .. core.failure.sentence(err)) elseif not o.quiet then complain(o.plot) end
+end
+
+--- A job of other programs than MPI's: all of its processes.
+local function tell_processes(o, job, complain)
+  local results = {}
+  for rank = 0, job.size - 1 do
+    local dir = folder_of(job, rank)
+    for _, r in ipairs(exists(dir) and logs.read(dir) or {}) do results[#results + 1] = r end
   end
-  return true
+  report.show(o, results, job.dir, complain)
+end
+
+local function tell(o, job, complain)
+  tell_lines(job, complain)
+  if not reader.has_mpi(job.dir) then return tell_processes(o, job, complain) end
+  local data, err = reader.read(job.dir)
+  if not data then return complain(core.failure.sentence(err)) end
+  local text = require "pmlua.internal.report.job_text".format(data, o)
+  if o.json or o.csv then io.write(text)
+  else io.stderr:write("\n", text, "\nresults in ", job.dir, "\n") end
+  if o.plot then draw(o, data, complain) end
+end
+
+--- Whether it is this process that reports the job. Marks go before the claim: without them another one did.
+local function claim(job)
+  local lfs = require "lfs"
+  if not lfs.mkdir(job.dir .. CLAIM) then return false end
+  if exists(mark_of(job, job.rank)) then return true end
+  lfs.rmdir(job.dir .. CLAIM)
+  return false
+end
+
+--- What is only of use until all have ended.
+local function clean(job)
+  local lfs = require "lfs"
+  for rank = 0, job.size - 1 do
+    os.remove(mark_of(job, rank))
+    lfs.rmdir(folder_of(job, rank)) -- if nothing else is in it
+  end
+  lfs.rmdir(job.dir .. CLAIM)
+end
+
+local function write_trace(o, job, last, complain)
+  local show, clear = report.progress(o.quiet)
+  local story, err = archive.of_job(job.dir, last, { progress = show })
+  clear()
+  if err then complain(err) end
+  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+end
+
+--- The command of a rank has ended: report it, and the whole job if it is the last.
+---@param o table options of pmlua record
+---@param job { dir: string, rank: integer, size: integer }
+---@param complain fun(text: string)
+function M.finish(o, job, complain)
+  local dir, lines = folder_of(job, job.rank), {}
+  local results = report.of_rank(o, dir, function(line) lines[#lines + 1] = line end)
+  local is_mpi = reader.has_mpi(job.dir, job.rank)
+  if (o.detail or "job") == "job" then remove_logs(dir, results) end
+  local done, err = leave(job, lines)
+  if not done then return complain(err) end
+  if job.rank == 0 and is_mpi then wait(job) end
+  local all = first_missing(job, 0) == job.size
+  if o.trace then write_trace(o, job, all, complain) end
+  if not (all or job.rank == 0 and is_mpi) or not claim(job) then return end
+  if all then report.of_ranks(o, job.dir, complain) end
+  tell(o, job, complain)
+  if all then clean(job) end
 end
 
 return M

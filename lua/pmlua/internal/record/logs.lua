@@ -36,7 +36,7 @@ end
 -- Its notes that are numbers.
 local amounts = { "objects", "functions", "slots", "shared", "deep", "nested", "unseen", "scans", "threads", "unmatched",
   "dropped", "abandoned", "confined" }
-local texts = { "program", "failure", "flow" }
+local texts = { "program", "failure", "flow", "in_job" }
 
 local function lines_of(log, key)
   local lines = {}
@@ -205,6 +205,7 @@ end
 
 ---@class pmlua.logs.result
 ---@field name string
+---@field file? string its log
 ---@field ended string as of the process
 ---@field process? pmlua.logs.process nil: it could not be read
 ---@field err? string why it has no results, or not all
@@ -219,7 +220,7 @@ local function results(dir, file, known, o)
   if code == "ENODATA" then return nil end
   if not log then return { name = name, ended = "cut", err = sentence(err) } end
   local story = log:story()
-  local r = { name = name, ended = ending(file, story, running, known) }
+  local r = { name = name, file = file, ended = ending(file, story, running, known) }
   local process, lost = process_of(log, story, r.ended)
   r.process, r.err = process, not process and ("%s: %s"):format(path, sentence(lost)) or nil
   if not process or not o or r.ended == "running" then return r end

@@ -65,8 +65,8 @@ local function value_rows(all)
   return rows
 end
 
---- @whose: the rank of a parallel job, whose table must not mix with those of others: it is one piece.
-local function print_table(all, dir, whose)
+--- In one piece: others print, too.
+local function print_table(all, dir)
   local tabulate = require "pmlua.tabulate"
   local rows, events, heads, scales = {}, events_of(all), {}, {}
   for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
@@ -91,8 +91,7 @@ local function print_table(all, dir, whose)
   local constructs = openmp.text(all.openmp, LINES)
   text[#text + 1] = constructs and "\n" .. constructs or nil
   if more > 0 then text[#text + 1] = ("and %d more functions; --json lists all\n"):format(more) end
-  text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
-    #all.processes == 1 and "process" or "processes", dir)
+  text[#text + 1] = ("%d %s; results in %s\n"):format(#all.processes, #all.processes == 1 and "process" or "processes", dir)
   io.stderr:write(table.concat(text))
 end
 
@@ -358,66 +357,29 @@ local function make_trace(results, dir, how)
   return require("pmlua.internal.record.archive").make(dir, dir, how)
 end
 
---- DIR/traces.otf2, unless a process still runs; of the whole job, if it is a rank's.
-local function write_trace(results, dir, o, complain, job)
-  if logs.running(results) or (job and not o.trace) then return end
-  local archive = require "pmlua.internal.record.archive"
-  local show, clear = M.progress(o.quiet)
-  local how = { progress = show }
-  local story, err
-  if job then story, err = archive.of_job(job.dir, job.last, how) else story, err = make_trace(results, dir, how) end
-  clear()
-  if err then complain(err) end
-  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
-end
-
--- ---- of a job ----
-
---- A rank leaves what the last one needs.
-local function end_rank(results, dir, complain, job)
+--- DIR/traces.otf2, unless a process still runs.
+local function write_trace(results, dir, o, complain)
   if logs.running(results) then return end
-  local of_job = require "pmlua.internal.record.job"
-  local done, err = of_job.leave(results, dir)
-  if done then job.last, err = of_job.complete(job.dir, job.rank, job.size) end
-  if err then complain(err) end
-end
-
---- The results of all ranks that ended; false: none has.
-local function end_job(dir, o, complain)
-  local job, err = require "pmlua.internal.record.job".finish(dir)
-  if err then complain(err) end
-  if job and job.flow then require("pmlua.internal.flow.files").report_job(job, dir, o, complain) end
-  return job ~= nil
-end
-
---- Turns what is in the folder into results, prints them, and says what is missing, a line each.
----@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
----@param dir string
----@param complain fun(text: string)
----@param job? { dir: string, rank: integer, size: integer } whose rank has this folder
----@return boolean whether there are results
-function M.report(o, dir, complain, job)
-  local lfs = require "lfs"
-  if lfs.attributes(dir, "mode") ~= "directory" then
-    complain(dir .. (lfs.attributes(dir, "mode") and ": not a folder" or ": no such folder"))
-    return false
-  end
   local show, clear = M.progress(o.quiet)
-  local results = logs.gather(dir, { progress = show })
+  local story, err = make_trace(results, dir, { progress = show })
   clear()
+  if err then complain(err) end
+  for _, line in ipairs(story and require("pmlua.internal.record.archive").notes(story) or {}) do complain(line) end
+end
+
+--- Says what is missing in the results of a folder, a line each. All processes; nil: there are none.
+local function check(results, o, dir, complain)
   tell_failures(results, complain)
-  if job then end_rank(results, dir, complain, job) end
-  write_trace(results, dir, o, complain, job)
   local reasons = read_reasons(dir)
   tell_reasons(reasons, complain)
   if not logs.running(results) then os.remove(dir .. "/reasons") end
   local all = calls.of(results)
-  if #all.processes == 0 and (#reasons > 0 or #results > 0) then return false end
-  if #all.processes == 0 and end_job(dir, o, complain) then return true end
+  if #all.processes == 0 and (#reasons > 0 or #results > 0) then return nil end
   if #all.processes == 0 then
-    complain(lfs.attributes(dir .. "/rank-0") and ("%s has a folder for each rank; name one, such as %s/rank-0"):format(dir, dir)
+    complain(require "lfs".attributes(dir .. "/rank-0")
+      and ("%s has a folder for each rank; name one, such as %s/rank-0"):format(dir, dir)
       or ("no process left results in %s: none could load the library, create a file there, or get memory"):format(dir))
-    return false
+    return nil
   end
   tell_endings(all, dir, complain)
   tell_troubles(all, complain)
@@ -427,14 +389,76 @@ function M.report(o, dir, complain, job)
   end
   tell_unmatched(all, complain)
   tell_nothing(all, reasons, complain)
+  return all
+end
+
+local function gather(o, dir)
+  local show, clear = M.progress(o.quiet)
+  local results = logs.gather(dir, { progress = show })
+  clear()
+  return results
+end
+
+local function print_all(all, o, dir, complain)
   if o.json then print_json(all)
   elseif o.csv then print_csv(all)
-  else print_table(all, dir, o.whose or "") end
-  write_constructs(all, dir, complain)
+  else print_table(all, dir) end
   if o.plot and #all.functions > 0 then draw(all, o, complain) end
-  local flows = require "pmlua.internal.flow.files"
-  if not job then flows.report(results, dir, o, complain) end
-  if job and job.last then end_job(job.dir, o, complain) end
+end
+
+--- Prints the table of results that were reported already.
+---@param o table
+---@param results pmlua.logs.result[]
+---@param dir string that has them
+---@param complain fun(text: string)
+function M.show(o, results, dir, complain) print_all(calls.of(results), o, dir, complain) end
+
+--- Results of a rank, whose table is that of its job: what is missing is said, a line each.
+---@param o table
+---@param dir string
+---@param complain fun(text: string)
+---@return pmlua.logs.result[]
+function M.of_rank(o, dir, complain)
+  local results = gather(o, dir)
+  local all = check(results, o, dir, complain)
+  if all then write_constructs(all, dir, complain) end
+  if logs.running(results) then return results end
+  local done, err = require "pmlua.internal.record.parts".leave(results, dir)
+  if not done then complain(err) end
+  return results
+end
+
+--- The flow and the call paths of all ranks of a job that ended.
+---@param o table
+---@param dir string the job's
+---@param complain fun(text: string)
+---@return boolean whether there are any
+function M.of_ranks(o, dir, complain)
+  local job, err = require "pmlua.internal.record.parts".finish(dir)
+  if err then complain(err) end
+  if job and job.flow then require("pmlua.internal.flow.files").report_job(job, dir, o, complain) end
+  return job ~= nil
+end
+
+--- Turns what is in the folder into results, prints them, and says what is missing, a line each.
+---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
+---@param dir string
+---@param complain fun(text: string)
+---@return boolean whether there are results
+function M.report(o, dir, complain)
+  local mode = require "lfs".attributes(dir, "mode")
+  if mode ~= "directory" then
+    complain(dir .. (mode and ": not a folder" or ": no such folder"))
+    return false
+  end
+  local results = gather(o, dir)
+  if #results == 0 and M.of_ranks(o, dir, complain) then return true end
+  write_trace(results, dir, o, complain)
+  local all = check(results, o, dir, complain)
+  if not all then return false end
+  print_all(all, o, dir, complain)
+  write_constructs(all, dir, complain)
+  require("pmlua.internal.flow.files").report(results, dir, o, complain)
   return true
 end
 

@@ -87,6 +87,19 @@ local function log_of(paths)
   return first, host, 0
 end
 
+--- Did a process of a rank call MPI_Init?
+---@param folder string of the job
+---@param rank? integer nil: of any
+---@return boolean
+function M.has_mpi(folder, rank)
+  if mode(folder .. "/" .. FILE) == "file" then return true end
+  for number, paths in pairs(logs_in(folder)) do
+    local _, _, size = log_of(paths)
+    if size and size > 0 and (rank == nil or rank == number) then return true end
+  end
+  return false
+end
+
 -- ---- rows ----
 
 local function spread_over(row, name)
@@ -225,7 +238,7 @@ function M.read(path)
   table.sort(job.calls, by_time)
   read_traffic(job)
   job.waits = require "pmlua.internal.report.waits".read(folder) or {}
-  job.paths = require "pmlua.internal.record.job".paths(folder) or {}
+  job.paths = require "pmlua.internal.record.parts".paths(folder) or {}
   return job
 end
 

@@ -1,0 +1,236 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/record/parts.lua - what the ranks of a job leave for each other when they end, and what the last one
+-- makes of it: one event flow, and one tree of call paths with the spread over ranks.
+--
+-- Try:  mpirun -n 4 pmlua record --flow -o out -- ./solver; ls out/flow.svg out/paths.json
+--
+-- Each rank leaves DIR/rank-N/part.json. Ranks with the same flow are one graph, and ranks with the same call path are one
+-- node, so that the results do not grow with the number of equal ranks.
+
+local disk = require "pmlua.internal.file"
+local flowgraph = require "pmlua.internal.flow.graph"
+local json = require "pmlua.json"
+
+local M = {}
+
+local PART <const>, PATHS <const> = "part.json", "paths.json"
+
+---@class pmlua.job.spread
+---@field ranks integer that have it
+---@field least_ns number
+---@field least_rank integer
+---@field mean_ns number
+---@field most_ns number
+---@field most_rank integer
+
+--- One rank more. Ranks come in their order.
+---@param s pmlua.job.spread? nil: it is the first
+---@return pmlua.job.spread
+local function spread(s, rank, ns)
+  s = s or { ranks = 0, least_ns = ns, least_rank = rank, mean_ns = 0.0, most_ns = ns, most_rank = rank }
+  if ns < s.least_ns then s.least_ns, s.least_rank = ns, rank end
+  if ns > s.most_ns then s.most_ns, s.most_rank = ns, rank end
+  s.mean_ns = (s.mean_ns * s.ranks + ns) / (s.ranks + 1)
+  s.ranks = s.ranks + 1
+  return s
+end
+
+-- ---- flows ----
+
+--- What the threads of two graphs with the same flow did.
+local function add_nodes(to, graph)
+  for i, node in ipairs(graph.nodes) do
+    local sum = to.nodes[i]
+    sum.count, sum.inclusive_ns = sum.count + node.count, sum.inclusive_ns + node.inclusive_ns
+    sum.exclusive_ns = sum.exclusive_ns + node.exclusive_ns
+    for name, v in pairs(node.metrics) do sum.metrics[name] = sum.metrics[name] + v end
+  end
+  to.threads, to.unmatched = to.threads + graph.threads, to.unmatched + graph.unmatched
+end
+
+--- Graphs by their flow; what is there already gets more threads.
+local function unite(list, index, graph)
+  local key = flowgraph.key(graph)
+  if index[key] then
+    add_nodes(index[key], graph)
+  else
+    list[#list + 1], index[key] = graph, graph
+  end
+  return index[key]
+end
+
+local function add_rank(all, index, rank, graphs)
+  local own, own_index = {}, {}
+  for _, graph in ipairs(graphs) do unite(own, own_index, graph) end
+  for _, graph in ipairs(own) do
+    local times = {}
+    for i, node in ipairs(graph.nodes) do times[i] = node.inclusive_ns end
+    local to = unite(all, index, graph)
+    to.of = to.of or {}
+    table.insert(to.of, rank)
+    for i, node in ipairs(to.nodes) do node.spread = spread(node.spread, rank, times[i]) end
+  end
+end
+
+local function flow_of(parts)
+  local graphs, index, refused = {}, {}, 0
+  for _, part in ipairs(parts) do
+    add_rank(graphs, index, part.rank, part.flow and part.flow.graphs or {})
+    refused = refused + (part.flow and part.flow.refused or 0)
+  end
+  for _, graph in ipairs(graphs) do graph.ranks, graph.of = require "pmlua.internal.report.numbers".ranges(graph.of), nil end
+  return #graphs > 0 and flowgraph.made(graphs, refused) or nil
+end
+
+-- ---- call paths ----
+
+--- The calls of a rank's processes by their paths: "library\0function" of each call, outermost first.
+local function by_path(processes)
+  local list, index = {}, {}
+  for _, paths in ipairs(processes) do
+    local open = {}
+    for _, p in ipairs(paths) do
+      local key = (open[p.depth] or "") .. "\1" .. p.library .. "\0" .. p.name
+      open[p.depth + 1] = key
+      local sum = index[key]
+      if not sum then
+        sum = { key = key, depth = p.depth, library = p.library, name = p.name, calls = 0, inclusive_ns = 0, exclusive_ns = 0 }
+        list[#list + 1], index[key] = sum, sum
+      end
+      sum.calls, sum.inclusive_ns = sum.calls + p.calls, sum.inclusive_ns + p.inclusive_ns
+      sum.exclusive_ns = sum.exclusive_ns + p.exclusive_ns
+    end
+  end
+  return list
+end
+
+--- A path follows the one that it is in; the most time first.
+local function ordered(list)
+  local inside, out = {}, {}
+  for _, p in ipairs(list) do
+    local outer = p.key:match "^(.*)\1[^\1]*$"
+    inside[outer] = inside[outer] or {}
+    table.insert(inside[outer], p)
+  end
+  local function visit(key)
+    local here = inside[key] or {}
+    table.sort(here, function(a, b)
+      if a.inclusive_ns ~= b.inclusive_ns then return a.inclusive_ns > b.inclusive_ns end
+      return a.key < b.key
+    end)
+    for _, p in ipairs(here) do
+      out[#out + 1] = p
+      visit(p.key)
+    end
+  end
+  visit ""
+  for _, p in ipairs(out) do p.key = nil end
+  return out
+end
+
+local function paths_of(parts)
+  local all, index = {}, {}
+  for _, part in ipairs(parts) do
+    for _, p in ipairs(by_path(part.paths)) do
+      local to, ns = index[p.key], p.inclusive_ns
+      if not to then
+        all[#all + 1], index[p.key], to = p, p, p
+      else
+        to.calls, to.inclusive_ns = to.calls + p.calls, to.inclusive_ns + p.inclusive_ns
+        to.exclusive_ns = to.exclusive_ns + p.exclusive_ns
+      end
+      to.spread = spread(to.spread, part.rank, ns)
+    end
+  end
+  return ordered(all)
+end
+
+-- ---- parts ----
+
+--- Leave what a rank's processes did.
+---@param results pmlua.logs.result[]
+---@param dir string the rank's
+---@return boolean? done
+---@return string? err
+function M.leave(results, dir)
+  local graphs, refused, paths = {}, 0, json.array()
+  for _, r in ipairs(results) do
+    if r.flow then
+      table.move(r.flow.graphs, 1, #r.flow.graphs, #graphs + 1, graphs)
+      refused = refused + r.flow.refused
+    end
+    if r.process and #r.process.paths > 0 then paths[#paths + 1] = json.array(r.process.paths) end
+  end
+  local flow = #graphs > 0 and flowgraph.made(graphs, refused):data() or nil
+  return disk.write(dir .. "/" .. PART, json.encode { flow = flow, paths = paths })
+end
+
+--- Is it a path as M.leave() writes it?
+local function is_path(p)
+  return type(p) == "table" and math.tointeger(p.depth) and math.tointeger(p.calls) and type(p.library) == "string"
+    and type(p.name) == "string" and tonumber(p.inclusive_ns) and tonumber(p.exclusive_ns)
+end
+
+local function sound(part)
+  if type(part) ~= "table" or type(part.paths) ~= "table" then return nil end
+  for _, paths in ipairs(part.paths) do
+    if type(paths) ~= "table" then return nil end
+    for _, p in ipairs(paths) do
+      if not is_path(p) then return nil end
+      p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
+    end
+  end
+  if part.flow then part.flow = flowgraph.taken(part.flow) end
+  return part
+end
+
+--- The parts that are there, by rank.
+local function read_parts(dir)
+  local parts = {}
+  for entry in require("lfs").dir(dir) do
+    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
+    local text = rank and disk.read(("%s/%s/%s"):format(dir, entry, PART))
+    local part = text and sound(json.decode(text))
+    if part then
+      part.rank, part.path = rank, ("%s/%s/%s"):format(dir, entry, PART)
+      parts[#parts + 1] = part
+    end
+  end
+  table.sort(parts, function(a, b) return a.rank < b.rank end)
+  return parts
+end
+
+--- The results of a job, of the parts that its ranks left, which go: DIR/paths.json, and the flow.
+---@param dir string the job's
+---@return { ranks: integer, flow: pmlua.Flow? }? job nil: there is no part
+---@return string? err
+function M.finish(dir)
+  local parts = read_parts(dir)
+  if #parts == 0 then return nil end
+  local flow = flow_of(parts)
+  local done, err = disk.write(dir .. "/" .. PATHS, json.encode { ranks = #parts, paths = json.array(paths_of(parts)) })
+  if not done then return nil, err end
+  for _, part in ipairs(parts) do os.remove(part.path) end
+  return { ranks = #parts, flow = flow }
+end
+
+--- The call paths of a job that ended.
+---@param dir string
+---@return table[]? paths with a spread each
+function M.paths(dir)
+  local text = disk.read(dir .. "/" .. PATHS)
+  local data = text and json.decode(text)
+  if type(data) ~= "table" or type(data.paths) ~= "table" then return nil end
+  for _, p in ipairs(data.paths) do
+    local s = is_path(p) and type(p.spread) == "table" and p.spread
+    if not s or not (tonumber(s.least_ns) and tonumber(s.mean_ns) and tonumber(s.most_ns)) then return nil end
+    p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
+    for _, n in ipairs { "ranks", "least_rank", "most_rank" } do
+      s[n] = math.tointeger(s[n])
+      if not s[n] then return nil end
+    end
+  end
+  return data.paths
+end
+
+return M
