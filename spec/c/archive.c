@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -210,6 +211,34 @@ static int wait_for_helper(uint64_t done, uint64_t all, void *arg) {
   return 0;
 }
 
+/* A helper that reads damaged plans: cut anywhere, or with any byte changed. Each ends with a failure, or with no work.
+ */
+static int damage(uint64_t done, uint64_t all, void *arg) {
+  static unsigned char plan[65536];
+  char path[300], other[300];
+  uint32_t written;
+  (void)done, (void)all;
+  if ((*(int *)arg)++ > 0) return 0;
+  (void)snprintf(path, sizeof path, "%s/.making-traces/plan", dir);
+  FILE *f = fopen(path, "r");
+  size_t n = f != NULL ? fread(plan, 1, sizeof plan, f) : 0;
+  if (!CHECK(n > 100 && n < sizeof plan && fclose(f) == 0, "there is a plan of %zu bytes", n)) return 0;
+  (void)snprintf(other, sizeof other, "%s/other", dir);
+  (void)snprintf(path, sizeof path, "%s/other/.making-traces", dir);
+  CHECK(mkdir(other, 0777) == 0 && mkdir(path, 0777) == 0, "and a place for others");
+  (void)snprintf(path, sizeof path, "%s/other/.making-traces/plan", dir);
+  for (size_t i = 0; i < 2 * n; i++) {
+    size_t bytes = i < n ? i : n;
+    if (i >= n) plan[i - n] ^= 0xff;
+    f = fopen(path, "w");
+    if (f == NULL || fwrite(plan, 1, bytes, f) != bytes || fclose(f) != 0) break;
+    int err = pml_archive_help(other, 0, &written);
+    if (i < n && err != PML_EFORMAT) CHECK(false, "a plan of %zu bytes is damaged: %d", i, err);
+    if (i >= n) plan[i - n] ^= 0xff;
+  }
+  return 0;
+}
+
 /* As if one had claimed the last part, and had died then. */
 static int claim_last(uint64_t done, uint64_t all, void *arg) {
   char path[300];
@@ -234,6 +263,9 @@ static void shared(void) {
   CHECK(s.messages == RANKS * ROUNDS && s.events == 7 * RANKS * ROUNDS, "it has %llu events",
         (unsigned long long)s.events);
   CHECK(system("rm -r $DIR/traces*") == 0, "and is there");
+  n = 0;
+  CHECK(write_it(log, RANKS, damage, &n, &s) == 0, "damaged plans elsewhere are survived");
+  CHECK(system("rm -r $DIR/traces* $DIR/other") == 0, "and it is there");
   n = 0;
   CHECK(write_it(log, RANKS, claim_last, &n, &s) == 0 && s.events == 7 * RANKS * ROUNDS,
         "a part that was claimed and not written is written by the leader");

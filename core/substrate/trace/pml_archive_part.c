@@ -33,15 +33,16 @@ static void carry_metric(struct pml__carry *c, struct pml_otf2_metric *m) {
   pml__carry_bool(c, &m->is_signed);
 }
 
-static void carry_set(struct pml__carry *c, struct pml__otf2_set *s) {
-  bool more = s->next != NULL;
-  pml__carry_32(c, &s->class);
-  pml__carry_list(c, (void **)&s->metric, &s->n, sizeof *s->metric);
-  for (size_t i = 0; i < s->n; i++) carry_metric(c, &s->metric[i]);
-  pml__carry_bool(c, &more);
-  if (more && c->reads) s->next = calloc(1, sizeof *s->next);
-  c->failed |= more && s->next == NULL;
-  if (s->next != NULL) carry_set(c, s->next);
+static void carry_sets(struct pml__carry *c, struct pml__otf2_set *s) {
+  for (; s != NULL; s = s->next) {
+    bool more = s->next != NULL;
+    pml__carry_32(c, &s->class);
+    pml__carry_list(c, (void **)&s->metric, &s->n, sizeof *s->metric);
+    for (size_t i = 0; i < s->n; i++) carry_metric(c, &s->metric[i]);
+    pml__carry_bool(c, &more);
+    if (more && c->reads) s->next = calloc(1, sizeof *s->next);
+    c->failed |= more && s->next == NULL;
+  }
 }
 
 static void carry_series(struct pml__carry *c, struct pml_otf2_location *l) {
@@ -133,7 +134,7 @@ static void carry_part(struct pml__carry *c, struct pml_otf2 *o, struct told *t)
   pml__carry_64(c, &t->events);
   pml__carry_64(c, &t->open);
   pml__carry_32(c, &o->nclasses);
-  carry_set(c, &o->own);
+  carry_sets(c, &o->own);
   carry_singles(c, o);
   carry_regions(c, o);
   carry_locations(c, o);
