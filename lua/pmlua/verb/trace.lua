@@ -29,7 +29,7 @@ Of ranks, a table lists how long they waited for others: for late senders, from 
 barriers and other collective operations, from entering one to the last rank's enter. waits.json beside the trace has all ranks.
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
-  examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o trace" },
+  examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together" },
 }
 
 local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
