@@ -2,6 +2,7 @@
 /* bindings/record/lsummary.c - pmlua.core.summary: what many processes measured, added up by name. */
 #include "lutil.h"
 
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/read/pml_section_brief.h"
 #include "substrate/profile/pml_profile.h"
 #include "substrate/recording/pml_recording_read.h"
@@ -75,20 +76,32 @@ static int l_log(lua_State *L) {
   return 2;
 }
 
-/* s:calls(path, number) - the recorded calls in a log, as those of process @number. */
-static int l_calls(lua_State *L) {
-  struct pml_summary *s = check(L, 1);
-  const char *path = lutil_string(L, 2);
-  int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
+/* ENODATA is of a log without recorded calls. */
+static int add_calls(const char *path, struct pml_summary *s, int64_t number) {
   struct pml_recording_reader *r = NULL;
   struct pml_profile *p = NULL;
   int err = pml_recording_read_open(&r, path);
+  if (err == -ENODATA) return 0;
   if (err == 0) err = pml_recording_read_profile(r, &p);
   if (err == 0) err = pml_profile_summary(p, s, number);
-  if (err == 0) err = pml_summary_seen(s, number);
+  if (err == 0) err = pml__mpi_time_summary(s, number);
   pml_profile_close(p);
   pml_recording_read_close(r);
-  return pml_pushdone(L, err, "summary.calls");
+  return err;
+}
+
+/* s:process(path, number) - all that a log has, or nothing of it. */
+static int l_process(lua_State *L) {
+  struct pml_summary *s = check(L, 1);
+  const char *path = lutil_string(L, 2);
+  int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
+  struct pml_summary *one;
+  int err = pml_summary_open(&one);
+  if (err == 0) err = pml__section_log_summary(path, one, number);
+  if (err == 0) err = add_calls(path, one, number);
+  if (err == 0) err = pml_summary_merge(s, one);
+  pml_summary_close(one);
+  return pml_pushdone(L, err, "summary.process");
 }
 
 /* ---- adding rows of Lua's ---- */
@@ -178,6 +191,18 @@ static void push_value(lua_State *L, const struct pml_summary_value *v) {
   set_spread(L, "spread", &v->of);
 }
 
+/* Of calls, or of elements: 0, 25, 50, 75, 95, 99 and 100 %. */
+static void set_sketch(lua_State *L, const struct pml_sketch *sketch) {
+  static const double share[PML__LOG_QUANTILES_N] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+  if (sketch == NULL || pml_sketch_count(sketch) == 0) return;
+  lua_createtable(L, PML__LOG_QUANTILES_N, 0);
+  for (unsigned i = 0; i < PML__LOG_QUANTILES_N; i++) {
+    lua_pushnumber(L, pml_sketch_value(sketch, share[i]));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "quantiles");
+}
+
 static void push_row(lua_State *L, const struct pml_summary_row *row) {
   lua_createtable(L, 0, 10);
   lutil_setstr(L, "label", row->name);
@@ -190,6 +215,7 @@ static void push_row(lua_State *L, const struct pml_summary_row *row) {
   set_spread(L, "calls", &row->calls);
   set_spread(L, "time", &row->time);
   set_spread(L, "self", &row->self);
+  set_sketch(L, row->sketch);
   lua_createtable(L, (int)row->nvalues, 0);
   for (size_t i = 0; i < row->nvalues; i++) {
     push_value(L, &row->value[i]);
@@ -413,9 +439,9 @@ static int l_merge(lua_State *L) {
 
 int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg methods[] = {{"log", l_log},     {"add", l_add},     {"sections", l_sections},
-                                     {"calls", l_calls}, {"rows", l_rows},   {"numbers", l_numbers},
-                                     {"pack", l_pack},   {"merge", l_merge}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log},         {"add", l_add},     {"sections", l_sections},
+                                     {"process", l_process}, {"rows", l_rows},   {"numbers", l_numbers},
+                                     {"pack", l_pack},       {"merge", l_merge}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
                                        {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
   lutil_class(L, &summary_class, methods, NULL);

@@ -303,30 +303,13 @@ static void start_substrates(void) {
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 
-static int add_host(struct pml_summary *s, int64_t rank) {
-  char host[256] = "";
-  (void)gethostname(host, sizeof host - 1);
-  const struct pml_summary_row row = {.kind = PML_SUMMARY_HOST, .name = host, .processes = 1, .first = rank};
-  return pml_summary_add(s, &row);
-}
-
-/* As the log has them now. */
-static int add_sections(struct pml_summary *s, int64_t rank) {
-  struct pml__section_book book;
-  struct pml__section_brief brief;
-  int err = pml__section_book_open(&book, pml_recording_path(record.calls), NULL);
-  if (err == 0) err = pml__section_book_summary(&book, s, rank, &brief);
-  pml__section_book_close(&book);
-  return err;
-}
-
 /* Of this process as one of MPI's ranks. */
 static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
   (void)arg;
   if (!is_ours()) return -ESRCH;
-  int err = add_host(s, rank);
-  if (err == 0) err = pml_profile_summary(record.profile, s, rank);
-  return err == 0 ? add_sections(s, rank) : err;
+  (void)pml_sde_log_sample(true);
+  int err = pml__section_log_summary(pml_recording_path(record.calls), s, rank);
+  return err == 0 ? pml_profile_summary(record.profile, s, rank) : err;
 }
 
 static void written(void *arg) {

@@ -18,7 +18,8 @@ end
 
 local function compile(name, program)
   local to = ("%s/%s.%s"):format(folder, program, name)
-  local out, code = sh(("mpicc.%s -w -o %s spec/c/mpi/%s.c"):format(name, to, program))
+  local own = program == "counters" and ("-Icore -L%s -Wl,-rpath,%s -lpmlua -pthread"):format(helper.build, helper.build) or ""
+  local out, code = sh(("mpicc.%s -w -o %s spec/c/mpi/%s.c %s"):format(name, to, program, own))
   assert.are.equal(0, code, out)
   return to
 end
@@ -145,6 +146,58 @@ for name in pairs(RUN) do
       assert.are.same({ { 2, 3 }, {} }, { r.late, r.missing })
       assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
       os.execute("rm -rf " .. to)
+    end)
+
+    it_is("has a row for each rank and thread, where they are asked for", function()
+      local program = compile(name, "counters")
+      local to, code, out = job(name, 3, program, 10, "--detail=threads")
+      assert.are.equal(0, code, out)
+      local r = cjson.decode(report(to, "--json --threads"))
+      assert.are.same({ 3, 9, 6 }, { #r.ranks, r.sections[1].calls, r.sections[1].threads })
+      for i, rank in ipairs(r.ranks) do
+        local solve = rank.sections[1]
+        assert.are.same({ i - 1, "solve", i + 1, 2 }, { rank.rank, solve.name, solve.calls, solve.threads })
+        assert.are.same({ i, 1 }, { solve.of_threads[1].count, solve.of_threads[2].count })
+      end
+      for rank = 0, 2 do
+        for _, text in ipairs { out, report(to, "--threads") } do
+          assert.matches(("\nSections of each rank\n.*\nsolve +%d +2 +%d .*\nSections of each thread"):format(rank,
+            rank + 2), text)
+          assert.matches(("\nSections of each thread\n.*\nsolve +%d +%%d+ +%d .*\nMPI of each"):format(rank,
+            rank + 1), text)
+        end
+        assert.matches(("\nMPI of each rank\n.*\nMPI_Comm_rank +%d +1 +1 "):format(rank), report(to, "--detail"))
+      end
+      os.execute("rm -rf " .. to)
+      to = job(name, 2, program)
+      assert(report(to, "--detail"):find("no log of its own is left of ranks 0 to 1; record with --detail ranks", 1, true))
+      os.execute("rm -rf " .. to)
+    end)
+
+    it_is("is left by PMLUA_REPORT, too, with counters and recorders, also of a rank that comes late", function()
+      local program = compile(name, "counters")
+      for _, late in ipairs { "", " 2 3" } do
+        local to = ("%s/report.%s%d"):format(folder, name, #late)
+        local out, code = sh(("PMLUA_REPORT=%s PMLUA_MPI_TIMEOUT=1 %s -n 3 %s%s"):format(to, RUN[name], program, late), 60)
+        assert.are.equal(0, code, out)
+        assert.matches("^3 processes %(ranks 0 to 2%)", report(to)) -- of all logs
+        local r = told(to .. "/job.pmlsum")
+        assert.are.same({ late == "" and {} or { 2 }, {} }, { r.late, r.missing })
+        assert.are.same({ { name = "solve", calls = 9, ranks = 3, threads = 6 } }, { { name = r.sections[1].name,
+          calls = r.sections[1].calls, ranks = r.sections[1].ranks, threads = r.sections[1].threads } })
+        assert.are.same({ { name = "APP::cells", sum = 300, least = 0, least_rank = 0, most = 200, most_rank = 2, level = true,
+          ranks = 3 }, { name = "APP::steps", sum = 60, least = 10, least_rank = 0, most = 30, most_rank = 2, ranks = 3 } },
+          r.counters)
+        local q = r.recorders[1]
+        assert.are.same({ "APP::residual", 30, 1, 0, 2010, 2, 1005.5 }, { q.name, q.sum, q.min, q.min_rank, q.max, q.max_rank,
+          q.mean })
+        assert.is_near(1, q.median / 1005.5, 0.02)
+        local text = report(to .. "/job.pmlsum")
+        assert.matches("\nCounters of the ranks\n.*\nAPP::steps +60 +20 +10 +0 +30 +2 +1.500\n", text)
+        assert.matches("\nRecorders, elements of all ranks\n.*\nAPP::residual +30 +1 +0 .* 2010 +2\n", text)
+        os.execute(("rm %s/rank1.*"):format(to)) -- as on another host
+        assert.are.equal(text, report(to))
+      end
     end)
 
     it_is("is made from the logs where nothing reduced them", function()

@@ -27,13 +27,13 @@ PML_BEGIN_DECLS
 /*
  * pml_mpi_intercept - interception that is installed from now on knows MPI. Idempotent. Cost: a store; a shim is loaded
  * when a library of its MPI is there.
- * pml_mpi_report    - the same where sections alone are kept: of a program that has MPI, Init and Finalize alone are
- * seen. Without a folder for the log (PMLUA_REPORT), nothing. Called when the library is loaded. pml_mpi_trouble - why
- * messages of this process are not recorded; NULL: nothing is in the way. Lives for good. pml__mpi_set_trouble - the
- * same, from the shim; the first counts. Not in two threads at a time.
+ * pml__mpi_report   - the same where sections alone are kept: of a program that has MPI, Init and Finalize alone are
+ * seen. False: there is no folder for the log (PMLUA_REPORT), no MPI, or no interception.
+ * pml_mpi_trouble   - why messages of this process are not recorded; NULL: nothing is in the way. Lives for good.
+ * pml__mpi_set_trouble - the same, from the shim; the first counts. Not in two threads at a time.
  */
 PML__SHARED void pml_mpi_intercept(void);
-void pml_mpi_report(void);
+bool pml__mpi_report(void);
 PML__SHARED const char *pml_mpi_trouble(void);
 PML__SHARED void pml__mpi_set_trouble(const char *text);
 

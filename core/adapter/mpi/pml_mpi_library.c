@@ -166,15 +166,15 @@ static int is_loaded(struct dl_phdr_info *info, size_t size, void *arg) {
   return slash != NULL && role(slash + 1) == PML__HOOKS_LIBRARY;
 }
 
-__attribute__((constructor)) void pml_mpi_report(void) {
+bool pml__mpi_report(void) {
   const char *folder = secure_getenv("PMLUA_REPORT");
   const struct pml_intercept_options o = {.hooks = true};
   if (folder == NULL || *folder == '\0' || secure_getenv("PMLUA_RECORD_DIR") != NULL ||
       dl_iterate_phdr(is_loaded, NULL) == 0)
-    return;
+    return false;
   pml_mpi_intercept();
   mpi.report = true;
-  (void)pml_intercept_install(&o); /* without it, ranks are reported one by one */
+  return pml_intercept_install(&o) == 0; /* without it, ranks are reported one by one */
 }
 
 void pml__mpi_set_trouble(const char *text) {

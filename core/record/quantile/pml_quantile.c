@@ -290,6 +290,11 @@ int pml_quantile_value(struct pml_quantile *q, double share, double *value) {
   return 0;
 }
 
+void pml_quantile_each(const struct pml_quantile *q, void (*take)(double value, void *arg), void *arg) {
+  const uint64_t *key = (const uint64_t *)(const void *)q->array;
+  for (size_t i = 0; q->type != PML_TYPE_OTHER && i < q->n; i++) take(number_of_key(q->type, key[i]), arg);
+}
+
 const void *pml_quantile_at(struct pml_quantile *q, unsigned percent) {
   if (percent >= PERCENTS || q->n == 0) return NULL;
   if (q->type == PML_TYPE_OTHER) {

@@ -75,6 +75,9 @@ const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
  */
 int pml_quantile_value(struct pml_quantile *q, double share, double *value);
 
+/* pml_quantile_each - every element that is a number, without NaN, in no order. */
+void pml_quantile_each(const struct pml_quantile *q, void (*take)(double value, void *arg), void *arg);
+
 PML_END_DECLS
 
 #endif

@@ -39,8 +39,8 @@ int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
  */
 double pml_sketch_at(const struct pml_sketch *s, double q);
 /* pml_sketch_value - the quantile by the rule of pml_quantile.h; NaN if empty or q not in 0..1. */
-double pml_sketch_value(const struct pml_sketch *s, double q);
-uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
+PML__SHARED double pml_sketch_value(const struct pml_sketch *s, double q);
+PML__SHARED uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
 uint64_t pml_sketch_nans(const struct pml_sketch *s);
 /* The bound that holds now: @alpha, or more where buckets had to be joined. */
 double pml_sketch_error(const struct pml_sketch *s);

@@ -23,7 +23,7 @@ sections, functions of MPI and calls of libraries were balanced over the ranks, 
 mpirun -n N pmlua report DIR shares the reading of very many logs by N processes; the first prints.]],
   options = {
     { name = "basic", help = "a row per section (the default); (*) marks inclusive sections" },
-    { name = "detail", help = "a row per section and process" },
+    { name = "detail", help = "a row per section and process; of a job of MPI, per function of MPI, too" },
     { name = "threads", help = "a row per section and thread" },
     { name = "events", help = "a row per software-defined event: what counters counted and recorders recorded" },
     { name = "legend", help = "what the columns, events and metrics mean" },
@@ -125,7 +125,7 @@ local function tell_run(o)
   return text ~= nil, err
 end
 
-local job_only = { "basic", "detail", "threads", "events", "legend", "sort", "timeline", "pmu" }
+local job_only = { "basic", "events", "legend", "sort", "timeline", "pmu" }
 
 --- A job of MPI that pmlua record recorded, if it is one; nil: it is not.
 local function tell_job(o)

@@ -2,10 +2,17 @@
 /* core/adapter/mpi/reduction/pml_mpi_reduction.c - a rank's summary, those of others, and the file of the job. */
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 
+#include "adapter/mpi/pml_mpi.h"
+#include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_file.h"
+#include "record/log/pml_log_own.h"
+#include "source/sde/pml_sde.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define TIMEOUT_S 10
@@ -17,6 +24,22 @@ static bool added; /* what this rank measured is in its summary */
 int pml_mpi_reduce(const struct pml_mpi_reduction *r) {
   asked = *r;
   return pml__mpi_traffic_count();
+}
+
+/* The log of PMLUA_REPORT, and the job's file beside it. */
+static int add_log(struct pml_summary *s, int64_t rank, void *path) {
+  const struct pml__log *log = pml__log_own();
+  if (log == NULL) return -ENOENT;
+  const char *slash = strrchr(log->file.path, '/');
+  (void)snprintf(path, PATH_MAX, "%.*s/job.pmlsum", (int)(slash - log->file.path), log->file.path);
+  (void)pml_sde_log_sample(true);
+  return pml__section_log_summary(log->file.path, s, rank);
+}
+
+/* What the log of PMLUA_REPORT has is reduced, too; no message is counted. */
+__attribute__((constructor)) static void reduce_log(void) {
+  static char path[PATH_MAX];
+  if (pml__mpi_report()) asked = (struct pml_mpi_reduction){add_log, NULL, path, path};
 }
 
 int64_t pml__mpi_reduction_timeout(void) {
@@ -37,9 +60,25 @@ static int add_job(struct pml_summary *s, int size) {
   return pml_summary_add(s, &row);
 }
 
+static bool is_communicating(const struct pml_summary_row *row) {
+  return row->kind == PML_SUMMARY_CALL && row->detail[0] == '\0' && strncmp(row->name, "MPI_", 4) == 0 &&
+         strncmp(row->name, "MPI_Init", 8) != 0 && strcmp(row->name, "MPI_Finalize") != 0;
+}
+
+int pml__mpi_time_summary(struct pml_summary *s, int64_t rank) {
+  const struct pml_summary_row *one;
+  double ns = 0;
+  for (size_t i = 0; (one = pml_summary_row(s, i)) != NULL; i++)
+    if (is_communicating(one)) ns += one->time.sum;
+  const struct pml_summary_row row = {
+      .kind = PML_SUMMARY_MPI, .name = "time", .processes = 1, .first = rank, .time = pml_summary_one(ns, rank)};
+  return ns > 0 ? pml_summary_add(s, &row) : 0;
+}
+
 static int add_rank(struct pml_summary *s, int rank, int size) {
   int err = rank == 0 ? add_job(s, size) : 0;
   if (err == 0) err = asked.add(s, rank, asked.arg);
+  if (err == 0) err = pml__mpi_time_summary(s, rank);
   if (err == 0) err = pml__mpi_traffic_summary(s, rank, size);
   return err == 0 ? pml_summary_seen(s, rank) : err;
 }

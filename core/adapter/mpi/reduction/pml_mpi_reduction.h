@@ -31,9 +31,16 @@ struct pml_mpi_reduction {
 
 /*
  * pml_mpi_reduce - MPI_Finalize reduces from now on, and messages are counted. @r is copied. Before MPI_Init, in all
- * ranks. Returns 0 or what pml_stream_add() returns. Not thread-safe.
+ * ranks. Returns 0 or what pml_stream_add() returns. Not thread-safe. Where it is not called and PMLUA_REPORT is set,
+ * what the process's log has is reduced to job.pmlsum beside it.
  */
 PML__SHARED int pml_mpi_reduce(const struct pml_mpi_reduction *r);
+
+/*
+ * pml__mpi_time_summary - a row PML_SUMMARY_MPI "time" for @s, which has the calls of @rank alone: its time in
+ * functions of MPI but for Init and Finalize. Returns 0 or what pml_summary_add() returns.
+ */
+PML__SHARED int pml__mpi_time_summary(struct pml_summary *s, int64_t rank);
 
 /* ---- for the shim ---- */
 

@@ -2,6 +2,8 @@
 /* core/adapter/section/read/pml_section_brief.c - the sections of a log as rows of a summary: one for each section. */
 #include "adapter/section/read/pml_section_brief.h"
 
+#include "source/sde/log/pml_sde_log.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,5 +178,18 @@ int pml__section_book_summary(const struct pml__section_book *b, struct pml_summ
   for (size_t i = 0; i < b->sections.n; i++) free(a.sum[i].value);
   free(a.sum);
   free(a.thread);
+  return err;
+}
+
+int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number) {
+  struct pml__section_book b;
+  struct pml__section_brief brief;
+  int err = pml__section_book_open(&b, path, NULL);
+  const struct pml_summary_row host = {
+      .kind = PML_SUMMARY_HOST, .name = b.log.head.host, .processes = 1, .first = number};
+  if (err == 0) err = pml_summary_add(s, &host);
+  if (err == 0) err = pml__section_book_summary(&b, s, number, &brief);
+  if (err == 0) err = pml__sde_log_summary(s, number, &b.log, &b.cells);
+  pml__section_book_close(&b);
   return err;
 }

@@ -21,6 +21,13 @@ PML__SHARED int pml__section_book_summary(const struct pml__section_book *b, str
                                           struct pml__section_brief *brief);
 
 /*
+ * pml__section_log_summary - all that the log @path has but recorded calls into @s, as of process @number: its host,
+ * sections, counters and recorders. Returns what pml__section_book_open(), pml__section_book_summary() or
+ * pml__sde_log_summary() returns; then part of it may be in @s.
+ */
+PML__SHARED int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number);
+
+/*
  * pml__section_log_brief - read the log @path once: its sections go into @s, and @text has the lines of the process,
  * its notes, counters and recorders, as of pml_section_log_text().
  * Returns what pml_section_log_text() returns, or -EINVAL (its sections contradict those in @s).

@@ -108,16 +108,29 @@ static int64_t since_start(const struct pml__log_head *h, uint64_t ticks) {
   return ns >= 0 && ns < 9e18 ? (int64_t)ns : 0;
 }
 
-static void tell_counter(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
+/* What a counter was, and when. */
+struct value {
+  uint64_t bits;
+  bool real;
+  int64_t as_of; /* -1: it is exact */
+};
+
+static bool value_of(const struct event *e, const struct pml__log_cells *c, struct value *v) {
   size_t n;
-  uint64_t sum = 0;
   const struct pml__log_cell *cell = pml__log_cells_of(c, e->counter.number, PML__LOG_CELL_SHARE, &n);
-  for (size_t i = 0; i < n; i++) sum += cell[i].value + cell[i].more;
-  if (cell != NULL) tell_value(t, e, sum, false, -1);
-  if (cell != NULL) return;
+  *v = (struct value){0, false, -1};
+  for (size_t i = 0; i < n; i++) v->bits += cell[i].value + cell[i].more;
+  if (cell != NULL) return true;
   cell = pml__log_cells_of(c, e->counter.number, PML__LOG_CELL_SAMPLE, &n);
-  if (cell != NULL && cell->more != 0)
-    tell_value(t, e, cell->value, cell->epoch != 0, since_start(&c->log->head, cell->more));
+  if (cell == NULL || cell->more == 0) return false;
+  *v = (struct value){cell->value, cell->epoch != 0, since_start(&c->log->head, cell->more)};
+  return true;
+}
+
+static int tell_counter(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
+  struct value v;
+  if (value_of(e, c, &v)) tell_value(t, e, v.bits, v.real, v.as_of);
+  return 0;
 }
 
 /* ---- recorders ---- */
@@ -146,21 +159,97 @@ static int tell_recorder(struct pml__text *t, const struct event *e, const struc
   return err;
 }
 
-int pml__sde_log_tell(struct pml__text *t, const struct pml__log_reader *r, const struct pml__log_cells *c) {
+/* ---- into a summary ---- */
+
+#define ALPHA 0.01
+#define BUCKETS 512
+
+struct adding {
+  struct pml_summary *summary;
+  int64_t number; /* of the process */
+};
+
+static int add_counter(const struct adding *a, const struct event *e, const struct pml__log_cells *c) {
+  struct value v;
+  double d;
+  if (!value_of(e, c, &v)) return 0;
+  memcpy(&d, &v.bits, sizeof d);
+  if (!v.real) d = (double)(int64_t)v.bits;
+  struct pml_summary_value value = {"value", v.real, v.real ? 0 : (int64_t)v.bits, pml_summary_one(d, a->number)};
+  const struct pml_summary_row row = {.kind = PML_SUMMARY_COUNTER,
+                                      .name = e->name,
+                                      .detail = (e->counter.mode & PML_SDE_INSTANT) != 0 ? "level" : "",
+                                      .processes = 1,
+                                      .first = a->number,
+                                      .nvalues = 1,
+                                      .value = &value};
+  return pml_summary_add(a->summary, &row);
+}
+
+static void add_element(double v, void *arg) {
+  struct pml_summary_row *row = arg;
+  pml_sums_add(&row->calls.of, v);
+  row->calls.sum += v;
+  pml_sketch_add(row->sketch, v);
+}
+
+static struct pml_summary_value count_of(const char *name, uint64_t n, int64_t process) {
+  int64_t whole = n > INT64_MAX ? INT64_MAX : (int64_t)n;
+  return (struct pml_summary_value){name, false, whole, pml_summary_one((double)n, process)};
+}
+
+static int add_recorder(const struct adding *a, const struct event *e, const struct pml__log_cells *c) {
+  struct pml__recorder_left left;
+  struct pml_sketch *sketch = NULL;
+  int err = pml__recorder_left(c, &e->series, &left);
+  if (err == 0) err = pml_sketch_open(&sketch, ALPHA, BUCKETS);
+  struct pml_summary_value value[] = {count_of("elements", left.count, a->number),
+                                      count_of("dropped", left.dropped, a->number)};
+  struct pml_summary_row row = {.kind = PML_SUMMARY_RECORDER,
+                                .name = e->name,
+                                .processes = 1,
+                                .first = a->number,
+                                .calls = {{0}, 0, a->number, a->number},
+                                .nvalues = left.dropped > 0 ? 2 : 1,
+                                .value = value,
+                                .sketch = sketch};
+  if (err == 0 && left.quantile != NULL) pml_quantile_each(left.quantile, add_element, &row);
+  if (err == 0) err = pml_summary_add(a->summary, &row);
+  pml_sketch_close(sketch);
+  pml_quantile_close(left.quantile);
+  return err;
+}
+
+/* ---- all ---- */
+
+/* @tell or @add gets each event, by name. */
+static int visit(struct pml__text *tell, const struct adding *add, const struct pml__log_reader *r,
+                 const struct pml__log_cells *c) {
   struct events e = {0};
   int err = pml__log_read_definitions(r, take, &e);
   size_t texts = e.n;
   drop_doubles(&e);
   if (e.n > 0) qsort(e.at, e.n, sizeof *e.at, by_name);
   for (size_t i = 0; i < e.n && err == 0; i++) {
-    if (i > 0 && strcmp(e.at[i].name, e.at[i - 1].name) == 0) continue;
-    if (e.at[i].recorder)
-      err = tell_recorder(t, &e.at[i], c);
+    const struct event *one = &e.at[i];
+    if (i > 0 && strcmp(one->name, one[-1].name) == 0) continue;
+    if (tell != NULL)
+      err = one->recorder ? tell_recorder(tell, one, c) : tell_counter(tell, one, c);
     else
-      tell_counter(t, &e.at[i], c);
+      err = one->recorder ? add_recorder(add, one, c) : add_counter(add, one, c);
   }
   for (size_t i = 0; i < texts; i++) free(e.text[i]);
   free(e.text);
   free(e.at);
   return err;
+}
+
+int pml__sde_log_tell(struct pml__text *t, const struct pml__log_reader *r, const struct pml__log_cells *c) {
+  return visit(t, NULL, r, c);
+}
+
+int pml__sde_log_summary(struct pml_summary *s, int64_t number, const struct pml__log_reader *r,
+                         const struct pml__log_cells *c) {
+  const struct adding a = {s, number};
+  return visit(NULL, &a, r, c);
 }

@@ -118,7 +118,8 @@ local function tell(o, job, complain)
   if not reader.has_mpi(job.dir) then return tell_processes(o, job, complain) end
   local data, err = reader.read(job.dir)
   if not data then return complain(core.failure.sentence(err)) end
-  local text = require "pmlua.internal.report.job_text".format(data, o)
+  local text = require "pmlua.internal.report.job_text".format(data,
+    { json = o.json, csv = o.csv, detail = o.detail == "ranks", threads = o.detail == "threads" })
   if o.json or o.csv then io.write(text)
   else io.stderr:write("\n", text, "\nresults in ", job.dir, "\n") end
   if o.plot then draw(o, data, complain) end

@@ -22,6 +22,10 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field hosts table[] rows of core.summary, as the next two
 ---@field sections table[]
 ---@field calls table[]
+---@field counters table[]
+---@field recorders table[]
+---@field time? table time in MPI but for Init and Finalize
+---@field logs table<integer, string> of ranks
 ---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes }
 ---@field collectives table[] { operation, calls, sent, received }
 ---@field paths table[] call paths with their spread over ranks, outer ones first
@@ -42,14 +46,6 @@ local function has_ranks(folder)
     if entry:find "^rank%-%d+$" then return true end
   end
   return false
-end
-
---- Is it the folder of a job, or its summary?
----@param path string
----@return boolean
-function M.is_one(path)
-  if mode(path) == "directory" then return mode(path .. "/" .. FILE) == "file" or has_ranks(path) end
-  return mode(path) == "file" and path:find "%.pmlsum$" ~= nil
 end
 
 -- ---- logs ----
@@ -77,14 +73,14 @@ end
 --- The log of the process that called MPI_Init, and the size of its job; of a rank's launchers and children there are others.
 --- Where messages could not be recorded, no log says so: the first counts then.
 local function log_of(paths)
-  local first, host
+  local first
   for _, path in ipairs(paths) do
     local log = core.log.read(path)
     local mpi = log and log.definitions[MPI]
-    if mpi then return path, log.host, (string.unpack("=i4", mpi[1], 5)) end
-    if log and not first then first, host = path, log.host end
+    if mpi then return path, (string.unpack("=i4", mpi[1], 5)) end
+    first = first or log and path
   end
-  return first, host, 0
+  return first, 0
 end
 
 --- Did a process of a rank call MPI_Init?
@@ -94,8 +90,26 @@ end
 function M.has_mpi(folder, rank)
   if mode(folder .. "/" .. FILE) == "file" then return true end
   for number, paths in pairs(logs_in(folder)) do
-    local _, _, size = log_of(paths)
+    local _, size = log_of(paths)
     if size and size > 0 and (rank == nil or rank == number) then return true end
+  end
+  return false
+end
+
+-- ---- which job ----
+
+--- Is it the folder of a recorded job, or a summary? Sections whose logs are all here have a report of their own.
+---@param path string
+---@return boolean
+function M.is_one(path)
+  if mode(path) ~= "directory" then return mode(path) == "file" and path:find "%.pmlsum$" ~= nil end
+  if has_ranks(path) then return true end
+  if mode(path .. "/" .. FILE) ~= "file" then return false end
+  local job = M.read(path)
+  if not job then return true end -- it says what is wrong
+  local logs = logs_in(path)
+  for rank = 0, job.size - 1 do
+    if not logs[rank] then return true end
   end
   return false
 end
@@ -135,6 +149,7 @@ local function read_traffic(job)
   for _, row in ipairs(job.summary:rows "mpi") do
     local what, rest = row.label:match "^(%l+) (%l+)$"
     if rest == "to" then read_pairs(job, index, what, row)
+    elseif row.label == "time" then job.time = row
     elseif rest then read_sizes(job, rest, what, row)
     elseif row.label == "collective" then
       table.insert(job.collectives, { operation = row.detail, calls = spread_over(row, "calls"), sent = spread_over(row, "sent"),
@@ -190,19 +205,16 @@ end
 
 --- Adds what the logs of ranks have that are not in the summary. One that cannot be read leaves its rank gone.
 local function add_logs(job, folder)
-  local logs, found, hosts = logs_in(folder), {}, {}
-  for rank, paths in pairs(logs) do
-    local path, host, size = log_of(paths)
+  for rank, paths in pairs(logs_in(folder)) do
+    local path, size = log_of(paths)
     if path then
-      found[rank], hosts[rank] = path, host
+      job.logs[rank] = path
       job.size = math.max(job.size, math.min(math.max(size, rank + 1), MOST))
     end
   end
   for _, rank in ipairs(missing(job)) do
-    local path = found[rank]
-    local added = path and job.summary:log(path, rank) and job.summary:calls(path, rank)
-    table.insert(added and job.late or job.gone, rank)
-    if added then job.late_hosts[hosts[rank]] = (job.late_hosts[hosts[rank]] or 0) + 1 end
+    local path = job.logs[rank]
+    table.insert(path and job.summary:process(path, rank) and job.late or job.gone, rank)
   end
 end
 
@@ -210,10 +222,8 @@ end
 local function hosts_of(job)
   local list = {}
   for _, row in ipairs(job.summary:rows "host") do
-    list[#list + 1] = { name = row.label, ranks = row.processes + (job.late_hosts[row.label] or 0) }
-    job.late_hosts[row.label] = nil
+    list[#list + 1] = { name = row.label, ranks = row.processes }
   end
-  for host, n in pairs(job.late_hosts) do list[#list + 1] = { name = host, ranks = n } end
   table.sort(list, function(a, b) return a.name < b.name end)
   return list
 end
@@ -226,14 +236,14 @@ function M.read(path)
   local folder, file = place(path)
   local summary, err = summary_of(file)
   if not summary then return nil, err end
-  local job = { summary = summary, late = {}, gone = {}, late_hosts = {}, sizes = { sent = {}, received = {} }, collectives = {},
-    pairs = {} }
+  local job = { summary = summary, late = {}, gone = {}, sizes = { sent = {}, received = {} }, collectives = {},
+    pairs = {}, logs = {} }
   job.whole = mode(file) == "file"
   job.size, job.block = shape_of(summary)
   add_logs(job, folder)
   if job.size == 0 then return refuse("ENODATA", path .. ": no rank has a log that can be read") end
   job.hosts, job.sections = hosts_of(job), summary:sections()
-  job.calls = calls_of(summary, job.sections)
+  job.calls, job.counters, job.recorders = calls_of(summary, job.sections), summary:rows "counter", summary:rows "recorder"
   table.sort(job.sections, by_time)
   table.sort(job.calls, by_time)
   read_traffic(job)
