@@ -11,23 +11,26 @@ load "theme.gp"
 
 unit = most_bytes >= 1e9 ? 1e9 : most_bytes >= 1e6 ? 1e6 : most_bytes >= 1e3 ? 1e3 : 1
 unit_name = unit == 1e9 ? "GB" : unit == 1e6 ? "MB" : unit == 1e3 ? "kB" : "B"
-block = ranks_of_block == 1 ? "rank" : sprintf("block of %d ranks", ranks_of_block)
+b = ranks_of_block
+all = blocks * b
+squares = b == 1 ? "" : sprintf(" (a square is %d x %d ranks)", b, b)
 
 set title run_name
-set xlabel "to " . block
-set ylabel "from " . block
-set cblabel "data of messages [" . unit_name . "]"
-set xrange [-0.5 : blocks - 0.5]
-set yrange [blocks - 0.5 : -0.5]
+set xlabel "to rank" . squares
+set ylabel "from rank"
+set cblabel "data sent [" . unit_name . "]" offset 1.5
+set xrange [-0.5 : all - 0.5]
+set yrange [all - 0.5 : -0.5]
 set size ratio 1
 set tics out
-if (blocks <= 16) set xtics 1; set ytics 1
+if (all <= 16) set xtics 1; set ytics 1
 unset grid
 unset key
 set style fill solid 1 noborder
 set palette defined (0 col_yellow, 0.5 col_orange, 1 col_vermillion)
-if (most_bytes > 100 * least_bytes) set logscale cb
-set cbrange [least_bytes / unit : (most_bytes > least_bytes ? most_bytes : 2 * least_bytes) / unit]
+spread = most_bytes > 100 * least_bytes
+if (spread) set logscale cb
+set cbrange [(spread ? least_bytes / unit : 0) : most_bytes / unit]
 
-plot "traffic.dat" using 2:1:($2 - 0.5):($2 + 0.5):($1 - 0.5):($1 + 0.5):($4 / unit) with boxxyerror \
-  fillstyle solid 1 noborder linecolor palette notitle
+plot "traffic.dat" using ($2 * b):($1 * b):($2 * b - 0.5):($2 * b + b - 0.5):($1 * b - 0.5):($1 * b + b - 0.5):($4 / unit) \
+  with boxxyerror fillstyle solid 1 noborder linecolor palette notitle

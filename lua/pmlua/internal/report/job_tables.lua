@@ -127,7 +127,7 @@ local function table_of_sizes(job)
 end
 
 local function table_of_collectives(job)
-  local rows = { { "OPERATION", "CALLS", "SENT", "RECEIVED" } }
+  local rows = { { "OPERATION", "CALLS", "SENT DATA", "RECEIVED DATA" } }
   for _, c in ipairs(job.collectives) do
     rows[#rows + 1] = { c.operation, ("%d"):format(c.calls), units.scaled(c.sent, "B"), units.scaled(c.received, "B") }
   end
