@@ -145,6 +145,7 @@ for name in pairs(RUN) do
       local r = told(to)
       assert.are.same({ { 2, 3 }, {} }, { r.late, r.missing })
       assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
+      assert.is_nil(calls_of(r).MPI_Finalize) -- of the late ranks alone
       os.execute("rm -rf " .. to)
     end)
 
@@ -198,6 +199,20 @@ for name in pairs(RUN) do
         os.execute(("rm %s/rank1.*"):format(to)) -- as on another host
         assert.are.equal(text, report(to))
       end
+    end)
+
+    it_is("is printed by rank 0 where another rank never ends, and by no other", function()
+      local to = job(name, 2, compile(name, "leave"), 10, "--detail=ranks")
+      local finish = [[require("pmlua.internal.record.job").finish({ detail = "ranks" },
+        { dir = %q, rank = %d, size = 3 }, function(line) io.stderr:write("line: ", line, "\n") end)]]
+      local function ends(rank)
+        return (sh(("PMLUA_MPI_TIMEOUT=0.2 %s/pmlua -e %s"):format(helper.build, helper.quote(finish:format(to, rank)))))
+      end
+      assert.are.equal("", ends(1))
+      local out = ends(0)
+      assert.matches("^line: rank 2: not ended yet, or killed; [^\n]*\n\n2 ranks on 1 host.*\nresults in [^\n]*\n$", out)
+      assert.are.equal("", ends(1))
+      os.execute("rm -rf " .. to)
     end)
 
     it_is("is made from the logs where nothing reduced them", function()

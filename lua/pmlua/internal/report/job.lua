@@ -159,12 +159,13 @@ local function read_traffic(job)
   table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
 end
 
---- Sections are also regions of a profile, in a source file.
-local function calls_of(summary, list)
+--- Sections are also regions of a profile, in a source file. MPI_Finalize makes the summary: only late ranks have a time.
+local function calls_of(job)
   local is_section, calls = {}, {}
-  for _, row in ipairs(list) do is_section[row.label] = true end
-  for _, row in ipairs(summary:rows "call") do
-    if not is_section[row.label] or row.detail:find("%.so") then calls[#calls + 1] = row end
+  for _, row in ipairs(job.sections) do is_section[row.label] = true end
+  for _, row in ipairs(job.summary:rows "call") do
+    local is_cut = job.whole and row.label == "MPI_Finalize"
+    if not is_cut and (not is_section[row.label] or row.detail:find "%.so") then calls[#calls + 1] = row end
   end
   return calls
 end
@@ -243,7 +244,7 @@ function M.read(path)
   add_logs(job, folder)
   if job.size == 0 then return refuse("ENODATA", path .. ": no rank has a log that can be read") end
   job.hosts, job.sections = hosts_of(job), summary:sections()
-  job.calls, job.counters, job.recorders = calls_of(summary, job.sections), summary:rows "counter", summary:rows "recorder"
+  job.calls, job.counters, job.recorders = calls_of(job), summary:rows "counter", summary:rows "recorder"
   table.sort(job.sections, by_time)
   table.sort(job.calls, by_time)
   read_traffic(job)
