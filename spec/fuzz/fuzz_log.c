@@ -11,6 +11,7 @@
 
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
+#include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/plugin/pml_plugin_log.h"
@@ -399,6 +400,23 @@ static void check_text(lua_State *L, char *text, size_t n, bool report) {
   free(text);
 }
 
+/* What a damaged log hands on may be refused, and nothing worse. */
+static void check_summary(void) {
+  struct pml_summary *s, *other;
+  unsigned char *bytes;
+  size_t n;
+  PROMISE(pml_summary_open(&s) == 0, "there is a summary");
+  int err = pml__section_log_summary(path, s, 3);
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM || err == -EINVAL, "a log is summed up, or cannot be");
+  PROMISE(pml_summary_pack(s, &bytes, &n) == 0, "and packed");
+  err = pml_summary_unpack(&other, bytes, n);
+  PROMISE(err == 0 || (err == PML_EFORMAT && other == NULL), "and unpacked, or refused");
+  if (err == 0) PROMISE(pml_summary_merge(other, s) == 0, "and merged");
+  free(bytes);
+  pml_summary_close(other);
+  pml_summary_close(s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static lua_State *L;
   struct fuzz_input in = {data, data + size};
@@ -419,6 +437,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
           "and the reason is one line");
   if (err == 0) check_text(L, text, n, hash(data, size) >> 28 == 0);
   check_series();
+  check_summary();
   check_recording(hash(data, size) >> 24 == 0);
   return 0;
 }

@@ -20,8 +20,10 @@ static void pack_real(struct pml__pack *p, double v) {
   pml__pack_real(p, v == v ? v : INFINITY);
 }
 
+#define COUNT_MAX (UINT64_C(1) << 63) /* more is of damaged logs */
+
 static void pack_spread(struct pml__pack *p, const struct pml_summary_spread *s) {
-  pml__pack_whole(p, (uint64_t)s->of.count);
+  pml__pack_whole(p, s->of.count < (double)COUNT_MAX ? (uint64_t)s->of.count : COUNT_MAX);
   if (!(s->of.count > 0)) return;
   pack_real(p, s->sum);
   pml__pack_signed(p, s->least);
@@ -93,7 +95,7 @@ static int64_t unpack_number(struct pml__unpack *u) {
 /* Doubles count up to 2^53 without gaps. */
 static struct pml_summary_spread unpack_spread(struct pml__unpack *u) {
   struct pml_summary_spread s = {{0}, 0, 0, 0};
-  uint64_t count = pml__unpack_whole(u, UINT64_C(1) << 63);
+  uint64_t count = pml__unpack_whole(u, COUNT_MAX);
   if (count == 0) return s;
   double sum = pml__unpack_real(u);
   int64_t least = unpack_number(u);

@@ -175,6 +175,7 @@ static int add_counter(const struct adding *a, const struct event *e, const stru
   if (!value_of(e, c, &v)) return 0;
   memcpy(&d, &v.bits, sizeof d);
   if (!v.real) d = (double)(int64_t)v.bits;
+  if (d != d) return 0; /* neither the least nor the most of ranks */
   struct pml_summary_value value = {"value", v.real, v.real ? 0 : (int64_t)v.bits, pml_summary_one(d, a->number)};
   const struct pml_summary_row row = {.kind = PML_SUMMARY_COUNTER,
                                       .name = e->name,

@@ -51,18 +51,30 @@ local function leave(job, lines)
   return done, err
 end
 
---- The first rank that is not complete, from one on that is known not to be before it; the job's size if all are.
-local function first_missing(job, from)
-  while from < job.size and exists(mark_of(job, from)) do from = from + 1 end
-  return from
+local function are_complete(job, ranks)
+  for _, rank in ipairs(ranks) do
+    if not exists(mark_of(job, rank)) then return false end
+  end
+  return true
 end
 
---- Rank 0 waits for the others, which may have been killed with all that they started.
-local function wait(job)
-  local left, from = tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10, 0
-  while left > 0 and exists(mark_of(job, 0)) and not exists(job.dir .. CLAIM) do
-    from = first_missing(job, from)
-    if from == job.size then return end
+--- Ranks that are recorded, in order, by their folders: after MPI_Init all of them have one.
+local function recorded(job)
+  local list = {}
+  for entry in require "lfs".dir(job.dir) do
+    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
+    if rank and rank < job.size then list[#list + 1] = rank end
+  end
+  table.sort(list)
+  return list
+end
+
+--- The first of them waits for the others, which may have been killed with all that they started.
+local function wait(job, ranks)
+  local left, at = tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10, 1
+  while left > 0 and exists(mark_of(job, job.rank)) and not exists(job.dir .. CLAIM) do
+    while ranks[at] and exists(mark_of(job, ranks[at])) do at = at + 1 end
+    if not ranks[at] then return end
     core.sys.sleep(STEP_S)
     left = left - STEP_S
   end
@@ -70,18 +82,18 @@ end
 
 -- ---- what ranks say ----
 
---- Each line once, with the ranks that have it; and the ranks that are not complete.
+--- Each line once, with the ranks that have it; the ranks that are not complete; those that are not recorded.
 local function lines_of(job)
-  local list, ranks, open = {}, {}, {}
+  local list, ranks, open, absent = {}, {}, {}, {}
   for rank = 0, job.size - 1 do
     local text = disk.read(mark_of(job, rank))
-    if not text then open[#open + 1] = rank end
+    if not exists(folder_of(job, rank)) then absent[#absent + 1] = rank elseif not text then open[#open + 1] = rank end
     for line in (text or ""):gmatch "[^\n]+" do
       if not ranks[line] then list[#list + 1], ranks[line] = line, {} end
       table.insert(ranks[line], rank)
     end
   end
-  return list, ranks, open
+  return list, ranks, open, absent
 end
 
 local function who(list, size)
@@ -90,9 +102,10 @@ local function who(list, size)
 end
 
 local function tell_lines(job, complain)
-  local list, ranks, open = lines_of(job)
+  local list, ranks, open, absent = lines_of(job)
   for i = 1, math.min(#list, LINES) do complain(who(ranks[list[i]], job.size) .. list[i]) end
   if #list > LINES then complain(("%d more lines like these"):format(#list - LINES)) end
+  if #absent > 0 then complain(who(absent, 0) .. "not recorded") end
   if #open > 0 then complain(who(open, 0) .. "not ended yet, or killed; the table has what they measured so far") end
 end
 
@@ -163,13 +176,16 @@ function M.finish(o, job, complain)
   if (o.detail or "job") == "job" then remove_logs(dir, results) end
   local done, err = leave(job, lines)
   if not done then return complain(err) end
-  if job.rank == 0 and is_mpi then wait(job) end
-  local all = first_missing(job, 0) == job.size
+  local ranks = recorded(job)
+  local is_first = is_mpi and ranks[1] == job.rank
+  if is_first then wait(job, ranks) end
+  local ended = are_complete(job, ranks)
+  local all = ended and #ranks == job.size
   if o.trace then write_trace(o, job, all, complain) end
-  if not (all or job.rank == 0 and is_mpi) or not claim(job) then return end
-  if all then report.of_ranks(o, job.dir, complain) end
+  if not (all or is_first) or not claim(job) then return end
+  if ended then report.of_ranks(o, job.dir, complain) end
   tell(o, job, complain)
-  if all then clean(job) end
+  if ended then clean(job) end
 end
 
 return M

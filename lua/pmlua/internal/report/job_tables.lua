@@ -208,8 +208,8 @@ end
 ---@return string
 function M.text(job)
   return table_of_sections(job) .. table_of_events(job) .. table_of_mpi(job) .. waits.text(job.waits)
-    .. table_of_functions(job) .. table_of_paths(job) .. table_of_counters(job) .. table_of_recorders(job) .. table_of_sizes(job) .. table_of_collectives(job)
-    .. table_of_pairs(job)
+    .. table_of_functions(job) .. table_of_paths(job) .. table_of_counters(job) .. table_of_recorders(job)
+    .. table_of_sizes(job) .. table_of_collectives(job) .. table_of_pairs(job)
 end
 
 return M
