@@ -70,7 +70,7 @@ end
 
 -- What only pmlua's own modules use of the core.
 local inner = { data = true, file = true, link = true, log = true, origin = true, recording = true,
-  samples_log = true, statistics = true, summary = true,
+  samples_log = true, rows = true, statistics = true, summary = true,
   tool = true }
 
 for name, value in pairs(core) do

@@ -20,6 +20,16 @@ function M.array(t)
   return setmetatable(t or {}, array_mark)
 end
 
+local written = {}
+
+--- Items of an array that M.write() takes as they are: JSON already, with what separates them.
+---@package
+---@param text string
+---@return table
+function M.written(text)
+  return setmetatable({ text }, written)
+end
+
 local encode
 
 local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
@@ -83,6 +93,15 @@ function M.encode(value)
   return encode(value, "") .. "\n"
 end
 
+--- A value as JSON text without a line feed, for a place behind this indent.
+---@package
+---@param value any
+---@param indent string
+---@return string
+function M.item(value, indent)
+  return encode(value, indent)
+end
+
 -- --- piece by piece ---
 
 local function has_stream(t)
@@ -94,12 +113,12 @@ end
 
 local stream
 
---- The items that an iterator gives, each written before the next is asked for.
+--- The items that an iterator gives, each written before the next is asked for. It is told what stands before each.
 local function stream_items(next_item, write, indent)
   local inner, first = indent .. "  ", true
-  for item in next_item do
+  for item in next_item, inner do
     write(first and "[\n" or ",\n", inner)
-    stream(item, write, inner)
+    if getmetatable(item) == written then write(item[1]) else stream(item, write, inner) end
     first = false
   end
   write(first and "[]" or "\n" .. indent .. "]")

@@ -88,12 +88,32 @@ end
 
 -- --- rows of processes and threads ---
 
---- What one process has of a section.
-local function of_process(r, s, i, threads)
+--- What shares of a process's rows are of.
+local function whole_of(r, process)
+  return process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
+end
+
+--- The same as M.of() gives, as a question about a log for core.rows.
+---@package
+---@param text string[] what all rows of the process have
+---@return table question
+function M.question(r, s, i, threads, text)
+  local process = r.processes[i]
+  return { path = process.log, label = s.label, threads = threads, text = text, whole = whole_of(r, process),
+    own = r.total_of ~= "exclusive", counted_work = s.counted_work and FLOPS or nil }
+end
+
+--- What one process has of a section; nil: it was not in it.
+---@param r pmlua.Report
+---@param s table one of its sections
+---@param i integer the process
+---@param threads? boolean each thread, too
+---@return table? of { process, all, threads, quantiles }
+function M.of(r, s, i, threads)
   local process = r.processes[i]
   local one = surveys.one(process, s.label, threads)
   if not one then return nil end
-  local whole = process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
+  local whole = whole_of(r, process)
   local function complete(row)
     row.process = i
     if s.counted_work then count_work(row) end
@@ -115,7 +135,7 @@ function M.each(r, s, threads)
   return function()
     while i < #r.processes do
       i = i + 1
-      local one = of_process(r, s, i, threads)
+      local one = M.of(r, s, i, threads)
       if one then return one end
     end
   end

@@ -50,6 +50,7 @@ M.functions = {
   log = { read = { dir .. "/nosuch.pmlog" } },
   summary = { open = {}, one = { dir .. "/nosuch.pmlog", "label", true },
               all = { dir .. "/nosuch.pmlog" }, unpack = { "PMLS" }, misuses = {} },
+  rows = { open = { { columns = { { field = "time" , name = "t" } }, sections = {}, events = {} } } },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
@@ -135,6 +136,7 @@ function M.methods(handles)
                 numbers = {}, sections = {}, pack = {}, merge = { core.summary.open() },
                 add = { 1, { label = "s", count = 1, total_ns = 1, self_ns = 1, min_ns = 1, max_ns = 1, mean_ns = 1,
                              stddev_ns = 0, threads = 1, values = { { "e", 1 } } } } },
+    rows = { log = { { path = dir .. "/nosuch.pmlog", threads = true } } },
     link = { ask = { "eval", "1 + 1", 1 } },
     plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
   }

@@ -127,6 +127,8 @@ function M.all()
   h.interception = M.interception()
   h.filter = filter()
   h.summary = assert(core.summary.open())
+  h.rows = assert(core.rows.open { sections = { { "misuse", "text" } }, events = { { "e", "e" } },
+    columns = { { field = "section", name = "s" }, { field = "process", name = "p" }, { field = "events", name = "e" } } })
   h.link = link()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.watchpoints = watchpoints()

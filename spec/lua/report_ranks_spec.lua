@@ -152,6 +152,69 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' %s report %s %s]]
   end)
 end)
 
+describe("What the core writes of logs", function()
+  local PROGRAM = [[
+local pml = require "pmlua"
+local odd = { "plain", "a,b", "it's \"quoted\"", "new\nline", "back\\slash", "f\xfcr", "für" }
+local counter = assert(pml.sde.library "ROWS"):counter "N"
+for i, label in ipairs(odd) do
+  local s = assert(pml.section.define { label = label, exclusive = i % 2 == 1, type = i == 3 and "communication" or nil,
+    record = i == 1 and "all" or nil, events = i ~= 2 and { "task-clock", "sde:::ROWS::N" } or nil })
+  for _ = 1, i do
+    s:start()
+    counter:add(i)
+    s:stop { operations = i > 3 and 1e12 * i + 0.5 or nil, iterations = i }
+  end
+  pcall(s.stop, s)
+end
+os.exit(true, false)]]
+
+  --- The same processes in two folders, as logs and as files that Lua reads.
+  local function twice()
+    local logs, texts = support.folder(), support.folder()
+    support.spit(logs .. "/program.lua", PROGRAM)
+    for rank = 0, 2 do
+      assert.equal(0, (shell(("PMI_RANK=%d PMI_SIZE=3 PMLUA_REPORT=%s %s %s/program.lua"):format(rank, logs, command, logs))))
+    end
+    shell(("%s/spec/logs %s/more 1 5 9 && mv %s/more/*.pmlog %s/sum.pmlog"):format(support.build, logs, logs, logs))
+    local n = 0
+    for name in require "lfs".dir(logs) do
+      if name:find "%.pmlog$" then
+        n = n + 1
+        local text = assert(require "pmlua.core".section.log_text(logs .. "/" .. name))
+        support.spit(("%s/sections.%s.txt"):format(texts, name), text)
+      end
+    end
+    assert.equal(4, n)
+    os.remove(logs .. "/sum.pmlog")
+    os.remove(texts .. "/sections.sum.pmlog.txt")
+    return logs, texts
+  end
+
+  --- Sums over threads are added up in another order.
+  local function rounded(text)
+    return (text:gsub("%f[%w.][%d.]+e?%-?%d*%f[^%w.]", function(n)
+      return tonumber(n) and ("%.12g"):format(tonumber(n)) or nil
+    end))
+  end
+
+  it("is what Lua writes of the same processes in memory", function()
+    local logs, texts = twice()
+    for _, form in ipairs { "--json", "--csv --threads", "--csv --detail", "--csv" } do
+      local status, out = pmlua(logs .. " " .. form)
+      local _, wanted = pmlua(texts .. " " .. form)
+      assert.equal(0, status)
+      if form ~= "--csv --threads" then out, wanted = rounded(out), rounded(wanted) end
+      wanted = wanted:gsub(texts:gsub("%p", "%%%0") .. "/sections%.([^\n]-)%.txt", logs .. "/%1")
+      assert.equal(wanted, out)
+    end
+    local _, out = pmlua(logs .. " --json")
+    for _, text in ipairs { '"misuse": {"unmatched": 1}', '"sde:::ROWS::N": ', '"quantiles": [', '"label": "f\\\\xfcr"' } do
+      assert.truthy(out:find(text, 1, true), text)
+    end
+  end)
+end)
+
 describe("A report by several processes", function()
   --- The processes of a job, all at once: what rank 0 prints, and what is printed by the others.
   local function by(n, arguments, dir, before)

@@ -58,6 +58,16 @@ void pml__text_field(struct pml__text *t, const char *text) {
   pml__text_bytes(t, text, strlen(text));
 }
 
+char *pml__text_room(struct pml__text *t, size_t bytes) {
+  return reserve(t, bytes) ? t->at + t->n : NULL;
+}
+
+void pml__text_plain(struct pml__text *t, const char *text, size_t length) {
+  if (!reserve(t, length)) return;
+  memcpy(t->at + t->n, text, length);
+  t->n += length;
+}
+
 void pml__text_end(struct pml__text *t) {
   pml__text_add(t, "\n");
   t->lines++;

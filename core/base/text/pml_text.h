@@ -23,4 +23,8 @@ void pml__text_field(struct pml__text *t, const char *text);                /* a
 void pml__text_bytes(struct pml__text *t, const char *text, size_t length); /* as a field, of @length bytes */
 void pml__text_end(struct pml__text *t);
 
+/* pml__text_plain - @length bytes as they are. pml__text_room - where @bytes may be written; NULL: no memory. */
+void pml__text_plain(struct pml__text *t, const char *text, size_t length);
+char *pml__text_room(struct pml__text *t, size_t bytes);
+
 #endif

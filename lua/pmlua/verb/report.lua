@@ -185,8 +185,9 @@ local function tell(o)
   ok, why = require "pmlua.internal.report.metrics".add(report, o.pmu)
   if not ok then return nil, why end
   local data = require "pmlua.internal.report.data"
-  if o.json then data.json(report, io.write)
-  elseif o.csv then data.csv(report, level_of(o, report), io.write)
+  if o.json or o.csv then
+    if o.json then ok, why = data.json(report, io.write) else ok, why = data.csv(report, level_of(o, report), io.write) end
+    if not ok then return nil, why end
   else
     local text, long = require "pmlua.internal.report.text".format(report, o)
     if not text then return nil, long end

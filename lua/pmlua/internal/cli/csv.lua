@@ -5,7 +5,10 @@
 
 local M = {}
 
-local function cell(v)
+--- A cell as it stands in a line.
+---@param v any
+---@return string
+function M.cell(v)
   if v == nil or v ~= v or v == math.huge or v == -math.huge then return "" end
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if type(v) == "number" then return ("%.15g"):format(v) end
@@ -19,7 +22,7 @@ end
 ---@return string
 function M.line(cells, n)
   local out = {}
-  for i = 1, n do out[i] = cell(cells[i]) end
+  for i = 1, n do out[i] = M.cell(cells[i]) end
   return table.concat(out, ",") .. "\n"
 end
 

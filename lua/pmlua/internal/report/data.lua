@@ -10,6 +10,7 @@ local countfile = require "pmlua.countfile"
 local csv = require "pmlua.internal.cli.csv"
 local json = require "pmlua.json"
 local report = require "pmlua.report"
+local rows_of = require "pmlua.internal.report.rows"
 local sections = require "pmlua.sections"
 
 local M = {}
@@ -24,64 +25,104 @@ end
 
 --- What a row says, in the order of CSV's columns.
 local fields = {
-  { "calls", function(row) return row.count end }, { "running", function(row) return row.running end },
-  { "time_s", function(row) return s(row.total_ns) end }, { "share", function(row) return row.share end },
-  { "self_s", function(row) return s(row.self_ns) end }, { "mean_s", function(row) return s(row.mean_ns) end },
-  { "min_s", function(row) return s(row.min_ns) end }, { "max_s", function(row) return s(row.max_ns) end },
-  { "stddev_s", function(row) return s(row.stddev_ns) end }, { "work", function(row) return row.work end },
-  { "iterations", function(row) return row.iterations end }, { "rate", function(row) return row.rate end },
+  { name = "calls", field = "count" }, { name = "running", field = "running" },
+  { name = "time_s", field = "total_ns", divisor = 1e9 }, { name = "share", field = "share" },
+  { name = "self_s", field = "self_ns", divisor = 1e9 }, { name = "mean_s", field = "mean_ns", divisor = 1e9 },
+  { name = "min_s", field = "min_ns", divisor = 1e9 }, { name = "max_s", field = "max_ns", divisor = 1e9 },
+  { name = "stddev_s", field = "stddev_ns", divisor = 1e9 }, { name = "work", field = "work" },
+  { name = "iterations", field = "iterations" }, { name = "rate", field = "rate" },
 }
+
+local function field_of(row, f)
+  local v = row[f.field]
+  return v and f.divisor and v / f.divisor or v
+end
 
 local function row_of(row)
   local out = {}
-  for _, f in ipairs(fields) do out[f[1]] = f[2](row) end
+  for _, f in ipairs(fields) do out[f.name] = field_of(row, f) end
   if next(row.values) then out.events = show_keys(row.values) end
   if next(row.misuse) then out.misuse = row.misuse end
   return out
 end
 
---- Of each process what `items` gives of it, as an iterator over all.
-local function items_of(r, section, items, threads)
-  local each, list, n = report.each(r, section, threads), {}, 0
-  return function()
-    while n == #list do
-      local of = each()
-      if not of then return nil end
-      list, n = items(of), 0
+-- --- rows of processes and threads ---
+
+--- An iterator over what the processes have of a section, as text: of a log the core writes it, of a process in memory
+--- `write`. A log that cannot be read again is the report's failure.
+---@param rows userdata of core.rows
+local function pieces(r, section, threads, rows, form, write)
+  local i = 0
+  local function piece_of()
+    if not r.processes[i].log then
+      local of = report.of(r, section, i, threads)
+      return of and write(of) or ""
     end
-    n = n + 1
-    return list[n]
+    local texts = rows_of.texts(form, { report.process_name(r, i), r.counted }, 2)
+    local text, err = rows:log(report.question(r, section, i, threads, texts))
+    if not text then r.failed = r.failed or err end
+    return text or ""
+  end
+  return function()
+    while i < #r.processes do
+      i = i + 1
+      local piece = piece_of()
+      if piece ~= "" then return piece end
+    end
   end
 end
 
-local function process_row(r, of)
-  local out = row_of(of.all)
-  out.process = report.process_name(r, of.process)
-  return { out }
+local function json_columns(threads)
+  local columns = { { name = "process", field = "process" }, { name = "events", field = "events" },
+    { name = "misuse", field = "misuse" }, threads and { name = "thread", field = "thread" } or nil }
+  table.move(fields, 1, #fields, #columns + 1, columns)
+  table.sort(columns, function(a, b) return a.name < b.name end)
+  return columns
 end
 
-local function thread_rows(r, of)
-  local list = {}
-  for i, row in ipairs(of.threads) do
-    list[i] = row_of(row)
-    list[i].process, list[i].thread = report.process_name(r, of.process), row.thread
+--- The rows of a section as items of an array, behind what stands before each.
+local function json_rows(r, section, threads)
+  local each
+  local function open(indent)
+    local rows = rows_of.open("json", json_columns(threads), { { label = section.label, events = section.events } }, indent)
+    return pieces(r, section, threads, rows, "json", function(of)
+      local items = {}
+      for i, row in ipairs(threads and of.threads or { of.all }) do
+        local out = row_of(row)
+        out.process, out.thread = report.process_name(r, of.process), threads and row.thread or nil
+        items[i] = json.item(out, indent)
+      end
+      return table.concat(items, ",\n" .. indent)
+    end)
   end
-  return list
+  return function(indent)
+    each = each or open(indent)
+    local piece = each()
+    return piece and json.written(piece)
+  end
 end
 
 local function quantiles_of(r, of)
   local q = of.quantiles
-  return { q and { process = report.process_name(r, of.process), min_s = s(q[1]), q1_s = s(q[2]), median_s = s(q[3]),
-    q3_s = s(q[4]), p95_s = s(q[5]), p99_s = s(q[6]), max_s = s(q[7]) } }
+  return { process = report.process_name(r, of.process), min_s = s(q[1]), q1_s = s(q[2]), median_s = s(q[3]),
+    q3_s = s(q[4]), p95_s = s(q[5]), p99_s = s(q[6]), max_s = s(q[7]) }
 end
 
---- Sections without durations have no quantiles.
-local function any_quantiles(r, section)
-  if not report.has_quantiles(r) then return false end
-  for of in report.each(r, section) do
-    if of.quantiles then return true end
+--- The quantiles of each process; nil if none has any.
+local function quantiles(r, section)
+  if not report.has_quantiles(r) then return nil end
+  local each = report.each(r, section)
+  local function next_one()
+    local of = each()
+    while of and not of.quantiles do of = each() end
+    return of
   end
-  return false
+  local first = next_one()
+  return first and function()
+    local of = first or next_one()
+    first = nil
+    return of and quantiles_of(r, of)
+  end
 end
 
 local function section_of(r, section)
@@ -92,9 +133,8 @@ local function section_of(r, section)
   out.imbalance = section.all.imbalance
   out.work_source = section.all.work > 0 and (section.counted_work and "compiler" or "program") or nil
   if section.all.most then out.slowest = report.process_name(r, section.all.most) end
-  out.processes = items_of(r, section, function(of) return process_row(r, of) end)
-  out.threads = items_of(r, section, function(of) return thread_rows(r, of) end, true)
-  if any_quantiles(r, section) then out.quantiles = items_of(r, section, function(of) return quantiles_of(r, of) end) end
+  out.processes, out.threads = json_rows(r, section, false), json_rows(r, section, true)
+  out.quantiles = quantiles(r, section)
   if section.metrics and #section.metrics > 0 then
     out.metrics = json.array()
     for i, m in ipairs(section.metrics) do
@@ -140,6 +180,8 @@ end
 --- All of a report as JSON.
 ---@param r pmlua.Report
 ---@param write fun(...: string)
+---@return boolean? ok
+---@return pmlua.Failure? failure a log could not be read again: its rows are missing
 function M.json(r, write)
   local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
     processes = upto(#r.processes, function(i) return process_of(r, i) end),
@@ -147,6 +189,7 @@ function M.json(r, write)
     openmp = #r.openmp > 0 and json.array(r.openmp) or nil, events = json.array() }
   each_event(r, function(e) out.events[#out.events + 1] = e end)
   json.write(out, write)
+  return not r.failed or nil, r.failed
 end
 
 -- --- CSV ---
@@ -162,8 +205,7 @@ local function events_of(r)
 end
 
 --- The source of the work of a row: the program by its stops, or the compiler, with where.
-local function work_source(r, section, row)
-  if row.work <= 0 then return nil end
+local function work_source(r, section)
   return section.counted_work and countfile.label(r.counted) or "program"
 end
 
@@ -178,13 +220,47 @@ function M.events_csv(r, write)
     for i = 2, #names do cells[i] = e[names[i]] end
     write(csv.line(cells, #names))
   end)
+  return true
 end
 
---- An iterator over the rows of a table.
-local function rows_of(r, section, level)
-  if level == "basic" then return upto(1, function() return section.all end) end
-  if level == "detail" then return items_of(r, section, function(of) return { of.all } end) end
-  return items_of(r, section, function(of) return of.threads end, true)
+--- The columns of a table, as core.rows takes them; texts of a section are 1 to 4, those of a process 1 and 2.
+local function csv_columns(r, level)
+  local columns = { { name = "section", field = "section", which = 1 }, { name = "type", field = "section", which = 2 },
+    { name = "exclusive", field = "section", which = 3 } }
+  local function add(column) columns[#columns + 1] = column end
+  if level ~= "basic" then add { name = "process", field = "process", which = 1 } end
+  if level == "threads" then add { name = "thread", field = "thread" } end
+  for _, f in ipairs(fields) do add(f) end
+  add { name = "work_source", field = "worked", which = 4 }
+  if r.counted then add { name = "counted", field = "process", which = 2 } end
+  for _, name in ipairs(events_of(r)) do add { name = sections.show(name), field = "event", text = name } end
+  return columns
+end
+
+--- The cells of a row in memory.
+local function cells_of(r, columns, values, row)
+  local cells = {}
+  for i, c in ipairs(columns) do
+    if c.field == "section" then cells[i] = values[c.which]
+    elseif c.field == "worked" then cells[i] = row.work > 0 and values[c.which] or nil
+    elseif c.field == "process" then cells[i] = c.which == 1 and report.process_name(r, row.process) or r.counted
+    elseif c.field == "event" then cells[i] = row.values[c.text]
+    else cells[i] = field_of(row, c) end
+  end
+  return cells
+end
+
+local function csv_section(r, section, level, columns, write)
+  local values = { sections.show(section.label), section.type, section.exclusive and "yes" or "no", work_source(r, section) }
+  local function line(row) return csv.line(cells_of(r, columns, values, row), #columns) end
+  if level == "basic" then return write(line(section.all)) end
+  local threads = level == "threads"
+  local rows = rows_of.open("csv", columns, { { label = section.label, events = section.events, values = values } })
+  for piece in pieces(r, section, threads, rows, "csv", function(of)
+    local lines = {}
+    for i, row in ipairs(threads and of.threads or { of.all }) do lines[i] = line(row) end
+    return table.concat(lines)
+  end) do write(piece) end
 end
 
 --- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
@@ -192,29 +268,15 @@ end
 ---@param r pmlua.Report
 ---@param level string basic, detail, threads or events
 ---@param write fun(...: string)
+---@return boolean? ok
+---@return pmlua.Failure? failure a log could not be read again: its rows are missing
 function M.csv(r, level, write)
   if level == "events" then return M.events_csv(r, write) end
-  local names, events = { "section", "type", "exclusive" }, events_of(r)
-  if level ~= "basic" then names[#names + 1] = "process" end
-  if level == "threads" then names[#names + 1] = "thread" end
-  for _, f in ipairs(fields) do names[#names + 1] = f[1] end
-  names[#names + 1] = "work_source"
-  if r.counted then names[#names + 1] = "counted" end
-  for _, name in ipairs(events) do names[#names + 1] = sections.show(name) end
+  local columns, names = csv_columns(r, level), {}
+  for i, c in ipairs(columns) do names[i] = c.name end
   write(csv.line(names, #names))
-  for _, section in ipairs(r.sections) do
-    for row in rows_of(r, section, level) do
-      local cells, n = { sections.show(section.label), section.type, section.exclusive and "yes" or "no" }, 3
-      local function add(v) n = n + 1; cells[n] = v end
-      if level ~= "basic" then add(report.process_name(r, row.process)) end
-      if level == "threads" then add(row.thread) end
-      for _, f in ipairs(fields) do add(f[2](row)) end
-      add(work_source(r, section, row))
-      if r.counted then add(r.counted) end
-      for _, name in ipairs(events) do add(row.values[name]) end
-      write(csv.line(cells, #names))
-    end
-  end
+  for _, section in ipairs(r.sections) do csv_section(r, section, level, columns, write) end
+  return not r.failed or nil, r.failed
 end
 
 return M

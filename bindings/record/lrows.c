@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/record/lrows.c - pmlua.core.rows: the rows of logs as text, by a table's columns. */
+#include "lutil.h"
+
+#include "adapter/section/read/pml_section_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT 1 /* the user value that has all texts and arrays of a table */
+#define TEXTS_MAX 64
+
+struct handle {
+  struct lutil_handle h;
+  struct pml__section_table table;
+  size_t of_process, of_section; /* texts */
+};
+
+static const struct lutil_class rows_class = {"rows", sizeof(struct handle), NULL};
+
+/* Holds text while a string is made of it. */
+struct written {
+  struct lutil_handle h;
+  struct pml__cells_writer writer;
+};
+
+static void written_close(void *handle) {
+  free(((struct written *)handle)->writer.text.at);
+}
+
+static const struct lutil_class written_class = {"rowswritten", sizeof(struct written), written_close};
+
+/* ---- a table ---- */
+
+/* The value on top is popped and stays alive as long as the table of what is kept, at @kept. */
+static void keep(lua_State *L, int kept) {
+  lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
+}
+
+static void *keep_array(lua_State *L, int kept, size_t n, size_t bytes) {
+  void *at = lua_newuserdatauv(L, (n + 1) * bytes, 0);
+  memset(at, 0, (n + 1) * bytes);
+  keep(L, kept);
+  return at;
+}
+
+/* The text on top, popped; NULL for nil. */
+static const char *keep_text(lua_State *L, int kept) {
+  const char *text = lua_isnil(L, -1) ? NULL : lutil_string(L, -1);
+  keep(L, kept);
+  return text;
+}
+
+static const char *kept_field(lua_State *L, int kept, const char *key) {
+  (void)lutil_field(L, lua_gettop(L), key);
+  return keep_text(L, kept);
+}
+
+/* The table t[key] of the one at 1, pushed, and its length. */
+static size_t list_at(lua_State *L, const char *key) {
+  luaL_argcheck(L, lutil_field(L, 1, key) == LUA_TTABLE, 1, key);
+  return lua_rawlen(L, -1);
+}
+
+static enum pml__section_field field_named(lua_State *L, const char *name) {
+  static const char *const names[] = {
+#define NAME(id, name) name,
+      PML__SECTION_FIELDS_LIST(NAME)
+#undef NAME
+  };
+  for (unsigned i = 0; name != NULL && i < PML__SECTION_FIELDS; i++)
+    if (strcmp(name, names[i]) == 0) return (enum pml__section_field)i;
+  luaL_error(L, "no such field: %s", name != NULL ? name : "nil");
+  return PML__SECTION_FIELDS;
+}
+
+/* The column on top, popped. */
+static struct pml__section_column column_of(lua_State *L, struct handle *h, int kept) {
+  struct pml__section_column c;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int at = lua_gettop(L);
+  c.field = field_named(L, kept_field(L, kept, "field"));
+  c.name = kept_field(L, kept, "name");
+  c.text = kept_field(L, kept, "text");
+  if (c.name == NULL || (c.field == PML__SECTION_FIELD_EVENT && c.text == NULL))
+    luaL_error(L, "a column without a name, or of no event");
+  c.which = (size_t)lutil_intfield(L, at, "which", 1, 1, TEXTS_MAX) - 1;
+  (void)lutil_field(L, at, "divisor");
+  c.divisor = luaL_optnumber(L, -1, 1);
+  if (c.field == PML__SECTION_FIELD_PROCESS && c.which >= h->of_process) h->of_process = c.which + 1;
+  bool of_section = c.field == PML__SECTION_FIELD_SECTION || c.field == PML__SECTION_FIELD_WORKED;
+  if (of_section && c.which >= h->of_section) h->of_section = c.which + 1;
+  lua_settop(L, at - 1);
+  return c;
+}
+
+static void take_columns(lua_State *L, struct handle *h, int kept) {
+  size_t n = list_at(L, "columns");
+  struct pml__section_column *column = keep_array(L, kept, n, sizeof *column);
+  for (size_t i = 0; i < n; i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    column[i] = column_of(L, h, kept);
+  }
+  lua_pop(L, 1);
+  h->table.column = column;
+  h->table.ncolumns = n;
+}
+
+/* The list t[key], each with a label and @texts texts. */
+static const struct pml__section_labelled *take_labelled(lua_State *L, int kept, const char *key, size_t texts,
+                                                         size_t *n) {
+  *n = list_at(L, key);
+  struct pml__section_labelled *all = keep_array(L, kept, *n, sizeof *all);
+  for (size_t i = 0; i < *n; i++) {
+    const char **text = keep_array(L, kept, texts, sizeof *text);
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_rawgeti(L, -1, 1);
+    all[i].label = keep_text(L, kept);
+    if (all[i].label == NULL) luaL_error(L, "%s without a label", key);
+    for (size_t k = 0; k < texts; k++) {
+      lua_rawgeti(L, -1, (lua_Integer)k + 2);
+      text[k] = keep_text(L, kept);
+    }
+    all[i].text = text;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return all;
+}
+
+static int by_label(const void *a, const void *b) {
+  return strcmp(((const struct pml__section_labelled *)a)->label, ((const struct pml__section_labelled *)b)->label);
+}
+
+/*
+ * open { form, indent, columns, sections, events } - columns are { field, name, text, which, divisor }, sections {
+ * label, text... }, events { event, name }; names and texts are written in the form already.
+ */
+static int l_open(lua_State *L) {
+  static const char *const forms[] = {"csv", "json", "jsonl", "sql", NULL};
+  static const char *const known[] = {"form", "indent", "columns", "sections", "events", NULL};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lutil_options(L, 1, known);
+  lua_settop(L, 1);
+  struct handle *h = lutil_new(L, &rows_class, 0, 1);
+  lua_newtable(L);
+  lua_pushvalue(L, 3);
+  lua_setiuservalue(L, 2, KEPT);
+  (void)lutil_field(L, 1, "form");
+  h->table.form = (enum pml__cells_form)luaL_checkoption(L, -1, "csv", forms);
+  lua_pop(L, 1);
+  (void)lutil_field(L, 1, "indent");
+  const char *indent = keep_text(L, 3);
+  h->table.indent = indent != NULL ? indent : "";
+  take_columns(L, h, 3);
+  h->table.section = take_labelled(L, 3, "sections", h->of_section, &h->table.nsections);
+  if (h->table.nsections > 0) /* the array is this binding's own */
+    qsort((void *)(uintptr_t)h->table.section, h->table.nsections, sizeof *h->table.section, by_label);
+  h->table.event = take_labelled(L, 3, "events", 1, &h->table.nevents);
+  for (size_t i = 0; i < h->table.nevents; i++)
+    if (h->table.event[i].text[0] == NULL) luaL_error(L, "an event without a name");
+  h->h.open = 1;
+  lua_settop(L, 2);
+  return 1;
+}
+
+/* ---- a log ---- */
+
+/*
+ * rows:log { path, label, text, threads, whole, own, counted_work } - the text of a log's rows and how many they are;
+ * nil and a failure if it cannot be read.
+ */
+static int l_log(lua_State *L) {
+  static const char *const known[] = {"path", "label", "text", "threads", "whole", "own", "counted_work", NULL};
+  const char *text[TEXTS_MAX + 1] = {NULL};
+  struct pml__section_question q = {.text = text};
+  struct handle *h = lutil_check(L, 1, &rows_class);
+  lutil_options(L, 2, known);
+  lua_settop(L, 2);
+  luaL_checkstack(L, TEXTS_MAX + LUA_MINSTACK, "texts");
+  q.path = lutil_stringfield(L, 2, "path", "");
+  q.label = lutil_stringfield(L, 2, "label", NULL);
+  q.counted_work = lutil_stringfield(L, 2, "counted_work", NULL);
+  q.threads = lutil_flag(L, 2, "threads");
+  q.own = lutil_flag(L, 2, "own");
+  luaL_argcheck(L, q.threads || q.label != NULL, 2, "a process's row is of one label");
+  (void)lutil_field(L, 2, "whole");
+  q.whole = luaL_optnumber(L, -1, 0);
+  if (lutil_field(L, 2, "text") == LUA_TTABLE) {
+    int texts = lua_gettop(L);
+    for (size_t i = 0; i < h->of_process; i++)
+      text[i] = lua_rawgeti(L, texts, (lua_Integer)i + 1) != LUA_TNIL ? lutil_string(L, -1) : NULL;
+  }
+  struct written *w = lutil_new(L, &written_class, 0, 0);
+  int err = pml__section_rows_write(&h->table, &q, &w->writer);
+  w->h.open = 1;
+  if (err < 0) return pml_pusherr(L, err, "rows.log");
+  lua_pushlstring(L, w->writer.text.at != NULL ? w->writer.text.at : "", w->writer.text.n);
+  lua_pushinteger(L, (lua_Integer)w->writer.rows);
+  lutil_close(&w->h);
+  return 2;
+}
+
+int luaopen_pmlua_rows(lua_State *L) {
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &rows_class, methods, NULL);
+  lutil_class(L, &written_class, none, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}
