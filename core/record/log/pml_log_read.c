@@ -68,6 +68,30 @@ static int take_entry(struct pml__log_reader *r, const struct pml__log_entry *e,
   return 0;
 }
 
+/* Entries of a directory that are read together. */
+struct ahead {
+  uint64_t at;
+  size_t n;
+  struct pml__log_entry entry[64];
+};
+
+/* The entry at @at, behind which there are @more in the file; NULL: *@err says why. */
+static const struct pml__log_entry *entry_at(const struct pml__log_reader *r, struct ahead *a, uint64_t at,
+                                             uint64_t more, int *err) {
+  const uint64_t size = sizeof *a->entry;
+  if (at < a->at || at >= a->at + a->n * size) {
+    a->at = at;
+    a->n = more < 64 ? (size_t)more : 64;
+    *err = pml__log_read_at(r, at, a->entry, a->n * size);
+    if (*err < 0) return NULL;
+  }
+  return &a->entry[(at - a->at) / size];
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
 static int read_directories(struct pml__log_reader *r, const char *path) {
   const uint64_t size = sizeof(struct pml__log_entry);
   uint64_t left = r->head.entries, at = PML__LOG_ENTRIES_AT, end = PML__LOG_DIRECTORY, all = PML__LOG_DIRECTORY;
@@ -76,18 +100,19 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
   r->entry = calloc(left + 1, size);
   r->place = calloc(left + 1, sizeof *r->place);
   if (r->entry == NULL || r->place == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  struct ahead ahead = {0};
+  int err = 0;
   for (; left > 0 && at + size <= r->bytes; left--) {
-    struct pml__log_entry e;
-    int err = pml__log_read_at(r, at, &e, sizeof e);
-    if (err < 0) return err;
+    const struct pml__log_entry *e = entry_at(r, &ahead, at, least(left, (least(end, r->bytes) - at) / size), &err);
+    if (e == NULL) return err;
     at += size;
     if (at == end && left > 1) {
-      if (e.kind != PML__LOG_MORE || e.at % PML__LOG_STEP != 0 || e.at < end || e.at > r->bytes)
+      if (e->kind != PML__LOG_MORE || e->at % PML__LOG_STEP != 0 || e->at < end || e->at > r->bytes)
         return pml_fail(PML_EFORMAT, "%.300s: damaged: a directory is not where it should be", path);
-      at = e.at;
+      at = e->at;
       end = at + PML__LOG_DIRECTORY;
-    } else if (is_used(&e)) {
-      err = take_entry(r, &e, at - size, &all, path);
+    } else if (is_used(e)) {
+      err = take_entry(r, e, at - size, &all, path);
       if (err < 0) return err;
     }
   }
