@@ -270,9 +270,10 @@ end
 local function notes_of(processes)
   local notes = { missing_ranks(processes) }
   log_notes(processes, notes)
+  local first = processes[1].command
   for _, p in ipairs(processes) do
-    if p.command ~= processes[1].command then
-      notes[#notes + 1] = ("these are different programs: %s and %s"):format(M.short(sections.show(processes[1].command)),
+    if p.command ~= first then
+      notes[#notes + 1] = ("these are different programs: %s and %s"):format(M.short(sections.show(first)),
         M.short(sections.show(p.command)))
       break
     end

@@ -404,21 +404,30 @@ end
 
 --- Two files of one rank are of two runs, whose sum would say nothing. Counters and recorders are not summed: a job's script
 --- may start a program that has some beside the one that has sections.
-local function check_ranks(processes)
+---@package
+---@param processes pmlua.SectionProcess[]
+---@return boolean? ok
+---@return pmlua.Failure? failure
+function M.check_ranks(processes)
   local of = {}
-  for _, p in ipairs(processes) do
+  for i, p in ipairs(processes) do
     local counts = p.rank and (#p.sections > 0 or p.brief and p.brief.rows > 0)
-    local other = counts and of[p.rank]
+    local other = counts and of[p.rank] and processes[of[p.rank]]
     if other and not same_process(p, other) then
       return refuse("EINVAL", ("rank %d is in two files, %s and %s (of two runs?)"):format(p.rank, other.name, p.name),
         "name the files of one run")
     end
-    if counts then of[p.rank] = p end
+    if counts then of[p.rank] = i end
   end
   return true
 end
 
-local function before(a, b)
+--- Does a stand before b in a report? Ranks come first.
+---@package
+---@param a pmlua.SectionProcess
+---@param b pmlua.SectionProcess
+---@return boolean
+function M.before(a, b)
   if a.rank ~= b.rank then return (a.rank or math.huge) < (b.rank or math.huge) end
   if a.host ~= b.host then return a.host < b.host end
   if a.pid ~= b.pid then return a.pid < b.pid end
@@ -431,8 +440,8 @@ end
 ---@return pmlua.SectionProcess[]? processes
 ---@return pmlua.Failure? failure
 function M.order(processes)
-  table.sort(processes, before)
-  local ok, err = check_ranks(processes)
+  table.sort(processes, M.before)
+  local ok, err = M.check_ranks(processes)
   if not ok then return nil, err end
   return processes
 end
@@ -448,6 +457,7 @@ function M.files(paths)
     local found, err = { path }, nil
     if lfs.attributes(path, "mode") == "directory" then found, err = files_in(path) end
     if not found then return nil, err end
+    if #paths == 1 then return found end
     for _, file in ipairs(found) do
       if not seen[file] then files[#files + 1], seen[file] = file, true end
     end

@@ -134,6 +134,20 @@ describe("A report of many ranks", function()
     assert.equal(64, select(2, out:gsub("rank %d+ +%d+ +created", "")))
   end)
 
+  it("keeps at most 600 bytes of a process", function()
+    local many <const> = 600
+    local folder = job(many, 1, 2)
+    local surveys = require "pmlua.internal.report.survey"
+    assert(surveys.read { dir }) -- what is loaded and interned once
+    collectgarbage()
+    local before = collectgarbage "count"
+    local survey = assert(surveys.read { folder })
+    collectgarbage()
+    local bytes = (collectgarbage "count" - before) * 1024 / many
+    assert.equal(many, #survey.processes)
+    assert.truthy(bytes <= 600, bytes)
+  end)
+
   it("takes as little memory for five hundred ranks as for fifty", function()
     local function peak(of, form)
       local script = ("%s/spec/logs %s %d 4 20"):format(support.build, support.folder(), of)

@@ -5,6 +5,7 @@
 -- Try:  print(#require("pmlua.internal.report.survey").read({ "out" }).processes)
 
 local core = require "pmlua.core"
+local processes_of = require "pmlua.internal.report.processes"
 local share = require "pmlua.internal.report.share"
 local sections = require "pmlua.sections"
 local refuse = core.failure.refuse
@@ -12,22 +13,9 @@ local refuse = core.failure.refuse
 local M = {}
 
 ---@class pmlua.SectionSurvey
----@field processes pmlua.SectionProcess[] in order, each with its number; of a log without sections and timeline
+---@field processes pmlua.SectionProcess[] in order; of a log without sections and timeline
 ---@field summary userdata the sections of all of them, added up by name: core.summary
 ---@field index table<integer, integer> a process's place by its number
-
-local NONE = setmetatable({}, { __newindex = function() error("a process of a survey has nothing of its own here", 2) end })
-
---- A few bytes for each of very many: what is empty, and texts that are everybody's, are there once.
-local function slim(process, texts)
-  for key, v in pairs(process) do
-    if type(v) == "table" and next(v) == nil then process[key] = NONE
-    elseif type(v) == "string" then
-      texts[v] = texts[v] or v
-      process[key] = texts[v]
-    end
-  end
-end
 
 --- What a section adds to a summary, of all threads of a process.
 local function summed(section, merged)
@@ -69,18 +57,17 @@ local function add_process(survey, process, number)
 end
 
 --- The process of a log, without sections and timeline.
-local function process_of(survey, path, text, brief)
+local function process_of(path, text, brief)
   local process, err = sections.parse(text, path)
   if not process then return nil, err end
   process.log, process.brief = path, brief
-  slim(process, survey.texts)
   return process
 end
 
 local function add_log(survey, path, number)
   local text, brief = survey.summary:log(path, number)
   if not text then return refuse(brief) end
-  return process_of(survey, path, text, brief)
+  return process_of(path, text, brief)
 end
 
 --- Which section of a file contradicts those that were there before.
@@ -110,30 +97,29 @@ local function add_file(survey, path, number)
 end
 
 local function new_survey()
-  return { processes = {}, index = {}, texts = {}, summary = assert(core.summary.open()) }
+  return { processes = processes_of.new(), summary = assert(core.summary.open()) }
 end
 
 --- In order, with each process's number leading to its place.
 local function ordered(survey)
-  for i, process in ipairs(survey.processes) do process.number = i end
-  local processes, err = sections.order(survey.processes)
-  if not processes then return nil, err end
-  for i, process in ipairs(processes) do survey.index[process.number] = i end
-  survey.texts = nil
+  survey.index = survey.processes:sort(sections.before)
+  local ok, err = sections.check_ranks(survey.processes)
+  if not ok then return nil, err end
   return survey
 end
 
 --- Files into the survey, but for those that it has.
 local function add_files(survey, files)
   for i, path in ipairs(files) do
-    local process, err = survey.processes[i], nil
-    if not process then process, err = add_file(survey, path, i) end
-    if not process and err.code == "EINVAL" then
-      process = sections.read(path)
-      if process then return contradiction(survey, process, files, err) end
+    if not survey.processes:has(i) then
+      local process, err = add_file(survey, path, i)
+      if not process and err.code == "EINVAL" then
+        process = sections.read(path)
+        if process then return contradiction(survey, process, files, err) end
+      end
+      if not process then return nil, err end
+      survey.processes:keep(i, process)
     end
-    if not process then return nil, err end
-    survey.processes[i] = process
   end
   return ordered(survey)
 end
@@ -188,11 +174,11 @@ local function add_part(survey, files, job, part)
   local of = {}
   for n, i in ipairs(at) do
     local one = part.read[n]
-    of[i] = share.is_current(one, files[i]) and process_of(survey, files[i], one.text, one.brief)
+    of[i] = share.is_current(one, files[i]) and process_of(files[i], one.text, one.brief)
     if not of[i] then return end
   end
   if not survey.summary:merge(part.summary) then return end
-  for i, process in pairs(of) do survey.processes[i] = process end
+  for i, process in pairs(of) do survey.processes:keep(i, process) end
 end
 
 --- The survey of a folder that all ranks of a job read, in rank 0.
@@ -205,7 +191,8 @@ function M.gather(folder, job)
   if not files then return nil, err end
   local survey = new_survey()
   for i, path in ipairs(files) do
-    if is_mine(i, job) then survey.processes[i] = add_file(survey, path, i) end
+    local process = is_mine(i, job) and add_file(survey, path, i)
+    if process then survey.processes:keep(i, process) end
   end
   for rank = 1, job.size - 1 do
     local part = share.take(folder, job, rank)
@@ -224,7 +211,7 @@ function M.of(processes)
     names[i] = process.name
     local ok, err = add_process(survey, process, i)
     if not ok then return contradiction(survey, process, names, err) end
-    survey.processes[i] = process
+    survey.processes:keep(i, process)
   end
   return ordered(survey)
 end

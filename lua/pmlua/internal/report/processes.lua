@@ -1,0 +1,143 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/processes.lua - the processes of a survey: of a log some hundred bytes are kept, from which fields
+-- are read when they are asked for. Texts that processes share are there once.
+--
+-- Try:  print(require("pmlua.internal.report.survey").read({ "out" }).processes[1].host)
+
+local M = {}
+
+local INTEGERS <const> = { "pid", "rank", "size", "started_ns", "written_ns", "born", "missing", "uncounted" }
+local TEXTS <const> = { "host", "command", "ended", "clock", "refused", "permission", "counted", "others" }
+local BRIEF <const> = "<I4I4ddB" -- of a log: threads, rows, times, flags
+local FORMAT <const> = "<" .. ("i8"):rep(#INTEGERS) .. ("I4"):rep(#TEXTS) .. "d" .. BRIEF:sub(2)
+local NONE <const> = math.mininteger
+
+local empty = setmetatable({}, { __newindex = function() error("a process of a survey has nothing of its own here", 2) end })
+
+--- The number of a text; 0: none.
+local function number_of(self, text)
+  if text == nil then return 0 end
+  local n = self.number[text]
+  if not n then
+    n = #self.text + 1
+    self.text[n], self.number[text] = text, n
+  end
+  return n
+end
+
+local function pack(self, p)
+  local v, b = {}, p.brief
+  for i, name in ipairs(INTEGERS) do v[i] = p[name] or NONE end
+  for i, name in ipairs(TEXTS) do v[#INTEGERS + i] = number_of(self, p[name]) end
+  local n = #INTEGERS + #TEXTS
+  v[n + 1], v[n + 2], v[n + 3], v[n + 4], v[n + 5] = p.ticks_per_second or 0.0, b.threads, b.rows, b.exclusive_ns, b.self_ns
+  v[n + 6] = (b.recorded and 1 or 0) + (b.sketch and 2 or 0)
+  return FORMAT:pack(table.unpack(v, 1, n + 6))
+end
+
+--- Where each field stands, and how to read it.
+local field = {}
+
+local function place_fields()
+  local at = 1
+  for _, name in ipairs(INTEGERS) do
+    local here = at
+    field[name] = function(self, kept)
+      local v = string.unpack("<i8", self.packed[kept], here)
+      return v ~= NONE and v or nil
+    end
+    at = at + 8
+  end
+  for _, name in ipairs(TEXTS) do
+    local here = at
+    field[name] = function(self, kept) return self.text[string.unpack("<I4", self.packed[kept], here)] end
+    at = at + 4
+  end
+  function field.ticks_per_second(self, kept) return (string.unpack("<d", self.packed[kept], at)) end
+  function field.brief(self, kept)
+    local threads, rows, exclusive, own, flags = string.unpack(BRIEF, self.packed[kept], at + 8)
+    return { threads = threads, rows = rows, exclusive_ns = exclusive, self_ns = own, recorded = flags & 1 ~= 0,
+      sketch = flags & 2 ~= 0 }
+  end
+end
+place_fields()
+
+function field.name(self, kept) return self.name[kept] end
+field.log = field.name
+function field.counters(self, kept) return self.counters[kept] or empty end
+function field.recorders(self, kept) return self.recorders[kept] or empty end
+for _, name in ipairs { "sections", "timeline", "misuse", "regions" } do field[name] = function() return empty end end
+
+local view = {
+  __index = function(process, name)
+    local read = field[name]
+    return read and read(process[1], process[2])
+  end,
+  __newindex = function() error("a process of a survey cannot be changed", 2) end,
+}
+
+local function view_of(self, kept) return setmetatable({ self, kept }, view) end
+
+---@class pmlua.report.Processes a list, read like an array
+local Processes = {}
+
+local function process_at(list, i)
+  local self = rawget(list, Processes)
+  local kept = self.order[i]
+  if not kept then return nil end
+  if self.whole[kept] then return self.whole[kept] end
+  return view_of(self, kept)
+end
+
+local class = {
+  __index = function(list, i)
+    if math.type(i) == "integer" then return process_at(list, i) end
+    return Processes[i]
+  end,
+  __len = function(list) return #rawget(list, Processes).order end,
+}
+
+--- An empty list.
+---@return pmlua.report.Processes
+function M.new()
+  return setmetatable({ [Processes] = { packed = {}, name = {}, counters = {}, recorders = {}, whole = {}, order = {}, rank = {},
+    text = {}, number = {} } }, class)
+end
+
+--- Keep process @number: of a log a few bytes, else the table as it is.
+---@param number integer
+---@param process pmlua.SectionProcess
+function Processes:keep(number, process)
+  local list = rawget(self, Processes)
+  list.rank[number] = process.rank or math.huge
+  if not process.log then
+    list.whole[number] = process
+    return
+  end
+  list.packed[number], list.name[number] = pack(list, process), process.log
+  if #process.counters > 0 then list.counters[number] = process.counters end
+  if #process.recorders > 0 then list.recorders[number] = process.recorders end
+end
+
+--- Is process @number there?
+function Processes:has(number)
+  return rawget(self, Processes).rank[number] ~= nil
+end
+
+--- Put the processes in order: `before` decides where ranks are the same, or missing.
+---@param before fun(a: table, b: table): boolean
+---@return table<integer, integer> place of each by its number
+function Processes:sort(before)
+  local list = rawget(self, Processes)
+  local place, rank = {}, list.rank
+  local function process(number) return list.whole[number] or view_of(list, number) end
+  for number = 1, #rank do list.order[number] = number end
+  table.sort(list.order, function(a, b)
+    if rank[a] ~= rank[b] then return rank[a] < rank[b] end
+    return a ~= b and before(process(a), process(b))
+  end)
+  for i, number in ipairs(list.order) do place[number] = i end
+  return place
+end
+
+return M
