@@ -267,8 +267,21 @@ local function recorder_note(recorders)
     of(cut, "the log could not grow: its later elements are missing")
 end
 
-local function notes_of(processes)
-  local notes = { missing_ranks(processes) }
+--- Files that could not be read: why not of the first, and how many more there are.
+local function left_out_files(files)
+  if #files == 0 then return nil end
+  local first = files[1]
+  local others = #files > 1 and (" (and %d files more)"):format(#files - 1) or ""
+  return first.text .. (first.remedy and "; " .. first.remedy or "") .. others .. "; left out"
+end
+
+--- What the report lacks, as lines.
+---@param survey pmlua.SectionSurvey
+---@return string[] notes
+function M.notes(survey)
+  local processes = survey.processes
+  local notes = { left_out_files(survey.left_out) }
+  notes[#notes + 1] = missing_ranks(processes)
   log_notes(processes, notes)
   local first = processes[1].command
   for _, p in ipairs(processes) do
@@ -300,7 +313,7 @@ function M.build(survey, order)
   local whole, of = total(list)
   for _, s in ipairs(list) do derive(s, survey, whole, of) end
   sort(list, order or "time")
-  local counted, notes = counted_of(processes), notes_of(processes)
+  local counted, notes = counted_of(processes), M.notes(survey)
   local dropped, cut = recorder_note(recorders)
   notes[#notes + 1] = dropped
   notes[#notes + 1] = cut

@@ -152,6 +152,9 @@ function M.open(path)
   local mode, err = lfs.attributes(path, "mode")
   if not mode then return refuse("ENOENT", ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", ""))) end
   if mode ~= "directory" then return refuse("ENOTDIR", ("%s is not the folder of a run"):format(path)) end
+  if not lfs.attributes(path .. "/meta.json", "mode") then
+    return refuse("ENOENT", path .. ": not the folder of a run: it has no meta.json")
+  end
   local meta, why = read_meta(path .. "/meta.json")
   if not meta then return nil, why end
   if meta.status ~= "complete" and not lfs.attributes(path .. "/data.dat") then

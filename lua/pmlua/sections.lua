@@ -351,7 +351,7 @@ function M.parse(text, name)
   return refuse("EFORMAT", ("%s:%d: %s"):format(name, math.max(self.at, 1), err.what))
 end
 
---- Is the file a log, of whichever byte order?
+--- Is the file a log, of whichever byte order, or called one?
 ---@package
 ---@param path string
 ---@return boolean? log
@@ -360,7 +360,7 @@ function M.is_log(path)
   local f <close>, err = require "pmlua.internal.file".open(path)
   if not f then return nil, err end
   local magic = f:read(8)
-  return magic == "PMLUALOG" or magic == "GOLAULMP"
+  return magic == "PMLUALOG" or magic == "GOLAULMP" or path:find "%.pmlog$" ~= nil
 end
 
 --- The text of a file: what is in a log, the core says.
@@ -402,17 +402,22 @@ local function same_process(p, other)
   return p.born and p.born == other.born and p.pid == other.pid and p.host == other.host
 end
 
---- Two files of one rank are of two runs, whose sum would say nothing. Counters and recorders are not summed: a job's script
---- may start a program that has some beside the one that has sections.
+--- Two files of one rank, or jobs of other sizes, are of two runs, whose sum would say nothing. Counters and recorders are not
+--- summed: a job's script may start a program that has some beside the one that has sections.
 ---@package
 ---@param processes pmlua.SectionProcess[]
 ---@return boolean? ok
 ---@return pmlua.Failure? failure
 function M.check_ranks(processes)
-  local of = {}
+  local of, sized = {}, nil
   for i, p in ipairs(processes) do
     local counts = p.rank and (#p.sections > 0 or p.brief and p.brief.rows > 0)
     local other = counts and of[p.rank] and processes[of[p.rank]]
+    sized = sized or counts and p.size and p or nil
+    if counts and p.size and p.size ~= sized.size then
+      return refuse("EINVAL", ("%s is of a job of %d ranks, %s of one of %d"):format(sized.name, sized.size, p.name, p.size),
+        "name the files of one run")
+    end
     if other and not same_process(p, other) then
       return refuse("EINVAL", ("rank %d is in two files, %s and %s (of two runs?)"):format(p.rank, other.name, p.name),
         "name the files of one run")

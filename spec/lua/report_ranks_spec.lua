@@ -258,7 +258,8 @@ describe("A report by several processes", function()
     local path = logs_of(dir)[5]
     support.spit(path, support.slurp(path):sub(1, 100))
     local status, out, err = by(4, "", dir)
-    assert.same({ 1, "", "pmlua report: " .. path .. ": not a log of pmlua\n" }, { status, out, err })
+    assert.same({ 0, "" }, { status, err })
+    assert.truthy(out:find("\nnote: " .. path .. ": not a log of pmlua; left out\n", 1, true), out)
   end)
 
   it("takes no part of logs that have changed since", function()
@@ -308,18 +309,43 @@ describe("Logs of a job that are not all there", function()
     assert.matches(", 88 threads: ", out) -- 80 of two ranks, 8 before the cut
   end)
 
-  it("are refused in one line that names the file", function()
+  --- The note about a file, which is left out of a report and an export, and is refused by its name.
+  local function left_out(dir, path, text)
+    local status, out = pmlua(dir)
+    assert.equal(0, status)
+    assert.truthy(out:find(("\nnote: %s: %s; left out\n"):format(path, text), 1, true), out)
+    assert.matches("\nnote: ranks without a file, of 3: 1\n", out)
+    local _, rows, err = shell(command .. " export " .. dir)
+    assert.equal(1 + 2 * 3, select(2, rows:gsub("\n", "")))
+    assert.truthy(err:find(("pmlua export: note: %s: %s; left out\n"):format(path, text), 1, true), err)
+    assert.equal(path .. ": " .. text, refused(path))
+  end
+
+  it("are reported without a file that cannot be read, which a note names", function()
     local dir = job(3, 1, 3)
     local path = logs_of(dir)[1]
     local text = support.slurp(path)
     support.spit(path, text:sub(1, 8) .. "\2" .. text:sub(10))
-    assert.equal(path .. ": a log of version 2; this pmlua reads version 1", refused(dir))
+    left_out(dir, path, "a log of version 2; this pmlua reads version 1")
     support.spit(path, text:sub(1, 100))
-    assert.equal(path .. ": not a log of pmlua", refused(dir))
-    support.spit(path, text)
+    left_out(dir, path, "not a log of pmlua")
+    support.spit(path, "")
+    left_out(dir, path, "not a log of pmlua")
+    for rank = 0, 2 do support.spit(logs_of(dir)[rank], "") end
+    assert.equal(logs_of(dir)[0] .. ": not a log of pmlua", refused(dir))
+  end)
+
+  it("are refused if they are of two runs", function()
+    local dir, other = job(3, 1, 3), job(5, 1, 3)
+    local path = logs_of(dir)[1]
+    local text = support.slurp(path)
     -- the same rank of another run: a process that was born at another time
     support.spit(dir .. "/other.pmlog", text:sub(1, 32) .. string.pack("<I8", 77) .. text:sub(41))
     assert.matches("^rank 1 is in two files, .*; name the files of one run$", refused(dir))
+    os.remove(dir .. "/other.pmlog")
+    assert(os.rename(logs_of(other)[4], dir .. "/rank4.pmlog"))
+    assert.equal(("%s is of a job of 3 ranks, %s/rank4.pmlog of one of 5; name the files of one run"):format(
+      logs_of(dir)[0], dir), refused(dir))
   end)
 
   it("are refused if ranks disagree about a section", function()

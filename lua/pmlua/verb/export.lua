@@ -56,6 +56,9 @@ end
 local function export(o)
   local survey, err = require "pmlua.internal.report.survey".read(o.paths)
   if not survey then return nil, err end
+  for _, note in ipairs(require "pmlua.report".notes(survey)) do
+    io.stderr:write("pmlua export: note: ", printable(note), "\n")
+  end
   local tables = require "pmlua.internal.export.tables"
   if o.columns then return io.write(columns_of(tables.of(survey, o.table or "sections"))) end
   if o.to ~= "sqlite" then return write_table(o, tables.of(survey, o.table or "sections")) end

@@ -155,9 +155,11 @@ int pml__section_log_brief(const char *path, struct pml_summary *s, int64_t numb
   *text = NULL;
   *length = 0;
   int err = pml__section_book_open(&k.book, path, NULL);
-  if (err == 0) err = pml__section_book_summary(&k.book, s, number, brief);
   if (err == 0) err = hand_out(&k, text, length);
+  if (err == 0) err = pml__section_book_summary(&k.book, s, number, brief);
   if (err == -ENOMEM) (void)pml_fail(err, "%.300s: no memory to read it", path);
+  if (err < 0) free(*text);
+  if (err < 0) *text = NULL;
   pml__section_book_close(&k.book);
   return err;
 }

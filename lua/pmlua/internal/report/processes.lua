@@ -131,7 +131,7 @@ function Processes:sort(before)
   local list = rawget(self, Processes)
   local place, rank = {}, list.rank
   local function process(number) return list.whole[number] or view_of(list, number) end
-  for number = 1, #rank do list.order[number] = number end
+  for number in pairs(rank) do list.order[#list.order + 1] = number end
   table.sort(list.order, function(a, b)
     if rank[a] ~= rank[b] then return rank[a] < rank[b] end
     return a ~= b and before(process(a), process(b))

@@ -15,6 +15,7 @@ local M = {}
 ---@class pmlua.SectionSurvey
 ---@field processes pmlua.SectionProcess[] in order; of a log without sections and timeline
 ---@field summary userdata the sections of all of them, added up by name: core.summary
+---@field left_out pmlua.Failure[] files in folders that could not be read
 ---@field index table<integer, integer> a process's place by its number
 
 --- What a section adds to a summary, of all threads of a process.
@@ -97,7 +98,7 @@ local function add_file(survey, path, number)
 end
 
 local function new_survey()
-  return { processes = processes_of.new(), summary = assert(core.summary.open()) }
+  return { processes = processes_of.new(), left_out = {}, summary = assert(core.summary.open()) }
 end
 
 --- In order, with each process's number leading to its place.
@@ -108,20 +109,37 @@ local function ordered(survey)
   return survey
 end
 
---- Files into the survey, but for those that it has.
-local function add_files(survey, files)
-  for i, path in ipairs(files) do
-    if not survey.processes:has(i) then
-      local process, err = add_file(survey, path, i)
-      if not process and err.code == "EINVAL" then
-        process = sections.read(path)
-        if process then return contradiction(survey, process, files, err) end
-      end
-      if not process then return nil, err end
-      survey.processes:keep(i, process)
-    end
+--- Why one of the files is not in the report; true: the others are reported without it.
+local function left_out(survey, path, files, folders, err)
+  if err.code == "EINVAL" then
+    local process = sections.read(path)
+    if process then return select(2, contradiction(survey, process, files, err)) end
   end
+  if not folders or err.code ~= "EFORMAT" then return err end
+  survey.left_out[#survey.left_out + 1] = err
+  return true
+end
+
+--- Files into the survey, but for those that it has. Those in `folders` may be damaged, as long as one is not.
+local function add_files(survey, files, folders)
+  local n = 0
+  for i, path in ipairs(files) do
+    local process, err = nil, nil
+    if not survey.processes:has(i) then process, err = add_file(survey, path, i) end
+    local why = err and left_out(survey, path, files, folders, err)
+    if why and why ~= true then return nil, why end
+    if process then survey.processes:keep(i, process) end
+    n = n + (why and 0 or 1)
+  end
+  if n == 0 then return nil, survey.left_out[1] end
   return ordered(survey)
+end
+
+local function in_folders(paths)
+  for _, path in ipairs(paths) do
+    if require "lfs".attributes(path, "mode") ~= "directory" then return false end
+  end
+  return true
 end
 
 --- The processes of files and folders for a report: each is read once, and what is kept of a log does not grow with
@@ -132,7 +150,7 @@ end
 function M.read(paths)
   local files, err = sections.files(paths)
   if not files then return nil, err end
-  return add_files(new_survey(), files)
+  return add_files(new_survey(), files, in_folders(paths))
 end
 
 -- --- in a job ---
@@ -198,7 +216,7 @@ function M.gather(folder, job)
     local part = share.take(folder, job, rank)
     if part then add_part(survey, files, { rank = rank, size = job.size }, part) end
   end
-  return add_files(survey, files)
+  return add_files(survey, files, true)
 end
 
 --- The same of processes that are in memory.
