@@ -11,13 +11,15 @@
 #include "base/pml_clock.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #define TRIPS 10
-#define TAG 0x706d
+enum { TAG = 0x706d, TAG_SHARED };
 
-static MPI_Comm machine = MPI_COMM_NULL, machines = MPI_COMM_NULL; /* machines: of the first rank of each */
-static struct pml__mpi_clock mine, first;                          /* first: of this machine's first rank */
+static int *leader; /* of each rank: the first rank on its machine */
+static int own, ranks;
+static bool alone;                        /* there is one machine */
+static struct pml__mpi_clock mine, first; /* first: of this machine's first rank */
 
 /* ---- two clocks ---- */
 
@@ -35,7 +37,7 @@ static struct offset ask(void) {
   for (int i = 0; i < TRIPS; i++) {
     int64_t theirs = 0;
     uint64_t before = pml_clock_ticks(), after;
-    (void)PMPI_Sendrecv(&theirs, 1, MPI_INT64_T, 0, TAG, &theirs, 1, MPI_INT64_T, 0, TAG, machines, MPI_STATUS_IGNORE);
+    (void)PMPI_Sendrecv(&theirs, 1, MPI_INT64_T, 0, TAG, &theirs, 1, MPI_INT64_T, 0, TAG, shim_own, MPI_STATUS_IGNORE);
     after = pml_clock_ticks();
     double error = (double)(at(after) - at(before)) / 2;
     if (error < best.error_ns) best = (struct offset){error, theirs - at(before + (after - before) / 2)};
@@ -46,37 +48,37 @@ static struct offset ask(void) {
 static void answer(int rank) {
   for (int i = 0; i < TRIPS; i++) {
     int64_t now;
-    (void)PMPI_Recv(&now, 1, MPI_INT64_T, rank, TAG, machines, MPI_STATUS_IGNORE);
+    (void)PMPI_Recv(&now, 1, MPI_INT64_T, rank, TAG, shim_own, MPI_STATUS_IGNORE);
     now = at(pml_clock_ticks());
-    (void)PMPI_Send(&now, 1, MPI_INT64_T, rank, TAG, machines);
+    (void)PMPI_Send(&now, 1, MPI_INT64_T, rank, TAG, shim_own);
   }
 }
 
 /* ---- all ---- */
 
-/* Between machines, where there are several. */
-static struct offset between(void) {
-  struct offset o = {0, 0};
-  int rank = 0, size = 1;
-  if (machines == MPI_COMM_NULL) return o;
-  (void)PMPI_Comm_rank(machines, &rank);
-  (void)PMPI_Comm_size(machines, &size);
-  for (int i = 1; i < size && rank == 0; i++) answer(i);
-  return rank == 0 ? o : ask();
+/* What the first rank of a machine has gets to the others. */
+static void share(void *at, int bytes) {
+  MPI_Request request;
+  if (leader[own] != own && PMPI_Irecv(at, bytes, MPI_BYTE, leader[own], TAG_SHARED, shim_own, &request) == MPI_SUCCESS)
+    (void)shim_complete(&request, INT64_MAX);
+  for (int i = own + 1; i < ranks && leader[own] == own; i++)
+    if (leader[i] == own) (void)PMPI_Send(at, bytes, MPI_BYTE, i, TAG_SHARED, shim_own);
 }
 
-static bool alone(void) {
-  int size = 0, all = 0;
-  (void)PMPI_Comm_size(machine, &size);
-  (void)PMPI_Comm_size(shim_own, &all);
-  return size == all;
+/* Between machines. */
+static struct offset between(void) {
+  const struct offset zero = {0, 0};
+  for (int i = 1; i < ranks && own == 0; i++)
+    if (leader[i] == i) answer(i);
+  return own == 0 || leader[own] != own ? zero : ask();
 }
 
 void shim_clock_measure(void) {
   struct offset o = {0, 0};
-  if (!alone()) {
+  if (leader == NULL) return;
+  if (!alone) {
     o = between();
-    (void)PMPI_Bcast(&o, (int)sizeof o, MPI_BYTE, 0, machine);
+    share(&o, (int)sizeof o);
   }
   uint64_t ticks = pml_clock_ticks();
   double apart = pml__mpi_clock_ns(&first, ticks) - pml__mpi_clock_ns(&mine, ticks);
@@ -92,20 +94,41 @@ static int color_of(const struct pml__mpi_clock *c) {
   return (int)(hash >> 1);
 }
 
+/* leader[i] is then what rank i gave. */
+static bool exchange(int value) {
+  MPI_Request request;
+  return PMPI_Iallgather(&value, 1, MPI_INT, leader, 1, MPI_INT, shim_own, &request) == MPI_SUCCESS &&
+         shim_complete(&request, INT64_MAX);
+}
+
+static bool find_leaders(int color) {
+  int i = 0;
+  if ((leader = malloc((size_t)ranks * sizeof *leader)) == NULL || !exchange(color)) return false;
+  alone = true;
+  for (int k = 0; k < ranks; k++) alone = alone && leader[k] == color;
+  while (leader[i] != color) i++;
+  return exchange(i);
+}
+
+static void forget_leaders(void) {
+  free(leader);
+  leader = NULL;
+}
+
 void shim_clock_begin(int rank) {
-  int place = 0;
+  own = rank;
+  (void)PMPI_Comm_size(shim_own, &ranks);
   pml__mpi_clock(&mine);
-  (void)PMPI_Comm_split(shim_own, color_of(&mine), rank, &machine);
-  (void)PMPI_Comm_rank(machine, &place);
-  (void)PMPI_Comm_split(shim_own, place == 0 ? 0 : MPI_UNDEFINED, rank, &machines);
   first = mine;
-  (void)PMPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, machine);
-  shim_clock_measure();
+  if (find_leaders(color_of(&mine))) {
+    share(&first, (int)sizeof first);
+    shim_clock_measure();
+  } else {
+    forget_leaders();
+  }
 }
 
 void shim_clock_end(bool all) {
-  if (all || alone()) shim_clock_measure();
-  if (!all) return;
-  if (machines != MPI_COMM_NULL) (void)PMPI_Comm_free(&machines);
-  (void)PMPI_Comm_free(&machine);
+  if (all || alone) shim_clock_measure();
+  if (all) forget_leaders();
 }

@@ -14,7 +14,6 @@
 #include "base/pml_clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define REPORT 32701
 #define ANSWER 32702
@@ -28,28 +27,25 @@ static double timeout_s(void) {
   return s > 0 ? s : 10;
 }
 
-static bool is_over(uint64_t until_ns) {
-  return (int64_t)(pml__clock_monotonic() - until_ns) > 0;
+/* It comes no more. Whether it came before that. */
+static bool cancel(MPI_Request *request) {
+  MPI_Status status;
+  (void)PMPI_Cancel(request);
+  (void)PMPI_Wait(request, &status);
+  return !is_cancelled(&status);
 }
 
-/* What does not come in time is cancelled; came[i]: it came. Returns whether all did. */
-static bool await(int n, MPI_Request request[], bool came[], uint64_t until_ns) {
-  const struct timespec nap = {0, 100000};
-  MPI_Status status[CHILDREN_MAX];
-  int all = n == 0;
-  for (int i = 0; !all && !is_over(until_ns); i++) {
-    (void)PMPI_Testall(n, request, &all, status);
-    if (!all && i > 1000) (void)nanosleep(&nap, NULL);
+/* came[i]: it came in time. Returns whether all did. */
+static bool await(int n, MPI_Request request[], bool came[], int64_t until_ns) {
+  bool all = true;
+  for (int i = 0; i < n; i++) {
+    came[i] = shim_complete(&request[i], until_ns) || cancel(&request[i]);
+    all = all && came[i];
   }
-  for (int i = 0; i < n; i++) came[i] = true;
-  if (all) return true;
-  for (int i = 0; i < n; i++) (void)PMPI_Cancel(&request[i]);
-  (void)PMPI_Waitall(n, request, status);
-  for (int i = 0; i < n; i++) came[i] = !is_cancelled(&status[i]);
-  return false;
+  return all;
 }
 
-static bool ask_parent(int parent, uint64_t until_ns) {
+static bool ask_parent(int parent, int64_t until_ns) {
   int yes = 1;
   bool came;
   MPI_Request request;
@@ -62,20 +58,21 @@ static bool all_are_here(int rank, int size) {
   int report[CHILDREN_MAX], n = 0;
   bool came[CHILDREN_MAX];
   MPI_Request request[CHILDREN_MAX];
-  uint64_t now = pml__clock_monotonic(), timeout_ns = (uint64_t)(timeout_s() * 1e9);
+  int64_t now = (int64_t)pml__clock_monotonic(), timeout_ns = (int64_t)(timeout_s() * 1e9);
   for (int bit = 1; (rank & bit) == 0 && bit < size - rank; bit *= 2, n++)
     (void)PMPI_Irecv(&report[n], 1, MPI_INT, rank + bit, REPORT, MPI_COMM_WORLD, &request[n]);
   int yes = await(n, request, came, now + timeout_ns);
   if (yes && rank > 0)
-    yes =
-        ask_parent(rank & (rank - 1), now + timeout_ns + timeout_ns / 4 * (uint64_t)__builtin_popcount((unsigned)rank));
+    yes = ask_parent(rank & (rank - 1), now + timeout_ns + timeout_ns / 4 * __builtin_popcount((unsigned)rank));
   for (int i = 0; i < n; i++)
     if (came[i]) (void)PMPI_Send(&yes, 1, MPI_INT, rank + (1 << i), ANSWER, MPI_COMM_WORLD);
   return yes;
 }
 
 bool shim_meet(int rank, int size) {
-  return all_are_here(rank, size) && PMPI_Comm_dup(MPI_COMM_WORLD, &shim_own) == MPI_SUCCESS;
+  MPI_Request request;
+  return all_are_here(rank, size) && PMPI_Comm_idup(MPI_COMM_WORLD, &shim_own, &request) == MPI_SUCCESS &&
+         shim_complete(&request, INT64_MAX);
 }
 
 void shim_part(void) {

@@ -9,10 +9,10 @@
 #include "shim.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "base/pml_clock.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { TAG_SIZE = 0x7072, TAG_GO, TAG_BYTES, TAG_END };
 enum { CHILDREN = 31 };
@@ -20,27 +20,11 @@ enum { CHILDREN = 31 };
 /* ---- waiting ---- */
 
 static int64_t now_ns(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Others may need this processor to get here. */
-static void nap(unsigned tries) {
-  const struct timespec t = {0, tries < 100 ? 20000 : 1000000};
-  (void)nanosleep(&t, NULL);
+  return (int64_t)pml__clock_monotonic();
 }
 
 static bool is_complete(MPI_Request *r) {
-  int flag = 0;
-  return PMPI_Test(r, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
-}
-
-/* False: not until @deadline. */
-static bool complete_until(MPI_Request *r, int64_t deadline) {
-  bool done;
-  for (unsigned tries = 0; !(done = is_complete(r)) && now_ns() < deadline; tries++) nap(tries);
-  return done;
+  return shim_complete(r, 0);
 }
 
 static void give_up(MPI_Request *r) {
@@ -90,7 +74,7 @@ static void gather(struct pml_summary *s, int rank, int height, int64_t deadline
   for (unsigned tries = 0; more && now_ns() < deadline; tries++) {
     more = false;
     for (int k = 0; k < height; k++) more = is_under_way(&child[k], s) || more;
-    if (more) nap(tries);
+    if (more) shim_nap(tries);
   }
   for (int k = 0; k < height; k++)
     if (child[k].step != MERGED) give_up(&child[k].request);
@@ -121,10 +105,10 @@ static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_
   (void)PMPI_Irecv(&go, 1, MPI_BYTE, parent, TAG_GO, shim_own, &answered);
   (void)PMPI_Irecv(&how, 1, MPI_BYTE, parent, TAG_END, shim_own, &end);
   (void)PMPI_Isend(&size, 1, MPI_UINT64_T, parent, TAG_SIZE, shim_own, &up);
-  bool sent = complete_until(&answered, deadline) && complete_until(&up, deadline) &&
+  bool sent = shim_complete(&answered, deadline) && shim_complete(&up, deadline) &&
               PMPI_Isend(bytes, (int)n, MPI_BYTE, parent, TAG_BYTES, shim_own, &up) == MPI_SUCCESS &&
-              complete_until(&up, deadline);
-  bool ended = sent && complete_until(&end, deadline);
+              shim_complete(&up, deadline);
+  bool ended = sent && shim_complete(&end, deadline);
   give_up(&answered);
   give_up(&end);
   if (up == MPI_REQUEST_NULL)

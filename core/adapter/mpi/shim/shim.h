@@ -143,6 +143,16 @@ static inline void raise_request(enum pml__log_communication what, uint64_t id) 
 void shim_collective_end(enum pml__log_collective what, uint32_t communicator, int root, uint64_t sent,
                          uint64_t received, uint64_t id);
 
+/* ---- waiting (wait.c) ---- */
+
+/*
+ * shim_nap - the pause after a number of @tries: from 20 us to 1.3 ms.
+ * shim_complete - waits for a request, until the monotonic clock says @until_ns. False: it is not complete, or it
+ * failed.
+ */
+void shim_nap(unsigned tries);
+bool shim_complete(MPI_Request *r, int64_t until_ns);
+
 /* ---- the job (meet.c) ---- */
 
 /*
