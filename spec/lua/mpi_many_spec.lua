@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/mpi_many_spec.lua - jobs of 64 ranks on this machine: one archive, one summary, one table, also when a rank
+-- leaves the others.
+-- Slow: jobs of 64 ranks.
+
+local cjson = require "cjson"
+local helper = require "spec.lua.helper"
+local sh = require("spec.shell").sh
+
+local RANKS = 64
+local LEAVER = 21
+local LIMIT_S = 180 -- of a job; one that takes so long hangs
+local RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
+local folder = helper.folder()
+
+--- Why an MPI cannot be asked here, or nil.
+local function missing(name)
+  if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
+  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
+  if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
+end
+
+local function compile(name)
+  local to = ("%s/leave.%s"):format(folder, name)
+  local out, code = sh(("mpicc.%s -w -o %s spec/c/mpi/leave.c"):format(name, to))
+  assert.are.equal(0, code, out)
+  return to
+end
+
+--- Run a job; its folder, exit status and output.
+local function job(name, command)
+  local to = ("%s/%s.job"):format(folder, name)
+  os.execute("rm -rf " .. to)
+  local out, code = sh(("PMLUA_MPI_TIMEOUT=2 %s -n %d %s/pmlua record --quiet --trace --sym 'MPI_*' -o %s -- %s"):format(
+    RUN[name], RANKS, helper.build, to, command), LIMIT_S)
+  assert.are_not.equal(124, code, out)
+  return to, code, out
+end
+
+local function report(path, options)
+  local out, code = sh(("%s/pmlua report %s %s"):format(helper.build, path, options or ""), LIMIT_S)
+  assert.are.equal(0, code, out)
+  return out
+end
+
+local function call_of(r, name)
+  for _, c in ipairs(r.calls) do
+    if c.name == name then return c end
+  end
+end
+
+--- The archive is valid, as far as the validator is installed.
+local function check_archive(path, locations, options)
+  assert.are.equal(1, select(2, sh("find " .. path .. " -name '*.otf2'"):gsub("\n", "")))
+  local said = sh(("/usr/bin/python3 spec/otf2_validate.py %s %s/traces.otf2"):format(options or "", path), LIMIT_S)
+  if not said:find "^unavailable" then assert.matches(("^ok: %d locations"):format(locations), said) end
+end
+
+for name in pairs(RUN) do
+  local because = missing(name)
+  local function it_is(what, test)
+    it(what, because and function() pending(because) end or test)
+  end
+
+  describe(("a job of %d ranks of %s"):format(RANKS, name), function()
+    it_is("has one archive, one summary and one table, with every message", function()
+      local to, code, out = job(name, compile(name))
+      assert.are.equal(0, code, out)
+      check_archive(to, RANKS)
+      if select(2, sh("command -v otf2-print")) == 0 then
+        local n = {}
+        for word in sh(("otf2-print %s/traces.otf2 | cut -d' ' -f1"):format(to), LIMIT_S):gmatch "%S+" do
+          n[word] = (n[word] or 0) + 1
+        end
+        assert.are.same({ 2 * RANKS, 2 * RANKS }, { n.MPI_SEND, n.MPI_RECV })
+      end
+      local r = cjson.decode(report(to, "--json"))
+      assert.are.same({ RANKS, {}, {} }, { r.size, r.late, r.missing })
+      local sendrecv = call_of(r, "MPI_Sendrecv")
+      assert.are.same({ 2 * RANKS, RANKS, RANKS }, { sendrecv.calls, sendrecv.ranks, call_of(r, "MPI_Barrier").calls })
+      local messages, bytes = 0, 0
+      for _, s in ipairs(r.sent) do messages, bytes = messages + s.messages, bytes + s.bytes end
+      assert.are.same({ 2 * RANKS, 1100 * RANKS }, { messages, bytes })
+      assert.are.equal(1, select(2, report(to):gsub("\nMPI_Barrier +64 ", "")))
+    end)
+
+    for _, how in ipairs { "kill", "exit", "stop 6" } do
+      it_is("ends, and has the figures of all, when one leaves by " .. how, function()
+        local to = job(name, ("%s %d %s"):format(compile(name), LEAVER, how))
+        local r = cjson.decode(report(to, "--json"))
+        assert.are.same({ RANKS, {} }, { r.size, r.missing })
+        assert.are.same({ 2 * RANKS, RANKS }, { call_of(r, "MPI_Sendrecv").calls, call_of(r, "MPI_Barrier").ranks })
+        local at = {}
+        for _, rank in ipairs(r.late) do at[rank] = true end
+        assert.is_true(at[LEAVER])
+        if select(2, sh(("test -e %s/traces.otf2"):format(to))) ~= 0 then
+          local out, code = sh(("%s/pmlua trace %s"):format(helper.build, to), LIMIT_S)
+          assert.are.equal(0, code, out)
+        end
+        check_archive(to, how:find "^stop" and RANKS + 1 or RANKS, "--cut") -- a child of the one that stops wakes it
+      end)
+    end
+  end)
+end
+
+teardown(helper.clean)
