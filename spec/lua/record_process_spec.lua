@@ -418,6 +418,21 @@ describe("pmlua record in processes and threads", function()
     end
   end)
 
+  it("says once of a job that MPI is inside of its program", function()
+    shell "rm -rf r"
+    for rank, lines in pairs { [0] = 1, [1] = 0 } do
+      support.spit(dir .. "/inside.c", "#include <zlib.h>\nint PMPI_Init(void) { return (int)crc32(0, 0, 0); }\n"
+        .. "int main(void) { return PMPI_Init(); }\n")
+      assert.equal(0, (shell "gcc inside.c -o inside -lz"))
+      local status, _, err = shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o r --sym crc32 -- ./inside"):format(rank, command))
+      assert.equal(0, status)
+      local said = "/inside is linked with a static library of MPI, whose calls are not recorded; link it with the shared one\n"
+      assert.equal(lines, select(2, err:gsub(said, "")), err)
+      _, _, err = shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o plain-%d --sym crc32 -- ./raw 0"):format(rank, command, rank))
+      assert.falsy(err:find("static library", 1, true), err)
+    end
+  end)
+
   it("records under mpirun", function()
     if not support.has "mpirun" then return pending "mpirun is not installed" end
     local run = "mpirun --allow-run-as-root --oversubscribe -n 2"

@@ -307,6 +307,32 @@ local function tell_unmatched(all, complain)
   end
 end
 
+--- Whether a file has a text, a block at a time.
+local function has(path, text)
+  local f <close> = io.open(path or "", "rb")
+  local rest = ""
+  for block in function() return f and f:read(1 << 20) end do
+    if (rest .. block):find(text, 1, true) then return true end
+    rest = block:sub(-#text)
+  end
+  return false
+end
+
+--- A program that has MPI inside, whose calls nothing can lead elsewhere. The first rank says so for all.
+local function tell_static_mpi(all, complain)
+  if require("pmlua.internal.job").rank() ~= 0 then return end
+  for _, f in ipairs(all.functions) do
+    if f.library == "MPI" then return end
+  end
+  for i = 1, math.min(#all.processes, PROCESSES) do
+    local program = all.processes[i].program
+    if has(program, "\0PMPI_Init\0") then
+      complain(program .. " is linked with a static library of MPI, whose calls are not recorded; link it with the shared one")
+      return
+    end
+  end
+end
+
 --- Why the table is empty.
 local function tell_nothing(all, reasons, complain)
   if #all.functions > 0 then return end
@@ -388,6 +414,7 @@ local function check(results, o, dir, complain)
     tell_missing(all, complain)
   end
   tell_unmatched(all, complain)
+  tell_static_mpi(all, complain)
   tell_nothing(all, reasons, complain)
   return all
 end
