@@ -95,7 +95,7 @@ do for [panel = 1:2] {
     v(x) = $1 == shown[panel] ? x : NaN
     plot "pairs.dat" using (v($2)):3:($2 - 0.5):($2 + 0.5):($3 - 0.5):($3 + 0.5):(column(3 + panel)) with boxxyerror fillcolor palette, \
       "" using (ranks <= 8 ? v($2) : NaN):3:(sprintf(column(3 + panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel))): \
-        (column(3 + panel) > (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font ",9" textcolor rgb variable
+        (column(3 + panel) >= (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font ",9" textcolor rgb variable
   } else {
     set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
     plot NaN notitle

@@ -33,6 +33,10 @@ for _, name in ipairs { "openmpi", "mpich" } do
       end
       assert.same({ "pairs 8", "pairs 4096", "pairs 262144", "around 8", "around 4096", "around 262144" }, seen)
       assert.is_true(tables.drawn(dir), text)
+      local f <close> = io.open(dir .. "/plot.svg")
+      if f then -- two ranks have one value, whose square is dark
+        assert.equal(4, select(2, f:read("a"):gsub('fill="rgb%(255,255,255%)" font%-family', "")))
+      end
     end)
 
     it("has the pair in both directions, and as a matrix", function()
