@@ -72,7 +72,7 @@ int function_copy(lua_State *to, lua_State *l, int at, int *ref) {
   return failed == 0 ? 0 : pml_fail(-ENOMEM, "no memory for a Lua function");
 }
 
-/* describe(region) -> name, file, line; nil: there is none. */
+/* describe(region) -> name, file, line; nil: no such region. */
 static int l_describe(lua_State *L) {
   struct pml_region_info info;
   if (pml_region_describe((pml_region_t)luaL_checkinteger(L, 1), &info) < 0) return 0;

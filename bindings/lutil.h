@@ -19,7 +19,7 @@
 struct lutil_class {
   const char *name;            /* "eventset": in messages; the metatable is "pml.eventset" */
   size_t size;                 /* of the struct that starts with struct lutil_handle */
-  void (*close)(void *handle); /* frees the resource of an open handle; NULL: there is none */
+  void (*close)(void *handle); /* frees the resource of an open handle; may be NULL */
 };
 
 struct lutil_handle {
@@ -38,10 +38,10 @@ void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *
 /* lutil_new - push a closed handle with @extra bytes after the struct, all zero, and @values user values. */
 void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int values);
 
-/* lutil_test - the handle at @idx, open or not, or NULL if it is none of @class. */
+/* lutil_test - the handle at @idx, open or not, or NULL if it is not of @class. */
 void *lutil_test(lua_State *L, int idx, const struct lutil_class *class);
 
-/* lutil_self, lutil_check - the handle at argument @arg; raise if it is none of @class, or (check) if it is closed. */
+/* lutil_self, lutil_check - the handle at argument @arg; raise if it is not of @class, or (check) if it is closed. */
 void *lutil_self(lua_State *L, int arg, const struct lutil_class *class);
 void *lutil_check(lua_State *L, int arg, const struct lutil_class *class);
 
@@ -120,7 +120,7 @@ struct pml_flow;
 /* What one handle's binding shows to another's. They raise as lutil_check() does. */
 struct pml_eventset *lutil_eventset(lua_State *L, int idx);
 struct pml_samples *lutil_samples(lua_State *L, int idx);
-/* lutil_memory - @m, which counts what it gives against the limit of @L; NULL: there is none. It stays while in use. */
+/* lutil_memory - @m, which counts what it gives against the limit of @L; NULL: no limit. It stays while in use. */
 const struct pml_profile_memory *lutil_memory(lua_State *L, struct pml_profile_memory *m);
 /* lutil_pushprofile - a handle that owns @p; without the memory for it @p is closed. */
 void lutil_pushprofile(lua_State *L, struct pml_profile *p);

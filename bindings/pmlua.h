@@ -93,7 +93,7 @@ struct pmlua_live_options {
  * ours alone), -EADDRINUSE (another copy of pmlua serves this process), or why socket or thread were refused. What
  * rules say or fail at goes to stderr, in lines "pmlua: ...".
  *
- * pmlua_live_stop - end the service, its socket and its connections; 0 also if there was none. Waits until a function
+ * pmlua_live_stop - end the service, its socket and its connections; 0 also if no service ran. Waits until a function
  * of the application that the service is calling has returned; called from such a function it does not wait.
  *
  * pmlua_live_path - the socket's path, of at most 108 bytes. Returns 0, PML_ECLOSED (not served), -ENAMETOOLONG.

@@ -201,7 +201,7 @@ static int l_quantile(lua_State *L) {
   return 1;
 }
 
-/* misuse = { name = count }, of what there was only; nil if there was none. */
+/* misuse = { name = count }, counts above 0 only; nil: no misuse. */
 static void setmisuse(lua_State *L, const struct pml_section_row *row) {
   bool any = false;
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) {

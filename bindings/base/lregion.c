@@ -40,7 +40,7 @@ static int l_count(lua_State *L) {
   return 1;
 }
 
-/* A C++ name as people write it; the name itself if it is none, or there is no C++ library here. */
+/* A C++ name demangled; the name itself if it is not mangled or no C++ library is loaded. */
 static int l_demangle(lua_State *L) {
   static char *(*demangle)(const char *name, char *buffer, size_t *n, int *status);
   static void *library;

@@ -49,7 +49,7 @@ static int l_isatty(lua_State *L) {
   return 1;
 }
 
-/* columns(fd): how wide the terminal is; nil where it is none, or does not say. */
+/* columns(fd): the width of the terminal; nil: not a terminal, or width unknown. */
 static int l_columns(lua_State *L) {
   struct winsize size = {0};
   int fd = (int)lutil_int(L, 1, 0, INT_MAX);

@@ -69,7 +69,7 @@ static pid_t number(const char *text) {
   return n;
 }
 
-/* The parent of the process that /proc calls @name; 0 if it is none. */
+/* The parent of the process that /proc calls @name; 0: not a process. */
 static pid_t parent_of(int proc, const char *name) {
   char path[32] = "", text[512];
   size_t length = strlen(name);

@@ -284,7 +284,7 @@ static int runname(lua_State *L, char **argv, int argc, int first) {
 
 struct options {
   bool interactive, version, help, code, sim;
-  int first; /* index in argv of the script or verb; argc if there is none */
+  int first; /* index in argv of the script or verb; argc: neither given */
 };
 
 static bool takescode(const char *opt) {

@@ -60,7 +60,7 @@ static void *refuse(struct limit *limit, size_t nsize) {
 
 void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
   struct limit *limit = ud;
-  if (block == NULL) osize = 0; /* it then tells the kind of object */
+  if (block == NULL) osize = 0; /* it is the kind of object then, not a size */
   if (nsize == 0) {
     free(block);
     set_used(limit, limit->used - osize);
@@ -111,7 +111,7 @@ void *limit_take(struct limit *account, size_t bytes) {
 
 void *limit_share(void *ud, void *block, size_t osize, size_t nsize) {
   struct limit *account = ud;
-  if (block == NULL) osize = 0; /* it then tells the kind of object */
+  if (block == NULL) osize = 0; /* it is the kind of object then, not a size */
   if (nsize > osize && !has_room(account, nsize - osize)) return NULL;
   void *fresh = nsize > 0 ? realloc(block, nsize) : NULL;
   if (nsize == 0) free(block);

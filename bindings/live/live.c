@@ -193,7 +193,7 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
   return err;
 }
 
-/* A service that had no socket gets one, and what else was asked for now. */
+/* Give a running service the socket, and the other options, that this start asks for. */
 static int add_socket(struct live *l, const struct pmlua_live_options *o) {
   char path[LIVE_PATH_MAX], *file;
   int err = find_rules(&file, o->rules);

@@ -80,7 +80,7 @@ struct live {
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);
   void *stop_arg;
-  char path[LIVE_PATH_MAX]; /* "": there is none (any more) */
+  char path[LIVE_PATH_MAX]; /* "": no socket (any more) */
   atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
   bool detached;            /* not joined: the thread frees it */
   atomic_bool run_stopped;

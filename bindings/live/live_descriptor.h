@@ -41,7 +41,7 @@ static inline bool live_descriptor_held(const struct live_descriptor *d) {
   return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_acquire) >= 0;
 }
 
-/* live_descriptor_get - its number; -1: there is none, or the program has closed it. Cost: one fstat. */
+/* live_descriptor_get - its number; -1: not open, or closed by the program. Cost: one fstat. */
 int live_descriptor_get(const struct live_descriptor *d);
 
 /* live_descriptor_lost - one was held, and the program has closed it. */

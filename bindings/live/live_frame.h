@@ -35,7 +35,7 @@ void live_frame_reset(struct live_frame *f);
 
 /*
  * live_frame_feed - take what belongs to this frame from @n bytes; *@taken says how many those were.
- * Returns 1 when the frame is complete, 0 when more is needed, PML_EFORMAT for a header that is none
+ * Returns 1 when the frame is complete, 0 when more is needed, PML_EFORMAT for an invalid header
  * (pml_error_detail() says why), -EMSGSIZE for a length beyond the maximum, -ENOMEM. After a failure only reset and
  * free make sense.
  */

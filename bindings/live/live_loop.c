@@ -20,7 +20,7 @@
 #define IDLE_S 1.0
 #define LOOK_S 10.0 /* the thread looks as often whether the program has closed its sockets */
 #define CHILD_DELAY_S 0.05
-#define BREATHER_S 0.1  /* after the kernel had no descriptor for a connection */
+#define BREATHER_S 0.1  /* after the kernel ran out of descriptors for a connection */
 #define SAMPLE_S 0.05   /* how old values of events may be in the log of a program that is killed, and a little more */
 #define CALLBACK_S 1.0  /* the same of those that run the program's code */
 #define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
@@ -37,7 +37,7 @@ static bool is_stopping(const struct live *l) {
 
 /* --- the socket --- */
 
-/* The listener, where one is wanted and there is none; under the name that the process has now. 0 or a negative code.
+/* Open the listener if wanted and not open, under the name that the process has now. 0 or a negative code.
  */
 static int listen_again(struct live *l) {
   char path[LIVE_PATH_MAX], name[LIVE_NAME_MAX + 1];

@@ -20,7 +20,7 @@ struct live_connection *live__talk_begin(struct live_descriptor *socket, struct 
   return c;
 }
 
-/* A child of a fork may have a copy of the descriptor for a moment: the shutdown tells the peer nevertheless. */
+/* A child of a fork may have a copy of the descriptor for a moment: the shutdown reaches the peer nevertheless. */
 void live__talk_end(struct live_connection *c) {
   live_descriptor_close(c->socket, true);
   live_frame_reset(&c->question);

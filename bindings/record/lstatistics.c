@@ -30,7 +30,7 @@ static void push_at(lua_State *L, lua_Integer n, uint64_t at) {
 
 /*
  * quantile(values, upto, q) - of ascending numbers, of which upto[i] are at most values[i]; upto nil: each is there
- * once. nil: there are none, or q is not in 0..1.
+ * once. nil: no values, or q is not in 0..1.
  */
 static int l_quantile(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);

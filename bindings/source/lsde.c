@@ -253,7 +253,7 @@ int lsde_info(lua_State *L) {
   return push_info(L, ((struct lsde_handle *)lutil_check(L, 1, with_event[i]))->event);
 }
 
-/* The recorder or counting set behind an event, with a reference of its own; nil if it has none. */
+/* The recorder or counting set behind an event, with a reference of its own, or nil. */
 static int l_event_open(lua_State *L) {
   char name[320];
   struct pml_sde_info info;

@@ -222,7 +222,7 @@ static uint64_t read_unsigned(lua_State *L, int arg, int *good) {
   return d == 0 ? v : d >= 0x1p64 ? PML_VALUE_ABSENT - 1 : (uint64_t)d;
 }
 
-/* The value of metric @i, at the top; false: it has none. */
+/* Push the value of metric @i; false: no value. */
 static uint64_t read_value(lua_State *L, const struct trace *t, size_t i) {
   int good;
   uint64_t value;

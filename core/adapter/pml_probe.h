@@ -38,7 +38,7 @@ struct pml_probe {
 PML__SHARED int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_eventset *set,
                                struct pml_samples *samples);
 
-/* The same operation by name: "read"; -1 if there is none. */
+/* The same operation by name: "read"; -1: unknown name. */
 PML__SHARED int pml_probe_operation_by_name(const char *name);
 
 /*

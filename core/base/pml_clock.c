@@ -182,7 +182,7 @@ static uint64_t kernel_mult(void) {
   return mult;
 }
 
-/* What a process that measured it tells the ones it starts; 0: nothing, or nothing of use. */
+/* The rate that a parent process measured and passed on; 0: not passed on, or unusable. */
 static uint64_t told_mult(void) {
   const char *text = secure_getenv("PMLUA_CLOCK_RATE");
   double rate = text != NULL ? pml__strtod(text, NULL) : 0;
@@ -190,7 +190,7 @@ static uint64_t told_mult(void) {
   return mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0;
 }
 
-/* The rate by one source: ns per tick times 2^48, and its name; 0 if it has none. */
+/* The rate by one source: ns per tick times 2^48, and its name; 0: unknown. */
 static uint64_t known_mult(const char **who) {
   *who = "the kernel's mult and shift";
   uint64_t mult = kernel_mult();

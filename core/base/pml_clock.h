@@ -36,7 +36,7 @@ extern PML_API struct pml_clock pml__clock;
 /* What pml_clock_describe() tells. */
 struct pml_clock_info {
   const char *name;        /* "tsc", "cntvct" or "clock_gettime" */
-  const char *calibration; /* what ticks were calibrated against, or why there are none */
+  const char *calibration; /* what ticks were calibrated against, or why they are not in use */
   double ticks_per_second;
   double resolution_ns; /* the step of which differences of reads are, as a rule, multiples */
   double cost_ns;       /* median cost of one pml_clock_ticks(), over batches */
@@ -50,7 +50,7 @@ struct pml_clock_info {
  * of PMLUA_CLOCK_RATE, in ticks per second, by which a process spares those that it starts from measuring it again;
  * each checked against CLOCK_MONOTONIC_RAW; else it is measured against CLOCK_MONOTONIC_RAW, to about 1e-6. Cost, once:
  * about 1 ms for a rate that is known, up to 20 ms for one that is measured. Returns 0, -EINVAL for an unknown
- * PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and there is none to read; the clock is clock_gettime then. Every
+ * PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and no counter can be read; the clock is clock_gettime then. Every
  * call returns the same. Thread-safe.
  */
 PML_API int pml_clock_init(void);

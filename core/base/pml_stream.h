@@ -73,7 +73,7 @@ struct pml_stream_consumer {
   bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;
-  const char *name; /* for people; not copied: it stays as long as the consumer. NULL: it has none */
+  const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */
 };
 
 /*
@@ -122,7 +122,7 @@ static inline bool pml_stream_metrics_single(const struct pml_stream_metrics *m,
 
 struct pml_stream_lost {
   uint64_t nested;  /* events raised by a consumer, or by a signal handler that interrupted one */
-  uint64_t refused; /* (event, consumer) pairs of a thread that the consumer does not want, or had no memory for */
+  uint64_t refused; /* (event, consumer) pairs of threads that the consumer refused, or for which it lacked memory */
 };
 void pml_stream_lost(struct pml_stream_lost *lost);
 

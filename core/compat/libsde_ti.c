@@ -163,7 +163,7 @@ static struct sde_event *recorder_of(const struct sde_event *e) {
   return r && !atomic_load(&r->leaving) && atomic_load(&r->kind) == PML_SDE_RECORDER ? r : NULL;
 }
 
-/* A malloc'd pointer to one element, 0 if there is none. */
+/* A malloc'd pointer to one element, or 0. */
 static int read_quantile(struct sde_event *e, long long int *value) {
   static const struct {
     const char *suffix;

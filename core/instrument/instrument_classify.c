@@ -252,7 +252,7 @@ static int classify_memory(const struct pml_module *m, LLVMOpcode op, LLVMValueR
   }
 }
 
-/* The cell of what is one operation whatever its type; PML_CELL_COUNT: it is none. */
+/* The cell of what is one operation whatever its type; PML_CELL_COUNT: not an operation. */
 static unsigned cell_of(LLVMOpcode op, LLVMValueRef i) {
   switch (op) {
   case LLVMBr:

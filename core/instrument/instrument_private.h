@@ -84,11 +84,11 @@ bool pml_is_fp(LLVMTypeRef type);
  * side. */
 LLVMTypeRef pml_fp_type(const struct pml_module *m, LLVMValueRef call);
 
-/* pml_classify_copy - the same for a call of a function of the C library's that copies or sets memory; 1: it is none.
+/* pml_classify_copy - the same for a call of a function of the C library's that copies or sets memory; 1: it does not.
  */
 int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c);
 
-/* pml_classify_math - the same for a call of a function of libm's that is an operation; 1: it is none. */
+/* pml_classify_math - the same for a call of a function of libm's that is an operation; 1: it is not. */
 int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts);
 
 /* pml_counts_fp, _int - @times operations of a kind on @type, a scalar or a vector. 0, -ENOMEM; 1: no such type. */
@@ -125,7 +125,8 @@ int pml_instrument_function(struct pml_module *m, LLVMValueRef function);
 void pml_marks_open(struct pml_module *m);
 void pml_marks_close(struct pml_module *m);
 
-/* pml_mark_read - 1: @i is a mark, and what it stands for is added to @counts, or is in @c; 0: it is none; -ENOMEM. */
+/* pml_mark_read - 1: @i is a mark, and what it stands for is added to @counts, or is in @c; 0: @i is no mark; -ENOMEM.
+ */
 int pml_mark_read(const struct pml_module *m, LLVMValueRef i, struct pml_counts *counts, struct pml_class *c);
 void pml_marks_erase(const struct pml_module *m, LLVMValueRef function);
 

@@ -42,7 +42,7 @@
 
 enum kind { FITS, SCRIPT, FOREIGN };
 
-static char recording[PATH_MAX]; /* the folder of the recording; empty: there is none */
+static char recording[PATH_MAX]; /* the folder of the recording; "": no recording */
 
 /* ---- whether it fits ---- */
 

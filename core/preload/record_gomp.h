@@ -23,7 +23,7 @@ struct pml__gomp_function {
 
 /*
  * pml__gomp_real - the runtime's own function, as the code at @caller would call it: the next one that all see, or that
- * of the runtime that the caller's library was loaded with. NULL: there is none.
+ * of the runtime that the caller's library was loaded with. NULL: not found.
  * pml__gomp_self - the calling thread, if events are raised for its calls; NULL: no memory, they are not wanted, or the
  * runtime has OMPT, as libomp, which has these functions, too.
  */

@@ -71,7 +71,7 @@ static int add_events(struct pml_plugin *p, void *arg) {
 size_t pml__record_plugins_load(const char **event, size_t room) {
   struct events none = {event, 0, 0}, to = {event, 0, room};
   pml_plugin_load_environment();
-  (void)pml_plugin_list(add_events, &none); /* a plugin may fail at its last metric: then it has none */
+  (void)pml_plugin_list(add_events, &none); /* a plugin that fails at its last metric has no metrics */
   left_out = 0;
   (void)pml_plugin_list(add_events, &to);
   return to.n;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-/* What pthread_atfork() of glibc calls. Another C library has none, and must load this library nevertheless. */
+/* What pthread_atfork() of glibc calls. Another C library lacks it, and must load this library nevertheless. */
 extern void *__dso_handle __attribute__((visibility("hidden")));
 extern int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library)
     __attribute__((weak));

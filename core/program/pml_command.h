@@ -23,7 +23,7 @@ PML_BEGIN_DECLS
 struct pml_command {
   pid_t pid; /* of the child, until it is reaped; then 0 */
   int line;  /* our end of the socket that holds it, and that reports a failed execve(2); -1: started */
-  int pidfd; /* -1: this kernel has none */
+  int pidfd; /* -1: this kernel has no pidfds */
   bool done; /* reaped: @end is filled */
   struct pml_command_end {
     int status;                  /* exit status; -1 if a signal ended it */

@@ -70,7 +70,7 @@ __attribute__((no_sanitize("thread"))) static uint64_t narrowed(const volatile v
   return bits;
 }
 
-/* The program's own races with the variable are none of ours. */
+/* The program's own races on the variable do not concern us. */
 __attribute__((no_sanitize("thread"))) static uint64_t content_of(const struct pml_watchpoint *p) {
   const volatile void *at = (const volatile void *)(uintptr_t)p->address;
   if (p->content == PML_CONTENT_NONE) return 0;

@@ -116,7 +116,7 @@ PML__SHARED void pml_watchpoint_unload(struct pml_watchpoint_store *s);
 
 PML__SHARED void pml_watchpoint_summary(const struct pml_watchpoint_store *s, struct pml_watchpoint_summary *to);
 
-/* pml_watchpoint_lane - what is known of lane @i now. Returns 0, or -EINVAL where there is none. */
+/* pml_watchpoint_lane - the state of lane @i now. Returns 0, or -EINVAL for an unused lane. */
 PML__SHARED int pml_watchpoint_lane(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_lane *to);
 
 /*

@@ -55,7 +55,7 @@ int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t
                       const struct pml_watchpoint *point, unsigned n);
 void pml__store_unmap(struct pml_watchpoint_store *s);
 
-/* pml__store_take - a new lane's number, UINT32_MAX if there is none. These two are async-signal-safe. */
+/* pml__store_take - a new lane's number, UINT32_MAX: all in use. These two are async-signal-safe. */
 uint32_t pml__store_take(const struct pml_watchpoint_store *s, uint32_t tid, uint32_t point);
 void pml__store_push(const struct pml_watchpoint_store *s, uint32_t lane, struct pml_watchpoint_value v, int late);
 

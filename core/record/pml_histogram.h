@@ -27,7 +27,7 @@ PML__SHARED double pml_histogram_least(uint32_t i);
 
 /*
  * pml_histogram_quantile - of what @count [PML_HISTOGRAM_BUCKETS] has, by the rule of pml_quantile.h, as if the values
- * of a bucket were evenly spread in it: good to half a bucket, some 6 %. NaN if there is none or @q is not in 0..1.
+ * of a bucket were evenly spread in it: good to half a bucket, some 6 %. NaN without values or if @q is not in 0..1.
  */
 PML__SHARED double pml_histogram_quantile(const uint64_t *count, double q);
 

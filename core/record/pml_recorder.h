@@ -66,7 +66,7 @@ PML_API size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out
 
 /*
  * pml_recorder_quantile - by libsde's index rule, see pml_quantile_at(); the value widened, a double if a sketch is
- * kept. -ENOENT if there is none, -EINVAL for a percent above 100, PML_EMODE for PML_TYPE_OTHER, -ENOMEM.
+ * kept. -ENOENT if the recorder is empty, -EINVAL for a percent above 100, PML_EMODE for PML_TYPE_OTHER, -ENOMEM.
  * pml_recorder_value - by the rule of all other quantiles (pml_quantile.h), of @share in 0..1; fails as the one before.
  * pml_recorder_quantile_bytes - any type; PML_EMODE without an order, or if only a sketch is kept.
  * pml_recorder_error - the relative error that quantiles have now at most; 0 if all is kept.

@@ -32,7 +32,7 @@ struct pml_eventset_event {
   bool is_unsigned;   /* a plugin's metric that says so; else an integer is an int64_t */
   enum pml_mode mode; /* PML_MODE_ACCUMULATED_START; of a plugin's metric, and of instant events, what they are */
   bool binary;        /* @scale is 2, else 10, ... */
-  int64_t exponent;   /* ... to the power of this; 0 where it is neither's power: then @scale alone tells */
+  int64_t exponent;   /* ... to the power of this; 0: a power of neither, only @scale applies */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */

@@ -153,7 +153,7 @@ function M.follower(handles)
   return setmetatable({ plugins = plugins, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
 end
 
---- Let all plugins that measure in their own time begin, those of the environment too; nil if there are none.
+--- Let all plugins that measure in their own time begin, those of the environment too; nil without such plugins.
 ---@return pmlua.PluginFollower?
 function M.follow()
   local self = M.follower {}

@@ -49,7 +49,7 @@ end
 ---@param n integer
 ---@param level? number 0.95
 ---@return integer? low
----@return integer|string high or why there is none
+---@return integer|string high or why it cannot be given
 function M.median_ranks(n, level)
   local half = (1 - (level or 0.95)) / 2
   if n > 1000 then
@@ -230,7 +230,7 @@ end
 ---@param medians number[] one per round
 ---@param level? number 0.95
 ---@return number? low
----@return number|string high or why there is none
+---@return number|string high or why it cannot be given
 function M.rounds_interval(medians, level)
   if #medians < 5 then
     return refuse("ENODATA", ("%d rounds are too few for an interval"):format(#medians), "measure at least 5")

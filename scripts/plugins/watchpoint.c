@@ -146,7 +146,7 @@ static bool add_metric(const char *token, const char *name, uint32_t access, boo
   return true;
 }
 
-/* The letters behind the last colon; 0: they are none. */
+/* The letters behind the last colon; 0: not such letters. */
 static uint32_t access_of(const char *letters) {
   uint32_t all = 0;
   for (; *letters != '\0'; letters++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/watched.c - two OpenMP loops to observe from outside; the program knows nothing of its observer.
+ * scripts/programs/watched.c - two OpenMP loops to observe from outside; the program does not know its observer.
  *
  *     watched chunks [REGIONS]       22 chunks with 506 calls to two small functions in each, scheduled statically
  *     watched critical ITERATIONS    a shared variable, written in a critical section, scheduled as in OMP_SCHEDULE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * scripts/programs/wavefront.c - a Poisson equation by symmetric successive over-relaxation, its planes in a pipeline
- * of ranks, which are threads; it knows nothing of its observer.
+ * of ranks, which are threads; it does not know its observer.
  *
  *     wavefront RANKS STEPS       1 to 16 ranks
  *

@@ -68,7 +68,7 @@ end
 
 --- Rows for the read by each path: { path, events, user instr., kernel instr., user cycles, kernel cycles, user % }.
 ---@return any[][] rows
----@return string? why the reason if there are none
+---@return string? why the reason otherwise
 function M.rows(measure, events, counts, n)
   if not events.pmu then return {}, "needs a PMU: " .. events.why end
   local rows, why = {}, nil

@@ -12,7 +12,7 @@ local M = {}
 local Lab = {}
 Lab.__index = Lab
 
-local MOVED = 1 << 20 -- bytes in a sample, in at most so many messages
+local MOVED = 1 << 20 -- bytes in a sample, and at most as many messages
 local MESSAGES = 100
 
 ---@param options { ranks: integer, mpi: string?, launch: string?, limit: integer }

@@ -144,7 +144,7 @@ end
 
 --- One run: its seconds, and where they went.
 ---@return number? seconds
----@return scaling.Run|string run or why there is none
+---@return scaling.Run|string run or why it failed
 function Lab:measure(p)
   local processes, err = self.job:record(p.ranks, self.words(p.scaling, p.ranks), self.limit)
   if not processes then return nil, ("%s: %s"):format(self.title, err) end

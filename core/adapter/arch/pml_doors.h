@@ -27,8 +27,8 @@ void *pml__real_dlopen(const char *file, int mode);
 void *pml__real_dlsym(void *handle, const char *name);
 void *pml__real_dlvsym(void *handle, const char *name, const char *version);
 
-/* A handle of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to whom asks: what is found may be
- * closed. NULL before pml__doors_prepare(). */
+/* A handle of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to the asking object: what is found may
+ * be closed. NULL before pml__doors_prepare(). */
 extern void *pml__doors_global;
 void pml__doors_prepare(void);
 

@@ -34,7 +34,7 @@ struct pml__object {
   bool startup; /* loaded with the program: it stays, and what it exports is for all */
   bool wanted;  /* its functions are; for the user of this */
   enum pml__hooks_role role;
-  /* of its dynamic section; NULL and 0: it has none */
+  /* of its dynamic section, or NULL and 0 */
   const Elf64_Sym *sym;
   const char *str;
   const Elf64_Rela *jmprel, *rela;
@@ -61,7 +61,7 @@ void pml__objects_free(struct pml__objects *all);
 /* The object at @address, or NULL. Cost: a search by halves. */
 const struct pml__object *pml__objects_find(const struct pml__objects *all, uintptr_t address);
 
-/* The one object at @address alone. False: there is none, or no memory; else its path is to be freed. */
+/* The one object at @address alone. False: no object there, or no memory; else the caller frees its path. */
 bool pml__object_at(struct pml__object *o, uintptr_t address);
 
 /* The first, in the loader's order, of which @is says so. False: none, or no memory; else its path is to be freed. */

@@ -26,7 +26,7 @@ struct pml__choice;
 
 /* @unloaded: objects have gone since the last scan. */
 int pml__intercept_scan(const struct pml__choice *c, struct pml_intercept_stats *s, bool unloaded);
-void pml__intercept_restore(const struct pml__choice *last);                /* @last: NULL if there was none */
+void pml__intercept_restore(const struct pml__choice *last);                /* @last: may be NULL */
 extern __attribute__((visibility("hidden"))) uint64_t pml__intercept_looks; /* at an object, in all scans */
 void pml__intercept_give_up(void);                                          /* a scan that will never end */
 
@@ -38,7 +38,7 @@ uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose call
 
 /* What is chosen now; NULL: calls are not intercepted. Lock-free. */
 const struct pml__choice *pml__intercept_chosen(void);
-const struct pml__choice *pml__intercept_last_choice(void); /* also when it is over; NULL: there was none */
+const struct pml__choice *pml__intercept_last_choice(void); /* also after its end; NULL: never made */
 /* Scan what was loaded since, unless a scan is running. */
 void pml__intercept_scan_new(void);
 

@@ -133,7 +133,7 @@ static uintptr_t look_up(void *handle, const char *name, const char *version) {
 }
 
 /*
- * A slot that asks for a version is content with a function that has none, such as that of a library that is preloaded
+ * A slot that asks for a version is content with a function without one, such as that of a library that is preloaded
  * to stand in for libc's; dlvsym() is not. False: such a one may be there, elsewhere.
  */
 static bool search(const struct pml__slots *x, void *handle, const char *name, const char *version, uintptr_t *found) {

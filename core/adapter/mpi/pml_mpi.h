@@ -56,7 +56,7 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 extern PML__SHARED bool pml__mpi_on; /* atomic */
 
 /*
- * pml__mpi_listened - whether somebody consumes communications: what began before it was switched off still ends.
+ * pml__mpi_listened - whether communications have a consumer: what began before it was switched off still ends.
  * pml__mpi_wanted   - and they are on: two loads, two predicted branches.
  */
 static inline bool pml__mpi_listened(void) {

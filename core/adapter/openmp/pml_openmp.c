@@ -266,7 +266,7 @@ uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code) {
   return task;
 }
 
-/* The depth of what is executed of the task at @task; 0: nothing of it. */
+/* The depth of the task at @task on the stack of executed ones; 0: not executed. */
 static uint32_t depth_of_task(const struct pml__openmp_thread *t, const void *task) {
   uint32_t depth = t->depth;
   while (depth > 0 && t->frame[depth - 1].task != task) depth--;

@@ -147,7 +147,7 @@ RARE static int bad_work(const struct pml_section *s) {
 }
 
 /*
- * Frame @f ends at @ticks with @values, NULL if there are none; where it stands is the caller's. What is counted inside
+ * Frame @f ends at @ticks with @values (may be NULL); the caller removes it from the stack. What is counted inside
  * a call of itself is counted by the outermost.
  */
 static inline int end_call(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values,

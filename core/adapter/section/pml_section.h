@@ -140,7 +140,7 @@ static inline bool pml__section_on(void) {
  * last.
  * pml_section_stop_work - stop, with @work done since the start: operations or bytes in all, in @iterations.
  * pml_section_start_label, pml_section_stop_label, pml_section_stop_label_work - the same by label, looked up in a
- * cache of the thread; a label without a section gets one without options.
+ * cache of the thread; a label without a section creates one without options.
  *
  * Crossing is repaired: the section that is stopped is taken out from under those started later, which stay open;
  * consumers of the stream see those left and entered again, so that what they see is nested.
@@ -209,7 +209,7 @@ struct pml_section_row {
   uint64_t count;                            /* calls that ended */
   double total_ns;                           /* in the section */
   double self_ns;                            /* in the section and in none started inside it */
-  double min_ns, max_ns, mean_ns, stddev_ns; /* of a call; 0 if there was none. stddev of the sample (n - 1) */
+  double min_ns, max_ns, mean_ns, stddev_ns; /* of a call; 0 before the first. stddev of the sample (n - 1) */
   double work;                               /* operations or bytes */
   uint64_t iterations;
   uint64_t misuse[PML_SECTION_MISUSES];
@@ -239,11 +239,12 @@ PML_API void pml_section_report_free(struct pml_section_report *r);
 PML_API int pml_section_read(const struct pml_section *s, struct pml_section_row *row,
                              struct pml_section_value *values);
 
-/* pml_section_quantile - of the durations in ns, by the rule of pml_quantile.h; -ENOENT if there is none, PML_EMODE if
+/* pml_section_quantile - of the durations in ns, by the rule of pml_quantile.h; -ENOENT without durations, PML_EMODE if
  * the section records none. */
 PML_API int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns);
 
-/* pml_section_durations - the recorder: its doubles are ticks; NULL if the section has none. Owned by the section. */
+/* pml_section_durations - the recorder: its doubles are ticks; NULL if the section keeps no durations. Owned by the
+ * section. */
 PML_API struct pml_recorder *pml_section_durations(const struct pml_section *s);
 
 PML_END_DECLS

@@ -98,7 +98,7 @@ struct pml__section_set {
 };
 
 struct pml__section_thread {
-  struct pml__section_frame *top, *limit; /* *top is the innermost; frame[0] is none */
+  struct pml__section_frame *top, *limit; /* *top is the innermost; frame[0] is unused */
   struct pml__section_stat **block;       /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
   uint32_t nstats;                        /* PML__SECTION_BLOCK * nblocks */
   struct pml__section_frame *frame;

@@ -15,7 +15,7 @@ struct pml__section_process {
   uint64_t started_ns, written_ns;
   const char *clock;
   double ticks_per_second;
-  const struct pml__log_head *log; /* NULL: the process tells it itself */
+  const struct pml__log_head *log; /* NULL: of this process */
 };
 void pml__section_tell_process(struct pml__text *t, const struct pml__section_process *p);
 void pml__section_tell_note(struct pml__text *t, const char *key, const char *text);

@@ -224,7 +224,7 @@ static inline bool is_plain(const struct pml__call_thread *t, const struct pml__
   return is_free(t, s) && t->free != PML__CALL_NONE && pml__arch_slot[t->open].sp > sp;
 }
 
-static const uint64_t no_results; /* of a counted call that has none: not plain, either */
+static const uint64_t no_results; /* of a counted call without results: not plain, either */
 
 static bool is_counted(const struct pml_wrap_function *f) {
   return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_COUNTED) != 0;

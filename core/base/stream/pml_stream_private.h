@@ -15,7 +15,7 @@
 
 struct pml__stream_entry {
   void (*call)(void *data, const struct pml_stream_event *e);
-  bool (*plain)(void *data, const struct pml_stream_event *e); /* NULL: it has none */
+  bool (*plain)(void *data, const struct pml_stream_event *e); /* may be NULL */
   uint64_t id;                                                 /* of the consumer */
   uint32_t slot;
 };
@@ -89,7 +89,7 @@ extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 
 #pragma GCC visibility pop
 
-#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; stubs.S has it, too */
+#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; also in stubs.S */
 
 static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);

@@ -11,7 +11,7 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
   int cancel = pml__cancel_hold();
   t->at[i].id = pml__stream_slot[i].id;
   t->at[i].data = NULL;
-  if (pml__stream_slot[i].id != 0) /* a consumer forked: in the child there is none */
+  if (pml__stream_slot[i].id != 0) /* a consumer forked: the child has no consumers */
     t->at[i].data = pml__stream_slot[i].consumer.thread_begin(pml__stream_slot[i].consumer.arg, pml_thread_id());
   pml__cancel_again(cancel);
 }

@@ -118,7 +118,7 @@ struct pmlib_merged {
   const char *label;
   enum pmlib_type type;
   bool inclusive, parallel;
-  const struct pmlib_section **of; /* [nprocs], NULL where the process has none */
+  const struct pmlib_section **of; /* [nprocs], NULL: not in this process */
   struct pmlib_figures mean, deviation;
   uint64_t calls; /* of all */
 };
@@ -137,7 +137,7 @@ struct pmlib_figures pmlib_figures_of(const struct pmlib_section *s);
 
 /*
  * pmlib_here - the figures of this process. pmlib_collect - of all ranks, on rank 0; collective. Both replace what
- * pmlib_last() gives, NULL if there is none (rank > 0, no memory). Not thread-safe.
+ * pmlib_last() gives, or NULL (rank > 0, no memory). Not thread-safe.
  */
 void pmlib_collect(bool collective);
 const struct pmlib_run *pmlib_last(void);

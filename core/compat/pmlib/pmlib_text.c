@@ -43,7 +43,7 @@ size_t pmlib_order(const struct pmlib_run *run, bool as_defined, size_t *order) 
   return n;
 }
 
-/* The sections to print, malloc'd; NULL if there is none. */
+/* The sections to print, malloc'd; NULL: nothing to print. */
 static size_t *ordered(const struct pmlib_run *run, bool as_defined, size_t *n) {
   size_t *order = calloc(run->nsections == 0 ? 1 : run->nsections, sizeof *order);
   *n = order == NULL ? 0 : pmlib_order(run, as_defined, order);

@@ -180,7 +180,7 @@ int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const cha
   return err;
 }
 
-/* The number of the state, -1: there is none; @names: those that there are. */
+/* The number of the state, or -1; @names: the states that exist. */
 static int find_state(const char *root, unsigned cpu, const char *state, char names[LINE], int *number) {
   char file[64], text[LINE];
   int err = 0;

@@ -11,7 +11,7 @@ struct pml__cpus {
   size_t n;
 };
 
-/* pml__cpus_find - those that have a folder below @root; -ENOENT: there is none. pml__cpus_free - also of all zero. */
+/* pml__cpus_find - the cpus with a folder below @root; -ENOENT: no such folder. pml__cpus_free - also of all zero. */
 int pml__cpus_find(struct pml__cpus *c, const char *root);
 void pml__cpus_free(struct pml__cpus *c);
 
@@ -36,7 +36,7 @@ int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *s
  * why that could not be read. */
 int pml__cpu_is_userspace(const char *root, const struct pml__cpus *c, bool *is);
 
-/* pml__cpu_range_hz - of all cpus; -ENOENT, without a sentence: nothing tells it. */
+/* pml__cpu_range_hz - of all cpus; -ENOENT, without a sentence: unknown. */
 int pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max);
 
 /* pml__cpu_text - how the kernel's files have a frequency: in kHz. */

@@ -58,7 +58,7 @@ void pml__log_close(struct pml__log *log);
 
 /*
  * pml__log_share - let the other parts of the process write into @log, too, which must then stay open. NULL: no log is
- * shared, as in a child that has none of its own yet.
+ * shared, as in a child that has not made its own yet.
  * pml__log_shared - that log, or NULL.
  */
 void pml__log_share(struct pml__log *log);
@@ -77,7 +77,7 @@ static inline bool pml__log_is_sealed(const struct pml__log *log) {
 
 /*
  * pml__log_extent - @bytes of the file, zeroed, aligned to 4096; NULL: no room, which the head says from now on.
- * @behind: so many bytes behind it are private memory, zeroed, that the kernel clears in each child: there is what a
+ * @behind: this many bytes behind it are private memory, zeroed, that the kernel clears in each child: there is what a
  * hot path looks at before it writes. @bytes is a multiple of 4096 then.
  * @entry: the extent's, to be given to pml__log_commit() or pml__log_free().
  * A lock and some system calls. Thread-safe.

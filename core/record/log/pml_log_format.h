@@ -190,7 +190,7 @@ enum pml__log_communication {
 #define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
 #define PML__LOG_COMMUNICATED_MAX 8u /* values */
 
-/* In the place of a root, as in OTF2: there is none; this rank is, for the other group; another of this group is. */
+/* Instead of a root, as in OTF2: no root; this rank, for the other group; another rank of this group. */
 #define PML__LOG_NO_RANK UINT32_MAX
 #define PML__LOG_ROOT_SELF (UINT32_MAX - 1)
 #define PML__LOG_ROOT_HERE (UINT32_MAX - 2)

@@ -2,7 +2,8 @@
 /*
  * core/record/log/pml_log_own.h - the log of this process, which PMLUA_REPORT=DIR asks for. Internal.
  *
- * It is made when something is first measured. A child has none of its parent's: it makes its own, when it measures.
+ * It is made when something is first measured. A child never writes into its parent's: it makes its own, when it
+ * measures.
  */
 #ifndef PML_LOG_OWN_H
 #define PML_LOG_OWN_H

@@ -50,10 +50,10 @@ struct pml_sketch *pml__sketch_like(const struct pml_sketch *s);
 bool pml__sketch_alike(const struct pml_sketch *s, const struct pml_sketch *other);
 
 /*
- * pml__sketch_pack - @s, that nobody adds to meanwhile, as bytes behind what @p has: two or three for each bucket in
+ * pml__sketch_pack - append @s as bytes to @p; no thread may add to @s meanwhile: two or three for each bucket in
  * use. pml__sketch_unpack - the sketch that these bytes are, to be closed; NULL where there is no memory, or with @u
- * failed where they are none: nothing in them is trusted, and a sketch of more than PML__SKETCH_PACKED_MAX buckets is
- * refused.
+ * failed where they are not a sketch: nothing in them is trusted, and a sketch of more than PML__SKETCH_PACKED_MAX
+ * buckets is refused.
  */
 #define PML__SKETCH_PACKED_MAX 4096u
 struct pml__pack;

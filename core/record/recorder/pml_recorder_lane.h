@@ -122,7 +122,7 @@ struct pml__recorder_chunk *pml__recorder_keep_chunk(struct pml__recorder_lane *
 void pml__recorder_before_fork(void);
 void pml__recorder_leave_log(void);
 
-/* Its cell in this process's log, NULL: there is none. Another process's is left alone. */
+/* Its cell in this process's log, or NULL. Another process's cell is left alone. */
 static inline struct pml__log_cell *pml__recorder_cell(const struct pml_recorder *r) {
   uint64_t process = __atomic_load_n(&r->process, __ATOMIC_SEQ_CST);
   return process != 0 && process == __atomic_load_n(pml__process_number, __ATOMIC_ACQUIRE) ? r->cell : NULL;

@@ -26,7 +26,7 @@ PML_BEGIN_DECLS
 struct pml_summary;
 
 enum pml_summary_kind {
-  PML_SUMMARY_HOST,    /* its name: so many processes ran there */
+  PML_SUMMARY_HOST,    /* a host's name: how many processes ran there */
   PML_SUMMARY_PROGRAM, /* a command */
   PML_SUMMARY_NOTE,    /* what a process has to say of its figures */
   PML_SUMMARY_SECTION,

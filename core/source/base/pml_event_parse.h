@@ -56,7 +56,7 @@ void pml__copy(char *to, size_t size, const char *from);
 bool pml__parse_u64(const char *s, size_t n, uint64_t *value);
 
 /*
- * Want of memory or descriptors says nothing about an event: whoever meets it on the way notes it, and the parse, the
+ * Want of memory or descriptors says nothing about an event: the function that meets it notes it, and the parse, the
  * list or the cache that was being made is given up. Per thread.
  */
 void pml__event_note_shortage(int err); /* @err: any -errno; only ENOMEM, EMFILE and ENFILE are kept */

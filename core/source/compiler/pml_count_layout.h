@@ -20,7 +20,7 @@
 struct pml_count_header {
   uint32_t abi, cells;
   uint32_t room;    /* lanes that the file reaches to */
-  uint32_t lanes;   /* that were ever in use: the first so many */
+  uint32_t lanes;   /* the number of lanes ever used; they are the first ones */
   uint64_t threads; /* that counted */
   uint64_t sharing; /* of them, those that shared lane 0: their counts may be low */
   uint64_t modules, uncounted;

@@ -44,7 +44,7 @@ static int fail_unknown(const char *name) {
   return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
 }
 
-/* Clocks of the kernel count ns whoever named them. */
+/* Clocks of the kernel count ns, under any name. */
 static void set_unit(struct pml_event *ev) {
   const struct perf_event_attr *a = &ev->first.attr;
   if (a->type != PERF_TYPE_SOFTWARE || *ev->unit) return;

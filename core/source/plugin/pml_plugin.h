@@ -60,7 +60,7 @@ PML_API const char *pml_mode_name(enum pml_mode m);
 /* A value means value * base^exponent unit. */
 struct pml_plugin_metric {
   const char *name;
-  const char *description; /* "" if there is none */
+  const char *description; /* may be "" */
   const char *unit;
   enum pml_mode mode;
   enum pml_plugin_value value;
@@ -71,7 +71,7 @@ PML_API double pml_plugin_scale(const struct pml_plugin_metric *m); /* base^expo
 
 struct pml_plugin_info {
   const char *name;
-  const char *path; /* of its library; "" if it has none */
+  const char *path; /* of its library, or "" */
   enum pml_plugin_sync sync;
   enum pml_plugin_scope scope;
   enum pml_plugin_state state;
@@ -79,7 +79,7 @@ struct pml_plugin_info {
   uint64_t delta_ticks; /* between two questions, at least */
   size_t nmetrics;
   const struct pml_plugin_metric *metric; /* [nmetrics] */
-  const char *trouble;                    /* the first that there was, one line; "" if there was none */
+  const char *trouble;                    /* the first failure, one line, or "" */
 };
 
 /* A value of a series, at ticks of pml_clock; the bits are those of the metric's type. */

@@ -150,7 +150,7 @@ static void method(const void *object, size_t i, void *function) {
 #define WHAT 2u      /* of a std::exception */
 #define DEPENDENT 1u /* the exception is somewhere else, as std::rethrow_exception() makes it */
 
-/* What a std::exception says; NULL: it is none. The object stands behind the unwinder's part. */
+/* The text of a std::exception; NULL: another type. The object stands behind the unwinder's part. */
 static const char *what_of(const struct runtime *cxx, struct _Unwind_Exception *e, const void *type) {
   bool (*can_catch)(const void *, const void *, void **, unsigned);
   const char *(*what)(const void *);

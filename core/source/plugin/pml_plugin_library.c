@@ -49,7 +49,7 @@ static int refused(const char *name, const char *path, const char *said) {
   return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, said);
 }
 
-/* Those that ship are beside this library: built in plugins, installed in pmlua/plugins. False: there is none. */
+/* Those that ship are beside this library: built in plugins, installed in pmlua/plugins. False: no such plugin. */
 static bool ours(char *path, const char *name) {
   static const char *const place[] = {"plugins", "pmlua/plugins"};
   Dl_info here;

@@ -126,9 +126,9 @@ void pml__plugin_threw(struct pml_plugin *p, const char *what, struct _Unwind_Ex
 
 /* --- pml_plugin_use.c --- */
 
-/* The calling thread's use of @p, joined if need be; NULL: there is none (not here, ended). *@err: 0 or why. */
+/* The calling thread's use of @p, joined if need be; NULL: the plugin is not here or has ended. *@err: 0 or why. */
 struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
-/* Ask for a value or take in a series, as the plugin is; the newest value, false if there is none. Takes the lock. */
+/* Ask for a value or take in a series, as the plugin is; the newest value; false: no value yet. Takes the lock. */
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
 
 /* --- pml_plugin_child.c --- */
@@ -157,7 +157,8 @@ void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
  */
 void pml__plugin_keep(struct pml__plugin_counter *c);
 
-/* pml__plugin_define - metric @number of a log: 0 or -errno. pml__plugin_log_bytes - of an extent of so many pairs. */
+/* pml__plugin_define - metric @number of a log: 0 or -errno. pml__plugin_log_bytes - the size of an extent of @n pairs.
+ */
 struct pml__log;
 int pml__plugin_define(struct pml__log *log, uint32_t number, const char *plugin, const struct pml_plugin_metric *m,
                        uint64_t thread, int tid);

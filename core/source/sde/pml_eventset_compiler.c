@@ -30,7 +30,7 @@ struct ends {
   uint16_t once, weighted; /* among the running sums */
 };
 struct pml__compiler_list {
-  uint64_t as_of; /* epoch that the list is right in; 0: there is none */
+  uint64_t as_of; /* epoch in which the list is valid; 0: no list */
   uint64_t tried; /* epoch in which it was made last, or could not be */
   uint32_t nonce, nweighted;
   uint16_t once[LISTED_MAX];

@@ -173,7 +173,7 @@ PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, voi
 
 /* A thread's place among the shards of any counter; by @block, a counter knows where they begin. */
 struct pml__sde_lane {
-  uint64_t block;    /* plus one; 0: not asked for yet, PML__SDE_BLOCKS + 1: it will have none */
+  uint64_t block;    /* plus one; 0: not asked for yet, PML__SDE_BLOCKS + 1: refused for good */
   uint64_t at_bytes; /* of its shard in the block */
 };
 

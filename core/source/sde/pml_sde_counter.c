@@ -19,7 +19,7 @@
 #define LANES ((1u << BLOCKS) - 1u)
 #define NO_LANE BLOCKS /* block number of a thread beyond the last lane: it adds to the rest */
 
-/* What only slow paths need: @own is the first block, where there is none in a log. */
+/* What only slow paths need: @own is the first block if no log has it. */
 struct shards {
   struct pml__sde_shard own;
   struct pml__sde_shard *_Atomic block[BLOCKS];
@@ -183,7 +183,7 @@ static void watch(void) {
   (void)pml__process_watch_before(before_fork);
 }
 
-/* One of that name that is gone, from 0 on; NULL: there is none. */
+/* An unregistered counter of that name, restarted at 0; or NULL. */
 static struct shards *again(const char *name) {
   for (struct shards *s = logged.all; s != NULL; s = s->next)
     if (s->gone && strcmp(s->name, name) == 0) {

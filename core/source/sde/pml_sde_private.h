@@ -283,7 +283,7 @@ void pml__sde_callback_end(void);
 
 /* Raised after a term was appended, and when a per-thread event came or was taken back; never 0. */
 extern _Atomic uint64_t pml__sde_compiler_epoch;
-/* Whose cells @r reads from now on: the calling thread's, or, where there are none of its own, all. */
+/* Whose cells @r reads from now on: the calling thread's, or all if it has no cells of its own. */
 void pml__sde_compiler_take(struct pml__sde_reader *r);
 void pml__sde_compiler_give_back(struct pml__sde_reader *r);
 uint64_t pml__sde_compiler_total(struct pml__sde_terms *t); /* of all threads */
@@ -294,7 +294,7 @@ int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml_
 
 /*
  * Called for each library that is made (@leaving NULL), and before @leaving, or its event LIB::@name, goes: who samples
- * sets it when it is loaded. NULL: nobody does.
+ * sets it when it is loaded. NULL: no one does.
  */
 extern void (*pml__sde_look)(const struct pml_sde_library *leaving, const char *name);
 

@@ -187,7 +187,7 @@ static void log_region(struct pml__log *log, pml_region_t region, const struct l
   (void)pml__log_define(log, PML__LOG_SIMULATED, &d, sizeof d, NULL, 0);
 }
 
-/* Nobody is left to be told of a failure; who reads misses the log, or its end. */
+/* No caller is left to take a failure; readers find no log, or one without its end. */
 static void leave_log(void) {
   struct pml__log *log;
   const struct pml__log_process p = {NULL, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};

@@ -2,7 +2,7 @@
 /* core/substrate/flow/pml_flow_gpr.c - enters and leaves that need no memory, with general registers only. */
 #include "substrate/flow/pml_flow_private.h"
 
-/* The edge to where @e leads; edge 0: there is none yet. */
+/* The edge to where @e leads; edge 0: no edge yet. */
 static uint32_t find_edge(struct pml__flow_track *t, const struct pml_stream_event *e) {
   const struct pml__profile_node *node = pml__profile_tree_known(&t->tree, t->top->node, e->region);
   return node != NULL ? *pml__flow_find(t, t->at->index, node->index) : 0;

@@ -17,7 +17,7 @@
 #define PML__FLOW_FOLD 6u /* loops of a nest that are distinguished if it comes again */
 
 struct pml__flow_visits {
-  uint64_t first, last, stride; /* of the run under way; first 0: there is none, stride 0: it is one visit */
+  uint64_t first, last, stride; /* of the current run; first 0: no run, stride 0: a single visit */
   uint64_t next;                /* what continues it; 0: it has no stride yet */
   struct pml_flow_label *label;
   uint32_t n, capacity;

@@ -37,7 +37,7 @@ struct pml__flow_frame {
 struct pml__flow_track {
   struct pml__profile_tree tree; /* entered: visits */
   struct pml__profile_node *at;  /* visited last */
-  struct pml__flow_edge *edge;   /* [nedges], the first is none */
+  struct pml__flow_edge *edge;   /* [nedges]; edge 0 is unused */
   uint32_t *latest;              /* [nodes_capacity] by node: the edge that was taken last */
   uint64_t *sum;                 /* [nodes_capacity * nmetrics] by node */
   uint32_t *slot;                /* [mask + 1]: (from, to) to an edge; 0 is free */
@@ -112,7 +112,7 @@ static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flo
   t->top = f - 1;
 }
 
-/* The list that maps @metrics; NULL: there is none yet. */
+/* The list that maps @metrics, or NULL. */
 static inline const struct pml__flow_list *pml__flow_list(const struct pml__flow_track *t,
                                                           const struct pml_stream_metrics *metrics) {
   for (uint32_t i = 0; i < t->nlists; i++)

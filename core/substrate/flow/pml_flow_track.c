@@ -29,7 +29,7 @@ void pml__flow_release(const struct pml_flow *f, void *memory) {
     f->memory->put(f->memory->arg, memory);
 }
 
-/* Room for @n more, of @bytes each, zeroed; *at stays as it is if there is none. */
+/* Room for @n more, of @bytes each, zeroed; without memory *at is unchanged. */
 static bool grow(const struct pml__flow_track *t, void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
   void *old, *more;
   memcpy(&old, at, sizeof old);

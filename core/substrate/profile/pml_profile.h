@@ -55,7 +55,7 @@ struct pml_profile_node {
   uint64_t count;      /* calls that returned */
   double inclusive_ns; /* between enter and leave; of a call that a longjmp or an exception left, until that is seen */
   double exclusive_ns; /* of that, in no region called from here */
-  double min_ns, max_ns; /* of a call that returned, inclusive; 0 if there was none */
+  double min_ns, max_ns; /* of a call that returned, inclusive; 0 before the first */
 };
 
 /*

@@ -28,7 +28,7 @@ _Static_assert(PML_HISTOGRAM_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave h
 struct pml__histogram {
   pml_region_t region;
   struct pml__histogram *next;
-  uint64_t late;                            /* atomic; 1 + the ticks of the latest call, 0: there was none */
+  uint64_t late;                            /* atomic; 1 + the ticks of the latest call, 0: no call yet */
   uint64_t *octave[PML__HISTOGRAM_OCTAVES]; /* [8] atomic counts; NULL: none */
   const struct pml_profile_memory *memory;  /* for them; NULL: the heap */
 };

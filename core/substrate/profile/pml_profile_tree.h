@@ -59,7 +59,7 @@ static inline uint32_t *pml__profile_tree_find(const struct pml__profile_tree *t
   }
 }
 
-/* The child of @parent for @region; NULL: it has none. By the owner only. */
+/* The child of @parent for @region, or NULL. By the owner only. */
 static inline struct pml__profile_node *pml__profile_tree_known(const struct pml__profile_tree *t,
                                                                 struct pml__profile_node *parent, pml_region_t region) {
   uint32_t index = *pml__profile_tree_find(t, parent->index, region);

@@ -97,7 +97,7 @@ void pml_recording_name(struct pml_recording *s, pml_region_t region) {
   pml__cancel_again(cancel);
 }
 
-/* ---- what is told of the process ---- */
+/* ---- facts about the process ---- */
 
 void pml_recording_note(struct pml_recording *s, const char *key, const char *text) {
   char full[64];

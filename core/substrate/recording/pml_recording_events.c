@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_events.c - the events of a recording, extent after extent, to whoever makes
+/* core/substrate/recording/pml_recording_events.c - the events of a recording, extent after extent, for what makes
  * something of them.
  */
 #include "base/pml_error.h"

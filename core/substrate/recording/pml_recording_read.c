@@ -43,7 +43,7 @@ static bool make_room(struct pml_recording_reader *r, uint32_t theirs) {
   return true;
 }
 
-/* What is told of the recording, and names; what does not fit is left out. */
+/* The facts and names of the recording; what does not fit is left out. */
 static int take_name(struct pml_recording_reader *r, const char *at, size_t bytes) {
   struct pml__log_region d;
   if (bytes <= sizeof d) return 0;

@@ -97,7 +97,7 @@ PML__SHARED int pml_recording_read_openmp(const struct pml_recording_reader *r,
 /*
  * pml_recording_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
  * closed as any. @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the
- * work. NULL: nobody asks. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
+ * work. NULL: no reports. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
  * returned; *@f is NULL on failure.
  */
 PML__SHARED int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,

@@ -25,7 +25,7 @@ struct pml__recording_summer {
   struct pml_recording *recording;
   const struct pml_stream_metrics *metrics;
   uint32_t n, depth, capacity, beyond;
-  pml_region_t *region;        /* [capacity] of open calls; 0: its enter had no values */
+  pml_region_t *region;        /* [capacity] of open calls; 0: its enter brought no values */
   uint64_t *value;             /* [capacity][2 n] */
   struct pml__log_sums **slot; /* [mask + 1] by a hash of regions */
   uint32_t nsums, mask;

@@ -29,7 +29,7 @@ struct pml__recording_track {
   struct pml__recording_track *following;
 };
 
-/* In an extent one thread counts; in the head all that have none. */
+/* An extent's thread counts in it; threads without an extent count in the head. */
 static inline void pml__recording_count(struct pml__recording_track *t, enum pml__log_count which) {
   if (PML_LIKELY(t->extent != NULL))
     __atomic_store_n(&t->count[which], t->count[which] + 1, __ATOMIC_RELAXED);

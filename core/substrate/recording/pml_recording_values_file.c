@@ -51,7 +51,7 @@ static struct pml_value integer_sum(const struct total *t) {
   return fits ? integer((int64_t)t->low) : real((double)(int64_t)t->high * 0x1p64 + (double)t->low);
 }
 
-/* False: there is none, or its extremes are not there yet. */
+/* False: no value, or its extremes are not stored yet. */
 static bool give(const struct total *t, bool is_real, struct pml_recording_function_value *v) {
   v->count = t->count;
   if (t->count == 0) return false;

@@ -48,7 +48,7 @@ struct pml__scorep_functions {
   SCOREP_Substrates_TriggerCounterDoubleCb real;
   SCOREP_Substrates_EnableRecordingCb enable;
   SCOREP_Substrates_DisableRecordingCb disable;
-  SCOREP_Substrates_ProgramBeginCb program_begin; /* NULL: it has none, as the next */
+  SCOREP_Substrates_ProgramBeginCb program_begin; /* may be NULL, like the next */
   SCOREP_Substrates_ProgramEndCb program_end;
 };
 
@@ -115,7 +115,8 @@ struct pml__scorep_arguments {
   FILE *manifest;
 };
 
-/* What the plugin's function returns, or 0; nothing is done where it has none, or was dropped. @a may be NULL. */
+/* What the plugin's function returns, or 0; does nothing if the plugin lacks the function or was dropped. @a may be
+ * NULL. */
 int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a);
 bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which);
 
@@ -145,7 +146,7 @@ const char *pml__scorep_metric_name(uint32_t i);
 enum pml_plugin_value pml__scorep_metric_type(uint32_t i);
 enum pml_mode pml__scorep_metric_mode(uint32_t i);
 
-/* A handle of @text, for good; SCOREP_MOVABLE_NULL: there are too many. The text of one; NULL: it is none. */
+/* A handle of @text, for good; SCOREP_MOVABLE_NULL: too many texts. The text of a handle; NULL: not a handle. */
 SCOREP_StringHandle pml__scorep_string(const char *text);
 const char *pml__scorep_string_text(SCOREP_StringHandle handle);
 
@@ -156,7 +157,7 @@ const char *pml__scorep_directory(void);
 
 /* --- pml_scorep_program.c --- */
 
-/* The plugin hears that the program begins, or ends, on that lane; NULL: there is none. */
+/* Report the program's begin, or end, on that lane (or NULL) to the plugin. */
 void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_lane *l, bool begins);
 /* It adds its files to MANIFEST.md of the folder, if there is one. */
 void pml__scorep_write_manifest(struct pml_scorep *p);

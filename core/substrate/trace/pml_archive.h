@@ -46,7 +46,7 @@ struct pml_archive_story {
 /*
  * pml_archive_write - the archive @dir/traces.otf2 of @n logs; the folder exists. @story: what is in it.
  * @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the work and is
- * returned. NULL: nobody asks.
+ * returned. NULL: no reports.
  * Calls that nothing ended end where their thread's events end. Logs may be written to meanwhile. Nothing in a log is
  * trusted: what does not fit together is left out. An archive that is there already is left alone. Others may help
  * (pml_archive_help()); they meet in the folder @dir/.making-traces, which is there meanwhile.

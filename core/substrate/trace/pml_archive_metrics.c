@@ -13,7 +13,7 @@
 
 /* ---- of events ---- */
 
-/* The line of the note "units" that begins with @name and a tab; NULL: there is none. */
+/* The line of the note "units" that begins with @name and a tab, or NULL. */
 static const char *line_of(const char *units, const char *name) {
   size_t n = strlen(name);
   while (units != NULL && !(strncmp(units, name, n) == 0 && units[n] == '\t')) {

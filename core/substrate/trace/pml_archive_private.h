@@ -84,7 +84,7 @@ struct pml__archive {
 /* pml__archive_know - read what @log says of its process. pml__archive_forget - free it. */
 int pml__archive_know(struct pml__archive_process *p, const struct pml_archive_log *log);
 void pml__archive_forget(struct pml__archive_process *p);
-/* pml__archive_comm_of - the communicator that @p calls @number; NULL: it has none. */
+/* pml__archive_comm_of - the communicator that @p calls @number, or NULL. */
 const struct pml__archive_comm *pml__archive_comm_of(const struct pml__archive_process *p, uint32_t number);
 
 /* pml__archive_window_of - the same of a window. */

@@ -16,7 +16,7 @@ static bool is_plausible(const struct pml__log_communicator *c) {
   return c->number != 0 && c->size >= 1 && c->size <= RANKS_MAX && c->rank >= 0 && c->rank < c->size;
 }
 
-/* The next text, or "" where there is none; NULL: no memory. */
+/* The next text, "" after the last; NULL: no memory. */
 static char *text_of(const char **at, size_t *left) {
   const char *text = pml__log_text(at, left);
   return strdup(text != NULL ? text : "");
@@ -28,7 +28,7 @@ static void free_comm(struct pml__archive_comm *c) {
   free(c->members[1]);
 }
 
-/* A communicator that nobody can be in is left out. */
+/* A communicator without members is left out. */
 static int take_comm(struct pml__archive_process *p, const char *at, size_t bytes) {
   struct pml__archive_comm c = {.ref = UINT32_MAX, .place = p->ncomms};
   if (bytes < sizeof c.is) return 0;

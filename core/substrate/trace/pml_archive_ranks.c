@@ -149,7 +149,7 @@ static uint32_t members_of_text(const struct known *k, const char *text, uint32_
   return i;
 }
 
-/* Those that nobody names are ranks without a log, in their order. */
+/* The locations that no log names are ranks without a log, in order of rank. */
 static void guess_members(const struct pml__archive *a, const struct known *k, uint32_t n, uint32_t *member) {
   uint32_t next = k->p->base, end = k->p->base + (uint32_t)k->p->size;
   for (uint32_t i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ static bool unite_group(const struct pml__archive *a, const struct known *k, siz
   return true;
 }
 
-/* Only who made it knows both groups. Nobody: it has none. */
+/* Only the log of a rank that made it has both groups. Without such a log it has no members. */
 static bool unite_groups(const struct known *k, size_t n, struct pml__otf2_comm *c) {
   size_t i = 0;
   while (i + 1 < n && *k[i].c->members[1] == '\0') i++;

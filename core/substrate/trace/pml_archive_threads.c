@@ -38,7 +38,7 @@ struct writing {
 
 /* ---- threads ---- */
 
-/* MPI's events are of a rank's first thread; where it has none, of the one that came first. */
+/* MPI's events belong to a rank's main thread, or, where its log lacks that, to the first thread in it. */
 static void set_location_of_rank(const struct writing *w, int64_t tid, const struct pml_otf2_location *l) {
   if (w->p->rank >= 0 && (w->nthreads == 1 || tid == w->p->pid)) w->a->mpi.location[w->p->index] = l->ref;
 }

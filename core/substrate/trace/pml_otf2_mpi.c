@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_mpi.c - what libotf2 is told of MPI: roles of functions, events, communicators. */
+/* core/substrate/trace/pml_otf2_mpi.c - MPI as OTF2 records: roles of functions, events, communicators. */
 #include "substrate/trace/pml_otf2_mpi.h"
 
 #include "base/pml_error.h"

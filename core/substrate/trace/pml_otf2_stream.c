@@ -36,7 +36,7 @@ struct track {
 
 struct pml_otf2_stream {
   struct pml_otf2 *archive;
-  const struct pml_stream_metrics *metrics; /* NULL: the archive has none, or more than events can carry */
+  const struct pml_stream_metrics *metrics; /* NULL: the archive has no metrics, or more than events can carry */
   struct pml__mutex lock;                   /* guards the lists */
   struct track *tracks;
   struct singles *singles; /* atomic */

@@ -49,7 +49,7 @@ struct pml_otf2 {
   struct pml__otf2_set own; /* of the locations that pml_otf2_location() makes, and more sets */
   struct pml__otf2_process *processes, **last_process;
   uint32_t nprocesses;
-  uint64_t capacity; /* slots of a ring, a power of two; 0: locations have none */
+  uint64_t capacity; /* slots of a ring, a power of two; 0: no rings */
   struct pml_otf2_location *first, **end;
   uint64_t nlocations;
   struct pml__otf2_single *single; /* [nsingles] */

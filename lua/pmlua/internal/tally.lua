@@ -190,7 +190,7 @@ function Tally:whiskers(low, high)
 end
 
 -- Bin width after Freedman and Diaconis (1981), 2 IQR n^(-1/3), as a multiple of the smallest step between values: a
--- width that is none makes a comb out of a quantised clock.
+-- width of zero makes a comb out of a quantised clock.
 local function bin_width(t, low, high, bins)
   local step = math.huge
   for i = 2, #t.value do

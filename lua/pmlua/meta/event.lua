@@ -44,7 +44,7 @@ function event.set_sysfs(root) end
 ---@class pmlua.ParsedEvent
 ---@field name string as it was asked for
 ---@field kind string the source: "perf" (the kernel), "clock", "sde", "plugin" or "sim"
----@field unit string of a value, after scaling; "" if it has none
+---@field unit string of a value, after scaling, or ""
 ---@field scale number what a count is multiplied with to be in `unit`
 ---@field parts pmlua.EventPart[] none, if the kernel does not count it; several of a hybrid cpu or of packages
 
@@ -64,7 +64,7 @@ function event.set_sysfs(root) end
 
 ---@class pmlua.ListedEvent
 ---@field name string
----@field description string one line; "" if there is none
+---@field description string one line, or ""
 ---@field source string "clock", "sde", "sim", "plugin", "generic", "libpfm4", "sysfs", "tracepoint", "breakpoint", "uprobe"
 ---@field pmu string the PMU or library it belongs to
 ---@field available boolean

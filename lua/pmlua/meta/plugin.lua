@@ -47,7 +47,7 @@ function Plugin:close() end
 
 ---@class pmlua.PluginInfo
 ---@field name string
----@field path string of its library; "" if it has none
+---@field path string of its library, or ""
 ---@field sync string strictly_sync: a value at each read; sync: at a read, if there is a new one; async_event, async: series
 ---@field scope "thread"|"process"|"host"|"once" whose values these are
 ---@field state "loaded"|"running"|"ended"|"dropped"

@@ -9,7 +9,7 @@
 ---@class pml.trace
 local trace = {}
 
---- Begin an archive in a folder that is there and has none.
+--- Begin an archive in an existing folder without one.
 ---@param dir string
 ---@param options? pmlua.TraceOptions
 ---@return pmlua.Trace? trace, pmlua.Failure? failure, string? code

@@ -45,7 +45,7 @@ local function metric_of(name, event)
     unit = event.unit ~= "" and event.unit or "#", type = "float", scale = event.scale }
 end
 
---- A metric for each place of an event; one with the reason if there is none.
+--- A metric for each place of an event; without places one metric with the reason.
 local function places_of(name, metrics)
   local event, err = core.event.parse(name)
   if not event then

@@ -178,7 +178,7 @@ local function markdown(names, rows)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- The verdict on a cell for each metric; the first cell of a group has none.
+--- The verdict on a cell for each metric; the first cell of a group has no verdict.
 local function verdict_on(result, cell)
   for _, c in ipairs(result.cells) do
     if c.cell == cell.index then return { c.ratio, c.low, c.high, c.adjusted, c.verdict } end

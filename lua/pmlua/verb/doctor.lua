@@ -73,7 +73,7 @@ check("hardware PMU", function()
   return "missing", finding, remedy or "count by the compiler or by simulation (see below), or use a host that exposes its PMU"
 end)
 
--- What the kernel's switch for user-space reads says; "" where there is none.
+-- What the kernel's switch for user-space reads says; "" without one.
 local function read_policy()
   if machine == "aarch64" then
     local value = (slurp("/proc/sys/kernel/perf_user_access") or ""):match("%d+")
@@ -135,7 +135,7 @@ check("NMI watchdog", function()
   if on == "1" then
     return "limited", "it holds one hardware counter", "sysctl kernel.nmi_watchdog=0 while measuring"
   end
-  return "ok", on == "0" and "off: no counter is held" or "this kernel has none"
+  return "ok", on == "0" and "off: no counter is held" or "this kernel has no NMI watchdog"
 end)
 
 check("tracepoints", function()

@@ -48,7 +48,8 @@ static void end_line(struct reader *in) {
   in->p = in->line_end < in->end ? in->line_end + 1 : in->end;
 }
 
-/* The next word of the line, lower case; false: there is none, or it is too long for anything that is known. */
+/* The next word of the line, lower case; false: the line has ended, or the word is too long for anything that is known.
+ */
 static bool next_word(struct reader *in, char word[WORD_MAX]) {
   size_t n = 0;
   while (in->p < in->line_end && isspace((unsigned char)*in->p)) in->p++;

@@ -194,7 +194,7 @@ pml__arch_enter:
 
 /*
  * From a pad, which the function has just returned to: %r11 is an address in it. The one that the function returned to
- * stands below the stack pointer, too; but what is there is undefined to whom watches memory, such as valgrind.
+ * stands below the stack pointer, too; but tools that watch memory, such as valgrind, take its contents for undefined.
  */
   .globl pml__arch_leave
   .hidden pml__arch_leave

@@ -4,7 +4,7 @@
  * which would wait for ever for one that is not.
  *
  * The ranks are a binomial tree. Each waits for its children, reports to its parent, and waits for the answer, which
- * goes down to those that have reported. Whoever is not recorded neither reports nor answers: then no is the answer. A
+ * goes down to those that have reported. A rank that is not recorded neither reports nor answers: that counts as no. A
  * rank waits for it somewhat longer than its parent does, whose answer would else come when it is not expected. These
  * messages come before any of the program's, so that they cannot be taken for one another; a rank that is not recorded
  * may get a report that it does not expect.

@@ -70,7 +70,7 @@ struct pml__section_entry {
 int pml__section_book_rows(const struct pml__section_book *b,
                            int (*visit)(const struct pml__section_entry *row, void *arg), void *arg);
 
-/* The same with its values, each zero if there are none. */
+/* The same with its values; all zero without values. */
 struct pml__section_kept {
   struct pml__section_entry entry;
   uint64_t values[];

@@ -80,7 +80,7 @@ static bool claim(uint32_t lane) {
          __atomic_compare_exchange_n(&users[lane], &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* The first free lane; 0: there is none. A lane that two look at is one's, so the search ends. */
+/* The first free lane, or 0. Of two threads that try a lane one gets it, so the search ends. */
 static uint32_t take(struct pml_count_area *a) {
   for (uint32_t lane = __atomic_load_n(&lowest, __ATOMIC_RELAXED); lane < PML_COUNT_LANES; lane++) {
     if (!claim(lane)) continue;
@@ -296,7 +296,7 @@ __attribute__((constructor)) static void at_load(void) {
 
 __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
-  if (a == NULL || pml__count_head(a)->pid != getpid()) return; /* a child's, which has none of its own: it runs on */
+  if (a == NULL || pml__count_head(a)->pid != getpid()) return; /* in a child without an area of its own: it runs on */
   pml__count_end(a);
   others(a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);

@@ -146,7 +146,7 @@ static uint64_t realtime_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Counts have no times: the clock is named for whoever reads logs. */
+/* Counts have no times; readers of logs expect the name of a clock. */
 static void begin_head(struct pml__log_head *h) {
   h->version = PML__LOG_VERSION;
   h->pid = (int32_t)getpid();

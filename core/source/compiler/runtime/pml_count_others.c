@@ -36,7 +36,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *user) {
   (void)size;
   struct search *s = user;
   const char *slash = strrchr(info->dlpi_name, '/'), *name = slash != NULL ? slash + 1 : info->dlpi_name;
-  if (*name == '\0') name = program_invocation_short_name; /* it alone has none */
+  if (*name == '\0') name = program_invocation_short_name; /* only the program itself has no name */
   size_t n = strlen(name), comma = s->n > 0 ? 2 : 0;
   if (n == 0 || expected(name)) return 0;
   for (size_t i = 0; i < s->nmodules; i++)

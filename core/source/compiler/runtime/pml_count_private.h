@@ -35,7 +35,7 @@ void pml__count_look(void);
 
 /* --- pml_count_others.c --- */
 
-/* Libraries that are loaded now and have none of the @n modules, so that what they do is in no count: their names into
+/* Loaded libraries without any of the @n modules, whose work is therefore not counted: their names go into
  * @to, separated by commas. Not the C library, which no program counts. Takes the loader's lock. */
 void pml__count_others(const struct pml_count_module *const *module, size_t n, char *to, size_t room);
 

@@ -71,7 +71,7 @@ static const unsigned cache_can[] = {
 
 /*
  * The row of @table one of whose spellings opens *s and ends there or at a '-'; the longest wins. *s moves behind it.
- * Returns -1 and leaves *s if there is none.
+ * Returns -1 and leaves *s unchanged if no name matches.
  */
 static int match_prefix(const char *const table[][4], size_t rows, const char **s) {
   size_t best = 0;

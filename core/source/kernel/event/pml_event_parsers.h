@@ -43,7 +43,7 @@ struct pml__core_pmu {
 };
 /* pml__core_pmus - the core PMUs sysfs shows (2 and more: hybrid), sorted by name; cached. Returns their number. */
 unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]);
-/* pml__sysfs_pmu_of - the name of the PMU with this type, "" if there is none. */
+/* pml__sysfs_pmu_of - the name of the PMU with this type, or "". */
 void pml__sysfs_pmu_of(uint32_t type, char pmu[64]);
 /* pml__sysfs_described - the root is not /sys. */
 bool pml__sysfs_described(void);
@@ -93,7 +93,7 @@ int pml__event_walk_probe(const struct pml__walk *w);
 struct pml__symbol {
   uint64_t value; /* address in the file's own layout */
   uint64_t size;
-  uint64_t offset; /* in the file; UINT64_MAX if it has none (.bss) */
+  uint64_t offset; /* in the file; UINT64_MAX: not in the file (.bss) */
 };
 /* pml__elf_symbol - look @name up in .symtab and .dynsym. Returns 0, PML_ENOSYMBOL, PML_EFORMAT, -errno; no detail. */
 int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym);

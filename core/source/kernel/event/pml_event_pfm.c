@@ -162,7 +162,7 @@ static int spread_over_hybrid(struct pml_event *ev) {
   return generic && attr->config >> 32 == 0 ? pml__event_spread_over_cores(ev) : 0;
 }
 
-/* The event @full starts with, without its attributes; @rest gets the first attribute. -1 if there is none. */
+/* The event @full starts with, without its attributes; @rest gets the first attribute. -1: no such event. */
 static int find_event(const char *full, const char **rest) {
   char head[PML_EVENT_NAME_MAX];
   pml__copy(head, sizeof head, full);

@@ -57,7 +57,7 @@ int pml__paranoid_level(void) {
   return pml__event_sysctl("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
-/* 0: there was none; 1: the text is being written; 2: it is there; 3: it was taken. The release of 2 publishes it. */
+/* 0: empty; 1: the text is being written; 2: complete; 3: taken. The release of 2 publishes the text. */
 static _Atomic int state;
 static char text[PML_EVENT_NAME_MAX + 160];
 

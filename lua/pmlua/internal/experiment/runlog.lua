@@ -4,7 +4,7 @@
 -- Try:  pmlua SCRIPT & sleep 1; kill -KILL $!; pmlua report results/NAME/latest
 --
 -- Samples lie there while a visit takes them (core/record/pml_samples_log.h). What measure gives beside them, and the
--- experiment's own columns, which only its script can compute, are told to it as text (docs/log.md, definition 12).
+-- experiment's own columns, which only its script can compute, are stored as text (docs/log.md, definition 12).
 
 local core = require "pmlua.core"
 local datasets = require "pmlua.internal.experiment.datasets"
@@ -66,7 +66,7 @@ end
 ---@class pmlua.RunLogLeft
 ---@field visit { cell: integer, round: integer, values: number[] } in which the run was killed
 ---@field metrics table<integer, table<integer, table<string, number>>> by cell, round and name
----@field columns table<integer, { n: integer, value: table<string, string> }> by cell: as of so many samples
+---@field columns table<integer, { n: integer, value: table<string, string> }> by cell: after n samples
 
 local function entry(t, key)
   t[key] = t[key] or {}

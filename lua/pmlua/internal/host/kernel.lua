@@ -5,7 +5,7 @@
 --       print(m.name) end
 --
 -- Formats: proc(5), and Documentation/accounting/psi.rst of the kernel. Each function gives the metrics that the files
--- have, as pmlua.internal.host.measure says; one of them with a reason where they have none.
+-- have, as pmlua.internal.host.measure says; one of them with a reason where they cannot.
 
 local files_of = require "pmlua.internal.host.files"
 local refuse = require "pmlua.core".failure.refuse

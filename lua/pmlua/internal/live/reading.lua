@@ -63,7 +63,7 @@ local function recorder_row(row, recorder)
   row.value, row.recorder = portable(r.count), r
 end
 
---- Fill in the value, or the reason why there is none.
+--- Fill in the value, or the reason why it is missing.
 local function read_event(row, event)
   if row.kind == "placeholder" then
     row.reason = "no library has registered this event (yet)"

@@ -166,7 +166,7 @@ end
 
 --- Run the rules that are due.
 ---@param now_s number a monotonic clock
----@return number? seconds until the next is due; nil: there are none
+---@return number? seconds until the next is due; nil: no rules
 function M.tick(now_s)
   if running then
     local rule = running

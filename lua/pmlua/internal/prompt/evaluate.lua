@@ -37,7 +37,7 @@ function M.describe(err)
   return ("(error object is a %s value)"):format(type(err))
 end
 
---- Results (as table.pack gives them) as print would show them; nil if there are none.
+--- Results (as table.pack gives them) as print would show them; nil without results.
 ---@param results table
 ---@return string?
 function M.text(results)

@@ -52,7 +52,7 @@ local function is_traced(path)
   return nil, sentence(err)
 end
 
---- Logs with events, ranks' too. @tell: is told why others cannot be read.
+--- Logs with events, ranks' too. @tell: called with the reason for each log that cannot be read.
 ---@param dir string
 ---@param tell fun(line: string)
 ---@return { path: string, series: string[] }[]

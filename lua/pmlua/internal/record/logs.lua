@@ -25,7 +25,7 @@ local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= 
 local function shown(name) return (name:gsub("%c", " ")) end
 local function function_name(name) return shown(core.region.demangle(name)) end
 
---- The file of a construct of OpenMP is its source; functions of MPI have none, whichever library of MPI has them.
+--- The file of a construct of OpenMP is its source; functions of MPI have none: each MPI has its own library.
 local function library_of(region)
   if region.name:find "^omp " then return "OpenMP" end
   return region.file == "" and region.name:find "^MPI_" and "MPI" or shown(region.file)

@@ -14,7 +14,7 @@ local RUNTIMES = { "OMPT", "calls of libgomp" }
 ---@field runtime string OMPT, or calls of libgomp
 ---@field threads integer most of a team
 ---@field calls integer
----@field count integer iterations, sections, or tasks created; 0: the construct has none
+---@field count integer iterations, sections, or tasks created; 0: not counted for this construct
 ---@field ns integer of all threads
 ---@field waited_ns integer a part of it: at barriers, for tasks, for locks
 ---@field imbalance? number of the threads' time without waiting, the most over the average; nil: one thread
@@ -84,7 +84,7 @@ function M.of(results)
   return list
 end
 
---- Those of logs, whether calls were recorded or sections; what cannot be read has none.
+--- Those of logs, whether calls were recorded or sections; unreadable logs are passed over.
 ---@param paths string[]
 ---@return pmlua.openmp.construct[]
 function M.read(paths)

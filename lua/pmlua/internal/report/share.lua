@@ -4,7 +4,7 @@
 -- Try:  mpirun -n 2 pmlua report out
 --
 -- Rank r of n reads every n-th log and leaves what it read as a part in the folder; rank 0 reads its own share, takes the
--- parts in and prints. A part that does not come in time, or that is none, is read by rank 0 itself.
+-- parts in and prints. Rank 0 itself reads a part that does not come in time or is damaged.
 
 local file = require "pmlua.internal.file"
 
@@ -71,7 +71,7 @@ function M.is_current(one, path)
   return one.path == path and one.size == size and one.modified == modified
 end
 
---- The part of another rank, which is removed; nil: it did not come, or is none.
+--- The part of another rank, which is removed; nil: it did not come or is damaged.
 ---@return { read: table[], summary: userdata }? part
 function M.take(folder, job, rank)
   local lfs, sys = require "lfs", require "pmlua.core".sys

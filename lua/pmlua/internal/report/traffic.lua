@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/traffic.lua - who sent how much to whom in a job of MPI, as a picture.
+-- lua/pmlua/internal/report/traffic.lua - bytes sent between each pair of ranks of an MPI job, as a picture.
 --
 -- Try:  pmlua report DIR --plot traffic.svg
 

@@ -146,7 +146,7 @@ local function region_of(bytes, names)
     inclusive = table.move(figures, 5, 4 + n, 1, {}), exclusive = table.move(figures, 5 + n, 4 + 2 * n, 1, {}) }
 end
 
---- A log's regions; nil and why it has none.
+--- A log's regions; nil and why not.
 ---@param log table core.log.read()
 ---@return pmlua.SimulatedRegion[]?
 ---@return string? err

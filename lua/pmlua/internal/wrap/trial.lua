@@ -110,7 +110,7 @@ end
 ---@field way string
 ---@field counts table<string, integer>?
 ---@field sum integer?
----@field err string? why there are none, or what is wrong with them
+---@field err string? why it has none, or what is wrong with them
 
 --- Each way in turn, the program as it is first; its example stays in the build folder as example.
 ---@param cfg pmlua.wrap.folder

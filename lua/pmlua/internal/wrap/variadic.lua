@@ -47,7 +47,7 @@ local function find(f, all, given)
   end
 end
 
---- Give variadic functions their twins; the reason why one has none goes to the caller.
+--- Give variadic functions their twins; the caller gets the reason why one cannot have any.
 ---@param all pmlua.wrap.function[] of the library
 ---@param given table<string, string> function -> twin
 ---@return fun(f: pmlua.wrap.function): string? why

@@ -43,7 +43,7 @@ typedef enum SCOREP_MetricProfilingType {
   SCOREP_INVALID_METRIC_PROFILING_TYPE
 } SCOREP_MetricProfilingType;
 
-/* Event, name of the function's type, what it is told; in the order of their numbers. */
+/* Event, name of the function's type, its arguments; in the order of their numbers. */
 #define SCOREP_SUBSTRATES_AT struct SCOREP_Location *, uint64_t
 #define SCOREP_SUBSTRATES_EVENT_LIST(X)                                                                                \
   X(ENABLE_RECORDING, EnableRecording, (SCOREP_SUBSTRATES_AT, SCOREP_RegionHandle, uint64_t *))                        \
