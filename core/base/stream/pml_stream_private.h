@@ -54,7 +54,6 @@ struct pml__stream_thread {
                   const struct pml_stream_event *e); /* that of the only one, or pml__stream_hand_several() */
     void *data;                                      /* its, or the several */
   } known[PML_STREAM_KINDS];
-  struct pml__stream_several several[PML_STREAM_KINDS];
   struct {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
     void (*call)(void *data, const struct pml_stream_event *e);
@@ -63,7 +62,8 @@ struct pml__stream_thread {
   struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
-  } at[PML_STREAM_CONSUMERS_MAX];
+  } at[PML_STREAM_CONSUMERS_MAX]; /* before what is large: arm64 loads pairs up to 504 bytes away */
+  struct pml__stream_several several[PML_STREAM_KINDS];
   struct pml__stream_thread *next;
 };
 
