@@ -22,6 +22,7 @@ local M = {}
 ---@field counters table[] software-defined events of all processes, each with the index of its process
 ---@field recorders table[]
 ---@field notes string[] what is missing
+---@field openmp pmlua.openmp.construct[] of build() none, the caller adds them
 ---@field counted? string where the compiler counted: source, final, mixed or none
 
 local LABEL_MAX = 48 -- characters
@@ -321,7 +322,7 @@ function M.build(survey, order)
   notes[#notes + 1] = left_out_note(list, processes)
   notes[#notes + 1] = permission_note(list, processes)
   return { processes = processes, sections = list, counters = counters, recorders = recorders,
-    total_ns = whole, total_of = of, notes = notes, counted = counted }
+    total_ns = whole, total_of = of, notes = notes, counted = counted, openmp = {} }
 end
 
 --- Are there durations of calls in any process?
