@@ -39,7 +39,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field missing? integer of a log that was cut short: parts that are not in it
 
 ---@class pmlua.Section
----@field label string any bytes
+---@field label string any bytes but zero
 ---@field type string calculation or communication
 ---@field exclusive boolean
 ---@field record string none, all or sketch
@@ -297,6 +297,7 @@ local function take(self, text)
   for field in (text .. "\t"):gmatch("([^\t]*)\t") do
     if key == nil then key = field
     else f[#f + 1] = M.unescape(field) or damaged "a backslash that escapes nothing" end
+    if #f > 0 and f[#f]:find("\0", 1, true) then damaged "a zero byte, which no name has" end
   end
   local f_line = line[key]
   if not f_line then damaged(("no such line: %s"):format(M.show(key):sub(1, 40))) end

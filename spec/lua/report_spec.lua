@@ -309,6 +309,7 @@ describe("What cannot be reported", function()
     assert.matches(": section solve appears twice$", of(good:gsub("\thalo", "\tsolve")))
     assert.matches(": 1 values of 2 events$", of(good:gsub("(event[^\n]*\n)", "%1event\tx\tinteger\n")))
     assert.matches(": a backslash that escapes nothing$", of(good:gsub("halo", "ha\\lo")))
+    assert.matches(": a zero byte, which no name has$", of(good:gsub("halo", "ha\\x00lo")))
     assert.matches(": no section above this line", of(good:gsub("section\tall[^\n]*", "misuse\twork\t1\tx")))
   end)
 
