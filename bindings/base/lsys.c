@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/base/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
+#include "base/pml_launched.h"
 #include "command/editing.h"
 #include "command/interrupt.h"
 #include "command/prompt.h"
@@ -56,6 +57,17 @@ static int l_columns(lua_State *L) {
   if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
   lua_pushinteger(L, size.ws_col);
   return 1;
+}
+
+/* launched(): rank and size in a parallel job, each nil where the launcher does not say. */
+static int l_launched(lua_State *L) {
+  struct pml__launched l;
+  pml__launched(&l);
+  lua_settop(L, 0);
+  if (l.rank < 0) return 0;
+  lua_pushinteger(L, l.rank);
+  if (l.size >= 0) lua_pushinteger(L, l.size);
+  return lua_gettop(L);
 }
 
 static int l_affinity(lua_State *L) {
@@ -227,6 +239,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"uname", l_uname},
                                        {"isatty", l_isatty},
                                        {"columns", l_columns},
+                                       {"launched", l_launched},
                                        {"affinity", l_affinity},
                                        {"pin", l_pin},
                                        {"cpu", l_cpu},

@@ -8,6 +8,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_file.h"
+#include "base/pml_launched.h"
 #include "base/text/pml_say.h"
 
 #include <errno.h>
@@ -167,7 +168,7 @@ static int read_timeline(void) {
   const char *wish = secure_getenv("PMLUA_REPORT_TIMELINE");
   if (wish == NULL || *wish == '\0' || strcmp(wish, "off") == 0) return 0;
   long events =
-      strcmp(wish, "on") == 0 || strcmp(wish, "1") == 0 ? (long)PML_SECTION_TIMELINE_EVENTS : pml__log_number_of(wish);
+      strcmp(wish, "on") == 0 || strcmp(wish, "1") == 0 ? (long)PML_SECTION_TIMELINE_EVENTS : pml__number_of(wish);
   if (events < 0 || events > (long)PML_SECTION_TIMELINE_EVENTS_MAX) return -EINVAL;
   return pml_section_timeline((uint32_t)events);
 }

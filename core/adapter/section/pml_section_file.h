@@ -3,11 +3,11 @@
  * core/adapter/section/pml_section_file.h - what a process leaves behind of its sections, for `pmlua report`.
  *
  * With PMLUA_REPORT=DIR in the environment, the statistics of every process that uses sections are in its log
- * (docs/log.md), DIR/HOST.PID.pmlog, or DIR/rankN.HOST.PID.pmlog where OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK or
- * SLURM_PROCID says N, so that neither ranks nor processes share a file; one that stands there already, as an earlier
- * program's in the same process, is left alone (HOST.PID.2.pmlog). DIR is made if it is missing. A forked child has a
- * log of its own, without the rank, which is its parent's. The environment is read at the first pml_section_define(),
- * which fails if DIR cannot be written to; the log is made when the first section is started.
+ * (docs/log.md), DIR/HOST.PID.pmlog, or DIR/rankN.HOST.PID.pmlog if a launcher gave the process
+ * rank N (base/pml_launched.c), so that neither ranks nor processes share a file; one that stands there already, as an
+ * earlier program's in the same process, is left alone (HOST.PID.2.pmlog). DIR is made if it is missing. A forked child
+ * has a log of its own, without the rank, which is its parent's. The environment is read at the first
+ * pml_section_define(), which fails if DIR cannot be written to; the log is made when the first section is started.
  *
  * Whatever ends the process, SIGKILL, _exit, exec or a crash too: every stop is in the log, and what was not stopped
  * is there as under way; durations and the timeline are there, too. Quantiles of sketches are added by exit alone.

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_launched.h"
 #include "base/text/pml_say.h"
 
 #include <errno.h>
@@ -39,23 +40,11 @@ const struct pml__log_origin *pml__log_origin(void) {
 
 /* ---- the environment ---- */
 
-long pml__log_number_of(const char *text) {
-  char *end;
-  if (text == NULL || *text < '0' || *text > '9') return -1;
-  errno = 0;
-  long v = strtol(text, &end, 10);
-  return errno != 0 || *end != '\0' || v > INT_MAX ? -1 : v;
-}
-
 static void read_rank(void) {
-  static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                         {"PMI_RANK", "PMI_SIZE"},
-                                         {"PMIX_RANK", "PMIX_SIZE"},
-                                         {"SLURM_PROCID", "SLURM_NTASKS"}};
-  for (size_t i = 0; i < sizeof names / sizeof names[0] && origin.rank < 0; i++) {
-    origin.rank = pml__log_number_of(secure_getenv(names[i][0]));
-    if (origin.rank >= 0) origin.size = pml__log_number_of(secure_getenv(names[i][1]));
-  }
+  struct pml__launched l;
+  pml__launched(&l);
+  origin.rank = l.rank;
+  origin.size = l.size;
 }
 
 void pml__log_tell(void) {

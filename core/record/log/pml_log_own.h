@@ -45,7 +45,4 @@ struct pml__log_cell *pml__log_cells(uint32_t n, enum pml__log_cell_what what, u
 /* pml__log_number - another number in each call, from 1 on, for what has cells. */
 uint32_t pml__log_number(void);
 
-/* pml__log_number_of - @text as a number from 0 to INT_MAX, or -1. */
-long pml__log_number_of(const char *text);
-
 #endif

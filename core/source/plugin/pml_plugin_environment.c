@@ -4,6 +4,7 @@
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_launched.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -12,23 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of launchers: the number of a process on its host, and among all. */
-static const char *const local_rank[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-                                         "PALS_LOCAL_RANKID", "SLURM_LOCALID"};
-static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
-                                   "SLURM_PROCID"};
-
-static bool is_first(const char *const *names, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    const char *value = secure_getenv(names[i]);
-    if (value != NULL && *value != '\0') return strcmp(value, "0") == 0;
-  }
-  return true; /* no sign of others */
-}
-
 bool pml__plugin_is_here(enum pml_plugin_scope scope) {
-  if (scope == PML_PLUGIN_HOST) return is_first(local_rank, sizeof local_rank / sizeof *local_rank);
-  return scope != PML_PLUGIN_ONCE || is_first(rank, sizeof rank / sizeof *rank);
+  struct pml__launched l;
+  pml__launched(&l);
+  if (scope == PML_PLUGIN_HOST) return l.local_rank <= 0; /* the first, or no sign of others */
+  return scope != PML_PLUGIN_ONCE || l.rank <= 0;
 }
 
 bool pml__plugin_mpi(void) {

@@ -2,31 +2,24 @@
 /* core/substrate/scorep/pml_scorep_callbacks.c - what substrate plugins may ask their host. */
 #include "substrate/scorep/pml_scorep_private.h"
 
+#include "base/pml_launched.h"
 #include "source/pml_sources.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- processes: this one knows of the others what its launcher told it ---- */
-
-static int launched(const char *const *names, size_t n, int otherwise) {
-  for (size_t i = 0; i < n; i++) {
-    const char *value = secure_getenv(names[i]);
-    if (value != NULL && *value >= '0' && *value <= '9') return (int)strtol(value, NULL, 10);
-  }
-  return otherwise;
-}
+/* ---- processes: of the others only what the launcher says is known ---- */
 
 static int get_size(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS"};
-  int n = launched(names, sizeof names / sizeof *names, 1);
-  return n > 0 ? n : 1;
+  struct pml__launched l;
+  pml__launched(&l);
+  return l.size > 0 ? l.size : 1;
 }
 
 static int get_rank(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
-                                      "SLURM_PROCID"};
-  return launched(names, sizeof names / sizeof *names, 0);
+  struct pml__launched l;
+  pml__launched(&l);
+  return l.rank > 0 ? l.rank : 0;
 }
 
 static int no_answer(const char *what, int neutral) {

@@ -25,6 +25,11 @@ function sys.isatty(fd) end
 ---@return integer? columns nil if it is not a terminal, or its width is unknown
 function sys.columns(fd) end
 
+--- The place of this process in a parallel job, by the variables that its launcher sets.
+---@return integer? rank
+---@return integer? size
+function sys.launched() end
+
 --- The cpus that this thread may run on.
 ---@return integer[]? cpus, pmlua.Failure? failure, string? code
 function sys.affinity() end
