@@ -52,7 +52,7 @@ static int l_story(lua_State *L) {
   static const char *const ended[] = {"running", "exit", "_exit", "failed"};
   struct pml_recording_story s;
   pml_recording_read_story(check(L)->reader, &s);
-  lua_createtable(L, 0, 14);
+  lua_createtable(L, 0, 15);
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
   lutil_setstr(L, "ended", ended[s.ended]);
@@ -67,6 +67,7 @@ static int l_story(lua_State *L) {
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "brief", s.brief);
   lutil_setint(L, "often", s.often);
+  lutil_setint(L, "missing", s.missing);
   return 1;
 }
 

@@ -321,14 +321,14 @@ local function read_lines(self, text)
   local ended
   if text:sub(-1) ~= "\n" then
     if text:find "^pmlua%-sections\t" or text == "" then damaged "the file is cut short: the last line has no newline" end
-    damaged "not a section file: the first line is not \"pmlua-sections\""
+    damaged "neither a log nor a file of sections: the first line is not \"pmlua-sections\""
   end
   for content in text:gmatch("(.-)\n") do
     self.at = self.at + 1
     if ended then damaged "a line below the end" end
     if self.at == 1 then
       local version = content:match("^pmlua%-sections\t(%d+)$")
-      if not version then damaged "not a section file: the first line is not \"pmlua-sections\"" end
+      if not version then damaged "neither a log nor a file of sections: the first line is not \"pmlua-sections\"" end
       if version ~= "1" then damaged(("version %s; this pmlua reads version 1"):format(version)) end
     elseif content:find("^end\t") then
       ended = content == ("end\t%d"):format(self.at - 1) or damaged "lines are missing above"

@@ -137,6 +137,13 @@ describe("one archive of all processes", function()
     assert.truthy(err:find("r/again already has results of a recording", 1, true), err)
   end)
 
+  archive_it("says which log is cut short", function()
+    shell(command .. " record --trace --sym crc32 -o r -- ./sums 10; rm -r r/traces*; truncate -s -4096 r/*.pmlog")
+    local status, said, err = shell(command .. " trace r")
+    assert.same({ 0, "r/traces.otf2\n" }, { status, said })
+    assert.equal(2, select(2, err:gsub("pmlua trace: r/%S+%.pmlog: the log is cut short; events are missing\n", "")), err)
+  end)
+
   archive_it("is made of what is left where pmlua was killed, too", function()
     local line = "true; setsid %s record --trace --sym crc32 -o r -- ./sums 10 wait >said 2>&1 & "
       .. "until test $(grep -c waits said) = 2; do sleep 0.05; done; kill -9 -$!; wait"

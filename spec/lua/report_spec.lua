@@ -293,7 +293,7 @@ describe("What cannot be reported", function()
     local function of(text) return (refused(support.spit(path, text)):gsub("^" .. path:gsub("%p", "%%%0") .. ":", "")) end
     local _, lines = good:gsub("\n", "")
     assert.equal("1: the file is cut short: the last line has no newline", of "")
-    assert.matches("^1: not a section file", of "hello\n")
+    assert.matches("^1: neither a log nor a file of sections", of "hello\n")
     assert.matches("^1: version 2; this pmlua reads version 1", of(good:gsub("sections\t1", "sections\t2")))
     assert.matches("^%d+: the file is cut short", of(good:sub(1, #good // 2)))
     assert.equal(lines - 1 .. ": the file is cut short: the end is missing", of(good:gsub("end\t.*", "")))

@@ -17,6 +17,13 @@ describe("results", function()
     for entry in lfs.dir(base .. "/deep/er/demo") do assert.is_nil(entry:match("^%.latest")) end
   end)
 
+  it("says of another folder that it is not a run's", function()
+    local dir = helper.folder()
+    local run, err = results.open(dir)
+    assert.is_nil(run)
+    assert.equal(dir .. " is not the folder of a run: it has no meta.json", tostring(err))
+  end)
+
   it("says in one line why a folder cannot be made", function()
     local base = helper.folder()
     helper.write(base .. "/file", "")

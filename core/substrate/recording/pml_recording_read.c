@@ -202,5 +202,6 @@ void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_r
                                     .unrecorded = r->count[PML__LOG_UNRECORDED],
                                     .deep = r->count[PML__LOG_DEEP],
                                     .brief = r->count[PML__LOG_SHORT],
-                                    .often = r->count[PML__LOG_OFTEN]};
+                                    .often = r->count[PML__LOG_OFTEN],
+                                    .missing = r->log.missing};
 }

@@ -44,10 +44,14 @@ local function logs_of(dir, list)
   return list
 end
 
---- Whether it has recorded events; nil and why it cannot be read.
+--- Whether it has recorded events; and why some or, then nil, all of it cannot be read.
 local function is_traced(path)
   local log <close>, err, code = core.recording.open(path)
-  if log then return log:story().traced and log:note "flow" ~= "only" end
+  if log then
+    local story = log:story()
+    local is = story.traced and log:note "flow" ~= "only"
+    return is, is and story.missing > 0 and path .. ": the log is cut short; events are missing" or nil
+  end
   if code == "ENODATA" then return false end
   return nil, sentence(err)
 end
