@@ -4,24 +4,15 @@
 
 local cjson = require "cjson"
 local helper = require "spec.lua.helper"
+local mpi_job = require "spec.lua.mpi_job"
 local sh = require("spec.shell").sh
 
-local RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
+local RUN, missing = mpi_job.RUN, mpi_job.missing
 local folder = helper.folder()
 
---- Why an MPI cannot be asked here, or nil.
-local function missing(name)
-  if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
-  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
-  if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
-end
-
 local function compile(name, program)
-  local to = ("%s/%s.%s"):format(folder, program, name)
-  local own = program == "counters" and ("-Icore -L%s -Wl,-rpath,%s -lpmlua -pthread"):format(helper.build, helper.build) or ""
-  local out, code = sh(("mpicc.%s -w -o %s spec/c/mpi/%s.c %s"):format(name, to, program, own))
-  assert.are.equal(0, code, out)
-  return to
+  local own = program == "counters" and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build) or nil
+  return mpi_job.compile(name, program, folder, "-w -Icore", own)
 end
 
 --- Runs a job; its folder, and its exit status. It may take no longer than a minute.

@@ -4,27 +4,17 @@
 -- Slow: some forty jobs.
 
 local helper = require "spec.lua.helper"
+local mpi_job = require "spec.lua.mpi_job"
 local mpi = require "spec.lua.mpi_log"
 local sh = require("spec.shell").sh
 
 local NAMES = { "openmpi", "mpich" }
-local RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
+local RUN, missing = mpi_job.RUN, mpi_job.missing
 
 local folder = helper.folder()
 
---- Why an MPI cannot be asked here, or nil.
-local function missing(name)
-  if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
-  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
-  if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
-end
-
 local function compile(name, program, options, libraries)
-  local to = ("%s/%s.%s"):format(folder, program, name)
-  local out, code = sh(("mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread %s"):format(name, options or "", to, program,
-    libraries or ""))
-  assert.are.equal(0, code, out)
-  return to
+  return mpi_job.compile(name, program, folder, options, libraries)
 end
 
 --- The logs of a job by rank, its exit status and what it printed.

@@ -21,7 +21,7 @@ describe("results", function()
     local dir = helper.folder()
     local run, err = results.open(dir)
     assert.is_nil(run)
-    assert.equal(dir .. " is not the folder of a run: it has no meta.json", tostring(err))
+    assert.equal(dir .. ": not the folder of a run: it has no meta.json", tostring(err))
   end)
 
   it("says in one line why a folder cannot be made", function()
