@@ -152,7 +152,8 @@ function M.open(path)
   local mode, err = lfs.attributes(path, "mode")
   if not mode then return refuse("ENOENT", ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", ""))) end
   if mode ~= "directory" then return refuse("ENOTDIR", ("%s is not the folder of a run"):format(path)) end
-  if not lfs.attributes(path .. "/meta.json", "mode") then
+  local _, _, missing = lfs.attributes(path .. "/meta.json", "mode")
+  if missing == 2 then -- ENOENT
     return refuse("ENOENT", path .. ": not the folder of a run: it has no meta.json")
   end
   local meta, why = read_meta(path .. "/meta.json")

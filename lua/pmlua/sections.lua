@@ -386,10 +386,10 @@ function M.read(path)
 end
 
 local function files_in(folder)
-  local lfs, names = require "lfs", {}
-  local listed, iterator, state = pcall(lfs.dir, folder)
-  if not listed then return refuse("EACCES", (tostring(iterator):gsub("^cannot open ", ""))) end
-  for entry in iterator, state do
+  local entries, err = require "pmlua.internal.file".names(folder)
+  if err then return nil, err end
+  local names = {}
+  for _, entry in ipairs(entries) do
     if entry:find("%.pmlog$") or entry:find("^sections%..*%.txt$") then names[#names + 1] = folder .. "/" .. entry end
   end
   table.sort(names)

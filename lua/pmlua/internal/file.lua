@@ -21,6 +21,19 @@ local function plain(name)
   end
 end
 
+--- The names in a folder, in no order; of a folder that cannot be read no names, and why.
+---@param folder string
+---@return string[] names
+---@return pmlua.Failure? failure
+function M.names(folder)
+  local names, listed, iterator, state = {}, pcall(require "lfs".dir, folder)
+  if not listed then
+    return names, select(2, core.failure.refuse("EACCES", (tostring(iterator):gsub("^cannot open ", ""))))
+  end
+  for entry in iterator, state do names[#names + 1] = entry end
+  return names
+end
+
 --- A file of Lua that reads.
 ---@type fun(path: string): file*?, pmlua.Failure?, string?
 M.open = plain "open"

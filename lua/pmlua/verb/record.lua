@@ -133,7 +133,7 @@ local sentence = core.failure.sentence
 
 --- Whether there are results of a recording.
 local function is_used(name)
-  for entry in require("lfs").dir(name) do
+  for _, entry in ipairs(disk.names(name)) do
     if entry:find "%.pmlog$" or entry:find "^traces%." then return true end
   end
   return false

@@ -17,7 +17,7 @@ local sentence = core.failure.sentence
 local function folders(dir)
   local lfs = require "lfs"
   local list = {}
-  for entry in lfs.dir(dir) do
+  for _, entry in ipairs(disk.names(dir)) do
     local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
     if rank and lfs.attributes(dir .. "/" .. entry, "mode") == "directory" then list[#list + 1] = rank end
   end
@@ -105,6 +105,8 @@ end
 ---@return string? code EBUSY: another process makes it, EEXIST: it is there
 function M.make(dir, out, o)
   o = o or {}
+  local _, unreadable = disk.names(dir)
+  if unreadable then return nil, tostring(unreadable) end
   local list, n = traced(dir, o.tell or function() end)
   if n == 0 then return nil, experiment(dir) or dir .. ": no logs of recorded processes (*.pmlog)" end
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end

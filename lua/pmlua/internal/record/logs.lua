@@ -238,7 +238,7 @@ end
 ---@return string[]
 function M.files(dir)
   local files = {}
-  for file in require("lfs").dir(dir) do
+  for _, file in ipairs(require "pmlua.internal.file".names(dir)) do
     if M.parse(file) then files[#files + 1] = file end
   end
   table.sort(files)

@@ -42,7 +42,7 @@ end
 
 --- Does a folder have one for each rank, as pmlua record leaves them?
 local function has_ranks(folder)
-  for entry in require "lfs".dir(folder) do
+  for _, entry in ipairs(disk.names(folder)) do
     if entry:find "^rank%-%d+$" then return true end
   end
   return false
@@ -57,11 +57,11 @@ local function logs_in(folder)
     of[rank] = of[rank] or {}
     table.insert(of[rank], path)
   end
-  for entry in require "lfs".dir(folder) do
+  for _, entry in ipairs(disk.names(folder)) do
     local rank, own = entry:match "^rank(%d+)%..*%.pmlog$", entry:match "^rank%-(%d+)$"
     if rank then add(math.tointeger(rank), folder .. "/" .. entry) end
     if own and mode(folder .. "/" .. entry) == "directory" then
-      for name in require "lfs".dir(folder .. "/" .. entry) do
+      for _, name in ipairs(disk.names(folder .. "/" .. entry)) do
         if name:find "%.pmlog$" then add(math.tointeger(own), ("%s/%s/%s"):format(folder, entry, name)) end
       end
     end
