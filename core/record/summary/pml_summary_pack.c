@@ -11,7 +11,7 @@
 
 #define MAGIC "PMLS"
 #define VERSION 1u
-#define NUMBER_MAX INT64_MAX / 2 /* of a process: one beside it is a number, too */
+#define NUMBER_MAX (INT64_MAX / 2) /* of a process: one beside it is a number, too */
 
 /* ---- to bytes ---- */
 
