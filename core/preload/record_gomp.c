@@ -59,8 +59,7 @@ struct pml__openmp_thread *pml__gomp_self(const void *caller) {
 
 void pml__gomp_barrier(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, void (*wait)(void),
                        const void *code) {
-  pml__openmp_enter(t, construct, code);
-  pml__openmp_wait(t);
+  pml__openmp_enter(t, construct, code, 0);
   wait();
   pml__openmp_leave(t, construct);
 }
@@ -97,8 +96,7 @@ static void take_part(void *arg) {
     return;
   }
   pml__openmp_begin(t, r.team, arg, (uint32_t)r.number(), (uint32_t)r.threads());
-  if (r.construct != 0) pml__openmp_enter(t, r.construct, r.code);
-  if (r.count > 0) pml__openmp_count(t, r.count);
+  if (r.construct != 0) pml__openmp_enter(t, r.construct, r.code, r.count);
   r.work(r.data);
   if (r.construct != 0) pml__openmp_leave(t, r.construct);
   if (!r.cancelled(1)) pml__gomp_barrier(t, PML__LOG_OPENMP_IMPLICIT_BARRIER, r.barrier, r.code);

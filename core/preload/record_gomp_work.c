@@ -8,9 +8,7 @@ typedef void procedure(void);
 
 static void begin(const void *caller, enum pml__log_openmp_construct construct, uint64_t count) {
   struct pml__openmp_thread *t = pml__gomp_self(caller);
-  if (t == NULL) return;
-  pml__openmp_enter(t, construct, caller);
-  if (count > 0) pml__openmp_count(t, count);
+  if (t != NULL) pml__openmp_enter(t, construct, caller, count);
 }
 
 static void end(const void *caller, enum pml__log_openmp_construct construct) {
@@ -114,23 +112,17 @@ PML_API void GOMP_taskgroup_end(void) {
 
 static struct pml__openmp_thread *acquire(const void *caller, enum pml__log_openmp_construct construct) {
   struct pml__openmp_thread *t = pml__gomp_self(caller);
-  if (t == NULL) return NULL;
-  pml__openmp_enter(t, construct, caller);
-  pml__openmp_wait(t);
+  if (t != NULL) pml__openmp_enter(t, construct, caller, 0);
   return t;
 }
 
-static void acquired(struct pml__openmp_thread *t, const void *lock) {
-  if (t == NULL) return;
-  pml__openmp_waited(t);
-  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_ACQUIRED, (uintptr_t)lock);
+static void acquired(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *lock) {
+  if (t != NULL) pml__openmp_acquired(t, construct, (uintptr_t)lock);
 }
 
 static void released(const void *caller, enum pml__log_openmp_construct construct, const void *lock) {
   struct pml__openmp_thread *t = pml__gomp_self(caller);
-  if (t == NULL) return;
-  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_RELEASED, (uintptr_t)lock);
-  if (construct != 0) pml__openmp_leave(t, construct);
+  if (t != NULL) pml__openmp_released(t, construct, (uintptr_t)lock);
 }
 
 #define PAIRS(X) X(critical, CRITICAL) X(ordered, ORDERED)
@@ -142,7 +134,7 @@ static void released(const void *caller, enum pml__log_openmp_construct construc
     PML__GOMP_REAL(procedure, GOMP_##kind##_start, caller);                                                            \
     struct pml__openmp_thread *t = acquire(caller, PML__LOG_OPENMP_##construct);                                       \
     real();                                                                                                            \
-    acquired(t, &kind##_lock);                                                                                         \
+    acquired(t, PML__LOG_OPENMP_##construct, &kind##_lock);                                                            \
   }                                                                                                                    \
   PML_API void GOMP_##kind##_end(void) {                                                                               \
     const void *caller = PML__GOMP_CALLER;                                                                             \
@@ -159,7 +151,7 @@ PML_API void GOMP_critical_name_start(void *lock) {
   PML__GOMP_REAL(of_lock, GOMP_critical_name_start, caller);
   struct pml__openmp_thread *t = acquire(caller, PML__LOG_OPENMP_CRITICAL);
   real(lock);
-  acquired(t, lock);
+  acquired(t, PML__LOG_OPENMP_CRITICAL, lock);
 }
 PML_API void GOMP_critical_name_end(void *lock) {
   const void *caller = PML__GOMP_CALLER;
@@ -176,13 +168,12 @@ PML_API void GOMP_critical_name_end(void *lock) {
     PML__GOMP_REAL(of_lock, set, caller);                                                                              \
     struct pml__openmp_thread *t = acquire(caller, PML__LOG_OPENMP_LOCK);                                              \
     real(lock);                                                                                                        \
-    acquired(t, lock);                                                                                                 \
-    if (t != NULL) pml__openmp_leave(t, PML__LOG_OPENMP_LOCK);                                                         \
+    acquired(t, PML__LOG_OPENMP_LOCK, lock);                                                                           \
   }                                                                                                                    \
   PML_API void unset(void *lock) {                                                                                     \
     const void *caller = PML__GOMP_CALLER;                                                                             \
     PML__GOMP_REAL(of_lock, unset, caller);                                                                            \
-    released(caller, 0, lock);                                                                                         \
+    released(caller, PML__LOG_OPENMP_LOCK, lock);                                                                      \
     real(lock);                                                                                                        \
   }
 LOCKS(LOCK)

@@ -1,43 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/openmp/pml_openmp.c - constructs of a thread, innermost last, as enters, leaves and sums. */
+/* core/adapter/openmp/pml_openmp.c - a stack of open constructs for each thread; enters, leaves and sums. */
 #include "adapter/arch/pml_call.h"
 #include "adapter/openmp/pml_openmp_private.h"
 #include "base/pml_cancel.h"
 #include "base/pml_clock.h"
 #include "base/pml_own.h"
-#include "base/pml_stream.h"
+#include "base/stream/pml_stream_private.h"
 
 #include <stdlib.h>
 
 #define DEPTH_MAX 65536u
-#define TASKS_AT_ONCE 1024u /* numbers that a thread takes for tasks that it will create */
+#define TASKS_AT_ONCE 1024u /* task numbers that a thread reserves */
 
-static uint32_t teams, tasks, acquisitions; /* atomic: numbers that were given */
+/* Constructs that begin with a wait. */
+#define WAITING                                                                                                        \
+  (1u << PML__LOG_OPENMP_BARRIER | 1u << PML__LOG_OPENMP_IMPLICIT_BARRIER | 1u << PML__LOG_OPENMP_TASKWAIT |           \
+   1u << PML__LOG_OPENMP_CRITICAL | 1u << PML__LOG_OPENMP_ORDERED | 1u << PML__LOG_OPENMP_LOCK)
 
-/* At most two values. */
-static void tell(uint64_t ticks, enum pml__log_openmp_event what, const uint64_t *values, uint32_t n) {
-  if (!pml_stream_wanted(PML_STREAM_OPENMP)) return;
-  const uint64_t pair[2] = {n > 0 ? values[0] : 0, n > 1 ? values[1] : 0};
-  const struct pml_stream_event e = {.ticks = ticks, .region = PML__LOG_COMMUNICATED(what, n, 0), .values = pair};
-  pml_stream_raise(PML_STREAM_OPENMP, &e);
+static uint32_t teams, tasks, acquisitions; /* atomic: the last numbers in use */
+
+/* ---- events ---- */
+
+static inline void raise_event(enum pml_stream_kind kind, const struct pml__openmp_place *p, uint64_t ticks) {
+  if (PML_UNLIKELY(p->region == 0) || !pml__stream_wanted(kind)) return;
+  struct pml_stream_event e = {.ticks = ticks, .region = p->region};
+  const struct pml__call_counting *counting = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(counting != NULL)) counting->read(&e);
+  if (!pml__stream_hand_to_one(kind, &e)) pml__stream_raise_to_several(kind, &e);
+}
+
+/* Of a team, a task or a lock; @n of the two values count. */
+static void hand_over(uint64_t ticks, enum pml__log_openmp_event what, uint32_t n, uint64_t first, uint64_t second) {
+  const uint64_t values[2] = {first, second};
+  const struct pml_stream_event e = {.ticks = ticks, .region = PML__LOG_COMMUNICATED(what, n, 0), .values = values};
+  pml__stream_hand(PML_STREAM_OPENMP, &e);
+}
+
+static inline void note(uint64_t ticks, enum pml__log_openmp_event what, uint32_t n, uint64_t first, uint64_t second) {
+  if (PML_UNLIKELY(pml__stream_wanted(PML_STREAM_OPENMP))) hand_over(ticks, what, n, first, second);
 }
 
 /* ---- time ---- */
 
-/* Once its team has ended, a thread of it did nothing but wait. */
-static uint64_t now(const struct pml__openmp_thread *t) {
+/* The end of what @t does: a thread that leaves its last barrier after the join was idle since then. */
+static inline uint64_t ends_at(const struct pml__openmp_thread *t) {
   uint64_t ticks = pml_clock_ticks(), ended;
   if (t->role.team == NULL) return ticks;
   ended = __atomic_load_n(&t->role.team->ended, __ATOMIC_ACQUIRE);
   return PML_UNLIKELY(ended != 0) && ended < ticks ? ended : ticks;
-}
-
-static void raise_event(enum pml_stream_kind kind, const struct pml__openmp_place *p, uint64_t ticks) {
-  struct pml_stream_event e = {.ticks = ticks, .region = p->region};
-  if (p->region == 0 || !pml_stream_wanted(kind)) return;
-  const struct pml__call_counting *counting = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(counting != NULL)) counting->read(&e);
-  pml_stream_raise(kind, &e);
 }
 
 /* ---- constructs ---- */
@@ -55,54 +65,60 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__openmp_thread *t)
   return frame != NULL;
 }
 
-/* NULL: no room; its leave finds none, either. */
-static struct pml__openmp_frame *push(struct pml__openmp_thread *t, struct pml__openmp_place *p, uint64_t ticks) {
-  if (p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
+/* NULL without room: the construct counts as beyond, until its leave. */
+__attribute__((always_inline)) static inline struct pml__openmp_frame *
+open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p, uint64_t ticks) {
+  if (PML_UNLIKELY(p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t)))) {
     t->beyond++;
     return NULL;
   }
   struct pml__openmp_frame *f = &t->frame[t->depth++];
-  *f = (struct pml__openmp_frame){.place = p, .begin = ticks, .waited = t->waited, .before = t->role};
+  f->place = p;
+  f->task = NULL;
+  f->begin = ticks;
+  f->waiting = (WAITING >> p->construct & 1) != 0 ? ticks : 0;
+  f->tasks = 0;
+  f->waited = t->waited;
+  raise_event(PML_STREAM_ENTER, p, ticks);
   return f;
 }
 
-static struct pml__openmp_frame *innermost(struct pml__openmp_thread *t) {
+static inline struct pml__openmp_frame *innermost(struct pml__openmp_thread *t) {
   return t->depth > 0 && t->beyond == 0 ? &t->frame[t->depth - 1] : NULL;
 }
 
-static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p) {
-  uint64_t ticks = now(t);
-  struct pml__openmp_frame *f = push(t, p, ticks);
-  if (f != NULL) raise_event(PML_STREAM_ENTER, p, ticks);
-  return f;
-}
-
-static void add(struct pml__log_openmp *sums, const struct pml__openmp_thread *t, uint64_t ticks, uint64_t waited) {
-  if (sums->threads < t->role.threads) sums->threads = t->role.threads;
+static inline void add(struct pml__log_openmp *sums, const struct pml__openmp_thread *t, uint64_t ticks,
+                       uint64_t waited) {
+  if (PML_UNLIKELY(sums->threads < t->role.threads)) sums->threads = t->role.threads;
   pml__own_add(&sums->calls, 1);
   pml__own_add(&sums->ticks, ticks);
   pml__own_add(&sums->waited, waited);
 }
 
-/* Of a wait: tasks that the thread executed meanwhile are work. */
-static void stop_waiting(struct pml__openmp_thread *t, struct pml__openmp_frame *f, uint64_t ticks) {
+/* Tasks that ran during a wait are work. */
+static inline void stop_waiting(struct pml__openmp_thread *t, struct pml__openmp_frame *f, uint64_t ticks) {
   uint64_t all = ticks - f->waiting;
   if (all > f->tasks) t->waited += all - f->tasks;
   f->waiting = f->tasks = 0;
 }
 
-static void pop(struct pml__openmp_thread *t, uint64_t ticks) {
+__attribute__((always_inline)) static inline void pop(struct pml__openmp_thread *t, uint64_t ticks) {
   struct pml__openmp_frame *f = &t->frame[t->depth - 1];
+  const struct pml__openmp_place *p = f->place;
   uint64_t took = ticks - f->begin;
-  if (PML_UNLIKELY(f->waiting != 0)) stop_waiting(t, f, ticks);
-  add(f->place->sums, t, took, t->waited - f->waited);
-  if (f->place->construct == PML__LOG_OPENMP_TASK && t->depth > 1) f[-1].tasks += took;
-  raise_event(PML_STREAM_LEAVE, f->place, ticks);
-  t->role = f->before;
+  if (f->waiting != 0) stop_waiting(t, f, ticks);
+  add(p->sums, t, took, t->waited - f->waited);
   t->depth--;
+  if (PML_UNLIKELY(f->task != NULL)) {
+    if (p->construct == PML__LOG_OPENMP_IMPLICIT_TASK)
+      t->role = f->before;
+    else if (t->depth > 0)
+      f[-1].tasks += took;
+  }
+  raise_event(PML_STREAM_LEAVE, p, ticks);
 }
 
-static void pop_to(struct pml__openmp_thread *t, uint32_t depth, uint64_t ticks) {
+__attribute__((noinline)) static void pop_to(struct pml__openmp_thread *t, uint32_t depth, uint64_t ticks) {
   t->beyond = 0;
   while (t->depth > depth) pop(t, ticks);
 }
@@ -117,35 +133,47 @@ static uint32_t depth_of(const struct pml__openmp_thread *t, enum pml__log_openm
   return 0;
 }
 
-void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code) {
-  if (code == NULL && t->role.team != NULL) code = t->role.team->code;
-  (void)open_construct(t, pml__openmp_place(t, construct, code));
+void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code,
+                       uint64_t count) {
+  if (PML_UNLIKELY(code == NULL) && t->role.team != NULL) code = t->role.team->code;
+  struct pml__openmp_place *p = pml__openmp_place(t, construct, code);
+  const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
+  if (count > 0 && f != NULL && t->role.index == 0) pml__own_add(&p->sums->count, count);
 }
 
-void pml__openmp_leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct) {
-  if (PML_UNLIKELY(t->beyond > 0)) {
+/* Constructs inside that were left by a jump end here, too. */
+__attribute__((noinline)) static void leave_several(struct pml__openmp_thread *t,
+                                                    enum pml__log_openmp_construct construct, uint64_t ticks) {
+  if (t->beyond > 0) {
     t->beyond--;
     return;
   }
   uint32_t depth = depth_of(t, construct);
-  if (depth > 0) pop_to(t, depth - 1, now(t));
+  if (depth > 0) pop_to(t, depth - 1, ticks);
 }
 
-void pml__openmp_count(struct pml__openmp_thread *t, uint64_t n) {
-  struct pml__openmp_frame *f = innermost(t);
-  if (f != NULL && t->role.index == 0) pml__own_add(&f->place->sums->count, n);
+static inline void leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, uint64_t ticks) {
+  const struct pml__openmp_frame *f = innermost(t);
+  if (PML_LIKELY(f != NULL && f->place->construct == construct))
+    pop(t, ticks);
+  else
+    leave_several(t, construct, ticks);
+}
+
+void pml__openmp_leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct) {
+  leave(t, construct, ends_at(t));
 }
 
 void pml__openmp_wait(struct pml__openmp_thread *t) {
   struct pml__openmp_frame *f = innermost(t);
   if (f == NULL) return;
   f->tasks = 0;
-  f->waiting = now(t);
+  f->waiting = pml_clock_ticks();
 }
 
 void pml__openmp_waited(struct pml__openmp_thread *t) {
   struct pml__openmp_frame *f = innermost(t);
-  if (f != NULL && f->waiting != 0) stop_waiting(t, f, now(t));
+  if (f != NULL && f->waiting != 0) stop_waiting(t, f, ends_at(t));
 }
 
 /* ---- teams ---- */
@@ -164,28 +192,28 @@ __attribute__((noinline, cold)) static struct pml__openmp_team *new_team(struct 
   return team;
 }
 
-/* The release of the last holder comes before all that is written here. */
+/* What its last holder did comes before what is written to it here: the holder's release pairs with this acquire. */
 static struct pml__openmp_team *free_team(struct pml__openmp_thread *t) {
   struct pml__openmp_team *team = t->teams;
   while (team != NULL && __atomic_load_n(&team->holders, __ATOMIC_ACQUIRE) != 0) team = team->next;
-  return team != NULL ? team : new_team(t);
+  return PML_LIKELY(team != NULL) ? team : new_team(t);
 }
 
 struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const void *code, uint32_t asked) {
-  uint64_t value = asked;
   struct pml__openmp_team *team = free_team(t);
-  struct pml__openmp_frame *f = open_construct(t, pml__openmp_place(t, PML__LOG_OPENMP_PARALLEL, code));
+  struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_PARALLEL, code);
+  const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
   if (team == NULL) return NULL;
   team->code = code;
   team->number = __atomic_add_fetch(&teams, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&team->ended, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&team->holders, 1, __ATOMIC_RELAXED);
-  if (f != NULL) tell(f->begin, PML__LOG_OPENMP_FORK, &value, 1);
+  if (f != NULL) note(f->begin, PML__LOG_OPENMP_FORK, 1, asked, 0);
   return team;
 }
 
 void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *team) {
-  uint64_t ticks = now(t);
+  uint64_t ticks = ends_at(t);
   if (team != NULL) {
     __atomic_store_n(&team->ended, ticks, __ATOMIC_RELEASE);
     release(team);
@@ -196,8 +224,8 @@ void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *tea
   }
   uint32_t depth = depth_of(t, PML__LOG_OPENMP_PARALLEL);
   if (depth == 0) return;
-  pop_to(t, depth, ticks);
-  tell(ticks, PML__LOG_OPENMP_JOIN, NULL, 0);
+  if (PML_UNLIKELY(t->depth > depth)) pop_to(t, depth, ticks);
+  note(ticks, PML__LOG_OPENMP_JOIN, 0, 0, 0);
   pop(t, ticks);
 }
 
@@ -205,7 +233,8 @@ void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *te
                        uint32_t threads) {
   const struct pml__openmp_role before = t->role;
   t->role = (struct pml__openmp_role){team, index, threads};
-  struct pml__openmp_frame *f = open_construct(t, pml__openmp_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code));
+  struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
+  struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
   if (f == NULL) {
     t->role = before;
     return;
@@ -213,11 +242,10 @@ void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *te
   f->before = before;
   f->task = task;
   __atomic_fetch_add(&team->holders, 1, __ATOMIC_RELAXED);
-  const uint64_t value[2] = {team->number, (uint64_t)index << 32 | threads};
-  tell(f->begin, PML__LOG_OPENMP_TEAM_BEGIN, value, 2);
+  note(f->begin, PML__LOG_OPENMP_TEAM_BEGIN, 2, team->number, (uint64_t)index << 32 | threads);
 }
 
-/* The number counts for the sums of the task, too. */
+/* The thread's number is still needed for the sums of the task. */
 void pml__openmp_end(struct pml__openmp_thread *t) {
   uint32_t depth = t->depth;
   if (t->beyond > 0) {
@@ -227,9 +255,9 @@ void pml__openmp_end(struct pml__openmp_thread *t) {
   while (depth > 0 && t->frame[depth - 1].place->construct != PML__LOG_OPENMP_IMPLICIT_TASK) depth--;
   if (depth == 0) return;
   struct pml__openmp_team *team = t->role.team;
-  uint64_t ticks = now(t), value = team->number;
-  pop_to(t, depth, ticks);
-  tell(ticks, PML__LOG_OPENMP_TEAM_END, &value, 1);
+  uint64_t ticks = ends_at(t);
+  if (PML_UNLIKELY(t->depth > depth)) pop_to(t, depth, ticks);
+  note(ticks, PML__LOG_OPENMP_TEAM_END, 1, team->number, 0);
   pop(t, ticks);
   release(team);
 }
@@ -256,39 +284,43 @@ static uint32_t next_task(struct pml__openmp_thread *t) {
 
 uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code) {
   struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_TASK_CREATION, code);
-  if (p == NULL || p->region >> REGION_BITS != 0) return 0;
+  if (PML_UNLIKELY(p == NULL || p->region >> REGION_BITS != 0)) return 0;
   struct pml__log_openmp *sums = p->sums;
   pml__own_add(&sums->count, 1);
-  if (sums->threads < t->role.threads) sums->threads = t->role.threads;
+  if (PML_UNLIKELY(sums->threads < t->role.threads)) sums->threads = t->role.threads;
   uint64_t thread = t->role.index & ((1u << THREAD_BITS) - 1);
-  uint64_t task = ((uint64_t)next_task(t) << THREAD_BITS | thread) << REGION_BITS | p->region, value = name_of(task);
-  tell(now(t), PML__LOG_OPENMP_TASK_CREATED, &value, 1);
+  uint64_t task = ((uint64_t)next_task(t) << THREAD_BITS | thread) << REGION_BITS | p->region;
+  if (pml__stream_wanted(PML_STREAM_OPENMP)) note(pml_clock_ticks(), PML__LOG_OPENMP_TASK_CREATED, 1, name_of(task), 0);
   return task;
 }
 
-/* The depth of the task at @task on the stack of executed ones; 0: not executed. */
+/* The depth of the task whose data are at @task; 0: it is not on the stack. */
 static uint32_t depth_of_task(const struct pml__openmp_thread *t, const void *task) {
   uint32_t depth = t->depth;
   while (depth > 0 && t->frame[depth - 1].task != task) depth--;
   return depth;
 }
 
+/* The depth of the explicit task that @t executes; 0: it is in an implicit one. */
 static uint32_t depth_of_explicit(const struct pml__openmp_thread *t) {
   uint32_t depth = t->depth;
   while (depth > 0 && t->frame[depth - 1].task == NULL) depth--;
   return depth > 0 && t->frame[depth - 1].place->construct == PML__LOG_OPENMP_TASK ? depth : 0;
 }
 
-/* The task before leaves the stack when it is complete, and when what called it goes on. */
+static uint64_t name_at(const struct pml__openmp_thread *t, uint32_t depth) {
+  return depth > 0 ? name_of(t->frame[depth - 1].number) : 0;
+}
+
+/* A task leaves the stack when it is complete, and when the one that it interrupted continues. */
 static void leave_task(struct pml__openmp_thread *t, uint32_t depth, bool complete, uint64_t ticks) {
-  uint64_t value = name_of(t->frame[depth - 1].number);
-  if (complete) tell(ticks, PML__LOG_OPENMP_TASK_COMPLETE, &value, 1);
+  if (complete) note(ticks, PML__LOG_OPENMP_TASK_COMPLETE, 1, name_at(t, depth), 0);
   pop_to(t, depth - 1, ticks);
 }
 
-static bool enter_task(struct pml__openmp_thread *t, void *task, uint64_t number) {
+static bool enter_task(struct pml__openmp_thread *t, void *task, uint64_t number, uint64_t ticks) {
   const void *region = (const void *)(uintptr_t)region_of(number);
-  struct pml__openmp_frame *f = open_construct(t, pml__openmp_place(t, PML__LOG_OPENMP_TASK, region));
+  struct pml__openmp_frame *f = open_construct(t, pml__openmp_place(t, PML__LOG_OPENMP_TASK, region), ticks);
   if (f == NULL) return false;
   f->task = task;
   f->number = number;
@@ -296,26 +328,39 @@ static bool enter_task(struct pml__openmp_thread *t, void *task, uint64_t number
 }
 
 void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task, uint64_t next) {
-  uint64_t ticks = now(t), value = next != 0 ? name_of(next) : 0;
+  uint64_t ticks = ends_at(t);
   uint32_t before = depth_of_explicit(t), depth = depth_of_task(t, task);
   if (before > depth && (complete || depth > 0)) leave_task(t, before, complete, ticks);
-  if (depth == 0 && next != 0 && !enter_task(t, task, next)) return;
-  tell(ticks, PML__LOG_OPENMP_TASK_SWITCH, &value, 1);
+  if (depth == 0 && next != 0 && !enter_task(t, task, next, ticks)) return;
+  note(ticks, PML__LOG_OPENMP_TASK_SWITCH, 1, next != 0 ? name_of(next) : 0, 0);
 }
 
 void pml__openmp_complete(struct pml__openmp_thread *t) {
-  uint64_t ticks = now(t);
+  uint64_t ticks = ends_at(t);
   uint32_t depth = depth_of_explicit(t);
   if (depth > 0) leave_task(t, depth, true, ticks);
-  depth = depth_of_explicit(t);
-  uint64_t value = depth > 0 ? name_of(t->frame[depth - 1].number) : 0;
-  tell(ticks, PML__LOG_OPENMP_TASK_SWITCH, &value, 1);
+  note(ticks, PML__LOG_OPENMP_TASK_SWITCH, 1, name_at(t, depth_of_explicit(t)), 0);
 }
 
-void pml__openmp_lock(struct pml__openmp_thread *t, enum pml__log_openmp_event what, uint64_t lock) {
-  uint64_t value[2] = {lock};
-  if (t == NULL || !pml_stream_wanted(PML_STREAM_OPENMP)) return;
-  bool acquired = what == PML__LOG_OPENMP_LOCK_ACQUIRED;
-  if (acquired) value[1] = __atomic_add_fetch(&acquisitions, 1, __ATOMIC_RELAXED);
-  tell(now(t), what, value, acquired ? 2 : 1);
+/* ---- locks ---- */
+
+void pml__openmp_acquired(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, uint64_t lock) {
+  bool wanted = pml__stream_wanted(PML_STREAM_OPENMP);
+  if (construct == PML__LOG_OPENMP_NONE && !wanted) return;
+  uint64_t ticks = pml_clock_ticks();
+  struct pml__openmp_frame *f = innermost(t);
+  if (wanted)
+    note(ticks, PML__LOG_OPENMP_LOCK_ACQUIRED, 2, lock, __atomic_add_fetch(&acquisitions, 1, __ATOMIC_RELAXED));
+  if (construct == PML__LOG_OPENMP_LOCK)
+    leave(t, construct, ticks);
+  else if (construct != PML__LOG_OPENMP_NONE && f != NULL && f->waiting != 0)
+    stop_waiting(t, f, ticks);
+}
+
+void pml__openmp_released(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, uint64_t lock) {
+  bool ends = construct != PML__LOG_OPENMP_NONE && construct != PML__LOG_OPENMP_LOCK;
+  if (!ends && !pml__stream_wanted(PML_STREAM_OPENMP)) return;
+  uint64_t ticks = pml_clock_ticks();
+  note(ticks, PML__LOG_OPENMP_LOCK_RELEASED, 1, lock, 0);
+  if (ends) leave(t, construct, ticks);
 }

@@ -27,19 +27,23 @@ const char *pml_openmp_libraries(void) {
 
 #include "record/log/pml_log_own.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+
+static ompt_set_callback_t set_callback; /* of the runtime that loaded the tool */
+static atomic_bool watches_waits;
 
 /* ---- teams ---- */
 
 static void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned asked,
                               int flags, const void *code) {
-  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_OMPT);
+  struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
   (void)task, (void)frame, (void)flags;
   parallel->ptr = t != NULL ? pml__openmp_fork(t, code, asked) : NULL;
 }
 
 static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code) {
-  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_OMPT);
+  struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
   (void)task, (void)flags, (void)code;
   if (t != NULL) pml__openmp_join(t, parallel->ptr);
 }
@@ -47,7 +51,7 @@ static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags,
 /* At the end of a worker's task its team is not known any more. The program's first task is no team's. */
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,
                              unsigned index, int flags) {
-  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_OMPT);
+  struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
   if (t == NULL || (flags & ompt_task_initial) != 0) return;
   if (endpoint == ompt_scope_end)
     pml__openmp_end(t);
@@ -82,13 +86,33 @@ static enum pml__log_openmp_construct of_sync(ompt_sync_region_t sync) {
   return (size_t)sync < sizeof of / sizeof of[0] ? of[sync] : 0;
 }
 
-static void on_construct(enum pml__log_openmp_construct construct, ompt_scope_endpoint_t endpoint, uint64_t count,
-                         const void *code) {
-  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+static inline void begin_or_end(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                ompt_scope_endpoint_t endpoint, uint64_t count, const void *code) {
+  if (endpoint == ompt_scope_end)
+    pml__openmp_leave(t, construct);
+  else
+    pml__openmp_enter(t, construct, code, count);
+}
+
+/* Also of a construct that begins and ends at once. */
+__attribute__((noinline, cold)) static void on_construct_rarely(enum pml__log_openmp_construct construct,
+                                                                ompt_scope_endpoint_t endpoint, uint64_t count,
+                                                                const void *code) {
+  struct pml__openmp_thread *t = construct != 0 ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   if (t == NULL) return;
-  if (endpoint != ompt_scope_end) pml__openmp_enter(t, construct, code);
-  if (endpoint != ompt_scope_end && count > 0) pml__openmp_count(t, count);
-  if (endpoint != ompt_scope_begin) pml__openmp_leave(t, construct);
+  begin_or_end(t, construct, endpoint, count, code);
+  if (endpoint != ompt_scope_begin && endpoint != ompt_scope_end) pml__openmp_leave(t, construct);
+}
+
+/* Calls are the last thing in each branch, so that it needs no frame. */
+static inline void on_construct(enum pml__log_openmp_construct construct, ompt_scope_endpoint_t endpoint,
+                                uint64_t count, const void *code) {
+  struct pml__openmp_thread *t = pml__openmp_known;
+  bool usual = pml__openmp_is_current(t) && construct != 0 && endpoint <= ompt_scope_end;
+  if (PML_LIKELY(usual))
+    begin_or_end(t, construct, endpoint, count, code);
+  else
+    on_construct_rarely(construct, endpoint, count, code);
 }
 
 static void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
@@ -103,19 +127,28 @@ static void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
   on_construct(PML__LOG_OPENMP_MASKED, endpoint, 0, code);
 }
 
-static void on_sync(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
-                    const void *code) {
-  (void)parallel, (void)task;
-  on_construct(of_sync(sync), endpoint, 0, code);
-}
-
+/* Of a taskgroup: other synchronizations wait from begin to end. */
 static void on_sync_wait(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                          ompt_data_t *task, const void *code) {
-  struct pml__openmp_thread *t = of_sync(sync) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
   (void)parallel, (void)task, (void)code;
+  struct pml__openmp_thread *t = sync == ompt_sync_region_taskgroup ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   if (t == NULL) return;
   if (endpoint != ompt_scope_end) pml__openmp_wait(t);
   if (endpoint != ompt_scope_begin) pml__openmp_waited(t);
+}
+
+/* Asked for at the first taskgroup, as it comes with each barrier, too. */
+__attribute__((noinline, cold)) static void watch_waits(void) {
+  (void)set_callback(ompt_callback_sync_region_wait, (ompt_callback_t)on_sync_wait);
+  atomic_store_explicit(&watches_waits, true, memory_order_relaxed);
+}
+
+static void on_sync(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
+                    const void *code) {
+  (void)parallel, (void)task;
+  if (PML_UNLIKELY(sync == ompt_sync_region_taskgroup) && !atomic_load_explicit(&watches_waits, memory_order_relaxed))
+    watch_waits();
+  on_construct(of_sync(sync), endpoint, 0, code);
 }
 
 /* ---- locks ---- */
@@ -141,41 +174,34 @@ static bool is_lock(ompt_mutex_t mutex) {
 }
 
 static void on_acquire(ompt_mutex_t mutex, unsigned hint, unsigned how, ompt_wait_id_t lock, const void *code) {
-  struct pml__openmp_thread *t = of_mutex(mutex) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = of_mutex(mutex) != 0 ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   (void)hint, (void)how, (void)lock;
-  if (t == NULL) return;
-  pml__openmp_enter(t, of_mutex(mutex), code);
-  pml__openmp_wait(t);
+  if (t != NULL) pml__openmp_enter(t, of_mutex(mutex), code, 0);
 }
 
 static void on_acquired(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *code) {
-  enum pml__log_openmp_construct construct = of_mutex(mutex);
-  struct pml__openmp_thread *t = is_lock(mutex) ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = is_lock(mutex) ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   (void)code;
-  if (t != NULL && construct != 0) pml__openmp_waited(t);
-  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_ACQUIRED, lock);
-  if (t != NULL && construct == PML__LOG_OPENMP_LOCK) pml__openmp_leave(t, construct);
+  if (t != NULL) pml__openmp_acquired(t, of_mutex(mutex), lock);
 }
 
 static void on_released(ompt_mutex_t mutex, ompt_wait_id_t lock, const void *code) {
-  enum pml__log_openmp_construct construct = of_mutex(mutex);
-  struct pml__openmp_thread *t = is_lock(mutex) ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = is_lock(mutex) ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   (void)code;
-  pml__openmp_lock(t, PML__LOG_OPENMP_LOCK_RELEASED, lock);
-  if (t != NULL && construct != 0 && construct != PML__LOG_OPENMP_LOCK) pml__openmp_leave(t, construct);
+  if (t != NULL) pml__openmp_released(t, of_mutex(mutex), lock);
 }
 
 /* ---- tasks ---- */
 
 static void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *created, int flags,
                            int dependences, const void *code) {
-  struct pml__openmp_thread *t = (flags & ompt_task_explicit) != 0 ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = (flags & ompt_task_explicit) != 0 ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   (void)task, (void)frame, (void)dependences;
   if (t != NULL) created->value = pml__openmp_create(t, code);
 }
 
 static void on_task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next) {
-  struct pml__openmp_thread *t = next != NULL ? pml__openmp_self(PML_OPENMP_OMPT) : NULL;
+  struct pml__openmp_thread *t = next != NULL ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   (void)prior;
   bool complete = status == ompt_task_complete || status == ompt_task_cancel || status == ompt_task_detach;
   if (t != NULL) pml__openmp_switch(t, complete, next, next->value);
@@ -194,17 +220,17 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *to
       {ompt_callback_work, (ompt_callback_t)on_work},
       {ompt_callback_masked, (ompt_callback_t)on_masked},
       {ompt_callback_sync_region, (ompt_callback_t)on_sync},
-      {ompt_callback_sync_region_wait, (ompt_callback_t)on_sync_wait},
       {ompt_callback_mutex_acquire, (ompt_callback_t)on_acquire},
       {ompt_callback_mutex_acquired, (ompt_callback_t)on_acquired},
       {ompt_callback_mutex_released, (ompt_callback_t)on_released},
       {ompt_callback_task_create, (ompt_callback_t)on_task_create},
       {ompt_callback_task_schedule, (ompt_callback_t)on_task_schedule},
   };
-  ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
+  set_callback = (ompt_set_callback_t)lookup("ompt_set_callback");
   (void)device, (void)tool;
-  if (set == NULL) return 0;
-  for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; i++) (void)set(callbacks[i].event, callbacks[i].call);
+  if (set_callback == NULL) return 0;
+  for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; i++)
+    (void)set_callback(callbacks[i].event, callbacks[i].call);
   return 1;
 }
 

@@ -148,46 +148,45 @@ static pml_region_t region_of(enum pml__log_openmp_construct construct, const vo
 }
 
 static struct pml__openmp_place *new_place(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
-                                           const void *code) {
+                                           uint64_t key) {
+  const void *code = (const void *)(uintptr_t)(key ^ pml__openmp_key(construct, NULL));
   struct pml__openmp_place *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
   if (p == NULL) return NULL;
-  *p = (struct pml__openmp_place){.code = code, .construct = construct, .index = t->role.index};
+  *p = (struct pml__openmp_place){.key = key, .construct = construct, .index = t->role.index};
   p->sums = &p->own;
   p->region = region_of(construct, code);
   if (p->region != 0) make_sums(p, t->runtime);
   return p;
 }
 
-static size_t hash(const void *code, unsigned construct, uint32_t index) {
-  uint64_t h = ((uint64_t)(uintptr_t)code << 8 ^ construct ^ (uint64_t)index << 40) * UINT64_C(0x9e3779b97f4a7c15);
-  return (size_t)(h >> 32);
-}
-
-static void insert(struct pml__openmp_place **table, size_t n, struct pml__openmp_place *p) {
-  size_t i = hash(p->code, p->construct, p->index) & (n - 1);
-  while (table[i] != NULL) i = (i + 1) & (n - 1);
+static void insert(struct pml__openmp_place **table, size_t mask, struct pml__openmp_place *p) {
+  size_t i = pml__openmp_hash(p->key, p->index) & mask;
+  while (table[i] != NULL) i = (i + 1) & mask;
   table[i] = p;
 }
 
+/* A thread begins with a table that is full: one empty place. */
+static struct pml__openmp_place *empty[1];
+
 static bool grow(struct pml__openmp_thread *t) {
-  size_t n = t->nplaces == 0 ? 64 : 2 * t->nplaces;
+  size_t n = t->place == empty ? 256 : 2 * (t->mask + 1);
   struct pml__openmp_place **table = calloc(n, sizeof *table);
   if (table == NULL) return false;
-  for (size_t i = 0; i < t->nplaces; i++)
-    if (t->place[i] != NULL) insert(table, n, t->place[i]);
-  free(t->place);
+  for (size_t i = 0; i <= t->mask; i++)
+    if (t->place[i] != NULL) insert(table, n - 1, t->place[i]);
+  if (t->place != empty) free(t->place);
   t->place = table;
-  t->nplaces = n;
+  t->mask = n - 1;
   return true;
 }
 
-__attribute__((noinline, cold)) static struct pml__openmp_place *
-add_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code) {
+static struct pml__openmp_place *add_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                           uint64_t key) {
   int cancel = pml__cancel_hold();
   struct pml__openmp_place *p = NULL;
-  if (2 * t->used < t->nplaces || grow(t)) p = new_place(t, construct, code);
+  if (2 * t->used < t->mask || grow(t)) p = new_place(t, construct, key);
   if (p != NULL) {
-    insert(t->place, t->nplaces, p);
+    insert(t->place, t->mask, p);
     t->used++;
     pml_stream_ready(p->region);
   }
@@ -195,31 +194,33 @@ add_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct
   return p;
 }
 
-struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
-                                            const void *code) {
-  if (PML_UNLIKELY(t->nplaces == 0)) return add_place(t, construct, code);
-  size_t i = hash(code, construct, t->role.index) & (t->nplaces - 1);
-  for (struct pml__openmp_place *p; (p = t->place[i]) != NULL; i = (i + 1) & (t->nplaces - 1))
-    if (PML_LIKELY(p->code == code && p->construct == construct && p->index == t->role.index)) return p;
-  return add_place(t, construct, code);
+__attribute__((noinline)) struct pml__openmp_place *
+pml__openmp_find_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, uint64_t key) {
+  uint32_t index = t->role.index;
+  size_t i = pml__openmp_hash(key, index) & t->mask;
+  for (struct pml__openmp_place *p; (p = t->place[i]) != NULL; i = (i + 1) & t->mask)
+    if (p->key == key && p->index == index) return p;
+  return add_place(t, construct, key);
 }
 
 /* ---- threads ---- */
 
-static PML_THREAD_LOCAL struct pml__openmp_thread *self __attribute__((tls_model("initial-exec")));
+PML_THREAD_LOCAL struct pml__openmp_thread *pml__openmp_known __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 static bool has_key;
 
 static void free_thread(struct pml__openmp_thread *t) {
-  for (size_t i = 0; i < t->nplaces; i++) free(t->place[i]);
-  free(t->place);
+  if (t->place != empty) {
+    for (size_t i = 0; i <= t->mask; i++) free(t->place[i]);
+    free(t->place);
+  }
   free(t->frame);
   free(t);
 }
 
-/* Members of its teams may be told of their ends later than it ends itself: teams stay. */
+/* Teams stay: their members may end later than the thread that forked them. */
 static void thread_ends(void *data) {
-  self = NULL;
+  pml__openmp_known = NULL;
   free_thread(data);
 }
 
@@ -227,23 +228,30 @@ static void make_key(void) {
   has_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
-/* In a child, what the thread was at is its parent's. */
-__attribute__((noinline, cold)) static struct pml__openmp_thread *begin_thread(void) {
+/* In a child, the constructs that are open belong to the parent. */
+__attribute__((noinline, cold)) static struct pml__openmp_thread *begin_anew(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   int cancel = pml__cancel_hold();
   pthread_once(&once, make_key);
-  if (self != NULL) free_thread(self);
-  self = calloc(1, sizeof *self);
-  if (self != NULL) self->process = pml__process();
-  if (has_key) (void)pthread_setspecific(key, self);
+  if (pml__openmp_known != NULL) free_thread(pml__openmp_known);
+  struct pml__openmp_thread *t = calloc(1, sizeof *t);
+  pml__openmp_known = t;
+  if (t != NULL) {
+    t->process = pml__process();
+    t->place = empty;
+  }
+  if (has_key) (void)pthread_setspecific(key, t);
   pml__cancel_again(cancel);
-  return self;
+  return t;
+}
+
+struct pml__openmp_thread *pml__openmp_begin_thread(enum pml_openmp_runtime runtime) {
+  struct pml__openmp_thread *t = pml__openmp_known;
+  if (!pml__openmp_is_current(t)) t = begin_anew();
+  if (t != NULL) t->runtime = runtime;
+  return t;
 }
 
 struct pml__openmp_thread *pml__openmp_self(enum pml_openmp_runtime runtime) {
-  struct pml__openmp_thread *t = self;
-  if (PML_UNLIKELY(t == NULL || t->process != __atomic_load_n(pml__process_number, __ATOMIC_RELAXED)))
-    t = begin_thread();
-  if (PML_LIKELY(t != NULL)) t->runtime = runtime;
-  return t;
+  return pml__openmp_here(runtime);
 }

@@ -1,110 +1,158 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/openmp/pml_openmp_private.h - teams, constructs under way and tasks, whichever runtime has them.
- * Internal. */
+/* core/adapter/openmp/pml_openmp_private.h - teams, open constructs and tasks, for any runtime. Internal. */
 #ifndef PML_OPENMP_PRIVATE_H
 #define PML_OPENMP_PRIVATE_H
 
 #include "adapter/openmp/pml_openmp.h"
+#include "base/pml_process.h"
 #include "base/pml_region.h"
 #include "record/log/pml_log_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One construct at one address of the code, as one thread executes it with one number in its team. */
+/* One construct at one address of the code, for a thread with one number in its team. */
 struct pml__openmp_place {
-  const void *code;
-  enum pml__log_openmp_construct construct;
+  uint64_t key; /* of pml__openmp_key() */
   uint32_t index;
-  pml_region_t region;          /* 0: it is not chosen, or there is no memory */
-  struct pml__log_openmp *sums; /* in the log; &own where that has no room */
+  enum pml__log_openmp_construct construct;
+  pml_region_t region;          /* 0: not chosen, or out of memory */
+  struct pml__log_openmp *sums; /* in the log; &own where the log is full */
   _Alignas(64) struct pml__log_openmp own;
 };
 
 /*
- * A parallel region while it is executed, in memory of the thread that forked it. That thread uses it again when nobody
- * holds it: neither the fork itself nor a member that has not ended its implicit task.
+ * A parallel region while it runs, in memory of the thread that forked it. That thread reuses it once it has no
+ * holders: the fork itself and each member until the end of its implicit task.
  */
 struct pml__openmp_team {
   struct pml__openmp_team *next;
   const void *code;
-  uint32_t number;  /* of the process, from 1 on */
+  uint32_t number;  /* in the process, from 1 */
   uint32_t holders; /* atomic */
-  uint64_t ended;   /* atomic: ticks of the join; 0: not yet */
+  uint64_t ended;   /* atomic: ticks of the join; 0 while it runs */
 };
 
-/* What a thread is in its innermost team; zeros: it is in none. */
+/* A thread's part in its innermost team; zeros outside teams. */
 struct pml__openmp_role {
   struct pml__openmp_team *team;
   uint32_t index, threads;
 };
 
-/* A construct under way. */
+/* An open construct: a cache line. */
 struct pml__openmp_frame {
   struct pml__openmp_place *place;
-  void *task;                     /* of an explicit or implicit task: its data in the runtime */
-  uint64_t number;                /* of an explicit task, as pml__openmp_create() gave it */
-  uint64_t begin;                 /* ticks */
-  uint64_t waiting;               /* ticks when a wait in it began; 0: it does not wait */
-  uint64_t tasks;                 /* ticks of tasks that were executed in it */
-  uint64_t waited;                /* the thread's when it began */
-  struct pml__openmp_role before; /* an implicit task changes it */
+  void *task;       /* the runtime's data of an implicit or explicit task; else NULL */
+  uint64_t begin;   /* ticks */
+  uint64_t waiting; /* ticks at the begin of a wait in it; 0 outside waits */
+  uint64_t tasks;   /* ticks of tasks that ran during this wait */
+  uint64_t waited;  /* the thread's when the construct began */
+  union {
+    struct pml__openmp_role before; /* of an implicit task: the thread's role outside it */
+    uint64_t number;                /* of an explicit task, from pml__openmp_create() */
+  };
 };
 
 struct pml__openmp_thread {
-  uint64_t process; /* whose all this is: a child's logs are its own */
+  uint64_t process; /* that this belongs to: a forked child begins anew */
   struct pml__openmp_role role;
-  enum pml_openmp_runtime runtime; /* of its last event */
-  uint64_t waited;                 /* ticks, of all waits that ended */
+  uint64_t waited; /* ticks, of all waits that ended */
   struct pml__openmp_frame *frame;
-  uint32_t depth, capacity, beyond; /* constructs that found no room, innermost */
-  struct pml__openmp_place **place; /* [nplaces] a power of two, at most half of them used */
-  size_t nplaces, used;
+  uint32_t depth, capacity, beyond; /* beyond: the innermost constructs, for which there was no room */
+  enum pml_openmp_runtime runtime;  /* that raised the last event */
+  struct pml__openmp_place **place; /* [mask + 1], a power of two, at most half full */
+  size_t mask, used;
   struct pml__openmp_team *teams; /* that it forked */
-  uint32_t task, tasks_end;       /* numbers of tasks that it may give */
+  uint32_t task, tasks_end;       /* task numbers that are left to it */
 };
 
+#pragma GCC visibility push(hidden)
+
+/* The calling thread; NULL before its first event. */
+extern PML_THREAD_LOCAL struct pml__openmp_thread *pml__openmp_known __attribute__((tls_model("initial-exec")));
+
+/* What pml__openmp_self() and pml__openmp_place() do at a thread's first call, after a fork, and at a new place. */
+struct pml__openmp_thread *pml__openmp_begin_thread(enum pml_openmp_runtime runtime);
+struct pml__openmp_place *pml__openmp_find_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                                 uint64_t key);
+
+#pragma GCC visibility pop
+
+/* False before a thread's first event, and in a child. */
+static inline bool pml__openmp_is_current(const struct pml__openmp_thread *t) {
+  return PML_LIKELY(t != NULL) && PML_LIKELY(t->process == __atomic_load_n(pml__process_number, __ATOMIC_RELAXED));
+}
+
 /*
- * pml__openmp_self - the calling thread, of which @runtime tells, or NULL: no memory. Slow at a thread's first call,
- * and after a fork.
+ * pml__openmp_here - the calling thread, for events of @runtime, or NULL without memory. For this library alone;
+ * pml__openmp_self() is the same for others.
  */
+static inline struct pml__openmp_thread *pml__openmp_here(enum pml_openmp_runtime runtime) {
+  struct pml__openmp_thread *t = pml__openmp_known;
+  return PML_LIKELY(pml__openmp_is_current(t) && t->runtime == runtime) ? t : pml__openmp_begin_thread(runtime);
+}
 PML__SHARED struct pml__openmp_thread *pml__openmp_self(enum pml_openmp_runtime runtime);
 
-/* pml__openmp_place - a construct at @code, an address that a call returns to, or NULL. NULL: no memory. */
-struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
-                                            const void *code);
+/* An address that a call returns to, or a task's region, with the construct in the bits that no address has. */
+#define PML__OPENMP_CODE_BITS 56
+static inline uint64_t pml__openmp_key(enum pml__log_openmp_construct construct, const void *code) {
+  return (uint64_t)(uintptr_t)code ^ (uint64_t)construct << PML__OPENMP_CODE_BITS;
+}
 
-/* pml__openmp_fork - the team of a parallel region that @t begins. NULL: no memory. pml__openmp_join - its end. */
+static inline size_t pml__openmp_hash(uint64_t key, uint32_t index) {
+  return (size_t)((key ^ (uint64_t)index << 40) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* pml__openmp_place - a construct at @code, which may be NULL, as the calling thread executes it. NULL without memory.
+ */
+static inline struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t,
+                                                          enum pml__log_openmp_construct construct, const void *code) {
+  uint64_t key = pml__openmp_key(construct, code);
+  struct pml__openmp_place *p = t->place[pml__openmp_hash(key, t->role.index) & t->mask];
+  if (PML_LIKELY(p != NULL && p->key == key && p->index == t->role.index)) return p;
+  return pml__openmp_find_place(t, construct, key);
+}
+
+/* pml__openmp_fork - the team of a parallel region that @t begins; NULL without memory. pml__openmp_join - its end. */
 PML__SHARED struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const void *code, uint32_t asked);
 PML__SHARED void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *team);
 
-/* pml__openmp_begin, _end - @t is thread @index of @team; constructs that it left open end with its task. */
+/* pml__openmp_begin - @t is thread @index of @team; _end - its part ends, with the constructs that are still open. */
 PML__SHARED void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *team, void *task,
                                    uint32_t index, uint32_t threads);
 PML__SHARED void pml__openmp_end(struct pml__openmp_thread *t);
 
-/* pml__openmp_enter - a construct begins; pml__openmp_leave - the innermost one ends, if it is a @construct. */
+/*
+ * pml__openmp_enter - a construct begins, with @count iterations or sections, or 0; pml__openmp_leave - the innermost
+ * @construct of the current task ends. Barriers, taskwaits, critical sections, ordered ones and locks begin with a
+ * wait.
+ */
 PML__SHARED void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
-                                   const void *code);
+                                   const void *code, uint64_t count);
 PML__SHARED void pml__openmp_leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct);
-/* pml__openmp_count - the innermost construct has that many iterations, or sections. */
-PML__SHARED void pml__openmp_count(struct pml__openmp_thread *t, uint64_t n);
 
-/* Waiting in the innermost construct. */
+/* pml__openmp_wait - a wait begins in the innermost construct; pml__openmp_waited - it ends, at the latest with the
+ * construct. */
 PML__SHARED void pml__openmp_wait(struct pml__openmp_thread *t);
 PML__SHARED void pml__openmp_waited(struct pml__openmp_thread *t);
 
 /*
- * A task is known by 64 bits that the runtime keeps for it: its number, who created it, and its region.
- * pml__openmp_create - a new one. pml__openmp_switch - @t executes @next, whose data in the runtime are at @task, in
- * place of what it executed, which is complete if @complete.
+ * The runtime keeps 64 bits for each task: its number, its creator and its region.
+ * pml__openmp_create - those of a new task. pml__openmp_switch - @t leaves the task that it executes, which is complete
+ * if @complete, for @next, whose data in the runtime are at @task. pml__openmp_complete - the task that @t executes is
+ * complete; @t returns to the one that it interrupted.
  */
 PML__SHARED uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code);
 PML__SHARED void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task, uint64_t next);
-/* pml__openmp_complete - the task that @t executes is complete; it goes on with what executed it. */
 PML__SHARED void pml__openmp_complete(struct pml__openmp_thread *t);
 
-/* pml__openmp_lock - an acquisition or a release of the lock at @lock by @t. */
-PML__SHARED void pml__openmp_lock(struct pml__openmp_thread *t, enum pml__log_openmp_event what, uint64_t lock);
+/*
+ * pml__openmp_acquired - @t has the lock at @lock, of a @construct that pml__openmp_enter() began: PML__LOG_OPENMP_LOCK
+ * ends here, the others with pml__openmp_released(). NONE, for a lock that was tested: an event alone.
+ */
+PML__SHARED void pml__openmp_acquired(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                      uint64_t lock);
+PML__SHARED void pml__openmp_released(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                      uint64_t lock);
 
 #endif

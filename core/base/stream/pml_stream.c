@@ -55,7 +55,8 @@ PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_
     &pml__stream_nobody;
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
-_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS};
+_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS, NOBODYS, NOBODYS};
+_Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
 static pthread_key_t key;
 static bool has_key;
 

@@ -141,6 +141,9 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 /* To as many as there are; a thread that is in the consumers already is counted. */
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
+/* The same, quicker where several consumers all have plain functions and the event has no values. */
+void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_stream_event *e);
+
 /* A leave of a call that did not return, to the consumers of leaves. */
 void pml__stream_raise_left(const struct pml_stream_event *e);
 
@@ -157,6 +160,7 @@ struct pml__stream_thread *pml__stream_thread_begins(void);
 /*
  * pml__stream_wanted, pml__stream_hand - pml_stream_wanted() and pml_stream_raise(), inline, for adapters that call
  * them as often as sections do: @kind is a constant, and of one consumer the function is called from here.
+ * pml__stream_hand_to_one returns false where several, or an unknown one, are still to have the event.
  *
  * The generation goes for the list, as in pml__stream_hand_plainly(): loaded in the pass, with acquire. What is known
  * is known only with membarrier(2).
@@ -164,17 +168,18 @@ struct pml__stream_thread *pml__stream_thread_begins(void);
 static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
   return atomic_load_explicit(&pml__stream_generation[kind], memory_order_relaxed) != PML__STREAM_NOBODYS;
 }
-static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+static inline bool pml__stream_hand_to_one(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_LIKELY(!pml__stream_in_pass(t))) {
-    pml__stream_begin_plainly(t);
-    uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-    bool known = PML_LIKELY(t->one[kind].generation == generation);
-    if (known) t->one[kind].call(t->one[kind].data, e);
-    pml__stream_end_pass(t);
-    if (known) return;
-  }
-  pml__stream_raise_to_all(kind, e);
+  if (PML_UNLIKELY(pml__stream_in_pass(t))) return false;
+  pml__stream_begin_plainly(t);
+  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+  bool known = PML_LIKELY(t->one[kind].generation == generation);
+  if (known) t->one[kind].call(t->one[kind].data, e);
+  pml__stream_end_pass(t);
+  return known;
+}
+static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  if (!pml__stream_hand_to_one(kind, e)) pml__stream_raise_to_all(kind, e);
 }
 
 /* The plain function of several consumers; @several is a struct pml__stream_several. */

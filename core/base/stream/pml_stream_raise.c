@@ -177,6 +177,24 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
   pml__stream_end_pass(t);
 }
 
+/* What is not known is learnt for the next event. */
+void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_UNLIKELY(!t->here || e->metrics != NULL || !pml__stream_begin_pass(t))) {
+    pml__stream_raise_to_all(kind, e);
+    return;
+  }
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
+  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, e))) {
+    pml__stream_end_pass(t);
+  } else if (list != NULL && list->n > 1) {
+    pml__stream_go_on(kind, e);
+  } else {
+    pml__stream_end_pass(t);
+    pml__stream_raise_to_all(kind, e);
+  }
+}
+
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
   if (!t->here || !pml__stream_in_pass(t)) return;
