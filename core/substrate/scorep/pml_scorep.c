@@ -196,40 +196,37 @@ static const char *const event_names[] = {SCOREP_SUBSTRATES_EVENT_LIST(EVENT_NAM
 
 /* Events that pmlua has a source for; the others are listed. */
 static bool take_function(struct pml__scorep_functions *f, uint32_t event, SCOREP_Substrates_Callback function) {
-  void *to = NULL;
-  switch (event) {
-  case SCOREP_EVENT_ENTER_REGION:
-    to = &f->enter;
-    break;
-  case SCOREP_EVENT_EXIT_REGION:
-    to = &f->leave;
-    break;
-  case SCOREP_EVENT_TRIGGER_COUNTER_UINT64:
-    to = &f->whole;
-    break;
-  case SCOREP_EVENT_TRIGGER_COUNTER_INT64:
-    to = &f->whole_signed;
-    break;
-  case SCOREP_EVENT_TRIGGER_COUNTER_DOUBLE:
-    to = &f->real;
-    break;
-  case SCOREP_EVENT_ENABLE_RECORDING:
-    to = &f->enable;
-    break;
-  case SCOREP_EVENT_DISABLE_RECORDING:
-    to = &f->disable;
-    break;
-  case SCOREP_EVENT_PROGRAM_BEGIN:
-    to = &f->program_begin;
-    break;
-  case SCOREP_EVENT_PROGRAM_END:
-    to = &f->program_end;
-    break;
-  default:
-    return false;
+#define TO(event, member)                                                                                              \
+  { SCOREP_EVENT_##event, offsetof(struct pml__scorep_functions, member) }
+  static const struct {
+    uint32_t event;
+    size_t at;
+  } known[] = {TO(ENTER_REGION, enter),
+               TO(EXIT_REGION, leave),
+               TO(TRIGGER_COUNTER_UINT64, whole),
+               TO(TRIGGER_COUNTER_INT64, whole_signed),
+               TO(TRIGGER_COUNTER_DOUBLE, real),
+               TO(ENABLE_RECORDING, enable),
+               TO(DISABLE_RECORDING, disable),
+               TO(PROGRAM_BEGIN, program_begin),
+               TO(PROGRAM_END, program_end),
+               TO(THREAD_ACQUIRE_LOCK, acquire),
+               TO(THREAD_RELEASE_LOCK, release),
+               TO(THREAD_FORK_JOIN_FORK, fork),
+               TO(THREAD_FORK_JOIN_JOIN, join),
+               TO(THREAD_FORK_JOIN_TEAM_BEGIN, team_begin),
+               TO(THREAD_FORK_JOIN_TEAM_END, team_end),
+               TO(THREAD_FORK_JOIN_TASK_CREATE, task_create),
+               TO(THREAD_FORK_JOIN_TASK_SWITCH, task_switch),
+               TO(THREAD_FORK_JOIN_TASK_BEGIN, task_begin),
+               TO(THREAD_FORK_JOIN_TASK_END, task_end)};
+#undef TO
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (known[i].event != event) continue;
+    memcpy((char *)f + known[i].at, &function, sizeof function);
+    return true;
   }
-  memcpy(to, &function, sizeof function);
-  return true;
+  return false;
 }
 
 static void say_unraised(const struct pml_scorep *p, const bool *unraised) {
@@ -281,6 +278,8 @@ static int begin(struct pml_scorep *p) {
   struct pml__scorep_arguments paradigm = {.handle = PML__SCOREP_PARADIGM, .type = SCOREP_HANDLE_TYPE_PARADIGM};
   for (; paradigm.handle <= (PML__SCOREP_PARADIGM | SCOREP_PARADIGM_LIBWRAP); paradigm.handle++)
     (void)pml__scorep_call(p, PML__SCOREP_DEFINE, &paradigm);
+  paradigm.handle = PML__SCOREP_PARADIGM | SCOREP_PARADIGM_OPENMP;
+  (void)pml__scorep_call(p, PML__SCOREP_DEFINE, &paradigm);
   pml__scorep_define(p);
   p->master = pml__scorep_lane(p, pml_thread_self()->id);
   if (p->master == NULL) return pml_fail(-ENOMEM, "no memory for a location");

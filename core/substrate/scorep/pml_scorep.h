@@ -8,11 +8,18 @@
  *
  * Of the interface's 83 events these come: ENTER_REGION and EXIT_REGION; TRIGGER_COUNTER_INT64, _UINT64 and _DOUBLE
  * (a plugin's metrics as they say, other integers unsigned); ENABLE_RECORDING and DISABLE_RECORDING; PROGRAM_BEGIN
- * when the plugin has begun, with the command, and PROGRAM_END, whose status is not known yet, before it ends.
+ * when the plugin has begun, with the command, and PROGRAM_END, whose status is not known yet, before it ends;
+ * THREAD_FORK_JOIN_* and THREAD_ACQUIRE_LOCK and _RELEASE_LOCK of OpenMP, within the regions of its constructs.
  * Not raised, for lack of a source: samples and calling contexts, rewinding, buffers of a trace that are
- * flushed, MPI, RMA, locks, forks and joins of teams, tasks, threads that create others, allocations, parameters,
- * post-mortem metrics, files and communicators. Of its management functions those of tasks are not called.
- * dump_manifest adds to MANIFEST.md in the directory, after write_data.
+ * flushed, MPI, RMA, locks of other paradigms, threads that create others, allocations, parameters, post-mortem
+ * metrics, files and communicators. The interface of Score-P 9 has no WRITE_METRIC_BEFORE_EVENT: an earlier one had it
+ * under the number of WRITE_POST_MORTEM_METRICS, with the same arguments. Of the management functions those of tasks
+ * are not called. dump_manifest adds to MANIFEST.md in the directory, after write_data.
+ *
+ * Teams are interim communicators, one for each fork. A task is known by the thread that created it, by its number,
+ * which is unique in the process, and by a handle that is only good for comparing; the implicit task is number 0,
+ * without a handle. A task's region is entered before TASK_BEGIN and left after TASK_END; a task that moves to another
+ * thread begins there again. The order of acquisitions is one for all locks of the process.
  *
  * What a plugin sees is nested: a leave without its enter is left out, regions that an outer one's leave or the end
  * finds open are left first. Times are ticks of pml_clock. Handles of regions are pml_region_t.

@@ -179,15 +179,18 @@ static SCOREP_SamplingSetClass set_class(SCOREP_SamplingSetHandle handle) {
 
 static SCOREP_ParadigmType paradigm_type(SCOREP_ParadigmHandle handle) {
   uint32_t i = handle & ~PML__SCOREP_KIND;
-  bool known = (handle & PML__SCOREP_KIND) == PML__SCOREP_PARADIGM && i <= SCOREP_PARADIGM_LIBWRAP;
+  bool known = (handle & PML__SCOREP_KIND) == PML__SCOREP_PARADIGM &&
+               (i <= SCOREP_PARADIGM_LIBWRAP || i == SCOREP_PARADIGM_OPENMP);
   return known ? (SCOREP_ParadigmType)i : SCOREP_INVALID_PARADIGM_TYPE;
 }
+/* Of those that pmlua has one is of threads. */
 static SCOREP_ParadigmClass paradigm_class(SCOREP_ParadigmHandle handle) {
-  (void)handle;
-  return SCOREP_INVALID_PARADIGM_CLASS; /* those that pmlua has are of none */
+  return paradigm_type(handle) == SCOREP_PARADIGM_OPENMP ? SCOREP_PARADIGM_CLASS_THREAD_FORK_JOIN
+                                                         : SCOREP_INVALID_PARADIGM_CLASS;
 }
 static const char *paradigm_name(SCOREP_ParadigmHandle handle) {
-  static const char *const name[] = {"measurement", "user", "compiler", "sampling", "memory", "libwrap"};
+  static const char *const name[] = {
+      "measurement", "user", "compiler", "sampling", "memory", "libwrap", [SCOREP_PARADIGM_OPENMP] = "openmp"};
   SCOREP_ParadigmType type = paradigm_type(handle);
   return type != SCOREP_INVALID_PARADIGM_TYPE ? name[type] : "";
 }
@@ -218,12 +221,35 @@ static bool is_of_library(SCOREP_RegionHandle handle) {
   struct pml_region_info info = region_of(handle);
   return info.line == 0 && strstr(info.file, ".so") != NULL;
 }
+/* Constructs of OpenMP are named "omp CONSTRUCT @PLACE". */
+static SCOREP_RegionType openmp_type(const char *name) {
+  static const struct {
+    const char *construct;
+    SCOREP_RegionType type;
+  } types[] = {{"parallel", SCOREP_REGION_PARALLEL},   {"for", SCOREP_REGION_LOOP},
+               {"sections", SCOREP_REGION_SECTIONS},   {"single", SCOREP_REGION_SINGLE},
+               {"workshare", SCOREP_REGION_WORKSHARE}, {"masked", SCOREP_REGION_MASTER},
+               {"barrier", SCOREP_REGION_BARRIER},     {"implicit barrier", SCOREP_REGION_IMPLICIT_BARRIER},
+               {"taskwait", SCOREP_REGION_TASK_WAIT},  {"critical", SCOREP_REGION_CRITICAL},
+               {"ordered", SCOREP_REGION_ORDERED},     {"task", SCOREP_REGION_TASK}};
+  const char *end = strstr(name, " @");
+  size_t n = end != NULL ? (size_t)(end - name) : strlen(name);
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (strlen(types[i].construct) == n && memcmp(types[i].construct, name, n) == 0) return types[i].type;
+  return SCOREP_REGION_UNKNOWN;
+}
+static bool is_openmp(SCOREP_RegionHandle handle) {
+  return strncmp(region_name(handle), "omp ", 4) == 0;
+}
 static SCOREP_RegionType region_type(SCOREP_RegionHandle handle) {
-  if (*region_name(handle) == '\0') return SCOREP_INVALID_REGION_TYPE;
+  const char *name = region_name(handle);
+  if (*name == '\0') return SCOREP_INVALID_REGION_TYPE;
+  if (is_openmp(handle)) return openmp_type(name + 4);
   return is_of_library(handle) ? SCOREP_REGION_FUNCTION : SCOREP_REGION_USER;
 }
 static SCOREP_ParadigmType region_paradigm(SCOREP_RegionHandle handle) {
   if (*region_name(handle) == '\0') return SCOREP_INVALID_PARADIGM_TYPE;
+  if (is_openmp(handle)) return SCOREP_PARADIGM_OPENMP;
   return is_of_library(handle) ? SCOREP_PARADIGM_LIBWRAP : SCOREP_PARADIGM_USER;
 }
 

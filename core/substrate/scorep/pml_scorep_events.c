@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_thread.h"
+#include "record/log/pml_log_format.h"
 #include "source/plugin/pml_plugin_guard.h"
 
 #include <stdlib.h>
@@ -195,6 +196,51 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
   if (thrown != NULL) pml__scorep_drop(l->plugin, thrown);
 }
 
+/* ---- OpenMP ---- */
+
+/* Under the lock: a plugin learns of each team once. */
+static void define_teams(struct pml_scorep *p, uint64_t number) {
+  if (!pml__scorep_has(p, PML__SCOREP_DEFINE) || number <= atomic_load(&p->teams)) return;
+  pml__mutex_take(&p->lock);
+  for (uint64_t i = atomic_load(&p->teams); i < number; i++) {
+    tell(p, pml__scorep_team_handle(i + 1), SCOREP_HANDLE_TYPE_INTERIM_COMMUNICATOR);
+    atomic_store(&p->teams, i + 1);
+  }
+  pml__mutex_leave(&p->lock);
+}
+
+struct step {
+  struct pml__scorep_lane *lane;
+  const struct pml_stream_event *event;
+};
+
+static uint64_t make_step(uint64_t arg) {
+  const struct step *s = (const struct step *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
+  pml__scorep_hand_openmp(s->lane, s->event);
+  return 0;
+}
+
+static void on_openmp(void *data, const struct pml_stream_event *e) {
+  struct pml__scorep_lane *l = data;
+  const struct step s = {l, e};
+  if (atomic_load_explicit(&l->plugin->dropped, memory_order_relaxed)) return;
+  if (PML__LOG_COMMUNICATED_WHAT(e->region) == PML__LOG_OPENMP_TEAM_BEGIN) define_teams(l->plugin, e->values[0]);
+  if (PML_LIKELY(!l->guarded)) {
+    pml__scorep_hand_openmp(l, e);
+    return;
+  }
+  struct _Unwind_Exception *thrown = pml__guard_get((uintptr_t)&s, make_step).e;
+  if (thrown != NULL) pml__scorep_drop(l->plugin, thrown);
+}
+
+/* Those that the thread is still in: libomp reports the end of a team to its workers when it next wakes them up. */
+static void end_teams(struct pml__scorep_lane *l, uint64_t ticks) {
+  for (uint64_t number; !atomic_load(&l->plugin->dropped) && (number = pml__scorep_team(l)) != 0;)
+    on_openmp(l, &(struct pml_stream_event){.ticks = ticks,
+                                            .region = PML__LOG_COMMUNICATED(PML__LOG_OPENMP_TEAM_END, 1, 0),
+                                            .values = &number});
+}
+
 /* ---- threads ---- */
 
 /* Under the lock. Functions are complete before the plugin has events, so that nothing need be ordered. */
@@ -257,6 +303,7 @@ static void leave_open(struct pml__scorep_lane *l) {
   for (; l->depth > 0; l->depth--)
     if (l->depth <= PML_SCOREP_DEPTH_MAX)
       hand(l, atomic_load_explicit(&l->leave, memory_order_relaxed), ticks, l->open[l->depth - 1]);
+  end_teams(l, ticks);
 }
 
 static void thread_end(void *arg, void *data) {
@@ -289,8 +336,10 @@ int pml__scorep_listen(struct pml_scorep *p) {
       .name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .ready = ready, .arg = p};
   for (int mode = 0; mode < SCOREP_SUBSTRATES_NUM_MODES; mode++) {
     struct pml__scorep_functions *f = &p->functions[mode];
-    if (f->enter != NULL || f->leave != NULL)
+    bool tasks = f->task_begin != NULL || f->task_end != NULL; /* these have the region that is open */
+    if (f->enter != NULL || f->leave != NULL || tasks)
       c.event[PML_STREAM_ENTER] = on_enter, c.event[PML_STREAM_LEAVE] = on_leave;
+    if (pml__scorep_wants_openmp(f)) c.event[PML_STREAM_OPENMP] = on_openmp;
     if (f->whole != NULL || f->whole_signed != NULL || f->real != NULL) c.event[PML_STREAM_METRIC] = on_metric;
     if (f->enter == NULL) f->enter = nothing;
     if (f->leave == NULL) f->leave = nothing;
@@ -300,7 +349,7 @@ int pml__scorep_listen(struct pml_scorep *p) {
   }
   switch_lanes(p, atomic_load(&p->now)); /* the first lane is there already */
   bool threads = pml__scorep_has(p, PML__SCOREP_CREATE) || pml__scorep_has(p, PML__SCOREP_ACTIVATE);
-  if (c.event[PML_STREAM_ENTER] == NULL && c.event[PML_STREAM_METRIC] == NULL) {
+  if (c.event[PML_STREAM_ENTER] == NULL && c.event[PML_STREAM_METRIC] == NULL && c.event[PML_STREAM_OPENMP] == NULL) {
     if (!threads) return 0;
     c.event[PML_STREAM_ENTER] = on_enter, c.event[PML_STREAM_LEAVE] = on_leave;
   }

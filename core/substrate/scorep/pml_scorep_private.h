@@ -29,6 +29,7 @@ _Static_assert(SCOREP_SUBSTRATES_NUM_EVENTS == 83 && SCOREP_EVENT_ENTER_REGION =
 #define PML__SCOREP_SET UINT32_C(0x50000000)
 #define PML__SCOREP_PARADIGM UINT32_C(0x60000000)
 #define PML__SCOREP_LOCATION UINT32_C(0x70000000)
+#define PML__SCOREP_TEAM UINT32_C(0x80000000)
 #define PML__SCOREP_KIND UINT32_C(0xf0000000)
 
 /* A thread. It stays until no plugin is open. */
@@ -50,6 +51,32 @@ struct pml__scorep_functions {
   SCOREP_Substrates_DisableRecordingCb disable;
   SCOREP_Substrates_ProgramBeginCb program_begin; /* may be NULL, like the next */
   SCOREP_Substrates_ProgramEndCb program_end;
+  SCOREP_Substrates_ThreadAcquireLockCb acquire; /* NULL: it has none, as all that follow */
+  SCOREP_Substrates_ThreadReleaseLockCb release;
+  SCOREP_Substrates_ThreadForkJoinForkCb fork;
+  SCOREP_Substrates_ThreadForkJoinJoinCb join;
+  SCOREP_Substrates_ThreadForkJoinTeamBeginCb team_begin;
+  SCOREP_Substrates_ThreadForkJoinTeamEndCb team_end;
+  SCOREP_Substrates_ThreadForkJoinTaskCreateCb task_create;
+  SCOREP_Substrates_ThreadForkJoinTaskSwitchCb task_switch;
+  SCOREP_Substrates_ThreadForkJoinTaskBeginCb task_begin;
+  SCOREP_Substrates_ThreadForkJoinTaskEndCb task_end;
+};
+
+/* Where a thread is in OpenMP's teams and tasks, and the locks that it holds; what is deeper counts as the deepest. */
+#define PML__SCOREP_TEAMS 16u
+#define PML__SCOREP_TASKS 64u
+#define PML__SCOREP_HELD 32u
+struct pml__scorep_openmp {
+  struct pml__scorep_member {
+    uint64_t team;
+    uint32_t index, tasks; /* begun outside of it */
+  } team[PML__SCOREP_TEAMS];
+  uint64_t task[PML__SCOREP_TASKS]; /* begun, innermost last */
+  struct pml__scorep_held {
+    uint32_t lock, order;
+  } held[PML__SCOREP_HELD];
+  uint32_t nteams, ntasks, nheld;
 };
 
 /* A plugin on a thread; but for the list, that thread's alone while it gets events. */
@@ -66,6 +93,7 @@ struct pml__scorep_lane {
   uint8_t map[PML_STREAM_METRICS_MAX];
   uint64_t values[PML_STREAM_METRICS_MAX];
   uint32_t open[PML_SCOREP_DEPTH_MAX];
+  struct pml__scorep_openmp openmp;
   struct pml__scorep_lane *next;
 };
 
@@ -77,8 +105,9 @@ struct pml_scorep {
   struct pml__mutex lock;                  /* lanes, and telling definitions */
   struct pml__scorep_lane *lanes, *master; /* of the thread that opened it */
   uint32_t nlanes;
-  uint64_t consumer; /* 0: it wants no events */
-  _Atomic uint64_t unmatched;
+  uint64_t consumer;                 /* 0: it wants no events */
+  _Atomic uint64_t unmatched, teams; /* teams: that the plugin knows; under @lock */
+  _Atomic uint32_t forks;
   atomic_bool dropped;
   uint32_t slot;
   void *library;
@@ -163,6 +192,18 @@ void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_lane *l, bool 
 void pml__scorep_write_manifest(struct pml_scorep *p);
 void pml__scorep_manifest_header(FILE *out, const char *section);
 void pml__scorep_manifest_entry(FILE *out, const char *file, const char *description, ...) PML_PRINTF(3, 4);
+
+/* --- pml_scorep_openmp.c --- */
+
+/* Teams are numbered from 1 in the order of their forks. */
+static inline SCOREP_InterimCommunicatorHandle pml__scorep_team_handle(uint64_t number) {
+  return PML__SCOREP_TEAM | ((uint32_t)number & ~PML__SCOREP_KIND);
+}
+/* To the plugin's function for @e, which is of PML_STREAM_OPENMP. */
+void pml__scorep_hand_openmp(struct pml__scorep_lane *l, const struct pml_stream_event *e);
+/* The number of the innermost team that the thread is in, or 0. */
+uint64_t pml__scorep_team(const struct pml__scorep_lane *l);
+bool pml__scorep_wants_openmp(const struct pml__scorep_functions *f);
 
 /* --- pml_scorep_events.c --- */
 

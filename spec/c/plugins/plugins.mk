@@ -43,7 +43,7 @@ $(B)/spec/plugin $(B)/spec/plugin_bad $(B)/spec/plugin_threads $(B)/spec/cost $(
 $(B)/spec/plugin_watchpoint: | $(OWN_PLUGINS)
 
 # Substrate plugins to load.
-SUBSTRATES := writer nothing enters worker thrower $(addprefix bad_,unlike newer unset refusing hollow future)
+SUBSTRATES := writer nothing enters openmp worker thrower $(addprefix bad_,unlike newer unset refusing hollow future)
 SUBSTRATE_SO := $(SUBSTRATES:%=$(B)/spec/plugins/libscorep_substrate_%.so)
 substrate_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror -Wno-cast-function-type $(SAN) -fPIC -shared $(LDFLAGS) \
   -Icore/compat/scorep/include $(2) $< -lpthread -lm -o $@
