@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_gomp.c - libgomp's functions, found; parallel regions and tasks. */
+/* core/preload/record_gomp.c - libgomp's functions, found; parallel regions. */
 #include "preload/record_gomp.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the runtime ---- */
 
@@ -57,9 +56,18 @@ struct pml__openmp_thread *pml__gomp_self(const void *caller) {
   return is_wanted() && !has_ompt(caller) ? pml__openmp_self(PML_OPENMP_LIBGOMP) : NULL;
 }
 
+/* A region whose last call is a jump returns to take_part(): the team has its place. */
+static const void *place_of(const void *code) {
+  extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+  extern const char _etext[] __attribute__((visibility("hidden")));
+  bool own = (uintptr_t)code >= (uintptr_t)__ehdr_start && (uintptr_t)code < (uintptr_t)_etext;
+  return own ? NULL : code;
+}
+
 void pml__gomp_barrier(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, void (*wait)(void),
                        const void *code) {
-  pml__openmp_enter(t, construct, code, 0);
+  if (construct != PML__LOG_OPENMP_TASKWAIT) pml__gomp_end_single(t);
+  pml__openmp_enter(t, construct, place_of(code), 0);
   wait();
   pml__openmp_leave(t, construct);
 }
@@ -227,59 +235,3 @@ LOOPS(PARALLEL_LOOP)
       parallel_runtime(real, t, fn, data, caller, (struct turns){start, end, step, 0}, threads, flags);                \
   }
 RUNTIME_LOOPS(PARALLEL_RUNTIME)
-
-/* ---- tasks ---- */
-
-#define DETACH (1u << 13) /* the runtime writes into the task's data, which then stay as they are */
-
-/* Before the data of a task, which begin at a multiple of their alignment behind it. */
-struct task {
-  work *work;
-  void (*copy)(void *, void *);
-  void *data; /* the creator's, valid while the task is created */
-  uint64_t number;
-  size_t offset;
-};
-
-static void run_task(void *arg) {
-  const struct task *task = arg;
-  work *fn = task->work;
-  struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_LIBGOMP);
-  bool seen = t != NULL && task->number != 0;
-  if (seen) pml__openmp_switch(t, false, arg, task->number);
-  fn((char *)arg + task->offset);
-  if (seen) pml__openmp_complete(t);
-}
-
-static void copy_task(void *to, void *from) {
-  struct task *task = to;
-  memcpy(task, from, sizeof *task);
-  task->copy((char *)to + task->offset, task->data);
-}
-
-typedef void gomp_task(work *, void *, void (*)(void *, void *), long, long, bool, unsigned, void **, int, void *);
-APART void create_task(gomp_task *real, struct task of, long size, long align, bool deferred, unsigned flags,
-                       void **depend, int priority, void *detach) {
-  size_t least = align > (long)_Alignof(struct task) ? (size_t)align : _Alignof(struct task);
-  size_t offset = (sizeof of + least - 1) / least * least, all = offset + (size_t)size;
-  char at[all + least];
-  struct task *task = (struct task *)(void *)(((uintptr_t)&at[0] + least - 1) / least * least);
-  *task = of;
-  task->offset = offset;
-  if (of.copy == NULL && size > 0) memcpy((char *)task + offset, of.data, (size_t)size);
-  real(run_task, task, of.copy != NULL ? copy_task : NULL, (long)all, (long)least, deferred, flags, depend, priority,
-       detach);
-}
-
-PML_API gomp_task GOMP_task;
-PML_API void GOMP_task(work *fn, void *data, void (*copy)(void *, void *), long size, long align, bool deferred,
-                       unsigned flags, void **depend, int priority, void *detach) {
-  const void *caller = PML__GOMP_CALLER;
-  PML__GOMP_REAL(gomp_task, GOMP_task, caller);
-  struct pml__openmp_thread *t = (flags & DETACH) == 0 ? pml__gomp_self(caller) : NULL;
-  if (t == NULL)
-    real(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
-  else
-    create_task(real, (struct task){fn, copy, data, pml__openmp_create(t, caller), 0}, size, align, deferred, flags,
-                depend, priority, detach);
-}

@@ -3,10 +3,10 @@
  * core/preload/record_gomp.h - calls of gcc's OpenMP runtime, libgomp, which has no OMPT, in a recorded process.
  *
  * The preloaded library defines the functions that compiled code calls, raises the constructs' events, and calls the
- * runtime's own. What they are is gcc's binary interface (libgomp/libgomp_g.h). Not seen, as no call says so: loops
- * with a static schedule, the end of single, tasks of a taskloop, tasks with detach, regions with task reductions,
- * whose data the runtime writes to. A team meets at a barrier of its own before the runtime's last one, so that each
- * thread knows how long it waited there.
+ * runtime's own. What they are is gcc's binary interface (libgomp/libgomp_g.h). Not seen, as they make no call: loops
+ * with a static schedule. Not seen, as the runtime writes to their data: tasks with detach, and regions, taskloops and
+ * loops with task reductions. A single without a barrier lasts until its thread's next barrier or loop. A team meets at
+ * a barrier of its own before the runtime's last one, so that each thread knows how long it waited there.
  */
 #ifndef PML_RECORD_GOMP_H
 #define PML_RECORD_GOMP_H
@@ -39,6 +39,9 @@ struct pml__openmp_thread *pml__gomp_self(const void *caller);
 /* pml__gomp_barrier - wait in the runtime at the end of a construct: implicit at @code. */
 void pml__gomp_barrier(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, void (*wait)(void),
                        const void *code);
+
+/* pml__gomp_end_single - the single that the thread executes ends, if any. */
+void pml__gomp_end_single(struct pml__openmp_thread *t);
 
 /* pml__gomp_trips - iterations of a loop from @start to before @end. */
 uint64_t pml__gomp_trips(long start, long end, long step);

@@ -8,7 +8,9 @@ typedef void procedure(void);
 
 static void begin(const void *caller, enum pml__log_openmp_construct construct, uint64_t count) {
   struct pml__openmp_thread *t = pml__gomp_self(caller);
-  if (t != NULL) pml__openmp_enter(t, construct, caller, count);
+  if (t == NULL) return;
+  pml__gomp_end_single(t);
+  pml__openmp_enter(t, construct, caller, count);
 }
 
 static void end(const void *caller, enum pml__log_openmp_construct construct) {
@@ -75,6 +77,48 @@ PML_API unsigned GOMP_sections_start(unsigned count) {
     real();                                                                                                            \
   }
 ENDS(END)
+
+/* ---- single ---- */
+
+/* Its end has no call: it is where the thread next comes to a barrier, to another construct that it shares, or to the
+ * end of the region. */
+void pml__gomp_end_single(struct pml__openmp_thread *t) {
+  pml__openmp_leave(t, PML__LOG_OPENMP_SINGLE);
+}
+
+typedef bool single_start(void);
+PML_API single_start GOMP_single_start;
+PML_API bool GOMP_single_start(void) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(single_start, GOMP_single_start, caller);
+  struct pml__openmp_thread *t = pml__gomp_self(caller);
+  if (t != NULL) pml__gomp_end_single(t);
+  bool executes = real();
+  if (t != NULL && executes) pml__openmp_enter(t, PML__LOG_OPENMP_SINGLE, caller, 0);
+  return executes;
+}
+
+/* With copyprivate the others wait here for what it copies to them. */
+typedef void *single_copy_start(void);
+PML_API single_copy_start GOMP_single_copy_start;
+PML_API void *GOMP_single_copy_start(void) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(single_copy_start, GOMP_single_copy_start, caller);
+  struct pml__openmp_thread *t = pml__gomp_self(caller);
+  if (t != NULL) pml__gomp_end_single(t);
+  void *copied = real();
+  if (t != NULL && copied == NULL) pml__openmp_enter(t, PML__LOG_OPENMP_SINGLE, caller, 0);
+  return copied;
+}
+
+typedef void single_copy_end(void *);
+PML_API single_copy_end GOMP_single_copy_end;
+PML_API void GOMP_single_copy_end(void *data) {
+  const void *caller = PML__GOMP_CALLER;
+  PML__GOMP_REAL(single_copy_end, GOMP_single_copy_end, caller);
+  end(caller, PML__LOG_OPENMP_SINGLE);
+  real(data);
+}
 
 /* ---- waits ---- */
 

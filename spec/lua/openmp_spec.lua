@@ -238,6 +238,56 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
   end)
 end
 
+-- The region's last call is a jump: its caller is not in the program.
+local singles = [[
+int main(void) {
+  int a = 0;
+  long sum = 0;
+#pragma omp parallel num_threads(3)
+  {
+    for (int k = 0; k < 4; k++) {
+#pragma omp single
+      a++;
+    }
+    int mine = 5;
+#pragma omp single copyprivate(mine)
+    mine = 7;
+#pragma omp single
+    {
+#pragma omp taskloop num_tasks(6)
+      for (int i = 0; i < 60; i++) {
+#pragma omp atomic
+        sum += i * (mine == 7);
+      }
+    }
+#pragma omp single nowait
+    a++;
+#pragma omp barrier
+  }
+  return a != 5 || sum != 1770;
+}
+]]
+
+for _, runtime in ipairs { "libomp", "libgomp" } do
+  describe("pmlua record of singles and a taskloop with " .. runtime, function()
+    it("has their threads, turns and tasks, at lines of the program", function()
+      local lacks = openmp.lacks(runtime)
+      if lacks then return pending(lacks) end
+      local dir, sums = helper.folder(), {}
+      local program = openmp.compile(runtime, dir, singles, "-O2")
+      for _, c in ipairs(openmp.record(dir, program).openmp) do
+        -- libomp 14 gives its own address as that of a taskloop
+        assert.truthy(c.name:find "@program.c:%d+$" or runtime == "libomp" and c.construct:find "^task", c.name)
+        local s = sums[c.construct] or { calls = 0, count = 0 }
+        sums[c.construct], s.calls, s.count = s, s.calls + c.calls, s.count + c.count
+      end
+      assert.same({ 7, 1, 60, 6, 6 }, { sums.single.calls, sums.taskloop.calls, sums.taskloop.count, sums.task.calls,
+        sums.task.count })
+      helper.clean()
+    end)
+  end)
+end
+
 local library = [[
 int work(void) {
   int sum = 0;

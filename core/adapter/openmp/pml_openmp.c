@@ -138,7 +138,8 @@ void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_constr
   if (PML_UNLIKELY(code == NULL) && t->role.team != NULL) code = t->role.team->code;
   struct pml__openmp_place *p = pml__openmp_place(t, construct, code);
   const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
-  if (count > 0 && f != NULL && t->role.index == 0) pml__own_add(&p->sums->count, count);
+  bool counts = t->role.index == 0 || construct == PML__LOG_OPENMP_TASKLOOP; /* one thread begins a taskloop */
+  if (count > 0 && f != NULL && counts) pml__own_add(&p->sums->count, count);
 }
 
 /* Constructs inside that were left by a jump end here, too. */

@@ -134,7 +134,7 @@ PML__SHARED void pml__openmp_leave(struct pml__openmp_thread *t, enum pml__log_o
 /* pml__openmp_wait - a wait begins in the innermost construct; pml__openmp_waited - it ends, at the latest with the
  * construct. */
 PML__SHARED void pml__openmp_wait(struct pml__openmp_thread *t);
-PML__SHARED void pml__openmp_waited(struct pml__openmp_thread *t);
+void pml__openmp_waited(struct pml__openmp_thread *t);
 
 /*
  * The runtime keeps 64 bits for each task: its number, its creator and its region.

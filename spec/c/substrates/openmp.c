@@ -15,8 +15,8 @@
   X(fork)                                                                                                              \
   X(asked)                                                                                                             \
   X(join)                                                                                                              \
-  X(team_begin) X(team_end) X(task_create) X(task_begin) X(task_switch) X(task_end) X(acquire) X(release) X(teams)     \
-      X(regions) X(unfit)
+  X(team_begin)                                                                                                        \
+  X(team_end) X(task_create) X(task_begin) X(task_switch) X(task_end) X(acquire) X(release) X(teams) X(regions) X(unfit)
 enum {
 #define NUMBER(name) of_##name,
   COUNTS(NUMBER)

@@ -8,6 +8,9 @@ local M = {}
 -- What made the events known (core/adapter/openmp/pml_openmp.h).
 local RUNTIMES = { "OMPT", "calls of libgomp" }
 
+-- What the table says beside a runtime.
+local BLIND <const> = { ["calls of libgomp"] = " (static loops make none)" }
+
 ---@class pmlua.openmp.construct
 ---@field name string
 ---@field construct string parallel, for, critical, ...
@@ -132,7 +135,7 @@ function M.text(list, most)
     elseif c.construct ~= "implicit task" then
       more = more + 1
     end
-    if not seen[c.runtime] then runtimes[#runtimes + 1] = c.runtime end
+    if not seen[c.runtime] then runtimes[#runtimes + 1] = c.runtime .. (BLIND[c.runtime] or "") end
     seen[c.runtime] = true
   end
   more = more > 0 and ("and %d more constructs; --json lists all\n"):format(more) or ""
