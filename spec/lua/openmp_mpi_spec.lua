@@ -59,6 +59,8 @@ for name, mpi in pairs(libraries) do
         local parallel = by_name["omp parallel @ranks.c:7"]
         assert.same({ 2, 6 }, { parallel.threads, parallel.calls })
         assert.same({ 6, 6 }, openmp.calls_by_thread(parallel))
+        local _, text = helper.pmlua(("report %s/recorded"):format(dir))
+        assert.truthy(text:find "\nomp parallel @ranks.c:7 +2 +6 ", text)
         local _, traces = helper.shell(("find %s/recorded -name traces.otf2"):format(quote(dir)))
         assert.truthy(#lines_of(traces) >= 1)
         for _, trace in ipairs(lines_of(traces)) do

@@ -484,4 +484,10 @@ describe("the table of OpenMP's constructs", function()
       { process = { openmp = { sums(1, 9, 3) } } }, {} }
     assert.same({ { calls = 0, ns = 0, waited_ns = 0 }, { calls = 3, ns = 21, waited_ns = 6 } }, list[1].by_thread)
   end)
+
+  it("has the imbalance within each process, also where another thread of the next one has the most work", function()
+    local list = require "pmlua.internal.record.openmp".of { { process = { openmp = { sums(0, 30, 0), sums(1, 10, 0) } } },
+      { process = { openmp = { sums(0, 10, 0), sums(1, 30, 0) } } } }
+    assert.same(3.0, list[1].imbalance)
+  end)
 end)

@@ -150,15 +150,15 @@ local function level_of(o, report)
   return #report.sections > 0 and "basic" or "events"
 end
 
+local function table_of(constructs)
+  local text = require "pmlua.internal.record.openmp".text(constructs, CONSTRUCTS)
+  return text and "\n" .. text or ""
+end
+
 local function constructs_of(processes)
   local logs = {}
   for i, p in ipairs(processes) do logs[i] = p.name end
   return require "pmlua.internal.record.openmp".read(logs)
-end
-
-local function table_of(constructs)
-  local text = require "pmlua.internal.record.openmp".text(constructs, CONSTRUCTS)
-  return text and "\n" .. text or ""
 end
 
 --- Of processes that have no sections.

@@ -41,15 +41,25 @@ end
 local SHARED <const> = { ["implicit task"] = true, ["for"] = true, sections = true, workshare = true, distribute = true,
   taskloop = true, scope = true, task = true }
 
---- The most over the average of the threads' work; a thread of the team that never came there did none.
-local function imbalance(c)
-  if not SHARED[c.construct] then return nil end
-  local most, sum, n = 0, 0, math.max(c.threads, #c.by_thread)
-  for _, t in ipairs(c.by_thread) do
-    local work = t.ns - t.waited_ns
-    most, sum = math.max(most, work), sum + work
+--- The work of each thread of a process, added to those of the construct.
+local function add_work(works, o)
+  local work = works[#works]
+  work.threads = math.max(work.threads, o.threads, o.index + 1)
+  work[o.index] = (work[o.index] or 0) + o.ns - o.waited_ns
+end
+
+--- In each process, the most over the average of its threads' work; a thread of the team that never came there did none.
+local function imbalance(c, works)
+  if not SHARED[c.construct] or c.threads < 2 then return nil end
+  local most, sum = 0, 0
+  for _, work in ipairs(works) do
+    local longest = 0
+    for i = 0, work.threads - 1 do
+      longest, sum = math.max(longest, work[i] or 0), sum + (work[i] or 0)
+    end
+    most = most + longest * work.threads
   end
-  return n > 1 and sum > 0 and most * n / sum or nil
+  return sum > 0 and most / sum or nil
 end
 
 --- The parallel region has the work of its implicit tasks.
@@ -68,18 +78,21 @@ end
 ---@param results pmlua.logs.result[]
 ---@return pmlua.openmp.construct[]
 function M.of(results)
-  local list, known = {}, {}
-  for _, r in ipairs(results) do
+  local list, known, works = {}, {}, {}
+  for n, r in ipairs(results) do
     for _, o in ipairs(r.process and r.process.openmp or {}) do
       local key = o.name
       if not known[key] then
-        known[key] = new(o)
+        known[key], works[key] = new(o), {}
         list[#list + 1] = known[key]
       end
       add(known[key], o)
+      local of = works[key]
+      if #of == 0 or of[#of].process ~= n then of[#of + 1] = { process = n, threads = 0 } end
+      add_work(of, o)
     end
   end
-  for _, c in ipairs(list) do c.imbalance = imbalance(c) end
+  for _, c in ipairs(list) do c.imbalance = imbalance(c, works[c.name]) end
   for _, c in ipairs(list) do
     if c.construct == "parallel" then adopt(c, known[(c.name:gsub("^omp parallel", "omp implicit task"))]) end
   end

@@ -206,13 +206,16 @@ end
 
 --- Adds what the logs of ranks have that are not in the summary. One that cannot be read leaves its rank gone.
 local function add_logs(job, folder)
+  local list = {}
   for rank, paths in pairs(logs_in(folder)) do
     local path, size = log_of(paths)
     if path then
       job.logs[rank] = path
+      list[#list + 1] = path
       job.size = math.max(job.size, math.min(math.max(size, rank + 1), MOST))
     end
   end
+  job.openmp = require "pmlua.internal.record.openmp".read(list)
   for _, rank in ipairs(missing(job)) do
     local path = job.logs[rank]
     table.insert(path and job.summary:process(path, rank) and job.late or job.gone, rank)

@@ -83,7 +83,8 @@ local function table_of_functions(job)
   for _, row in ipairs(job.calls) do
     if M.is_mpi(row) then goto continue end
     if #rows > FUNCTIONS then more = more + 1 goto continue end
-    rows[#rows + 1] = { sections.show(row.detail):match "[^/]*$", sections.show(row.label), table.unpack(balance(row, job)) }
+    local library = row.label:find "^omp " and "OpenMP" or sections.show(row.detail):match "[^/]*$"
+    rows[#rows + 1] = { library, sections.show(row.label), table.unpack(balance(row, job)) }
     ::continue::
   end
   return M.lined_up("Calls of libraries, time of a rank", rows, 2)

@@ -11,6 +11,8 @@ local tables = require "pmlua.internal.report.job_tables"
 
 local M = {}
 
+local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
+
 -- ---- notes ----
 
 local function notes(job)
@@ -40,6 +42,8 @@ end
 
 local function text(job, o)
   local parts = { head(job), tables.text(job) }
+  local constructs = require "pmlua.internal.record.openmp".text(job.openmp, CONSTRUCTS)
+  if constructs then parts[3] = "\n" .. constructs end
   if o.detail or o.threads then parts[#parts + 1] = require "pmlua.internal.report.job_ranks".text(job, o.threads) end
   local list = notes(job)
   if #list > 0 then parts[#parts + 1] = "\n" .. table.concat(list, "\n") .. "\n" end
@@ -113,6 +117,7 @@ local function as_json(job, o)
     recorders = recorders_of(job), sent = sizes_of(job.sizes.sent), received = sizes_of(job.sizes.received),
     collectives = json.array(job.collectives), pairs = json.array(job.pairs), ranks_of_a_pair = job.block,
     waits = json.array(job.waits), paths = json.array(job.paths),
+    openmp = json.array(job.openmp),
     late = json.array(job.late), missing = json.array(job.gone), notes = json.array(notes(job)) }
 end
 
