@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 
-/* What a function of the runtime was found to be; zeros: it was not looked for. */
+/* A function of the runtime, looked up at its first call. */
 struct pml__gomp_function {
   const char *name;
   void *_Atomic found; /* for the whole process */

@@ -4,8 +4,8 @@
 #define PML_RECORD_OPENMP_H
 
 /*
- * pml__record_openmp_aside - patterns of libraries whose calls are no calls of the program: @others, and the OpenMP
- * runtimes that tell of their constructs themselves. In static memory.
+ * pml__record_openmp_aside - patterns of libraries whose calls are not recorded: @others, and the OpenMP runtimes whose
+ * constructs are recorded instead. In static memory.
  */
 const char *pml__record_openmp_aside(const char *others);
 

@@ -2,9 +2,8 @@
 /*
  * core/adapter/openmp/pml_openmp_ompt.c - the tool that an OpenMP runtime with OMPT loads (OpenMP 5.1, chapter 4).
  *
- * A runtime asks for ompt_start_tool() when it starts, and is left alone unless something is to be measured: then it
- * makes no callback at all. libomp of LLVM tells the threads of a team about the end of its last barrier when they are
- * next woken.
+ * A runtime looks for ompt_start_tool() when it starts. Unless something is to be measured the answer is NULL, and the
+ * runtime makes no callbacks. LLVM's libomp reports the end of a team's last barrier to a worker when it next wakes it.
  */
 #include "adapter/openmp/pml_openmp_private.h"
 
@@ -48,7 +47,7 @@ static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags,
   if (t != NULL) pml__openmp_join(t, parallel->ptr);
 }
 
-/* At the end of a worker's task its team is not known any more. The program's first task is no team's. */
+/* The end of a worker's task comes without its team. The program's initial task has no team. */
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,
                              unsigned index, int flags) {
   struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
@@ -168,7 +167,7 @@ static enum pml__log_openmp_construct of_mutex(ompt_mutex_t mutex) {
   }
 }
 
-/* To the user, atomic operations are not locks. */
+/* Atomic operations are not locks to the user. */
 static bool is_lock(ompt_mutex_t mutex) {
   return mutex != ompt_mutex_atomic;
 }
