@@ -82,9 +82,9 @@ static inline const char *pml__clock_name(void) {
 /* The bare counter; only meaningful where kind is PML_CLOCK_COUNTER. */
 static inline uint64_t pml__clock_counter(void) {
 #if defined(__x86_64__)
-  uint32_t lo, hi;
+  uint64_t lo, hi; /* their upper halves are zeros */
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-  return ((uint64_t)hi << 32) | lo;
+  return hi << 32 | lo;
 #elif defined(__aarch64__)
   uint64_t v;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));

@@ -45,6 +45,16 @@ struct pml_stream_event {
 };
 
 /*
+ * Where a thread's next event is written, and what room is left: 16 bytes each, in the form of record/log. What was
+ * there is zeros. The word of an event is stored after all else of it, with release.
+ */
+struct pml__log_event;
+struct pml_stream_place {
+  struct pml__log_event *next, *end;
+  uint64_t last_ticks; /* no later event has fewer */
+};
+
+/*
  * What is called, on the thread concerned. @data is what thread_begin gave for that thread.
  *
  * thread_begin: before the first event of a thread; NULL: this thread's events are not wanted (they count as lost).
@@ -56,6 +66,9 @@ struct pml_stream_event {
  * plain[kind]:  the same event, taken with general registers only, where an adapter has not saved the others: compiled
  * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
  * nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half if all have one.
+ *
+ * place:        where a communication of the thread may be written in the place of event[], as long as two events of
+ * room are left after it; NULL: nowhere, or @place is NULL. Valid until thread_end. Used if there is no other consumer.
  *
  * left:         a leave of a call that did not return: a longjmp or an exception left it, some time before this is
  * seen. NULL: as any leave.
@@ -71,6 +84,7 @@ struct pml_stream_consumer {
   void (*ready)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
+  struct pml_stream_place *(*place)(void *data);
   void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */

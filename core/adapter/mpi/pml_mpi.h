@@ -13,7 +13,8 @@
 #define PML_MPI_H
 
 #include "base/pml_api.h"
-#include "base/pml_stream.h"
+#include "base/pml_clock.h"
+#include "base/stream/pml_stream_private.h"
 #include "record/log/pml_log_format.h"
 
 #include <stdbool.h>
@@ -52,25 +53,32 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 
 /* ---- events ---- */
 
-/* Between MPI_Init and MPI_Finalize, unless MPI_Pcontrol says otherwise. Written by the shim. */
-extern PML__SHARED bool pml__mpi_on; /* atomic */
-
-/*
- * pml__mpi_listened - whether communications have a consumer: what began before it was switched off still ends.
- * pml__mpi_wanted   - and they are on: two loads, two predicted branches.
- */
-static inline bool pml__mpi_listened(void) {
-  return pml_stream_wanted(PML_STREAM_COMMUNICATION);
-}
-static inline bool pml__mpi_wanted(void) {
-  return pml__mpi_listened() && __atomic_load_n(&pml__mpi_on, __ATOMIC_RELAXED);
-}
-
 /*
  * pml__mpi_raise - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
  * @values as it says, and room for an even number of them. No lock, no allocation but at a thread's first event.
+ * pml__mpi_put   - the same, if it can be written in place: false where not. @what is a constant.
  */
 PML__SHARED void pml__mpi_raise(uint32_t what, const uint64_t *values);
+static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3) {
+  const uint32_t n = PML__LOG_COMMUNICATED_N(what), events = 1 + (n + 1) / 2;
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_UNLIKELY(!pml__stream_begin_in_place(t))) return false;
+  struct pml_stream_place *p = t->placed.place;
+  struct pml__log_event *e = p->next;
+  uint64_t ticks = pml__clock_counter();
+  bool fits = PML_LIKELY(e + events + 2 <= p->end) && PML_LIKELY(ticks >= p->last_ticks);
+  if (fits) {
+    e[1].ticks = v0;
+    if (n > 1) e[1].word = v1;
+    if (n > 2) e[2].ticks = v2;
+    if (n > 3) e[2].word = v3;
+    e->ticks = p->last_ticks = ticks;
+    __atomic_store_n(&e->word, PML__LOG_WORD(PML__LOG_COMMUNICATION, what), __ATOMIC_RELEASE);
+    p->next = e + events;
+  }
+  pml__stream_end_pass(t);
+  return fits;
+}
 
 /* pml__mpi_request_id - another number in each call, from 1 on. */
 PML__SHARED uint64_t pml__mpi_request_id(void);
@@ -92,6 +100,7 @@ struct pml__mpi_entry {
 };
 
 #define PML__MPI_LEVELS 16u
+#define PML__MPI_FIRST_BITS 10u /* of the number of entries of the first */
 struct pml__mpi_table {
   char *level[PML__MPI_LEVELS]; /* atomic; each has twice the entries of the one before */
 };
@@ -101,10 +110,42 @@ struct pml__mpi_table {
  * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
  * pml__mpi_find - the entry of @key; NULL if none is published and unclaimed.
  * pml__mpi_claim - no other thread finds it any more, until it is published again. pml__mpi_remove - it is free.
- * @key is more than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 15 instructions for what is there.
+ * @key is more than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 10 instructions for what is there.
  */
 PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
-PML__SHARED void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key);
+PML__SHARED void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key); /* without a look at the first */
+static inline struct pml__mpi_entry *pml__mpi_entry_at(char *level, unsigned bits, uint64_t key, uint64_t k) {
+  uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+  return (struct pml__mpi_entry *)(void *)(level + ((hash + k) & ((UINT64_C(1) << bits) - 1)) * PML__MPI_ENTRY_BYTES);
+}
+static inline bool pml__mpi_is_of(const struct pml__mpi_entry *e, uint64_t key) {
+  return __atomic_load_n(&e->key, __ATOMIC_ACQUIRE) == key &&
+         __atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == PML__MPI_KNOWN;
+}
+/* Where it most often is; else NULL. */
+static inline void *pml__mpi_glance(struct pml__mpi_table *t, uint64_t key) {
+  char *level = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(level == NULL)) return NULL;
+  struct pml__mpi_entry *e = pml__mpi_entry_at(level, PML__MPI_FIRST_BITS, key, 0);
+  return PML_LIKELY(pml__mpi_is_of(e, key)) ? e : NULL;
+}
+static inline void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key) {
+  void *e = pml__mpi_glance(t, key);
+  return PML_LIKELY(e != NULL) ? e : pml__mpi_search(t, key);
+}
+/* The same as pml__mpi_add(), of a key whose older entry, if there is one, goes. */
+PML__SHARED void *pml__mpi_add_anew(struct pml__mpi_table *t, uint64_t key);
+static inline void *pml__mpi_renew(struct pml__mpi_table *t, uint64_t key) {
+  char *level = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(level == NULL)) return pml__mpi_add_anew(t, key);
+  struct pml__mpi_entry *e = pml__mpi_entry_at(level, PML__MPI_FIRST_BITS, key, 0);
+  struct pml__mpi_entry *after = pml__mpi_entry_at(level, PML__MPI_FIRST_BITS, key, 1);
+  uint64_t now = PML__MPI_LEFT;
+  if (PML_LIKELY(__atomic_load_n(&after->key, __ATOMIC_ACQUIRE) == 0) &&
+      PML_LIKELY(__atomic_compare_exchange_n(&e->key, &now, key, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+    return e;
+  return pml__mpi_add_anew(t, key);
+}
 static inline void pml__mpi_publish(struct pml__mpi_entry *e) {
   __atomic_store_n(&e->state, PML__MPI_KNOWN, __ATOMIC_RELEASE);
 }

@@ -4,11 +4,10 @@
 
 #include <sys/mman.h>
 
-#define FIRST_BITS 10u
 #define WINDOW 16u /* entries of a level that a key may be in */
 
 static size_t bytes_of(uint32_t level) {
-  return ((size_t)1 << (FIRST_BITS + level)) * PML__MPI_ENTRY_BYTES;
+  return ((size_t)1 << (PML__MPI_FIRST_BITS + level)) * PML__MPI_ENTRY_BYTES;
 }
 
 /* Of two threads that make one, one takes the other's. */
@@ -22,17 +21,11 @@ static char *make_level(struct pml__mpi_table *t, uint32_t i) {
 }
 
 static struct pml__mpi_entry *entry_at(char *level, uint32_t i, uint64_t key, uint32_t k) {
-  uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FIRST_BITS - i);
-  uint64_t mask = (UINT64_C(1) << (FIRST_BITS + i)) - 1;
-  return (struct pml__mpi_entry *)(void *)(level + ((hash + k) & mask) * PML__MPI_ENTRY_BYTES);
+  return pml__mpi_entry_at(level, PML__MPI_FIRST_BITS + i, key, k);
 }
 
 static uint64_t key_in(const struct pml__mpi_entry *e) {
   return __atomic_load_n(&e->key, __ATOMIC_ACQUIRE);
-}
-
-static bool is_known(const struct pml__mpi_entry *e) {
-  return __atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == PML__MPI_KNOWN;
 }
 
 static bool take(struct pml__mpi_entry *e, uint64_t key) {
@@ -46,13 +39,13 @@ static struct pml__mpi_entry *find_in(char *level, uint32_t i, uint64_t key, boo
   for (uint32_t k = 0; k < WINDOW; k++) {
     struct pml__mpi_entry *e = entry_at(level, i, key, k);
     uint64_t now = key_in(e);
-    if (PML_LIKELY(now == key && is_known(e))) return e;
+    if (pml__mpi_is_of(e, key)) return e;
     if ((*last = now == 0)) break;
   }
   return NULL;
 }
 
-void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key) {
+void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key) {
   struct pml__mpi_entry *e = NULL;
   bool last = false;
   for (uint32_t i = 0; i < PML__MPI_LEVELS && e == NULL && !last; i++) {
@@ -77,4 +70,10 @@ void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key) {
     e = take_in(level, i, key);
   }
   return e;
+}
+
+void *pml__mpi_add_anew(struct pml__mpi_table *t, uint64_t key) {
+  struct pml__mpi_entry *older = pml__mpi_find(t, key);
+  if (older != NULL) pml__mpi_remove(older);
+  return pml__mpi_add(t, key);
 }

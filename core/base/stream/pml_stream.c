@@ -57,6 +57,7 @@ _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS, NOBODYS, NOBODYS};
 _Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
+extern _Atomic uint64_t pml__stream_generations[PML_STREAM_KINDS] __attribute__((alias("pml__stream_generation")));
 static pthread_key_t key;
 static bool has_key;
 
@@ -66,6 +67,7 @@ static void forget(struct pml__stream_thread *t) {
   memset(t->at, 0, sizeof t->at);
   memset(t->known, 0, sizeof t->known);
   memset(t->one, 0, sizeof t->one);
+  memset(&t->placed, 0, sizeof t->placed);
 }
 
 /* The block is another thread's from here on, with all that this one did to it. */

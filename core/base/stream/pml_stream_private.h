@@ -60,6 +60,10 @@ struct pml__stream_thread {
     void *data;
   } one[PML_STREAM_KINDS];
   struct {
+    uint64_t generation; /* of the list of communications whose one consumer has a place; 0: not known to be so */
+    struct pml_stream_place *place;
+  } placed;
+  struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
   } at[PML_STREAM_CONSUMERS_MAX]; /* before what is large: arm64 loads pairs up to 504 bytes away */
@@ -80,7 +84,6 @@ extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that ther
 
 /* Used before a thread's first event and after its end; it is in a pass for ever. */
 extern struct pml__stream_thread pml__stream_nobody;
-extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 extern atomic_bool pml__stream_expedited;
 
 /* Of the list in use, or what none has. Published as the list is: a thread in a pass may use the one or the other.
@@ -89,7 +92,11 @@ extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 
 #pragma GCC visibility pop
 
-#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; also in stubs.S */
+extern PML__SHARED PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self
+    __attribute__((tls_model("initial-exec")));
+extern PML__SHARED _Atomic uint64_t pml__stream_generations[PML_STREAM_KINDS]; /* the same, for other libraries */
+
+#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; stubs.S has it, too */
 
 static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
@@ -136,6 +143,20 @@ static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
 static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
   pml__own_add(&t->passes, 1);
   atomic_signal_fence(memory_order_seq_cst);
+}
+
+/*
+ * pml__stream_begin_in_place - begin a pass in which a communication is written to placed.place, with ticks of the
+ * counter. End it with pml__stream_end_pass(). False: there is no place; hand the event out.
+ */
+static inline bool pml__stream_begin_in_place(struct pml__stream_thread *t) {
+  if (PML_UNLIKELY(pml__stream_in_pass(t))) return false;
+  pml__stream_begin_plainly(t);
+  if (PML_LIKELY(t->placed.generation ==
+                 atomic_load_explicit(&pml__stream_generations[PML_STREAM_COMMUNICATION], memory_order_acquire)))
+    return true;
+  pml__stream_end_pass(t);
+  return false;
 }
 
 /* To as many as there are; a thread that is in the consumers already is counted. */

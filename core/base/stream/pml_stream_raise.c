@@ -3,6 +3,7 @@
 #include "base/pml_stream.h"
 
 #include "base/pml_cancel.h"
+#include "base/pml_clock.h"
 #include "base/pml_thread.h"
 #include "base/stream/pml_stream_private.h"
 
@@ -93,6 +94,20 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
   t->one[kind].generation = list->generation;
 }
 
+/* The same of the place that the only consumer has. */
+static void learn_place(struct pml__stream_thread *t, const struct pml__stream_list *list) {
+  uint32_t at = list->at[0].slot;
+  struct pml_stream_place *(*place)(void *) = pml__stream_slot[at].consumer.place;
+  if (t->one[PML_STREAM_COMMUNICATION].generation != list->generation || place == NULL ||
+      pml__clock.kind != PML_CLOCK_COUNTER)
+    return;
+  t->placed.generation = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->placed.place = place(t->at[at].data);
+  atomic_signal_fence(memory_order_seq_cst);
+  t->placed.generation = t->placed.place != NULL ? list->generation : 0;
+}
+
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
   if (PML_UNLIKELY(!t->here) && (t = pml__stream_thread_begins()) == NULL) {
@@ -103,6 +118,7 @@ void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   hand_out(t, list, NULL, e);
   if (list != NULL) learn_one(t, kind, list);
+  if (list != NULL && kind == PML_STREAM_COMMUNICATION) learn_place(t, list);
   pml__stream_end_pass(t);
 }
 

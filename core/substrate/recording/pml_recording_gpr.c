@@ -12,7 +12,7 @@ static bool has_limits(const struct pml_recording_limits *l) {
 /* After an enter there is always an event left, so that the enter of a call that is taken back is in this extent. */
 bool pml__recording_enter_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth == t->capacity || t->end - t->next < 2 || e->metrics != NULL ||
+  if (PML_UNLIKELY(t->beyond > 0 || t->depth == t->capacity || t->place.end - t->place.next < 2 || e->metrics != NULL ||
                    e->region >= PML__RECORDING_MARKS))
     return false;
   if (PML_UNLIKELY((__atomic_load_n(&t->recording->mark[e->region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0))
@@ -21,20 +21,20 @@ bool pml__recording_enter_plainly(void *data, const struct pml_stream_event *e) 
   f->region = e->region;
   f->enter = NULL;
   if (PML_UNLIKELY(has_limits(&t->recording->limits)) && pml__recording_left_out(t, e->region)) return true;
-  f->enter = t->next;
+  f->enter = t->place.next;
   pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(PML__LOG_ENTER, e->region));
   return true;
 }
 
 bool pml__recording_leave_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth == 0 || t->next == t->end || e->metrics != NULL)) return false;
+  if (PML_UNLIKELY(t->beyond > 0 || t->depth == 0 || t->place.next == t->place.end || e->metrics != NULL)) return false;
   struct pml__recording_frame *f = &t->frame[t->depth - 1];
   if (PML_UNLIKELY(f->region != e->region)) return false;
   t->depth--;
   if (PML_UNLIKELY(f->enter == NULL)) return true;
   if (PML_UNLIKELY(t->recording->limits.min_ticks != 0)) {
-    bool last = t->next == f->enter + 1;
+    bool last = t->place.next == f->enter + 1;
     if (PML_UNLIKELY(!last && pml__recording_has_values(f->enter))) {
       t->depth++;
       return false;

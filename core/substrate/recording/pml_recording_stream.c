@@ -26,7 +26,7 @@ static bool next_extent(struct pml__recording_track *t) {
       pml__log_extent(t->recording->log, PML__LOG_EVENTS, tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &entry);
   if (extent == NULL) {
     t->full = true;
-    t->end = t->next;
+    t->place.end = t->place.next;
     return false;
   }
   for (uint32_t i = 0; i < t->depth; i++)
@@ -34,8 +34,8 @@ static bool next_extent(struct pml__recording_track *t) {
   struct pml__log_event *events = extent;
   t->extent = extent;
   t->entry = entry;
-  t->next = events + PML__RECORDING_FIRST_EVENT;
-  t->end = events + PML__RECORDING_EXTENT_EVENTS;
+  t->place.next = events + PML__RECORDING_FIRST_EVENT;
+  t->place.end = events + PML__RECORDING_EXTENT_EVENTS;
   t->count = t->extent->count;
   if (full != NULL) pml__log_unmap(t->recording->log, full);
   return true;
@@ -49,7 +49,7 @@ __attribute__((noinline, cold)) static bool more_room(struct pml__recording_trac
 }
 
 static bool has_room(struct pml__recording_track *t, size_t events) {
-  return PML_LIKELY((size_t)(t->end - t->next) >= events) || more_room(t);
+  return PML_LIKELY((size_t)(t->place.end - t->place.next) >= events) || more_room(t);
 }
 
 /* How many events the values of @e take; those of other metrics take none. */
@@ -61,14 +61,14 @@ static size_t room_for_values(struct pml__recording_track *t, const struct pml_s
 }
 
 static void put_values(struct pml__recording_track *t, const struct pml_stream_event *e, uint64_t ticks) {
-  struct pml__log_event *at = t->next;
+  struct pml__log_event *at = t->place.next;
   uint64_t *value = (uint64_t *)(at + 1);
   for (uint32_t i = 0; i < e->metrics->n; i++) value[i] = e->values[i];
   for (int i = 0; i < 2; i++)
     __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
   pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
-  t->next += (e->metrics->n + 1) / 2;
+  t->place.next += (e->metrics->n + 1) / 2;
 }
 
 struct of_call {
@@ -93,11 +93,11 @@ static void put_values_of_call(void *data, void *arg) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  uint64_t *value = (uint64_t *)(t->next + 1);
+  uint64_t *value = (uint64_t *)(t->place.next + 1);
   for (uint32_t i = 0; i < c->n; i++) value[i] = c->v[i].bits;
-  pml__recording_put(t, t->last_ticks,
+  pml__recording_put(t, t->place.last_ticks,
                      PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(c->results, c->n, c->region)));
-  t->next += follow;
+  t->place.next += follow;
 }
 
 void pml__recording_trace_values(const struct pml_recording *s, pml_region_t region, bool results,
@@ -150,7 +150,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   }
   struct pml_stream_event bare = {.ticks = e->ticks, .region = e->region};
   if (!pml__recording_enter_plainly(t, &bare) || values == 0) return;
-  if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->last_ticks);
+  if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->place.last_ticks);
 }
 
 /*
@@ -159,12 +159,12 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
  */
 static bool is_last(const struct pml__recording_track *t, const struct pml__log_event *enter) {
   const struct pml__log_event *at = enter + 1;
-  if (t->next == at) return true;
+  if (t->place.next == at) return true;
   if (!pml__recording_has_values(enter)) return false;
   if (at->word >> 32 == PML__LOG_METRIC) at += 1 + ((size_t)(uint32_t)at->word + 1) / 2;
-  while (at < t->next && at->word >> 32 == PML__LOG_VALUES_OF_CALL)
+  while (at < t->place.next && at->word >> 32 == PML__LOG_VALUES_OF_CALL)
     at += 1 + ((size_t)PML__LOG_OF_CALL_N((uint32_t)at->word) + 1) / 2;
-  return at == t->next;
+  return at == t->place.next;
 }
 
 static bool take_back(struct pml__recording_track *t, struct pml__log_event *enter, const struct pml_stream_event *e) {
@@ -219,13 +219,17 @@ static void put_told(struct pml__recording_track *t, const struct pml_stream_eve
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  for (size_t i = 0; i < follow; i++) t->next[1 + i] = pair[i];
+  for (size_t i = 0; i < follow; i++) t->place.next[1 + i] = pair[i];
   pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(kind, e->region));
-  t->next += follow;
+  t->place.next += follow;
 }
 
 static void on_communication(void *data, const struct pml_stream_event *e) {
   put_told(data, e, PML__LOG_COMMUNICATION);
+}
+
+static struct pml_stream_place *place(void *data) {
+  return &((struct pml__recording_track *)data)->place;
 }
 
 static void on_openmp(void *data, const struct pml_stream_event *e) {
@@ -284,11 +288,11 @@ static void thread_end(void *arg, void *data) {
   pml__mutex_take(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
-  bool worth = t->extent != NULL && t->end - t->next >= WORTH;
+  bool worth = t->extent != NULL && t->place.end - t->place.next >= WORTH;
   if (worth) {
     t->depth = 0;
     t->beyond = 0;
-    t->last_ticks = 0;
+    t->place.last_ticks = 0;
     t->following = s->spare;
     s->spare = t;
   }
@@ -302,6 +306,7 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
                                   .thread_end = thread_end,
                                   .ready = ready,
                                   .event = {on_enter, on_leave, on_metric, on_communication, on_openmp},
+                                  .place = place,
                                   .left = on_left,
                                   .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly},
                                   .arg = s};

@@ -17,9 +17,9 @@ struct pml__recording_frame {
 /* One thread. */
 struct pml__recording_track {
   struct pml_recording *recording;
-  struct pml__log_event *next, *end; /* next == end: there is no extent, or it is full */
-  uint64_t *count;                   /* in the extent, or in the head */
-  uint64_t last_ticks, beyond;       /* enters too deep for @frame: their leaves come first */
+  struct pml_stream_place place; /* next == end: there is no extent, or it is full */
+  uint64_t *count;               /* in the extent, or in the head */
+  uint64_t beyond;               /* enters too deep for @frame: their leaves come first */
   struct pml__recording_frame *frame;
   uint32_t depth, capacity;
   bool full; /* no room, for good: what comes later would not be balanced */
@@ -39,15 +39,15 @@ static inline void pml__recording_count(struct pml__recording_track *t, enum pml
 
 /* What was there before is zeros, or was taken back and is zeros again. */
 static inline void pml__recording_put(struct pml__recording_track *t, uint64_t ticks, uint64_t word) {
-  t->next->ticks = ticks;
-  __atomic_store_n(&t->next->word, word, __ATOMIC_RELEASE);
-  t->next++;
+  t->place.next->ticks = ticks;
+  __atomic_store_n(&t->place.next->word, word, __ATOMIC_RELEASE);
+  t->place.next++;
 }
 
 static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint64_t ticks) {
-  if (PML_LIKELY(ticks >= t->last_ticks)) return t->last_ticks = ticks;
+  if (PML_LIKELY(ticks >= t->place.last_ticks)) return t->place.last_ticks = ticks;
   pml__recording_count(t, PML__LOG_LIFTED);
-  return t->last_ticks;
+  return t->place.last_ticks;
 }
 
 /* Whether a limit leaves this call out; the frame is counted already. */
@@ -78,11 +78,11 @@ static inline bool pml__recording_has_values(const struct pml__log_event *enter)
 static inline bool pml__recording_take_back(struct pml__recording_track *t, struct pml__log_event *enter,
                                             const struct pml_stream_event *e) {
   if (e->ticks - enter->ticks >= t->recording->limits.min_ticks) return false;
-  for (struct pml__log_event *at = t->next; at-- > enter;) {
+  for (struct pml__log_event *at = t->place.next; at-- > enter;) {
     __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
     at->ticks = 0;
   }
-  t->next = enter;
+  t->place.next = enter;
   if (t->recording->limits.max_calls != 0) __atomic_fetch_sub(&t->recording->mark[e->region], 1, __ATOMIC_RELAXED);
   pml__recording_count(t, PML__LOG_SHORT);
   return true;

@@ -21,9 +21,9 @@
 static struct pml_mpi_reduction asked;
 static bool added; /* what this rank measured is in its summary */
 
-int pml_mpi_reduce(const struct pml_mpi_reduction *r) {
+void pml_mpi_reduce(const struct pml_mpi_reduction *r) {
   asked = *r;
-  return pml__mpi_traffic_count();
+  pml__mpi_traffic_count();
 }
 
 /* The log of PMLUA_REPORT, and the job's file beside it. */

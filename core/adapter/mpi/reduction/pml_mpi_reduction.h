@@ -31,10 +31,10 @@ struct pml_mpi_reduction {
 
 /*
  * pml_mpi_reduce - MPI_Finalize reduces from now on, and messages are counted. @r is copied. Before MPI_Init, in all
- * ranks. Returns 0 or what pml_stream_add() returns. Not thread-safe. Where it is not called and PMLUA_REPORT is set,
- * what the process's log has is reduced to job.pmlsum beside it.
+ * ranks. Not thread-safe. Where it is not called and PMLUA_REPORT is set, what the process's log has is reduced to
+ * job.pmlsum beside it.
  */
-PML__SHARED int pml_mpi_reduce(const struct pml_mpi_reduction *r);
+PML__SHARED void pml_mpi_reduce(const struct pml_mpi_reduction *r);
 
 /*
  * pml__mpi_time_summary - a row PML_SUMMARY_MPI "time" for @s, which has the calls of @rank alone: its time in
@@ -86,7 +86,7 @@ static inline double pml__mpi_tree_share(int height, int size) {
 /* ---- pml_mpi_traffic.c ---- */
 
 /*
- * pml__mpi_traffic_count - count messages and collective operations from now on: 0 or what pml_stream_add() returns.
+ * pml__mpi_traffic_count - count messages and collective operations from now on.
  * pml__mpi_traffic_summary - what this rank of @size sent, to whom, and received, into @s: rows PML_SUMMARY_MPI.
  * Returns 0 or what pml_summary_add() returns.
  *
@@ -100,7 +100,7 @@ static inline double pml__mpi_tree_share(int height, int size) {
  * A block is so many ranks that there are at most PML__MPI_BLOCKS: one, where the job is no larger.
  */
 #define PML__MPI_BLOCKS 256
-int pml__mpi_traffic_count(void);
+void pml__mpi_traffic_count(void);
 int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size);
 static inline int pml__mpi_block(int size) {
   int ranks = 1;
@@ -108,9 +108,9 @@ static inline int pml__mpi_block(int size) {
   return ranks;
 }
 
-/* pml__mpi_translate - who is asked for the rank in the world of a rank of a communicator, by its number; -1: of none.
- */
-PML__SHARED void pml__mpi_translate(int (*world_rank)(uint32_t communicator, int32_t rank));
+/* pml__mpi_translate - before messages are counted: the @size of the world, and who is asked for the rank in the world
+ * of a rank of another communicator, by its number; -1: of none. */
+PML__SHARED void pml__mpi_translate(int size, int (*world_rank)(uint32_t communicator, int32_t rank));
 
 PML_END_DECLS
 

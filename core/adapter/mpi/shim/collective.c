@@ -16,12 +16,6 @@ static uint32_t root_of(int root) {
   return root == MPI_ROOT ? PML__LOG_ROOT_SELF : root == MPI_PROC_NULL ? PML__LOG_ROOT_HERE : (uint32_t)root;
 }
 
-void shim_collective_end(enum pml__log_collective what, uint32_t communicator, int root, uint64_t sent,
-                         uint64_t received, uint64_t id) {
-  const uint64_t v[4] = {pair(communicator, root), sent, received, id};
-  pml__mpi_raise(PML__LOG_COMMUNICATED(PML__LOG_COLLECTIVE_END, 4, what), v);
-}
-
 /* ---- bytes ---- */
 
 static bool is_inter(const struct communicator *c) {
@@ -150,23 +144,19 @@ static struct volume scan(const struct communicator *c, int n, MPI_Datatype type
 
 /* ---- hooks ---- */
 
-static void raise_begin(uint64_t id) {
-  raise_request(PML__LOG_COLLECTIVE_BEGIN, id);
-}
-
 /* In @bytes c is the communicator. */
 #define COLLECTIVE(name, immediate, code, root, bytes, parameters, arguments)                                          \
   static int hook_MPI_##name(UNWRAP parameters) {                                                                      \
-    if (!pml__mpi_wanted()) return PMPI_##name arguments;                                                              \
+    if (!shim_wanted()) return PMPI_##name arguments;                                                                  \
     const struct communicator *c = shim_communicator(comm);                                                            \
     const struct volume v = bytes;                                                                                     \
-    raise_begin(0);                                                                                                    \
+    shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                                     \
     int err = PMPI_##name arguments;                                                                                   \
-    shim_collective_end(code, c->number, (int)(root), v.sent, v.received, 0);                                          \
+    shim_collective_end(code, pair(c->number, (int)(root)), v.sent, v.received, 0);                                    \
     return err;                                                                                                        \
   }                                                                                                                    \
   static int hook_MPI_I##immediate(UNWRAP parameters, MPI_Request *request) {                                          \
-    if (!pml__mpi_wanted()) return PMPI_I##immediate(UNWRAP arguments, request);                                       \
+    if (!shim_wanted()) return PMPI_I##immediate(UNWRAP arguments, request);                                           \
     const struct communicator *c = shim_communicator(comm);                                                            \
     const struct volume v = bytes;                                                                                     \
     const struct request r = {.entry.kind = REQUEST_COLLECTIVE,                                                        \
@@ -176,7 +166,7 @@ static void raise_begin(uint64_t id) {
                               .tag = code,                                                                             \
                               .sent = v.sent,                                                                          \
                               .received = v.received};                                                                 \
-    raise_begin(r.id);                                                                                                 \
+    shim_request_is(PML__LOG_COLLECTIVE_BEGIN, r.id);                                                                  \
     int err = PMPI_I##immediate(UNWRAP arguments, request);                                                            \
     shim_request_begun(err, request, &r);                                                                              \
     return err;                                                                                                        \

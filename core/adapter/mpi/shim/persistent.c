@@ -16,7 +16,7 @@ static void make(MPI_Request handle, enum request_kind kind, int count, MPI_Data
   static int hook_MPI_##name(where *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                \
                              MPI_Request *request) {                                                                   \
     int err = PMPI_##name(at, count, type, peer, tag, comm, request);                                                  \
-    if (err == MPI_SUCCESS && peer != MPI_PROC_NULL && pml__mpi_wanted())                                              \
+    if (err == MPI_SUCCESS && peer != MPI_PROC_NULL && shim_wanted())                                                  \
       make(*request, kind, count, type, peer, tag, comm);                                                              \
     return err;                                                                                                        \
   }
@@ -33,18 +33,18 @@ static void start(MPI_Request request) {
   e->id = pml__mpi_request_id();
   e->entry.kind |= REQUEST_STARTED;
   if ((e->entry.kind & REQUEST_KIND) == REQUEST_SEND)
-    raise_message(PML__LOG_ISEND, e->communicator, e->peer, e->tag, e->sent, e->id);
+    shim_sends(pair(e->communicator, e->peer), e->tag, e->sent, e->id);
   else
-    raise_request(PML__LOG_IRECV, e->id);
+    shim_request_is(PML__LOG_IRECV, e->id);
 }
 
 static int hook_MPI_Start(MPI_Request *request) {
-  if (pml__mpi_wanted()) start(*request);
+  if (shim_wanted()) start(*request);
   return PMPI_Start(request);
 }
 
 static int hook_MPI_Startall(int n, MPI_Request request[]) {
-  for (int i = 0; i < n && pml__mpi_wanted(); i++) start(request[i]);
+  for (int i = 0; i < n && shim_wanted(); i++) start(request[i]);
   return PMPI_Startall(n, request);
 }
 

@@ -6,10 +6,11 @@
 
 #include <string.h>
 
+uint64_t shim_world;
 static bool begun; /* and not finalized */
 
 static void set_on(bool on) {
-  __atomic_store_n(&pml__mpi_on, on, __ATOMIC_RELAXED);
+  __atomic_store_n(&shim_world, on ? key_of(MPI_COMM_WORLD) : 0, __ATOMIC_RELAXED);
 }
 
 static void begin(void) {
@@ -25,6 +26,7 @@ static void begin(void) {
   d.size = size;
   d.thread_level = level;
   pml__mpi_log_process(&d, version);
+  shim_types_begin();
   shim_communicators_begin();
   if (shim_meet(rank, size))
     shim_clock_begin(rank);

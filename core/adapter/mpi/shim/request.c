@@ -9,26 +9,26 @@
 
 #include <stdlib.h>
 
-static struct pml__mpi_table table;
+struct pml__mpi_table shim_requests;
 
 /* ---- one request ---- */
 
 static void complete(const struct request *r, const MPI_Status *s) {
   switch (r->entry.kind & REQUEST_KIND) {
   case REQUEST_SEND:
-    raise_request(is_cancelled(s) ? PML__LOG_REQUEST_CANCELLED : PML__LOG_ISEND_COMPLETE, r->id);
+    shim_request_is(is_cancelled(s) ? PML__LOG_REQUEST_CANCELLED : PML__LOG_ISEND_COMPLETE, r->id);
     break;
   case REQUEST_RECEIVE:
     if (is_cancelled(s) || s->MPI_SOURCE == MPI_PROC_NULL)
-      raise_request(PML__LOG_REQUEST_CANCELLED, r->id);
+      shim_request_is(PML__LOG_REQUEST_CANCELLED, r->id);
     else
-      raise_message(PML__LOG_IRECV_COMPLETE, r->communicator, s->MPI_SOURCE, s->MPI_TAG, bytes_of(s), r->id);
+      shim_request_received(pair(r->communicator, s->MPI_SOURCE), s->MPI_TAG, bytes_of(s), r->id);
     break;
   case REQUEST_DUP:
     shim_communicator_made_later(*(MPI_Comm *)r->made, r->communicator, r->sent);
     break;
   default:
-    shim_collective_end((enum pml__log_collective)r->tag, r->communicator, r->peer, r->sent, r->received, r->id);
+    shim_collective_end((enum pml__log_collective)r->tag, pair(r->communicator, r->peer), r->sent, r->received, r->id);
   }
 }
 
@@ -43,9 +43,7 @@ void shim_request_begin(MPI_Request handle, const struct request *r) {
     if ((r->entry.kind & REQUEST_KIND) != REQUEST_RECEIVE) complete(r, &whole);
     return;
   }
-  struct request *older = pml__mpi_find(&table, key_of(handle));
-  if (older != NULL) pml__mpi_remove(&older->entry);
-  if ((e = pml__mpi_add(&table, key_of(handle))) == NULL) return;
+  if ((e = pml__mpi_renew(&shim_requests, key_of(handle))) == NULL) return;
   e->entry.kind = r->entry.kind;
   e->id = r->id;
   e->communicator = r->communicator;
@@ -57,18 +55,15 @@ void shim_request_begin(MPI_Request handle, const struct request *r) {
   pml__mpi_publish(&e->entry);
 }
 
-void shim_request_begun(int err, const MPI_Request *request, const struct request *r) {
-  if (err == MPI_SUCCESS)
-    shim_request_begin(*request, r);
-  else
-    raise_request(PML__LOG_REQUEST_CANCELLED, r->id);
+void shim_request_cancelled(uint64_t id) {
+  shim_request_is(PML__LOG_REQUEST_CANCELLED, id);
 }
 
 struct request *shim_request_find(MPI_Request handle) {
-  return handle != MPI_REQUEST_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
+  return handle != MPI_REQUEST_NULL ? pml__mpi_find(&shim_requests, key_of(handle)) : NULL;
 }
 
-static struct request *claim(MPI_Request handle) {
+static inline struct request *claim(MPI_Request handle) {
   struct request *e = shim_request_find(handle);
   if (e != NULL) pml__mpi_claim(&e->entry);
   return e;
@@ -90,7 +85,7 @@ static void end(struct request *e, const MPI_Status *s) {
 }
 
 static void go_on(struct request *e, bool tested) {
-  if (tested && is_active(e)) raise_request(PML__LOG_REQUEST_TESTED, e->id);
+  if (tested && is_active(e)) shim_request_is(PML__LOG_REQUEST_TESTED, e->id);
   pml__mpi_publish(&e->entry);
 }
 
@@ -149,8 +144,8 @@ static void end_all(struct several *a, int n, int err) {
 /* ---- wait ---- */
 
 static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
-  struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
-  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  struct request *e = claim(*request);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (e == NULL) return PMPI_Wait(request, status);
   int err = PMPI_Wait(request, s);
   if (err == MPI_SUCCESS)
@@ -162,7 +157,7 @@ static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
 
 static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Waitall(n, request, status);
+  if (!take(&a, n, request, status)) return PMPI_Waitall(n, request, status);
   int err = PMPI_Waitall(n, request, a.status);
   end_all(&a, n, err);
   go_on_with(&a, n, false);
@@ -172,9 +167,8 @@ static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
 
 static int hook_MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Status *status) {
   struct several a;
-  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
-  if (!pml__mpi_listened() || !take(&a, n, request, MPI_STATUSES_IGNORE))
-    return PMPI_Waitany(n, request, index, status);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
+  if (!take(&a, n, request, MPI_STATUSES_IGNORE)) return PMPI_Waitany(n, request, index, status);
   int err = PMPI_Waitany(n, request, index, s);
   if (err == MPI_SUCCESS && *index != MPI_UNDEFINED) end_at(&a, *index, s);
   go_on_with(&a, n, false);
@@ -189,7 +183,7 @@ static void end_some(struct several *a, int err, const int *done, const int *ind
 
 static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Waitsome(n, request, done, index, status);
+  if (!take(&a, n, request, status)) return PMPI_Waitsome(n, request, done, index, status);
   int err = PMPI_Waitsome(n, request, done, index, a.status);
   end_some(&a, err, done, index);
   go_on_with(&a, n, false);
@@ -200,8 +194,8 @@ static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[
 /* ---- test ---- */
 
 static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-  struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
-  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
+  struct request *e = claim(*request);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (e == NULL) return PMPI_Test(request, flag, status);
   int err = PMPI_Test(request, flag, s);
   if (err == MPI_SUCCESS && *flag)
@@ -213,7 +207,7 @@ static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
 
 static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Testall(n, request, flag, status);
+  if (!take(&a, n, request, status)) return PMPI_Testall(n, request, flag, status);
   int err = PMPI_Testall(n, request, flag, a.status);
   if (*flag) end_all(&a, n, err);
   go_on_with(&a, n, err == MPI_SUCCESS);
@@ -223,9 +217,8 @@ static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status 
 
 static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status) {
   struct several a;
-  MPI_Status own = {0}, *s = status == MPI_STATUS_IGNORE ? &own : status;
-  if (!pml__mpi_listened() || !take(&a, n, request, MPI_STATUSES_IGNORE))
-    return PMPI_Testany(n, request, index, flag, status);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
+  if (!take(&a, n, request, MPI_STATUSES_IGNORE)) return PMPI_Testany(n, request, index, flag, status);
   int err = PMPI_Testany(n, request, index, flag, s);
   if (err == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) end_at(&a, *index, s);
   go_on_with(&a, n, err == MPI_SUCCESS && !*flag);
@@ -235,7 +228,7 @@ static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag,
 
 static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
   struct several a;
-  if (!pml__mpi_listened() || !take(&a, n, request, status)) return PMPI_Testsome(n, request, done, index, status);
+  if (!take(&a, n, request, status)) return PMPI_Testsome(n, request, done, index, status);
   int err = PMPI_Testsome(n, request, done, index, a.status);
   end_some(&a, err, done, index);
   go_on_with(&a, n, err == MPI_SUCCESS && *done == 0);
@@ -246,20 +239,20 @@ static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[
 /* ---- others ---- */
 
 static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-  const struct request *e = pml__mpi_wanted() ? shim_request_find(request) : NULL;
+  const struct request *e = shim_wanted() ? shim_request_find(request) : NULL;
   int err = PMPI_Request_get_status(request, flag, status);
-  if (e != NULL && err == MPI_SUCCESS && !*flag && is_active(e)) raise_request(PML__LOG_REQUEST_TESTED, e->id);
+  if (e != NULL && err == MPI_SUCCESS && !*flag && is_active(e)) shim_request_is(PML__LOG_REQUEST_TESTED, e->id);
   return err;
 }
 
 /* MPI completes it later, unseen; what a receive gets then stays unknown. */
 static int hook_MPI_Request_free(MPI_Request *request) {
   static const MPI_Status whole;
-  struct request *e = pml__mpi_listened() ? claim(*request) : NULL;
+  struct request *e = claim(*request);
   int err = PMPI_Request_free(request);
   if (e == NULL) return err;
   if (is_active(e) && (e->entry.kind & REQUEST_KIND) == REQUEST_RECEIVE)
-    raise_request(PML__LOG_REQUEST_CANCELLED, e->id);
+    shim_request_is(PML__LOG_REQUEST_CANCELLED, e->id);
   else if (is_active(e))
     complete(e, &whole);
   pml__mpi_remove(&e->entry);

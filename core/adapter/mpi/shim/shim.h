@@ -4,17 +4,20 @@
  *
  * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
  * name, PMPI_, and raises what was communicated: a send before the call, what was received after it. What fails raises
- * nothing. Without a consumer, the call goes straight to the function.
+ * nothing. While it is off, the call goes straight to the function.
  */
 #ifndef SHIM_H
 #define SHIM_H
 
 #include "adapter/mpi/pml_mpi.h"
+#include "adapter/mpi/reduction/pml_mpi_traffic.h"
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#pragma GCC visibility push(hidden)
 
 /* ---- the binary interface ---- */
 
@@ -24,8 +27,9 @@
  * is_shared: the handle stands for several requests, which are all complete.
  */
 #ifdef OPEN_MPI
-extern char ompi_request_empty;
+extern char ompi_request_empty __attribute__((visibility("default")));
 #define key_of(handle) ((uint64_t)(uintptr_t)(handle))
+#define KEY_OF_TYPE_BITS 9 /* predefined types lie one after another, 512 bytes each */
 static inline uint64_t bytes_of(const MPI_Status *s) {
   return s->_ucount;
 }
@@ -37,6 +41,7 @@ static inline bool is_shared(MPI_Request r) {
 }
 #else
 #define key_of(handle) ((uint64_t)(uint32_t)(handle))
+#define KEY_OF_TYPE_BITS 0 /* predefined types differ in the lowest byte */
 static inline uint64_t bytes_of(const MPI_Status *s) {
   return (uint64_t)(uint32_t)s->count_hi_and_cancelled >> 1 << 32 | (uint32_t)s->count_lo;
 }
@@ -48,6 +53,18 @@ static inline bool is_shared(MPI_Request r) {
   return (uint32_t)r >> 30 == 1;
 }
 #endif
+
+/*
+ * The key of MPI_COMM_WORLD between MPI_Init and MPI_Finalize, unless MPI_Pcontrol says otherwise (process.c): it is
+ * on. Else 0, which is no key.
+ */
+extern uint64_t shim_world; /* atomic */
+static inline bool shim_wanted(void) {
+  return __atomic_load_n(&shim_world, __ATOMIC_RELAXED) != 0;
+}
+static inline bool shim_wanted_of_world(MPI_Comm comm) {
+  return __atomic_load_n(&shim_world, __ATOMIC_RELAXED) == key_of(comm);
+}
 
 /* ---- lists of hooks ---- */
 
@@ -76,8 +93,14 @@ struct communicator {
 };
 _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
+extern struct pml__mpi_table shim_communicators;
+
 /* The one of @handle; one that was made out of sight is noted now, without its global id. Never NULL. */
 struct communicator *shim_communicator(MPI_Comm handle);
+/* Its number. While it is on. */
+static inline uint32_t shim_number(MPI_Comm handle) {
+  return PML_LIKELY(handle == MPI_COMM_WORLD) ? PML__MPI_WORLD : shim_communicator(handle)->number;
+}
 /* The world and the process alone are there. */
 void shim_communicators_begin(void);
 void shim_communicators_end(void);
@@ -111,37 +134,61 @@ _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has roo
  * shim_request_begun - the same where its begin was raised, also after a failure, @err.
  * shim_request_find - what is known of it, or NULL.
  */
+extern struct pml__mpi_table shim_requests;
 void shim_request_begin(MPI_Request handle, const struct request *r);
-void shim_request_begun(int err, const MPI_Request *request, const struct request *r);
+void shim_request_cancelled(uint64_t id);
+static inline void shim_request_begun(int err, const MPI_Request *request, const struct request *r) {
+  if (PML_UNLIKELY(err != MPI_SUCCESS))
+    shim_request_cancelled(r->id);
+  else
+    shim_request_begin(*request, r);
+}
 struct request *shim_request_find(MPI_Request handle);
 
-/* ---- messages (message.c) ---- */
+/* ---- types (type.c) ---- */
 
+/*
+ * Sizes of predefined types, each in the place that its handle leads to, from MPI_Init on: they are never freed. Of two
+ * with one place one is here. The size of any other type is asked for at each call, as its handle may be that of
+ * another type the next time.
+ */
+#define TYPES 256u
+struct type {
+  uint64_t key, size;
+};
+extern struct type shim_type[TYPES];
+void shim_types_begin(void);
+
+static inline struct type *shim_type_place(MPI_Datatype type) {
+  return &shim_type[key_of(type) >> KEY_OF_TYPE_BITS & (TYPES - 1)];
+}
 static inline uint64_t bytes_in(int count, MPI_Datatype type) {
+  const struct type *t = shim_type_place(type);
   int size = 0;
+  if (PML_LIKELY(t->key == key_of(type))) return (uint64_t)count * t->size;
   (void)PMPI_Type_size(type, &size);
   return (uint64_t)count * (uint64_t)size;
 }
+
+/* ---- events (event.c) ---- */
 
 static inline uint64_t pair(uint32_t high, int32_t low) {
   return (uint64_t)high << 32 | (uint32_t)low;
 }
 
-static inline void raise_message(enum pml__log_communication what, uint32_t communicator, int peer, int tag,
-                                 uint64_t bytes, uint64_t id) {
-  const uint64_t v[4] = {pair(communicator, peer), (uint32_t)tag, bytes, id};
-  pml__mpi_raise(PML__LOG_COMMUNICATED(what, id != 0 ? 4 : 3, 0), v);
-}
-
-static inline void raise_request(enum pml__log_communication what, uint64_t id) {
-  const uint64_t v[2] = {id, 0};
-  pml__mpi_raise(PML__LOG_COMMUNICATED(what, 1, 0), v);
-}
-
-/* ---- collective operations (collective.c) ---- */
-
-void shim_collective_end(enum pml__log_collective what, uint32_t communicator, int root, uint64_t sent,
-                         uint64_t received, uint64_t id);
+/*
+ * What a call does, now; @to, @from: a pair() of communicator and rank. shim_sent - a blocking send; shim_sends - one
+ * with a request; shim_received, shim_request_received - a receive that is complete; shim_request_is - anything else
+ * that happens to a request, and the beginning of a collective operation; shim_collective_end - @to: its root;
+ * shim_rma.
+ */
+void shim_sent(uint64_t to, int tag, uint64_t bytes);
+void shim_sends(uint64_t to, int tag, uint64_t bytes, uint64_t id);
+void shim_received(uint64_t from, int tag, uint64_t bytes);
+void shim_request_received(uint64_t from, int tag, uint64_t bytes, uint64_t id);
+void shim_request_is(enum pml__log_communication what, uint64_t id);
+void shim_collective_end(enum pml__log_collective what, uint64_t to, uint64_t sent, uint64_t received, uint64_t id);
+void shim_rma(enum pml__log_rma what, uint64_t to, uint64_t bytes, uint32_t window);
 
 /* ---- waiting (wait.c) ---- */
 
@@ -184,5 +231,7 @@ void shim_clock_end(bool all);
  */
 enum shim_reduced { SHIM_REDUCED_NOT, SHIM_REDUCED, SHIM_REDUCED_ALL };
 enum shim_reduced shim_reduce(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -34,8 +34,7 @@ static void made(MPI_Win handle, MPI_Comm comm) {
 static void raise_rma(enum pml__log_rma what, int count, MPI_Datatype type, int target, MPI_Win handle) {
   const struct window *w = target != MPI_PROC_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
   if (w == NULL) return;
-  const uint64_t v[4] = {pair(w->communicator, target), bytes_in(count, type), w->entry.kind};
-  pml__mpi_raise(PML__LOG_COMMUNICATED(PML__LOG_RMA, 3, what), v);
+  shim_rma(what, pair(w->communicator, target), bytes_in(count, type), w->entry.kind);
 }
 
 /* ---- windows ---- */
@@ -69,7 +68,7 @@ static int hook_MPI_Win_free(MPI_Win *win) {
 
 #define OPERATION(name, what, count, type_of_count, parameters, arguments)                                             \
   static int hook_MPI_##name(UNWRAP parameters) {                                                                      \
-    if (pml__mpi_wanted()) raise_rma(what, count, type_of_count, target, win);                                         \
+    if (shim_wanted()) raise_rma(what, count, type_of_count, target, win);                                             \
     return PMPI_##name arguments;                                                                                      \
   }
 

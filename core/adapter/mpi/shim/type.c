@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/shim/type.c - the sizes of predefined types. */
+#include "shim.h"
+
+struct type shim_type[TYPES];
+
+/* One that this MPI lacks is MPI_DATATYPE_NULL. */
+void shim_types_begin(void) {
+  const MPI_Datatype named[] = {MPI_CHAR,
+                                MPI_SIGNED_CHAR,
+                                MPI_UNSIGNED_CHAR,
+                                MPI_BYTE,
+                                MPI_PACKED,
+                                MPI_WCHAR,
+                                MPI_SHORT,
+                                MPI_INT,
+                                MPI_LONG,
+                                MPI_LONG_LONG,
+                                MPI_UNSIGNED,
+                                MPI_UNSIGNED_SHORT,
+                                MPI_UNSIGNED_LONG,
+                                MPI_FLOAT,
+                                MPI_UNSIGNED_LONG_LONG,
+                                MPI_DOUBLE,
+                                MPI_LONG_DOUBLE,
+                                MPI_C_BOOL,
+                                MPI_INT8_T,
+                                MPI_INT16_T,
+                                MPI_INT32_T,
+                                MPI_INT64_T,
+                                MPI_UINT8_T,
+                                MPI_UINT16_T,
+                                MPI_UINT32_T,
+                                MPI_UINT64_T,
+                                MPI_C_COMPLEX,
+                                MPI_AINT,
+                                MPI_COUNT,
+                                MPI_OFFSET,
+                                MPI_FLOAT_INT,
+                                MPI_C_DOUBLE_COMPLEX,
+                                MPI_DOUBLE_INT,
+                                MPI_LONG_INT,
+                                MPI_2INT,
+                                MPI_CHARACTER,
+                                MPI_INTEGER,
+                                MPI_REAL,
+                                MPI_COMPLEX,
+                                MPI_DOUBLE_PRECISION,
+                                MPI_LOGICAL,
+                                MPI_DOUBLE_COMPLEX,
+                                MPI_INTEGER4,
+                                MPI_INTEGER8,
+                                MPI_REAL4,
+                                MPI_REAL8,
+                                MPI_COMPLEX8,
+                                MPI_COMPLEX16,
+                                MPI_2INTEGER,
+                                MPI_2DOUBLE_PRECISION};
+  for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+    int size = 0;
+    if (named[i] == MPI_DATATYPE_NULL || PMPI_Type_size(named[i], &size) != MPI_SUCCESS) continue;
+    *shim_type_place(named[i]) = (struct type){key_of(named[i]), (uint64_t)size};
+  }
+}
