@@ -2,6 +2,7 @@
 -- spec/costs.lua - no hot path is longer than spec/data/instruction_costs.tsv says. Try: lua5.4 spec/costs.lua build/spec/cost
 --
 -- Counts instructions instead of time: by callgrind on x86-64, elsewhere by the PMU, which is exact in an emulated machine.
+-- What MPI's calls take is counted on x86-64 alone (spec/mpi_costs.lua).
 -- The counts depend on the compiler and the C library, so the table names them, and results of others are not compared.
 -- --write rewrites the rows of this machine; review the difference before you commit it.
 
@@ -90,6 +91,15 @@ local function count_by_callgrind()
   return cost, order
 end
 
+--- What a row lacks is why it is skipped.
+local function count_mpi(cost, order)
+  for _, row in ipairs(require("spec.mpi_costs").rows(program:match "(.*)/spec/[^/]+$" or "build")) do
+    order[#order + 1] = row.name
+    cost[row.name] = row.cost or row.why
+  end
+  return cost, order
+end
+
 local function count_by_pmu()
   local out, fine = output(program .. " pmu")
   local said, order = rows(out)
@@ -122,6 +132,7 @@ local function write_table(cost, order, lines)
 end
 
 local cost, order = (arch == "x86_64" and count_by_callgrind or count_by_pmu)()
+if arch == "x86_64" then cost, order = count_mpi(cost, order) end
 local kept, lines = read_table()
 if write then write_table(cost, order, lines) end
 

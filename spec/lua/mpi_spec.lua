@@ -165,6 +165,30 @@ for _, name in ipairs(NAMES) do
       assert.are.equal(3, logs[0].mpi.level)
     end)
 
+    for _, unseen in ipairs { "", " unseen" } do
+      it_is("attribute each message where handles are used again" .. (unseen ~= "" and ", and requests end unseen" or ""),
+        function()
+          local logs, code, out = run(name, 2, compile(name, "reuse") .. unseen)
+          if code == 77 then return pending("this MPI gives no handle twice") end
+          assert.are.equal(0, code, out)
+          local n, left = {}, select(2, mpi.messages(logs))
+          for _, m in ipairs(mpi.messages(logs)) do
+            assert.are.same({ m.tag % 2, 1 - m.tag % 2, 4 * (m.tag % 7 + 1) }, { m.from, m.to, m.bytes }, m.tag)
+            n[#n + 1] = m.tag
+          end
+          table.sort(n)
+          assert.are.same({ 200, 0, 199 }, { #n, n[1], n[#n] })
+          assert.are.equal(unseen == "" and 0 or 200, #left)
+          for rank = 0, 1 do
+            local posted
+            for _, e in ipairs(logs[rank].events) do
+              if e.what == "irecv" then posted = e.request end
+              assert(e.what ~= "irecv complete" or e.request == posted, "another request than was completed")
+            end
+          end
+        end)
+    end
+
     for _, interface in ipairs { "mpif", "use_mpi", "use_mpi_f08" } do
       it_is("have what a program does that uses " .. interface, function()
         local to = ("%s/%s.%s"):format(folder, interface, name)

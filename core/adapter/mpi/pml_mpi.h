@@ -80,9 +80,6 @@ static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_
   return fits;
 }
 
-/* pml__mpi_request_id - another number in each call, from 1 on. */
-PML__SHARED uint64_t pml__mpi_request_id(void);
-
 /* ---- handles ---- */
 
 /*

@@ -23,11 +23,6 @@ void pml__mpi_raise(uint32_t what, const uint64_t *values) {
   pml__stream_hand(PML_STREAM_COMMUNICATION, &e);
 }
 
-uint64_t pml__mpi_request_id(void) {
-  static uint64_t last;
-  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-}
-
 void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char *version) {
   struct pml__log *log = log_here();
   if (log == NULL) return;

@@ -160,7 +160,7 @@ static struct volume scan(const struct communicator *c, int n, MPI_Datatype type
     const struct communicator *c = shim_communicator(comm);                                                            \
     const struct volume v = bytes;                                                                                     \
     const struct request r = {.entry.kind = REQUEST_COLLECTIVE,                                                        \
-                              .id = pml__mpi_request_id(),                                                             \
+                              .id = shim_request_id(),                                                                 \
                               .communicator = c->number,                                                               \
                               .peer = (int)(root),                                                                     \
                               .tag = code,                                                                             \

@@ -19,7 +19,7 @@
 #define UNKNOWN UINT64_MAX        /* a global id that was not agreed on */
 #define LATER (UINT64_C(1) << 31) /* the bit that ids have that are calculated */
 
-struct pml__mpi_table shim_communicators;
+static struct pml__mpi_table table;
 static struct communicator *world, unknown;
 static uint32_t numbers = SELF, counted = 1; /* atomic */
 static MPI_Group world_group;
@@ -122,9 +122,9 @@ static void define(MPI_Comm comm, const struct communicator *c) {
 }
 
 static struct communicator *enter(MPI_Comm comm, const struct communicator *c, uint32_t parent) {
-  struct communicator *stale = pml__mpi_find(&shim_communicators, key_of(comm));
+  struct communicator *stale = pml__mpi_find(&table, key_of(comm));
   if (stale != NULL) pml__mpi_remove(&stale->entry);
-  struct communicator *e = pml__mpi_add(&shim_communicators, key_of(comm));
+  struct communicator *e = pml__mpi_add(&table, key_of(comm));
   if (e == NULL) return &unknown;
   e->number = c->number;
   e->flags = c->flags;
@@ -178,7 +178,7 @@ void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t globa
 
 struct communicator *shim_communicator(MPI_Comm handle) {
   if (handle == MPI_COMM_WORLD && world != NULL) return world;
-  struct communicator *c = pml__mpi_find(&shim_communicators, key_of(handle));
+  struct communicator *c = pml__mpi_find(&table, key_of(handle));
   if (c != NULL) return c;
   struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = UNKNOWN};
   read_shape(handle, &seen);
@@ -257,7 +257,7 @@ static int hook_MPI_Comm_set_name(MPI_Comm comm, const char *name) {
 }
 
 static void freed(MPI_Comm comm) {
-  struct communicator *c = comm != MPI_COMM_NULL ? pml__mpi_find(&shim_communicators, key_of(comm)) : NULL;
+  struct communicator *c = comm != MPI_COMM_NULL ? pml__mpi_find(&table, key_of(comm)) : NULL;
   if (c == NULL || c->number <= SELF) return;
   forget_number(c->number);
   pml__mpi_remove(&c->entry);

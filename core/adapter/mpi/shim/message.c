@@ -82,10 +82,10 @@ static int hook_MPI_Sendrecv_replace(void *at, int count, MPI_Datatype type, int
   static int hook_MPI_##name(const void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,           \
                              MPI_Request *request) {                                                                   \
     if (!shim_wanted() || peer == MPI_PROC_NULL) return PMPI_##name(at, count, type, peer, tag, comm, request);        \
-    const struct request r = {.entry.kind = REQUEST_SEND, .id = pml__mpi_request_id()};                                \
-    shim_sends(pair(shim_number(comm), peer), tag, bytes_in(count, type), r.id);                                       \
+    uint64_t id = shim_request_id();                                                                                   \
+    shim_sends(pair(shim_number(comm), peer), tag, bytes_in(count, type), id);                                         \
     int err = PMPI_##name(at, count, type, peer, tag, comm, request);                                                  \
-    shim_request_begun(err, request, &r);                                                                              \
+    shim_request_posted(err, request, REQUEST_SEND, id, 0);                                                            \
     return err;                                                                                                        \
   }
 IMMEDIATE_SEND(Isend)
@@ -96,11 +96,11 @@ IMMEDIATE_SEND(Irsend)
 static int hook_MPI_Irecv(void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                           MPI_Request *request) {
   if (!shim_wanted() || peer == MPI_PROC_NULL) return PMPI_Irecv(at, count, type, peer, tag, comm, request);
-  const struct request r = {
-      .entry.kind = REQUEST_RECEIVE, .id = pml__mpi_request_id(), .communicator = shim_number(comm)};
-  shim_request_is(PML__LOG_IRECV, r.id);
+  uint64_t id = shim_request_id();
+  uint32_t communicator = shim_number(comm);
+  shim_request_is(PML__LOG_IRECV, id);
   int err = PMPI_Irecv(at, count, type, peer, tag, comm, request);
-  shim_request_begun(err, request, &r);
+  shim_request_posted(err, request, REQUEST_RECEIVE, id, communicator);
   return err;
 }
 
@@ -149,10 +149,10 @@ static int hook_MPI_Mrecv(void *at, int count, MPI_Datatype type, MPI_Message *m
 static int hook_MPI_Imrecv(void *at, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
   uint32_t communicator = take_probed(*message);
   if (communicator == 0) return PMPI_Imrecv(at, count, type, message, request);
-  const struct request r = {.entry.kind = REQUEST_RECEIVE, .id = pml__mpi_request_id(), .communicator = communicator};
-  shim_request_is(PML__LOG_IRECV, r.id);
+  uint64_t id = shim_request_id();
+  shim_request_is(PML__LOG_IRECV, id);
   int err = PMPI_Imrecv(at, count, type, message, request);
-  shim_request_begun(err, request, &r);
+  shim_request_posted(err, request, REQUEST_RECEIVE, id, communicator);
   return err;
 }
 

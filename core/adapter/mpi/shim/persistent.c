@@ -30,7 +30,7 @@ PERSISTENT(Recv_init, REQUEST_RECEIVE, void)
 static void start(MPI_Request request) {
   struct request *e = shim_request_find(request);
   if (e == NULL || (e->entry.kind & REQUEST_PERSISTENT) == 0) return;
-  e->id = pml__mpi_request_id();
+  e->id = shim_request_id();
   e->entry.kind |= REQUEST_STARTED;
   if ((e->entry.kind & REQUEST_KIND) == REQUEST_SEND)
     shim_sends(pair(e->communicator, e->peer), e->tag, e->sent, e->id);

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-struct pml__mpi_table shim_requests;
+static struct pml__mpi_table table;
+uint64_t shim_last_request;
 
 /* ---- one request ---- */
 
@@ -32,18 +33,20 @@ static void complete(const struct request *r, const MPI_Status *s) {
   }
 }
 
-/*
- * The older of two entries of one handle was completed out of sight. A send that is complete as soon as it is begun may
- * have the handle of all such.
- */
+/* A send that is complete as soon as it is begun may have the handle of all such. */
+static bool is_complete(MPI_Request handle) {
+  return handle == MPI_REQUEST_NULL || is_shared(handle);
+}
+
+/* The older of two entries of one handle was completed out of sight. */
 void shim_request_begin(MPI_Request handle, const struct request *r) {
-  struct request *e = NULL;
   static const MPI_Status whole;
-  if (handle == MPI_REQUEST_NULL || is_shared(handle)) {
+  if (is_complete(handle)) {
     if ((r->entry.kind & REQUEST_KIND) != REQUEST_RECEIVE) complete(r, &whole);
     return;
   }
-  if ((e = pml__mpi_renew(&shim_requests, key_of(handle))) == NULL) return;
+  struct request *e = pml__mpi_renew(&table, key_of(handle));
+  if (e == NULL) return;
   e->entry.kind = r->entry.kind;
   e->id = r->id;
   e->communicator = r->communicator;
@@ -55,12 +58,31 @@ void shim_request_begin(MPI_Request handle, const struct request *r) {
   pml__mpi_publish(&e->entry);
 }
 
-void shim_request_cancelled(uint64_t id) {
-  shim_request_is(PML__LOG_REQUEST_CANCELLED, id);
+void shim_request_begun(int err, const MPI_Request *request, const struct request *r) {
+  if (err == MPI_SUCCESS)
+    shim_request_begin(*request, r);
+  else
+    shim_request_is(PML__LOG_REQUEST_CANCELLED, r->id);
+}
+
+void shim_request_posted(int err, const MPI_Request *request, enum request_kind kind, uint64_t id,
+                         uint32_t communicator) {
+  if (PML_UNLIKELY(err != MPI_SUCCESS)) {
+    shim_request_is(PML__LOG_REQUEST_CANCELLED, id);
+  } else if (is_complete(*request)) {
+    if (kind == REQUEST_SEND) shim_request_is(PML__LOG_ISEND_COMPLETE, id);
+  } else {
+    struct request *e = pml__mpi_renew(&table, key_of(*request));
+    if (PML_UNLIKELY(e == NULL)) return;
+    e->entry.kind = kind;
+    e->id = id;
+    e->communicator = communicator;
+    pml__mpi_publish(&e->entry);
+  }
 }
 
 struct request *shim_request_find(MPI_Request handle) {
-  return handle != MPI_REQUEST_NULL ? pml__mpi_find(&shim_requests, key_of(handle)) : NULL;
+  return handle != MPI_REQUEST_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
 }
 
 static inline struct request *claim(MPI_Request handle) {

@@ -93,8 +93,6 @@ struct communicator {
 };
 _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
-extern struct pml__mpi_table shim_communicators;
-
 /* The one of @handle; one that was made out of sight is noted now, without its global id. Never NULL. */
 struct communicator *shim_communicator(MPI_Comm handle);
 /* Its number. While it is on. */
@@ -130,19 +128,20 @@ struct request {
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /*
+ * shim_request_id - another number in each call, from 1 on.
  * shim_request_begin - a request that was begun, or, if it is persistent, made: @r is copied.
  * shim_request_begun - the same where its begin was raised, also after a failure, @err.
+ * shim_request_posted - the same of a message of @kind, REQUEST_SEND or REQUEST_RECEIVE.
  * shim_request_find - what is known of it, or NULL.
  */
-extern struct pml__mpi_table shim_requests;
-void shim_request_begin(MPI_Request handle, const struct request *r);
-void shim_request_cancelled(uint64_t id);
-static inline void shim_request_begun(int err, const MPI_Request *request, const struct request *r) {
-  if (PML_UNLIKELY(err != MPI_SUCCESS))
-    shim_request_cancelled(r->id);
-  else
-    shim_request_begin(*request, r);
+extern uint64_t shim_last_request;
+static inline uint64_t shim_request_id(void) {
+  return __atomic_add_fetch(&shim_last_request, 1, __ATOMIC_RELAXED);
 }
+void shim_request_begin(MPI_Request handle, const struct request *r);
+void shim_request_begun(int err, const MPI_Request *request, const struct request *r);
+void shim_request_posted(int err, const MPI_Request *request, enum request_kind kind, uint64_t id,
+                         uint32_t communicator);
 struct request *shim_request_find(MPI_Request handle);
 
 /* ---- types (type.c) ---- */
