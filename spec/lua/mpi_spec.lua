@@ -165,6 +165,24 @@ for _, name in ipairs(NAMES) do
       assert.are.equal(3, logs[0].mpi.level)
     end)
 
+    it_is("have functions with large counts, and persistent collective operations", function()
+      local logs, code, out = run(name, 2, compile(name, "large"))
+      if code == 77 then return pending("this MPI is older than version 4") end
+      assert.are.equal(0, code, out)
+      local n = {}
+      for _, m in ipairs(check(logs, 2)) do
+        assert.are.equal(m.tag, m.bytes)
+        n[m.tag] = (n[m.tag] or 0) + 1
+      end
+      assert.are.same({ [10] = 2, [11] = 2, [12] = 1, [13] = 1 }, n)
+      local got = {}
+      for _, list in pairs(mpi.collectives(logs)) do
+        for i, one in ipairs(list) do got[i] = ("%s %d of %d"):format(one.operation, one.sent, one.ranks) end
+      end
+      local turn = { "allreduce 16 of 2", "gather 10 of 2" }
+      assert.are.same({ "bcast 60 of 2", "allgatherv 6 of 2", turn[1], turn[2], turn[1], turn[2], turn[1], turn[2] }, got)
+    end)
+
     for _, unseen in ipairs { "", " unseen" } do
       it_is("attribute each message where handles are used again" .. (unseen ~= "" and ", and requests end unseen" or ""),
         function()

@@ -34,54 +34,54 @@ static uint64_t partners(const struct communicator *c) {
   return (uint64_t)c->partners;
 }
 
-static uint64_t sum(const struct communicator *c, const int count[], MPI_Datatype type) {
+static uint64_t sum(const struct communicator *c, const count_t count[], MPI_Datatype type) {
   uint64_t n = 0;
   for (int i = 0; i < c->partners; i++) n += (uint64_t)count[i];
   return n * bytes_in(1, type);
 }
 
-static uint64_t sum_of_types(const struct communicator *c, const int count[], const MPI_Datatype type[]) {
+static uint64_t sum_of_types(const struct communicator *c, const count_t count[], const MPI_Datatype type[]) {
   uint64_t n = 0;
   for (int i = 0; i < c->partners; i++) n += bytes_in(count[i], type[i]);
   return n;
 }
 
-static struct volume bcast(const struct communicator *c, int n, MPI_Datatype type, int root) {
+static struct volume bcast(const struct communicator *c, count_t n, MPI_Datatype type, int root) {
   uint64_t bytes = takes_part(c, root) || is_root(c, root) ? bytes_in(n, type) : 0;
   return (struct volume){is_root(c, root) ? partners(c) * bytes : 0, takes_part(c, root) ? bytes : 0};
 }
 
-static struct volume reduce(const struct communicator *c, const void *from, int n, MPI_Datatype type, int root) {
+static struct volume reduce(const struct communicator *c, const void *from, count_t n, MPI_Datatype type, int root) {
   uint64_t bytes = takes_part(c, root) || is_root(c, root) ? bytes_in(n, type) : 0;
   uint64_t place = from == MPI_IN_PLACE ? 1 : 0;
   return (struct volume){takes_part(c, root) ? bytes * (1 - place) : 0,
                          is_root(c, root) ? (partners(c) - place) * bytes : 0};
 }
 
-static struct volume gather(const struct communicator *c, const void *from, int nfrom, MPI_Datatype type_from, int nto,
-                            MPI_Datatype type_to, int root) {
+static struct volume gather(const struct communicator *c, const void *from, count_t nfrom, MPI_Datatype type_from,
+                            count_t nto, MPI_Datatype type_to, int root) {
   bool place = is_root(c, root) && from == MPI_IN_PLACE;
   return (struct volume){takes_part(c, root) && !place ? bytes_in(nfrom, type_from) : 0,
                          is_root(c, root) ? (partners(c) - place) * bytes_in(nto, type_to) : 0};
 }
 
-static struct volume gatherv(const struct communicator *c, const void *from, int nfrom, MPI_Datatype type_from,
-                             const int nto[], MPI_Datatype type_to, int root) {
+static struct volume gatherv(const struct communicator *c, const void *from, count_t nfrom, MPI_Datatype type_from,
+                             const count_t nto[], MPI_Datatype type_to, int root) {
   bool place = is_root(c, root) && from == MPI_IN_PLACE;
   struct volume v = {takes_part(c, root) && !place ? bytes_in(nfrom, type_from) : 0, 0};
   if (is_root(c, root)) v.received = sum(c, nto, type_to) - (place ? bytes_in(nto[c->rank], type_to) : 0);
   return v;
 }
 
-static struct volume scatter(const struct communicator *c, int nfrom, MPI_Datatype type_from, const void *to, int nto,
-                             MPI_Datatype type_to, int root) {
+static struct volume scatter(const struct communicator *c, count_t nfrom, MPI_Datatype type_from, const void *to,
+                             count_t nto, MPI_Datatype type_to, int root) {
   bool place = is_root(c, root) && to == MPI_IN_PLACE;
   return (struct volume){is_root(c, root) ? (partners(c) - place) * bytes_in(nfrom, type_from) : 0,
                          takes_part(c, root) && !place ? bytes_in(nto, type_to) : 0};
 }
 
-static struct volume scatterv(const struct communicator *c, const int nfrom[], MPI_Datatype type_from, const void *to,
-                              int nto, MPI_Datatype type_to, int root) {
+static struct volume scatterv(const struct communicator *c, const count_t nfrom[], MPI_Datatype type_from,
+                              const void *to, count_t nto, MPI_Datatype type_to, int root) {
   bool place = is_root(c, root) && to == MPI_IN_PLACE;
   struct volume v = {0, takes_part(c, root) && !place ? bytes_in(nto, type_to) : 0};
   if (is_root(c, root)) v.sent = sum(c, nfrom, type_from) - (place ? bytes_in(nfrom[c->rank], type_from) : 0);
@@ -89,128 +89,152 @@ static struct volume scatterv(const struct communicator *c, const int nfrom[], M
 }
 
 /* Also of Alltoall. */
-static struct volume allgather(const struct communicator *c, const void *from, int nfrom, MPI_Datatype type_from,
-                               int nto, MPI_Datatype type_to) {
+static struct volume allgather(const struct communicator *c, const void *from, count_t nfrom, MPI_Datatype type_from,
+                               count_t nto, MPI_Datatype type_to) {
   uint64_t each = bytes_in(nto, type_to), others = partners(c) - 1;
   if (from == MPI_IN_PLACE) return (struct volume){others * each, others * each};
   return (struct volume){partners(c) * bytes_in(nfrom, type_from), partners(c) * each};
 }
 
-static struct volume allgatherv(const struct communicator *c, const void *from, int nfrom, MPI_Datatype type_from,
-                                const int nto[], MPI_Datatype type_to) {
+static struct volume allgatherv(const struct communicator *c, const void *from, count_t nfrom, MPI_Datatype type_from,
+                                const count_t nto[], MPI_Datatype type_to) {
   uint64_t all = sum(c, nto, type_to);
   if (from != MPI_IN_PLACE) return (struct volume){partners(c) * bytes_in(nfrom, type_from), all};
   uint64_t own = bytes_in(nto[c->rank], type_to);
   return (struct volume){(partners(c) - 1) * own, all - own};
 }
 
-static struct volume alltoallv(const struct communicator *c, const void *from, const int nfrom[],
-                               MPI_Datatype type_from, const int nto[], MPI_Datatype type_to) {
+static struct volume alltoallv(const struct communicator *c, const void *from, const count_t nfrom[],
+                               MPI_Datatype type_from, const count_t nto[], MPI_Datatype type_to) {
   uint64_t all = sum(c, nto, type_to);
   if (from != MPI_IN_PLACE) return (struct volume){sum(c, nfrom, type_from), all};
   all -= bytes_in(nto[c->rank], type_to);
   return (struct volume){all, all};
 }
 
-static struct volume alltoallw(const struct communicator *c, const void *from, const int nfrom[],
-                               const MPI_Datatype type_from[], const int nto[], const MPI_Datatype type_to[]) {
+static struct volume alltoallw(const struct communicator *c, const void *from, const count_t nfrom[],
+                               const MPI_Datatype type_from[], const count_t nto[], const MPI_Datatype type_to[]) {
   uint64_t all = sum_of_types(c, nto, type_to);
   if (from != MPI_IN_PLACE) return (struct volume){sum_of_types(c, nfrom, type_from), all};
   all -= bytes_in(nto[c->rank], type_to[c->rank]);
   return (struct volume){all, all};
 }
 
-static struct volume allreduce(int n, MPI_Datatype type) {
+static struct volume allreduce(count_t n, MPI_Datatype type) {
   uint64_t bytes = bytes_in(n, type);
   return (struct volume){bytes, bytes};
 }
 
 /* Counts are of the ranks of this group, and each rank gets its own from all partners. */
-static struct volume reduce_scatter(const struct communicator *c, const void *from, const int n[], MPI_Datatype type) {
+static struct volume reduce_scatter(const struct communicator *c, const void *from, const count_t n[],
+                                    MPI_Datatype type) {
   uint64_t all = 0, own = bytes_in(n[c->rank], type), place = from == MPI_IN_PLACE ? 1 : 0;
   for (int i = 0; i < c->size; i++) all += bytes_in(n[i], type);
   return (struct volume){all - place * own, (partners(c) - place) * own};
 }
 
-static struct volume reduce_scatter_block(const struct communicator *c, const void *from, int n, MPI_Datatype type) {
+static struct volume reduce_scatter_block(const struct communicator *c, const void *from, count_t n,
+                                          MPI_Datatype type) {
   uint64_t own = bytes_in(n, type), place = from == MPI_IN_PLACE ? 1 : 0;
   return (struct volume){((uint64_t)c->size - place) * own, (partners(c) - place) * own};
 }
 
-static struct volume scan(const struct communicator *c, int n, MPI_Datatype type, int own) {
+static struct volume scan(const struct communicator *c, count_t n, MPI_Datatype type, int own) {
   uint64_t bytes = bytes_in(n, type);
   return (struct volume){(uint64_t)(c->size - c->rank - 1 + own) * bytes, (uint64_t)(c->rank + own) * bytes};
 }
 
 /* ---- hooks ---- */
 
-/* In @bytes c is the communicator. */
+/* One that has a request; in @bytes c is the communicator. */
+#define REQUESTED(more, code, root, bytes)                                                                             \
+  const struct communicator *c = shim_communicator(comm);                                                              \
+  const struct volume v = bytes;                                                                                       \
+  const struct request r = {.entry.kind = REQUEST_COLLECTIVE | (more),                                                 \
+                            .id = shim_request_id(),                                                                   \
+                            .communicator = c->number,                                                                 \
+                            .peer = (int)(root),                                                                       \
+                            .tag = code,                                                                               \
+                            .sent = v.sent,                                                                            \
+                            .received = v.received};
+
+#if MPI_VERSION >= 4
+#define PERSISTENT(name, code, root, bytes, parameters, arguments)                                                     \
+  static int HOOK_OF(name##_init)(UNWRAP parameters, MPI_Info info, MPI_Request * request) {                           \
+    int err = CALL_OF(name##_init)(UNWRAP arguments, info, request);                                                   \
+    if (err != MPI_SUCCESS || !shim_wanted()) return err;                                                              \
+    REQUESTED(REQUEST_PERSISTENT, code, root, bytes)                                                                   \
+    shim_request_begin(*request, &r);                                                                                  \
+    return err;                                                                                                        \
+  }
+#define ALL(name, immediate) HOOK_HERE(name), HOOK_HERE(I##immediate), HOOK_HERE(name##_init)
+#else
+#define PERSISTENT(name, code, root, bytes, parameters, arguments)
+#define ALL(name, immediate) HOOK_HERE(name), HOOK_HERE(I##immediate)
+#endif
+
 #define COLLECTIVE(name, immediate, code, root, bytes, parameters, arguments)                                          \
-  static int hook_MPI_##name(UNWRAP parameters) {                                                                      \
-    if (!shim_wanted()) return PMPI_##name arguments;                                                                  \
+  static int HOOK_OF(name)(UNWRAP parameters) {                                                                        \
+    if (!shim_wanted()) return CALL_OF(name) arguments;                                                                \
     const struct communicator *c = shim_communicator(comm);                                                            \
     const struct volume v = bytes;                                                                                     \
     shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                                     \
-    int err = PMPI_##name arguments;                                                                                   \
+    int err = CALL_OF(name) arguments;                                                                                 \
     shim_collective_end(code, pair(c->number, (int)(root)), v.sent, v.received, 0);                                    \
     return err;                                                                                                        \
   }                                                                                                                    \
-  static int hook_MPI_I##immediate(UNWRAP parameters, MPI_Request *request) {                                          \
-    if (!shim_wanted()) return PMPI_I##immediate(UNWRAP arguments, request);                                           \
-    const struct communicator *c = shim_communicator(comm);                                                            \
-    const struct volume v = bytes;                                                                                     \
-    const struct request r = {.entry.kind = REQUEST_COLLECTIVE,                                                        \
-                              .id = shim_request_id(),                                                                 \
-                              .communicator = c->number,                                                               \
-                              .peer = (int)(root),                                                                     \
-                              .tag = code,                                                                             \
-                              .sent = v.sent,                                                                          \
-                              .received = v.received};                                                                 \
+  static int HOOK_OF(I##immediate)(UNWRAP parameters, MPI_Request * request) {                                         \
+    if (!shim_wanted()) return CALL_OF(I##immediate)(UNWRAP arguments, request);                                       \
+    REQUESTED(0, code, root, bytes)                                                                                    \
     shim_request_is(PML__LOG_COLLECTIVE_BEGIN, r.id);                                                                  \
-    int err = PMPI_I##immediate(UNWRAP arguments, request);                                                            \
+    int err = CALL_OF(I##immediate)(UNWRAP arguments, request);                                                        \
     shim_request_begun(err, request, &r);                                                                              \
     return err;                                                                                                        \
-  }
+  }                                                                                                                    \
+  PERSISTENT(name, code, root, bytes, parameters, arguments)
 
 #define NONE PML__LOG_NO_RANK
-#define FROM const void *from, int nfrom, MPI_Datatype type_from
-#define TO void *to, int nto, MPI_Datatype type_to
-#define REDUCED const void *from, void *to, int n, MPI_Datatype type, MPI_Op op
+#define FROM const void *from, count_t nfrom, MPI_Datatype type_from
+#define TO void *to, count_t nto, MPI_Datatype type_to
+#define REDUCED const void *from, void *to, count_t n, MPI_Datatype type, MPI_Op op
 
+#ifndef LARGE
 COLLECTIVE(Barrier, barrier, PML__LOG_BARRIER, NONE, ((void)c, (struct volume){0, 0}), (MPI_Comm comm), (comm))
+#endif
 COLLECTIVE(Bcast, bcast, PML__LOG_BCAST, root_of(root), bcast(c, n, type, root),
-           (void *at, int n, MPI_Datatype type, int root, MPI_Comm comm), (at, n, type, root, comm))
+           (void *at, count_t n, MPI_Datatype type, int root, MPI_Comm comm), (at, n, type, root, comm))
 COLLECTIVE(Gather, gather, PML__LOG_GATHER, root_of(root), gather(c, from, nfrom, type_from, nto, type_to, root),
            (FROM, TO, int root, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, root, comm))
 COLLECTIVE(Gatherv, gatherv, PML__LOG_GATHERV, root_of(root), gatherv(c, from, nfrom, type_from, nto, type_to, root),
-           (FROM, void *to, const int nto[], const int at[], MPI_Datatype type_to, int root, MPI_Comm comm),
+           (FROM, void *to, const count_t nto[], const place_t at[], MPI_Datatype type_to, int root, MPI_Comm comm),
            (from, nfrom, type_from, to, nto, at, type_to, root, comm))
 COLLECTIVE(Scatter, scatter, PML__LOG_SCATTER, root_of(root), scatter(c, nfrom, type_from, to, nto, type_to, root),
            (FROM, TO, int root, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, root, comm))
 COLLECTIVE(Scatterv, scatterv, PML__LOG_SCATTERV, root_of(root), scatterv(c, nfrom, type_from, to, nto, type_to, root),
-           (const void *from, const int nfrom[], const int at[], MPI_Datatype type_from, TO, int root, MPI_Comm comm),
+           (const void *from, const count_t nfrom[], const place_t at[], MPI_Datatype type_from, TO, int root,
+            MPI_Comm comm),
            (from, nfrom, at, type_from, to, nto, type_to, root, comm))
 COLLECTIVE(Allgather, allgather, PML__LOG_ALLGATHER, NONE, allgather(c, from, nfrom, type_from, nto, type_to),
            (FROM, TO, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, comm))
 COLLECTIVE(Allgatherv, allgatherv, PML__LOG_ALLGATHERV, NONE, allgatherv(c, from, nfrom, type_from, nto, type_to),
-           (FROM, void *to, const int nto[], const int at[], MPI_Datatype type_to, MPI_Comm comm),
+           (FROM, void *to, const count_t nto[], const place_t at[], MPI_Datatype type_to, MPI_Comm comm),
            (from, nfrom, type_from, to, nto, at, type_to, comm))
 COLLECTIVE(Alltoall, alltoall, PML__LOG_ALLTOALL, NONE, allgather(c, from, nfrom, type_from, nto, type_to),
            (FROM, TO, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, comm))
 COLLECTIVE(Alltoallv, alltoallv, PML__LOG_ALLTOALLV, NONE, alltoallv(c, from, nfrom, type_from, nto, type_to),
-           (const void *from, const int nfrom[], const int at_from[], MPI_Datatype type_from, void *to, const int nto[],
-            const int at_to[], MPI_Datatype type_to, MPI_Comm comm),
+           (const void *from, const count_t nfrom[], const place_t at_from[], MPI_Datatype type_from, void *to,
+            const count_t nto[], const place_t at_to[], MPI_Datatype type_to, MPI_Comm comm),
            (from, nfrom, at_from, type_from, to, nto, at_to, type_to, comm))
 COLLECTIVE(Alltoallw, alltoallw, PML__LOG_ALLTOALLW, NONE, alltoallw(c, from, nfrom, type_from, nto, type_to),
-           (const void *from, const int nfrom[], const int at_from[], const MPI_Datatype type_from[], void *to,
-            const int nto[], const int at_to[], const MPI_Datatype type_to[], MPI_Comm comm),
+           (const void *from, const count_t nfrom[], const place_t at_from[], const MPI_Datatype type_from[], void *to,
+            const count_t nto[], const place_t at_to[], const MPI_Datatype type_to[], MPI_Comm comm),
            (from, nfrom, at_from, type_from, to, nto, at_to, type_to, comm))
 COLLECTIVE(Allreduce, allreduce, PML__LOG_ALLREDUCE, NONE, allreduce(n, type), (REDUCED, MPI_Comm comm),
            (from, to, n, type, op, comm))
 COLLECTIVE(Reduce, reduce, PML__LOG_REDUCE, root_of(root), reduce(c, from, n, type, root),
            (REDUCED, int root, MPI_Comm comm), (from, to, n, type, op, root, comm))
 COLLECTIVE(Reduce_scatter, reduce_scatter, PML__LOG_REDUCE_SCATTER, NONE, reduce_scatter(c, from, n, type),
-           (const void *from, void *to, const int n[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           (const void *from, void *to, const count_t n[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (from, to, n, type, op, comm))
 COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, PML__LOG_REDUCE_SCATTER_BLOCK, NONE,
            reduce_scatter_block(c, from, n, type), (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
@@ -219,22 +243,25 @@ COLLECTIVE(Scan, scan, PML__LOG_SCAN, NONE, scan(c, n, type, 1), (REDUCED, MPI_C
 COLLECTIVE(Exscan, exscan, PML__LOG_EXSCAN, NONE, scan(c, n, type, 0), (REDUCED, MPI_Comm comm),
            (from, to, n, type, op, comm))
 
-#define BOTH(name, immediate) HOOK(MPI_##name), HOOK(MPI_I##immediate)
-static const struct pml__mpi_hook hooks[] = {BOTH(Barrier, barrier),
-                                             BOTH(Bcast, bcast),
-                                             BOTH(Gather, gather),
-                                             BOTH(Gatherv, gatherv),
-                                             BOTH(Scatter, scatter),
-                                             BOTH(Scatterv, scatterv),
-                                             BOTH(Allgather, allgather),
-                                             BOTH(Allgatherv, allgatherv),
-                                             BOTH(Alltoall, alltoall),
-                                             BOTH(Alltoallv, alltoallv),
-                                             BOTH(Allreduce, allreduce),
-                                             BOTH(Reduce, reduce),
-                                             BOTH(Reduce_scatter, reduce_scatter),
-                                             BOTH(Reduce_scatter_block, reduce_scatter_block),
-                                             BOTH(Scan, scan),
-                                             BOTH(Exscan, exscan),
-                                             BOTH(Alltoallw, alltoallw)};
-const struct pml__mpi_hooks shim_collective_hooks = HOOKS(hooks);
+static const struct pml__mpi_hook hooks[] = {
+#ifndef LARGE
+    ALL(Barrier, barrier),
+#endif
+
+    ALL(Bcast, bcast),
+    ALL(Gather, gather),
+    ALL(Gatherv, gatherv),
+    ALL(Scatter, scatter),
+    ALL(Scatterv, scatterv),
+    ALL(Allgather, allgather),
+    ALL(Allgatherv, allgatherv),
+    ALL(Alltoall, alltoall),
+    ALL(Alltoallv, alltoallv),
+    ALL(Allreduce, allreduce),
+    ALL(Reduce, reduce),
+    ALL(Reduce_scatter, reduce_scatter),
+    ALL(Reduce_scatter_block, reduce_scatter_block),
+    ALL(Scan, scan),
+    ALL(Exscan, exscan),
+    ALL(Alltoallw, alltoallw)};
+const struct pml__mpi_hooks LIST_OF(collective) = HOOKS(hooks);

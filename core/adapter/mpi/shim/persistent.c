@@ -2,7 +2,7 @@
 /* core/adapter/mpi/shim/persistent.c - persistent requests: what is made once and started often. */
 #include "shim.h"
 
-static void make(MPI_Request handle, enum request_kind kind, int count, MPI_Datatype type, int peer, int tag,
+static void make(MPI_Request handle, enum request_kind kind, count_t count, MPI_Datatype type, int peer, int tag,
                  MPI_Comm comm) {
   const struct request r = {.entry.kind = kind | REQUEST_PERSISTENT,
                             .communicator = shim_communicator(comm)->number,
@@ -13,9 +13,9 @@ static void make(MPI_Request handle, enum request_kind kind, int count, MPI_Data
 }
 
 #define PERSISTENT(name, kind, where)                                                                                  \
-  static int hook_MPI_##name(where *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                \
-                             MPI_Request *request) {                                                                   \
-    int err = PMPI_##name(at, count, type, peer, tag, comm, request);                                                  \
+  static int HOOK_OF(name)(where * at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,             \
+                           MPI_Request *request) {                                                                     \
+    int err = CALL_OF(name)(at, count, type, peer, tag, comm, request);                                                \
     if (err == MPI_SUCCESS && peer != MPI_PROC_NULL && shim_wanted())                                                  \
       make(*request, kind, count, type, peer, tag, comm);                                                              \
     return err;                                                                                                        \
@@ -26,16 +26,18 @@ PERSISTENT(Ssend_init, REQUEST_SEND, const void)
 PERSISTENT(Rsend_init, REQUEST_SEND, const void)
 PERSISTENT(Recv_init, REQUEST_RECEIVE, void)
 
+#ifndef LARGE
 /* Before it starts: another thread cannot complete it yet. */
 static void start(MPI_Request request) {
   struct request *e = shim_request_find(request);
   if (e == NULL || (e->entry.kind & REQUEST_PERSISTENT) == 0) return;
   e->id = shim_request_id();
   e->entry.kind |= REQUEST_STARTED;
-  if ((e->entry.kind & REQUEST_KIND) == REQUEST_SEND)
+  uint32_t kind = e->entry.kind & REQUEST_KIND;
+  if (kind == REQUEST_SEND)
     shim_sends(pair(e->communicator, e->peer), e->tag, e->sent, e->id);
   else
-    shim_request_is(PML__LOG_IRECV, e->id);
+    shim_request_is(kind == REQUEST_COLLECTIVE ? PML__LOG_COLLECTIVE_BEGIN : PML__LOG_IRECV, e->id);
 }
 
 static int hook_MPI_Start(MPI_Request *request) {
@@ -48,7 +50,11 @@ static int hook_MPI_Startall(int n, MPI_Request request[]) {
   return PMPI_Startall(n, request);
 }
 
-static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Send_init),  HOOK(MPI_Bsend_init), HOOK(MPI_Ssend_init),
-                                             HOOK(MPI_Rsend_init), HOOK(MPI_Recv_init),  HOOK(MPI_Start),
-                                             HOOK(MPI_Startall)};
-const struct pml__mpi_hooks shim_persistent_hooks = HOOKS(hooks);
+#endif
+
+static const struct pml__mpi_hook hooks[] = {
+#ifndef LARGE
+    HOOK(MPI_Start),      HOOK(MPI_Startall),
+#endif
+    HOOK_HERE(Send_init), HOOK_HERE(Bsend_init), HOOK_HERE(Ssend_init), HOOK_HERE(Rsend_init), HOOK_HERE(Recv_init)};
+const struct pml__mpi_hooks LIST_OF(persistent) = HOOKS(hooks);

@@ -4,6 +4,17 @@
 
 extern PML_API pml__mpi_shim_t pml__mpi_shim[];
 
-pml__mpi_shim_t pml__mpi_shim[] = {
-    &shim_process_hooks,    &shim_communicator_hooks, &shim_message_hooks, &shim_request_hooks,
-    &shim_persistent_hooks, &shim_collective_hooks,   &shim_window_hooks,  NULL};
+pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks,
+                                   &shim_communicator_hooks,
+                                   &shim_message_hooks,
+                                   &shim_request_hooks,
+                                   &shim_persistent_hooks,
+                                   &shim_collective_hooks,
+                                   &shim_window_hooks,
+                                   &shim_probe_hooks,
+#if MPI_VERSION >= 4
+                                   &shim_message_hooks_c,
+                                   &shim_persistent_hooks_c,
+                                   &shim_collective_hooks_c,
+#endif
+                                   NULL};

@@ -73,11 +73,35 @@ static inline bool shim_wanted_of_world(MPI_Comm comm) {
 
 #define HOOK(function)                                                                                                 \
   { #function, (void (*)(void))hook_##function }
+/*
+ * What has counts is compiled a second time with LARGE, for the functions whose names end in _c: @name without MPI_ is
+ * that of the file's own.
+ */
+#ifdef LARGE
+typedef MPI_Count count_t;
+typedef MPI_Aint place_t;
+#define SUFFIX _c
+#else
+typedef int count_t, place_t;
+#define SUFFIX
+#endif
+#define JOIN(a, b, c) a##b##c
+#define JOINED(a, b, c) JOIN(a, b, c)
+#define TEXT(text) #text
+#define TEXT_OF(text) TEXT(text)
+#define HOOK_OF(name) JOINED(hook_MPI_, name, SUFFIX)
+#define CALL_OF(name) JOINED(PMPI_, name, SUFFIX)
+#define LIST_OF(name) JOINED(shim_##name, _hooks, SUFFIX)
+#define HOOK_HERE(name)                                                                                                \
+  { TEXT_OF(JOINED(MPI_, name, SUFFIX)), (void (*)(void))HOOK_OF(name) }
 #define HOOKS(list)                                                                                                    \
   { (list), sizeof(list) / sizeof(list)[0], false }
 
-extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_request_hooks,
+extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_probe_hooks, shim_request_hooks,
     shim_persistent_hooks, shim_collective_hooks, shim_window_hooks, shim_process_hooks;
+#if MPI_VERSION >= 4
+extern const struct pml__mpi_hooks shim_message_hooks_c, shim_persistent_hooks_c, shim_collective_hooks_c;
+#endif
 
 /* ---- communicators (communicator.c) ---- */
 
@@ -144,6 +168,11 @@ void shim_request_posted(int err, const MPI_Request *request, enum request_kind 
                          uint32_t communicator);
 struct request *shim_request_find(MPI_Request handle);
 
+/* ---- probed messages (probe.c) ---- */
+
+/* The communicator of one that is matched and not received, which is now received; 0: it is not known. */
+uint32_t shim_take_probed(MPI_Message message);
+
 /* ---- types (type.c) ---- */
 
 /*
@@ -161,7 +190,7 @@ void shim_types_begin(void);
 static inline struct type *shim_type_place(MPI_Datatype type) {
   return &shim_type[key_of(type) >> KEY_OF_TYPE_BITS & (TYPES - 1)];
 }
-static inline uint64_t bytes_in(int count, MPI_Datatype type) {
+static inline uint64_t bytes_in(MPI_Count count, MPI_Datatype type) {
   const struct type *t = shim_type_place(type);
   int size = 0;
   if (PML_LIKELY(t->key == key_of(type))) return (uint64_t)count * t->size;

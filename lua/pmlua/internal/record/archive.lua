@@ -5,6 +5,7 @@
 -- Try:  print(require("pmlua.internal.record.archive").make("pmlua-record-4711", "pmlua-record-4711").events)
 
 local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
 
 local M = {}
