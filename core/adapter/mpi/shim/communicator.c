@@ -20,7 +20,8 @@
 #define LATER (UINT64_C(1) << 31) /* the bit that ids have that are calculated */
 
 static struct pml__mpi_table table;
-static struct communicator *world, unknown;
+static struct communicator unknown;
+struct communicator *shim_world_communicator;
 static uint32_t numbers = SELF, counted = 1; /* atomic */
 static MPI_Group world_group;
 
@@ -145,12 +146,12 @@ static struct communicator *enter(MPI_Comm comm, const struct communicator *c, u
 
 /* Between Init and Finalize. */
 static bool is_on(void) {
-  return world != NULL;
+  return shim_world_communicator != NULL;
 }
 
 static uint64_t next_global(void) {
   uint32_t mine = __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
-  return (uint64_t)(uint32_t)world->rank << 32 | mine;
+  return (uint64_t)(uint32_t)shim_world_communicator->rank << 32 | mine;
 }
 
 static void made(MPI_Comm comm, MPI_Comm parent) {
@@ -176,8 +177,7 @@ void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t globa
   (void)enter(comm, &c, parent);
 }
 
-struct communicator *shim_communicator(MPI_Comm handle) {
-  if (handle == MPI_COMM_WORLD && world != NULL) return world;
+struct communicator *shim_other_communicator(MPI_Comm handle) {
   struct communicator *c = pml__mpi_find(&table, key_of(handle));
   if (c != NULL) return c;
   struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = UNKNOWN};
@@ -191,7 +191,7 @@ void shim_communicators_begin(void) {
   read_shape(MPI_COMM_WORLD, &all);
   pml__mpi_translate(all.size, partner_in_world);
   all.flags = PML__LOG_COMM_WORLD;
-  world = enter(MPI_COMM_WORLD, &all, 0);
+  shim_world_communicator = enter(MPI_COMM_WORLD, &all, 0);
   read_shape(MPI_COMM_SELF, &self);
   self.flags = PML__LOG_COMM_SELF;
   self.global = (uint64_t)(uint32_t)all.rank << 32 | 1;
@@ -201,7 +201,7 @@ void shim_communicators_begin(void) {
 void shim_communicators_end(void) {
   if (!is_on()) return;
   (void)PMPI_Group_free(&world_group);
-  world = NULL;
+  shim_world_communicator = NULL;
 }
 
 /* ---- hooks ---- */

@@ -52,7 +52,7 @@ void shim_request_is(enum pml__log_communication what, uint64_t id) {
 
 void shim_collective_end(enum pml__log_collective what, uint64_t to, uint64_t sent, uint64_t received, uint64_t id) {
   struct pml__mpi_lane *l = pml__mpi_lane;
-  uint32_t word = PML__LOG_COMMUNICATED(PML__LOG_COLLECTIVE_END, 4, what);
+  uint32_t word = PML__LOG_COMMUNICATED(PML__LOG_COLLECTIVE_END, 4, (uint16_t)what);
   if (PML_UNLIKELY(!pml__mpi_put(word, to, sent, received, id)))
     raise_slowly(word, to, sent, received, id);
   else if (PML_UNLIKELY(l == NULL))

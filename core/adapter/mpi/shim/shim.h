@@ -118,10 +118,15 @@ struct communicator {
 _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /* The one of @handle; one that was made out of sight is noted now, without its global id. Never NULL. */
-struct communicator *shim_communicator(MPI_Comm handle);
+extern struct communicator *shim_world_communicator; /* from MPI_Init to MPI_Finalize; else NULL */
+struct communicator *shim_other_communicator(MPI_Comm handle);
+static inline struct communicator *shim_communicator(MPI_Comm handle) {
+  struct communicator *world = shim_world_communicator;
+  return PML_LIKELY(handle == MPI_COMM_WORLD && world != NULL) ? world : shim_other_communicator(handle);
+}
 /* Its number. While it is on. */
 static inline uint32_t shim_number(MPI_Comm handle) {
-  return PML_LIKELY(handle == MPI_COMM_WORLD) ? PML__MPI_WORLD : shim_communicator(handle)->number;
+  return PML_LIKELY(handle == MPI_COMM_WORLD) ? PML__MPI_WORLD : shim_other_communicator(handle)->number;
 }
 /* The world and the process alone are there. */
 void shim_communicators_begin(void);
