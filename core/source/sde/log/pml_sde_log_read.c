@@ -234,10 +234,8 @@ static int visit(struct pml__text *tell, const struct adding *add, const struct 
   for (size_t i = 0; i < e.n && err == 0; i++) {
     const struct event *one = &e.at[i];
     if (i > 0 && strcmp(one->name, one[-1].name) == 0) continue;
-    if (tell != NULL)
-      err = one->recorder ? tell_recorder(tell, one, c) : tell_counter(tell, one, c);
-    else
-      err = one->recorder ? add_recorder(add, one, c) : add_counter(add, one, c);
+    if (tell != NULL) err = one->recorder ? tell_recorder(tell, one, c) : tell_counter(tell, one, c);
+    if (add != NULL) err = one->recorder ? add_recorder(add, one, c) : add_counter(add, one, c);
   }
   for (size_t i = 0; i < texts; i++) free(e.text[i]);
   free(e.text);
