@@ -358,18 +358,22 @@ static int listen_to_values(void) {
   return err;
 }
 
-static int start(void) {
-  static struct pml_profile_memory memory = {get_memory, put_memory, name_region, NULL};
+/* Before plugins are started, whose values belong to the recording. */
+static int begin(void) {
   record.pid = getpid();
   if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
   if (record.here != NULL) __atomic_store_n(record.here, 1, __ATOMIC_RELAXED);
   record.profile = NULL;
   int err = pml_recording_open(&record.calls, record.dir, NULL);
   pml_recording_share(record.calls);
-  if (err < 0) return err;
+  return err;
+}
+
+static int start(void) {
+  static struct pml_profile_memory memory = {get_memory, put_memory, name_region, NULL};
   note_counted();
   memory.arg = record.calls;
-  err = pml_profile_open_in(&record.profile, &memory);
+  int err = pml_profile_open_in(&record.profile, &memory);
   if (err == 0) err = start_trace();
   return err == 0 ? listen_to_values() : err;
 }
@@ -406,7 +410,8 @@ static void start_in_child(void) {
   pml_recording_share(NULL);
   pml_wrap_listen(NULL);
   record.plugins = record.substrates = false;
-  int err = record.confined ? 0 : start();
+  int err = record.confined ? 0 : begin();
+  if (err == 0 && record.calls != NULL) err = start();
   if (record.calls == NULL) pml_recording_lose_child(parents);
   if (err < 0)
     give_up(err);
@@ -431,7 +436,8 @@ __attribute__((constructor)) static void start_in_program(void) {
   memcpy(record.dir, dir, strlen(dir) + 1);
   pml__memory_own();
   pml_count_watch(note_counted);
-  int counting = start_counting(), err = start();
+  int err = begin(), counting = start_counting();
+  if (err == 0) err = start();
   record.substrates = pml__record_substrates_wanted();
   if (err == 0 && record.substrates) start_substrates();
   o.aside = pml__record_openmp_aside(record.plugins || record.substrates ? pml__record_plugins_libraries() : NULL);
