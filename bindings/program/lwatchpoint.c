@@ -120,11 +120,12 @@ static void push_point(lua_State *L, const struct pml_watchpoint *p, int64_t hit
 static int l_summary(lua_State *L) {
   struct pml_watchpoint_summary s;
   pml_watchpoint_summary(check(L), &s);
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 9);
   lutil_setint(L, "pid", (uint64_t)s.pid);
   lutil_setstr(L, "program", s.program);
   lutil_setint(L, "lanes", s.lanes);
   lutil_setint(L, "lost", s.lost);
+  lutil_setint(L, "unexplained", s.unexplained);
   lutil_setint(L, "start_ticks", s.start_ticks);
   lua_pushboolean(L, s.hits[0] == PML_WATCHPOINT_CLOSED);
   lua_setfield(L, -2, "closed");

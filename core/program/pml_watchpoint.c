@@ -61,6 +61,9 @@ struct perf_siginfo {
   uint32_t type, flags;
 };
 
+#define INT1 0xf1 /* the instruction */
+#define PAGE 4096u
+
 /* --- in the handler: async-signal-safe --- */
 
 __attribute__((no_sanitize("thread"))) static uint64_t narrowed(const volatile void *at) {
@@ -117,22 +120,40 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
 }
 
 /*
+ * A hypervisor that takes the CPU away between a debug exception and its handler may lose the debug registers. The
+ * kernel then finds no breakpoint that fired, and sends the SIGTRAP of an int1 instruction, which would end the
+ * program. The exception at an execution comes again when the handler returns; an access of memory has gone by.
+ */
+static bool is_unexplained(const siginfo_t *info) {
+  const unsigned char *ip = info->si_addr;
+  if (info->si_code != TRAP_BRKPT) return false;
+  return (uintptr_t)ip % PAGE == 0 || ip[-1] != INT1;
+}
+
+/* False: a foreign trap. */
+static bool take(const struct pml_watchpoints *w, const siginfo_t *info) {
+  const struct perf_siginfo *t = (const void *)info;
+  unsigned point = (unsigned)(t->data & 0xff);
+  if (w != NULL && is_unexplained(info)) {
+    atomic_fetch_add_explicit(&w->store.head->unexplained, 1, memory_order_relaxed);
+    return true;
+  }
+  if (info->si_code != TRAP_OF_PERF || (t->data & TAG_MASK) != TAG) return false;
+  uint32_t generation = (uint32_t)(t->data >> 8);
+  if (w != NULL && generation == atomic_load_explicit(&trap.generation, memory_order_relaxed) && point < w->points)
+    record(w, generation, point, (t->flags & LATE) != 0);
+  return true;
+}
+
+/*
  * It calls nothing of the C library but gettid(), once: a program's calls of such a function may be what is watched,
  * and a handler that made one each time would never end. Nothing of it sets errno.
  */
 static void on_trap(int sig, siginfo_t *info, void *context) {
-  const struct perf_siginfo *t = (const void *)info;
-  if (info->si_code != TRAP_OF_PERF || (t->data & TAG_MASK) != TAG) {
-    pass_on(sig, info, context);
-    return;
-  }
   atomic_fetch_add_explicit(&trap.inside, 1, memory_order_seq_cst);
-  const struct pml_watchpoints *w = atomic_load_explicit(&trap.set, memory_order_seq_cst);
-  uint32_t generation = (uint32_t)(t->data >> 8);
-  unsigned point = (unsigned)(t->data & 0xff);
-  if (w != NULL && generation == atomic_load_explicit(&trap.generation, memory_order_relaxed) && point < w->points)
-    record(w, generation, point, (t->flags & LATE) != 0);
+  bool ours = take(atomic_load_explicit(&trap.set, memory_order_seq_cst), info);
   atomic_fetch_sub_explicit(&trap.inside, 1, memory_order_release);
+  if (!ours) pass_on(sig, info, context);
 }
 
 /* --- open --- */

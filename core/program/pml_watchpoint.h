@@ -95,6 +95,7 @@ struct pml_watchpoint_summary {
    * closed the descriptors, and what it accessed from then on is missing.
    */
   int64_t hits[PML_WATCHPOINTS_MAX];
+  uint64_t unexplained; /* debug exceptions that came without their breakpoint: accesses are missing */
 };
 
 /* Where a set of watchpoints keeps what it takes: memory of the process, or a file that outlives it. */

@@ -199,6 +199,7 @@ void pml_watchpoint_summary(const struct pml_watchpoint_store *s, struct pml_wat
   const struct pml__store_head *h = s->head;
   *to = (struct pml_watchpoint_summary){.pid = h->pid, .points = h->points, .lanes = lanes_of(s)};
   to->lost = atomic_load_explicit(&h->lost, memory_order_relaxed);
+  to->unexplained = atomic_load_explicit(&h->unexplained, memory_order_relaxed);
   to->start_ticks = h->start_ticks;
   to->stop_ticks = h->stop_ticks;
   to->ticks_per_second = h->ticks_per_second;

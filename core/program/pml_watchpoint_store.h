@@ -25,6 +25,7 @@ struct pml__store_head {
   char program[256];
   struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
   int64_t hits[PML_WATCHPOINTS_MAX];
+  _Atomic uint64_t unexplained;
 };
 
 /* A cache line: two threads never share one. */

@@ -136,6 +136,8 @@ end
 ---@field lanes pmlua.watchpoint.Lane[] by point, then thread
 ---@field closed boolean it closed the watchpoints' descriptors: accesses from then on are missing
 ---@field lost integer accesses of threads beyond those that there is room for
+---@field unexplained integer debug exceptions that came without their breakpoint, as a hypervisor that loses debug registers
+---causes them: accesses are missing, those or more
 ---@field missed integer? accesses that the kernel counted but no handler saw; nil: the process did not come to its end
 
 local function read_lanes(store, s)

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -307,6 +308,33 @@ static void check_descriptors(void) {
   close(own);
 }
 
+/* A trap as the kernel sends it when the CPU has told no reason, at @ip. */
+static void trap_without_reason(const unsigned char *ip) {
+  siginfo_t info = {.si_signo = SIGTRAP, .si_code = TRAP_BRKPT};
+  info.si_addr = (void *)(uintptr_t)ip;
+  (void)syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGTRAP, &info);
+}
+
+static void check_unexplained(void) {
+  static const unsigned char code[] = {0x90, 0x90, 0xf1, 0x90};
+  struct pml_watchpoints *w;
+  struct pml_watchpoint_summary s;
+  const struct pml_watchpoint p = on("counter", &counter, sizeof counter, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
+  const struct pml_watchpoint_options o = {.values = VALUES};
+  int before = others;
+  if (!CHECK(pml_watchpoints_open(&w, &p, 1, &o) == 0, "a variable is watched")) return;
+  trap_without_reason(code + 1);
+  pml_watchpoint_summary(pml_watchpoints_store(w), &s);
+  CHECK(s.unexplained == 1 && others == before,
+        "a debug exception without its breakpoint is counted, and harms nothing");
+  trap_without_reason(code + 3);
+  pml_watchpoint_summary(pml_watchpoints_store(w), &s);
+  CHECK(s.unexplained == 1 && others == before + 1, "that of an int1 instruction is the program's");
+  pml_watchpoints_close(w);
+  trap_without_reason(code + 1);
+  CHECK(others == before + 2, "and so is each when nothing is watched");
+}
+
 int main(void) {
   (void)signal(SIGTRAP, on_other_trap);
   if (!possible()) return check_done();
@@ -320,5 +348,6 @@ int main(void) {
   check_refusals();
   check_plan();
   check_descriptors();
+  check_unexplained();
   return check_done();
 }

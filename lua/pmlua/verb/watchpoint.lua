@@ -126,6 +126,8 @@ local function warn(process)
   say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
   say(process.lost, "%d accesses were made by more threads than can be distinguished")
   say(process.missed or 0, "%d accesses could not be attributed to a thread: the program handles SIGTRAP itself, or was ending")
+  say(process.unexplained, "%d debug exceptions came without their breakpoint, so that accesses are missing: the hypervisor " ..
+    "lost the CPU's debug registers; run it again, or on a machine with less load")
   if process.closed then
     complain(("process %d closed the watchpoints' descriptors; its later accesses are missing"):format(process.pid))
   elseif not process.missed then
