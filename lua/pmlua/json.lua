@@ -113,7 +113,8 @@ end
 
 local stream
 
---- The items that an iterator gives, each written before the next is asked for. It is told what stands before each.
+--- The items that an iterator gives, each written before the next is asked for. The iterator
+--- gets the indentation of each.
 local function stream_items(next_item, write, indent)
   local inner, first = indent .. "  ", true
   for item in next_item, inner do

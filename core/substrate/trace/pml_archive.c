@@ -104,7 +104,7 @@ static int write_claimed(struct pml__archive *a, uint32_t i) {
   return err;
 }
 
-/* Those that nobody else has claimed; *@n more. */
+/* Write the processes that no other writer has claimed, and add their number to *@n. */
 static int write_unclaimed(struct pml__archive *a, uint32_t *n) {
   int err = 0;
   for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {

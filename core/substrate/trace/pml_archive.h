@@ -61,11 +61,11 @@ PML__SHARED int pml_archive_write(const char *dir, const struct pml_archive_log 
                                   struct pml_archive_story *story);
 
 /*
- * pml_archive_help - write events of the archive that another process, on this host or another, makes in @dir: those of
- * one process after the other that nobody else has claimed. *@written: of how many. Waits @wait_ns for that process to
- * begin, and for nothing else; what is left undone it does itself, so that failures here are harmless.
- * The archive is the same whoever writes what. Memory and threads as of pml_archive_write().
- * Returns 0, -ETIMEDOUT (no archive is being made), -errno, PML_EFORMAT.
+ * pml_archive_help - help another process, on this host or another, that makes an archive in @dir: claim one recorded
+ * process after the other and write its events. *@written: how many processes were written. Waits @wait_ns for the
+ * maker to begin, and for nothing else; the maker writes what is left, so that failures here are harmless. The archive
+ * does not depend on which writer wrote a process. Memory and threads as of pml_archive_write(). Returns 0, -ETIMEDOUT
+ * (no archive is being made), -errno, PML_EFORMAT.
  */
 PML__SHARED int pml_archive_help(const char *dir, uint64_t wait_ns, uint32_t *written);
 

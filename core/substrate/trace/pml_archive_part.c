@@ -3,8 +3,8 @@
  * core/substrate/trace/pml_archive_part.c - one process of an archive, written by itself, and taken into the whole.
  *
  * A part numbers its threads, regions, metrics and teams by itself. Its event files move into the whole archive as they
- * are, and mapping tables in the local definitions lead from the part's numbers to those of the whole, which are given
- * in the order of processes, whoever wrote which.
+ * are, and mapping tables in the local definitions lead from the part's numbers to those of the whole, which follow
+ * the order of processes, not of their writers.
  */
 #include "substrate/trace/pml_archive_part.h"
 #include "base/pml_error.h"
@@ -121,7 +121,7 @@ static void carry_singles(struct pml__carry *c, struct pml_otf2 *o) {
   }
 }
 
-/* What a part tells of its process beside what is in its archive. */
+/* What the whole archive needs of a process and cannot find in the part's own archive. */
 struct told {
   uint64_t threads, first_thread; /* that of the rank */
   uint64_t events, open;
@@ -157,7 +157,7 @@ struct since {
   const struct pml__archive_process *p;
 };
 
-/* What was measured before the process began is of no interest. */
+/* Values from before the process began are left out. */
 static uint64_t time_since(uint64_t ticks, const void *arg) {
   const struct since *s = arg;
   return ticks >= s->p->own.started_ticks ? pml__archive_time(s->a, s->p, ticks) : PML__OTF2_NEVER;

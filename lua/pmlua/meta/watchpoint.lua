@@ -67,6 +67,7 @@ function Store:close() end
 ---@field program string
 ---@field lanes integer
 ---@field lost integer accesses of threads that found no room
+---@field unexplained integer debug exceptions that came without their breakpoint: accesses are missing, as many or more
 ---@field start_ticks integer
 ---@field stop_ticks? integer nil: it did not end, or has not yet
 ---@field closed boolean the program closed the descriptors of the watchpoints

@@ -10,7 +10,7 @@ struct window {
   uint32_t communicator, place;
 };
 
-/* Names that the library gives are of no interest; one that the program gives is in a later definition. */
+/* Without the name that the library gives; one that the program gives is in a later definition. */
 static void define(const struct window *w, const char *name) {
   const struct pml__log_window d = {w->entry.kind, w->communicator, w->place, 0};
   pml__mpi_log_window(&d, name);

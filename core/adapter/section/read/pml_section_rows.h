@@ -18,7 +18,7 @@
   X(WORKED, "worked")   /* the same, where there is work */                                                            \
   X(EVENT, "event")     /* the sum of the event @text */                                                               \
   X(EVENTS, "events")   /* all sums, as an object */                                                                   \
-  X(MISUSE, "misuse")   /* numbers of misuses, as an object; absent if there is none */                                \
+  X(MISUSE, "misuse")   /* numbers of misuses, as an object; absent without misuse */                                  \
   X(THREAD, "thread")   /* of a process: absent */                                                                     \
   X(COUNT, "count")     /* calls that ended */                                                                         \
   X(RUNNING, "running") /* calls under way */                                                                          \
@@ -69,7 +69,7 @@ struct pml__section_question {
   const char *path, *label; /* NULL: all sections */
   const char *const *text;  /* of the process; NULL in it: absent */
   bool threads;             /* a row for each; else one for the process, of @label */
-  double whole;             /* that shares are of, in ns; 0: there are none */
+  double whole;             /* ns of which rows have shares; 0: no shares */
   bool own;                 /* shares are of self time */
   const char *counted_work; /* an event that stands for work where it counted; NULL: none */
 };

@@ -149,7 +149,7 @@ local function check_graph(graph)
   end
 end
 
---- A flow of the tables that Flow:data() gave, in whatever shape they come back; nil: they are none.
+--- A flow from the tables of Flow:data(), also read back from a file; nil if data has another shape.
 ---@param data any
 ---@return pmlua.Flow?
 function M.taken(data)

@@ -89,7 +89,7 @@ function M.notes(story)
   return lines
 end
 
---- Why the folder of an experiment has nothing to make a trace of; nil: it is none.
+--- Why no trace can be made from the folder of an experiment; nil if the folder is not an experiment's.
 local function experiment(dir)
   if not require "pmlua.internal.report.run".is_one(dir) then return nil end
   if core.sys.realpath(dir .. "/traces.otf2") then return ("%s: this run has its trace: %s/traces.otf2"):format(dir, dir) end

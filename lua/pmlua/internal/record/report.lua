@@ -393,7 +393,7 @@ local function write_trace(results, dir, o, complain)
   for _, line in ipairs(story and require("pmlua.internal.record.archive").notes(story) or {}) do complain(line) end
 end
 
---- Says what is missing in the results of a folder, a line each. All processes; nil: there are none.
+--- Complain of what is missing in the results of a folder, a line each. Returns all processes, or nil without results.
 local function check(results, o, dir, complain)
   tell_failures(results, complain)
   local reasons = read_reasons(dir)
