@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -249,8 +250,38 @@ static int claim_last(uint64_t done, uint64_t all, void *arg) {
   return 0;
 }
 
+/* Whether something of the name was made in the folder since it was watched. */
+static bool was_made(int watched, const char *name) {
+  _Alignas(struct inotify_event) char got[4096];
+  bool made = false;
+  for (ssize_t n; (n = read(watched, got, sizeof got)) > 0;) {
+    for (const char *at = got; at < got + n;) {
+      const struct inotify_event *e = (const void *)at;
+      made |= e->len > 0 && strcmp(e->name, name) == 0;
+      at += sizeof *e + e->len;
+    }
+  }
+  return made;
+}
+
+/* A second leader, which must leave the first one's folders alone. */
+static int lead_again(uint64_t done, uint64_t all, void *arg) {
+  const struct pml_archive_log *log = *(const struct pml_archive_log **)arg;
+  struct pml_archive_story s;
+  (void)done, (void)all;
+  if (log == NULL) return 0;
+  *(const struct pml_archive_log **)arg = NULL;
+  int watched = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (!CHECK(watched >= 0 && inotify_add_watch(watched, dir, IN_CREATE) >= 0, "the folder is watched")) return 0;
+  CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == -EBUSY, "a second leader is refused");
+  CHECK(!was_made(watched, "traces"), "and makes nothing that the first would take for a trace");
+  close(watched);
+  return 0;
+}
+
 static void shared(void) {
   char path[RANKS][300];
+  const struct pml_archive_log *again;
   struct pml_archive_log log[RANKS] = {{0}};
   struct pml_archive_story s;
   uint32_t written;
@@ -269,6 +300,9 @@ static void shared(void) {
   n = 0;
   CHECK(write_it(log, RANKS, claim_last, &n, &s) == 0 && s.events == 7 * RANKS * ROUNDS,
         "a part that was claimed and not written is written by the leader");
+  CHECK(system("rm -r $DIR/traces*") == 0, "and it is there");
+  again = log;
+  CHECK(write_it(log, RANKS, lead_again, &again, &s) == 0 && again == NULL, "the first leader writes it");
   remove_all();
 }
 

@@ -148,27 +148,35 @@ static int exists(const struct pml_otf2 *a, const char *what) {
   return pml_fail(-EEXIST, "the trace '%s/%s' already exists; remove it or choose another folder", a->dir, what);
 }
 
+static int check_absent(const struct pml_otf2 *a) {
+  static const char *const name[] = {ANCHOR ".otf2", ANCHOR ".def", ANCHOR};
+  char path[PATH_BYTES];
+  for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", a->dir, name[i]) >= sizeof path)
+      return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", a->dir);
+    struct stat there; /* a link that names nothing, too: libotf2 would write through it */
+    if (lstat(path, &there) == 0) return exists(a, name[i]);
+  }
+  return 0;
+}
+
+static int cannot_make(const struct pml_otf2 *a, int err) {
+  if (err == -EEXIST) return exists(a, ANCHOR);
+  return pml_fail(err, "cannot make the trace's folder '%s/" ANCHOR "': %s", a->dir, pml_error_text(err));
+}
+
 /*
  * Making the folder of the event files tells what libotf2 tells late or without its errno: no such folder, no
  * permission, read-only or full disk. libotf2 insists on making it itself, so it is removed again; @path keeps its
  * name.
  */
 static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
-  static const char *const file[] = {ANCHOR ".otf2", ANCHOR ".def"};
-  for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-    if ((size_t)snprintf(path, size, "%s/%s", a->dir, file[i]) >= size)
-      return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", a->dir);
-    struct stat there; /* a link that names nothing, too: libotf2 would write through it */
-    if (lstat(path, &there) == 0) return exists(a, file[i]);
-  }
-  snprintf(path, size, "%s/%s", a->dir, ANCHOR);
-  if (mkdir(path, 0777) == 0) {
-    rmdir(path);
-    return 0;
-  }
-  if (errno == EEXIST) return exists(a, ANCHOR);
-  int err = -errno;
-  return pml_fail(err, "cannot make the trace's folder '%s': %s", path, pml_error_text(err));
+  int err = check_absent(a);
+  if (err < 0) return err;
+  snprintf(path, size, "%s/" ANCHOR, a->dir);
+  if (mkdir(path, 0777) != 0) return cannot_make(a, -errno);
+  rmdir(path);
+  return 0;
 }
 
 static int open_archive(struct pml_otf2 *a) {
@@ -187,9 +195,15 @@ static int open_archive(struct pml_otf2 *a) {
   return err;
 }
 
+/* It makes a folder of another name: another process may be making the archive, and must not find this one's. */
 int pml__otf2_vacant(const struct pml_otf2 *a) {
   char path[PATH_BYTES];
-  return try_folder(a, path, sizeof path);
+  int err = check_absent(a);
+  if (err < 0) return err;
+  snprintf(path, sizeof path, "%s/.XXXXXX", a->dir);
+  if (mkdtemp(path) == NULL) return cannot_make(a, -errno);
+  rmdir(path);
+  return 0;
 }
 
 int pml__otf2_create(struct pml_otf2 *a) {
