@@ -76,6 +76,14 @@ for name in pairs(RUN) do
       end
     end)
 
+    it_is("has all ranks with a timeout that no clock reaches", function()
+      local to, code, out = job(name, 2, compile(name, "leave"), "1e300")
+      assert.are.equal(0, code, out)
+      assert.is_nil(out:find("not recorded", 1, true), out)
+      assert.are.same({}, told(to).late)
+      os.execute("rm -rf " .. to)
+    end)
+
     it_is("has who sent to whom, in the ranks of the world", function()
       local to, code, out = job(name, 4, compile(name, "leave"))
       assert.are.equal(0, code, out)

@@ -11,9 +11,8 @@
  */
 #include "shim.h"
 
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "base/pml_clock.h"
-
-#include <stdlib.h>
 
 #define REPORT 32701
 #define ANSWER 32702
@@ -21,10 +20,10 @@
 
 MPI_Comm shim_own = MPI_COMM_NULL;
 
-static double timeout_s(void) {
-  const char *text = secure_getenv("PMLUA_MPI_TIMEOUT");
-  double s = text != NULL ? strtod(text, NULL) : 0;
-  return s > 0 ? s : 10;
+/* As long as MPI_Finalize waits; a rank is never asked without any time to answer. */
+static int64_t ask_ns(void) {
+  int64_t ns = pml__mpi_reduction_timeout();
+  return ns > 0 ? ns : INT64_C(10000000000);
 }
 
 /* It comes no more. Whether it came before that. */
@@ -58,7 +57,7 @@ static bool all_are_here(int rank, int size) {
   int report[CHILDREN_MAX], n = 0;
   bool came[CHILDREN_MAX];
   MPI_Request request[CHILDREN_MAX];
-  int64_t now = (int64_t)pml__clock_monotonic(), timeout_ns = (int64_t)(timeout_s() * 1e9);
+  int64_t now = (int64_t)pml__clock_monotonic(), timeout_ns = ask_ns();
   for (int bit = 1; (rank & bit) == 0 && bit < size - rank; bit *= 2, n++)
     (void)PMPI_Irecv(&report[n], 1, MPI_INT, rank + bit, REPORT, MPI_COMM_WORLD, &request[n]);
   int yes = await(n, request, came, now + timeout_ns);
