@@ -170,7 +170,7 @@ static int l_add(lua_State *L) {
 
 static void set_spread(lua_State *L, const char *name, const struct pml_summary_spread *s) {
   lua_createtable(L, 0, 8);
-  lutil_setnum(L, "n", s->of.count);
+  lutil_setint(L, "n", s->of.count < 0x1p63 ? (uint64_t)s->of.count : INT64_MAX); /* more is of damaged files */
   lutil_setnum(L, "sum", s->sum);
   lutil_setnum(L, "mean", s->of.mean);
   lutil_setnum(L, "deviation", pml_sums_deviation(&s->of));

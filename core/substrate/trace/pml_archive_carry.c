@@ -111,7 +111,8 @@ static int write_all(const struct pml__carry *c, const char *path) {
 int pml__carry_end(struct pml__carry *c, const char *path) {
   int err = 0;
   if (pml__carry_failed(c))
-    err = c->reads ? pml_fail(PML_EFORMAT, "%s: damaged", path) : pml_fail(-ENOMEM, "no memory to write '%s'", path);
+    err = c->reads ? pml_fail(PML_EFORMAT, "%s: damaged; make the trace again", path)
+                   : pml_fail(-ENOMEM, "no memory to write '%s'", path);
   else if (!c->reads)
     err = write_all(c, path);
   free(c->bytes);

@@ -247,7 +247,7 @@ int pml__archive_plan_read(struct pml__archive *a) {
   if (err < 0) return err;
   carry_plan(&c, a);
   err = pml__carry_end(&c, path);
-  if (err == 0 && !is_sound(a)) err = pml_fail(PML_EFORMAT, "%s: damaged", path);
+  if (err == 0 && !is_sound(a)) err = pml_fail(PML_EFORMAT, "%s: damaged; make the trace again", path);
   for (size_t i = 0; err == 0 && i < a->nprocesses; i++) a->process[i].clock = &a->process[a->process[i].keeper].own;
   if (err == 0) a->mpi.location = calloc((size_t)a->mpi.nranks + 1, sizeof *a->mpi.location);
   return err == 0 && a->mpi.location == NULL ? pml_fail(-ENOMEM, "no memory for %u ranks of a trace", a->mpi.nranks)

@@ -42,6 +42,19 @@ M.open = plain "open"
 ---@type fun(path: string, max_bytes?: integer): string?, pmlua.Failure?, string?
 M.read = plain "read"
 
+--- The table that a file of pmlua's has as JSON; nil: no such file, or, with a reason, none that @accepts returns true for.
+---@param path string
+---@param accepts fun(data: table): any
+---@return table? data
+---@return string? err
+function M.read_json(path, accepts)
+  local text, err, code = M.read(path)
+  if not text then return nil, code ~= "ENOENT" and tostring(err) or nil end
+  local data = require "pmlua.json".decode(text)
+  if type(data) == "table" and accepts(data) then return data end
+  return nil, path .. ": damaged"
+end
+
 --- Write a whole file, or none.
 ---@type fun(path: string, text: string): boolean?, pmlua.Failure?, string?
 M.write = plain "write"

@@ -178,11 +178,10 @@ end
 ---@param folder { path: string }
 ---@return { samples: integer, planned: integer }?
 function M.known(folder)
-  local text = require "pmlua.internal.file".read(folder.path .. "/" .. NAME)
-  local killed = text and json.decode(text)
-  if type(killed) ~= "table" then return nil end
-  local samples, planned = math.tointeger(killed.samples), math.tointeger(killed.planned)
-  return samples and planned and { samples = samples, planned = planned } or nil
+  return (require "pmlua.internal.file".read_json(folder.path .. "/" .. NAME, function(killed)
+    killed.samples, killed.planned = math.tointeger(killed.samples), math.tointeger(killed.planned)
+    return killed.samples and killed.planned
+  end))
 end
 
 return M

@@ -165,34 +165,46 @@ function M.leave(results, dir)
   return disk.write(dir .. "/" .. PART, json.encode { flow = flow, paths = paths })
 end
 
---- Is it a path as M.leave() writes it?
-local function is_path(p)
-  return type(p) == "table" and math.tointeger(p.depth) and math.tointeger(p.calls) and type(p.library) == "string"
-    and type(p.name) == "string" and tonumber(p.inclusive_ns) and tonumber(p.exclusive_ns)
+--- Is it a call path as M.leave() writes it, at most @deepest? Its whole numbers become integers.
+local function is_path(p, deepest)
+  if type(p) ~= "table" then return false end
+  p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
+  return p.depth and p.depth >= 0 and p.depth <= deepest and p.calls and type(p.library) == "string"
+    and type(p.name) == "string" and type(p.inclusive_ns) == "number" and type(p.exclusive_ns) == "number"
 end
 
-local function sound(part)
-  if type(part) ~= "table" or type(part.paths) ~= "table" then return nil end
-  for _, paths in ipairs(part.paths) do
-    if type(paths) ~= "table" then return nil end
-    for _, p in ipairs(paths) do
-      if not is_path(p) then return nil end
-      p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
-    end
+--- Is it a list of call paths, outer ones first?
+local function are_paths(list)
+  local deepest = 0
+  for _, p in ipairs(type(list) == "table" and list or {}) do
+    if not is_path(p, deepest) then return false end
+    deepest = p.depth + 1
   end
-  if part.flow then part.flow = flowgraph.taken(part.flow) end
-  return part
+  return type(list) == "table"
 end
 
---- The parts that are there, by rank.
-local function read_parts(dir)
+local function is_part(part)
+  for _, paths in ipairs(type(part.paths) == "table" and part.paths or {}) do
+    if not are_paths(paths) then return false end
+  end
+  if part.flow then
+    part.flow = flowgraph.taken(part.flow)
+    if not part.flow then return false end
+  end
+  return type(part.paths) == "table"
+end
+
+--- The parts of the ranks, in order. A line for each that cannot be read.
+local function read_parts(dir, complain)
   local parts = {}
-  for entry in require("lfs").dir(dir) do
+  for _, entry in ipairs(disk.names(dir)) do
     local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
-    local text = rank and disk.read(("%s/%s/%s"):format(dir, entry, PART))
-    local part = text and sound(json.decode(text))
+    local path = ("%s/%s/%s"):format(dir, entry, PART)
+    local part, err = nil, nil
+    if rank then part, err = disk.read_json(path, is_part) end
+    if err then complain(err .. "; the flow and the call paths of this rank are left out") end
     if part then
-      part.rank, part.path = rank, ("%s/%s/%s"):format(dir, entry, PART)
+      part.rank, part.path = rank, path
       parts[#parts + 1] = part
     end
   end
@@ -200,12 +212,13 @@ local function read_parts(dir)
   return parts
 end
 
---- The results of a job, of the parts that its ranks left, which go: DIR/paths.json, and the flow.
+--- Unite the parts that the ranks of a job left into DIR/paths.json and one flow, and remove them.
 ---@param dir string the job's
----@return { ranks: integer, flow: pmlua.Flow? }? job nil: there is no part
+---@param complain fun(text: string)
+---@return { ranks: integer, flow: pmlua.Flow? }? job nil: no rank left a part
 ---@return string? err
-function M.finish(dir)
-  local parts = read_parts(dir)
+function M.finish(dir, complain)
+  local parts = read_parts(dir, complain)
   if #parts == 0 then return nil end
   local flow = flow_of(parts)
   local done, err = disk.write(dir .. "/" .. PATHS, json.encode { ranks = #parts, paths = json.array(paths_of(parts)) })
@@ -214,23 +227,28 @@ function M.finish(dir)
   return { ranks = #parts, flow = flow }
 end
 
---- The call paths of a job that ended.
+local function is_spread(s)
+  if type(s) ~= "table" then return false end
+  s.ranks, s.least_rank, s.most_rank = math.tointeger(s.ranks), math.tointeger(s.least_rank), math.tointeger(s.most_rank)
+  return s.ranks and s.least_rank and s.most_rank and type(s.least_ns) == "number" and type(s.mean_ns) == "number"
+    and type(s.most_ns) == "number"
+end
+
+local function has_spreads(data)
+  if not are_paths(data.paths) then return false end
+  for _, p in ipairs(data.paths) do
+    if not is_spread(p.spread) then return false end
+  end
+  return true
+end
+
+--- The call paths of a job that ended; nil: no file, or, with a reason, a damaged one.
 ---@param dir string
 ---@return table[]? paths with a spread each
+---@return string? err
 function M.paths(dir)
-  local text = disk.read(dir .. "/" .. PATHS)
-  local data = text and json.decode(text)
-  if type(data) ~= "table" or type(data.paths) ~= "table" then return nil end
-  for _, p in ipairs(data.paths) do
-    local s = is_path(p) and type(p.spread) == "table" and p.spread
-    if not s or not (tonumber(s.least_ns) and tonumber(s.mean_ns) and tonumber(s.most_ns)) then return nil end
-    p.depth, p.calls = math.tointeger(p.depth), math.tointeger(p.calls)
-    for _, n in ipairs { "ranks", "least_rank", "most_rank" } do
-      s[n] = math.tointeger(s[n])
-      if not s[n] then return nil end
-    end
-  end
-  return data.paths
+  local data, err = disk.read_json(dir .. "/" .. PATHS, has_spreads)
+  return data and data.paths, err
 end
 
 return M

@@ -461,7 +461,7 @@ end
 ---@param complain fun(text: string)
 ---@return boolean whether there are any
 function M.of_ranks(o, dir, complain)
-  local job, err = require "pmlua.internal.record.parts".finish(dir)
+  local job, err = require "pmlua.internal.record.parts".finish(dir, complain)
   if err then complain(err) end
   if job and job.flow then require("pmlua.internal.flow.files").report_job(job, dir, o, complain) end
   return job ~= nil
@@ -476,6 +476,11 @@ function M.report(o, dir, complain)
   local mode = require "lfs".attributes(dir, "mode")
   if mode ~= "directory" then
     complain(dir .. (mode and ": not a folder" or ": no such folder"))
+    return false
+  end
+  local _, unreadable = require "pmlua.internal.file".names(dir)
+  if unreadable then
+    complain(tostring(unreadable))
     return false
   end
   local results = gather(o, dir)

@@ -31,6 +31,7 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field paths table[] call paths with their spread over ranks, outer ones first
 ---@field waits pmlua.Wait[] by rank; empty without a trace
 ---@field pairs table[] { from, to, messages, bytes }, blocks of ranks
+---@field damaged string[] files beside the summary that cannot be read
 
 local function mode(path) return require "lfs".attributes(path, "mode") end
 
@@ -116,31 +117,39 @@ end
 
 -- ---- rows ----
 
-local function spread_over(row, name)
+local DAMAGED <const> = {} -- raised where a summary says what cannot be
+
+--- An integer from least to most; raises DAMAGED if v is another value.
+local function whole(v, least, most)
+  v = math.tointeger(tonumber(v))
+  if not v or v < least or v > (most or math.maxinteger) then error(DAMAGED) end
+  return v
+end
+
+local function value_of(row, name)
   for _, v in ipairs(row.values) do
-    if v.name == name then return v.sum end
+    if v.name == name then return whole(v.sum, 0) end
   end
   return 0
 end
 
-local function read_sizes(job, direction, what, row)
+local function read_sizes(sizes, what, row)
   for _, v in ipairs(row.values) do
-    local bits = math.tointeger(v.name)
-    local sizes = job.sizes[direction]
+    local bits = whole(v.name, 0, 64)
     sizes[bits] = sizes[bits] or { messages = 0, bytes = 0 }
-    sizes[bits][what] = v.sum
+    sizes[bits][what] = whole(v.sum, 0)
   end
 end
 
 local function read_pairs(job, index, what, row)
-  local from = math.tointeger(row.detail)
+  local from = whole(row.detail, 0, job.size - 1)
   for _, v in ipairs(row.values) do
     local key = row.detail .. ">" .. v.name
     if not index[key] then
-      index[key] = { from = from, to = math.tointeger(v.name), messages = 0, bytes = 0 }
+      index[key] = { from = from, to = whole(v.name, 0, job.size - 1), messages = 0, bytes = 0 }
       table.insert(job.pairs, index[key])
     end
-    index[key][what] = v.sum
+    index[key][what] = whole(v.sum, 0)
   end
 end
 
@@ -150,10 +159,10 @@ local function read_traffic(job)
     local what, rest = row.label:match "^(%l+) (%l+)$"
     if rest == "to" then read_pairs(job, index, what, row)
     elseif row.label == "time" then job.time = row
-    elseif rest then read_sizes(job, rest, what, row)
+    elseif job.sizes[rest] then read_sizes(job.sizes[rest], what, row)
     elseif row.label == "collective" then
-      table.insert(job.collectives, { operation = row.detail, calls = spread_over(row, "calls"), sent = spread_over(row, "sent"),
-        received = spread_over(row, "received") })
+      table.insert(job.collectives, { operation = row.detail, calls = value_of(row, "calls"), sent = value_of(row, "sent"),
+        received = value_of(row, "received") })
     end
   end
   table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
@@ -188,15 +197,26 @@ end
 
 local function shape_of(summary)
   for _, row in ipairs(summary:rows "mpi") do
-    if row.label == "job" then return spread_over(row, "size"), spread_over(row, "block") end
+    if row.label == "job" then return whole(value_of(row, "size"), 1, MOST), whole(value_of(row, "block"), 1) end
   end
   return 0, 1
+end
+
+--- Counters and recorders: each has a value, of recorders a whole number of elements.
+local function events_of(summary, kind)
+  local rows = summary:rows(kind)
+  for _, row in ipairs(rows) do
+    local v = row.values[1]
+    if not v then error(DAMAGED) end
+    if kind == "recorder" then v.sum = whole(v.sum, 0) end
+  end
+  return rows
 end
 
 local function missing(job)
   local here, list = {}, {}
   for _, range in ipairs(job.summary:numbers()) do
-    for rank = range[1], math.min(range[2], job.size - 1) do here[rank] = true end
+    for rank = math.max(range[1], 0), math.min(range[2], job.size - 1) do here[rank] = true end
   end
   for rank = 0, job.size - 1 do
     if not here[rank] then list[#list + 1] = rank end
@@ -232,6 +252,26 @@ local function hosts_of(job)
   return list
 end
 
+--- The rows of the summary, and of logs that are not in it. Raises DAMAGED.
+local function read_rows(job, folder)
+  local summary = job.summary
+  job.size, job.block = shape_of(summary)
+  add_logs(job, folder)
+  job.hosts, job.sections = hosts_of(job), summary:sections()
+  job.calls, job.counters, job.recorders = calls_of(job), events_of(summary, "counter"), events_of(summary, "recorder")
+  table.sort(job.sections, by_time)
+  table.sort(job.calls, by_time)
+  read_traffic(job)
+end
+
+--- What the writers of traces and of call paths left beside the summary.
+local function read_files(job, folder)
+  local waits, no_waits = require "pmlua.internal.report.waits".read(folder)
+  local paths, no_paths = require "pmlua.internal.record.parts".paths(folder)
+  job.waits, job.paths, job.damaged = waits or {}, paths or {}, { no_waits }
+  job.damaged[#job.damaged + 1] = no_paths
+end
+
 --- All of a job.
 ---@param path string its folder or its summary
 ---@return pmlua.Job? job
@@ -241,18 +281,15 @@ function M.read(path)
   local summary, err = summary_of(file)
   if not summary then return nil, err end
   local job = { summary = summary, late = {}, gone = {}, sizes = { sent = {}, received = {} }, collectives = {},
-    pairs = {}, logs = {} }
-  job.whole = mode(file) == "file"
-  job.size, job.block = shape_of(summary)
-  add_logs(job, folder)
+    pairs = {}, logs = {}, whole = mode(file) == "file" }
+  local sound, why = pcall(read_rows, job, folder)
+  if why == DAMAGED then
+    return refuse("EFORMAT", file .. ": damaged: its rows contradict each other", "remove it to report the logs of the ranks")
+  elseif not sound then
+    error(why, 0)
+  end
   if job.size == 0 then return refuse("ENODATA", path .. ": no rank has a log that can be read") end
-  job.hosts, job.sections = hosts_of(job), summary:sections()
-  job.calls, job.counters, job.recorders = calls_of(job), summary:rows "counter", summary:rows "recorder"
-  table.sort(job.sections, by_time)
-  table.sort(job.calls, by_time)
-  read_traffic(job)
-  job.waits = require "pmlua.internal.report.waits".read(folder) or {}
-  job.paths = require "pmlua.internal.record.parts".paths(folder) or {}
+  read_files(job, folder)
   return job
 end
 

@@ -26,6 +26,7 @@ local function notes(job)
     list[#list + 1] = ("%s missing, without a log that can be read: %s"):format(tables.plural(#job.gone, "rank"),
       numbers.ranges(job.gone))
   end
+  for _, file in ipairs(job.damaged) do list[#list + 1] = file .. "; left out" end
   return list
 end
 

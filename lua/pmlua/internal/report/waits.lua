@@ -29,17 +29,20 @@ function M.write(dir, waits)
   return disk.write(dir .. "/" .. FILE, json.encode { ranks = json.array(waits) })
 end
 
---- Those of the trace of a job; nil: it has none.
+local function are_waits(data)
+  for _, w in ipairs(type(data.ranks) == "table" and data.ranks or {}) do
+    if type(w) ~= "table" or type(w.late_sender_ns) ~= "number" or type(w.collective_ns) ~= "number" then return false end
+  end
+  return type(data.ranks) == "table"
+end
+
+--- The waits of each rank, by the trace of a job; nil: no trace, or, with a reason, a damaged file.
 ---@param dir string
 ---@return pmlua.Wait[]? waits
+---@return string? err
 function M.read(dir)
-  local text = disk.read(dir .. "/" .. FILE)
-  local data = text and json.decode(text)
-  if type(data) ~= "table" or type(data.ranks) ~= "table" then return nil end
-  for _, w in ipairs(data.ranks) do
-    if type(w) ~= "table" or not tonumber(w.late_sender_ns) or not tonumber(w.collective_ns) then return nil end
-  end
-  return data.ranks
+  local data, err = disk.read_json(dir .. "/" .. FILE, are_waits)
+  return data and data.ranks, err
 end
 
 local function sum(w) return w.late_sender_ns + w.collective_ns end
