@@ -72,10 +72,13 @@ local function subtitle(meta)
   return table.concat(parts, " · ")
 end
 
---- Names of the tables that are there: a run that was killed lacks those that are written at its end.
+--- Names of the tables in the folder: a run that was killed lacks those that are written at its end.
+---@return string[]? names
+---@return pmlua.Failure? failure
 local function tables_of(path)
-  local names = {}
-  for name in lfs.dir(path) do
+  local names, entries, err = {}, disk.names(path)
+  if err then return nil, err end
+  for _, name in ipairs(entries) do
     if name:find "^[%w_%-]+%.dat$" then names[#names + 1] = name end
   end
   table.sort(names)
@@ -123,7 +126,7 @@ local function units_of(run, factors)
   return table.concat(units, " ")
 end
 
-local function run_gp(run, variables)
+local function run_gp(run, tables, variables)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
   out[1] = "# written by pmlua from meta.json and data.dat; plot.gp reads it through theme.gp"
@@ -150,7 +153,7 @@ local function run_gp(run, variables)
     local value = variable[2]
     set(variable[1], type(value) == "number" and ("%.17g"):format(value) or quote.gnuplot(value))
   end
-  set("run_files", quote.gnuplot((" %s "):format(table.concat(tables_of(run.path), " "))))
+  set("run_files", quote.gnuplot((" %s "):format(table.concat(tables, " "))))
   return table.concat(out, "\n") .. "\n"
 end
 
@@ -177,7 +180,7 @@ end
 ---@return table<string, string>? texts by the names of their files
 ---@return string? note or what is missing
 ---@return boolean? own the script's, which came with the experiment that was run
-local function scripts_for(run, options)
+local function scripts_for(run, tables, options)
   local note
   local path, err, variables = script_of(run, options)
   if not path then
@@ -188,7 +191,7 @@ local function scripts_for(run, options)
   local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")
   if not (plot and theme) then return nil, no_plot or no_theme end
   local own = core.sys.realpath(path:match "^(.*)/") ~= core.sys.realpath(plots_folder())
-  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, variables) }, note, own
+  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables) }, note, own
 end
 
 --- What the folder has of its own, or gets. An own plot.gp that is not run is worth a remark.
@@ -246,10 +249,10 @@ local function gnuplot_all(run, where)
 end
 
 --- The folder's tables, and nothing else of it, beside scripts of ours.
-local function copy_to(scratch, run, scripts)
+local function copy_to(scratch, run, tables, scripts)
   local files = {}
   for name, text in pairs(scripts) do files[name] = text end
-  for _, name in ipairs(tables_of(run.path)) do files[name] = disk.read(run.path .. "/" .. name) end
+  for _, name in ipairs(tables) do files[name] = disk.read(run.path .. "/" .. name) end
   for name, text in pairs(files) do
     local ok, err = disk.write(scratch .. "/" .. name, text)
     if not ok then return nil, err end
@@ -258,12 +261,12 @@ local function copy_to(scratch, run, scripts)
 end
 
 --- A script that is trusted runs in the folder, as the user would run it; any other in a folder of ours, confined.
-local function draw_all(run, scripts, trusted, program)
+local function draw_all(run, tables, scripts, trusted, program)
   local scratch, err = temporary.folder "plot"
   if not scratch then return nil, err end
   local where = { scratch = scratch, folder = trusted and run.path or scratch, confined = not trusted, program = program }
   local ok, files = true, nil
-  if not trusted then ok, err = copy_to(scratch, run, scripts) end
+  if not trusted then ok, err = copy_to(scratch, run, tables, scripts) end
   if ok then files, err = gnuplot_all(run, where) end
   temporary.remove(scratch)
   return files, err
@@ -294,13 +297,15 @@ function M.draw(dir, options)
   local run, err = results.open(dir)
   if not run then return nil, err end
   if not anything_measured(run.data) then return refuse("ENODATA", run.path .. ": nothing to plot: no cell was measured") end
-  local scripts, note, own = scripts_for(run, options)
+  local tables, unreadable = tables_of(run.path)
+  if not tables then return nil, unreadable end
+  local scripts, note, own = scripts_for(run, tables, options)
   if not scripts then return nil, note end
   local ok, remark = furnish(run, scripts, options)
   if ok then ok, err = run:write("run.gp", scripts["run.gp"]) end
   if not ok then return nil, err or remark end
   local files
-  files, err = draw_all(run, scripts, options.trust or own, options.gnuplot)
+  files, err = draw_all(run, tables, scripts, options.trust or own, options.gnuplot)
   return files, err or note or remark, files and run
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/unreadable_spec.lua - a folder that the user may not read is refused in one line, by every verb that reads one.
 
+local helper = require "spec.lua.helper"
 local support = require "spec.core.support"
 local it = support.it
 local shell = support.shell
@@ -19,14 +20,27 @@ describe("A folder that cannot be read", function()
 
   teardown(function() shell(("chmod 700 %s/closed"):format(dir)) end)
 
-  for verb, text in pairs { report = "%s", export = "%s", trace = "%s", plot = "%s", compare = "%s %s",
-    record = "-o %s -- true" } do
-    it("is refused by pmlua " .. verb, function()
+  local function refuses(arguments, folder)
+    local status, out, err = shell(("%s%s %s"):format(as, command, (arguments:gsub("%%s", folder))))
+    assert.same({ 1, "" }, { status, out }, err)
+    local pattern = "^pmlua %s: [^\n]*%s[^\n]*: Permission denied[^\n]*\n$"
+    assert.truthy(err:find(pattern:format(arguments:match "%l+", folder:match "[^/]*$")), err)
+  end
+
+  for _, arguments in ipairs { "report %s", "export %s", "trace %s", "plot %s", "compare %s %s", "record -o %s -- true",
+    "record --finish %s" } do
+    it("is refused by pmlua " .. arguments, function()
       if shell(as .. command .. " --version") ~= 0 then return pending "another user cannot run pmlua here" end
-      local closed = dir .. "/closed"
-      local status, out, err = shell(("%s%s %s %s"):format(as, command, verb, text:gsub("%%s", closed)))
-      assert.same({ 1, "" }, { status, out }, err)
-      assert.truthy(err:find(("^pmlua %s: [^\n]*closed[^\n]*: Permission denied[^\n]*\n$"):format(verb)), err)
+      refuses(arguments, dir .. "/closed")
     end)
   end
+
+  it("is refused by pmlua plot if its files can be read, but not their names", function()
+    if shell(as .. command .. " --version") ~= 0 then return pending "another user cannot run pmlua here" end
+    local run = helper.run_folder({ { 1, 2 }, { 3, 4 } })
+    assert.equal(0, (shell(("chmod -R a+rX %s && chmod 311 %s"):format(run:match "^/tmp/[^/]*", run))))
+    refuses("plot %s", run)
+    shell("chmod 700 " .. run)
+    helper.clean()
+  end)
 end)

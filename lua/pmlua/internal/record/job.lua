@@ -61,7 +61,7 @@ end
 --- Ranks that are recorded, in order, by their folders: after MPI_Init all of them have one.
 local function recorded(job)
   local list = {}
-  for entry in require "lfs".dir(job.dir) do
+  for _, entry in ipairs(disk.names(job.dir)) do
     local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
     if rank and rank < job.size then list[#list + 1] = rank end
   end
