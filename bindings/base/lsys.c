@@ -59,7 +59,7 @@ static int l_columns(lua_State *L) {
   return 1;
 }
 
-/* launched(): rank and size in a parallel job, each nil where the launcher does not say. */
+/* launched(): rank and size in a parallel job, each nil if the launcher does not set it. */
 static int l_launched(lua_State *L) {
   struct pml__launched l;
   pml__launched(&l);

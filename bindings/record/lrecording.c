@@ -342,7 +342,8 @@ static int l_archive(lua_State *L) {
   return 1;
 }
 
-/* archive_help(dir, seconds): of how many processes this one wrote events into the archive that another one makes. */
+/* archive_help(dir, seconds): help the process that makes the archive in dir; how many processes it wrote the events
+ * of. */
 static int l_archive_help(lua_State *L) {
   const char *dir = lutil_string(L, 1);
   lua_Number seconds = luaL_checknumber(L, 2);

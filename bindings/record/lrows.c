@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT 1 /* the user value that has all texts and arrays of a table */
+#define KEPT 1 /* the user value that keeps all texts and arrays of a table alive */
 #define TEXTS_MAX 64
 
 struct handle {
@@ -19,7 +19,7 @@ struct handle {
 
 static const struct lutil_class rows_class = {"rows", sizeof(struct handle), NULL};
 
-/* Holds text while a string is made of it. */
+/* Owns text while it becomes a string. */
 struct written {
   struct lutil_handle h;
   struct pml__cells_writer writer;
@@ -33,7 +33,7 @@ static const struct lutil_class written_class = {"rowswritten", sizeof(struct wr
 
 /* ---- a table ---- */
 
-/* The value on top is popped and stays alive as long as the table of what is kept, at @kept. */
+/* Pop the value on top, and keep it alive in the table at @kept. */
 static void keep(lua_State *L, int kept) {
   lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
 }
@@ -136,7 +136,7 @@ static int by_label(const void *a, const void *b) {
 
 /*
  * open { form, indent, columns, sections, events } - columns are { field, name, text, which, divisor }, sections {
- * label, text... }, events { event, name }; names and texts are written in the form already.
+ * label, text... }, events { event, name }; names and texts are in the form already.
  */
 static int l_open(lua_State *L) {
   static const char *const forms[] = {"csv", "json", "jsonl", "sql", NULL};
@@ -169,8 +169,8 @@ static int l_open(lua_State *L) {
 /* ---- a log ---- */
 
 /*
- * rows:log { path, label, text, threads, whole, own, counted_work } - the text of a log's rows and how many they are;
- * nil and a failure if it cannot be read.
+ * rows:log { path, label, text, threads, whole, own, counted_work } - the rows of a log as text, and their number; nil
+ * and a failure if it cannot be read.
  */
 static int l_log(lua_State *L) {
   static const char *const known[] = {"path", "label", "text", "threads", "whole", "own", "counted_work", NULL};

@@ -76,7 +76,7 @@ static int l_log(lua_State *L) {
   return 2;
 }
 
-/* ENODATA is of a log without recorded calls. */
+/* A log without recorded calls (ENODATA) adds nothing. */
 static int add_calls(const char *path, struct pml_summary *s, int64_t number) {
   struct pml_recording_reader *r = NULL;
   struct pml_profile *p = NULL;
@@ -90,7 +90,7 @@ static int add_calls(const char *path, struct pml_summary *s, int64_t number) {
   return err;
 }
 
-/* s:process(path, number) - all that a log has, or nothing of it. */
+/* s:process(path, number) - add all that a log has, or nothing on failure. */
 static int l_process(lua_State *L) {
   struct pml_summary *s = check(L, 1);
   const char *path = lutil_string(L, 2);

@@ -45,8 +45,8 @@ struct pml_stream_event {
 };
 
 /*
- * Where a thread's next event is written, and what room is left: 16 bytes each, in the form of record/log. What was
- * there is zeros. The word of an event is stored after all else of it, with release.
+ * Where a thread's next event is written, up to @end: 16 bytes each, in the form of record/log, over zeros. The writer
+ * stores the word of an event last, with release.
  */
 struct pml__log_event;
 struct pml_stream_place {
@@ -67,8 +67,9 @@ struct pml_stream_place {
  * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
  * nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half if all have one.
  *
- * place:        where a communication of the thread may be written in the place of event[], as long as two events of
- * room are left after it; NULL: nowhere, or @place is NULL. Valid until thread_end. Used if there is no other consumer.
+ * place:        returns where communications of the thread may be written instead of calling event[], as long as room
+ * for two events is left after each; may be NULL, and may return NULL. Valid until thread_end. Used while no other
+ * consumer listens.
  *
  * left:         a leave of a call that did not return: a longjmp or an exception left it, some time before this is
  * seen. NULL: as any leave.

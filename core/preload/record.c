@@ -16,7 +16,7 @@
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
  *
  * In a job of MPI rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
- * (adapter/mpi/reduction), and each rank that is in it notes that.
+ * (adapter/mpi/reduction), and each rank in it notes so in its log.
  *
  * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) as it goes, so that no end loses anything
  * and nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record

@@ -56,7 +56,7 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 /*
  * pml__mpi_raise - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
  * @values as it says, and room for an even number of them. No lock, no allocation but at a thread's first event.
- * pml__mpi_put   - the same, if it can be written in place: false where not. @what is a constant.
+ * pml__mpi_put   - the same, written in place; false: it cannot be, and nothing was raised. @what is a constant.
  */
 PML__SHARED void pml__mpi_raise(uint32_t what, const uint64_t *values);
 static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3) {
@@ -119,7 +119,7 @@ static inline bool pml__mpi_is_of(const struct pml__mpi_entry *e, uint64_t key) 
   return __atomic_load_n(&e->key, __ATOMIC_ACQUIRE) == key &&
          __atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == PML__MPI_KNOWN;
 }
-/* Where it most often is; else NULL. */
+/* Looks in the first place for @key only, where it usually is. */
 static inline void *pml__mpi_glance(struct pml__mpi_table *t, uint64_t key) {
   char *level = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(level == NULL)) return NULL;
@@ -130,7 +130,7 @@ static inline void *pml__mpi_find(struct pml__mpi_table *t, uint64_t key) {
   void *e = pml__mpi_glance(t, key);
   return PML_LIKELY(e != NULL) ? e : pml__mpi_search(t, key);
 }
-/* The same as pml__mpi_add(), of a key whose older entry, if there is one, goes. */
+/* Remove an older entry of @key, if any, and add a new one. */
 PML__SHARED void *pml__mpi_add_anew(struct pml__mpi_table *t, uint64_t key);
 static inline void *pml__mpi_renew(struct pml__mpi_table *t, uint64_t key) {
   char *level = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);

@@ -147,7 +147,7 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 
 /*
  * pml__stream_begin_in_place - begin a pass in which a communication is written to placed.place, with ticks of the
- * counter. End it with pml__stream_end_pass(). False: there is no place; hand the event out.
+ * counter. End it with pml__stream_end_pass(). False without a place: hand the event out.
  */
 static inline bool pml__stream_begin_in_place(struct pml__stream_thread *t) {
   if (PML_UNLIKELY(pml__stream_in_pass(t))) return false;
@@ -181,7 +181,7 @@ struct pml__stream_thread *pml__stream_thread_begins(void);
 /*
  * pml__stream_wanted, pml__stream_hand - pml_stream_wanted() and pml_stream_raise(), inline, for adapters that call
  * them as often as sections do: @kind is a constant, and of one consumer the function is called from here.
- * pml__stream_hand_to_one returns false where several, or an unknown one, are still to have the event.
+ * pml__stream_hand_to_one returns false if the event is still to be handed out, to several or to one not known yet.
  *
  * The generation goes for the list, as in pml__stream_hand_plainly(): loaded in the pass, with acquire. What is known
  * is known only with membarrier(2).

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LINE_LONGEST 100u /* bytes of an object in one line, with what stands before it */
+#define LINE_LONGEST 100u /* bytes of an object in one line, with its indent */
 
 static void put(struct pml__text *t, const char *text) {
   pml__text_plain(t, text, strlen(text));
@@ -24,7 +24,7 @@ static void put_real(struct pml__text *t, enum pml__cells_form form, double v) {
   if (to != NULL) t->n += pml__number_text(to, v, digits[form]);
 }
 
-/* SQL reads what is beyond every number as an infinity. */
+/* SQL reads a number beyond every double as an infinity. */
 static void put_odd(struct pml__text *t, enum pml__cells_form form, double v) {
   if (form == PML__CELLS_CSV) return;
   if (form != PML__CELLS_SQL)

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 enum pml__cells_form {
-  PML__CELLS_CSV,   /* a line of cells; what is absent or not finite is empty; 15 digits */
-  PML__CELLS_JSON,  /* objects of an array, a line for each cell; what is absent is left out; 15 or 17 digits */
+  PML__CELLS_CSV,   /* a line of cells; absent ones and infinities are empty; 15 digits */
+  PML__CELLS_JSON,  /* objects of an array, a line for each cell; absent ones are left out; 15 or 17 digits */
   PML__CELLS_LINES, /* an object in a line of its own */
   PML__CELLS_SQL,   /* (1, 'a'), (2, NULL); 17 digits */
   PML__CELLS_FORMS
@@ -20,7 +20,7 @@ enum pml__cell_kind {
   PML__CELL_WHOLE,
   PML__CELL_REAL,
   PML__CELL_TRUTH,
-  PML__CELL_TEXT, /* written in the form already, with its quotes */
+  PML__CELL_TEXT, /* in the form already, with its quotes */
   PML__CELL_CELLS /* an object of JSON */
 };
 
@@ -45,12 +45,12 @@ struct pml__cells {
 
 struct pml__cells_writer {
   enum pml__cells_form form;
-  const char *indent;    /* JSON: what stands before each object */
+  const char *indent;    /* JSON: before each object */
   struct pml__text text; /* the caller frees text.at */
   size_t rows;
 };
 
-/* pml__cells_write - one more row, behind what separates it from the one before. Without memory text.failed is set. */
+/* pml__cells_write - append a row, with what separates it from the one before. Without memory text.failed is set. */
 void pml__cells_write(struct pml__cells_writer *w, const struct pml__cells *row);
 
 #endif

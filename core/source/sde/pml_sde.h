@@ -147,11 +147,10 @@ PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /
 PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg);
 
 /*
- * pml_sde_log_sample - write what events have that are in the program's memory (variables, callbacks, groups, sets)
- * into the process's log, with the time; created counters and recorders are there anyway. A caller
- * that repeats it every n ms leaves values at most n ms old when the process is killed. @callbacks: callbacks and
- * groups, too, each for PML_SDE_SAMPLE_NS at most (pml_sde_read_patiently()). False: there is no log. Thread-safe; not
- * for hot paths.
+ * pml_sde_log_sample - write the values of events in the program's memory (variables, callbacks, groups, sets) into the
+ * process's log, with the time; created counters and recorders live there anyway. If the process is killed, the log has
+ * the values of the last call. @callbacks: callbacks and groups, too, each for PML_SDE_SAMPLE_NS at most
+ * (pml_sde_read_patiently()). False: there is no log. Thread-safe; not for hot paths.
  */
 #define PML_SDE_SAMPLE_NS 10000000
 PML__SHARED bool pml_sde_log_sample(bool callbacks);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- processes: of the others only what the launcher says is known ---- */
+/* ---- processes: known from the variables of the launcher ---- */
 
 static int get_size(void) {
   struct pml__launched l;
@@ -183,7 +183,6 @@ static SCOREP_ParadigmType paradigm_type(SCOREP_ParadigmHandle handle) {
                (i <= SCOREP_PARADIGM_LIBWRAP || i == SCOREP_PARADIGM_OPENMP);
   return known ? (SCOREP_ParadigmType)i : SCOREP_INVALID_PARADIGM_TYPE;
 }
-/* Of those that pmlua has one is of threads. */
 static SCOREP_ParadigmClass paradigm_class(SCOREP_ParadigmHandle handle) {
   return paradigm_type(handle) == SCOREP_PARADIGM_OPENMP ? SCOREP_PARADIGM_CLASS_THREAD_FORK_JOIN
                                                          : SCOREP_INVALID_PARADIGM_CLASS;

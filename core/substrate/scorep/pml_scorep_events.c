@@ -233,7 +233,7 @@ static void on_openmp(void *data, const struct pml_stream_event *e) {
   if (thrown != NULL) pml__scorep_drop(l->plugin, thrown);
 }
 
-/* Those that the thread is still in: libomp reports the end of a team to its workers when it next wakes them up. */
+/* End the teams that the thread is still in: libomp reports the end of a team to a worker when it next wakes it. */
 static void end_teams(struct pml__scorep_lane *l, uint64_t ticks) {
   for (uint64_t number; !atomic_load(&l->plugin->dropped) && (number = pml__scorep_team(l)) != 0;)
     on_openmp(l, &(struct pml_stream_event){.ticks = ticks,
@@ -336,7 +336,7 @@ int pml__scorep_listen(struct pml_scorep *p) {
       .name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .ready = ready, .arg = p};
   for (int mode = 0; mode < SCOREP_SUBSTRATES_NUM_MODES; mode++) {
     struct pml__scorep_functions *f = &p->functions[mode];
-    bool tasks = f->task_begin != NULL || f->task_end != NULL; /* these have the region that is open */
+    bool tasks = f->task_begin != NULL || f->task_end != NULL; /* these get the open region */
     if (f->enter != NULL || f->leave != NULL || tasks)
       c.event[PML_STREAM_ENTER] = on_enter, c.event[PML_STREAM_LEAVE] = on_leave;
     if (pml__scorep_wants_openmp(f)) c.event[PML_STREAM_OPENMP] = on_openmp;

@@ -21,7 +21,7 @@ static uint32_t lock_number(uint64_t address) {
   return OTHER_LOCKS;
 }
 
-/* A task's number and that of the thread in the team that created it, as one; 0: the implicit task. */
+/* A task is its number and that of its creator in the team, in one; 0: the implicit task. */
 static SCOREP_TaskHandle task_handle(uint64_t task) {
   return (SCOREP_TaskHandle)(uintptr_t)task; /* NOLINT(performance-no-int-to-ptr) */
 }
@@ -39,7 +39,7 @@ static struct pml__scorep_member *innermost(struct pml__scorep_openmp *o) {
   return &o->team[depth > 0 ? depth - 1 : 0];
 }
 
-/* Its tasks are those of the innermost team; the others continue when that ends. */
+/* Tasks of outer teams continue when the innermost team ends. */
 static void begin_team(struct pml__scorep_openmp *o, uint64_t number, uint32_t index) {
   if (o->nteams++ < PML__SCOREP_TEAMS) *innermost(o) = (struct pml__scorep_member){number, index, o->ntasks};
 }
@@ -50,7 +50,7 @@ static void end_team(struct pml__scorep_openmp *o) {
   o->nteams--;
 }
 
-/* Whether it is a task that the thread has begun, to which it returns; else it begins. */
+/* True if the thread returns to a task that it has begun; false if the task begins. */
 static bool return_to(struct pml__scorep_openmp *o, uint64_t task) {
   uint32_t i = o->ntasks, first = innermost(o)->tasks;
   while (i > first && o->task[i - 1] != task) i--;

@@ -51,7 +51,7 @@ struct pml__scorep_functions {
   SCOREP_Substrates_DisableRecordingCb disable;
   SCOREP_Substrates_ProgramBeginCb program_begin; /* may be NULL, like the next */
   SCOREP_Substrates_ProgramEndCb program_end;
-  SCOREP_Substrates_ThreadAcquireLockCb acquire; /* NULL: it has none, as all that follow */
+  SCOREP_Substrates_ThreadAcquireLockCb acquire; /* may be NULL, like all that follow */
   SCOREP_Substrates_ThreadReleaseLockCb release;
   SCOREP_Substrates_ThreadForkJoinForkCb fork;
   SCOREP_Substrates_ThreadForkJoinJoinCb join;
@@ -70,7 +70,7 @@ struct pml__scorep_functions {
 struct pml__scorep_openmp {
   struct pml__scorep_member {
     uint64_t team;
-    uint32_t index, tasks; /* begun outside of it */
+    uint32_t index, tasks; /* tasks: begun before this team */
   } team[PML__SCOREP_TEAMS];
   uint64_t task[PML__SCOREP_TASKS]; /* begun, innermost last */
   struct pml__scorep_held {
@@ -106,7 +106,7 @@ struct pml_scorep {
   struct pml__scorep_lane *lanes, *master; /* of the thread that opened it */
   uint32_t nlanes;
   uint64_t consumer;                 /* 0: it wants no events */
-  _Atomic uint64_t unmatched, teams; /* teams: that the plugin knows; under @lock */
+  _Atomic uint64_t unmatched, teams; /* teams: defined for the plugin; under @lock */
   _Atomic uint32_t forks;
   atomic_bool dropped;
   uint32_t slot;
@@ -199,7 +199,7 @@ void pml__scorep_manifest_entry(FILE *out, const char *file, const char *descrip
 static inline SCOREP_InterimCommunicatorHandle pml__scorep_team_handle(uint64_t number) {
   return PML__SCOREP_TEAM | ((uint32_t)number & ~PML__SCOREP_KIND);
 }
-/* To the plugin's function for @e, which is of PML_STREAM_OPENMP. */
+/* Call the plugin's function for @e, an event of PML_STREAM_OPENMP. */
 void pml__scorep_hand_openmp(struct pml__scorep_lane *l, const struct pml_stream_event *e);
 /* The number of the innermost team that the thread is in, or 0. */
 uint64_t pml__scorep_team(const struct pml__scorep_lane *l);

@@ -45,7 +45,7 @@ static void set_origin(struct pml__archive *a) {
   }
 }
 
-/* ---- the whole of its parts ---- */
+/* ---- the archive from its parts ---- */
 
 /* The location of ranks without a log. */
 static int add_missing(struct pml__archive *a, struct pml_otf2 *whole) {
@@ -97,14 +97,14 @@ static int unite_parts(struct pml__archive *a, const char *dir) {
 
 /* ---- the parts ---- */
 
-/* What fails here another one may be able to do. */
+/* Another process may succeed where this one failed. */
 static int write_claimed(struct pml__archive *a, uint32_t i) {
   int err = pml__archive_part_write(a, i);
   if (err != 0) pml__archive_yield(a);
   return err;
 }
 
-/* Write the processes that no other writer has claimed, and add their number to *@n. */
+/* Write each part that no other process has claimed; adds their number to *@n. */
 static int write_unclaimed(struct pml__archive *a, uint32_t *n) {
   int err = 0;
   for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
@@ -124,7 +124,7 @@ static int write_parts(struct pml__archive *a) {
   return err;
 }
 
-/* ---- what is known before ---- */
+/* ---- the plan ---- */
 
 static int know_all(struct pml__archive *a, const struct pml_archive_log *log, size_t n) {
   a->process = calloc(n + 1, sizeof *a->process);

@@ -27,7 +27,7 @@ struct pml_archive_log {
   size_t nseries;
 };
 
-/* What a rank of MPI waited for others: pml_archive_waits.h. */
+/* How long a rank of MPI waited for others: pml_archive_waits.h. */
 struct pml_archive_wait {
   uint64_t late_sender_ns, collective_ns;
 };
@@ -48,8 +48,8 @@ struct pml_archive_story {
  * @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the work and is
  * returned. NULL: no reports.
  * Calls that nothing ended end where their thread's events end. Logs may be written to meanwhile. Nothing in a log is
- * trusted: what does not fit together is left out. An archive that is there already is left alone. Others may help
- * (pml_archive_help()); they meet in the folder @dir/.making-traces, which is there meanwhile.
+ * trusted: what does not fit together is left out. An existing archive is left alone. Other processes may help
+ * (pml_archive_help()); they share the folder @dir/.making-traces, which is removed at the end.
  * Memory: 50 bytes for each message and collective operation of one process, and for each whose other side is not read;
  * names, communicators and a few hundred bytes for each thread; the events of one process at a time go through
  * buffers of 4 MiB for each of its threads; 16 bytes for each message of one process, and for each on its way.
@@ -62,10 +62,11 @@ PML__SHARED int pml_archive_write(const char *dir, const struct pml_archive_log 
 
 /*
  * pml_archive_help - help another process, on this host or another, that makes an archive in @dir: claim one recorded
- * process after the other and write its events. *@written: how many processes were written. Waits @wait_ns for the
- * maker to begin, and for nothing else; the maker writes what is left, so that failures here are harmless. The archive
- * does not depend on which writer wrote a process. Memory and threads as of pml_archive_write(). Returns 0, -ETIMEDOUT
- * (no archive is being made), -errno, PML_EFORMAT.
+ * process after the other that is still free, and write its events. *@written: how many were written. Waits up to
+ * @wait_ns for the other process to begin, and for nothing else. That process writes what a helper leaves undone, so
+ * that failures here are harmless. Helpers do not change what is in the archive. Memory and threads: see
+ * pml_archive_write().
+ * Returns 0, -ETIMEDOUT (no archive is being made), -errno, PML_EFORMAT.
  */
 PML__SHARED int pml_archive_help(const char *dir, uint64_t wait_ns, uint32_t *written);
 

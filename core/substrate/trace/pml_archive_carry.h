@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_archive_carry.h - what the processes that write an archive together leave for each other in
- * files. Internal.
+ * core/substrate/trace/pml_archive_carry.h - records that processes which write an archive together leave for each
+ * other in files. Internal.
  *
- * One function describes a record in both directions: it carries each field, which is appended where the carrier
- * writes, and set where it reads. Nothing in a file is trusted: what is not there, or cannot be, sets @failed, and is 0
- * or "" then. Lists that are read are the caller's, to be freed with free().
+ * One function describes a record in both directions: it carries each field, which a writing carrier appends and a
+ * reading one sets. Nothing in a file is trusted: a missing or impossible field sets @failed, and is 0 or "" then. The
+ * caller frees lists that were read with free().
  */
 #ifndef PML_ARCHIVE_CARRY_H
 #define PML_ARCHIVE_CARRY_H
@@ -31,12 +31,12 @@ void pml__carry_bool(struct pml__carry *c, bool *v);
 void pml__carry_real(struct pml__carry *c, double *v);
 /* A text that is read is allocated. */
 void pml__carry_text(struct pml__carry *c, char **text);
-/* The number of elements; where it reads, @list is allocated with zeros and holds one more. */
+/* The number of elements; a reading carrier also allocates @list, zeroed, with one element more. */
 void pml__carry_list(struct pml__carry *c, void **list, size_t *n, size_t bytes_each);
 
 /*
- * pml__carry_begin - to write; or, with a path, to read that file. pml__carry_end - free it; what was written goes to
- * the file @path, which stands there whole or not at all. -errno, or PML_EFORMAT where anything failed.
+ * pml__carry_begin - begin to write; or, with a path, to read that file. pml__carry_end - free the carrier; what was
+ * written goes to the file @path, whole or not at all. Both return 0, -errno, or PML_EFORMAT if a field failed.
  */
 int pml__carry_begin(struct pml__carry *c, const char *path);
 int pml__carry_end(struct pml__carry *c, const char *path);

@@ -2,9 +2,9 @@
 /*
  * core/substrate/trace/pml_archive_part.c - one process of an archive, written by itself, and taken into the whole.
  *
- * A part numbers its threads, regions, metrics and teams by itself. Its event files move into the whole archive as they
- * are, and mapping tables in the local definitions lead from the part's numbers to those of the whole, which follow
- * the order of processes, not of their writers.
+ * A part numbers its own threads, regions, metrics and teams. Its event files move into the whole archive unchanged;
+ * mapping tables in the local definitions lead from the part's numbers to those of the whole. The leader gives these in
+ * the order of processes, so that they do not depend on which process wrote a part.
  */
 #include "substrate/trace/pml_archive_part.h"
 #include "base/pml_error.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what a part has beside its events ---- */
+/* ---- the definitions of a part ---- */
 
 static void carry_metric(struct pml__carry *c, struct pml_otf2_metric *m) {
   uint32_t mode = (uint32_t)m->mode;
@@ -121,9 +121,9 @@ static void carry_singles(struct pml__carry *c, struct pml_otf2 *o) {
   }
 }
 
-/* What the whole archive needs of a process and cannot find in the part's own archive. */
+/* Facts about the process of a part that its archive does not have. */
 struct told {
-  uint64_t threads, first_thread; /* that of the rank */
+  uint64_t threads, first_thread; /* first_thread: the one with the events of MPI */
   uint64_t events, open;
   struct pml__archive_calls calls;
 };
@@ -150,7 +150,7 @@ static int carry_file(struct pml_otf2 *o, struct told *t, const char *path, bool
   return pml__carry_end(&c, path);
 }
 
-/* ---- to write one ---- */
+/* ---- write a part ---- */
 
 struct since {
   const struct pml__archive *a;
@@ -202,7 +202,7 @@ static int write_in(struct pml__archive *a, struct pml__archive_process *p, cons
   return err;
 }
 
-/* Somebody may have been faster: then it is there already. */
+/* The rename fails if another process was faster: its part is there already. */
 int pml__archive_part_write(struct pml__archive *a, uint32_t i) {
   char folder[PATH_MAX], name[PATH_MAX];
   (void)snprintf(folder, sizeof folder, "%s/%u.XXXXXX", a->share.dir, i);
@@ -216,9 +216,9 @@ int pml__archive_part_write(struct pml__archive *a, uint32_t i) {
   return err;
 }
 
-/* ---- to take one into the whole ---- */
+/* ---- take a part into the whole ---- */
 
-/* The numbers of the whole for those of the part. */
+/* Map the numbers of the part to those of the whole. */
 static int map_metrics(const struct pml_otf2 *part, struct pml_otf2 *whole, struct pml__otf2_map *map) {
   const struct pml__otf2_set *to;
   uint32_t single;
@@ -257,7 +257,7 @@ static int map_regions(const struct pml_otf2 *part, struct pml_otf2 *whole, stru
   return err;
 }
 
-/* Communicators of MPI are numbered by all alike; teams follow them. */
+/* All parts number communicators of MPI alike; teams follow these. */
 static void map_teams(const struct pml__archive *a, struct pml_otf2 *part, struct pml_otf2 *whole, uint64_t thread,
                       struct pml__otf2_map *map) {
   uint32_t first = pml__otf2_teams_take(whole, part, a->mpi.ncomms, (uint32_t)thread);

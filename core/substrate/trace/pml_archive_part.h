@@ -6,10 +6,10 @@
 #include "substrate/trace/pml_archive_waits.h"
 
 /*
- * pml__archive_part_write - @p alone as an archive in a folder of its own, which gets its number as its name when it is
- * whole. pml__archive_part_threads - how many threads the part @i has. pml__archive_part_take - the part as
- * part of @whole: threads get the numbers from *@thread on, series those from *@series on, which are in a list of their
- * own until they are added.
+ * pml__archive_part_write - write process @i alone as an archive in a folder of its own, which is renamed to @i when it
+ * is whole. pml__archive_part_threads - how many threads part @i has. pml__archive_part_take - move part @i into
+ * m->whole: its threads get the numbers from m->thread on; its series, those from m->series on, wait in a list until
+ * all threads are added.
  */
 int pml__archive_part_write(struct pml__archive *a, uint32_t i);
 int pml__archive_part_threads(const struct pml__archive *a, uint32_t i, uint64_t *threads);

@@ -55,13 +55,13 @@ struct pml__archive_process {
   size_t ncomms;
   struct pml__archive_window *window; /* [nwindows] in the order of definition; a later one of a number counts */
   size_t nwindows;
-  struct pml_archive_log planned; /* of a helper: what @log is */
+  struct pml_archive_log planned; /* in a helper: @log, as the plan has it */
 };
 
-/* Where those who write an archive together meet: pml_archive_share.h. */
+/* The folder of the processes that write an archive together: pml_archive_share.h. */
 struct pml__archive_share {
   char dir[PATH_MAX - 32];
-  char claim[PATH_MAX]; /* what is claimed now */
+  char claim[PATH_MAX]; /* path of the claim */
   int lock;             /* the leader's; -1: not locked */
 };
 
@@ -72,7 +72,7 @@ struct pml__archive {
   struct pml__otf2_mpi mpi;
   uint32_t *of_rank; /* [mpi.nranks]: the process; UINT32_MAX: it has no log */
   struct pml__archive_share share;
-  struct pml_otf2 *otf2; /* what is written now */
+  struct pml_otf2 *otf2; /* the part that is written now */
   struct pml_archive_story *story;
   int (*progress)(uint64_t done, uint64_t all, void *arg);
   void *progress_arg;
@@ -105,7 +105,7 @@ int pml__archive_unite_windows(struct pml__archive *a);
 
 /* ---- pml_archive_threads.c ---- */
 
-/* pml__archive_events - the events of @p as locations of @in; @calls: what it may wait in, or another for it. */
+/* pml__archive_events - write the events of @p as locations of @in; @calls gets those in which a process may wait. */
 struct pml__archive_calls;
 int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in,
                         struct pml__archive_calls *calls);

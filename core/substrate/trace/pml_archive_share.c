@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_share.c - the folder in which those who write an archive together meet. */
+/* core/substrate/trace/pml_archive_share.c - the folder of the processes that write an archive together. */
 #include "substrate/trace/pml_archive_share.h"
 
 #include "base/pml_clock.h"
@@ -70,7 +70,7 @@ int pml__archive_share_open(struct pml__archive_share *s, const char *dir) {
   return err;
 }
 
-/* Helpers may be at work still: what they make meanwhile goes in the next round. */
+/* Helpers may still be at work: the next round removes what they make meanwhile. */
 void pml__archive_share_close(struct pml__archive_share *s) {
   struct stat st;
   if (s->lock < 0) return;
@@ -151,7 +151,7 @@ static void carry_clock(struct pml__carry *c, struct pml__archive_clock *k) {
   }
 }
 
-/* Names and members are in the archive's. */
+/* The archive's communicators have the names and members. */
 static void carry_known(struct pml__carry *c, struct pml__archive_comm *k) {
   pml__carry_32(c, &k->is.number);
   pml__carry_int(c, &k->is.rank);
@@ -228,7 +228,7 @@ int pml__archive_plan_write(struct pml__archive *a) {
   return pml__carry_end(&c, path);
 }
 
-/* Whether what it says fits together, as far as that is relied upon. */
+/* Whether the numbers in the plan are in range. */
 static bool is_sound(const struct pml__archive *a) {
   bool sound = true;
   for (size_t i = 0; i < a->nprocesses; i++) {

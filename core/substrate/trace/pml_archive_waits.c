@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_waits.c - late senders, and waits for the last one of a collective operation. */
+/* core/substrate/trace/pml_archive_waits.c - waits for late senders, and for the last rank of a collective operation.
+ */
 #include "substrate/trace/pml_archive_waits.h"
 
 #include "base/pml_error.h"
@@ -7,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The @place-th collective operation of a rank on a communicator, of those that meet. */
+/* The @place-th of those collective operations of a rank on a communicator in which all members meet. */
 struct pml__archive_met {
   uint32_t comm, place, index;
   uint64_t entered_ns, ns;
@@ -58,7 +59,7 @@ static int by_time(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* In the order of time, whichever threads they are of. */
+/* In the order of time, of all threads together. */
 void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l) {
   if (!c->reads && l->n > 0) qsort(l->call, l->n, sizeof *l->call, by_time);
   pml__carry_list(c, (void **)&l->call, &l->n, sizeof *l->call);
@@ -76,7 +77,7 @@ void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l
 
 /* ---- messages ---- */
 
-/* What an end has while it waits for the other one: the times of its call. */
+/* An end that waits for the other one has the times of its call. */
 static int pair_up(struct pml__archive_waits *w, struct pml__archive *a, const struct pml__archive_call *k) {
   const struct pml__archive_end end = {k->entered_ns, k->ns};
   struct pml__archive_end other;
@@ -137,7 +138,7 @@ static void add_waits(struct pml_archive_story *story, const struct pml__archive
   }
 }
 
-/* How many members of @comm have a log, and so its operations. */
+/* How many members of @comm have a log. */
 static size_t members_of(const struct pml__archive *a, uint32_t comm) {
   const struct pml__otf2_comm *c = &a->mpi.comm[comm];
   size_t n = 0;
@@ -146,8 +147,8 @@ static size_t members_of(const struct pml__archive *a, uint32_t comm) {
   return n;
 }
 
-/* Of a communicator whose members do not have the same number of operations, as one that paused, no two belong together
- * for sure. */
+/* If members recorded different numbers of operations, as after MPI_Pcontrol(0), operations of two members cannot be
+ * matched, and the communicator is left out. */
 static void add_communicator(struct pml__archive *a, const struct pml__archive_met *m, size_t n) {
   size_t members = members_of(a, m->comm);
   if (members == 0 || n % members != 0) return;

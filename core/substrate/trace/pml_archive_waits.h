@@ -15,25 +15,25 @@
 
 enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
 
-/* One end of a message, or a collective operation, in a call that began at @entered_ns and was at its end at @ns. */
+/* One end of a message, or a collective operation, in a call that began at @entered_ns and ended at @ns. */
 struct pml__archive_call {
   uint64_t entered_ns, ns;
   uint32_t kind;
   struct pml__archive_channel channel; /* of a collective operation: its communicator alone */
 };
 
-/* Those of a process. */
+/* The calls of a process. */
 struct pml__archive_calls {
   struct pml__archive_call *call; /* [n] */
   size_t n, capacity;
 };
 
-/* pml__archive_call_add - note what is one of these; others are passed over. 0 or -ENOMEM. */
+/* pml__archive_call_add - add @c if ranks wait in it; other communications are passed over. 0 or -ENOMEM. */
 int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
                           const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns);
 void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l);
 
-/* Those of all processes on their way to sums. */
+/* The calls of all processes, until they are summed. */
 struct pml__archive_waits {
   struct pml__archive_pairs pairs;
   struct pml__archive_met *met; /* [nmet] */
@@ -41,8 +41,8 @@ struct pml__archive_waits {
 };
 
 /*
- * pml__archive_waits_take - the calls of the process @i; each process once. 0 or -ENOMEM. pml__archive_waits_end - the
- * story has what each rank waited; @w is freed.
+ * pml__archive_waits_take - add the calls of the process @i; each process once. 0 or -ENOMEM. pml__archive_waits_end -
+ * put the sums of each rank into the story, and free @w.
  */
 int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
                             const struct pml__archive_calls *l);

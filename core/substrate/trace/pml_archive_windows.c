@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_windows.c - which windows of ranks are one. */
+/* core/substrate/trace/pml_archive_windows.c - the windows of ranks, united. */
 #include "base/pml_error.h"
 #include "substrate/trace/pml_archive_private.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One as one process knows it; those of one window are beside each other, the one that was defined last at the end. */
+/* A window as one process knows it. Sorted, those of one window are neighbours, the latest definition last. */
 struct known {
   const struct pml__archive_process *p;
   struct pml__archive_window *w;
@@ -19,7 +19,7 @@ static int compare(uint64_t a, uint64_t b) {
   return a < b ? -1 : a > b;
 }
 
-/* A process's own communicator is one for all: its windows are of this process alone. */
+/* All processes share the number of MPI_COMM_SELF; its windows belong to one process each. */
 static int by_identity(const struct known *x, const struct known *y, const struct pml__otf2_comm *comm) {
   int order = compare(x->comm, y->comm);
   if (order == 0 && comm[x->comm].self) order = compare(x->p->index, y->p->index);
@@ -49,7 +49,7 @@ static struct known *list_known(const struct pml__archive *a, size_t *n) {
   return list;
 }
 
-/* The name that any of its members gave it last; else that of its communicator. */
+/* Its name is the last one that a member gave it, or that of its communicator. */
 static int unite(struct pml__archive *a, const struct known *k, size_t n) {
   const char *name = "";
   for (size_t i = 0; i < n; i++) {

@@ -29,7 +29,7 @@ struct pml__otf2_teams {
   size_t nteams;
   struct set *set; /* [nsets] */
   uint32_t nsets;
-  bool sets_own;                     /* each its members */
+  bool sets_own;                     /* each set owns its members */
   uint32_t first_thread, first_comm; /* of the process, among those of the archive */
   struct pml__otf2_teams *next;
 };
@@ -171,7 +171,7 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **out, const
 
 /* ---- of a part of an archive ---- */
 
-/* The sets only: events have their numbers. */
+/* Only the sets: events refer to them by number. */
 static void carry_sets(struct pml__carry *c, struct pml__otf2_teams *t) {
   size_t nsets = t->nsets;
   pml__carry_list(c, (void **)&t->set, &nsets, sizeof *t->set);

@@ -25,9 +25,9 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **t, const s
 void pml__otf2_teams_free(struct pml__otf2_teams *t);
 
 /*
- * pml__otf2_carry_teams - kinds of teams of an archive of one process. pml__otf2_teams_sets - how many there are.
- * pml__otf2_teams_take - they become @a's, behind those of the processes before: of a process whose first thread has
- * the number @first_thread. The number of the first one's communicator.
+ * pml__otf2_carry_teams - the kinds of teams of an archive of one process. pml__otf2_teams_sets - their number.
+ * pml__otf2_teams_take - move them to @a, behind those of earlier processes; @first_thread is the number of the
+ * process's first thread. Returns the number of their first communicator.
  */
 struct pml__carry;
 void pml__otf2_carry_teams(struct pml__carry *c, struct pml_otf2 *a);

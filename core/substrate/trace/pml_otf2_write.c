@@ -341,7 +341,7 @@ int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   return check(a, "close an event file of", code);
 }
 
-/* What stays as it is needs no table. */
+/* Numbers that stay the same need no table. */
 static OTF2_ErrorCode write_map(OTF2_DefWriter *to, OTF2_MappingType type, const uint64_t *number, size_t n) {
   size_t same = 0;
   while (same < n && number[same] == same) same++;

@@ -34,7 +34,7 @@ struct pml__otf2_process {
   struct pml__otf2_process *next;
 };
 
-/* What events of some locations call regions, metrics and communicators, as the definitions do. */
+/* Maps the numbers of regions, metrics and communicators in events of some locations to those of the definitions. */
 enum { PML__OTF2_MAP_REGION, PML__OTF2_MAP_METRIC, PML__OTF2_MAP_COMM, PML__OTF2_MAPS };
 struct pml__otf2_map {
   struct pml__otf2_map *next;
@@ -104,18 +104,18 @@ int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2
                           const struct pml__otf2_set *set, struct pml_otf2_location **loc);
 int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
 /*
- * pml__otf2_new - an archive without files, @dir for messages; *a is NULL without memory. pml__otf2_close_part - the
- * event files are whole, definitions are not written; what is known of them stays. pml__otf2_free - all but files.
+ * pml__otf2_new - an archive without files, @dir for messages; *a is NULL without memory. pml__otf2_close_part -
+ * complete the event files without writing definitions, which stay in memory. pml__otf2_free - free all but files.
  */
 int pml__otf2_new(struct pml_otf2 **a, const char *dir);
 int pml__otf2_close_part(struct pml_otf2 *a);
 void pml__otf2_free(struct pml_otf2 *a);
-/* pml__otf2_location_new - one of zeros, without a ring; NULL: no memory. pml__otf2_map_new - the same of a map, which
- * is the archive's. */
+/* pml__otf2_location_new - a location of zeros, without a ring; NULL: no memory. pml__otf2_map_new - a map of zeros,
+ * owned by the archive; NULL: no memory. */
 struct pml_otf2_location *pml__otf2_location_new(void);
 struct pml__otf2_map *pml__otf2_map_new(struct pml_otf2 *a, const size_t n[PML__OTF2_MAPS]);
-/* pml__otf2_region - the reference of a region, given if it has none. pml__otf2_regions - [nregions + 1] by their
- * references, to be freed; NULL: no memory. */
+/* pml__otf2_region - the reference of a region; a new region gets the next one. pml__otf2_regions - the regions by
+ * their references, [nregions + 1], to be freed; NULL: no memory. */
 int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref);
 pml_region_t *pml__otf2_regions(const struct pml_otf2 *a);
 /* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
@@ -154,7 +154,7 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 /* --- pml_otf2_write.c --- */
 
-/* pml__otf2_create - make the files; @a->dir is set. pml__otf2_vacant - whether that could be: 0 or why not. */
+/* pml__otf2_create - make the files; @a->dir is set. pml__otf2_vacant - 0 if no archive is there yet, or a failure. */
 int pml__otf2_create(struct pml_otf2 *a);
 int pml__otf2_vacant(const struct pml_otf2 *a);
 

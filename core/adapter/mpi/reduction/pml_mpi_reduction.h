@@ -87,7 +87,7 @@ static inline double pml__mpi_tree_share(int height, int size) {
 
 /*
  * pml__mpi_traffic_count - count messages and collective operations from now on.
- * pml__mpi_traffic_summary - what this rank of @size sent, to whom, and received, into @s: rows PML_SUMMARY_MPI.
+ * pml__mpi_traffic_summary - add to @s what this rank of @size sent, by receiver, and received: rows PML_SUMMARY_MPI.
  * Returns 0 or what pml_summary_add() returns.
  *
  *   name             values: number of what
@@ -97,7 +97,8 @@ static inline double pml__mpi_tree_share(int height, int size) {
  *   messages to      "7": from the block of ranks that the detail names to block 7
  *   bytes to         the same
  *
- * A block is so many ranks that there are at most PML__MPI_BLOCKS: one, where the job is no larger.
+ * A block has one rank in jobs of up to PML__MPI_BLOCKS ranks, and more in larger ones, so that there are at most that
+ * many blocks.
  */
 #define PML__MPI_BLOCKS 256
 void pml__mpi_traffic_count(void);
@@ -108,8 +109,8 @@ static inline int pml__mpi_block(int size) {
   return ranks;
 }
 
-/* pml__mpi_translate - before messages are counted: the @size of the world, and who is asked for the rank in the world
- * of a rank of another communicator, by its number; -1: of none. */
+/* pml__mpi_translate - set the @size of the world, before messages are counted, and the function that returns the rank
+ * in the world of a communicator's @rank; -1: not in this world. */
 PML__SHARED void pml__mpi_translate(int size, int (*world_rank)(uint32_t communicator, int32_t rank));
 
 PML_END_DECLS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_traffic.c - how much a process sent and received: by size, by operation, to whom.
+ * core/adapter/mpi/reduction/pml_mpi_traffic.c - how much a process sent and received: by size, operation and receiver.
  */
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 

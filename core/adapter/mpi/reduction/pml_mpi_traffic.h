@@ -2,9 +2,9 @@
 /*
  * core/adapter/mpi/reduction/pml_mpi_traffic.h - counting messages where they are sent and received. Internal.
  *
- * A thread has its own sums, a lane, which only it writes; others may read a number at any time. Ranks of the world are
- * partners by block, so that a lane has one size. Those of other communicators are in one table of the process, as few
- * threads send to one rank at a time.
+ * Each thread has its own sums, a lane, which only it writes; others may read a number at any time. A lane counts
+ * messages to ranks of the world by block of ranks, so that all lanes have the same size. Ranks of other communicators
+ * are in one table of the process, which is enough as few threads send to one rank at a time.
  */
 #ifndef PML_MPI_TRAFFIC_H
 #define PML_MPI_TRAFFIC_H
@@ -28,11 +28,11 @@ struct pml__mpi_lane {
   struct pml__mpi_moved {
     uint64_t calls, sent, received;
   } moved[PML__MPI_OPERATIONS];
-  uint64_t blocks_of_rank; /* how much of a block a rank is, in 2^-32 */
+  uint64_t blocks_of_rank; /* the part of a block that one rank is, in 2^-32 */
   struct pml__mpi_lane *next;
 };
 
-/* The calling thread's; NULL: it has not counted yet, or nothing is counted. */
+/* The calling thread's; NULL before its first message, and where messages are not counted. */
 extern PML__SHARED PML_THREAD_LOCAL struct pml__mpi_lane *pml__mpi_lane __attribute__((tls_model("initial-exec")));
 
 /* pml__mpi_count - any communication, as pml__mpi_raise() has it. No lock, no allocation but at a thread's first. */

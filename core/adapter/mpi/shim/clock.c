@@ -56,7 +56,7 @@ static void answer(int rank) {
 
 /* ---- all ---- */
 
-/* What the first rank of a machine has gets to the others. */
+/* Send what the first rank of each machine has to the other ranks there. */
 static void share(void *at, int bytes) {
   MPI_Request request;
   if (leader[own] != own && PMPI_Irecv(at, bytes, MPI_BYTE, leader[own], TAG_SHARED, shim_own, &request) == MPI_SUCCESS)
@@ -94,7 +94,7 @@ static int color_of(const struct pml__mpi_clock *c) {
   return (int)(hash >> 1);
 }
 
-/* leader[i] is then what rank i gave. */
+/* Gather the @value of each rank i in leader[i]. */
 static bool exchange(int value) {
   MPI_Request request;
   return PMPI_Iallgather(&value, 1, MPI_INT, leader, 1, MPI_INT, shim_own, &request) == MPI_SUCCESS &&

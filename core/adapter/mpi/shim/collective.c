@@ -146,7 +146,7 @@ static struct volume scan(const struct communicator *c, count_t n, MPI_Datatype 
 
 /* ---- hooks ---- */
 
-/* One that has a request; in @bytes c is the communicator. */
+/* A collective operation with a request; @bytes uses c, the communicator. */
 #define REQUESTED(more, code, root, bytes)                                                                             \
   const struct communicator *c = shim_communicator(comm);                                                              \
   const struct volume v = bytes;                                                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/event.c - what a call communicates, into the thread's track where it can be written in place,
- * and into its sums.
+ * core/adapter/mpi/shim/event.c - each communication is written into the thread's track, in place where possible, and
+ * added to the thread's sums.
  */
 #include "shim.h"
 

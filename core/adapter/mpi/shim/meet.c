@@ -20,13 +20,13 @@
 
 MPI_Comm shim_own = MPI_COMM_NULL;
 
-/* As long as MPI_Finalize waits; a rank is never asked without any time to answer. */
+/* As long as MPI_Finalize waits; with 0, ranks still need time to answer. */
 static int64_t ask_ns(void) {
   int64_t ns = pml__mpi_reduction_timeout();
   return ns > 0 ? ns : INT64_C(10000000000);
 }
 
-/* It comes no more. Whether it came before that. */
+/* Cancel a receive that was posted. Returns whether its message came first. */
 static bool cancel(MPI_Request *request) {
   MPI_Status status;
   (void)PMPI_Cancel(request);

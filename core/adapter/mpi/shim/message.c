@@ -13,8 +13,8 @@ static void received(const MPI_Status *s, MPI_Comm comm) {
 }
 
 /*
- * What most sends are, one of a predefined type in the world: nothing is called, so that no argument has to be saved.
- * False: it is another, and nothing was raised.
+ * Raise the usual send: of a predefined type, in the world. Nothing is called, so that no argument has to be saved.
+ * False: another send; nothing was raised.
  */
 __attribute__((always_inline)) static inline bool is_sent_at_once(count_t count, MPI_Datatype type, int peer, int tag,
                                                                   MPI_Comm comm) {

@@ -4,7 +4,7 @@
  *
  * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
  * name, PMPI_, and raises what was communicated: a send before the call, what was received after it. What fails raises
- * nothing. While it is off, the call goes straight to the function.
+ * nothing. While recording is off, the call goes straight to the function.
  */
 #ifndef SHIM_H
 #define SHIM_H
@@ -55,8 +55,8 @@ static inline bool is_shared(MPI_Request r) {
 #endif
 
 /*
- * The key of MPI_COMM_WORLD between MPI_Init and MPI_Finalize, unless MPI_Pcontrol says otherwise (process.c): it is
- * on. Else 0, which is no key.
+ * The key of MPI_COMM_WORLD while recording is on: between MPI_Init and MPI_Finalize, unless MPI_Pcontrol turns it off
+ * (process.c). Else 0, which is not a key.
  */
 extern uint64_t shim_world; /* atomic */
 static inline bool shim_wanted(void) {
@@ -74,8 +74,8 @@ static inline bool shim_wanted_of_world(MPI_Comm comm) {
 #define HOOK(function)                                                                                                 \
   { #function, (void (*)(void))hook_##function }
 /*
- * What has counts is compiled a second time with LARGE, for the functions whose names end in _c: @name without MPI_ is
- * that of the file's own.
+ * Files of functions with counts are compiled a second time with LARGE, for the functions whose names end in _c. @name
+ * is that of the function without MPI_ and without _c.
  */
 #ifdef LARGE
 typedef MPI_Count count_t;
@@ -112,7 +112,7 @@ struct communicator {
   int32_t partners;   /* how many a collective operation has: size, or that of the remote group */
   uint32_t parent;    /* its number, or 0 */
   uint32_t made;      /* atomic: communicators that were made from it without an exchange */
-  uint32_t windows;   /* atomic: that were made from it */
+  uint32_t windows;   /* atomic: how many were made from it */
   uint64_t global;
 };
 _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
@@ -124,7 +124,7 @@ static inline struct communicator *shim_communicator(MPI_Comm handle) {
   struct communicator *world = shim_world_communicator;
   return PML_LIKELY(handle == MPI_COMM_WORLD && world != NULL) ? world : shim_other_communicator(handle);
 }
-/* Its number. While it is on. */
+/* Its number, while recording is on. */
 static inline uint32_t shim_number(MPI_Comm handle) {
   return PML_LIKELY(handle == MPI_COMM_WORLD) ? PML__MPI_WORLD : shim_other_communicator(handle)->number;
 }
@@ -175,15 +175,15 @@ struct request *shim_request_find(MPI_Request handle);
 
 /* ---- probed messages (probe.c) ---- */
 
-/* The communicator of one that is matched and not received, which is now received; 0: it is not known. */
+/* The communicator of a message that is matched and will now be received; 0: unknown. */
 uint32_t shim_take_probed(MPI_Message message);
 
 /* ---- types (type.c) ---- */
 
 /*
- * Sizes of predefined types, each in the place that its handle leads to, from MPI_Init on: they are never freed. Of two
- * with one place one is here. The size of any other type is asked for at each call, as its handle may be that of
- * another type the next time.
+ * Sizes of predefined types, from MPI_Init on, each in the place that its handle leads to; of two with the same place
+ * only one is here. Predefined types are never freed. The size of any other type is asked for at each call, as its
+ * handle may later be that of another type.
  */
 #define TYPES 256u
 struct type {
@@ -210,10 +210,9 @@ static inline uint64_t pair(uint32_t high, int32_t low) {
 }
 
 /*
- * What a call does, now; @to, @from: a pair() of communicator and rank. shim_sent - a blocking send; shim_sends - one
- * with a request; shim_received, shim_request_received - a receive that is complete; shim_request_is - anything else
- * that happens to a request, and the beginning of a collective operation; shim_collective_end - @to: its root;
- * shim_rma.
+ * Events of a call; @to, @from: a pair() of communicator and rank. shim_sent - a blocking send; shim_sends - one with a
+ * request; shim_received, shim_request_received - a complete receive; shim_request_is - any other event of a request,
+ * and the begin of a collective operation; shim_collective_end - its end, @to: its root; shim_rma - one-sided.
  */
 void shim_sent(uint64_t to, int tag, uint64_t bytes);
 void shim_sends(uint64_t to, int tag, uint64_t bytes, uint64_t id);

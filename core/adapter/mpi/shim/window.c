@@ -10,13 +10,13 @@ struct window {
   uint32_t communicator, place;
 };
 
-/* Without the name that the library gives; one that the program gives is in a later definition. */
+/* A window begins without a name; a name that the program gives it comes in a later definition. */
 static void define(const struct window *w, const char *name) {
   const struct pml__log_window d = {w->entry.kind, w->communicator, w->place, 0};
   pml__mpi_log_window(&d, name);
 }
 
-/* Each is counted, recorded or not: all members of the communicator must come to the same place. */
+/* Windows count while recording is off, too: a window must have the same place in all members of the communicator. */
 static void made(MPI_Win handle, MPI_Comm comm) {
   struct communicator *c = shim_communicator(comm);
   uint32_t place = __atomic_add_fetch(&c->windows, 1, __ATOMIC_RELAXED);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row says, of a thread or of a process. */
+/* A row of a thread or of a process. */
 struct line {
   const struct pml__section_told *told;
   struct pml__cell thread, count, running, work, iterations;
@@ -24,9 +24,9 @@ struct writing {
   const struct pml__section_table *table;
   const struct pml__section_question *question;
   struct pml__cells_writer *out;
-  const struct pml__section_told *told;        /* of the last row; the next two are of it */
-  const struct pml__section_labelled *section; /* NULL: it is left out */
-  size_t place[PML_SECTION_EVENTS_MAX];        /* in told of the table's events, those that it has */
+  const struct pml__section_told *told;        /* of the last row, as the next two */
+  const struct pml__section_labelled *section; /* NULL: its rows are left out */
+  size_t place[PML_SECTION_EVENTS_MAX];        /* of the table's events in @told */
   size_t events;
   struct pml__cell *cell; /* [columns] */
   const char **name;
@@ -43,7 +43,7 @@ static struct pml__cell real(double v) {
   return (struct pml__cell){.kind = PML__CELL_REAL, .real = v};
 }
 
-/* A sum of a process is an integer where it is one. */
+/* Sums of a process are doubles; those without a fraction become integers again. */
 static struct pml__cell exact(double v) {
   return fabs(v) < 0x1p63 && v == trunc(v) ? whole((uint64_t)(int64_t)v) : real(v);
 }
@@ -201,7 +201,7 @@ static int by_label(const void *key, const void *at) {
   return strcmp(key, ((const struct pml__section_labelled *)at)->label);
 }
 
-/* What rows of a section share is looked up once. */
+/* Look up once what all rows of a section share. */
 static void begin_section(struct writing *w, const struct pml__section_told *told) {
   const struct pml__section_table *t = w->table;
   w->told = told;

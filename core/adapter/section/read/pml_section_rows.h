@@ -3,8 +3,8 @@
  * core/adapter/section/read/pml_section_rows.h - the rows of a log's sections as text, for reports and exports of very
  * many. Internal.
  *
- * A table says once what its columns are; each log then adds its rows, with what its process has in all of them. Texts
- * are the caller's, written in the form already, and stay as long as the table.
+ * A table has the columns; each log then adds its rows, with texts that are the same in all rows of its process. Texts
+ * belong to the caller, are in the table's form already, and stay as long as the table.
  */
 #ifndef PML_SECTION_ROWS_H
 #define PML_SECTION_ROWS_H
@@ -13,9 +13,9 @@
 #include "base/text/pml_cells.h"
 
 #define PML__SECTION_FIELDS_LIST(X)                                                                                    \
-  X(PROCESS, "process") /* what all rows of a process have: its text [which] */                                        \
-  X(SECTION, "section") /* what all rows of a section have: its text [which] */                                        \
-  X(WORKED, "worked")   /* the same, where there is work */                                                            \
+  X(PROCESS, "process") /* the text [which] of the process */                                                          \
+  X(SECTION, "section") /* the text [which] of the section */                                                          \
+  X(WORKED, "worked")   /* the same; absent without work */                                                            \
   X(EVENT, "event")     /* the sum of the event @text */                                                               \
   X(EVENTS, "events")   /* all sums, as an object */                                                                   \
   X(MISUSE, "misuse")   /* numbers of misuses, as an object; absent without misuse */                                  \
@@ -28,7 +28,7 @@
   X(MIN, "min_ns")                                                                                                     \
   X(MAX, "max_ns")                                                                                                     \
   X(STDDEV, "stddev_ns")                                                                                               \
-  X(SHARE, "share") /* of the time that the log is asked with */                                                       \
+  X(SHARE, "share") /* of the question's time */                                                                       \
   X(WORK, "work")                                                                                                      \
   X(ITERATIONS, "iterations")                                                                                          \
   X(RATE, "rate") /* work by second; absent without either */                                                          \
@@ -60,22 +60,22 @@ struct pml__section_table {
   const char *indent; /* of JSON */
   size_t ncolumns, nsections, nevents;
   const struct pml__section_column *column;
-  const struct pml__section_labelled *section; /* in the order of strcmp(); those that are not in it are left out */
+  const struct pml__section_labelled *section; /* in the order of strcmp(); rows of other sections are left out */
   const struct pml__section_labelled *event;   /* in the order of an object */
 };
 
-/* What a log is asked. */
+/* A question about a log. */
 struct pml__section_question {
   const char *path, *label; /* NULL: all sections */
-  const char *const *text;  /* of the process; NULL in it: absent */
-  bool threads;             /* a row for each; else one for the process, of @label */
-  double whole;             /* ns of which rows have shares; 0: no shares */
+  const char *const *text;  /* of the process; NULL for an absent one */
+  bool threads;             /* a row for each thread; else one for the process, of @label */
+  double whole;             /* in ns, the time that shares are of; 0: no shares */
   bool own;                 /* shares are of self time */
-  const char *counted_work; /* an event that stands for work where it counted; NULL: none */
+  const char *counted_work; /* an event whose count replaces the work, or NULL */
 };
 
 /*
- * pml__section_rows_write - the rows of a log, by section and thread, into @out, which says how many it has.
+ * pml__section_rows_write - append the rows of a log to @out, by section and thread.
  * Returns 0, what pml__section_book_open() and pml__section_book_rows() return, or -ENOMEM.
  */
 PML__SHARED int pml__section_rows_write(const struct pml__section_table *t, const struct pml__section_question *q,

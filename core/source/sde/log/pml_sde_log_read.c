@@ -108,7 +108,7 @@ static int64_t since_start(const struct pml__log_head *h, uint64_t ticks) {
   return ns >= 0 && ns < 9e18 ? (int64_t)ns : 0;
 }
 
-/* What a counter was, and when. */
+/* The value of a counter, and when it had it. */
 struct value {
   uint64_t bits;
   bool real;
