@@ -22,7 +22,7 @@ end
 
 local written = {}
 
---- Items of an array that M.write() takes as they are: JSON already, with what separates them.
+--- Items of an array as JSON, with commas between them, which M.write() copies.
 ---@package
 ---@param text string
 ---@return table
@@ -93,7 +93,7 @@ function M.encode(value)
   return encode(value, "") .. "\n"
 end
 
---- A value as JSON text without a line feed, for a place behind this indent.
+--- A value as JSON text without a line feed at its end, to be written behind this indent.
 ---@package
 ---@param value any
 ---@param indent string
@@ -113,8 +113,7 @@ end
 
 local stream
 
---- The items that an iterator gives, each written before the next is asked for. The iterator
---- gets the indentation of each.
+--- Write the items of an iterator, each before the next is asked for. The iterator gets the indent of its items.
 local function stream_items(next_item, write, indent)
   local inner, first = indent .. "  ", true
   for item in next_item, inner do

@@ -22,7 +22,7 @@ local M = {}
 ---@field counters table[] software-defined events of all processes, each with the index of its process
 ---@field recorders table[]
 ---@field notes string[] what is missing
----@field openmp pmlua.openmp.construct[] of build() none, the caller adds them
+---@field openmp pmlua.openmp.construct[] empty after build(); the caller adds them
 ---@field counted? string where the compiler counted: source, final, mixed or none
 
 local LABEL_MAX = 48 -- characters
@@ -89,14 +89,14 @@ end
 
 -- --- rows of processes and threads ---
 
---- What shares of a process's rows are of.
+--- The time that the shares of a process refer to.
 local function whole_of(r, process)
   return process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
 end
 
---- The same as M.of() gives, as a question about a log for core.rows.
+--- A question for core.rows, which answers with the rows that M.of() gives.
 ---@package
----@param text string[] what all rows of the process have
+---@param text string[] texts that all rows of the process share
 ---@return table question
 function M.question(r, s, i, threads, text)
   local process = r.processes[i]
@@ -104,7 +104,7 @@ function M.question(r, s, i, threads, text)
     own = r.total_of ~= "exclusive", counted_work = s.counted_work and FLOPS or nil }
 end
 
---- What one process has of a section; nil: it was not in it.
+--- The rows of a process in a section; nil: it never entered the section.
 ---@param r pmlua.Report
 ---@param s table one of its sections
 ---@param i integer the process
@@ -268,7 +268,7 @@ local function recorder_note(recorders)
     of(cut, "the log could not grow: its later elements are missing")
 end
 
---- Files that could not be read: why not of the first, and how many more there are.
+--- Why the first unreadable file is left out, and how many more are.
 local function left_out_files(files)
   if #files == 0 then return nil end
   local first = files[1]

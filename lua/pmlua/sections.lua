@@ -352,7 +352,7 @@ function M.parse(text, name)
   return refuse("EFORMAT", ("%s:%d: %s"):format(name, math.max(self.at, 1), err.what))
 end
 
---- Is the file a log, of whichever byte order, or called one?
+--- Is the file a log, in either byte order, or named like one?
 ---@package
 ---@param path string
 ---@return boolean? log
@@ -403,8 +403,8 @@ local function same_process(p, other)
   return p.born and p.born == other.born and p.pid == other.pid and p.host == other.host
 end
 
---- Two files of one rank, or jobs of other sizes, are of two runs, whose sum would say nothing. Counters and recorders are not
---- summed: a job's script may start a program that has some beside the one that has sections.
+--- Two files of one rank, or of jobs of different sizes, come from two runs, whose sum has no meaning. Counters and recorders are
+--- not summed: a job's script may start a program with some beside the one with sections.
 ---@package
 ---@param processes pmlua.SectionProcess[]
 ---@return boolean? ok

@@ -108,7 +108,7 @@ describe("one archive of all processes", function()
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
   end)
 
-  archive_it("is the same whoever writes it", function()
+  archive_it("is the same from one process and from several", function()
     shell(command .. " record --trace --sym crc32 --sym adler32 -o r -- ./sums 10")
     local line, print = "env PMI_RANK=%d PMI_SIZE=3 %s trace r -o r/3", "otf2-print %s r/%s/traces.otf2 | sort"
     local status, said, err = shell(("{ %s & %s & %s; wait; }"):format(line:format(1, command), line:format(2, command),

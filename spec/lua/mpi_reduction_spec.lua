@@ -84,7 +84,7 @@ for name in pairs(RUN) do
       os.execute("rm -rf " .. to)
     end)
 
-    it_is("has who sent to whom, in the ranks of the world", function()
+    it_is("has messages and bytes of each pair of ranks of the world", function()
       local to, code, out = job(name, 4, compile(name, "leave"))
       assert.are.equal(0, code, out)
       assert.are.same({ "0>1 1/100", "0>2 1/1000", "1>2 1/100", "1>3 1/1000", "2>0 1/1000", "2>3 1/100", "3>0 1/100",

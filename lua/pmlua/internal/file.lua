@@ -21,7 +21,7 @@ local function plain(name)
   end
 end
 
---- The names in a folder, in no order; of a folder that cannot be read no names, and why.
+--- The names in a folder, unordered; of an unreadable folder, no names and the reason.
 ---@param folder string
 ---@return string[] names
 ---@return pmlua.Failure? failure
@@ -42,7 +42,7 @@ M.open = plain "open"
 ---@type fun(path: string, max_bytes?: integer): string?, pmlua.Failure?, string?
 M.read = plain "read"
 
---- The table that a file of pmlua's has as JSON; nil: no such file, or, with a reason, none that @accepts returns true for.
+--- The table in a JSON file that pmlua wrote; nil: no such file, or, with a reason, one that `accepts` refuses.
 ---@param path string
 ---@param accepts fun(data: table): any
 ---@return table? data

@@ -77,8 +77,8 @@ functions look longer than they are.]],
       .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N; the last one to end "
       .. "prints one table of all, as pmlua report DIR does, and writes the trace" }),
     { name = "detail", kind = "choice", choices = { "job", "ranks", "threads" }, shown = "job", help = "of a job of MPI with -o: "
-      .. "job keeps its summary, job.pmlsum, and no log that has nothing else to tell; ranks keeps the logs and adds a row for "
-      .. "each rank to the tables; threads adds one for each thread, too" },
+      .. "job keeps its summary, job.pmlsum, and only logs with more than it; ranks keeps all logs and adds a row for each "
+      .. "rank to the tables; threads adds one for each thread, too" },
     common.with("quiet", { help = "print neither progress nor what was left out; failures are still reported" }),
     { name = "finish", kind = "dir",
       help = "run nothing: finish a recording that was cut short, or whose processes were still running" },
@@ -315,7 +315,7 @@ function M.run(o)
     return NOT_RUN
   end
   if o.job then
-    whose = "" -- what follows is of all ranks
+    whose = "" -- from here on, messages are of all ranks
     require "pmlua.internal.record.job".finish(o, { dir = o.job, rank = rank, size = size }, complain)
     return child.status(ended)
   end

@@ -26,7 +26,7 @@ processes were still running. Processes that still run are in the trace with wha
 Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
 so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
 Of ranks, a table lists how long they waited for others: for late senders, from entering a receive to entering its send, and in
-barriers and other collective operations, from entering one to the last rank's enter. waits.json beside the trace has all ranks.
+barriers and other collective operations, from entering one until the last rank enters. waits.json beside the trace has all ranks.
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together" },
@@ -45,11 +45,11 @@ local function folder(name)
   return name
 end
 
--- ---- those who help ----
+-- ---- helpers ----
 
 local PATIENCE_S <const> = 10 -- for the process that leads
 
---- What the others of a job do. What fails here is done by the first, which says why it cannot be.
+--- Write events as another rank than the first, which writes what fails here, or says why it cannot.
 local function help(o)
   local out = o.out or o.dir
   if require("lfs").attributes(o.dir, "mode") ~= "directory" or core.sys.realpath(out .. "/traces.otf2") then return 0 end
@@ -57,7 +57,7 @@ local function help(o)
   return 0
 end
 
---- The same command as further ranks of a job; those that cannot be started do not help.
+--- Start this command again as further ranks of a job. A helper that cannot be started is not missed.
 local function start_helpers(o, out)
   local helpers = {}
   for i = 1, o.jobs - 1 do

@@ -24,8 +24,8 @@ local function keep_outliers(cell, series, summary, round)
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
 end
 
---- Each part is at least twice as long as the one after it, so that a thousand rounds merge a value ten times, not a
---- thousand.
+--- Add a part to a cell. Each part is at least twice as long as the one after it, so that in a thousand rounds a value is
+--- merged ten times, not a thousand.
 local function push(cell, part)
   local parts = cell.parts
   parts[#parts + 1] = part

@@ -59,7 +59,7 @@ function M.report(results, dir, o, complain)
   end
 end
 
---- The one flow of a job; a line to stderr.
+--- Write the flow of a job, with a line on stderr.
 ---@param job { ranks: integer, flow: pmlua.Flow }
 ---@param dir string the job's
 ---@param o { flow_file?: string, color?: string }

@@ -44,7 +44,7 @@ local SHOWN = 6 -- names of a path, labels of an edge
 ---@field spread? pmlua.job.spread of inclusive_ns over the ranks of a job
 
 ---@class pmlua.flow.graph
----@field ranks? string of a job with this flow
+---@field ranks? string the ranks of a job with this flow, such as "0 to 3"
 
 ---@class pmlua.Flow
 ---@field graphs pmlua.flow.graph[] in the order in which their first threads began
@@ -149,7 +149,7 @@ local function check_graph(graph)
   end
 end
 
---- A flow from the tables of Flow:data(), also read back from a file; nil if data has another shape.
+--- A flow from the tables of Flow:data(), as JSON gives them back; nil: not such tables.
 ---@param data any
 ---@return pmlua.Flow?
 function M.taken(data)
@@ -197,7 +197,7 @@ local function say(graph, line)
   return "nothing more"
 end
 
---- What graphs with the same flow, and the same metrics, have in common.
+--- A key that only graphs with the same flow and the same metrics share.
 ---@param graph pmlua.flow.graph
 ---@return string
 function M.key(graph)

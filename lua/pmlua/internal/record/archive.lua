@@ -45,7 +45,7 @@ local function logs_of(dir, list)
   return list
 end
 
---- Whether it has recorded events; and why some or, then nil, all of it cannot be read.
+--- Whether a log has recorded events, and why some are missing; nil and why it cannot be read.
 local function is_traced(path)
   local log <close>, err, code = core.recording.open(path)
   if log then
@@ -89,7 +89,7 @@ function M.notes(story)
   return lines
 end
 
---- Why no trace can be made from the folder of an experiment; nil if the folder is not an experiment's.
+--- Why no trace can be made of the folder of an experiment; nil: another folder.
 local function experiment(dir)
   if not require "pmlua.internal.report.run".is_one(dir) then return nil end
   if core.sys.realpath(dir .. "/traces.otf2") then return ("%s: this run has its trace: %s/traces.otf2"):format(dir, dir) end
@@ -103,7 +103,7 @@ end
 -- progress: is called while it is written; tell: gets a line for each log that cannot be read
 ---@return table? story what is in it
 ---@return string? err
----@return string? code EBUSY: another process makes it, EEXIST: it is there
+---@return string? code EBUSY: another process makes it; EEXIST: it exists
 function M.make(dir, out, o)
   o = o or {}
   local _, unreadable = disk.names(dir)
@@ -122,12 +122,12 @@ end
 
 local NEAR_S <const> = 1 -- within which ranks end together
 
---- The trace of all ranks, when a rank ends: the last one leads, and those that end shortly before help. A rank that ends
---- much earlier than others does not wait for them.
+--- Write the trace of all ranks when a rank ends: the last one leads, and ranks that end shortly before it help. A rank
+--- that ends much earlier does not wait.
 ---@param dir string the job's
 ---@param last boolean? whether all other ranks are complete
 ---@param o? table as of M.make
----@return table? story of the one that led
+---@return table? story of the rank that led
 ---@return string? err
 function M.of_job(dir, last, o)
   if core.sys.realpath(dir .. "/traces.otf2") then return nil end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/job.lua - one report of a parallel job: each rank leaves what it has to say in its folder, and
--- the last to end prints all of it.
+-- lua/pmlua/internal/record/job.lua - one report of a parallel job: each rank leaves its messages in its folder, and the last
+-- one to end prints the report.
 --
 -- Try:  mpirun -n 4 pmlua record -o out -- ./solver
 
@@ -25,7 +25,7 @@ local function mark_of(job, rank) return folder_of(job, rank) .. "/complete" end
 
 -- ---- the logs of a rank ----
 
---- Whether the job's summary has all that a log has, but for call paths.
+--- Whether the job's summary has all that is in a log, except for call paths.
 local function is_summed(path, r)
   local p = r.process
   if not p or p.in_job ~= "1" or p.ended ~= "exit" or r.traced or r.flow then return false end
@@ -34,16 +34,16 @@ local function is_summed(path, r)
   return type(brief) == "table" and not brief.recorded and not brief.sketch
 end
 
---- Logs that the job's summary makes superfluous go.
+--- Remove the logs that the job's summary makes superfluous.
 local function remove_logs(dir, results)
   for _, r in ipairs(results) do
     if r.file and is_summed(dir .. "/" .. r.file, r) then os.remove(dir .. "/" .. r.file) end
   end
 end
 
--- ---- who is there ----
+-- ---- which ranks have ended ----
 
---- Leave the lines of this rank, and so that it is complete.
+--- Leave the messages of this rank, as the mark that it is complete.
 local function leave(job, lines)
   local mark = mark_of(job, job.rank)
   local done, err = disk.write(mark .. ".new", table.concat(lines, "\n"))
@@ -58,7 +58,7 @@ local function are_complete(job, ranks)
   return true
 end
 
---- Ranks that are recorded, in order, by their folders: after MPI_Init all of them have one.
+--- The recorded ranks, in order, by their folders: after MPI_Init each has one.
 local function recorded(job)
   local list = {}
   for _, entry in ipairs(disk.names(job.dir)) do
@@ -69,7 +69,7 @@ local function recorded(job)
   return list
 end
 
---- The first of them waits for the others, which may have been killed with all that they started.
+--- Wait, as the first of these ranks, for the others, which may have been killed with all their processes.
 local function wait(job, ranks)
   local left, at = tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10, 1
   while left > 0 and exists(mark_of(job, job.rank)) and not exists(job.dir .. CLAIM) do
@@ -80,9 +80,9 @@ local function wait(job, ranks)
   end
 end
 
--- ---- what ranks say ----
+-- ---- messages of ranks ----
 
---- Each line once, with the ranks that have it; the ranks that are not complete; those that are not recorded.
+--- Each message once, with its ranks; the ranks that have not ended; those that are not recorded.
 local function lines_of(job)
   local list, ranks, open, absent = {}, {}, {}, {}
   for rank = 0, job.size - 1 do
@@ -116,7 +116,7 @@ local function draw(o, data, complain)
   if not ok then complain("--plot: " .. core.failure.sentence(err)) elseif not o.quiet then complain(o.plot) end
 end
 
---- A job of other programs than MPI's: all of its processes.
+--- Report all processes of a job without MPI.
 local function tell_processes(o, job, complain)
   local results = {}
   for rank = 0, job.size - 1 do
@@ -138,7 +138,7 @@ local function tell(o, job, complain)
   if o.plot then draw(o, data, complain) end
 end
 
---- Whether it is this process that reports the job. Marks go before the claim: without them another one did.
+--- Whether this process reports the job. A reporter removes the marks before its claim: without a mark, another one did.
 local function claim(job)
   local lfs = require "lfs"
   if not lfs.mkdir(job.dir .. CLAIM) then return false end
@@ -147,7 +147,7 @@ local function claim(job)
   return false
 end
 
---- What is only of use until all have ended.
+--- Remove what is only needed until all ranks have ended.
 local function clean(job)
   local lfs = require "lfs"
   for rank = 0, job.size - 1 do
@@ -165,7 +165,7 @@ local function write_trace(o, job, last, complain)
   for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
 end
 
---- The command of a rank has ended: report it, and the whole job if it is the last.
+--- Report a rank whose command has ended, and, if it is the last one, the whole job.
 ---@param o table options of pmlua record
 ---@param job { dir: string, rank: integer, size: integer }
 ---@param complain fun(text: string)

@@ -8,7 +8,7 @@ local M = {}
 -- What made the events known (core/adapter/openmp/pml_openmp.h).
 local RUNTIMES = { "OMPT", "calls of libgomp" }
 
--- What the table says beside a runtime.
+-- What a runtime does not report, for the head of the table.
 local BLIND <const> = { ["calls of libgomp"] = " (static loops make none)" }
 
 ---@class pmlua.openmp.construct

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/parts.lua - what the ranks of a job leave for each other when they end, and what the last one
--- makes of it: one event flow, and one tree of call paths with the spread over ranks.
+-- lua/pmlua/internal/record/parts.lua - the parts that ranks of a job leave when they end, united by the last one: one event
+-- flow, and one tree of call paths with the spread over ranks.
 --
 -- Try:  mpirun -n 4 pmlua record --flow -o out -- ./solver; ls out/flow.svg out/paths.json
 --
@@ -23,8 +23,8 @@ local PART <const>, PATHS <const> = "part.json", "paths.json"
 ---@field most_ns number
 ---@field most_rank integer
 
---- One rank more. Ranks come in their order.
----@param s pmlua.job.spread? nil: it is the first
+--- Add a rank to a spread. Ranks come in order.
+---@param s pmlua.job.spread? nil: the first rank
 ---@return pmlua.job.spread
 local function spread(s, rank, ns)
   s = s or { ranks = 0, least_ns = ns, least_rank = rank, mean_ns = 0.0, most_ns = ns, most_rank = rank }
@@ -37,7 +37,7 @@ end
 
 -- ---- flows ----
 
---- What the threads of two graphs with the same flow did.
+--- Add the nodes of a graph to those of another one with the same flow.
 local function add_nodes(to, graph)
   for i, node in ipairs(graph.nodes) do
     local sum = to.nodes[i]
@@ -48,7 +48,7 @@ local function add_nodes(to, graph)
   to.threads, to.unmatched = to.threads + graph.threads, to.unmatched + graph.unmatched
 end
 
---- Graphs by their flow; what is there already gets more threads.
+--- Add a graph to a list; a graph with the same flow gets its threads.
 local function unite(list, index, graph)
   local key = flowgraph.key(graph)
   if index[key] then
@@ -147,7 +147,7 @@ end
 
 -- ---- parts ----
 
---- Leave what a rank's processes did.
+--- Leave the part of a rank: the flow and the call paths of its processes.
 ---@param results pmlua.logs.result[]
 ---@param dir string the rank's
 ---@return boolean? done

@@ -65,7 +65,7 @@ local function value_rows(all)
   return rows
 end
 
---- In one piece: others print, too.
+--- Print the table in one write, as other processes may print, too.
 local function print_table(all, dir)
   local tabulate = require "pmlua.tabulate"
   local rows, events, heads, scales = {}, events_of(all), {}, {}
@@ -307,7 +307,7 @@ local function tell_unmatched(all, complain)
   end
 end
 
---- Whether a file has a text, a block at a time.
+--- Whether a file contains a text; reads a block at a time.
 local function has(path, text)
   local f <close> = io.open(path or "", "rb")
   local rest = ""
@@ -318,7 +318,7 @@ local function has(path, text)
   return false
 end
 
---- A program that has MPI inside, whose calls nothing can lead elsewhere. The first rank says so for all.
+--- Calls of an MPI that is linked statically cannot be intercepted. The first rank says so for all.
 local function tell_static_mpi(all, complain)
   if require("pmlua.internal.job").rank() ~= 0 then return end
   for _, f in ipairs(all.functions) do
@@ -393,7 +393,7 @@ local function write_trace(results, dir, o, complain)
   for _, line in ipairs(story and require("pmlua.internal.record.archive").notes(story) or {}) do complain(line) end
 end
 
---- Complain of what is missing in the results of a folder, a line each. Returns all processes, or nil without results.
+--- Say what is missing in the results of a folder, a line each. Returns all processes; nil: no results.
 local function check(results, o, dir, complain)
   tell_failures(results, complain)
   local reasons = read_reasons(dir)
@@ -433,14 +433,14 @@ local function print_all(all, o, dir, complain)
   if o.plot and #all.functions > 0 then draw(all, o, complain) end
 end
 
---- Prints the table of results that were reported already.
+--- Print the table of results whose gaps were already reported.
 ---@param o table
 ---@param results pmlua.logs.result[]
 ---@param dir string that has them
 ---@param complain fun(text: string)
 function M.show(o, results, dir, complain) print_all(calls.of(results), o, dir, complain) end
 
---- Results of a rank, whose table is that of its job: what is missing is said, a line each.
+--- Read the results of a rank of a job, and say what is missing, a line each. The job has one table of all ranks.
 ---@param o table
 ---@param dir string
 ---@param complain fun(text: string)
@@ -467,7 +467,7 @@ function M.of_ranks(o, dir, complain)
   return job ~= nil
 end
 
---- Turns what is in the folder into results, prints them, and says what is missing, a line each.
+--- Turn the logs of a folder into results, print them, and say what is missing, a line each.
 ---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)

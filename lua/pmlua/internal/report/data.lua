@@ -80,7 +80,7 @@ local function json_columns(threads)
   return columns
 end
 
---- The rows of a section as items of an array, behind what stands before each.
+--- An iterator over the rows of a section as items of an array; it gets their indent.
 local function json_rows(r, section, threads)
   local each
   local function open(indent)

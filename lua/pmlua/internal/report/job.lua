@@ -24,7 +24,7 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field calls table[]
 ---@field counters table[]
 ---@field recorders table[]
----@field time? table time in MPI but for Init and Finalize
+---@field time? table time in functions of MPI, except for Init and Finalize
 ---@field logs table<integer, string> of ranks
 ---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes }
 ---@field collectives table[] { operation, calls, sent, received }
@@ -168,7 +168,8 @@ local function read_traffic(job)
   table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
 end
 
---- Sections are also regions of a profile, in a source file. MPI_Finalize makes the summary: only late ranks have a time.
+--- A section is a region of the profile, too, with a source file. MPI_Finalize makes the summary, so that only late ranks
+--- have a time of it: it is left out.
 local function calls_of(job)
   local is_section, calls = {}, {}
   for _, row in ipairs(job.sections) do is_section[row.label] = true end
@@ -224,7 +225,7 @@ local function missing(job)
   return list
 end
 
---- Adds what the logs of ranks have that are not in the summary. One that cannot be read leaves its rank gone.
+--- Add the logs of ranks that are not in the summary. A rank whose log cannot be read is gone.
 local function add_logs(job, folder)
   local list = {}
   for rank, paths in pairs(logs_in(folder)) do

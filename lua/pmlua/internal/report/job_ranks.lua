@@ -12,7 +12,7 @@ local units = require "pmlua.internal.report.units"
 
 local M = {}
 
---- What is in the log of a rank, rows by "LABEL\0DETAIL"; nil: it is not here.
+--- The rows in the log of a rank, by kind, label, a zero byte and detail; nil: no log that can be read.
 local function read(job, rank)
   local summary, by = assert(core.summary.open()), {}
   if not job.logs[rank] or not summary:process(job.logs[rank], rank) then return nil end
@@ -22,7 +22,7 @@ local function read(job, rank)
   return by
 end
 
---- All ranks that have a log, in order, and those that have none.
+--- The ranks with a log, in order, and those without.
 local function read_all(job)
   local list, without = {}, {}
   for rank = 0, job.size - 1 do
@@ -32,7 +32,7 @@ local function read_all(job)
   return list, without
 end
 
---- @head: of the first columns; @of: what is in these for a row of the job.
+--- A line for each rank in each row of the job. @head: heads of the first columns; @of: gives their cells for a row.
 local function lines_of(ranks, kind, list, head, of)
   local lines = { table.move({ "RANK", "THREADS", "CALLS", "TIME", "SELF", "MIN", "MAX" }, 1, 7, #head + 1, head) }
   for _, all in ipairs(list) do

@@ -20,15 +20,15 @@ for _, name in ipairs { "Barrier", "Allreduce", "Allgather", "Allgatherv", "Allt
 
 function M.is_mpi(row) return row.detail == "" and row.label:find "^MPI_" ~= nil end
 
---- Of a row, over all ranks: those that were not there have nothing.
+--- The time of a row, averaged over all ranks of the job.
 function M.average(row, job) return row.time.sum / job.size end
 
---- The most that a rank has over the average; nil: there is nothing to balance.
+--- The most of a rank over the average; nil: nothing to balance.
 local function ratio(spread, job) return spread.sum > 0 and spread.max / (spread.sum / job.size) or nil end
 
 function M.imbalance(row, job) return ratio(row.time, job) end
 
---- What ranks wait in a function for the last one to come, at least: their time beyond that of the rank that had least.
+--- How long ranks wait in a function for the last one, at least: their time beyond that of the rank that had least.
 function M.waited(row)
   return meet[row.label] and row.time.sum - row.time.n * row.time.min or nil
 end
@@ -91,7 +91,7 @@ local function table_of_functions(job)
     .. (more > 0 and ("and %d more; --json lists all\n"):format(more) or "")
 end
 
---- Calls inside calls; without these the functions say it all.
+--- Calls inside calls; without any, the table of functions is enough.
 local function table_of_paths(job)
   local rows, nested, more = { { "CALL PATH", "CALLS", "LEAST", "OF RANK", "MEAN", "MOST", "OF RANK" } }, false, 0
   for _, p in ipairs(job.paths) do
@@ -157,7 +157,7 @@ end
 
 local function number(v) return tabulate.number(v and (math.tointeger(v) or v)) end
 
---- What ranks counted: the sum, and how it is spread over them.
+--- The cells of a count: its sum, and its spread over ranks.
 local function spread(v, job)
   local most = ratio(v.spread, job)
   return { number(v.sum), number(v.spread.sum / job.size), number(v.spread.min),

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/processes.lua - the processes of a survey: of a log some hundred bytes are kept, from which fields
--- are read when they are asked for. Texts that processes share are there once.
+-- lua/pmlua/internal/report/processes.lua - the processes of a survey. Each log takes some hundred bytes, from which fields are
+-- unpacked when they are read; processes share equal texts.
 --
 -- Try:  print(require("pmlua.internal.report.survey").read({ "out" }).processes[1].host)
 
@@ -104,7 +104,7 @@ function M.new()
     text = {}, number = {} } }, class)
 end
 
---- Keep process @number: of a log a few bytes, else the table as it is.
+--- Keep process @number: packed if it has a log, else its table.
 ---@param number integer
 ---@param process pmlua.SectionProcess
 function Processes:keep(number, process)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/rows.lua - the rows of very many logs, which the core writes as text. Here is what a table's
--- texts look like in each form.
+-- lua/pmlua/internal/report/rows.lua - rows of very many logs, which the core writes as text; here are the texts of a table
+-- in each form.
 --
 -- Try:  pmlua report DIR --csv --threads | head
 
@@ -11,7 +11,7 @@ local sections = require "pmlua.sections"
 
 local M = {}
 
---- A value of SQL. Whatever is in a text, it ends at its last quote: a zero would end the statement.
+--- A value of SQL. Quotes in a text are doubled, and zero bytes, which would end the statement, left out.
 ---@param v any
 ---@return string
 function M.sql(v)

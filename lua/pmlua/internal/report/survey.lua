@@ -109,7 +109,7 @@ local function ordered(survey)
   return survey
 end
 
---- Why one of the files is not in the report; true: the others are reported without it.
+--- Why the report fails because of a file; true: it goes on without this file.
 local function left_out(survey, path, files, folders, err)
   if err.code == "EINVAL" then
     local process = sections.read(path)
@@ -120,7 +120,7 @@ local function left_out(survey, path, files, folders, err)
   return true
 end
 
---- Files into the survey, but for those that it has. Those in `folders` may be damaged, as long as one is not.
+--- Add files to the survey, except for those that it has. Damaged files in `folders` are left out, unless all are damaged.
 local function add_files(survey, files, folders)
   local n = 0
   for i, path in ipairs(files) do

@@ -19,7 +19,7 @@ local FILE <const>, RANKS <const> = "waits.json", 20
 ---@field late_sender_ns number
 ---@field collective_ns number
 
---- Leave them beside a trace.
+--- Write the waits of ranks beside their trace.
 ---@param dir string
 ---@param waits pmlua.Wait[] by rank, from 1 on
 ---@return boolean? done
@@ -47,7 +47,7 @@ end
 
 local function sum(w) return w.late_sender_ns + w.collective_ns end
 
---- A table of the ranks that waited most, "" if none did.
+--- A table of the ranks that waited most; "" if no rank waited.
 ---@param waits pmlua.Wait[]
 ---@return string
 function M.text(waits)
