@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/archive_spec.lua - one OTF2 archive of all processes and ranks: pmlua record --trace, and pmlua trace.
 
+local mpi_job = require "spec.lua.mpi_job"
 local support = require "spec.core.support"
 local quote = support.quote
 
@@ -264,29 +265,16 @@ describe("the archive of a job of MPI", function()
     end
   end)
 
-  local run = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
-  local function real_it(name, f)
-    for mpi in pairs(run) do
-      it(("of %s %s"):format(mpi, name), function()
-        if not support.has("mpicc." .. mpi) then return pending("mpicc." .. mpi .. " is not installed") end
-        if not support.slurp(("%s/preload/libpmlua-mpi-%s.so"):format(support.build, mpi)) then
-          return pending("the library for " .. mpi .. " is not built")
-        end
-        return f(mpi)
-      end)
-    end
-  end
-
-  --- Record a program of spec/c/mpi with so many ranks into a folder.
+  --- Record a program of spec/c/mpi with @ranks ranks into the folder "job": the output of both.
   local function recorded(mpi, name, ranks)
-    assert.equal(0, (support.shell(("mpicc.%s -w spec/c/mpi/%s.c -o %s/ranks -pthread"):format(mpi, name, quote(dir)))))
     shell "rm -rf job"
-    local status, _, err = shell(("%s -n %d %s record --quiet --trace -o job -- ./ranks"):format(run[mpi], ranks, command))
-    assert.equal(0, status, err)
+    local said, status = mpi_job.record(mpi, ranks, mpi_job.compile(mpi, name, dir, "-w"), dir .. "/job", { options = "--trace" })
+    assert.equal(0, status, said)
     assert.equal("job/traces.otf2\n", (select(2, shell "find job -name '*.otf2'")))
+    return said
   end
 
-  real_it("has each message once on each side, and collective operations of all members", function(mpi)
+  mpi_job.it_of_each("has each message once on each side, and collective operations of all members", function(mpi)
     recorded(mpi, "messages", 4)
     assert.matches("^ok: 4 locations", verdict "job" or "ok: 4 locations")
     if not support.has "otf2-print" then return end
@@ -294,7 +282,7 @@ describe("the archive of a job of MPI", function()
     assert.same({ 40, 40, 3, 3 }, n)
   end)
 
-  real_it("has requests, communicators and one-sided operations of every kind", function(mpi)
+  mpi_job.it_of_each("has requests, communicators and one-sided operations of every kind", function(mpi)
     recorded(mpi, "requests", 2)
     assert.matches("^ok: 2 locations", verdict "job" or "ok: 2 locations")
     if not support.has "otf2-print" then return end
@@ -303,7 +291,7 @@ describe("the archive of a job of MPI", function()
     assert.same({ 2, 2, 2 }, (counted("job", { "RMA_PUT", "RMA_GET", "RMA_ATOMIC" })))
   end)
 
-  real_it("has each window by its name, and of its communicator", function(mpi)
+  mpi_job.it_of_each("has each window by its name, and of its communicator", function(mpi)
     recorded(mpi, "windows", 2)
     assert.matches("^ok: 2 locations", verdict "job" or "ok: 2 locations")
     if not support.has "otf2-print" then return end
@@ -320,12 +308,8 @@ describe("the archive of a job of MPI", function()
     assert.equal(16, select(2, events:gsub("\nRMA_PUT ", "")))
   end)
 
-  real_it("says how long each rank waited for late senders and in collective operations", function(mpi)
-    assert.equal(0, (support.shell(("mpicc.%s -w spec/c/mpi/waits.c -o %s/ranks"):format(mpi, quote(dir)))))
-    shell "rm -rf job"
-    local line = "%s -n 4 %s record --quiet --trace -o job -- ./ranks"
-    local status, said = shell(line:format(run[mpi], command))
-    assert.equal(0, status)
+  mpi_job.it_of_each("says how long each rank waited for late senders and in collective operations", function(mpi)
+    local said = recorded(mpi, "waits", 4)
     local _, text = shell(command .. " report job")
     local waits = require "pmlua.internal.report.waits".read(dir .. "/job")
     assert.truthy(text:find("Waiting for others, by rank\n", 1, true), text)
@@ -343,7 +327,7 @@ describe("the archive of a job of MPI", function()
     assert.is_true(planted > 3 * tonumber(said:match "rank 0: %d+ %d+ (%d+)"), said)
   end)
 
-  real_it("has the messages of threads that use MPI at once", function(mpi)
+  mpi_job.it_of_each("has the messages of threads that use MPI at once", function(mpi)
     recorded(mpi, "threads", 2)
     assert.matches("^ok: 10 locations", verdict "job" or "ok: 10 locations")
   end)

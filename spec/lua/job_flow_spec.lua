@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/job_flow_spec.lua - the flow graphs and call paths of a job: ranks with the same flow are one.
 
+local mpi_job = require "spec.lua.mpi_job"
 local support = require "spec.core.support"
 local flowgraph = require "pmlua.internal.flow.graph"
 local json = require "pmlua.json"
-local quote = support.quote
 
 local command = support.build .. "/pmlua"
-local run = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
 
 describe("The flow of a job of MPI", function()
   local dir
@@ -17,26 +16,13 @@ describe("The flow of a job of MPI", function()
 
   local function shell(text) return support.shell_in(dir, text) end
 
-  local function job_it(name, f)
-    for mpi in pairs(run) do
-      it(("of %s %s"):format(mpi, name), function()
-        if not support.has("mpicc." .. mpi) then return pending("mpicc." .. mpi .. " is not installed") end
-        if not support.slurp(("%s/preload/libpmlua-mpi-%s.so"):format(support.build, mpi)) then
-          return pending("the library for " .. mpi .. " is not built")
-        end
-        assert.equal(0, (support.shell(("mpicc.%s spec/c/mpi/flows.c -o %s/flows"):format(mpi, quote(dir)))))
-        return f(mpi)
-      end)
-    end
-  end
-
-  --- The flow of the program with so many ranks, in the folder "job", and what was said.
+  --- The flow of the program with @ranks ranks, in the folder "job", and the output of the job.
   local function recorded(mpi, ranks)
     shell "rm -rf job"
-    local line = "%s -n %d %s record --quiet --flow=flow.json --sym 'MPI_*' -o job -- ./flows"
-    local status, _, err = shell(line:format(run[mpi], ranks, command))
-    assert.equal(0, status, err)
-    return assert(flowgraph.read(dir .. "/flow.json")), err
+    local options = { options = ("--flow=%s/flow.json --sym 'MPI_*'"):format(dir) }
+    local said, status = mpi_job.record(mpi, ranks, mpi_job.compile(mpi, "flows", dir), dir .. "/job", options)
+    assert.equal(0, status, said)
+    return assert(flowgraph.read(dir .. "/flow.json")), said
   end
 
   local function graph_of(flow, ranks)
@@ -46,7 +32,7 @@ describe("The flow of a job of MPI", function()
     error("no graph of ranks " .. ranks)
   end
 
-  job_it("is one graph for all ranks that have it", function(mpi)
+  mpi_job.it_of_each("is one graph for all ranks that have it", function(mpi)
     local three, said = recorded(mpi, 3)
     local text = support.slurp(dir .. "/job/flow.dot")
     assert.matches("flow of 3 ranks: [^\n]* of 3 threads in 2 graphs: [^\n]*job/flow%.dot\n", said)
@@ -69,7 +55,7 @@ describe("The flow of a job of MPI", function()
     assert.equal(lines, (select(2, support.slurp(dir .. "/job/flow.dot"):gsub("\n", ""))))
   end)
 
-  job_it("has a tree of call paths, and pmlua report shows it", function(mpi)
+  mpi_job.it_of_each("has a tree of call paths, and pmlua report shows it", function(mpi)
     recorded(mpi, 3)
     local status, text, err = shell(command .. " report job --json")
     assert.equal(0, status, err)

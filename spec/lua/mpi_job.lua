@@ -1,16 +1,30 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_job.lua - the MPIs that specs run jobs of, and how their programs are compiled.
+-- spec/lua/mpi_job.lua - for specs that run jobs of MPI: which MPIs, how to compile for them, record and report.
 
+local busted = require "busted"
 local helper = require "spec.lua.helper"
 local sh = require("spec.shell").sh
 
 local M = { RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" } }
 
---- Why an MPI cannot be asked here, or nil.
+--- Why jobs of an MPI cannot run here, or nil.
 function M.missing(name)
   if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
   local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
   if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
+end
+
+--- it() for jobs of an MPI, pending where it is missing.
+function M.it_of(name)
+  local because = M.missing(name)
+  return function(what, test) busted.it(what, because and function() busted.pending(because) end or test) end
+end
+
+--- An it() for each MPI, whose test gets the MPI's name.
+function M.it_of_each(what, test)
+  for name in pairs(M.RUN) do
+    M.it_of(name)(("of %s %s"):format(name, what), function() return test(name) end)
+  end
 end
 
 --- A program of spec/c/mpi, compiled into a folder.
@@ -20,6 +34,22 @@ function M.compile(name, program, folder, options, libraries)
     libraries or ""))
   assert(code == 0, out)
   return to
+end
+
+--- Record a job into the folder @to: its output and exit status. It ends within @limit_s seconds.
+---@param more { options: string?, environment: string?, limit_s: integer? }
+function M.record(name, ranks, command, to, more)
+  local out, code = sh(("%s %s -n %d %s/pmlua record --quiet %s -o %s -- %s"):format(more.environment or "", M.RUN[name], ranks,
+    helper.build, more.options or "", to, command), more.limit_s)
+  assert(code ~= 124, "the job hangs: " .. out)
+  return out, code
+end
+
+--- What pmlua report prints of a job.
+function M.report(path, options, limit_s)
+  local out, code = sh(("%s/pmlua report %s %s"):format(helper.build, path, options or ""), limit_s)
+  assert(code == 0, out)
+  return out
 end
 
 return M

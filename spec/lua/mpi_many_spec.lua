@@ -5,43 +5,26 @@
 
 local cjson = require "cjson"
 local helper = require "spec.lua.helper"
+local mpi_job = require "spec.lua.mpi_job"
 local sh = require("spec.shell").sh
 
 local RANKS = 64
 local LEAVER = 21
 local LIMIT_S = 180 -- of a job; one that takes so long hangs
-local RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" }
 local folder = helper.folder()
 
---- Why an MPI cannot be asked here, or nil.
-local function missing(name)
-  if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
-  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
-  if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
-end
-
-local function compile(name)
-  local to = ("%s/leave.%s"):format(folder, name)
-  local out, code = sh(("mpicc.%s -w -o %s spec/c/mpi/leave.c"):format(name, to))
-  assert.are.equal(0, code, out)
-  return to
-end
+local function compile(name) return mpi_job.compile(name, "leave", folder, "-w") end
 
 --- Run a job; its folder, exit status and output.
 local function job(name, command)
   local to = ("%s/%s.job"):format(folder, name)
   os.execute("rm -rf " .. to)
-  local out, code = sh(("PMLUA_MPI_TIMEOUT=2 %s -n %d %s/pmlua record --quiet --trace --sym 'MPI_*' -o %s -- %s"):format(
-    RUN[name], RANKS, helper.build, to, command), LIMIT_S)
-  assert.are_not.equal(124, code, out)
+  local out, code = mpi_job.record(name, RANKS, command, to,
+    { options = "--trace --sym 'MPI_*'", environment = "PMLUA_MPI_TIMEOUT=2", limit_s = LIMIT_S })
   return to, code, out
 end
 
-local function report(path, options)
-  local out, code = sh(("%s/pmlua report %s %s"):format(helper.build, path, options or ""), LIMIT_S)
-  assert.are.equal(0, code, out)
-  return out
-end
+local function report(path, options) return mpi_job.report(path, options, LIMIT_S) end
 
 local function call_of(r, name)
   for _, c in ipairs(r.calls) do
@@ -56,11 +39,8 @@ local function check_archive(path, locations, options)
   if not said:find "^unavailable" then assert.matches(("^ok: %d locations"):format(locations), said) end
 end
 
-for name in pairs(RUN) do
-  local because = missing(name)
-  local function it_is(what, test)
-    it(what, because and function() pending(because) end or test)
-  end
+for name in pairs(mpi_job.RUN) do
+  local it_is = mpi_job.it_of(name)
 
   describe(("a job of %d ranks of %s"):format(RANKS, name), function()
     it_is("has one archive, one summary and one table, with every message", function()

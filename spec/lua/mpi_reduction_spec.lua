@@ -7,7 +7,7 @@ local helper = require "spec.lua.helper"
 local mpi_job = require "spec.lua.mpi_job"
 local sh = require("spec.shell").sh
 
-local RUN, missing = mpi_job.RUN, mpi_job.missing
+local report = mpi_job.report
 local folder = helper.folder()
 
 local function compile(name, program)
@@ -15,20 +15,13 @@ local function compile(name, program)
   return mpi_job.compile(name, program, folder, "-w -Icore", own)
 end
 
---- Runs a job; its folder, and its exit status. It may take no longer than a minute.
+--- Run a job; its folder, exit status and output. It ends within a minute.
 local function job(name, ranks, command, timeout, options)
   local to = os.tmpname()
   os.remove(to)
-  local out, code = sh(("PMLUA_MPI_TIMEOUT=%s %s -n %d %s/pmlua record --quiet %s -o %s -- %s"):format(timeout or 10, RUN[name],
-    ranks, helper.build, options or "", to, command), 60)
-  assert.are_not.equal(124, code, out)
+  local out, code = mpi_job.record(name, ranks, command, to,
+    { options = options, environment = "PMLUA_MPI_TIMEOUT=" .. (timeout or 10), limit_s = 60 })
   return to, code, out
-end
-
-local function report(path, options)
-  local out, code = sh(("%s/pmlua report %s %s"):format(helper.build, path, options or ""))
-  assert.are.equal(0, code, out)
-  return out
 end
 
 local function told(path) return cjson.decode(report(path, "--json")) end
@@ -47,11 +40,8 @@ local function pairs_of(r)
   return list
 end
 
-for name in pairs(RUN) do
-  local because = missing(name)
-  local function it_is(what, test)
-    it(what, because and function() pending(because) end or test)
-  end
+for name in pairs(mpi_job.RUN) do
+  local it_is = mpi_job.it_of(name)
 
   describe("the summary of a job of " .. name, function()
     it_is("has the calls and messages of all ranks", function()
@@ -178,7 +168,8 @@ for name in pairs(RUN) do
       local program = compile(name, "counters")
       for _, late in ipairs { "", " 2 3" } do
         local to = ("%s/report.%s%d"):format(folder, name, #late)
-        local out, code = sh(("PMLUA_REPORT=%s PMLUA_MPI_TIMEOUT=1 %s -n 3 %s%s"):format(to, RUN[name], program, late), 60)
+        local out, code = sh(("PMLUA_REPORT=%s PMLUA_MPI_TIMEOUT=1 %s -n 3 %s%s"):format(to, mpi_job.RUN[name], program, late),
+          60)
         assert.are.equal(0, code, out)
         assert.matches("^3 processes %(ranks 0 to 2%)", report(to)) -- of all logs
         local r = told(to .. "/job.pmlsum")

@@ -9,7 +9,7 @@ local mpi = require "spec.lua.mpi_log"
 local sh = require("spec.shell").sh
 
 local NAMES = { "openmpi", "mpich" }
-local RUN, missing = mpi_job.RUN, mpi_job.missing
+local RUN = mpi_job.RUN
 
 local folder = helper.folder()
 
@@ -21,8 +21,7 @@ end
 local function run(name, ranks, command, options)
   local to = os.tmpname()
   os.remove(to)
-  local out, code = sh(("%s -n %d %s/pmlua record --quiet --trace %s -o %s -- %s"):format(RUN[name], ranks, helper.build,
-    options or "", to, command), 120)
+  local out, code = mpi_job.record(name, ranks, command, to, { options = "--trace " .. (options or ""), limit_s = 120 })
   local logs = mpi.job(to)
   os.execute("rm -rf " .. to)
   return logs, code, out
@@ -57,10 +56,7 @@ local function check(logs, ranks)
 end
 
 for _, name in ipairs(NAMES) do
-  local because = missing(name)
-  local function it_is(what, test)
-    it(what, because and function() pending(because) end or test)
-  end
+  local it_is = mpi_job.it_of(name)
 
   describe("recorded jobs of " .. name, function()
     it_is("have each message with its bytes, tag and partners", function()

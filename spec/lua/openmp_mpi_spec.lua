@@ -2,6 +2,7 @@
 -- spec/lua/openmp_mpi_spec.lua - ranks of MPI with teams of OpenMP, recorded together.
 
 local helper = require "spec.lua.helper"
+local mpi_job = require "spec.lua.mpi_job"
 local openmp = require "spec.lua.openmp"
 local quote = helper.quote
 
@@ -24,11 +25,6 @@ int main(int n, char **arg) {
 }
 ]]
 
-local libraries = {
-  ["Open MPI"] = { cc = "OMPI_CC", wrapper = "mpicc.openmpi", run = "mpirun.openmpi --oversubscribe",
-    root = " --allow-run-as-root" },
-  MPICH = { cc = "MPICH_CC", wrapper = "mpicc.mpich", run = "mpirun.mpich", root = "" },
-}
 local compilers = { libomp = "clang-14", libgomp = "gcc" }
 
 local function lines_of(text)
@@ -37,23 +33,19 @@ local function lines_of(text)
   return list
 end
 
-for name, mpi in pairs(libraries) do
+for name in pairs(mpi_job.RUN) do
   for runtime, cc in pairs(compilers) do
     describe(("pmlua record of two ranks with %s and %s"):format(name, runtime), function()
       it("has the threads of each rank's teams, and traces of both that readers accept", function()
-        local lacks = openmp.lacks(runtime)
-        if not lacks and helper.shell("command -v " .. mpi.wrapper) ~= 0 then lacks = mpi.wrapper .. " is not installed" end
+        local lacks = openmp.lacks(runtime) or mpi_job.missing(name)
         if lacks then return pending(lacks) end
         local dir = helper.folder()
         helper.write(dir .. "/ranks.c", program)
-        local code, _, err = helper.shell(("cd %s && %s=%s %s -g -O1 -fopenmp ranks.c -o ranks"):format(quote(dir), mpi.cc, cc,
-          mpi.wrapper))
+        local code, _, err = helper.shell(("cd %s && OMPI_CC=%s MPICH_CC=%s mpicc.%s -g -O1 -fopenmp ranks.c -o ranks"):format(
+          quote(dir), cc, cc, name))
         assert(code == 0, err)
-        local _, user = helper.shell "id -u"
-        local run = mpi.run .. (user:match "^0\n" and mpi.root or "")
-        code, _, err = helper.shell(("cd %s && timeout 120 %s -n 2 %s/pmlua record -q --trace -o recorded -- ./ranks"):format(
-          quote(dir), run, quote(helper.build)))
-        assert.same(0, code, err)
+        local said, status = mpi_job.record(name, 2, dir .. "/ranks", dir .. "/recorded", { options = "--trace", limit_s = 120 })
+        assert.same(0, status, said)
         local _, logs = helper.shell(("find %s/recorded -name '*.pmlog'"):format(quote(dir)))
         local by_name = openmp.constructs { openmp = require "pmlua.internal.record.openmp".read(lines_of(logs)) }
         local parallel = by_name["omp parallel @ranks.c:7"]
@@ -64,8 +56,8 @@ for name, mpi in pairs(libraries) do
         local _, traces = helper.shell(("find %s/recorded -name traces.otf2"):format(quote(dir)))
         assert.truthy(#lines_of(traces) >= 1)
         for _, trace in ipairs(lines_of(traces)) do
-          local valid, said = helper.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace))
-          assert.same(0, valid, said)
+          local valid, verdict = helper.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace))
+          assert.same(0, valid, verdict)
         end
         helper.clean()
       end)
