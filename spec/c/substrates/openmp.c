@@ -3,20 +3,17 @@
  * spec/c/substrates/openmp.c - a substrate plugin that counts OpenMP's teams, tasks and locks into openmp.txt of the
  * experiment's folder, and how often something did not fit together. Not a spec by itself.
  */
-#include <scorep/SCOREP_SubstratePlugins.h>
+#include "plugin.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MANY 65536u
 
+/* clang-format off */
 #define COUNTS(X)                                                                                                      \
-  X(fork)                                                                                                              \
-  X(asked)                                                                                                             \
-  X(join)                                                                                                              \
-  X(team_begin)                                                                                                        \
-  X(team_end) X(task_create) X(task_begin) X(task_switch) X(task_end) X(acquire) X(release) X(teams) X(regions) X(unfit)
+  X(fork) X(asked) X(join) X(team_begin) X(team_end) X(task_create) X(task_begin) X(task_switch) X(task_end)           \
+  X(acquire) X(release) X(teams) X(regions) X(unfit)
+/* clang-format on */
 enum {
 #define NUMBER(name) of_##name,
   COUNTS(NUMBER)
@@ -24,7 +21,6 @@ enum {
       counts
 };
 
-static const SCOREP_SubstratePluginCallbacks *host;
 static atomic_uint count[counts];
 static atomic_uint created[MANY]; /* 1 + the thread that created the task with this number */
 static atomic_uint taken[MANY];   /* 1 + the lock that the acquisition with this number took */
@@ -38,16 +34,6 @@ static void one(unsigned which, SCOREP_ParadigmType paradigm) {
   fits(paradigm == SCOREP_PARADIGM_OPENMP);
 }
 
-static int init(void) {
-  return 0;
-}
-static void set_callbacks(const SCOREP_SubstratePluginCallbacks *callbacks, size_t size) {
-  (void)size;
-  host = callbacks;
-}
-static bool get_requirement(SCOREP_Substrates_RequirementFlag flag) {
-  return flag == SCOREP_SUBSTRATES_REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY;
-}
 static void define(SCOREP_AnyHandle handle, SCOREP_HandleType type) {
   if (type == SCOREP_HANDLE_TYPE_INTERIM_COMMUNICATOR) {
     atomic_fetch_add(&count[of_teams], 1);
@@ -100,22 +86,18 @@ static void switch_task(struct SCOREP_Location *location, uint64_t time, uint64_
   one(of_task_switch, paradigm);
   fits(team != 0 && (number == 0) == (task == NULL));
 }
-static void begin_task(struct SCOREP_Location *location, uint64_t time, SCOREP_RegionHandle region, uint64_t *values,
-                       SCOREP_ParadigmType paradigm, SCOREP_InterimCommunicatorHandle team, uint32_t thread,
-                       uint32_t number, SCOREP_TaskHandle task) {
-  (void)location, (void)time, (void)values;
-  one(of_task_begin, paradigm);
-  fits(host->SCOREP_RegionHandle_GetType(region) == SCOREP_REGION_TASK && team != 0 && task != NULL);
-  fits(atomic_load(&created[number % MANY]) == 1 + thread);
-}
-static void end_task(struct SCOREP_Location *location, uint64_t time, SCOREP_RegionHandle region, uint64_t *values,
-                     SCOREP_ParadigmType paradigm, SCOREP_InterimCommunicatorHandle team, uint32_t thread,
-                     uint32_t number, SCOREP_TaskHandle task) {
-  (void)location, (void)time, (void)values;
-  one(of_task_end, paradigm);
-  fits(host->SCOREP_RegionHandle_GetType(region) == SCOREP_REGION_TASK && team != 0 && task != NULL);
-  fits(atomic_exchange(&created[number % MANY], 0) == 1 + thread);
-}
+/* The beginning or the end of a task; an end forgets its creator. */
+#define BOUND_OF_TASK(name, which, creator)                                                                            \
+  static void name(struct SCOREP_Location *location, uint64_t time, SCOREP_RegionHandle region, uint64_t *values,      \
+                   SCOREP_ParadigmType paradigm, SCOREP_InterimCommunicatorHandle team, uint32_t thread,               \
+                   uint32_t number, SCOREP_TaskHandle task) {                                                          \
+    (void)location, (void)time, (void)values;                                                                          \
+    one(which, paradigm);                                                                                              \
+    fits(host->SCOREP_RegionHandle_GetType(region) == SCOREP_REGION_TASK && team != 0 && task != NULL);                \
+    fits((creator) == 1 + thread);                                                                                     \
+  }
+BOUND_OF_TASK(begin_task, of_task_begin, atomic_load(&created[number % MANY]))
+BOUND_OF_TASK(end_task, of_task_end, atomic_exchange(&created[number % MANY], 0))
 
 static void acquire(struct SCOREP_Location *location, uint64_t time, SCOREP_ParadigmType paradigm, uint32_t lock,
                     uint32_t order) {
@@ -156,23 +138,11 @@ static void finalize(void) {
       COUNTS(NAME)
 #undef NAME
   };
-  char path[4096];
-  snprintf(path, sizeof path, "%s/openmp.txt", host->SCOREP_GetExperimentDirName());
-  FILE *f = fopen(path, "w");
+  FILE *f = open_result("openmp.txt");
   if (f == NULL) return;
   for (unsigned i = 0; i < counts; i++) (void)fprintf(f, "%s %u\n", name[i], atomic_load(&count[i]));
   (void)fclose(f);
 }
 
-SCOREP_SUBSTRATE_PLUGIN_ENTRY(openmp) {
-  SCOREP_SubstratePluginInfo info;
-  memset(&info, 0, sizeof info);
-  info.plugin_version = SCOREP_SUBSTRATE_PLUGIN_VERSION;
-  info.init = init;
-  info.set_callbacks = set_callbacks;
-  info.get_requirement = get_requirement;
-  info.new_definition_handle = define;
-  info.get_event_functions = functions;
-  info.finalize = finalize;
-  return info;
-}
+PLUGIN(openmp, .init = begin_nothing, .new_definition_handle = define, .get_event_functions = functions,
+       .finalize = finalize)

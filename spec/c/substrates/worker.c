@@ -3,16 +3,13 @@
  * spec/c/substrates/worker.c - a substrate plugin with a thread of its own, which calls a library until the end; how
  * often is in worker.txt of the experiment's folder. Not a spec by itself.
  */
-#include <scorep/SCOREP_SubstratePlugins.h>
+#include "plugin.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-static const SCOREP_SubstratePluginCallbacks *host;
 static pthread_t thread;
 static atomic_bool over;
 static volatile double root = 27;
@@ -30,13 +27,6 @@ static void *work(void *arg) {
 static int init(void) {
   return pthread_create(&thread, NULL, work, NULL);
 }
-static void set_callbacks(const SCOREP_SubstratePluginCallbacks *callbacks, size_t size) {
-  (void)size;
-  host = callbacks;
-}
-static bool get_requirement(SCOREP_Substrates_RequirementFlag flag) {
-  return flag == SCOREP_SUBSTRATES_REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY;
-}
 
 static void enter(struct SCOREP_Location *location, uint64_t time, SCOREP_RegionHandle region, uint64_t *values) {
   (void)location, (void)time, (void)region, (void)values;
@@ -50,24 +40,12 @@ static uint32_t functions(SCOREP_Substrates_Mode mode, SCOREP_Substrates_Callbac
 }
 
 static void finalize(void) {
-  char path[4096];
   atomic_store(&over, true);
   pthread_join(thread, NULL);
-  snprintf(path, sizeof path, "%s/worker.txt", host->SCOREP_GetExperimentDirName());
-  FILE *f = fopen(path, "w");
+  FILE *f = open_result("worker.txt");
   if (f == NULL) return;
   (void)fprintf(f, "%u", calls);
   (void)fclose(f);
 }
 
-SCOREP_SUBSTRATE_PLUGIN_ENTRY(worker) {
-  SCOREP_SubstratePluginInfo info;
-  memset(&info, 0, sizeof info);
-  info.plugin_version = SCOREP_SUBSTRATE_PLUGIN_VERSION;
-  info.init = init;
-  info.set_callbacks = set_callbacks;
-  info.get_requirement = get_requirement;
-  info.get_event_functions = functions;
-  info.finalize = finalize;
-  return info;
-}
+PLUGIN(worker, .init = init, .get_event_functions = functions, .finalize = finalize)
