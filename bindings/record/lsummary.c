@@ -193,14 +193,14 @@ static void push_value(lua_State *L, const struct pml_summary_value *v) {
 
 /* Of calls, or of elements: 0, 25, 50, 75, 95, 99 and 100 %. */
 static void set_sketch(lua_State *L, const struct pml_sketch *sketch) {
-  static const double share[PML__LOG_QUANTILES_N] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
   if (sketch == NULL || pml_sketch_count(sketch) == 0) return;
-  lua_createtable(L, PML__LOG_QUANTILES_N, 0);
-  for (unsigned i = 0; i < PML__LOG_QUANTILES_N; i++) {
-    lua_pushnumber(L, pml_sketch_value(sketch, share[i]));
+  lua_createtable(L, PML__QUANTILES, 0);
+  for (unsigned i = 0; i < PML__QUANTILES; i++) {
+    lua_pushnumber(L, pml_sketch_value(sketch, pml__quantile_share(i)));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "quantiles");
+  lutil_setint(L, "quantiles_of", pml_sketch_count(sketch));
 }
 
 static void push_row(lua_State *L, const struct pml_summary_row *row) {
@@ -324,8 +324,8 @@ static void push_thread(lua_State *L, const struct pml__section_kept *kept, doub
 
 static void set_quantiles(lua_State *L, const double *ns) {
   if (ns == NULL) return;
-  lua_createtable(L, PML__LOG_QUANTILES_N, 0);
-  for (unsigned i = 0; i < PML__LOG_QUANTILES_N; i++) {
+  lua_createtable(L, PML__QUANTILES, 0);
+  for (unsigned i = 0; i < PML__QUANTILES; i++) {
     lua_pushnumber(L, ns[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -338,7 +338,7 @@ static int read_log(struct reading *r, const char *path, const char *label) {
   r->h.open = 1;
   if (err == 0) err = pml_summary_open(&r->sum);
   if (err == 0 && label != NULL) err = pml__section_book_summary(&r->book, r->sum, 0, &brief);
-  return err == 0 && label != NULL && brief.recorded ? pml__section_book_quantiles(&r->book) : err;
+  return err == 0 && label != NULL && brief.recorded ? pml__section_book_durations(&r->book, false) : err;
 }
 
 /* Rows from *@at on that are of one section, as "threads" of the table on top; *@at becomes that of the next section.

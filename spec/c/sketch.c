@@ -96,6 +96,44 @@ static void bounds(void) {
     }
 }
 
+/* Values of both signs, zeros and infinities, as another clock counts them. */
+static void scaled(void) {
+  static const double factor[] = {1, 0.37, 1e9 / 2993.0};
+  static double v[N];
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+    for (size_t f = 0; f < sizeof factor / sizeof factor[0]; f++) {
+      struct pml_sketch *from, *to;
+      pml_sketch_open(&from, 0.01, 2048);
+      pml_sketch_open(&to, 0.01, 512);
+      for (size_t i = 0; i < N; i++) {
+        pml_sketch_add(from, v[i] = kinds[k].draw());
+        v[i] *= factor[f];
+      }
+      pml_sketch_add_scaled(to, from, factor[f]);
+      qsort(v, N, sizeof *v, by_double);
+      double error = worst(to, v, N), a = pml_sketch_error(from), b = pml_sketch_error(to);
+      CHECK(error <= a + b + a * b + ROUNDING && pml_sketch_count(to) == N, "%s times %g: error %.3g within %.3g",
+            kinds[k].name, factor[f], error, a + b + a * b);
+      CHECK(pml_sketch_at(to, 0) == v[0] && pml_sketch_at(to, 1) == v[N - 1], "and its ends are exact");
+      pml_sketch_close(from);
+      pml_sketch_close(to);
+    }
+}
+
+static void scaled_ends(void) {
+  static const double v[] = {-INFINITY, -4, 0, 0, NAN, 2, INFINITY};
+  struct pml_sketch *from, *to;
+  pml_sketch_open(&from, 0.01, 64);
+  pml_sketch_open(&to, 0.01, 64);
+  for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) pml_sketch_add(from, v[i]);
+  pml_sketch_add_scaled(to, from, 0.5);
+  CHECK(pml_sketch_count(to) == 6 && pml_sketch_nans(to) == 1 && pml_sketch_at(to, 0) == -INFINITY &&
+            pml_sketch_at(to, 1) == INFINITY && pml_sketch_at(to, 0.5) == 0 && fabs(pml_sketch_at(to, 0.2) + 2) <= 0.05,
+        "zeros, NaN and infinities stay what they are");
+  pml_sketch_close(from);
+  pml_sketch_close(to);
+}
+
 static void odd_values(void) {
   struct pml_sketch *s, *other;
   pml_sketch_open(&s, 0.01, 256);
@@ -136,6 +174,8 @@ static void sizes_differ(void) {
 
 int main(void) {
   bounds();
+  scaled();
+  scaled_ends();
   odd_values();
   sizes_differ();
   return check_done();

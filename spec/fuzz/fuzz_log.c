@@ -14,6 +14,8 @@
 #include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_pack.h"
+#include "record/quantile/pml_sketch.h"
 #include "source/plugin/pml_plugin_log.h"
 #include "substrate/profile/pml_profile_tree.h"
 #include "substrate/recording/pml_recording_read_private.h"
@@ -84,10 +86,22 @@ static size_t add_definition(char *to, uint32_t what, const void *fixed, size_t 
   return d.bytes;
 }
 
+static size_t add_sketch(char *to) {
+  struct pml_sketch *sketch;
+  struct pml__pack p = {0};
+  PROMISE(pml_sketch_open(&sketch, 0.01, 64) == 0, "a sketch");
+  for (int i = 1; i <= 5; i++) pml_sketch_add(sketch, i);
+  pml__sketch_pack(&p, sketch);
+  const struct pml__log_sketch d = {1, (uint32_t)p.n};
+  size_t n = add_definition(to, PML__LOG_SKETCH, &d, sizeof d, (const char *)p.at, p.n);
+  pml_sketch_close(sketch);
+  free(p.at);
+  return n;
+}
+
 static void put_definitions(void) {
   static const char labels[] = "s\0clock::ns\0clock::real", note[] = "counted\0none";
   const struct pml__log_section plain = {.index = 0}, counted = {.index = 1, .type = 1, .nevents = 2, .real = 2};
-  const struct pml__log_quantiles q = {.index = 1, .ns = {1, 2, 3, 4, 5, 6, 7}};
   const struct pml__log_region region = {.region = 1};
   const struct pml__log_counter created = {1, 3, 0, 1}, sampled = {2, 1, 2, 16};
   const struct pml__log_recorder series = {3, 0, 2, 8}, durations = {4, 1, 2, 8};
@@ -99,7 +113,7 @@ static void put_definitions(void) {
   size_t n = add_definition(all, PML__LOG_SECTION, &plain, sizeof plain, "plain", 6);
   n += add_definition(all + n, PML__LOG_SECTION, &counted, sizeof counted, labels, sizeof labels);
   n += add_definition(all + n, PML__LOG_NOTE, NULL, 0, note, sizeof note);
-  n += add_definition(all + n, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
+  n += add_sketch(all + n);
   n += add_definition(all + n, PML__LOG_REGION, &region, sizeof region, "r\0l", 4);
   n += add_definition(all + n, PML__LOG_COUNTER, &created, sizeof created, "L::c", 5);
   n += add_definition(all + n, PML__LOG_COUNTER, &sampled, sizeof sampled, "L::s", 5);

@@ -11,7 +11,7 @@ local report = mpi_job.report
 local folder = helper.folder()
 
 local function compile(name, program)
-  local own = program == "counters" and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build) or nil
+  local own = (program == "counters" or program == "durations") and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build) or nil
   return mpi_job.compile(name, program, folder, "-w -Icore", own)
 end
 
@@ -189,6 +189,28 @@ for name in pairs(mpi_job.RUN) do
         os.execute(("rm %s/rank1.*"):format(to)) -- as on another host
         assert.are.equal(text, report(to))
       end
+    end)
+
+    it_is("has the quantiles of the durations in all ranks, of all of them or of a sketch", function()
+      local program = compile(name, "durations")
+      local reported, recorded = ("%s/kept.%s"):format(folder, name), nil
+      local out, code = sh(("PMLUA_REPORT=%s %s -n 2 %s 10"):format(reported, mpi_job.RUN[name], program), 60)
+      assert.are.equal(0, code, out)
+      recorded, code, out = job(name, 2, program .. " 10")
+      assert.are.equal(0, code, out)
+      for _, path in ipairs { reported .. "/job.pmlsum", recorded } do
+        local by = {}
+        for _, s in ipairs(told(path).sections) do by[s.name] = s.durations end
+        for _, d in pairs(by) do
+          assert.are.same({ 40, 0, 1 }, { d.calls, d.min_rank, d.max_rank })
+          assert(d.min_ns >= 1e6 and d.q1_ns >= 0.98 * 1e6 and d.median_ns >= 0.98 * 2e6 and d.p95_ns >= 0.98 * 4e6)
+        end
+        for _, q in ipairs { "min_ns", "q1_ns", "median_ns", "q3_ns", "p95_ns", "max_ns" } do
+          assert.is_near(1, by.few[q] / by.all[q], 0.05, q)
+        end
+        assert.matches("\nDurations of calls, of all ranks, to 2 %%\n[^\n]*\nall +40 +1%.[^\n]*\nfew +40 +1%.", report(path))
+      end
+      os.execute("rm -rf " .. recorded)
     end)
 
     it_is("is printed by the first rank where another one never ends, and by no other", function()

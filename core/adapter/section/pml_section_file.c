@@ -50,7 +50,7 @@ static void tell_process(struct pml__text *t) {
 }
 
 static void tell_section(struct pml__text *t, const struct pml_section *s, const struct pml_section_info *info) {
-  double ns[PML__LOG_QUANTILES_N];
+  double ns[PML__QUANTILES];
   struct pml__section_told told = {.label = info->label,
                                    .type = info->type,
                                    .exclusive = info->exclusive,
@@ -142,20 +142,9 @@ int pml_section_write(const char *path) {
 
 /* ---- the end ---- */
 
-/* Of other recorders the elements are in the log. */
-static void add_quantiles(struct pml__log *log, const struct pml_section *s) {
-  struct pml__log_quantiles q = {.index = s->index};
-  if (s->record == PML_SECTION_RECORD_SKETCH && pml__section_quantiles(s, q.ns))
-    (void)pml__log_define(log, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
-}
-
 static void end_log(void) {
   pml__section_settle();
-  pml__section_lock_take();
-  struct pml__log *log = pml__section_log();
-  pml__section_lock_leave();
-  if (log == NULL) return;
-  for (uint32_t i = 0; i < pml__section_count(); i++) add_quantiles(log, pml__section_at(i));
+  pml__section_log_sketches();
   pml__section_log_notes();
 }
 

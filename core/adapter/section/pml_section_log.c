@@ -2,6 +2,8 @@
 /* core/adapter/section/pml_section_log.c - where statistics are: in the process's log, or in memory alone. */
 #include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
+#include "base/pml_pack.h"
+#include "record/recorder/pml_recorder_lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +52,29 @@ static void define(const struct pml_section *s) {
 
 void pml__section_log_define(const struct pml_section *s) {
   if (log_of != NULL) define(s);
+}
+
+/* Durations that are all in the log need no sketch. */
+static void add_sketch(struct pml__log *log, const struct pml_section *s) {
+  struct pml__pack p = {0};
+  if (s->recorder == NULL || s->recorder->name != NULL || pml__recorder_pack(s->recorder, &p) < 0) return;
+  const struct pml__log_sketch d = {s->index, (uint32_t)p.n};
+  char *both = malloc(sizeof d + p.n);
+  if (both != NULL) {
+    memcpy(both, &d, sizeof d);
+    memcpy(both + sizeof d, p.at, p.n);
+    (void)pml__log_define(log, PML__LOG_SKETCH, both, sizeof d + p.n, NULL, 0);
+  }
+  free(both);
+  free(p.at);
+}
+
+void pml__section_log_sketches(void) {
+  pml__section_lock_take();
+  struct pml__log *log = log_of;
+  pml__section_lock_leave();
+  if (log == NULL) return;
+  for (uint32_t i = 0; i < pml__section_count(); i++) add_sketch(log, pml__section_at(i));
 }
 
 void pml__section_log_reset(uint32_t epoch) {

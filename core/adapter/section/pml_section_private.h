@@ -8,6 +8,7 @@
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"
 #include "record/pml_sums.h"
+#include "record/quantile/pml_quantile.h"
 #include "source/pml_eventset.h"
 #include "source/simulation/pml_sim.h"
 
@@ -206,7 +207,7 @@ PML__SHARED void pml__section_values(const uint64_t *from, uint32_t n, uint64_t 
 /* ---- pml_section_report.c ---- */
 
 /* The durations' quantiles in ns; false if no durations were recorded. */
-bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]);
+bool pml__section_quantiles(const struct pml_section *s, double ns[PML__QUANTILES]);
 
 /* ---- pml_section_log.c ---- */
 
@@ -223,6 +224,8 @@ void pml__section_log_define(const struct pml_section *s);
 void pml__section_log_reset(uint32_t epoch);
 /* What has changed of what there is to be noted of the process. With no lock held. */
 void pml__section_log_notes(void);
+/* pml__section_log_sketches - write those of durations as they are now: for exit, and for who reads the log before. */
+PML__SHARED void pml__section_log_sketches(void);
 /* The process is another one's child: its parent's log is not its. */
 void pml__section_log_forget(void);
 /* This process's; NULL: none, or none yet. Under the lock. */

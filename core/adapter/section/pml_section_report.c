@@ -264,24 +264,26 @@ int pml_section_read(const struct pml_section *s, struct pml_section_row *row, s
   return err < 0 ? pml_fail(err, "a thread spent a second inside the stop of a section; try again") : 0;
 }
 
-int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {
+static int quantile_at(const struct pml_section *s, double share, double *ns) {
   double ticks;
+  int err = pml_recorder_value(s->recorder, share, &ticks);
+  if (err == 0) *ns = ticks * 1e9 / pml__clock.ticks_per_second;
+  return err;
+}
+
+int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {
   *ns = 0;
   if (s->recorder == NULL)
     return pml_fail(PML_EMODE, "section %.200s keeps no durations; define it with record = true", s->label);
-  int err = percent <= 100
-                ? pml_recorder_value(s->recorder, percent / 100.0, &ticks)
-                : pml_fail(-EINVAL, "section %.200s: quantile of %u percent; give 0 to 100", s->label, percent);
-  if (err < 0) return err;
-  *ns = ticks * 1e9 / pml__clock.ticks_per_second;
-  return 0;
+  if (percent > 100)
+    return pml_fail(-EINVAL, "section %.200s: quantile of %u percent; give 0 to 100", s->label, percent);
+  return quantile_at(s, percent / 100.0, ns);
 }
 
-bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]) {
-  static const unsigned percent[PML__LOG_QUANTILES_N] = {0, 25, 50, 75, 95, 99, 100};
+bool pml__section_quantiles(const struct pml_section *s, double ns[PML__QUANTILES]) {
   if (s->recorder == NULL) return false;
-  for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++)
-    if (pml_section_quantile(s, percent[i], &ns[i]) < 0)
+  for (unsigned i = 0; i < PML__QUANTILES; i++)
+    if (quantile_at(s, pml__quantile_share(i), &ns[i]) < 0)
       return false; /* none was recorded, or no memory to sort them */
   return true;
 }

@@ -73,7 +73,7 @@ void pml__section_tell_section(struct pml__text *t, const struct pml__section_to
   }
   if (s->quantile == NULL) return;
   pml__text_add(t, "quantiles");
-  for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++) pml__text_add(t, "\t%.17g", s->quantile[i]);
+  for (size_t i = 0; i < PML__QUANTILES; i++) pml__text_add(t, "\t%.17g", s->quantile[i]);
   pml__text_end(t);
 }
 

@@ -7,6 +7,7 @@
 #include "adapter/section/pml_section.h"
 #include "base/text/pml_text.h"
 #include "record/log/pml_log_own.h"
+#include "record/quantile/pml_quantile.h"
 
 struct pml__section_process {
   int pid;
@@ -28,7 +29,7 @@ struct pml__section_told {
   uint32_t nevents;
   const char *const *event;
   uint64_t real;          /* a bit for each event whose sums are doubles */
-  const double *quantile; /* [PML__LOG_QUANTILES_N] ns; NULL: none */
+  const double *quantile; /* [PML__QUANTILES] ns; NULL: none */
 };
 void pml__section_tell_section(struct pml__text *t, const struct pml__section_told *s);
 void pml__section_tell_row(struct pml__text *t, const struct pml_section_row *row, uint32_t nevents);

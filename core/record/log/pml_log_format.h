@@ -75,8 +75,7 @@ struct pml__log_definition {
 enum pml__log_what {
   PML__LOG_SECTION = 1,  /* struct pml__log_section, its label, the names of its events; each ends with a zero */
   PML__LOG_NOTE,         /* a key, a text; the last of a key counts */
-  PML__LOG_QUANTILES,    /* struct pml__log_quantiles */
-  PML__LOG_REGION,       /* struct pml__log_region, its name, its file */
+  PML__LOG_REGION = 4,   /* struct pml__log_region, its name, its file */
   PML__LOG_COUNTER,      /* struct pml__log_counter, the event's name */
   PML__LOG_RECORDER,     /* struct pml__log_recorder, the event's name or the section's label */
   PML__LOG_SIMULATED,    /* struct pml__log_simulated: what a region cost under simulation */
@@ -85,7 +84,8 @@ enum pml__log_what {
   PML__LOG_CLOCK_OFFSET, /* struct pml__log_clock_offset */
   PML__LOG_MPI,          /* struct pml__log_mpi, the library's version */
   PML__LOG_TOLD,         /* struct pml__log_told, a name, a value */
-  PML__LOG_WINDOW        /* struct pml__log_window, its name */
+  PML__LOG_WINDOW,       /* struct pml__log_window, its name */
+  PML__LOG_SKETCH        /* struct pml__log_sketch, the bytes of a sketch (pml__sketch_pack()) */
 };
 
 struct pml__log_section {
@@ -95,10 +95,9 @@ struct pml__log_section {
   uint32_t real; /* a bit for each event whose sums are doubles */
 };
 
-#define PML__LOG_QUANTILES_N 7u
-struct pml__log_quantiles {
-  uint32_t index, unused;
-  double ns[PML__LOG_QUANTILES_N]; /* 0, 25, 50, 75, 95, 99, 100 % */
+struct pml__log_sketch {
+  uint32_t index; /* of the section whose durations in ticks it is of */
+  uint32_t bytes; /* of the sketch */
 };
 
 struct pml__log_region {

@@ -45,6 +45,13 @@ static inline double pml_quantile_between(double lower, double upper, double par
  * Memory: 8 bytes per element (PML_TYPE_OTHER: its own) plus a quarter for growth, and as much as is new while sorting.
  * For one thread at a time.
  */
+/* The quantiles that logs, texts and reports give: 0, 25, 50, 75, 95, 99 and 100 %. */
+#define PML__QUANTILES 7u
+static inline double pml__quantile_share(unsigned i) {
+  static const double share[PML__QUANTILES] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+  return share[i];
+}
+
 struct pml_quantile; /* opaque */
 
 /* @bytes and @compare (as of qsort) matter for PML_TYPE_OTHER only. Returns 0, -EINVAL or -ENOMEM. */

@@ -162,21 +162,25 @@ static void widen(struct pml_sketch *s, double min, double max) {
   if (max > s->max) set_double(&s->max, max);
 }
 
-void pml_sketch_add(struct pml_sketch *s, double v) {
+static inline void add(struct pml_sketch *s, double v, uint64_t n) {
   if (v != v) {
-    add_to(&s->nans, 1);
+    add_to(&s->nans, n);
     return;
   }
   int sign = v < 0;
   double size = sign ? -v : v;
   widen(s, v, v);
   if (size == 0)
-    add_to(&s->zeros, 1);
+    add_to(&s->zeros, n);
   else if (isinf(size))
-    add_to(&s->infinite[sign], 1);
+    add_to(&s->infinite[sign], n);
   else
-    put(s, sign, (int64_t)ceil(log(size) / s->log_gamma), 0, 1);
-  add_to(&s->count, 1);
+    put(s, sign, (int64_t)ceil(log(size) / s->log_gamma), 0, n);
+  add_to(&s->count, n);
+}
+
+void pml_sketch_add(struct pml_sketch *s, double v) {
+  add(s, v, 1);
 }
 
 static bool copy_once(struct pml_sketch *to, const struct pml_sketch *from) {
@@ -276,11 +280,28 @@ static double value_at(const struct pml_sketch *s, uint64_t rank) {
   return INFINITY;
 }
 
+static double within(const struct pml_sketch *s, double v) {
+  return v < s->min ? s->min : v > s->max ? s->max : v;
+}
+
 static double element(const struct pml_sketch *s, uint64_t rank) {
   if (rank == 0) return s->min;
   if (rank >= s->count - 1) return s->max;
-  double v = value_at(s, rank);
-  return v < s->min ? s->min : v > s->max ? s->max : v;
+  return within(s, value_at(s, rank));
+}
+
+void pml_sketch_add_scaled(struct pml_sketch *into, const struct pml_sketch *from, double factor) {
+  static const double sign_of[2] = {1, -1};
+  for (int sign = 0; sign < 2; sign++) {
+    const struct half *h = &from->half[sign];
+    for (int64_t i = h->low; i <= h->high; i++)
+      if (*place(from, h, i) > 0)
+        add(into, factor * within(from, sign_of[sign] * middle_of(from, i)), *place(from, h, i));
+    if (from->infinite[sign] > 0) add(into, sign_of[sign] * INFINITY, from->infinite[sign]);
+  }
+  if (from->zeros > 0) add(into, 0, from->zeros);
+  add_to(&into->nans, from->nans);
+  if (from->count > 0) widen(into, factor * from->min, factor * from->max);
 }
 
 double pml_sketch_at(const struct pml_sketch *s, double q) {

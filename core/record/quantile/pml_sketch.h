@@ -35,6 +35,12 @@ void pml_sketch_add(struct pml_sketch *s, double v);
 /* pml_sketch_merge - add what @from holds; -EINVAL: other alpha, or itself; -ENOMEM: nothing was merged. */
 int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
 
+/*
+ * pml_sketch_add_scaled - add what @from holds, each value times @factor (> 0). Values of a bucket are taken as its
+ * middle, so that the errors of both add up; minimum and maximum stay exact. No thread may add to @from meanwhile.
+ */
+void pml_sketch_add_scaled(struct pml_sketch *into, const struct pml_sketch *from, double factor);
+
 /* pml_sketch_at - the element of index floor(@q * count), from 0, capped at count - 1; NaN if empty or q not in 0..1.
  */
 double pml_sketch_at(const struct pml_sketch *s, double q);

@@ -3,6 +3,7 @@
 #include "record/pml_recorder.h"
 
 #include "base/pml_error.h"
+#include "base/pml_pack.h"
 #include "base/pml_process.h"
 #include "record/recorder/pml_recorder_lane.h"
 
@@ -393,4 +394,37 @@ uint64_t pml_recorder_nans(struct pml_recorder *r) {
   if (r->quantile != NULL) nans = pml_quantile_nans(r->quantile);
   pml__recorder_read_end(r);
   return nans;
+}
+
+struct sketching {
+  const struct pml_recorder_options *options;
+  struct pml_sketch *to;
+};
+
+static int sketch_some(void *arg, const void *elements, size_t n) {
+  const struct sketching *s = arg;
+  for (size_t i = 0; i < n; i++)
+    pml_sketch_add(s->to, number_of(s->options->type, (const char *)elements + i * s->options->bytes));
+  return 0;
+}
+
+static int sketch_lane(struct pml_recorder *r, struct pml__recorder_lane *l, struct sketching *s) {
+  if (!pml__recorder_pin(l, epoch_of(r))) return 0;
+  int rc = l->sketch != NULL
+               ? pml_sketch_merge(s->to, l->sketch)
+               : visit_lane(l, r->options.bytes, 0, pml__recorder_lane_count(l, r->options.bytes), sketch_some, s);
+  pml__recorder_unpin(l);
+  return rc;
+}
+
+int pml__recorder_pack(struct pml_recorder *r, struct pml__pack *p) {
+  struct sketching s = {.options = &r->options};
+  int rc = pml_sketch_open(&s.to, r->options.alpha, PML__RECORDER_BUCKETS);
+  pml__recorder_read_begin(r);
+  for (struct pml__recorder_lane *l = first_lane(r); l != NULL && rc == 0; l = next_lane(l)) rc = sketch_lane(r, l, &s);
+  pml__recorder_read_end(r);
+  if (rc == 0 && pml_sketch_count(s.to) == 0) rc = -ENOENT;
+  if (rc == 0) pml__sketch_pack(p, s.to);
+  pml_sketch_close(s.to);
+  return rc == 0 && p->failed ? -ENOMEM : rc;
 }

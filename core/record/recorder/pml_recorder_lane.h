@@ -134,6 +134,13 @@ void pml__recorder_dropped(struct pml_recorder *r);
 uint64_t pml__recorder_new_epoch(void);
 void pml__recorder_free_lanes(struct pml_recorder *r);
 
+/*
+ * pml__recorder_pack - append a sketch of the numbers in @r to @p; they need not be kept as one. Threads may push
+ * meanwhile. Returns 0, -ENOENT (nothing was recorded), -EAGAIN or -ENOMEM. Cost: one pass over the elements.
+ */
+struct pml__pack;
+int pml__recorder_pack(struct pml_recorder *r, struct pml__pack *p);
+
 /* Under pml__recorder_read_begin(). False if the lane has nothing of @epoch; else it stays as it is until unpinned. */
 bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch);
 void pml__recorder_unpin(struct pml__recorder_lane *lane);

@@ -157,6 +157,10 @@ static int add_value(struct pml_summary_row *row, size_t place, const struct pml
   return 0;
 }
 
+int pml_summary_sketch(struct pml_sketch **sketch) {
+  return pml_sketch_open(sketch, 0.01, 512);
+}
+
 static int add_sketch(struct pml_summary_row *row, const struct pml_sketch *from) {
   if (from == NULL) return 0;
   if (row->sketch == NULL) row->sketch = pml__sketch_like(from);

@@ -78,6 +78,9 @@ void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_sp
 PML__SHARED int pml_summary_open(struct pml_summary **s);
 PML__SHARED void pml_summary_close(struct pml_summary *s);
 
+/* pml_summary_sketch - an empty sketch as rows have it, good to 1 %; 0 or -ENOMEM. Close it with pml_sketch_close(). */
+int pml_summary_sketch(struct pml_sketch **sketch);
+
 /*
  * pml_summary_add - @row into that of its name, or as a new one. Texts, values and sketch are copied. A hash and a few
  * comparisons. Returns 0, -EINVAL (the flags are others, or the sketch has another error; nothing was added) or

@@ -57,7 +57,7 @@ static size_t first_from(const struct pml__section_book *b, uint32_t index) {
   return low;
 }
 
-static struct pml__section_definition *section_at(const struct pml__section_book *b, uint32_t index) {
+struct pml__section_definition *pml__section_book_at(const struct pml__section_book *b, uint32_t index) {
   size_t i = first_from(b, index);
   struct pml__section_definition *s = i < b->sections.n ? b->sections.at[i] : NULL;
   return s != NULL && s->index == index ? s : NULL;
@@ -125,39 +125,6 @@ static int take_definition(uint32_t what, const char *at, size_t bytes, void *ar
   return what == PML__LOG_REGION ? take_region(b, at, bytes) : 0;
 }
 
-/* After the sections, which may be defined in any order. */
-static int take_quantiles(uint32_t what, const char *at, size_t bytes, void *arg) {
-  struct pml__log_quantiles q;
-  if (what != PML__LOG_QUANTILES || bytes < sizeof q) return 0;
-  memcpy(&q, at, sizeof q);
-  struct pml__section_definition *s = section_at(arg, q.index);
-  if (s == NULL) return 0;
-  s->quantiles = q;
-  s->told.quantile = s->quantiles.ns;
-  return 0;
-}
-
-/* Durations are in ticks. What exit wrote of a sketch is there already; a sketch is not in the log. */
-static int take_recorder(uint32_t what, const char *at, size_t bytes, void *arg) {
-  static const double share[PML__LOG_QUANTILES_N] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
-  struct pml__section_book *b = arg;
-  struct pml__log_recorder d;
-  struct pml__recorder_left left;
-  if (what != PML__LOG_RECORDER || bytes < sizeof d) return 0;
-  memcpy(&d, at, sizeof d);
-  struct pml__section_definition *s = d.section > 0 && d.type == PML_TYPE_DOUBLE ? section_at(b, d.section - 1) : NULL;
-  if (s == NULL || s->told.quantile != NULL) return 0;
-  int err = pml__recorder_left(&b->cells, &d, &left);
-  for (size_t i = 0; i < PML__LOG_QUANTILES_N && err == 0; i++) {
-    err = pml_quantile_value(left.quantile, share[i], &s->quantiles.ns[i]);
-    s->quantiles.ns[i] *= 1e9 / b->log.head.ticks_per_second;
-  }
-  pml_quantile_close(left.quantile);
-  if (err == -ENOMEM || err == PML_EFORMAT) return err;
-  if (err == 0) s->told.quantile = s->quantiles.ns;
-  return 0;
-}
-
 static int take_definitions(struct pml__section_book *b) {
   int err = pml__log_read_definitions(&b->log, take_definition, b);
   if (err < 0) return err;
@@ -176,14 +143,11 @@ int pml__section_book_open(struct pml__section_book *b, const char *path, const 
   return err == -ENOMEM ? pml_fail(err, "%.300s: no memory to read it", path) : err;
 }
 
-int pml__section_book_quantiles(struct pml__section_book *b) {
-  int err = pml__log_read_definitions(&b->log, take_quantiles, b);
-  return err == 0 ? pml__log_read_definitions(&b->log, take_recorder, b) : err;
-}
-
 void pml__section_book_close(struct pml__section_book *b) {
   pml__log_cells_drop(&b->cells);
   pml__log_read_close(&b->log);
+  for (size_t i = 0; i < b->sections.n; i++)
+    pml_sketch_close(((struct pml__section_definition *)b->sections.at[i])->sketch);
   pml__section_drop(&b->sections);
   pml__section_drop(&b->regions);
   for (unsigned i = 0; i < PML__SECTION_NOTES; i++) free(b->note[i]);

@@ -7,12 +7,14 @@
 #include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
+#include "record/quantile/pml_sketch.h"
 #include "record/recorder/pml_recorder_log.h"
 
 struct pml__section_definition {
   uint32_t index;
-  struct pml__section_told told; /* its texts stand behind the struct */
-  struct pml__log_quantiles quantiles;
+  struct pml__section_told told;   /* its texts stand behind the struct */
+  double quantile[PML__QUANTILES]; /* ns; if told.quantile is not NULL */
+  struct pml_sketch *sketch;       /* of the durations, ns; NULL: none was asked for, or none is known */
   const char *event[PML_SECTION_EVENTS_MAX];
   char text[];
 };
@@ -48,11 +50,21 @@ PML__SHARED void pml__section_drop(struct pml__section_items *list);
  * pml__section_book_open - the definitions of the log @path: of section @only, or, if that is NULL, of all.
  * Returns 0, what pml__log_read_open() returns, PML_EFORMAT (two sections share a number) or -ENOMEM. Close it either
  * way; @path and @only are used until then.
- * pml__section_book_quantiles - of the durations that the log has; 0, PML_EFORMAT or -ENOMEM.
+ * pml__section_book_at - the definition of section @index, or NULL.
  */
 PML__SHARED int pml__section_book_open(struct pml__section_book *b, const char *path, const char *only);
-PML__SHARED int pml__section_book_quantiles(struct pml__section_book *b);
 PML__SHARED void pml__section_book_close(struct pml__section_book *b);
+struct pml__section_definition *pml__section_book_at(const struct pml__section_book *b, uint32_t index);
+
+/* ---- pml_section_durations.c ---- */
+
+/*
+ * pml__section_book_durations - the quantiles of each section's durations; with @sketches also sketches of them, as
+ * rows of a summary have them: 12 KiB for each section with durations. Both come from the durations, of which sketches
+ * are good to 1 %, or from the sketch that the process left, which adds its own error. Returns 0, PML_EFORMAT or
+ * -ENOMEM. Cost: reading all durations.
+ */
+PML__SHARED int pml__section_book_durations(struct pml__section_book *b, bool sketches);
 
 /* What one thread has of a section. */
 struct pml__section_entry {

@@ -126,7 +126,8 @@ static struct pml_summary_spread calls_of(const struct pml_exact_sums *calls, do
 
 static int add_section(const struct adding *a, size_t i, struct pml_summary *s, int64_t number) {
   const struct sum *sum = &a->sum[i];
-  const struct pml__section_told *told = &((const struct pml__section_definition *)a->book->sections.at[i])->told;
+  const struct pml__section_definition *section = a->book->sections.at[i];
+  const struct pml__section_told *told = &section->told;
   const double rate = a->book->log.head.ticks_per_second;
   struct values v = {.number = number};
   struct pml_section_row row;
@@ -146,6 +147,7 @@ static int add_section(const struct adding *a, size_t i, struct pml_summary *s, 
       .self = pml_summary_one(row.self_ns, number),
       .nvalues = v.n,
       .value = v.at,
+      .sketch = section->sketch,
   };
   if (told->exclusive) a->brief->exclusive_ns += row.total_ns;
   a->brief->own_ns += row.self_ns;
@@ -188,6 +190,7 @@ int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t nu
   const struct pml_summary_row host = {
       .kind = PML_SUMMARY_HOST, .name = b.log.head.host, .processes = 1, .first = number};
   if (err == 0) err = pml_summary_add(s, &host);
+  if (err == 0) err = pml__section_book_durations(&b, true);
   if (err == 0) err = pml__section_book_summary(&b, s, number, &brief);
   if (err == 0) err = pml__sde_log_summary(s, number, &b.log, &b.cells);
   pml__section_book_close(&b);

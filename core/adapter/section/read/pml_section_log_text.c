@@ -140,7 +140,7 @@ int pml_section_log_text(const char *path, char **text, size_t *length) {
   *text = NULL;
   *length = 0;
   int err = pml__section_book_open(&k.book, path, NULL);
-  if (err == 0) err = pml__section_book_quantiles(&k.book);
+  if (err == 0) err = pml__section_book_durations(&k.book, false);
   if (err == 0) err = pml__section_book_sorted(&k.book, &k.rows);
   if (err == 0) err = hand_out(&k, text, length);
   if (err == -ENOMEM) (void)pml_fail(err, "%.300s: no memory to read it", path);

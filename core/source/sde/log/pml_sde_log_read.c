@@ -136,7 +136,6 @@ static int tell_counter(struct pml__text *t, const struct event *e, const struct
 /* ---- recorders ---- */
 
 static int tell_recorder(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
-  static const double share[PML__LOG_QUANTILES_N] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
   struct pml__recorder_left left;
   double v;
   int err = pml__recorder_left(c, &e->series, &left);
@@ -147,8 +146,8 @@ static int tell_recorder(struct pml__text *t, const struct event *e, const struc
                   left.missing ? "cut" : "whole",
                   left.quantile != NULL ? (unsigned long long)pml_quantile_nans(left.quantile) : 0);
   }
-  for (size_t i = 0; i < PML__LOG_QUANTILES_N && err == 0; i++) {
-    int none = left.quantile != NULL ? pml_quantile_value(left.quantile, share[i], &v) : -ENOENT;
+  for (unsigned i = 0; i < PML__QUANTILES && err == 0; i++) {
+    int none = left.quantile != NULL ? pml_quantile_value(left.quantile, pml__quantile_share(i), &v) : -ENOENT;
     if (none == 0)
       pml__text_add(t, "\t%.17g", v);
     else
@@ -160,9 +159,6 @@ static int tell_recorder(struct pml__text *t, const struct event *e, const struc
 }
 
 /* ---- into a summary ---- */
-
-#define ALPHA 0.01
-#define BUCKETS 512
 
 struct adding {
   struct pml_summary *summary;
@@ -203,7 +199,7 @@ static int add_recorder(const struct adding *a, const struct event *e, const str
   struct pml__recorder_left left;
   struct pml_sketch *sketch = NULL;
   int err = pml__recorder_left(c, &e->series, &left);
-  if (err == 0) err = pml_sketch_open(&sketch, ALPHA, BUCKETS);
+  if (err == 0) err = pml_summary_sketch(&sketch);
   struct pml_summary_value value[] = {count_of("elements", left.count, a->number),
                                       count_of("dropped", left.dropped, a->number)};
   struct pml_summary_row row = {.kind = PML_SUMMARY_RECORDER,

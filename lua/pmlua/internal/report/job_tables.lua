@@ -182,6 +182,20 @@ local function table_of_events(job)
   return M.lined_up("Events in sections", rows, 2)
 end
 
+--- Where a section keeps no durations in some ranks, or they were lost, the rest of its calls is not in its quantiles.
+local function table_of_durations(job)
+  local rows = { { "SECTION", "CALLS", "MIN", "OF RANK", "Q1", "MEDIAN", "Q3", "95 %", "99 %", "MAX", "OF RANK" } }
+  for _, row in ipairs(job.sections) do
+    local q, of = row.quantiles, row.calls
+    if q then
+      local n = row.quantiles_of < of.n and ("%d of %d"):format(row.quantiles_of, of.n) or ("%d"):format(of.n)
+      rows[#rows + 1] = { sections.show(row.label), n, units.time(of.min), ("%d"):format(of.least), units.time(q[2]),
+        units.time(q[3]), units.time(q[4]), units.time(q[5]), units.time(q[6]), units.time(of.max), ("%d"):format(of.most) }
+    end
+  end
+  return M.lined_up("Durations of calls, of all ranks, to 2 %", rows, 1)
+end
+
 --- Levels of several ranks have no sum.
 local function table_of_counters(job)
   local rows = { { "COUNTER", table.unpack(spread_heads) } }
@@ -208,7 +222,7 @@ end
 ---@param job pmlua.Job
 ---@return string
 function M.text(job)
-  return table_of_sections(job) .. table_of_events(job) .. table_of_mpi(job) .. waits.text(job.waits)
+  return table_of_sections(job) .. table_of_durations(job) .. table_of_events(job) .. table_of_mpi(job) .. waits.text(job.waits)
     .. table_of_functions(job) .. table_of_paths(job) .. table_of_counters(job) .. table_of_recorders(job)
     .. table_of_sizes(job) .. table_of_collectives(job) .. table_of_pairs(job)
 end

@@ -88,11 +88,17 @@ local function recorders_of(job)
   return list
 end
 
+local function durations_of(row)
+  local q, of = row.quantiles, row.calls
+  return q and { calls = row.quantiles_of, min_ns = of.min, min_rank = of.least, q1_ns = q[2], median_ns = q[3], q3_ns = q[4],
+    p95_ns = q[5], p99_ns = q[6], max_ns = of.max, max_rank = of.most } or nil
+end
+
 local function row_of(row, job)
   return { name = row.label, library = row.detail ~= "" and row.detail or nil, ranks = row.processes, threads = row.threads,
     calls = row.calls.n, total_ns = row.time.sum, average_ns = tables.average(row, job),
     most_ns = row.time.max, most_rank = row.time.most, least_ns = row.time.min, least_rank = row.time.least,
-    imbalance = tables.imbalance(row, job), waited_ns = tables.waited(row), events = events_of(row) }
+    imbalance = tables.imbalance(row, job), waited_ns = tables.waited(row), durations = durations_of(row), events = events_of(row) }
 end
 
 local function rows_of(list, job)
