@@ -63,9 +63,10 @@ struct pml_stream_place {
  * ready:        an enter of @region will be raised, and its clock is read after this: what a first enter takes time for
  * is done now, so that no call shows it. Called where an enter may be the first of its kind; may be NULL.
  * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach no consumer and are counted.
- * plain[kind]:  the same event, taken with general registers only, where an adapter has not saved the others: compiled
- * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
- * nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half if all have one.
+ * plain[kind]:  the same event if it has no values, taken with general registers only, where an adapter has not saved
+ * the others: compiled with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it
+ * cannot, and has changed nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half
+ * if all have one.
  *
  * place:        returns where communications of the thread may be written instead of calling event[], as long as room
  * for two events is left after each; may be NULL, and may return NULL. Valid until thread_end. Used while no other
@@ -84,7 +85,7 @@ struct pml_stream_consumer {
   void (*thread_end)(void *arg, void *data);
   void (*ready)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
-  bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
+  bool (*plain[PML_STREAM_KINDS])(void *data, pml_region_t region, uint64_t ticks);
   struct pml_stream_place *(*place)(void *data);
   void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;

@@ -41,22 +41,22 @@ static inline bool pml__buffer_is_out(const struct pml__buffer_ring *r, pml_regi
 }
 
 /* An enter that has room, without values. */
-static inline void pml__buffer_enter(struct pml__buffer_ring *r, const struct pml_stream_event *e) {
+static inline void pml__buffer_enter(struct pml__buffer_ring *r, pml_region_t region, uint64_t ticks) {
   r->ring.budget += 2;
-  pml__ring_publish(&r->ring, pml__ring_put(&r->ring, e->ticks, PML__LOG_WORD(PML__LOG_ENTER, e->region)) + 1);
+  pml__ring_publish(&r->ring, pml__ring_put(&r->ring, ticks, PML__LOG_WORD(PML__LOG_ENTER, region)) + 1);
   pml__own_add(&r->events, 1);
-  r->open[r->depth++] = e->region;
+  r->open[r->depth++] = region;
 }
 
 /* The leave of the innermost region, whose enter was kept: its slot was promised. */
-static inline void pml__buffer_leave(struct pml__buffer_ring *r, const struct pml_stream_event *e) {
+static inline void pml__buffer_leave(struct pml__buffer_ring *r, pml_region_t region, uint64_t ticks) {
   r->depth--;
-  pml__ring_publish(&r->ring, pml__ring_put(&r->ring, e->ticks, PML__LOG_WORD(PML__LOG_LEAVE, e->region)) + 1);
+  pml__ring_publish(&r->ring, pml__ring_put(&r->ring, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region)) + 1);
   pml__own_add(&r->events, 1);
 }
 
 /* As pml_stream_consumer.plain. */
-bool pml__buffer_enter_plainly(void *data, const struct pml_stream_event *e);
-bool pml__buffer_leave_plainly(void *data, const struct pml_stream_event *e);
+bool pml__buffer_enter_plainly(void *data, pml_region_t region, uint64_t ticks);
+bool pml__buffer_leave_plainly(void *data, pml_region_t region, uint64_t ticks);
 
 #endif

@@ -80,6 +80,8 @@ PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
 
+static char folder[] = "/tmp/pmlua-cost-XXXXXX";
+
 #include "cost_count.h"
 #include "cost_plugin.h"
 #include "cost_sde.h"
@@ -108,8 +110,6 @@ static int fail(const char *what, int rc) {
 
 /* --- what the paths work on
  * ------------------------------------------------------------------------------------------- */
-
-static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at) {
   (void)st, (void)type, (void)at;

@@ -14,6 +14,7 @@
 #include "record/pml_buffer.h"
 #include "substrate/flow/pml_flow.h"
 #include "substrate/profile/pml_profile.h"
+#include "substrate/recording/pml_recording.h"
 #include "substrate/scorep/pml_scorep.h"
 
 #include <math.h>
@@ -35,14 +36,24 @@ static void raise_call(uint64_t duration) {
   raise_call_of(region, duration);
 }
 
+/* The region of the intercepted function. */
+static pml_region_t region_of_call(void) {
+  struct pml_region_info info;
+  pml_region_t r = 1;
+  while (pml_region_describe(r, &info) == 0 && strcmp(info.name, "logb") != 0) r++;
+  return r;
+}
+
 /* With calls of every length, so that no later one needs memory for its histogram. */
 static inline void once_open_profile(void) {
   pml_region_t wrapped_region = region;
   if (profile != NULL || pml_profile_open(&profile) < 0) return;
+  pml_region_t called = region_of_call();
   (void)pml_region_intern("cost", "cost", 0, &wrapped_region);
   for (unsigned i = 0; i < 64; i++) {
     raise_call(UINT64_C(1) << i);
     raise_call_of(wrapped_region, UINT64_C(1) << i);
+    raise_call_of(called, UINT64_C(1) << i);
   }
 }
 
@@ -56,8 +67,8 @@ static void *begin(void *arg, uint64_t thread) {
 static void drop(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
-static bool drop_plainly(void *data, const struct pml_stream_event *e) {
-  (void)data, (void)e;
+static bool drop_plainly(void *data, pml_region_t called, uint64_t at) {
+  (void)data, (void)called, (void)at;
   return true;
 }
 
@@ -79,13 +90,26 @@ static inline void once_drop_consumer(void) {
   consumer = 0;
 }
 
-static struct pml_buffer *buffer;
+static struct pml_recording *recording;
 
-/* In the place of the profile. */
-static inline void once_open_buffer(void) {
-  if (buffer != NULL) return;
+/* Beside the profile, in a folder that is there already. */
+static inline void once_open_trace(void) {
+  if (recording != NULL || pml_recording_open(&recording, folder, "cost") < 0) return;
+  (void)pml_recording_trace(recording, NULL);
+}
+
+static inline void once_close_profile(void) {
   pml_profile_close(profile);
   profile = NULL;
+}
+
+static struct pml_buffer *buffer;
+
+/* In the place of the trace. */
+static inline void once_open_buffer(void) {
+  if (buffer != NULL) return;
+  pml_recording_close(recording);
+  recording = NULL;
   if (pml_buffer_open(&buffer, NULL) < 0) buffer = NULL;
 }
 
@@ -162,11 +186,12 @@ static void stream_close(void) {
   pml_buffer_close(buffer);
   pml_flow_close(flow);
   pml_profile_close(profile);
+  pml_recording_close(recording);
 }
 
 PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
-/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then a flow, then a
- * plugin, then a tuner, then a balancer, then sections are off.
+/* In this order: interception, a consumer and no more; then there is a profile, then a trace beside it, then the trace
+ * alone, then a buffer, then a flow, then a plugin, then a tuner, then a balancer, then sections are off.
  */
 PATH(library_call, logarithm = logb(number))
 PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
@@ -176,6 +201,10 @@ PATH(stream_consumed, raise_call(64))
 PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
 PATH(wrap_profiled, call_wrapped())
 PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
+PATH(intercepted_profiled, logarithm = logb(number))
+PATH(intercepted_recorded, once_open_trace(); logarithm = logb(number))
+PATH(intercepted_traced, once_close_profile(); logarithm = logb(number))
+PATH(section_traced, pml_section_start(section); pml_section_stop(section))
 PATH(wrap_buffered, once_open_buffer(); call_wrapped())
 PATH(stream_flow, once_open_flow(); raise_call(64))
 PATH(wrap_flow, call_wrapped())
@@ -187,7 +216,8 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
 /* clang-format off */
 #define STREAM_PATHS(X)                                                                                                \
   X(stream_unwanted) X(library_call) X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed)        \
-  X(profiled) X(wrap_profiled) X(section_profiled) X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin)       \
+  X(profiled) X(wrap_profiled) X(section_profiled) X(intercepted_profiled) X(intercepted_recorded)                     \
+  X(intercepted_traced) X(section_traced) X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin)                \
   X(stream_tuned) X(stream_balanced) X(section_off)
 /* clang-format on */
 

@@ -52,16 +52,16 @@ static bool declines(void) {
   static uint32_t events; /* atomic */
   return mixed && __atomic_add_fetch(&events, 1, __ATOMIC_RELAXED) % 3 == 0;
 }
-static bool enter_plainly(void *data, const struct pml_stream_event *e) {
-  (void)data;
+static bool enter_plainly(void *data, pml_region_t called, uint64_t ticks) {
+  (void)data, (void)ticks;
   if (declines()) return false;
-  if (e->region < REGIONS) __atomic_fetch_add(&entered[e->region], 1, __ATOMIC_RELAXED);
+  if (called < REGIONS) __atomic_fetch_add(&entered[called], 1, __ATOMIC_RELAXED);
   return true;
 }
-static bool leave_plainly(void *data, const struct pml_stream_event *e) {
-  (void)data;
+static bool leave_plainly(void *data, pml_region_t called, uint64_t ticks) {
+  (void)data, (void)ticks;
   if (declines()) return false;
-  if (e->region < REGIONS) __atomic_fetch_add(&left[e->region], 1, __ATOMIC_RELAXED);
+  if (called < REGIONS) __atomic_fetch_add(&left[called], 1, __ATOMIC_RELAXED);
   return true;
 }
 

@@ -45,12 +45,13 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   (m->ready[e->region] != 0 && e->ticks >= m->ready[e->region] ? &m->after : &m->before)[0]++;
 }
 /* As one that needs memory for each region. */
-static bool enter_plainly(void *data, const struct pml_stream_event *e) {
+static bool enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct met *m = data;
-  return e->region < REGIONS && m->entered[e->region];
+  (void)ticks;
+  return region < REGIONS && m->entered[region];
 }
-static bool leave_plainly(void *data, const struct pml_stream_event *e) {
-  (void)data, (void)e;
+static bool leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region, (void)ticks;
   return true;
 }
 static void on_leave(void *data, const struct pml_stream_event *e) {

@@ -356,11 +356,11 @@ static void plain_event(void *data, const struct pml_stream_event *e) {
   p->full++;
   p->last = e->ticks;
 }
-static bool plainly(void *data, const struct pml_stream_event *e) {
+static bool plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct plain *p = data;
-  if (p->refuses != 0 && e->ticks % p->refuses == 0) return false;
+  if (region != 1 || (p->refuses != 0 && ticks % p->refuses == 0)) return false;
   p->plain++;
-  p->last = e->ticks;
+  p->last = ticks;
   return true;
 }
 
@@ -369,7 +369,7 @@ static bool raise_plainly(uint64_t ticks) {
   struct pml__stream_thread *t = pml__stream_self;
   struct pml_stream_event e = {.ticks = ticks, .region = 1};
   pml__stream_begin_plainly(t);
-  if (pml__stream_hand_plainly(t, PML_STREAM_ENTER, &e)) {
+  if (pml__stream_hand_plainly(t, PML_STREAM_ENTER, e.region, e.ticks)) {
     pml__stream_end_pass(t);
     return true;
   }

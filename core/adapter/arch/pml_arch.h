@@ -2,9 +2,9 @@
 /*
  * core/adapter/arch/pml_arch.h - what interception needs of an instruction set: thunks, and pads that calls return to.
  *
- * Interception replaces the address of a function by that of a thunk, which puts its index into a scratch register and
- * jumps to the enter stub. The stub saves the general registers that may carry an argument and calls
- * pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
+ * Interception replaces the address of a function by that of a thunk, which puts where the function is described into a
+ * scratch register and jumps to the enter stub. The stub saves the general registers that may carry an argument and
+ * calls pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
  * is one for each call under way, and for each pad a slot at a fixed distance, which has the true return address: so
  * that one rule of unwinding, the same for all pads, leads from a pad to the caller, for every unwinder (exceptions,
  * cancellation, backtraces, debuggers). When the function has returned to it, the pad jumps to the leave stub, which
@@ -49,29 +49,29 @@ static inline uint32_t pml_arch_pad_of(uintptr_t address) {
 }
 
 /*
- * The answer to the stubs, in two registers. From enter: the function, and the pad to call it from. From leave: the
- * address to return to. @to 0: all registers must be saved, and the _full twin called, with what is in @pad. From that,
- * @pad 0: jump to the function, nothing is recorded.
+ * Called by the stubs. @back: the return address of the call; @sp: the stack pointer at the call, before and after it.
+ * The first two use general registers only.
+ *
+ * Enter returns the address of the pad to call the function from, leave the address to return to. What is no address
+ * (below PML_ARCH_PADS, and below 2) asks for all registers to be saved and for the _full twin, which gets it. From
+ * pml__call_enter_full() 0: jump to the function, nothing is recorded.
  */
-struct pml_arch_way {
-  uintptr_t to, pad;
-};
-
-/*
- * Called by the stubs. @address: where the return address of the call is; @sp: the stack pointer at the call, before
- * and after it. The first two use general registers only.
- */
-struct pml_arch_way pml__call_enter(uint32_t function, uintptr_t *address, uintptr_t sp);
-struct pml_arch_way pml__call_leave(uintptr_t pad, uintptr_t sp);
-struct pml_arch_way pml__call_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i);
+struct pml__call_function;
+uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp);
+uintptr_t pml__call_leave(uintptr_t pad, uintptr_t sp);
+uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t i);
 uintptr_t pml__call_leave_full(uintptr_t pad, uintptr_t sp, uint32_t i);
 
 /* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on (pml_intercept.h). */
 int pml_arch_prepare(void);
 
-/* The bytes of @n thunks, for functions from @first on; the block begins with them. */
+/*
+ * The bytes of @n thunks; the block begins with them. The functions are described in the 16 bytes of each from
+ * @functions on, less than a MiB away.
+ */
+#define PML_ARCH_FUNCTION_BYTES 16u
 size_t pml_arch_thunks_bytes(uint32_t n);
-void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n);
+void pml_arch_thunks_write(void *block, const void *functions, uint32_t n);
 uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);
 
 /* The relocations that fill a slot for calls, and one for addresses that code loads or calls through. */

@@ -27,8 +27,8 @@ PML_THREAD_LOCAL struct pml__call_thread pml__call_self __attribute__((tls_model
 
 #define pad pml__call_pad
 
-struct pml__call_function *pml__call_block[PML__CALL_BLOCKS];
-bool pml__call_on, pml__call_counter;
+bool pml__call_plain;
+static bool on, by_counter; /* atomic: calls are recorded; the clock is read by an instruction, and nothing else is */
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
@@ -187,7 +187,7 @@ static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t addre
     t->open = pad[i].next;
     make_event(t, PML_STREAM_LEAVE, pad[i].region);
     pml__stream_raise_left(&t->event);
-    pml__call_release(t, i);
+    pml__call_release(t, &pad[i], i);
   }
 }
 
@@ -214,30 +214,29 @@ static bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp)
 
 static uint32_t open_call(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
   if (!make_ready(t, back, sp)) return NONE;
-  uint32_t i = pml__call_open(t, region, back, sp);
+  uint32_t i = pml__call_open(t, t->open, region, back, sp);
   raise_event(t, PML_STREAM_ENTER, region);
   return i;
 }
 
 /* errno is the caller's: a function may be called to tell it. */
-struct pml_arch_way pml__call_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i) {
-  const struct pml__call_function *f = pml__call_function(function);
+uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t i) {
   struct pml__call_thread *t = &pml__call_self;
   int saved = errno;
   if (i != NONE) {
     if (pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
-  } else if (!__atomic_load_n(&pml__call_on, __ATOMIC_RELAXED)) {
-    return (struct pml_arch_way){f->target, 0};
+  } else if (!__atomic_load_n(&on, __ATOMIC_RELAXED)) {
+    return 0;
   } else if (take_lists(t, sp)) {
-    i = open_call(t, f->region, *address, sp);
+    i = open_call(t, f->region, back, sp);
   } else {
     count_one(&pml__call_nested);
-    return (struct pml_arch_way){f->target, 0};
+    return 0;
   }
   pml__call_end_busy(t);
   errno = saved;
-  return (struct pml_arch_way){f->target, i != NONE ? pml_arch_pad(i) : 0};
+  return i != NONE ? pml_arch_pad(i) : 0;
 }
 
 void pml__call_end_inside(uint32_t i) {
@@ -264,8 +263,8 @@ static bool take_call(struct pml__call_thread *t, uint32_t i) {
   return true;
 }
 
-uintptr_t pml__call_leave_full(uintptr_t address, uintptr_t sp, uint32_t begun) {
-  uint32_t i = pml_arch_pad_of(address);
+uintptr_t pml__call_leave_full(uintptr_t at, uintptr_t sp, uint32_t begun) {
+  uint32_t i = pml_arch_pad_of(at);
   struct pml__call_thread *t = &pml__call_self;
   uintptr_t back = pad[i].back;
   bool here = true;
@@ -278,7 +277,7 @@ uintptr_t pml__call_leave_full(uintptr_t address, uintptr_t sp, uint32_t begun) 
     here = take_call(t, i);
     raise_event(t, PML_STREAM_LEAVE, pad[i].region);
   }
-  if (here) pml__call_release(t, i);
+  if (here) pml__call_release(t, &pad[i], i);
   pml__call_end_busy(t);
   errno = saved;
   return back;
@@ -299,7 +298,7 @@ void pml__call_let_go(void) {
 uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
-  uint32_t i = pml__call_open(t, e->region, 0, sp);
+  uint32_t i = pml__call_open(t, t->open, e->region, 0, sp);
   pml_stream_ready(e->region);
   add_counts(e);
   e->ticks = pml_clock_ticks();
@@ -313,7 +312,7 @@ void pml__call_end(uint32_t i, struct pml_stream_event *e) {
   e->ticks = pml_clock_ticks();
   add_counts(e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
-  if (PML_LIKELY(here)) pml__call_release(t, i);
+  if (PML_LIKELY(here)) pml__call_release(t, &pad[i], i);
 }
 
 /* ---- life ---- */
@@ -321,16 +320,36 @@ void pml__call_end(uint32_t i, struct pml_stream_event *e) {
 /* glibc's name for the address that the first thread's stack began at. */
 extern void *__libc_stack_end;
 
+static struct pml__lock life; /* guards whether calls are plain */
+
+static void choose_plain(void) {
+  __atomic_store_n(&pml__call_plain,
+                   __atomic_load_n(&on, __ATOMIC_RELAXED) && __atomic_load_n(&by_counter, __ATOMIC_RELAXED),
+                   __ATOMIC_RELEASE);
+}
+
+void pml__call_switch(bool to) {
+  pml__lock_take(&life);
+  __atomic_store_n(&on, to, __ATOMIC_RELEASE);
+  choose_plain();
+  pml__lock_leave(&life);
+}
+
+/* What reads counters needs all registers. */
+static void choose_clock(void) {
+  bool is = pml__clock.kind == PML_CLOCK_COUNTER && pml__call_counting == NULL;
+  __atomic_store_n(&by_counter, is, __ATOMIC_RELAXED);
+  choose_plain();
+}
+
 int pml__call_prepare(void) {
-  static struct pml__lock lock;
   static bool done;
   struct rlimit limit;
-  pml__lock_take(&lock);
-  /* What reads counters needs all registers. */
-  pml__call_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__call_counting == NULL;
+  pml__lock_take(&life);
+  choose_clock();
   int err = done ? 0 : pthread_key_create(&key, thread_ends);
   if (err != 0 || done) {
-    pml__lock_leave(&lock);
+    pml__lock_leave(&life);
     return err != 0 ? pml_fail(-err, "no key for the calls of threads") : 0;
   }
   uintptr_t bytes = STACK_GAP;
@@ -339,9 +358,9 @@ int pml__call_prepare(void) {
   first_lo = first_hi - bytes;
   pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
-  pml__call_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__call_counting == NULL;
+  choose_clock();
   done = true;
-  pml__lock_leave(&lock);
+  pml__lock_leave(&life);
   return 0;
 }
 

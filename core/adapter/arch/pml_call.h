@@ -34,17 +34,16 @@ struct pml__call_function {
   uintptr_t target;
   pml_region_t region;
 };
-
-/* stubs.S counts on it. */
-_Static_assert(sizeof(struct pml__call_function) == 16 && offsetof(struct pml__call_function, target) == 0 &&
-                   PML__CALL_BLOCK == 1024,
-               "stubs know functions");
+_Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
+                   offsetof(struct pml__call_function, target) == 0,
+               "thunks and stubs know functions");
 
 /* ---- life ---- */
 
 int pml__call_prepare(void);
 void pml__call_stats(uint64_t *deep, uint64_t *nested); /* calls that were not recorded, and why */
 void pml__call_forked(void);                            /* counts begin again in the child */
+void pml__call_switch(bool on);                         /* calls are recorded, or go to their functions as they are */
 void pml__call_confine(bool without_clock);             /* as pml_intercept_confine() */
 
 /*
@@ -88,13 +87,10 @@ struct pml__call_thread {
 };
 
 #pragma GCC visibility push(hidden) /* no detour over the table of addresses */
-/* A piece is published before its first thunk is anywhere, and stays. */
-extern struct pml__call_function *pml__call_block[PML__CALL_BLOCKS];
-extern bool pml__call_on; /* atomic: calls are recorded */
 extern struct pml__call_pad pml__call_pad[PML_ARCH_PADS];
 extern PML_THREAD_LOCAL struct pml__call_thread pml__call_self __attribute__((tls_model("initial-exec")));
 extern uint64_t pml__call_nested; /* atomic */
-extern bool pml__call_counter;    /* the clock is read by an instruction */
+extern bool pml__call_plain; /* atomic: calls are recorded, and reading the clock takes an instruction and no more */
 #pragma GCC visibility pop
 
 static inline bool pml__call_own(const struct pml__call_thread *t, uintptr_t sp) {
@@ -116,12 +112,6 @@ static inline void pml__call_end_busy(struct pml__call_thread *t) {
   t->busy = 0;
 }
 
-static inline const struct pml__call_function *pml__call_function(uint32_t function) {
-  const struct pml__call_function *block =
-      __atomic_load_n(&pml__call_block[function / PML__CALL_BLOCK], __ATOMIC_RELAXED);
-  return &block[function % PML__CALL_BLOCK];
-}
-
 /*
  * Unwinding leads from a pad to the code that made the call at once, also where a tail call returns to a pad: two pads
  * at one stack pointer would be one to libgcc.
@@ -134,13 +124,14 @@ static inline uintptr_t pml__call_code_behind(uintptr_t address) {
 }
 
 /*
- * The thread has a free pad; then it also knows its stack. @back 0, known when this is compiled: the call is a
- * wrapper's, which returns by itself.
+ * The thread has a free pad; then it also knows its stack. @open: the innermost open call, t->open. @back 0, known when
+ * this is compiled: the call is a wrapper's, which returns by itself.
  *
  * A signal handler that leaves by longjmp may come between any two stores, and the lists are used thereafter. So they
  * are made in the order in which they stand, here and below: a pad may be lost, it is never in two lists.
  */
-static inline uint32_t pml__call_open(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+static inline uint32_t pml__call_open(struct pml__call_thread *t, uint32_t open, pml_region_t region, uintptr_t back,
+                                      uintptr_t sp) {
   uint32_t i = t->free;
   struct pml__call_pad *p = &pml__call_pad[i];
   t->free = p->next;
@@ -149,7 +140,8 @@ static inline uint32_t pml__call_open(struct pml__call_thread *t, pml_region_t r
   pml__arch_slot[i].sp = sp;
   p->back = back;
   p->region = region;
-  p->next = t->open;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* made one store, the two take more instructions */
+  p->next = open;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->open = i;
   return i;
@@ -158,10 +150,17 @@ static inline uint32_t pml__call_open(struct pml__call_thread *t, pml_region_t r
 /* Calls that were left inside call @i, the thread's own, end: the next report concerns call @i. In a claim. */
 void pml__call_end_inside(uint32_t i);
 
-/* Pad @i is in no list. */
-static inline void pml__call_release(struct pml__call_thread *t, uint32_t i) {
+/* What belongs to the pad @at. */
+static inline struct pml__call_pad *pml__call_pad_at(uintptr_t at) {
+  uintptr_t distance = at - (uintptr_t)pml__arch_pads;
+  _Static_assert(sizeof(struct pml__call_pad) == PML_ARCH_PAD_BYTES, "they are as far from each other");
+  return (struct pml__call_pad *)(void *)((char *)pml__call_pad + distance);
+}
+
+/* Pad @i, of which @p is, is in no list. */
+static inline void pml__call_release(struct pml__call_thread *t, struct pml__call_pad *p, uint32_t i) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pml__call_pad[i].next = t->free;
+  p->next = t->free;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->free = i;
 }

@@ -98,7 +98,7 @@ static int choose(const struct pml_intercept_options *o) {
 
 static void set_installed(bool is) {
   __atomic_store_n(&installed, is, __ATOMIC_RELEASE);
-  __atomic_store_n(&pml__call_on, is && !paused, __ATOMIC_RELEASE);
+  pml__call_switch(is && !paused);
 }
 
 static void stop(void) {

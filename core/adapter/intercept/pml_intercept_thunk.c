@@ -16,22 +16,31 @@ static struct pml__lock table;
 
 static struct {
   uint32_t n;       /* functions */
+  uint32_t blocks;  /* there is room for them in so many */
   uint32_t *bucket; /* 1 + the function; 0: free */
   uint32_t nbuckets;
   int err;   /* why the last thunk could not be made */
 } functions; /* under table */
 
-/* One range of addresses for all thunks that there may ever be: whether an address is one of them is a subtraction. */
+/*
+ * One range of addresses for all thunks that there may ever be: whether an address is one of them is a subtraction. In
+ * each block the functions follow their thunks, on pages of their own.
+ */
 static uintptr_t range; /* atomic; 0: not reserved yet */
 
-static uintptr_t block_bytes; /* of the thunks of a block; written before the range */
+static uintptr_t block_bytes, code_bytes; /* of a block, and of the thunks in it; written before the range */
+
+static uintptr_t block_of(uint32_t i) {
+  return range + i / PML__CALL_BLOCK * block_bytes;
+}
 
 static struct pml__call_function *function_at(uint32_t i) {
-  return &pml__call_block[i / PML__CALL_BLOCK][i % PML__CALL_BLOCK];
+  void *first = (void *)(block_of(i) + code_bytes); /* NOLINT(performance-no-int-to-ptr) */
+  return (struct pml__call_function *)first + i % PML__CALL_BLOCK;
 }
 
 static uintptr_t thunk_at(uint32_t i) {
-  return pml_arch_thunk(range + i / PML__CALL_BLOCK * block_bytes, i % PML__CALL_BLOCK);
+  return pml_arch_thunk(block_of(i), i % PML__CALL_BLOCK);
 }
 
 static bool is_named(const struct pml__call_function *f, const char *name, const char *library) {
@@ -65,7 +74,8 @@ static bool more_buckets(void) {
 static int reserve(void) {
   if (range != 0) return 0;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-  block_bytes = (pml_arch_thunks_bytes(PML__CALL_BLOCK) + page) & ~page;
+  code_bytes = (pml_arch_thunks_bytes(PML__CALL_BLOCK) + page) & ~page;
+  block_bytes = (code_bytes + PML__CALL_BLOCK * sizeof(struct pml__call_function) + page) & ~page;
   void *at = mmap(NULL, PML__CALL_BLOCKS * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return -ENOMEM;
   __atomic_store_n(&range, (uintptr_t)at, __ATOMIC_RELEASE);
@@ -74,27 +84,17 @@ static int reserve(void) {
 
 /* Never writable and executable at a time. */
 static int more_thunks(void) {
-  uint32_t at = functions.n / PML__CALL_BLOCK;
-  if (at == PML__CALL_BLOCKS || reserve() < 0) return -ENOMEM;
-  struct pml__call_function *block = calloc(PML__CALL_BLOCK, sizeof *block);
-  if (block == NULL) return -ENOMEM;
-  void *code = (void *)(range + at * block_bytes); /* NOLINT(performance-no-int-to-ptr) */
-  int err = mprotect(code, block_bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : -ENOMEM;
-  if (err == 0) {
-    pml_arch_thunks_write(code, functions.n, PML__CALL_BLOCK);
-    err = mprotect(code, block_bytes, PROT_READ | PROT_EXEC) == 0 ? 0 : -EACCES;
-  }
-  if (err < 0) {
-    free(block);
-    return err;
-  }
-  __atomic_store_n(&pml__call_block[at], block, __ATOMIC_RELEASE);
+  if (functions.blocks == PML__CALL_BLOCKS || reserve() < 0) return -ENOMEM;
+  void *code = (void *)block_of(functions.n); /* NOLINT(performance-no-int-to-ptr) */
+  if (mprotect(code, block_bytes, PROT_READ | PROT_WRITE) < 0) return -ENOMEM;
+  pml_arch_thunks_write(code, function_at(functions.n), PML__CALL_BLOCK);
+  if (mprotect(code, code_bytes, PROT_READ | PROT_EXEC) < 0) return -EACCES;
+  functions.blocks++;
   return 0;
 }
 
 static bool add(uint32_t *bucket, uintptr_t target, pml_region_t region) {
-  uint32_t block = functions.n / PML__CALL_BLOCK;
-  bool full = block == PML__CALL_BLOCKS || pml__call_block[block] == NULL;
+  bool full = functions.n == functions.blocks * PML__CALL_BLOCK;
   if (full && (functions.err = more_thunks()) < 0) return false;
   *function_at(functions.n) = (struct pml__call_function){.target = target, .region = region};
   __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
@@ -127,7 +127,8 @@ uintptr_t pml__intercept_target(uintptr_t address) {
   if (from == 0 || address - from >= PML__CALL_BLOCKS * block_bytes) return 0;
   uintptr_t step = pml_arch_thunk(0, 1), inside = (address - from) % block_bytes;
   uint32_t i = (uint32_t)((address - from) / block_bytes * PML__CALL_BLOCK + inside / step);
-  if (inside % step != 0 || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE)) return 0;
+  if (inside % step != 0 || inside >= PML__CALL_BLOCK * step || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE))
+    return 0;
   return function_at(i)->target;
 }
 

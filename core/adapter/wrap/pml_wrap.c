@@ -194,8 +194,11 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 }
 
 /* Apart, so that what is common needs few registers. */
-__attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, enum pml_stream_kind kind) {
+__attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, enum pml_stream_kind kind,
+                                                  pml_region_t region, uint64_t ticks) {
   int saved = errno;
+  t->event.region = region;
+  t->event.ticks = ticks;
   if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
   pml__stream_go_on(kind, &t->event);
   errno = saved;
@@ -205,13 +208,11 @@ __attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, en
 static inline void raise_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                                pml_region_t region) {
   pml__stream_begin_plainly(s);
-  t->event.ticks = pml_clock_ticks();
-  t->event.region = region;
-  if (PML_LIKELY(pml__stream_hand_plainly(s, kind, &t->event))) {
+  uint64_t ticks = pml_clock_ticks();
+  if (PML_LIKELY(pml__stream_hand_plainly(s, kind, region, ticks)))
     pml__stream_end_pass(s);
-    return;
-  }
-  go_on(t, kind);
+  else
+    go_on(t, kind, region, ticks);
 }
 
 /* No code is inside the thread's calls or its events. */
@@ -282,7 +283,7 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   }
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
   call->results = NULL;
-  call->at = pml__call_open(t, f->region, 0, sp);
+  call->at = pml__call_open(t, t->open, f->region, 0, sp);
   call->function = f;
   raise_event(t, s, PML_STREAM_ENTER, f->region);
   pml__call_end_busy(t);
@@ -330,7 +331,7 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   pml__call_set_busy(t, (uintptr_t)call - PML__CALL_BELOW);
   t->open = pml__call_pad[i].next;
   raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
-  pml__call_release(t, i);
+  pml__call_release(t, &pml__call_pad[i], i);
   pml__call_end_busy(t);
 }
 

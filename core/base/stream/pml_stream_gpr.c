@@ -2,10 +2,19 @@
 /* core/base/stream/pml_stream_gpr.c - one event for several consumers, with general registers only. */
 #include "base/stream/pml_stream_private.h"
 
-bool pml__stream_hand_several(void *several, const struct pml_stream_event *e) {
+/* Most often there are two. */
+bool pml__stream_hand_two(void *several, pml_region_t region, uint64_t ticks) {
+  struct pml__stream_several *s = several;
+  if (PML_UNLIKELY(!s->at[0].plain(s->at[0].data, region, ticks))) return false;
+  if (PML_LIKELY(s->at[1].plain(s->at[1].data, region, ticks))) return true;
+  s->handed = 1;
+  return false;
+}
+
+bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks) {
   struct pml__stream_several *s = several;
   for (uint32_t i = 0; i < s->n; i++) {
-    if (PML_LIKELY(s->at[i].plain(s->at[i].data, e))) continue;
+    if (PML_LIKELY(s->at[i].plain(s->at[i].data, region, ticks))) continue;
     s->handed = i;
     return false;
   }

@@ -15,8 +15,8 @@
 
 struct pml__stream_entry {
   void (*call)(void *data, const struct pml_stream_event *e);
-  bool (*plain)(void *data, const struct pml_stream_event *e); /* may be NULL */
-  uint64_t id;                                                 /* of the consumer */
+  bool (*plain)(void *data, pml_region_t region, uint64_t ticks); /* may be NULL */
+  uint64_t id;                                                    /* of the consumer */
   uint32_t slot;
 };
 
@@ -33,7 +33,7 @@ struct pml__stream_several {
   uint32_t n;
   uint32_t handed; /* of them, when one wanted more: those before it have the event */
   struct {
-    bool (*plain)(void *data, const struct pml_stream_event *e);
+    bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
     void *data;
     uint64_t id; /* of the consumer */
   } at[PML__STREAM_SEVERAL];
@@ -50,9 +50,9 @@ struct pml__stream_thread {
   _Atomic uint64_t nested, refused; /* one writer */
   struct {
     uint64_t generation; /* of the list whose consumers all have plain functions; 0: not known to be so */
-    bool (*plain)(void *data,
-                  const struct pml_stream_event *e); /* that of the only one, or pml__stream_hand_several() */
-    void *data;                                      /* its, or the several */
+    /* that of the only one, or of all */
+    bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
+    void *data; /* its, or the several */
   } known[PML_STREAM_KINDS];
   struct {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
@@ -123,7 +123,7 @@ static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
 }
 
 /*
- * pml__stream_hand_plainly - in a pass, hand an event to its consumers with general registers only.
+ * pml__stream_hand_plainly - in a pass, hand an event without values to its consumers with general registers only.
  *
  * Returns false where that is not known to do: one has no plain function, or wants more. The pass stays open,
  * and pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
@@ -132,10 +132,10 @@ static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
  * is known of consumers, so that only pml__stream_go_on(), which has one, looks at their list.
  */
 static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
-                                            const struct pml_stream_event *e) {
+                                            pml_region_t region, uint64_t ticks) {
   uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
   return PML_LIKELY(t->known[kind].generation == generation) &&
-         PML_LIKELY(t->known[kind].plain(t->known[kind].data, e));
+         PML_LIKELY(t->known[kind].plain(t->known[kind].data, region, ticks));
 }
 static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
   return __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0;
@@ -203,8 +203,9 @@ static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_
   if (!pml__stream_hand_to_one(kind, e)) pml__stream_raise_to_all(kind, e);
 }
 
-/* The plain function of several consumers; @several is a struct pml__stream_several. */
-bool pml__stream_hand_several(void *several, const struct pml_stream_event *e);
+/* The plain functions of two and of several consumers; @several is a struct pml__stream_several. */
+bool pml__stream_hand_two(void *several, pml_region_t region, uint64_t ticks);
+bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks);
 
 /*
  * pml__stream_ready_in_pass - the same for an enter that was not handed out plainly, before pml__stream_go_on(). True:

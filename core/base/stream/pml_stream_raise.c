@@ -178,7 +178,7 @@ static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const
   t->known[kind].generation = 0;
   atomic_signal_fence(memory_order_seq_cst);
   if (!gather(t, s, list)) return;
-  t->known[kind].plain = s->n == 1 ? s->at[0].plain : pml__stream_hand_several;
+  t->known[kind].plain = s->n == 1 ? s->at[0].plain : s->n == 2 ? pml__stream_hand_two : pml__stream_hand_several;
   t->known[kind].data = s->n == 1 ? s->at[0].data : s;
   atomic_signal_fence(memory_order_seq_cst);
   t->known[kind].generation = list->generation;
@@ -201,7 +201,7 @@ void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_st
     return;
   }
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, e))) {
+  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, e->region, e->ticks))) {
     pml__stream_end_pass(t);
   } else if (list != NULL && list->n > 1) {
     pml__stream_go_on(kind, e);

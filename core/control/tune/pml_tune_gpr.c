@@ -4,6 +4,7 @@
 #include "base/pml_stream.h"
 #include "control/tune/pml_tune_private.h"
 
-bool pml__tune_plain(void *data, const struct pml_stream_event *e) {
-  return pml__tune_has_none(data, e->region);
+bool pml__tune_plain(void *data, pml_region_t region, uint64_t ticks) {
+  (void)ticks;
+  return pml__tune_has_none(data, region);
 }

@@ -20,9 +20,9 @@ static bool keep_values(struct pml__flow_track *t, struct pml__flow_frame *f, co
 }
 
 static inline void begin_call(struct pml__flow_track *t, struct pml__flow_frame *f, struct pml__profile_node *node,
-                              const struct pml_stream_event *e) {
+                              uint64_t ticks) {
   f->node = node;
-  f->ticks = e->ticks;
+  f->ticks = ticks;
   f->inner = 0;
   node->entered++;
   t->at = node;
@@ -45,24 +45,37 @@ __attribute__((noinline)) static bool enter_elsewhere(struct pml__flow_track *t,
   if (e->metrics != NULL && t->nmetrics > 0 && !keep_values(t, f, e)) return false;
   if (!pml__flow_note(&t->edge[i].visits, at->entered)) return false;
   t->latest[at->index] = i;
-  begin_call(t, f, t->edge[i].to, e);
+  begin_call(t, f, t->edge[i].to, e->ticks);
   return true;
 }
 
-/* The edge that was taken last from here, once more at its stride. */
-bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e) {
-  struct pml__flow_track *t = track;
+/* The edge that was taken last from here, once more at its stride. False: it is another. */
+static inline bool enter_again(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__flow_frame *f = t->top + 1;
   struct pml__flow_edge *edge = &t->edge[t->latest[t->at->index]];
   struct pml__profile_node *node = edge->to;
   uint64_t visit = t->at->entered;
-  if (PML_UNLIKELY(node->region != e->region || node->parent != f[-1].node->index || visit != edge->visits.next ||
-                   f > t->last || (e->metrics != NULL && t->nmetrics > 0)))
-    return enter_elsewhere(t, e);
+  if (PML_UNLIKELY(node->region != region || node->parent != f[-1].node->index || visit != edge->visits.next ||
+                   f > t->last))
+    return false;
   f->has = 0;
   (void)pml__flow_note(&edge->visits, visit);
-  begin_call(t, f, node, e);
+  begin_call(t, f, node, ticks);
   return true;
+}
+
+bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e) {
+  struct pml__flow_track *t = track;
+  bool values = PML_UNLIKELY(e->metrics != NULL) && t->nmetrics > 0;
+  return (!values && PML_LIKELY(enter_again(t, e->region, e->ticks))) || enter_elsewhere(t, e);
+}
+
+__attribute__((noinline)) static bool enter_without(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
+  return enter_elsewhere(t, &(struct pml_stream_event){.ticks = ticks, .region = region});
+}
+
+bool pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks) {
+  return PML_LIKELY(enter_again(track, region, ticks)) || enter_without(track, region, ticks);
 }
 
 /* False: it takes floating point, or they are of a list that is not known yet. */
@@ -78,18 +91,26 @@ static bool add_values(struct pml__flow_track *t, const struct pml__flow_frame *
 
 __attribute__((noinline)) static bool leave_with_values(struct pml__flow_track *t, const struct pml_stream_event *e) {
   if (!add_values(t, t->top, e)) return false;
-  pml__flow_end_call(t, t->top, e);
+  pml__flow_end_call(t, t->top, e->ticks);
   return true;
+}
+
+static inline bool leave(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
+  struct pml__flow_frame *f = t->top;
+  if (PML_LIKELY(f->node->region == region))
+    pml__flow_end_call(t, f, ticks);
+  else if (!t->ended)
+    t->unmatched++;
+  return true;
+}
+
+bool pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks) {
+  return leave(track, region, ticks);
 }
 
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e) {
   struct pml__flow_track *t = track;
-  struct pml__flow_frame *f = t->top;
-  if (PML_UNLIKELY(f->node->region != e->region)) {
-    if (!t->ended) t->unmatched++;
-    return true;
-  }
-  if (PML_UNLIKELY(f->has != 0 && e->metrics != NULL)) return leave_with_values(t, e);
-  pml__flow_end_call(t, f, e);
-  return true;
+  if (PML_UNLIKELY(t->top->has != 0) && e->metrics != NULL && t->top->node->region == e->region)
+    return leave_with_values(t, e);
+  return leave(t, e->region, e->ticks);
 }

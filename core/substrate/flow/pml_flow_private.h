@@ -91,6 +91,9 @@ void pml__flow_release(const struct pml_flow *f, void *memory);
 /* With general registers only. False, and nothing has changed: not without memory, or not without floating point. */
 bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e);
+/* The same of events without values. */
+bool pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks);
+bool pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks);
 
 /* Where the number of the edge is, or would be. */
 static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {
@@ -102,9 +105,8 @@ static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t
 }
 
 /* The innermost call, @f, ends; what it added to metrics is done with. */
-static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flow_frame *f,
-                                      const struct pml_stream_event *e) {
-  uint64_t d = e->ticks > f->ticks ? e->ticks - f->ticks : 0;
+static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flow_frame *f, uint64_t ticks) {
+  uint64_t d = ticks > f->ticks ? ticks - f->ticks : 0;
   f->node->count++;
   f->node->sum += d;
   f->node->inner += f->inner;

@@ -122,17 +122,20 @@ static bool prepare(struct pml__flow_track *t, const struct pml_stream_event *e)
   return edge != NULL && room_for_label(t, &edge->visits);
 }
 
-void pml__flow_enter(void *track, const struct pml_stream_event *e) {
-  struct pml__flow_track *t = track;
-  if (pml__flow_enter_plainly(t, e) || (prepare(t, e) && pml__flow_enter_plainly(t, e))) return;
+/* Apart, so that what is common needs few registers; likewise below. */
+__attribute__((noinline, cold)) static void enter_anew(struct pml__flow_track *t, const struct pml_stream_event *e) {
+  if (prepare(t, e) && pml__flow_enter_plainly(t, e)) return;
   t->ended = true;
   t->top = t->last = t->frame; /* nothing is open, and nothing can be */
   t->missing++;
 }
 
-void pml__flow_leave(void *track, const struct pml_stream_event *e) {
-  struct pml__flow_track *t = track;
-  if (pml__flow_leave_plainly(t, e)) return;
+void pml__flow_enter(void *track, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__flow_enter_plainly(track, e))) enter_anew(track, e);
+}
+
+__attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_track *t,
+                                                              const struct pml_stream_event *e) {
   struct pml__flow_frame *f = t->top;
   const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
   if (list == NULL) {
@@ -146,7 +149,11 @@ void pml__flow_leave(void *track, const struct pml_stream_event *e) {
       bool real = list->real >> i & 1;
       sum[i] = pml_value_plus(sum[i], pml_value_minus(e->values[list->at[i]], value[i], real), real);
     }
-  pml__flow_end_call(t, f, e);
+  pml__flow_end_call(t, f, e->ticks);
+}
+
+void pml__flow_leave(void *track, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__flow_leave_plainly(track, e))) leave_with_values(track, e);
 }
 
 /* ---- begin and end ---- */

@@ -56,9 +56,8 @@ static void ready(void *data, pml_region_t region) {
   if (t->beyond == 0 && (t->top != t->last || deepen(t))) (void)node_for(t, region);
 }
 
-static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__profile_track *t = data;
-  if (pml__profile_enter_plainly(t, e)) return;
+__attribute__((noinline)) static void enter_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
+  if (pml__profile_enter_plainly(t, e->region, e->ticks)) return;
   if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
     if (t->beyond++ == 0) t->hidden = t->top->region;
     t->top->region = 0;
@@ -67,16 +66,18 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   }
   struct pml__profile_node *node = node_for(t, e->region);
   if (node != NULL) {
-    pml__profile_begin_call(t, node, e);
+    pml__profile_begin_call(t, node, e->region, e->ticks);
     return;
   }
   *++t->top = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
   pml__own_add(&t->dropped, 1);
 }
 
-static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__profile_track *t = data;
-  if (pml__profile_leave_plainly(t, e)) return;
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__profile_enter_again(data, e->region, e->ticks))) enter_another(data, e);
+}
+
+__attribute__((noinline)) static void leave_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
   if (t->beyond > 0) {
     if (--t->beyond == 0) t->top->region = t->hidden;
     return;
@@ -91,9 +92,13 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     f[-1].inner += f->inner; /* its own time is its parent's */
     return;
   }
-  uint64_t d = pml__profile_duration(f, e);
+  uint64_t d = pml__profile_duration(f, e->ticks);
   pml__histogram_add(f->node->histogram, d);
   pml__profile_end_call(t, f, d);
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__profile_leave_known(data, e->region, e->ticks))) leave_another(data, e);
 }
 
 /* It was called, and its time is known until now; but durations are those of calls that returned. */
@@ -104,7 +109,7 @@ static void on_left(void *data, const struct pml_stream_event *e) {
     on_leave(data, e);
     return;
   }
-  uint64_t d = pml__profile_duration(f, e), inner = f->inner;
+  uint64_t d = pml__profile_duration(f, e->ticks), inner = f->inner;
   t->top = f - 1;
   f[-1].inner += d;
   pml__own_add(&f->node->sum, d);

@@ -50,11 +50,11 @@ int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, stru
 
 /* The frame of a call that has a node. */
 static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_node *node,
-                                           const struct pml_stream_event *e) {
+                                           pml_region_t region, uint64_t ticks) {
   struct pml__profile_frame *f = ++t->top;
   f->node = node;
-  f->region = e->region;
-  f->ticks = e->ticks;
+  f->region = region;
+  f->ticks = ticks;
   f->inner = 0;
   pml__own_add(&node->entered, 1);
 }
@@ -72,12 +72,35 @@ static inline void pml__profile_end_call(struct pml__profile_track *t, struct pm
   if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, const struct pml_stream_event *e) {
-  return e->ticks > f->ticks ? e->ticks - f->ticks : 0;
+static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, uint64_t ticks) {
+  return PML_LIKELY(ticks > f->ticks) ? ticks - f->ticks : 0;
+}
+
+/* The child that was entered last, once more. False: it is another, or it takes memory. */
+static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
+  struct pml__profile_node *parent = t->top->node;
+  if (PML_UNLIKELY(t->top == t->last || parent == NULL)) return false;
+  struct pml__profile_node *node = parent->latest;
+  if (PML_UNLIKELY(node == NULL || node->region != region)) return false;
+  pml__profile_begin_call(t, node, region, ticks);
+  return true;
+}
+
+/* False: not the innermost call's, or it takes memory. */
+static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
+  struct pml__profile_frame *f = t->top;
+  if (PML_UNLIKELY(f->region != region || f->node == NULL)) return false;
+  struct pml__histogram *h = f->node->histogram;
+  uint64_t d = pml__profile_duration(f, ticks), *count = pml__histogram_count(h);
+  if (PML_UNLIKELY(count == NULL)) return false;
+  pml__own_add(count, 1);
+  __atomic_store_n(&h->late, d + 1, __ATOMIC_RELAXED);
+  pml__profile_end_call(t, f, d);
+  return true;
 }
 
 /* With general registers only. False, and nothing has changed: not without memory, or not to be counted. */
-bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e);
-bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e);
+bool pml__profile_enter_plainly(void *data, pml_region_t region, uint64_t ticks);
+bool pml__profile_leave_plainly(void *data, pml_region_t region, uint64_t ticks);
 
 #endif

@@ -10,27 +10,26 @@ static bool has_limits(const struct pml_recording_limits *l) {
 }
 
 /* After an enter there is always an event left, so that the enter of a call that is taken back is in this extent. */
-bool pml__recording_enter_plainly(void *data, const struct pml_stream_event *e) {
+bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth == t->capacity || t->place.end - t->place.next < 2 || e->metrics != NULL ||
-                   e->region >= PML__RECORDING_MARKS))
+  if (PML_UNLIKELY(t->beyond > 0 || t->depth == t->capacity || t->place.end - t->place.next < 2 || region >= PML__RECORDING_MARKS))
     return false;
-  if (PML_UNLIKELY((__atomic_load_n(&t->recording->mark[e->region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0))
+  if (PML_UNLIKELY((__atomic_load_n(&t->recording->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0))
     return false;
   struct pml__recording_frame *f = &t->frame[t->depth++];
-  f->region = e->region;
+  f->region = region;
   f->enter = NULL;
-  if (PML_UNLIKELY(has_limits(&t->recording->limits)) && pml__recording_left_out(t, e->region)) return true;
+  if (PML_UNLIKELY(has_limits(&t->recording->limits)) && pml__recording_left_out(t, region)) return true;
   f->enter = t->place.next;
-  pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(PML__LOG_ENTER, e->region));
+  pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_ENTER, region));
   return true;
 }
 
-bool pml__recording_leave_plainly(void *data, const struct pml_stream_event *e) {
+bool pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth == 0 || t->place.next == t->place.end || e->metrics != NULL)) return false;
+  if (PML_UNLIKELY(t->beyond > 0 || t->depth == 0 || t->place.next == t->place.end)) return false;
   struct pml__recording_frame *f = &t->frame[t->depth - 1];
-  if (PML_UNLIKELY(f->region != e->region)) return false;
+  if (PML_UNLIKELY(f->region != region)) return false;
   t->depth--;
   if (PML_UNLIKELY(f->enter == NULL)) return true;
   if (PML_UNLIKELY(t->recording->limits.min_ticks != 0)) {
@@ -39,8 +38,8 @@ bool pml__recording_leave_plainly(void *data, const struct pml_stream_event *e) 
       t->depth++;
       return false;
     }
-    if (last && pml__recording_take_back(t, f->enter, e)) return true;
+    if (last && pml__recording_take_back(t, f->enter, region, ticks)) return true;
   }
-  pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(PML__LOG_LEAVE, e->region));
+  pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_LEAVE, region));
   return true;
 }

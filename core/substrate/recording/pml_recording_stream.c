@@ -135,7 +135,7 @@ static void ready(void *data, pml_region_t region) {
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
-  if (pml__recording_enter_plainly(t, e)) return;
+  if (e->metrics == NULL && pml__recording_enter_plainly(t, e->region, e->ticks)) return;
   if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
     t->beyond++;
     pml__recording_count(t, PML__LOG_DROPPED);
@@ -148,8 +148,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  struct pml_stream_event bare = {.ticks = e->ticks, .region = e->region};
-  if (!pml__recording_enter_plainly(t, &bare) || values == 0) return;
+  if (!pml__recording_enter_plainly(t, e->region, e->ticks) || values == 0) return;
   if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->place.last_ticks);
 }
 
@@ -168,7 +167,8 @@ static bool is_last(const struct pml__recording_track *t, const struct pml__log_
 }
 
 static bool take_back(struct pml__recording_track *t, struct pml__log_event *enter, const struct pml_stream_event *e) {
-  return t->recording->limits.min_ticks != 0 && is_last(t, enter) && pml__recording_take_back(t, enter, e);
+  return t->recording->limits.min_ticks != 0 && is_last(t, enter) &&
+         pml__recording_take_back(t, enter, e->region, e->ticks);
 }
 
 static void end_call(struct pml__recording_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
@@ -193,7 +193,7 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  if (!pml__recording_leave_plainly(data, e)) end_call(data, e, PML__LOG_LEAVE);
+  if (e->metrics != NULL || !pml__recording_leave_plainly(data, e->region, e->ticks)) end_call(data, e, PML__LOG_LEAVE);
 }
 
 static void on_left(void *data, const struct pml_stream_event *e) {

@@ -76,20 +76,20 @@ static inline bool pml__recording_has_values(const struct pml__log_event *enter)
 
 /* The call recorded none inside; if it was short its enter, and its values, are taken back. */
 static inline bool pml__recording_take_back(struct pml__recording_track *t, struct pml__log_event *enter,
-                                            const struct pml_stream_event *e) {
-  if (e->ticks - enter->ticks >= t->recording->limits.min_ticks) return false;
+                                            pml_region_t region, uint64_t ticks) {
+  if (ticks - enter->ticks >= t->recording->limits.min_ticks) return false;
   for (struct pml__log_event *at = t->place.next; at-- > enter;) {
     __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
     at->ticks = 0;
   }
   t->place.next = enter;
-  if (t->recording->limits.max_calls != 0) __atomic_fetch_sub(&t->recording->mark[e->region], 1, __ATOMIC_RELAXED);
+  if (t->recording->limits.max_calls != 0) __atomic_fetch_sub(&t->recording->mark[region], 1, __ATOMIC_RELAXED);
   pml__recording_count(t, PML__LOG_SHORT);
   return true;
 }
 
-/* False: it needs a name, room, or a value; nothing has changed. */
-bool pml__recording_enter_plainly(void *data, const struct pml_stream_event *e);
-bool pml__recording_leave_plainly(void *data, const struct pml_stream_event *e);
+/* Of events without values. False: it needs a name or room; nothing has changed. */
+bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks);
+bool pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define THUNK 32u
+#define THUNK 24u
 #define GET_SHADOW_STACK 74 /* of prctl(2), since Linux 6.13 */
 
 const uint32_t pml__arch_jump_slot = R_AARCH64_JUMP_SLOT, pml__arch_glob_dat = R_AARCH64_GLOB_DAT;
@@ -31,15 +31,14 @@ uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i) {
   return block + (uintptr_t)i * THUNK;
 }
 
-/* bti c; movz and movk of the function to w16; ldr x17, the stub; br x17; nop; the stub's address. */
-void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n) {
+/* bti c; adr x16, function; ldr x17, the stub; br x17; the stub's address. */
+void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
   void (*enter)(void) = pml__arch_enter;
   uint8_t *at = block;
   for (uint32_t i = 0; i < n; i++, at += THUNK) {
-    uint32_t function = first + i;
-    uint32_t code[6] = {
-        0xd503245f, 0x52800010 | (function & 0xffff) << 5, 0x72a00010 | (function >> 16) << 5, 0x58000071, 0xd61f0220,
-        0xd503201f};
+    uint32_t distance = (uint32_t)((uintptr_t)functions + (uintptr_t)i * PML_ARCH_FUNCTION_BYTES - (uintptr_t)(at + 4));
+    uint32_t adr = 0x10000010 | (distance & 3) << 29 | (distance >> 2 & 0x7ffff) << 5;
+    uint32_t code[4] = {0xd503245f, adr, 0x58000051, 0xd61f0220};
     memcpy(at, code, sizeof code);
     memcpy(at + sizeof code, &enter, sizeof enter);
   }

@@ -18,7 +18,7 @@ pml__arch_pads:
   .rept 32768
   hint #36 /* bti j and c */
   blr x16
-  adr x16, . /* PML_ARCH_PAD_RETURN is here */
+  adr x16, . - 8 /* the pad; PML_ARCH_PAD_RETURN is here */
   b pml__arch_leave
   .endr
 end:

@@ -32,8 +32,7 @@
 #define FRAME 288
 
 /*
- * From a thunk: w16 is the function. Without a consumer it jumps on with a function's target, the first member of
- * the 16 bytes of one.
+ * From a thunk: x16 is where the function is described, its target first. Without a consumer it jumps on to the target.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -46,17 +45,7 @@ pml__arch_enter:
   ldr x17, [x17, #:lo12:pml__stream_generation] /* of enters: no consumer */
   cmn x17, #1
   b.ne .Lenter_wanted
-  stp x0, x1, [sp, #-16]!
-  .cfi_def_cfa_offset 16
-  lsr w17, w16, #10
-  adrp x0, pml__call_block
-  add x0, x0, #:lo12:pml__call_block
-  ldr x0, [x0, x17, lsl #3]
-  and w17, w16, #1023
-  add x0, x0, x17, lsl #4
-  ldr x16, [x0]
-  ldp x0, x1, [sp], #16
-  .cfi_def_cfa_offset 0
+  ldr x16, [x16]
   br x16
 .Lenter_wanted:
   stp x29, x30, [sp, #-FRAME]!
@@ -66,25 +55,28 @@ pml__arch_enter:
   mov x29, sp
   general stp
   stp x18, x16, [sp, #272]
-  mov w0, w16
-  add x1, sp, #8
+  mov x0, x16
+  mov x1, x30
   add x2, sp, #FRAME
   bl pml__call_enter
-  cbz x0, .Lenter_all
+  lsr x17, x0, #15 /* PML_ARCH_PADS */
+  cbz x17, .Lenter_all
 .Lenter_recorded:
-  mov x16, x0
-  mov x17, x1
+  mov x17, x0
+  ldr x16, [sp, #280]
+  ldr x16, [x16]
   b .Lenter_go
 .Lenter_all:
-  mov w3, w1
+  mov w3, w0
   vectors stp
-  ldr w0, [sp, #280]
-  add x1, sp, #8
+  ldr x0, [sp, #280]
+  ldr x1, [sp, #8]
   add x2, sp, #FRAME
   bl pml__call_enter_full
   vectors ldp
-  cbnz x1, .Lenter_recorded
-  mov x17, x0
+  cbnz x0, .Lenter_recorded
+  ldr x17, [sp, #280]
+  ldr x17, [x17]
 .Lenter_go:
   general ldp
   ldr x18, [sp, #272]
@@ -96,7 +88,7 @@ pml__arch_enter:
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
-/* From a pad: x16 is where the function returned to. */
+/* From a pad: x16 is the pad. */
   .globl pml__arch_leave
   .hidden pml__arch_leave
   .type pml__arch_leave, %function
@@ -114,7 +106,8 @@ pml__arch_leave:
   mov x0, x16
   add x1, sp, #FRAME
   bl pml__call_leave
-  cbz x0, .Lleave_all
+  cmp x0, #1
+  b.ls .Lleave_all
 .Lleave_done:
   str x0, [sp, #8]
   general ldp
@@ -127,7 +120,7 @@ pml__arch_leave:
   ret
 .Lleave_all:
   .cfi_restore_state
-  mov w2, w1
+  mov w2, w0
   vectors stp
   ldr x0, [sp, #8]
   add x1, sp, #FRAME

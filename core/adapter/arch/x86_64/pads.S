@@ -16,7 +16,7 @@ pml__arch_pads:
   .rept 32768
   .balign 16, 0x90
   call *%r11
-  leaq (%rip), %r11 /* PML_ARCH_PAD_RETURN is here */
+  leaq -10(%rip), %r11 /* the pad; PML_ARCH_PAD_RETURN is here */
   jmp pml__arch_leave
   .endr
   .balign 16, 0x90

@@ -74,28 +74,17 @@ pml__arch_vectors:
   .endif
   .endm
 
-  .macro general op
-  gp \op, rax, 8
-  gp \op, rdx, 16
-  gp \op, rcx, 24
-  gp \op, rdi, 32
-  gp \op, rsi, 40
-  gp \op, r8, 48
-  gp \op, r9, 56
-  gp \op, r10, 64
+  .macro push registers:vararg
+  .irp register, \registers
+  pushq %\register
+  .cfi_adjust_cfa_offset 8
+  .endr
   .endm
-  .macro results op /* of C, and the two more that Swift returns values in */
-  gp \op, rax, 8
-  gp \op, rdx, 16
-  gp \op, rcx, 24
-  gp \op, r8, 32
-  .endm
-  .macro gp op, register, below
-  .if \op
-  movq %\register, -\below(%rbp)
-  .else
-  movq -\below(%rbp), %\register
-  .endif
+  .macro pop registers:vararg
+  .irp register, \registers
+  popq %\register
+  .cfi_adjust_cfa_offset -8
+  .endr
   .endm
 
   .macro frame bytes
@@ -108,9 +97,8 @@ pml__arch_vectors:
   .endm
 
 /*
- * From a thunk: %r11d is the function. r10 may carry the frame of a nested function's outer one. Without a consumer
- * it jumps on with a function's target, the first member of the 16 bytes of one; what is below the stack pointer is
- * used only here, and safe from signal handlers.
+ * From a thunk: %r11 is where the function is described, its target first. r10 may carry the frame of a nested
+ * function's outer one. Without a consumer it jumps on to the target.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -121,64 +109,48 @@ pml__arch_enter:
   endbr64
   cmpq $-1, pml__stream_generation(%rip) /* of enters: no consumer */
   jne .Lenter_wanted
-  movq %rax, -16(%rsp)
-  movq %rcx, -24(%rsp)
-  movl %r11d, %eax
-  shrl $10, %eax
-  leaq pml__call_block(%rip), %rcx
-  movq (%rcx, %rax, 8), %rcx
-  andl $1023, %r11d
-  shll $4, %r11d
-  movq (%rcx, %r11), %r11
-  movq -16(%rsp), %rax
-  movq -24(%rsp), %rcx
-  jmp *%r11
+  jmp *(%r11)
 .Lenter_wanted:
-  frame 96
-  general 1
-  movl %r11d, -72(%rbp)
-  movl %r11d, %edi
-  leaq 8(%rbp), %rsi
-  movq %rsi, %rdx
+  push rax, rdx, rcx, rdi, rsi, r8, r9, r10, r11
+  movq %r11, %rdi
+  movq 72(%rsp), %rsi
+  leaq 72(%rsp), %rdx
   call pml__call_enter
-  testq %rax, %rax
-  jz .Lenter_all
+  cmpq $32768, %rax /* PML_ARCH_PADS */
+  jb .Lenter_all
 .Lenter_recorded:
-  movq %rax, %r11
-  movq %rdx, 8(%rbp) /* in the place of the return address, which has been kept: it stands where the pad's will */
-  general 0
-  leave
+  movq %rax, 72(%rsp) /* in the place of the return address, which has been kept: it stands where the pad's will */
   .cfi_remember_state
-  .cfi_def_cfa %rsp, 8
-  .cfi_restore %rbp
+  pop r11, r10, r9, r8, rsi, rdi, rcx, rdx, rax
   leaq 8(%rsp), %rsp
-  .cfi_def_cfa %rsp, 0
+  .cfi_def_cfa_offset 0
+  movq (%r11), %r11
   notrack jmp *-8(%rsp) /* a pad has no room for an endbr64 */
 .Lenter_unrecorded:
   .cfi_restore_state
-  movq %rax, %r11
-  general 0
-  leave
   .cfi_remember_state
-  .cfi_def_cfa %rsp, 8
-  .cfi_restore %rbp
-  jmp *%r11
+  pop r11, r10, r9, r8, rsi, rdi, rcx, rdx, rax
+  jmp *(%r11)
 .Lenter_all:
   .cfi_restore_state
-  movl %edx, -76(%rbp)
+  .cfi_remember_state
+  frame 16
+  movl %eax, -4(%rbp)
   andq $-64, %rsp
   subq $512, %rsp
   in_use
-  movl %r10d, -80(%rbp)
+  movl %r10d, -8(%rbp)
   vectors 1, 7
-  movl -72(%rbp), %edi
-  leaq 8(%rbp), %rsi
-  movq %rsi, %rdx
-  movl -76(%rbp), %ecx
+  movq 8(%rbp), %rdi
+  movq 80(%rbp), %rsi
+  leaq 80(%rbp), %rdx
+  movl -4(%rbp), %ecx
   call pml__call_enter_full
-  movl -80(%rbp), %r10d
+  movl -8(%rbp), %r10d
   vectors 0, 7
-  testq %rdx, %rdx
+  leave
+  .cfi_restore_state
+  testq %rax, %rax
   jnz .Lenter_recorded
   jmp .Lenter_unrecorded
   .cfi_endproc
@@ -193,8 +165,9 @@ pml__arch_enter:
   .endm
 
 /*
- * From a pad, which the function has just returned to: %r11 is an address in it. The one that the function returned to
+ * From a pad, which the function has just returned to: %r11 is the pad. The address that the function returned to
  * stands below the stack pointer, too; but tools that watch memory, such as valgrind, take its contents for undefined.
+ * The results are those of C, and the two more registers that Swift returns values in.
  */
   .globl pml__arch_leave
   .hidden pml__arch_leave
@@ -203,55 +176,58 @@ pml__arch_enter:
 pml__arch_leave:
   .cfi_startproc
   .cfi_def_cfa %rsp, 0
-  pushq %r11
-  .cfi_def_cfa_offset 8
-  frame 144
-  results 1
-  movq 8(%rbp), %rdi
-  leaq 16(%rbp), %rsi
+  push r11, rax, rdx, rcx, r8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  movq %r11, %rdi
+  leaq 48(%rsp), %rsi
   call pml__call_leave
-  testq %rax, %rax
-  jz .Lleave_all
+  cmpq $1, %rax
+  jbe .Lleave_all
 .Lleave_done:
-  movq %rax, 8(%rbp)
-  results 0
-  leave
+  movq %rax, 40(%rsp)
   .cfi_remember_state
-  .cfi_def_cfa %rsp, 8
-  .cfi_restore %rbp
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  pop r8, rcx, rdx, rax
   ret
 .Lleave_all:
   .cfi_restore_state
-  movl %edx, -76(%rbp)
+  .cfi_remember_state
+  movl %eax, (%rsp)
+  frame 64
   andq $-64, %rsp
   subq $256, %rsp
   in_use
-  movl %r10d, -80(%rbp)
+  movl %r10d, -4(%rbp)
   vectors 1, 3
-  movl $0, -84(%rbp)
+  movl $0, -8(%rbp)
   testb $X87, %r10b
   jz .Lleave_saved
   empty
   je .Lleave_saved
-  fstpt -112(%rbp)
-  movl $1, -84(%rbp)
+  fstpt -32(%rbp)
+  movl $1, -8(%rbp)
   empty
   je .Lleave_saved
-  fstpt -128(%rbp)
-  movl $2, -84(%rbp)
+  fstpt -48(%rbp)
+  movl $2, -8(%rbp)
 .Lleave_saved:
-  movq 8(%rbp), %rdi
-  leaq 16(%rbp), %rsi
-  movl -76(%rbp), %edx
+  movq 48(%rbp), %rdi
+  leaq 56(%rbp), %rsi
+  movl 8(%rbp), %edx
   call pml__call_leave_full
-  movl -80(%rbp), %r10d
+  movl -4(%rbp), %r10d
   vectors 0, 3
-  cmpl $1, -84(%rbp)
-  jb .Lleave_done
+  cmpl $1, -8(%rbp)
+  jb .Lleave_full_done
   je .Lleave_one
-  fldt -128(%rbp)
+  fldt -48(%rbp)
 .Lleave_one:
-  fldt -112(%rbp)
+  fldt -32(%rbp)
+.Lleave_full_done:
+  leave
+  .cfi_restore_state
   jmp .Lleave_done
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave
