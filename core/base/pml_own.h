@@ -3,6 +3,7 @@
 #ifndef PML_OWN_H
 #define PML_OWN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -33,6 +34,33 @@ static inline void pml__own_add32(uint32_t *figure, uint32_t more) {
   __asm__("addl %1, %0" : "+m"(*figure) : "er"(more) : "cc");
 #else
   __atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+#endif
+}
+
+/* A number of 128 bits, low half first. Others see each half right for itself. */
+static inline void pml__own_add128_release(uint64_t figure[2], uint64_t low, uint64_t high) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  __asm__ volatile("addq %2, %0\n\tadcq %3, %1"
+                   : "+m"(figure[0]), "+m"(figure[1])
+                   : "r"(low), "r"(high)
+                   : "cc", "memory");
+#else
+  uint64_t sum = figure[0] + low;
+  __atomic_store_n(&figure[1], figure[1] + high + (sum < low), __ATOMIC_RELEASE);
+  __atomic_store_n(&figure[0], sum, __ATOMIC_RELEASE);
+#endif
+}
+
+/* One less. Returns whether something is left. */
+static inline bool pml__own_take32_release(uint32_t *figure) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  bool left;
+  __asm__ volatile("subl $1, %0" : "+m"(*figure), "=@ccnz"(left) : : "memory");
+  return left;
+#else
+  uint32_t rest = __atomic_load_n(figure, __ATOMIC_RELAXED) - 1;
+  __atomic_store_n(figure, rest, __ATOMIC_RELEASE);
+  return rest != 0;
 #endif
 }
 

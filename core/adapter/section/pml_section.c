@@ -26,6 +26,21 @@ static inline void tell(enum pml_stream_kind kind, const struct pml_section *s, 
   pml__stream_hand(kind, &e);
 }
 
+/* The same without values, as the last of a start or stop: these need no frame of their own if nothing consumes. */
+__attribute__((noinline)) static int tell_enter(pml_region_t region, uint64_t ticks) {
+  pml__stream_tell(PML_STREAM_ENTER, region, ticks);
+  return 0;
+}
+__attribute__((noinline)) static int tell_leave(pml_region_t region, uint64_t ticks) {
+  pml__stream_tell(PML_STREAM_LEAVE, region, ticks);
+  return 0;
+}
+
+/* The clock is read without a call. */
+static inline bool has_counter(void) {
+  return PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER);
+}
+
 /* ---- start ---- */
 
 /* The statistics of a section whose block is there, or NULL. */
@@ -102,32 +117,34 @@ int pml__section_start(struct pml_section *s) {
   if (PML_UNLIKELY(s == NULL)) return start_rare(s);
   if (PML_UNLIKELY(s->counted)) return start_counted(s);
   struct pml__section_stat *stat = stat_here(t, s->index);
-  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || pml__section_own(stat)->epoch != epoch))
+  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || pml__section_own(stat)->epoch != epoch || !has_counter()))
     return start_rare(s);
   struct pml__section_frame *f = push(t, s, stat);
-  uint64_t ticks = f->ticks = pml_clock_ticks();
-  tell(PML_STREAM_ENTER, s, ticks, NULL);
-  return 0;
+  uint64_t ticks = f->ticks = pml__clock_counter();
+  return PML_LIKELY(!pml__stream_wanted(PML_STREAM_ENTER)) ? 0 : tell_enter(s->region, ticks);
 }
 
 /* ---- stop ---- */
 
 /* The clock may differ by a few ticks between cpus: a duration is never below 0. */
 static inline uint64_t since(uint64_t start, uint64_t now) {
-  return PML_LIKELY(now > start) ? now - start : 0;
+  uint64_t d = now - start;
+  if (PML_UNLIKELY(now < start)) {
+    __asm__(""); /* or it becomes a conditional move, which takes more */
+    d = 0;
+  }
+  return d;
 }
 
 static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t child) {
-  unsigned __int128 square = (unsigned __int128)stat->calls.square[1] << 64 | stat->calls.square[0];
-  square += (unsigned __int128)d * d;
   pml__own_add_release(&stat->calls.count, 1);
   pml__own_add_release(&stat->calls.sum, d);
   pml__own_add_release(&stat->self, since(child, d));
-  PML__SECTION_SET(stat->calls.square[0], (uint64_t)square);
-  PML__SECTION_SET(stat->calls.square[1], (uint64_t)(square >> 64));
+  unsigned __int128 square = (unsigned __int128)d * d;
+  pml__own_add128_release(stat->calls.square, (uint64_t)square, (uint64_t)(square >> 64));
   if (PML_UNLIKELY(d < stat->calls.min)) PML__SECTION_SET(stat->calls.min, d);
   if (PML_UNLIKELY(d > stat->calls.max)) PML__SECTION_SET(stat->calls.max, d);
-  if (PML_UNLIKELY(pml__own_add32_release(&stat->depth, -1u) != 0)) pml__own_add_release(&stat->recurred, d);
+  if (PML_UNLIKELY(pml__own_take32_release(&stat->depth))) pml__own_add_release(&stat->recurred, d);
 }
 
 /* @work and @iterations to add; an invalid workload is counted. */
@@ -289,8 +306,8 @@ __attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_
   return 0;
 }
 
-__attribute__((always_inline)) static inline int stop(struct pml_section *s, const double *work, uint64_t iterations) {
-  uint64_t ticks = pml_clock_ticks();
+__attribute__((always_inline)) static inline int stop(struct pml_section *s, uint64_t ticks, const double *work,
+                                                      uint64_t iterations) {
   struct pml__section_thread *t = pml__section_self;
   struct pml__section_frame *f = t->top;
   uint32_t epoch = state();
@@ -307,16 +324,20 @@ __attribute__((always_inline)) static inline int stop(struct pml_section *s, con
   pml__section_end_update(stat);
   f[-1].child += d;
   t->top = f - 1;
-  tell(PML_STREAM_LEAVE, s, ticks, NULL);
-  return PML_LIKELY(err == 0) ? 0 : bad_work(s);
+  int told = PML_LIKELY(!pml__stream_wanted(PML_STREAM_LEAVE)) ? 0 : tell_leave(s->region, ticks);
+  return PML_LIKELY(err == 0) ? told : bad_work(s);
+}
+
+RARE static int stop_slowly(struct pml_section *s, const double *work, uint64_t iterations) {
+  return stop(s, pml__clock_monotonic(), work, iterations);
 }
 
 int pml__section_stop(struct pml_section *s) {
-  return stop(s, NULL, 0);
+  return has_counter() ? stop(s, pml__clock_counter(), NULL, 0) : stop_slowly(s, NULL, 0);
 }
 
 int pml__section_stop_work(struct pml_section *s, double work, uint64_t iterations) {
-  return stop(s, &work, iterations);
+  return has_counter() ? stop(s, pml__clock_counter(), &work, iterations) : stop_slowly(s, &work, iterations);
 }
 
 /* ---- by label ---- */

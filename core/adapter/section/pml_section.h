@@ -148,7 +148,7 @@ static inline bool pml__section_on(void) {
  * PML_EFULL (PML_SECTION_DEPTH_MAX: not started), or what opening or reading the events returned (started and stopped
  * all the same). All of it is counted.
  *
- * Cost: one clock read and some 50 (start) or 80 (stop) instructions, within the clock's own time; no lock; allocation
+ * Cost: one clock read and some 40 (start) or 50 (stop) instructions, within the clock's own time; no lock; allocation
  * at a thread's first start of a section in a block of 64, and when it nests deeper than before. Not async-signal-safe:
  * a handler must not interrupt a start or stop of its own thread.
  */

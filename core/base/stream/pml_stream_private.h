@@ -54,6 +54,8 @@ struct pml__stream_thread {
     bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
     void *data; /* its, or the several */
   } known[PML_STREAM_KINDS];
+  uint64_t told_ticks; /* of the event that pml__stream_tell() hands out, for pml__stream_hand_fully() */
+  pml_region_t told_region;
   struct {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
     void (*call)(void *data, const struct pml_stream_event *e);
@@ -201,6 +203,28 @@ static inline bool pml__stream_hand_to_one(enum pml_stream_kind kind, const stru
 }
 static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   if (!pml__stream_hand_to_one(kind, e)) pml__stream_raise_to_all(kind, e);
+}
+
+/*
+ * pml__stream_tell - the same for an event without values, by the plain functions where they do.
+ * pml__stream_tell_to_all - as pml__stream_raise_to_all(). pml__stream_hand_fully - in a pass, where plain functions do
+ * not; ends it.
+ */
+void pml__stream_tell_to_all(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks);
+void pml__stream_hand_fully(struct pml__stream_thread *t, enum pml_stream_kind kind);
+static inline void pml__stream_tell(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_UNLIKELY(pml__stream_in_pass(t))) {
+    pml__stream_tell_to_all(kind, region, ticks);
+    return;
+  }
+  pml__stream_begin_plainly(t);
+  t->told_ticks = ticks;
+  t->told_region = region;
+  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, region, ticks)))
+    pml__stream_end_pass(t);
+  else
+    pml__stream_hand_fully(t, kind);
 }
 
 /* The plain functions of two and of several consumers; @several is a struct pml__stream_several. */

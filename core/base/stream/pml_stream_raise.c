@@ -187,7 +187,10 @@ static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = in_its_pass();
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  if (list != NULL) learn(t, kind, list);
+  if (list != NULL) {
+    learn(t, kind, list);
+    learn_one(t, kind, list);
+  }
   hand_out(t, list, &t->several[kind], e);
   t->several[kind].handed = 0;
   pml__stream_end_pass(t);
@@ -209,6 +212,22 @@ void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_st
     pml__stream_end_pass(t);
     pml__stream_raise_to_all(kind, e);
   }
+}
+
+void pml__stream_tell_to_all(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
+  const struct pml_stream_event e = {.ticks = ticks, .region = region};
+  pml__stream_raise_to_all(kind, &e);
+}
+
+void pml__stream_hand_fully(struct pml__stream_thread *t, enum pml_stream_kind kind) {
+  const struct pml_stream_event e = {.ticks = t->told_ticks, .region = t->told_region};
+  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+  if (t->one[kind].generation != generation) {
+    pml__stream_go_on(kind, &e);
+    return;
+  }
+  t->one[kind].call(t->one[kind].data, &e);
+  pml__stream_end_pass(t);
 }
 
 void pml__stream_abandon(void) {
