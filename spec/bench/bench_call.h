@@ -42,8 +42,8 @@ static void *bench_begin(void *arg, uint64_t thread) {
 static void bench_drop(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
-static bool bench_drop_plainly(void *data, const struct pml_stream_event *e) {
-  bench_drop(data, e);
+static bool bench_drop_plainly(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region, (void)ticks;
   return true;
 }
 
