@@ -54,8 +54,7 @@ struct pml__stream_thread {
     bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
     void *data; /* its, or the several */
   } known[PML_STREAM_KINDS];
-  uint64_t told_ticks; /* of the event that pml__stream_tell() hands out, for pml__stream_hand_fully() */
-  pml_region_t told_region;
+  struct pml_stream_event told; /* that pml__stream_tell() hands out; never with values */
   struct {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
     void (*call)(void *data, const struct pml_stream_event *e);
@@ -207,11 +206,10 @@ static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_
 
 /*
  * pml__stream_tell - the same for an event without values, by the plain functions where they do.
- * pml__stream_tell_to_all - as pml__stream_raise_to_all(). pml__stream_hand_fully - in a pass, where plain functions do
- * not; ends it.
+ * pml__stream_tell_to_all - as pml__stream_raise_to_all().
  */
 void pml__stream_tell_to_all(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks);
-void pml__stream_hand_fully(struct pml__stream_thread *t, enum pml_stream_kind kind);
+void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
 static inline void pml__stream_tell(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
   struct pml__stream_thread *t = pml__stream_self;
   if (PML_UNLIKELY(pml__stream_in_pass(t))) {
@@ -219,12 +217,16 @@ static inline void pml__stream_tell(enum pml_stream_kind kind, pml_region_t regi
     return;
   }
   pml__stream_begin_plainly(t);
-  t->told_ticks = ticks;
-  t->told_region = region;
-  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, region, ticks)))
+  t->told.ticks = ticks;
+  t->told.region = region;
+  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, region, ticks))) {
     pml__stream_end_pass(t);
-  else
-    pml__stream_hand_fully(t, kind);
+  } else if (t->one[kind].generation == atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire)) {
+    t->one[kind].call(t->one[kind].data, &t->told);
+    pml__stream_end_pass(t);
+  } else {
+    pml__stream_go_on(kind, &t->told);
+  }
 }
 
 /* The plain functions of two and of several consumers; @several is a struct pml__stream_several. */
@@ -236,7 +238,6 @@ bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks
  * no consumer has had it, so that its clock may be read again.
  */
 bool pml__stream_ready_in_pass(pml_region_t region);
-void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
 /* The thread left its consumers by a longjmp: the pass is over. */
 void pml__stream_abandon(void);

@@ -219,17 +219,6 @@ void pml__stream_tell_to_all(enum pml_stream_kind kind, pml_region_t region, uin
   pml__stream_raise_to_all(kind, &e);
 }
 
-void pml__stream_hand_fully(struct pml__stream_thread *t, enum pml_stream_kind kind) {
-  const struct pml_stream_event e = {.ticks = t->told_ticks, .region = t->told_region};
-  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-  if (t->one[kind].generation != generation) {
-    pml__stream_go_on(kind, &e);
-    return;
-  }
-  t->one[kind].call(t->one[kind].data, &e);
-  pml__stream_end_pass(t);
-}
-
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
   if (!t->here || !pml__stream_in_pass(t)) return;
