@@ -98,7 +98,8 @@ local function row_of(row, job)
   return { name = row.label, library = row.detail ~= "" and row.detail or nil, ranks = row.processes, threads = row.threads,
     calls = row.calls.n, total_ns = row.time.sum, average_ns = tables.average(row, job),
     most_ns = row.time.max, most_rank = row.time.most, least_ns = row.time.min, least_rank = row.time.least,
-    imbalance = tables.imbalance(row, job), waited_ns = tables.waited(row), durations = durations_of(row), events = events_of(row) }
+    imbalance = tables.imbalance(row, job), waited_ns = tables.waited(row),
+    durations = durations_of(row), events = events_of(row) }
 end
 
 local function rows_of(list, job)
