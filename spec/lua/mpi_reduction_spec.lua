@@ -12,7 +12,8 @@ local folder = helper.folder()
 
 local function compile(name, program)
   local own = ({ counters = true, durations = true })[program]
-  return mpi_job.compile(name, program, folder, "-w -Icore", own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build))
+  return mpi_job.compile(name, program, folder, "-w -Icore",
+    own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build))
 end
 
 --- Run a job; its folder, exit status and output. It ends within a minute.
