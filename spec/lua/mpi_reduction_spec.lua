@@ -199,6 +199,7 @@ for name in pairs(mpi_job.RUN) do
       assert.are.equal(0, code, out)
       local recorded, failed, why = job(name, 2, program .. " 10")
       assert.are.equal(0, failed, why)
+      assert.are.equal("", (sh("ls -d " .. recorded .. "/rank-* 2>/dev/null"))) -- the summary has all
       for _, path in ipairs { reported .. "/job.pmlsum", recorded } do
         local by = {}
         for _, s in ipairs(told(path).sections) do by[s.name] = s.durations end
