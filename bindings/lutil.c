@@ -337,6 +337,14 @@ lua_Integer lutil_intfield(lua_State *L, int arg, const char *key, lua_Integer d
   return v;
 }
 
+int lutil_form(lua_State *L, int arg) {
+  static const char *const forms[] = {"csv", "json", "jsonl", "sql", NULL};
+  (void)lutil_field(L, arg, "form");
+  int form = luaL_checkoption(L, -1, "csv", forms);
+  lua_pop(L, 1);
+  return form;
+}
+
 const char *lutil_stringfield(lua_State *L, int arg, const char *key, const char *def) {
   size_t len;
   int type = lutil_field(L, arg, key);

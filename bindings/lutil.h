@@ -104,6 +104,9 @@ const char *lutil_stringfield(lua_State *L, int arg, const char *key, const char
 /* lutil_names - the strings of the array at @arg, pushed so that they stay alive, and their number (1 to @max). */
 size_t lutil_names(lua_State *L, int arg, const char **names, size_t max);
 
+/* lutil_form - how the option "form" wants rows: csv, json, jsonl or sql (enum pml__cells_form). */
+int lutil_form(lua_State *L, int arg);
+
 /* lutil_target - options pid, cpu and inherit. */
 void lutil_target(lua_State *L, int arg, struct pml_target *target);
 

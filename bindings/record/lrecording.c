@@ -5,6 +5,7 @@
 
 #include "record/pml_reasons.h"
 #include "source/plugin/pml_plugin_log.h"
+#include "substrate/profile/pml_recording_rows.h"
 #include "substrate/recording/pml_recording_read.h"
 #include "substrate/trace/pml_archive.h"
 
@@ -252,6 +253,95 @@ static int l_flow(lua_State *L) {
   return 1;
 }
 
+/* ---- calls as rows ---- */
+
+struct calls {
+  struct lutil_handle h;
+  struct pml_recording_call *at;
+  struct pml__cells_writer writer;
+};
+
+static void calls_close(void *handle) {
+  struct calls *c = handle;
+  free(c->at);
+  free(c->writer.text.at);
+}
+
+static const struct lutil_class calls_class = {"recordingcalls", sizeof(struct calls), calls_close};
+
+/* The string at @idx, which the table at @kept keeps. */
+static const char *kept_string(lua_State *L, int idx, int kept) {
+  luaL_checktype(L, idx, LUA_TSTRING);
+  lua_pushvalue(L, idx);
+  lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
+  return lutil_string(L, idx);
+}
+
+/* What the function at @namer gives for a region. */
+static struct pml__recording_names names_of(lua_State *L, pml_region_t region, int namer, int kept) {
+  struct pml_region_info info = {.name = "?"};
+  struct pml__recording_names names;
+  (void)pml_region_describe(region, &info);
+  lua_pushvalue(L, namer);
+  lua_pushstring(L, info.name);
+  lua_pushstring(L, info.file);
+  lua_call(L, 2, 2);
+  names.library = kept_string(L, -2, kept);
+  names.function = kept_string(L, -1, kept);
+  lua_pop(L, 2);
+  return names;
+}
+
+/* Of each region that was called, once, by region, in memory on top. */
+static const struct pml__recording_names *name_all(lua_State *L, const struct pml__recording_rows *rows, int namer) {
+  pml_region_t most = 0;
+  for (size_t i = 0; i < rows->n; i++)
+    if (rows->call[i].node.region > most) most = rows->call[i].node.region;
+  lua_newtable(L);
+  int kept = lua_gettop(L);
+  struct pml__recording_names *names = lua_newuserdatauv(L, (most + 1u) * sizeof *names, 0);
+  memset(names, 0, (most + 1u) * sizeof *names);
+  for (size_t i = 0; i < rows->n; i++) {
+    pml_region_t region = rows->call[i].node.region;
+    if (names[region].library == NULL) names[region] = names_of(L, region, namer, kept);
+  }
+  return names;
+}
+
+/*
+ * calls { form, process, name } - a row of text for each call path of each thread, and how many; process: a list of
+ * rank, host, pid in the form; name(name, file): library and function of a region in the form.
+ */
+static int l_calls(lua_State *L) {
+  static const char *const known[] = {"form", "process", "name", NULL};
+  struct handle *h = check(L);
+  struct pml__recording_rows rows = {0};
+  lutil_options(L, 2, known);
+  lua_settop(L, 2);
+  luaL_argcheck(L, lutil_field(L, 2, "name") == LUA_TFUNCTION, 2, "option 'name' must be a function");
+  luaL_argcheck(L, lutil_field(L, 2, "process") == LUA_TTABLE, 2, "option 'process' must be a table");
+  for (unsigned i = 0; i < PML__RECORDING_PROCESS_CELLS; i++) {
+    bool absent = lua_rawgeti(L, 4, (lua_Integer)i + 1) == LUA_TNIL;
+    if (!absent) luaL_checktype(L, -1, LUA_TSTRING);
+    rows.process[i] = absent ? NULL : lutil_string(L, -1);
+  }
+  int form = lutil_form(L, 2);
+  struct calls *c = lutil_new(L, &calls_class, 0, 0);
+  c->writer.form = (enum pml__cells_form)form;
+  c->writer.indent = "";
+  int err = pml_recording_read_calls(h->reader, &c->at, &rows.n);
+  c->h.open = 1;
+  if (err < 0) return pml_pusherr(L, err, "recording.calls");
+  rows.call = c->at;
+  rows.name = name_all(L, &rows, 3);
+  pml__recording_rows_write(&rows, &c->writer);
+  if (c->writer.text.failed) return pml_pusherr(L, -ENOMEM, "recording.calls");
+  lua_pushlstring(L, c->writer.text.at != NULL ? c->writer.text.at : "", c->writer.text.n);
+  lua_pushinteger(L, (lua_Integer)rows.n);
+  lutil_close(&c->h);
+  return 2;
+}
+
 /* ---- the archive of several ---- */
 
 /* series(folder, name): those of all plugins of this process, in a log for an archive; how many. */
@@ -356,12 +446,15 @@ static int l_archive_help(lua_State *L) {
 }
 
 int luaopen_pmlua_recording(lua_State *L) {
-  static const luaL_Reg methods[] = {{"story", l_story},   {"note", l_note}, {"profile", l_profile}, {"sums", l_sums},
-                                     {"values", l_values}, {"flow", l_flow}, {"openmp", l_openmp},   {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"story", l_story},   {"note", l_note},     {"profile", l_profile},
+                                     {"sums", l_sums},     {"values", l_values}, {"flow", l_flow},
+                                     {"openmp", l_openmp}, {"calls", l_calls},   {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},       {"reasons", l_reasons},
                                        {"archive", l_archive}, {"archive_help", l_archive_help},
                                        {"series", l_series},   {NULL, NULL}};
+  static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
+  lutil_class(L, &calls_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;
 }

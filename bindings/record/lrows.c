@@ -139,7 +139,6 @@ static int by_label(const void *a, const void *b) {
  * label, text... }, events { event, name }; names and texts are in the form already.
  */
 static int l_open(lua_State *L) {
-  static const char *const forms[] = {"csv", "json", "jsonl", "sql", NULL};
   static const char *const known[] = {"form", "indent", "columns", "sections", "events", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   lutil_options(L, 1, known);
@@ -148,9 +147,7 @@ static int l_open(lua_State *L) {
   lua_newtable(L);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, 2, KEPT);
-  (void)lutil_field(L, 1, "form");
-  h->table.form = (enum pml__cells_form)luaL_checkoption(L, -1, "csv", forms);
-  lua_pop(L, 1);
+  h->table.form = (enum pml__cells_form)lutil_form(L, 1);
   (void)lutil_field(L, 1, "indent");
   const char *indent = keep_text(L, 3);
   h->table.indent = indent != NULL ? indent : "";

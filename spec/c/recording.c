@@ -300,6 +300,22 @@ static int add(const struct pml_profile_node *n, void *arg) {
   return 0;
 }
 
+/* Threads that ended are one, and of all threads the figures are those of the merged paths. */
+static void calls(struct pml_recording_reader *r, const struct sums *merged) {
+  struct pml_recording_call *call = NULL;
+  struct sums all = {0};
+  size_t n = 0, ended = 0;
+  CHECK(pml_recording_read_calls(r, &call, &n) == 0, "the calls of each thread are read");
+  for (size_t i = 0; i < n; i++) {
+    (void)add(&call[i].node, &all);
+    ended += call[i].thread == 0;
+  }
+  CHECK(all.nodes > merged->nodes && all.calls == merged->calls && all.running == 1,
+        "with as many calls as those of the merged paths");
+  CHECK(ended > 0 && ended < n, "%zu of %zu paths are of threads that ended", ended, n);
+  free(call);
+}
+
 static void profile(void) {
   struct pml_recording *s;
   struct pml_profile *p, *found = NULL;
@@ -321,6 +337,7 @@ static void profile(void) {
   CHECK(read.nodes == 299 && read.nodes == mine.nodes && read.calls == mine.calls && read.running == 1 &&
             read.inclusive_ns == mine.inclusive_ns,
         "with every path, call and tick (%llu paths)", (unsigned long long)read.nodes);
+  calls(r, &read);
   leave(outer, 5000001);
   pml_profile_close(found);
   pml_recording_read_close(r);

@@ -333,6 +333,25 @@ static int check_construct(const struct pml_recording_openmp *o, void *arg) {
   return 0;
 }
 
+/* A parent stands before its children, in the same thread. */
+static void check_threads(struct pml_recording_reader *r) {
+  struct pml_recording_call *c;
+  size_t n;
+  int err = pml_recording_read_calls(r, &c, &n);
+  PROMISE(err == 0 ? c != NULL || n == 0 : c == NULL, "there are calls or a reason");
+  for (size_t i = 0; err == 0 && i < n; i++) {
+    struct pml_region_info info;
+    PROMISE(c[i].path > 0 && c[i].path <= i + 1 && c[i].parent < c[i].path, "parents come first");
+    const struct pml_recording_call *parent = &c[i - (c[i].path - c[i].parent)];
+    PROMISE(c[i].parent == 0 ? c[i].node.depth == 0
+                             : parent->thread == c[i].thread && parent->path == c[i].parent &&
+                                   parent->node.depth + 1 == c[i].node.depth,
+            "and are of the same thread");
+    PROMISE(pml_region_describe(c[i].node.region, &info) == 0, "each has a name");
+  }
+  free(c);
+}
+
 static void check_calls(struct pml_recording_reader *r) {
   struct pml_recording_story s;
   struct pml_profile *p;
@@ -344,6 +363,7 @@ static void check_calls(struct pml_recording_reader *r) {
   PROMISE((err == 0) == (p != NULL), "there is a profile or a reason");
   if (p != NULL) PROMISE(pml_profile_visit(p, visit, &last) == 0, "and it can be visited");
   pml_profile_close(p);
+  check_threads(r);
   PROMISE(pml_recording_read_sums(r, add_sums, &sum) == 0, "sums are read");
   err = pml_recording_read_values(r, check_value, NULL);
   PROMISE(err == 0 || err == PML_EFORMAT, "values are read, or cannot be");

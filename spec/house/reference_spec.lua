@@ -24,7 +24,7 @@ local HANDLES = {
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   eventlist = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
-  pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true }
+  recordingcalls = true, pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
 

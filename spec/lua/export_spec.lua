@@ -165,14 +165,35 @@ assert(pml.section.write(arg[1]))]])
   end)
 end)
 
+--- The name of a function, its calls and its time, a tab between them, as the scripts of the page print them.
+local function printed_functions(out)
+  local found = {}
+  for name, calls, ns in out:gmatch "([^\t\n]+)\t(%d+)\t(%d+)[^\n]*\n" do found[name] = { tonumber(calls), tonumber(ns) } end
+  return found
+end
+
 describe("What pmlua export writes", function()
-  local dir, folder
+  local dir, folder, functions
 
   setup(function()
     if support.missing then return end
     dir, folder = support.folder(), support.folder()
     assert.equal(0, (shell(("%s/spec/logs %s %d %d %d"):format(support.build, dir, RANKS, THREADS, SECTIONS))))
     assert.equal(0, (export(("%s -o %s/sections.csv"):format(dir, folder))))
+    local recorded = folder .. "/recorded"
+    support.spit(folder .. "/twice.c", "int once(int n) { return n; }\nint twice(int n) { return once(n) + once(n); }\n")
+    support.spit(folder .. "/main.c", "int twice(int n);\nint main(int n) { while (n-- > -9) twice(n); return 0; }\n")
+    assert.equal(0, (support.shell_in(folder, "gcc -O0 -shared -fPIC twice.c -o libtwice.so && "
+      .. "gcc main.c -L. -ltwice -Wl,-rpath,$PWD -o main")))
+    assert.equal(0, (shell(("%s record -q -o %s -- sh -c '%s/main; %s/main'"):format(command, recorded, folder, folder))))
+    assert.equal(0, (export(("%s --table functions -o %s/functions.csv"):format(recorded, folder))))
+    functions = {}
+    for line in select(2, export(recorded .. " --table functions --to jsonl")):gmatch "[^\n]+" do
+      local row = json.decode(line)
+      local f = functions[row["function"]] or { 0, 0 }
+      functions[row["function"]] = { f[1] + row.calls, f[2] + row.exclusive_ns }
+    end
+    assert.same({ 20, 40 }, { functions.twice[1], functions.once[1] })
   end)
 
   it("is queried by Dask with two workers, as the page shows", function()
@@ -185,6 +206,10 @@ describe("What pmlua export writes", function()
     local status, out, err = support.shell_in(folder, python .. " balance.py", 300)
     assert.equal(0, status, err)
     assert.same(balances(dir), printed(out))
+    support.spit(folder .. "/functions.py", from_page("functions.py", "python"))
+    status, out, err = support.shell_in(folder, python .. " functions.py", 300)
+    assert.equal(0, status, err)
+    assert.same(functions, printed_functions(out))
   end)
 
   it("is queried by DuckDB, as the page shows", function()
@@ -197,5 +222,9 @@ describe("What pmlua export writes", function()
     status, out, why = support.shell_in(folder, "node balance.mjs", 120)
     assert.equal(0, status, why)
     assert.same(balances(dir), printed(out))
+    support.spit(folder .. "/functions.mjs", from_page("functions.mjs", "js"))
+    status, out, why = support.shell_in(folder, "node functions.mjs", 120)
+    assert.equal(0, status, why)
+    assert.same(functions, printed_functions(out))
   end)
 end)

@@ -273,7 +273,7 @@ static int by_time(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-static struct pml_profile_node told(const struct pml__profile_node *n, uint32_t depth) {
+struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth) {
   double ns = 1e9 / pml__clock.ticks_per_second;
   return (struct pml_profile_node){.region = n->region,
                                    .depth = depth,
@@ -321,7 +321,7 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
       if (depth-- == 0) return 0;
       continue;
     }
-    struct pml_profile_node node = told(w->order[at], depth);
+    struct pml_profile_node node = pml__profile_told(w->order[at], depth);
     int rc = visit(&node, arg);
     if (rc != 0) return rc;
     w->stack[depth] = at + 1;

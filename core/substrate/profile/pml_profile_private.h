@@ -45,6 +45,9 @@ struct pml_profile {
 /* The trees of all threads into @tree, and unless it is NULL their histograms into @histograms; false: no memory. */
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
+/* A node of a tree as others see it. */
+struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth);
+
 /* A profile of @tree and @histograms alone, without events to come; takes both over if it returns 0. -ENOMEM. */
 int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 

@@ -145,19 +145,27 @@ static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
   return all;
 }
 
-/* Pieces of one tree follow each other from part 0 on; without one, those behind it hang in the air. */
+/*
+ * The tree whose pieces begin at *@i, which becomes that of the next tree. They follow each other from part 0 on;
+ * without one, those behind it hang in the air.
+ */
+static int graft_one(const struct pml_recording_reader *r, const struct pieces *all, size_t *i,
+                     struct pml__profile_tree *to) {
+  uint32_t tree = all->piece[*i].tree, part = 0;
+  struct grafting g = {.reader = r, .to = to};
+  bool whole = true;
+  int err = 0;
+  for (; *i < all->n && all->piece[*i].tree == tree && err == 0; ++*i) {
+    whole = whole && all->piece[*i].part == part++;
+    if (whole) whole = graft_piece(&g, &all->piece[*i], &err);
+  }
+  free(g.at);
+  return err;
+}
+
 static int graft_all(const struct pml_recording_reader *r, const struct pieces *all, struct pml__profile_tree *to) {
   int err = 0;
-  for (size_t i = 0; i < all->n && err == 0;) {
-    uint32_t tree = all->piece[i].tree, part = 0;
-    struct grafting g = {.reader = r, .to = to};
-    bool whole = true;
-    for (; i < all->n && all->piece[i].tree == tree && err == 0; i++) {
-      whole = whole && all->piece[i].part == part++;
-      if (whole) whole = graft_piece(&g, &all->piece[i], &err);
-    }
-    free(g.at);
-  }
+  for (size_t i = 0; i < all->n && err == 0;) err = graft_one(r, all, &i, to);
   return err;
 }
 
@@ -194,6 +202,48 @@ int pml_recording_read_sums(struct pml_recording_reader *r,
                             int (*visit)(const struct pml_recording_function_sums *sums, void *arg), void *arg) {
   struct summing s = {visit, arg};
   return pml__recording_each_block(r, tell_sums, &s);
+}
+
+/* ---- calls of threads ---- */
+
+static struct pml_recording_call call_of(const struct pml__profile_tree *t, const struct pml__profile_node *n,
+                                         uint32_t thread) {
+  struct pml_recording_call c = {.thread = thread, .path = n->index, .parent = n->parent, .outermost = true};
+  uint32_t depth = 0;
+  for (uint32_t i = n->parent; i != 0; i = pml__profile_tree_at(t, i)->parent, depth++)
+    if (pml__profile_tree_at(t, i)->region == n->region) c.outermost = false;
+  c.node = pml__profile_told(n, depth);
+  return c;
+}
+
+/* Parents have lower numbers than their children. */
+static int list_tree(const struct pml__profile_tree *t, uint32_t thread, struct pml_recording_call **calls, size_t *n) {
+  struct pml_recording_call *more = realloc(*calls, (*n + t->n) * sizeof *more);
+  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
+  *calls = more;
+  for (uint32_t i = 1; i < t->n; i++) more[(*n)++] = call_of(t, pml__profile_tree_at(t, i), thread);
+  return 0;
+}
+
+int pml_recording_read_calls(struct pml_recording_reader *r, struct pml_recording_call **calls, size_t *n) {
+  struct found all = {0};
+  *calls = NULL;
+  *n = 0;
+  int err = find_all(r, &all);
+  for (size_t i = 0; i < all.pieces.n && err == 0;) {
+    struct pml__profile_tree tree;
+    uint32_t thread = all.pieces.piece[i].tree;
+    err = pml__profile_tree_open(&tree, NULL, 0) ? graft_one(r, &all.pieces, &i, &tree)
+                                                 : pml_fail(-ENOMEM, "no memory for the call paths of a recording");
+    if (err == 0) err = list_tree(&tree, thread, calls, n);
+    pml__profile_tree_close(&tree);
+  }
+  free(all.pieces.piece);
+  pml__histograms_close(&all.histograms);
+  if (err == 0) return 0;
+  free(*calls);
+  *calls = NULL;
+  return err;
 }
 
 /* ---- all ---- */

@@ -49,6 +49,18 @@ PML__SHARED const char *pml_recording_read_note(const struct pml_recording_reade
 PML__SHARED int pml_recording_read_profile(struct pml_recording_reader *r, struct pml_profile **p);
 
 /*
+ * pml_recording_read_calls - the call paths of each thread, outer ones first: *@calls, [*@n], to be freed with free().
+ * Paths of threads that ended are those of thread 0, merged. Returns 0, -errno, PML_EFORMAT or -ENOMEM; *@calls is NULL
+ * on failure.
+ */
+struct pml_recording_call {
+  uint32_t thread, path, parent; /* paths count from 1 on in each thread; parent 0: called from no region */
+  bool outermost;                /* it is inside no call of its own region */
+  struct pml_profile_node node;
+};
+PML__SHARED int pml_recording_read_calls(struct pml_recording_reader *r, struct pml_recording_call **calls, size_t *n);
+
+/*
  * pml_recording_read_sums - the sums of pml_recording_sum(), of a function perhaps several times, to be added. @real:
  * the values that are a double's bits. @sum: [n], valid during the call. Ends early with what @visit returns if that is
  * not 0; it may leave by a longjmp. Returns 0, -errno or what @visit returned.

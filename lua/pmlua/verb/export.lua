@@ -3,6 +3,7 @@
 --
 --     pmlua export out --to csv >sections.csv
 
+local columns = require "pmlua.internal.export.columns"
 local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
 
@@ -11,15 +12,18 @@ local M = {
   arguments = { { name = "DIR|FILE", key = "paths", kind = "file", many = true,
     missing = "name what to export: a folder with logs, or logs" } },
   about = [[
-DIR is the folder where a run left its logs (PMLUA_REPORT=DIR). The table sections has a row for each rank, thread and
-section, with a column for each event that sections counted; processes has a row for each process; events has the
-software-defined counters and recorders. A column has one type, and its name ends in its unit. Logs are read one by one, so
-that memory does not grow with them.
+DIR is the folder where a run left its logs (PMLUA_REPORT=DIR, pmlua record -o DIR). The table sections has a row for each
+rank, thread and section, with a column for each event that sections counted; processes has a row for each process; events
+has the software-defined counters and recorders. Of recorded calls, calls has each call path of each thread, functions each
+function of each process with quantiles, values the events, arguments and results of functions, openmp the constructs of each
+thread. Of a job of MPI, totals has sections and functions over all ranks; messages, pairs and collectives have what ranks
+sent to each other. A column has one type, and its name ends in its unit. Logs are read one by one, so that memory does not
+grow with them.
 
 CSV and lines of JSON are one table; a database has all of them, and a table called columns that says what each column means.]],
   options = {
     { name = "to", kind = "choice", choices = { "csv", "jsonl", "sqlite" }, shown = "csv", help = "the form of what is written" },
-    { name = "table", kind = "choice", choices = { "sections", "processes", "events" }, shown = "sections",
+    { name = "table", kind = "choice", choices = columns.NAMES, shown = "sections",
       help = "the table that CSV and lines of JSON are" },
     { name = "columns", help = "print the columns of the table instead, with types, units and what they mean, as CSV" },
     common.with("out", { help = "write into FILE; of SQLite a new file" }),
@@ -53,17 +57,19 @@ local function write_table(o, t)
   return file:close()
 end
 
+local function note(text) io.stderr:write("pmlua export: note: ", printable(text), "\n") end
+
 local function export(o)
-  local survey, err = require "pmlua.internal.report.survey".read(o.paths)
-  if not survey then return nil, err end
-  for _, note in ipairs(require "pmlua.report".notes(survey)) do
-    io.stderr:write("pmlua export: note: ", printable(note), "\n")
-  end
+  local source, err = require "pmlua.internal.export.source".read(o.paths)
+  if not source then return nil, err end
+  for _, text in ipairs(source.notes) do note(text) end
   local tables = require "pmlua.internal.export.tables"
-  if o.columns then return io.write(columns_of(tables.of(survey, o.table or "sections"))) end
-  if o.to ~= "sqlite" then return write_table(o, tables.of(survey, o.table or "sections")) end
+  local one = tables.of(source, o.table or "sections")
+  if o.columns then return io.write(columns_of(one)) end
+  if source.merged and one.of_logs then note(source.merged) end
+  if o.to ~= "sqlite" then return write_table(o, one) end
   local all = {}
-  for i, name in ipairs(tables.NAMES) do all[i] = tables.of(survey, name) end
+  for i, name in ipairs(columns.NAMES) do all[i] = tables.of(source, name) end
   return require "pmlua.internal.export.write".sqlite(all, o.out)
 end
 

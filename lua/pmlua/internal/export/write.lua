@@ -6,6 +6,7 @@
 local csv = require "pmlua.internal.cli.csv"
 local json = require "pmlua.json"
 local quote = require "pmlua.internal.quote"
+local rows = require "pmlua.internal.report.rows"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -16,81 +17,79 @@ local function names_of(t)
   return names
 end
 
---- Truth is true or false in CSV and JSON.
----@param t table of export/tables
+---@class pmlua.export.Sink
+---@field form string csv, jsonl or sql
+---@field row fun(cells: any[]) a row, whose truths CSV and JSON have as true or false
+---@field text fun(text: string) rows that are in the form already
+
+---@param t pmlua.export.Table
 ---@param write fun(...: string)
 ---@return boolean? ok
 ---@return pmlua.Failure? failure
 function M.csv(t, write)
   local names = names_of(t)
   write(csv.line(names, #names))
-  return t.each(function(cells) write(csv.line(cells, #names)) end)
+  return t.each { form = "csv", row = function(cells) write(csv.line(cells, #names)) end, text = write }
 end
 
----@param t table
+---@param t pmlua.export.Table
 ---@param write fun(...: string)
 ---@return boolean? ok
 ---@return pmlua.Failure? failure
 function M.jsonl(t, write)
   local names = names_of(t)
-  return t.each(function(cells)
-    local row = {}
-    for i, name in ipairs(names) do row[name] = cells[i] end
-    write(json.line(row), "\n")
-  end)
+  local function row(cells)
+    local object = {}
+    for i, name in ipairs(names) do object[name] = cells[i] end
+    write(json.line(object), "\n")
+  end
+  return t.each { form = "jsonl", row = row, text = write }
 end
 
 -- --- SQLite ---
 
 local sql_types = { integer = "INTEGER", real = "REAL", text = "TEXT", boolean = "INTEGER" }
 
---- Whatever is in a text, it ends at its last quote: a zero would end the statement.
-local function sql_text(text) return "'" .. text:gsub("%z", ""):gsub("'", "''") .. "'" end
-
-local function sql_value(v)
-  if v == nil or v ~= v then return "NULL" end
-  if v == true or v == false then return v and "1" or "0" end
-  if math.type(v) == "integer" then return ("%d"):format(v) end
-  if type(v) ~= "number" then return sql_text(v) end
-  if v == math.huge or v == -math.huge then return v > 0 and "9e999" or "-9e999" end
-  return (("%.17g"):format(v):gsub("[^%w+-]+", ".")) -- whatever decimal point the locale has
-end
-
 local function sql_name(name) return '"' .. name:gsub('"', '""') .. '"' end
 
 local function create(t)
   local columns = {}
   for i, c in ipairs(t.columns) do columns[i] = sql_name(c.name) .. " " .. sql_types[c.type] end
-  return ("CREATE TABLE %s (%s);\n"):format(t.name, table.concat(columns, ", "))
+  return ("CREATE TABLE %s (%s);\n"):format(sql_name(t.name), table.concat(columns, ", "))
 end
 
-local ROWS = 200 -- of a statement
+local BYTES <const> = 1 << 16 -- of a statement, unless a log has more
 
 local function insert(t, write)
-  local rows, n = {}, #t.columns
+  local pieces, bytes = {}, 0
   local function flush()
-    if #rows > 0 then write(("INSERT INTO %s VALUES %s;\n"):format(t.name, table.concat(rows, ","))) end
-    rows = {}
+    if #pieces > 0 then write(("INSERT INTO %s VALUES "):format(sql_name(t.name)), table.concat(pieces, ","), ";\n") end
+    pieces, bytes = {}, 0
   end
-  local ok, err = t.each(function(cells)
+  local function text(piece)
+    if piece == "" then return end
+    pieces[#pieces + 1], bytes = piece, bytes + #piece
+    if bytes > BYTES then flush() end
+  end
+  local function row(cells)
     local values = {}
-    for i = 1, n do values[i] = sql_value(cells[i]) end
-    rows[#rows + 1] = "(" .. table.concat(values, ",") .. ")"
-    if #rows == ROWS then flush() end
-  end)
+    for i = 1, #t.columns do values[i] = rows.sql(cells[i]) end
+    text("(" .. table.concat(values, ",") .. ")")
+  end
+  local ok, err = t.each { form = "sql", row = row, text = text }
   flush()
   return ok, err
 end
 
 local function fill(tables, pipe)
-  local function write(text) pipe:write(text) end
+  local function write(...) pipe:write(...) end
   write ".bail on\nPRAGMA synchronous = OFF;\nBEGIN;\n"
   write "CREATE TABLE columns (\"table\" TEXT, name TEXT, type TEXT, unit TEXT, about TEXT);\n"
   for _, t in ipairs(tables) do
     write(create(t))
     for _, c in ipairs(t.columns) do
-      write(("INSERT INTO columns VALUES (%s, %s, %s, %s, %s);\n"):format(sql_text(t.name), sql_text(c.name), sql_text(c.type),
-        sql_text(c.unit), sql_text(c.about)))
+      write(("INSERT INTO columns VALUES (%s, %s, %s, %s, %s);\n"):format(rows.sql(t.name), rows.sql(c.name), rows.sql(c.type),
+        rows.sql(c.unit), rows.sql(c.about)))
     end
     local ok, err = insert(t, write)
     if not ok then return nil, err end

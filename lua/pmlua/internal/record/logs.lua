@@ -180,6 +180,24 @@ local function ending(file, story, running, known)
   return known[later] and "exec" or "cut"
 end
 
+--- The process of one log; nil: no recorded calls, or, with a reason, it cannot be read.
+---@param path string
+---@return pmlua.logs.process? process
+---@return string|pmlua.Failure? err
+function M.process(path)
+  local log <close>, err, code = core.recording.open(path)
+  if code == "ENODATA" then return nil end
+  if not log then return nil, err end
+  local story = log:story()
+  return process_of(log, story, story.ended)
+end
+
+--- The library and the function of a region, as tables show them.
+---@param region { name: string, file: string }
+---@return string library
+---@return string name
+function M.names(region) return library_of(region), function_name(region.name) end
+
 -- ---- what is made of it ----
 
 --- A table of what plugins measured in their own time, plugins-NAME.dat, drawn where gnuplot is. Once, as a trace.

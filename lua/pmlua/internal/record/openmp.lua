@@ -8,6 +8,11 @@ local M = {}
 -- What made the events known (core/adapter/openmp/pml_openmp.h).
 local RUNTIMES = { "OMPT", "calls of libgomp" }
 
+--- What made the events known, by its number in a log.
+---@param number integer
+---@return string
+function M.runtime(number) return RUNTIMES[number] or "?" end
+
 -- What a runtime does not report, for the head of the table.
 local BLIND <const> = { ["calls of libgomp"] = " (static loops make none)" }
 
@@ -25,7 +30,7 @@ local BLIND <const> = { ["calls of libgomp"] = " (static loops make none)" }
 
 local function new(o)
   local construct = o.construct == "task creation" and "task" or o.construct
-  return { name = o.name, construct = construct, runtime = RUNTIMES[o.runtime] or "?", threads = 0, calls = 0, count = 0,
+  return { name = o.name, construct = construct, runtime = M.runtime(o.runtime), threads = 0, calls = 0, count = 0,
     ns = 0, waited_ns = 0, by_thread = {} }
 end
 

@@ -15,7 +15,10 @@ local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
 
 -- ---- notes ----
 
-local function notes(job)
+--- What the figures of a job lack, as lines.
+---@param job pmlua.Job
+---@return string[]
+function M.notes(job)
   local list = {}
   if not job.whole then list[#list + 1] = "MPI_Finalize left no summary: this is from the logs of the ranks" end
   if job.whole and #job.late > 0 then
@@ -46,7 +49,7 @@ local function text(job, o)
   local constructs = require "pmlua.internal.record.openmp".text(job.openmp, CONSTRUCTS)
   if constructs then parts[3] = "\n" .. constructs end
   if o.detail or o.threads then parts[#parts + 1] = require "pmlua.internal.report.job_ranks".text(job, o.threads) end
-  local list = notes(job)
+  local list = M.notes(job)
   if #list > 0 then parts[#parts + 1] = "\n" .. table.concat(list, "\n") .. "\n" end
   return table.concat(parts)
 end
@@ -94,7 +97,11 @@ local function durations_of(row)
     p95_ns = q[5], p99_ns = q[6], max_ns = of.max, max_rank = of.most } or nil
 end
 
-local function row_of(row, job)
+--- A section or a function for programs.
+---@param row table of core.summary
+---@param job pmlua.Job
+---@return table
+function M.row_of(row, job)
   return { name = row.label, library = row.detail ~= "" and row.detail or nil, ranks = row.processes, threads = row.threads,
     calls = row.calls.n, total_ns = row.time.sum, average_ns = tables.average(row, job),
     most_ns = row.time.max, most_rank = row.time.most, least_ns = row.time.min, least_rank = row.time.least,
@@ -104,7 +111,7 @@ end
 
 local function rows_of(list, job)
   local rows = json.array()
-  for i, row in ipairs(list) do rows[i] = row_of(row, job) end
+  for i, row in ipairs(list) do rows[i] = M.row_of(row, job) end
   return rows
 end
 
@@ -121,12 +128,12 @@ end
 local function as_json(job, o)
   local ranks = (o.detail or o.threads) and require "pmlua.internal.report.job_ranks".data(job, o.threads) or nil
   return json.encode { ranks = ranks, size = job.size, hosts = json.array(job.hosts), sections = rows_of(job.sections, job),
-    calls = rows_of(job.calls, job), mpi = job.time and row_of(job.time, job) or nil, counters = counters_of(job),
+    calls = rows_of(job.calls, job), mpi = job.time and M.row_of(job.time, job) or nil, counters = counters_of(job),
     recorders = recorders_of(job), sent = sizes_of(job.sizes.sent), received = sizes_of(job.sizes.received),
     collectives = json.array(job.collectives), pairs = json.array(job.pairs), ranks_of_a_pair = job.block,
     waits = json.array(job.waits), paths = json.array(job.paths),
     openmp = json.array(job.openmp),
-    late = json.array(job.late), missing = json.array(job.gone), notes = json.array(notes(job)) }
+    late = json.array(job.late), missing = json.array(job.gone), notes = json.array(M.notes(job)) }
 end
 
 local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total_ns", "average_ns", "most_ns", "most_rank",
@@ -136,7 +143,7 @@ local function as_csv(job)
   local rows = {}
   for kind, list in pairs { section = job.sections, call = job.calls } do
     for _, row in ipairs(list) do
-      local r = row_of(row, job)
+      local r = M.row_of(row, job)
       r.kind = kind
       local line = {}
       for i, name in ipairs(columns) do line[i] = r[name] or "" end
