@@ -110,8 +110,72 @@ describe("pmlua stat", function()
     support.cleanup()
   end)
 
+  it("runs a command several times, and gives means, their intervals and extremes", function()
+    local dir = support.folder()
+    local status, out = support.shell(("%s -r 4 --json -e task-clock -- sh -c 'echo x >> %s/runs; exit 3'"):format(command, dir))
+    assert.equal(3, status)
+    assert.equal("x\nx\nx\nx\n", support.slurp(dir .. "/runs"))
+    local told = json.decode(out)
+    assert.equal(4, #told.ended)
+    for _, row in ipairs(told.counts) do
+      local sum, squares = 0, 0
+      for _, v in ipairs(row.values) do sum = sum + v end
+      for _, v in ipairs(row.values) do squares = squares + (v - sum / 4) ^ 2 end
+      assert.same({ 4, sum / 4 }, { #row.values, row.mean })
+      assert.near(3.182446 * math.sqrt(squares / 3 / 4), row.half_interval, 1e-5 * row.mean + 1e-9) -- t of 3 degrees, 97.5 %
+      assert.same({ math.min(table.unpack(row.values)), math.max(table.unpack(row.values)) }, { row.least, row.most })
+    end
+    local _, _, err = support.shell(command .. "-r 2 -e task-clock -- true")
+    assert.matches("\nevent +mean +%+%- %(95 %%%) +least +most +unit +counted by\n.*\n2 runs\n", err)
+    support.cleanup()
+  end)
+
+  it("prints what was counted in each interval; all intervals make the whole", function()
+    local status, _, err = support.shell(command .. "-I 50 -e task-clock -- sh -c 'sleep 0.12; i=0; while [ $i -lt 9999 ]; do "
+      .. "i=$((i+1)); done'")
+    assert.equal(0, status)
+    local clock = permission.pattern "task-clock"
+    local sum, n, last = 0, 0, 0
+    for time, count in err:gmatch("\n +([%d.]+) +(%d+)  ns +" .. clock) do
+      assert.is_true(tonumber(time) > last)
+      sum, n, last = sum + math.tointeger(count), n + 1, tonumber(time)
+    end
+    assert.is_true(n >= 2, err)
+    assert.equal(tostring(sum), err:match("\n" .. clock .. " +(%d+)  ns +perf_event"))
+    local _, out = support.shell(command .. "-I 50ms --csv -e task-clock -- sleep 0.12")
+    assert.matches("^time_s,event,count,unit,counted_by,remark\n0%.%d+," .. clock .. ",%d+,ns,perf_event,\n0%.", out)
+    _, out = support.shell(command .. "-I 50ms --json -e task-clock -- sleep 0.12")
+    for line in out:gmatch "[^\n]+" do assert.equal("ns", json.decode(line).counts[1].unit) end
+  end)
+
+  it("counts in a process that runs, while a command does, or until it ends", function()
+    local busy = "sh -c 'while :; do :; done' & pid=$!; "
+    local _, out = support.shell(busy .. command .. "--json -e task-clock -p $pid -- sleep 0.3; kill $pid")
+    local row = json.decode(out).counts[2]
+    assert.is_true((row.value or 0) > 0, out)
+    _, out = support.shell("sleep 100 & pid=$!; " .. command .. "--json -e task-clock -p $pid -- sleep 0.1; kill $pid")
+    assert.equal(0, json.decode(out).counts[2].value)
+    local status, _, err = support.shell("timeout 60 " .. command .. "-e task-clock -p $(sleep 0.2 >&- 2>&- & echo $!)")
+    assert.equal(0, status)
+    assert.matches("\nelapsed time +%d+  ns", err)
+    status, _, err = support.shell("timeout -s INT 0.5 " .. command .. "-e task-clock -p $$; echo status $? >&2")
+    assert.matches("\nelapsed time +%d+  ns.*\nstatus 124\n", err, status)
+    refused("-p 4194305 -- true", "no process 4194305; ps lists those that run", 1)
+  end)
+
+  it("counts on all cpus, whatever runs there", function()
+    local by_event, _, told = counted("-a -e cpu-clock -- sleep 0.2")
+    local row = told.counts[2]
+    if row.reason then return pending("cpus of others cannot be counted: " .. row.reason) end
+    local cpus = support.core.sys.nprocs()
+    assert.near(1, row.value / (cpus * by_event["elapsed time"].value), 0.3)
+  end)
+
   it("names what is wrong with the command line", function()
     refused("", "pmlua stat: no command given\n")
+    refused("-r 1 -- true", "-r needs a whole number from 2 on, not '1'")
+    refused("-r 2 -p 1 -- true", "--pid and --repeat cannot be used together")
+    refused("-I 1us -- true", "-I needs a time such as 100ms or 1s, not '1us'")
     refused("--nosuch -- true", "no such option: --nosuch")
     refused("-e", "-e needs a value")
     refused("-e task-clock,, -- true", "--event: an event's name is empty")

@@ -14,11 +14,25 @@ local M = {}
 ---@field input? string a file for standard input; nil: the caller's
 ---@field output? string
 ---@field error? string
+---@field every? { seconds: number, call: fun() } called again and again while the command runs
 ---@field shielded? boolean the caller has handlers for interrupts and asks for them afterwards
 
 local function spawn(words, o)
   local environment = o.environment and #o.environment > 0 and o.environment or nil
   return core.command.spawn(words, { environment = environment, input = o.input, output = o.output, error = o.error })
+end
+
+--- Wait for the end of a command, with calls in between; one that takes long delays the next one.
+local function wait(command, every)
+  if not every then return command:wait() end
+  local due = core.clock.ns() / 1e9
+  while true do
+    local now = core.clock.ns() / 1e9
+    due = math.max(due + every.seconds, now)
+    local ended, err, code = command:wait(due - now)
+    if ended or code ~= "ETIMEDOUT" then return ended, err end
+    every.call()
+  end
 end
 
 --- Run a command. An interrupt from the terminal is the command's; one that was sent to us alone is passed on. Either way
@@ -39,7 +53,7 @@ function M.run(words, ready, options)
   if not o.shielded then core.sys.on_interrupt() end
   local started, refused = command:start()
   local ended, lost
-  if started then ended, lost = command:wait() end
+  if started then ended, lost = wait(command, o.every) end
   if not o.shielded then
     core.sys.interrupted()
     core.sys.on_interrupt(false)

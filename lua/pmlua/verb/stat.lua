@@ -6,6 +6,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
+local told = require "pmlua.internal.stat.told"
 
 local NAME = 48 -- bytes of a function's or section's
 
@@ -20,7 +21,7 @@ local M = {
   summary = "run a program and report its cost: counted by the kernel, or exactly by simulation",
   about = [[
 Runs CMD unchanged and counts it with all its children. The table goes to standard error, even if CMD is interrupted or
-killed; the exit status is CMD's.]],
+killed; the exit status is CMD's. With --pid or --all others are counted while CMD runs; without CMD, until Ctrl-C.]],
   options = {
     common.with("event", { value = "EVENTS", key = "lists",
       help = "count only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
@@ -28,6 +29,14 @@ killed; the exit status is CMD's.]],
     common.with("csv", { help = "the counts as CSV, on standard output" }),
     common.with("out", { help = "write the table, the JSON or the CSV into this file instead" }),
     common.with("quiet", { help = "print no notes and no warnings" }),
+    { name = "repeat", short = "r", kind = "integer", min = 2, help = "run CMD N times: means with their "
+      .. "95 % intervals, and extremes" },
+    { name = "interval", short = "I", kind = "duration", unit = "ms", min = 0.01, value = "TIME", such = "100ms or 1s",
+      help = "print what was counted in each TIME, while CMD runs; such as 1s, or 100 for milliseconds" },
+    { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "count in this process, with its threads and "
+      .. "the children that it makes meanwhile" },
+    { name = "all", short = "a", help = "count on all cpus, whatever runs there; needs root, CAP_PERFMON or "
+      .. "kernel.perf_event_paranoid 0" },
     { name = "sim", help = "run CMD under valgrind's callgrind, some 100 to 200 times slower, without a PMU: instructions "
       .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted exactly; misses of "
       .. "the first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a "
@@ -39,13 +48,18 @@ killed; the exit status is CMD's.]],
     cache("LL", "the model's last level (8388608,16,64)"),
     { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions to list" },
   },
-  exclusive = { { "json", "csv" } },
-  command = { missing = "no command given" },
+  exclusive = { { "json", "csv" }, { "pid", "all", "sim", "repeat" }, { "interval", "sim", "repeat" } },
+  usage = { "[OPTIONS] [--] CMD [ARGS]", "[OPTIONS] --pid PID | --all [[--] CMD [ARGS]]" },
+  command = { optional = true },
   notes = [[
 A simulation counts user space only, and of a process only its last program (exec). Counts repeat exactly if the program
 does, that is, if it depends neither on time, nor on the interleaving of threads, nor on its environment.]],
   examples = {
-    "pmlua stat -- sort /etc/services", { "pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input", needs = { "valgrind" } },
+    "pmlua stat -- sort /etc/services",
+    "pmlua stat -r 5 -e task-clock,page-faults -- sort /etc/services",
+    "pmlua stat -I 100ms -e task-clock -- sleep 0.3",
+    "pmlua stat -p $$ -- sleep 0.1",
+    { "pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input", needs = { "valgrind" } },
   },
 }
 
@@ -56,6 +70,8 @@ end
 -- --- the command line ---
 
 function M.check(o)
+  o.command = o.command or {}
+  if #o.command == 0 and not o.pid and not o.all then return "no command given" end
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if o.lists then
     local err
@@ -85,29 +101,6 @@ local function ending(ended)
   return ended.status ~= 0 and ("exit status %d"):format(ended.status) or nil
 end
 
-local function coverage(row)
-  local said = {}
-  local percent = row.running_ns and ("%.0f"):format(100 * row.running_ns / row.enabled_ns)
-  if percent and row.running_ns < row.enabled_ns and percent ~= "100" then
-    said[1] = ("scaled: counted %s %% of the time, %d raw"):format(percent, row.raw)
-  end
-  if row.idle then said[#said + 1] = ("0 on %s, which never counted"):format(table.concat(row.idle, ", ")) end
-  return table.concat(said, "; ")
-end
-
-local function remark(r)
-  if r.reason then return "not counted: " .. r.reason end
-  return r.at_least and "at least" or coverage(r)
-end
-
-local function rows_of(result)
-  local rows = {}
-  for i, r in ipairs(result.rows) do
-    rows[i] = { r.event, r.value, r.unit, r.source, remark(r) }
-  end
-  return rows
-end
-
 --- Without a PMU, what else there is.
 local function tell_no_pmu()
   if core.event.has_pmu() then return end
@@ -115,33 +108,41 @@ local function tell_no_pmu()
     .. "and a program built with pmlua cc --count counts its own operations")
 end
 
-local function stat(o, out)
-  local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events })
-  if not result then return nil, err, status end
-  if o.json then
-    local json = require "pmlua.json"
-    out:write(json.encode { command = json.array(o.command), ended = result.ended, counts = json.array(result.rows),
-      notes = json.array(result.notes) })
-  elseif o.csv then
-    out:write(require "pmlua.internal.cli.csv".table({ "event", "count", "unit", "counted_by", "remark" }, rows_of(result)))
-  else
-    local fd = out == io.stderr and 2 or nil
-    out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result), fd), "\n")
-    for _, note in ipairs(o.quiet and {} or result.notes) do out:write(note, "\n") end
-    if not o.events and not o.quiet then tell_no_pmu() end
+--- Print what was counted since the last time.
+local function intervals(o, out)
+  local began, before = core.clock.ns(), {}
+  return function(rows)
+    local now = (core.clock.ns() - began) / 1e9
+    told.interval(out, o, now, rows, before)
+    out:flush()
   end
-  return result.ended
+end
+
+local function stat(o, out)
+  local every = o.interval and { seconds = o.interval, call = intervals(o, out) }
+  local runs, last = {}
+  repeat
+    local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
+      every = every })
+    if not result then return nil, err, status end
+    runs[#runs + 1], last = result, result
+  until #runs >= (o["repeat"] or 1) or result.ended.signal
+  if every then every.call(last.rows) end
+  if not every or not (o.json or o.csv) then told.total(out, o, runs) end
+  for _, note in ipairs(not (o.json or o.csv or o.quiet) and last.notes or {}) do out:write(note, "\n") end
+  if not (o.events or o.quiet or o.json or o.csv) then tell_no_pmu() end
+  return last.ended
 end
 
 local function simulate(o, out)
   local simulation = require "pmlua.internal.simulation.run"
   local all, err, status = simulation.count(o.command, { caches = { I1 = o.I1, D1 = o.D1, LL = o.LL }, section = o.section })
   if not all then return nil, err, status end
-  local told = require "pmlua.internal.simulation.report"
-  if o.json then out:write(told.json(all, o.command))
-  elseif o.csv then out:write(told.csv(all, o.places))
-  else out:write(told.text(all, { places = o.places, top = o.top, name = NAME, fd = out == io.stderr and 2 or nil })) end
-  for _, warning in ipairs(o.quiet and {} or told.warnings(all)) do complain(warning) end
+  local report = require "pmlua.internal.simulation.report"
+  if o.json then out:write(report.json(all, o.command))
+  elseif o.csv then out:write(report.csv(all, o.places))
+  else out:write(report.text(all, { places = o.places, top = o.top, name = NAME, fd = out == io.stderr and 2 or nil })) end
+  for _, warning in ipairs(o.quiet and {} or report.warnings(all)) do complain(warning) end
   return all.ended
 end
 

@@ -28,7 +28,8 @@ local function row_of(counts, name)
   return row
 end
 
-local function rows(self)
+local function rows(self, ended)
+  if not ended then return {} end
   local counts, out = countfile.read_all(self.path), {}
   if counts and #counts.processes == 0 then counts = nil end
   if not counts and not self.asked then return out end

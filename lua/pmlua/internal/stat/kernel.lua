@@ -12,9 +12,10 @@ local M = { name = "perf_event" }
 local software = { "task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults" }
 local hardware = { "cycles", "instructions", "branches", "branch-misses", "cache-references", "cache-misses" }
 
---- What there is to count without being asked.
-local function usual()
+--- What there is to count without being asked. Of a cpu the time is counted, whoever runs there.
+local function usual(of_cpus)
   local names = table.move(software, 1, #software, 1, {})
+  if of_cpus then names[1] = "cpu-clock" end
   return core.event.has_pmu() and table.move(hardware, 1, #hardware, #names + 1, names) or names
 end
 
@@ -24,41 +25,51 @@ local function sentence(err, name)
   return text:sub(1, #name + 2) == name .. ": " and text:sub(#name + 3) or text
 end
 
-local function attach(self, pid)
+--- Count the events in some places, and add up what is counted there. A thread that has ended meanwhile is left out.
+---@param self table
+---@param places pmlua.EventsetOptions[]
+local function attach(self, places)
   for i, name in ipairs(self.names) do
-    local set, err = core.eventset.open({ name }, { pid = pid, inherit = true, on_exec = true })
-    self.sets[i], self.reasons[i] = set or false, err and sentence(err, name)
+    self.sets[i] = {}
+    for _, place in ipairs(places) do
+      local set, err, code = core.eventset.open({ name }, place)
+      if set then table.insert(self.sets[i], set)
+      elseif code ~= "ESRCH" then self.reasons[i] = sentence(err, name) end
+    end
   end
 end
 
---- Parts of an event that never got a counter: kinds of cores the command did not visit, or places in use by others.
-local function idle_parts(set, about)
-  local idle = {}
+--- Add the names of an event's parts that never got a counter: kinds of cores the command did not visit, or places in use
+--- by others.
+local function add_idle(idle, set, about)
   for _, part in ipairs(about.nparts > 1 and set:parts(1) or {}) do
     if part.enabled_ns > 0 and part.running_ns == 0 then idle[#idle + 1] = part.pmu end
   end
-  return #idle > 0 and idle or nil
+end
+
+--- Add a reading to a row.
+local function add(row, r, scale)
+  row.raw, row.enabled_ns, row.running_ns = row.raw + r.raw, row.enabled_ns + r.enabled_ns, row.running_ns + r.running_ns
+  row.value = row.value + (r.enabled_ns == r.running_ns and r.raw or math.floor(r.scaled + 0.5)) * scale
 end
 
 local function row_of(self, i)
   local row = { event = self.names[i], unit = "", reason = self.reasons[i] }
-  local set = self.sets[i]
-  if not set then return row end
-  local about = set:event(1)
-  row.event, row.unit = about.name, about.unit
-  local readings, err = set:readings()
-  if not readings then
-    row.reason = core.failure.sentence(err)
-    return row
+  if row.reason or #self.sets[i] == 0 then return row end
+  row.raw, row.enabled_ns, row.running_ns, row.value = 0, 0, 0, 0
+  local idle = {}
+  for _, set in ipairs(self.sets[i]) do
+    local about = set:event(1)
+    local readings, err = set:readings()
+    if not readings then return { event = about.name, unit = about.unit, reason = core.failure.sentence(err) } end
+    row.event, row.unit = about.name, about.unit
+    add(row, readings[1], about.scale ~= 1 and about.scale or 1)
+    add_idle(idle, set, about)
   end
-  local r = readings[1]
-  row.raw, row.enabled_ns, row.running_ns = r.raw, r.enabled_ns, r.running_ns
-  if r.enabled_ns > 0 and r.running_ns == 0 then
-    row.reason = "it never counted: its counters were in use"
-  else
-    row.value = r.enabled_ns == r.running_ns and r.raw or math.floor(r.scaled + 0.5)
-    row.idle = idle_parts(set, about)
-    if about.scale ~= 1 then row.value = row.value * about.scale end
+  if row.enabled_ns > 0 and row.running_ns == 0 then
+    row.reason, row.value = "it never counted: its counters were in use", nil
+  elseif #idle > 0 then
+    row.idle = idle
   end
   return row
 end
@@ -70,8 +81,8 @@ local function rows(self)
 end
 
 local function close(self)
-  for _, set in ipairs(self.sets) do
-    if set then set:close() end
+  for _, sets in ipairs(self.sets) do
+    for _, set in ipairs(sets) do set:close() end
   end
 end
 
@@ -83,11 +94,11 @@ local function check(name)
   return refuse("ENOTSUP", ("%s: only the kernel's events can be counted in another process"):format(name))
 end
 
----@param options { events: string[]? }
+---@param options { events: string[]?, all: boolean? }
 ---@return table? handle
 ---@return pmlua.Failure? failure
 function M.open(options)
-  local names = options.events and {} or usual()
+  local names = options.events and {} or usual(options.all)
   for _, name in ipairs(options.events or {}) do
     if not compiler.takes(name) then
       local fine, err = check(name)

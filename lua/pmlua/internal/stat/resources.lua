@@ -10,15 +10,20 @@ local rows = {
   { "largest resident set", "maxrss_bytes", "bytes" },
 }
 
-local function tell(_, ended)
+local function tell(self, ended)
   local out = {}
-  for i, r in ipairs(rows) do out[i] = { event = r[1], value = ended[r[2]], unit = r[3] } end
+  for i = 1, ended and self.n or 0 do
+    local r = rows[i]
+    out[i] = { event = r[1], value = ended[r[2]], unit = r[3] }
+  end
   return out
 end
 
+--- Of a process that is not waited for, or of cpus, only the time is known.
+---@param options { pid: integer?, all: boolean? }
 ---@return table handle
-function M.open()
-  return { rows = tell }
+function M.open(options)
+  return { rows = tell, n = (options.pid or options.all) and 1 or #rows }
 end
 
 return M

@@ -8,21 +8,26 @@
 --   open(o)      a handle for one run; nil and why, if what was asked of it cannot be done. o is options of run()
 -- and a handle may have
 --   set          string[], more of the command's environment
---   attach(h, pid)   the command waits to begin
---   rows(h, ended)   the command has ended: its rows, in order, and sentences about what they leave out
+--   attach(h, places)  count there from now on: options of core.eventset.open; a command waits to begin
+--   rows(h, ended)   its rows so far, in order, and sentences about what they leave out; ended: nil while it counts
 --   close(h)
 
 local child = require "pmlua.internal.child"
+local core = require "pmlua.core"
+local kernel = require "pmlua.internal.stat.kernel"
+local places = require "pmlua.internal.stat.places"
 local preload = require "pmlua.internal.preload"
+local resources = require "pmlua.internal.stat.resources"
 
 local M = {}
 
-local NOT_RUN, FAILED = 126, 1 -- as shells say it
+local NOT_RUN <const>, FAILED <const> = 126, 1 -- as shells say it
+local STEP_S <const> = 0.05
 
 --- The list to add a source to.
 M.sources = {
-  (require "pmlua.internal.stat.resources"),
-  (require "pmlua.internal.stat.kernel"),
+  resources,
+  kernel,
   (require "pmlua.internal.stat.compiler"),
 }
 
@@ -40,6 +45,9 @@ M.sources = {
 
 ---@class pmlua.CountOptions
 ---@field events? string[] nil: what there is
+---@field pid? integer count in this process instead, while the command runs, or until it ends
+---@field all? boolean count on all cpus instead
+---@field every? { seconds: number, call: fun(rows: pmlua.CountRow[]) } called with the counts so far, again and again
 ---@field child? pmlua.ChildOptions
 
 local function close(handles)
@@ -48,9 +56,10 @@ local function close(handles)
   end
 end
 
+--- The sources of what a command does, or of a place where others do something.
 local function open(options)
   local handles, set = {}, {}
-  for _, source in ipairs(M.sources) do
+  for _, source in ipairs(options.elsewhere and { resources, kernel } or M.sources) do
     local h, err = source.open(options)
     if not h then
       close(handles)
@@ -76,24 +85,58 @@ local function gather(handles, ended)
   return rows, notes
 end
 
---- Run a command and count it.
----@param words string[]
+local function attach(handles, list)
+  for _, h in ipairs(handles) do
+    if h.attach then h:attach(list) end
+  end
+end
+
+--- Run a command with these handles, which count it, or elsewhere meanwhile.
+local function run_command(words, handles, set, options)
+  local every = options.every and { seconds = options.every.seconds,
+    call = function() options.every.call((gather(handles))) end }
+  local how = setmetatable({ environment = set, every = every }, { __index = options.child })
+  return child.run(words, function(pid)
+    if not options.elsewhere then attach(handles, { { pid = pid, inherit = true, on_exec = true } }) end
+  end, how)
+end
+
+--- Wait until Ctrl-C, or the end of the process that is counted.
+local function wait(handles, options)
+  local began, due = core.clock.ns(), options.every and options.every.seconds or math.huge
+  core.sys.on_interrupt()
+  while not core.sys.interrupted() and places.go_on(options.pid) do
+    local now = (core.clock.ns() - began) / 1e9
+    if now >= due then
+      options.every.call((gather(handles)))
+      due = due + options.every.seconds
+    end
+    core.sys.sleep(math.max(0, math.min(STEP_S, due - now)))
+  end
+  core.sys.on_interrupt(false)
+  return { status = 0, real_ns = core.clock.ns() - began }
+end
+
+--- Count a command, or while it runs, or until the user has enough.
+---@param words string[] none: until Ctrl-C, or until the process that is counted ends
 ---@param options? pmlua.CountOptions
 ---@return { ended: table, rows: pmlua.CountRow[], notes: string[] }? result
 ---@return string? err
 ---@return integer? status for the caller's own end, if it is the command that cannot be run
 function M.run(words, options)
-  local path, missing, status = preload.locate(words[1])
-  if not path then return nil, missing, status end
   options = options or {}
+  if words[1] then
+    local path, missing, status = preload.locate(words[1])
+    if not path then return nil, missing, status end
+  end
+  local list, unknown = places.of(options)
+  if unknown then return nil, unknown, FAILED end
+  options = setmetatable({ elsewhere = list ~= nil }, { __index = options })
   local handles, set = open(options)
   if not handles then return nil, set, FAILED end
-  local how = setmetatable({ environment = set }, { __index = options.child })
-  local ended, err = child.run(words, function(pid)
-    for _, h in ipairs(handles) do
-      if h.attach then h:attach(pid) end
-    end
-  end, how)
+  if list then attach(handles, list) end
+  local ended, err
+  if words[1] then ended, err = run_command(words, handles, set, options) else ended = wait(handles, options) end
   local rows, notes
   if ended then rows, notes = gather(handles, ended) end
   close(handles)

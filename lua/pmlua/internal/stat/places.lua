@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/stat/places.lua - where pmlua stat counts if not in a command of its own: in a running process, or on
+-- all cpus.
+--
+-- Try:  pmlua stat -p $$ -- sleep 1
+
+local disk = require "pmlua.internal.file"
+local refuse = require "pmlua.core".failure.refuse
+
+local M = {}
+
+--- The state of a process as proc(5) has it, such as "S"; nil: there is none.
+local function state_of(pid)
+  local text = disk.read(("/proc/%d/stat"):format(pid))
+  return text and text:match "^.*%) (%a)"
+end
+
+--- Whether there is something to count: without a process always.
+---@param pid integer?
+---@return boolean
+function M.go_on(pid)
+  local state = pid and state_of(pid)
+  return not pid or state ~= nil and state ~= "Z" and state ~= "X"
+end
+
+--- All threads of a process; those that they make later are counted with them.
+local function of_process(pid)
+  if not M.go_on(pid) then return refuse("ESRCH", ("no process %d"):format(pid), "ps lists those that run") end
+  local list = {}
+  for _, name in ipairs(disk.names(("/proc/%d/task"):format(pid))) do
+    local thread = math.tointeger(tonumber(name))
+    if thread then list[#list + 1] = { pid = thread, inherit = true } end
+  end
+  return list
+end
+
+local function of_cpus()
+  local text, err = disk.read "/sys/devices/system/cpu/online"
+  if not text then return refuse(err) end
+  local list = {}
+  for first, last in text:gmatch "(%d+)%-?(%d*)" do
+    for cpu = tonumber(first), tonumber(last ~= "" and last or first) do
+      list[#list + 1] = { pid = -1, cpu = math.tointeger(cpu) }
+    end
+  end
+  return list
+end
+
+--- Where to count, as options of core.eventset.open; nil: in a command.
+---@param o { pid: integer?, all: boolean? }
+---@return pmlua.EventsetOptions[]? places
+---@return pmlua.Failure? failure
+function M.of(o)
+  if o.pid then return of_process(o.pid) end
+  if o.all then return of_cpus() end
+end
+
+return M
