@@ -9,6 +9,7 @@
  */
 #include "fuzz_lua.h"
 
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/read/pml_section_brief.h"
@@ -342,10 +343,10 @@ static void check_threads(struct pml_recording_reader *r) {
   for (size_t i = 0; err == 0 && i < n; i++) {
     struct pml_region_info info;
     PROMISE(c[i].path > 0 && c[i].path <= i + 1 && c[i].parent < c[i].path, "parents come first");
-    const struct pml_recording_call *parent = &c[i - (c[i].path - c[i].parent)];
-    PROMISE(c[i].parent == 0 ? c[i].node.depth == 0
-                             : parent->thread == c[i].thread && parent->path == c[i].parent &&
-                                   parent->node.depth + 1 == c[i].node.depth,
+    const struct pml_recording_call *parent = c[i].parent != 0 ? &c[i - (c[i].path - c[i].parent)] : NULL;
+    PROMISE(parent == NULL ? c[i].node.depth == 0
+                           : parent->thread == c[i].thread && parent->path == c[i].parent &&
+                                 parent->node.depth + 1 == c[i].node.depth,
             "and are of the same thread");
     PROMISE(pml_region_describe(c[i].node.region, &info) == 0, "each has a name");
   }
@@ -389,6 +390,18 @@ static void check_flow(struct pml_recording_reader *r) {
   pml_flow_close(f);
 }
 
+/* Times are those of calls, whatever the events say. */
+static void check_times(void) {
+  struct pml_summary *s;
+  const struct pml_summary_row *row;
+  if (pml_summary_open(&s) < 0) return;
+  int err = pml_mpi_times_summary(s, 0, path);
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "times of messages are read, or cannot be");
+  for (size_t i = 0; (row = pml_summary_row(s, i)) != NULL; i++)
+    for (size_t k = 0; k < row->nvalues; k++) PROMISE(row->value[k].whole > 0, "a time is more than nothing");
+  pml_summary_close(s);
+}
+
 static void check_recording(bool trace) {
   struct pml_recording_reader *r;
   int err = pml_recording_read_open(&r, path);
@@ -399,6 +412,7 @@ static void check_recording(bool trace) {
   check_calls(r);
   check_flow(r);
   check_events(r);
+  check_times();
   if (trace) check_trace();
   pml_recording_read_close(r);
 }

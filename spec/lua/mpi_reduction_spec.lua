@@ -67,6 +67,34 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
+    it_is("has the time of calls by the size of their messages, if there is a trace", function()
+      local to, code, out = job(name, 4, compile(name, "messages"), nil, "--trace --detail ranks")
+      assert.are.equal(0, code, out)
+      local r, of, own = told(to), { sent = {}, received = {} }, {}
+      for way, by_size in pairs(of) do
+        for _, s in ipairs(r[way]) do by_size[s.least_bytes] = s.time_ns end
+      end
+      for _, rank in ipairs(cjson.decode(report(to, "--json --detail")).ranks) do
+        own[rank.rank] = {}
+        for _, c in ipairs(rank.calls) do own[rank.rank][c.name] = c.total_ns end
+      end
+      -- rank 0 sends 1000, 2000 and 3000 bytes, which a rank each receives by its only MPI_Recv
+      local function near(expected, ns, what) assert(math.abs(expected - ns) <= 1e-4 * expected + 10, what) end
+      for rank = 1, 3 do near(own[rank].MPI_Recv, of.received[({ 512, 1024, 2048 })[rank]], "rank " .. rank) end
+      near(own[0].MPI_Send, of.sent[512] + of.sent[1024] + of.sent[2048], "MPI_Send")
+      local mpi = calls_of(r)
+      local least = mpi.MPI_Isend.total_ns + mpi.MPI_Irecv.total_ns + mpi.MPI_Waitall.total_ns
+      local ring, most = of.sent[256] + of.received[256], least + mpi.MPI_Wait.total_ns + mpi.MPI_Test.total_ns
+      assert(ring >= least * (1 - 1e-4) - 100 and ring <= most * (1 + 1e-4) + 100, ("%.0f of %.0f to %.0f"):format(ring, least, most))
+      local line = report(to):match "\n512 %- 1023 [^\n]*"
+      assert(line and line:find "^\n512 %- 1023 +1 +1%.000 kB +[%d.]+ [mµn]*s +1 +1%.000 kB +[%d.]+ [mµn]*s", line)
+      os.execute("rm -rf " .. to)
+      to = job(name, 2, compile(name, "messages"))
+      for _, s in ipairs(told(to).sent) do assert.is_nil(s.time_ns) end
+      assert.is_nil(report(to):find("time of all ranks", 1, true))
+      os.execute("rm -rf " .. to)
+    end)
+
     it_is("has all ranks with a timeout that no clock reaches", function()
       local to, code, out = job(name, 2, compile(name, "leave"), "1e300")
       assert.are.equal(0, code, out)

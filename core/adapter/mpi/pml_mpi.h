@@ -106,10 +106,12 @@ struct pml__mpi_table {
 /*
  * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
  * pml__mpi_find - the entry of @key; NULL if none is published and unclaimed.
+ * pml__mpi_drop - the table is empty again, without memory; no other thread uses it.
  * pml__mpi_claim - no other thread finds it any more, until it is published again. pml__mpi_remove - it is free.
  * @key is more than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 10 instructions for what is there.
  */
 PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
+void pml__mpi_drop(struct pml__mpi_table *t);
 PML__SHARED void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key); /* without a look at the first */
 static inline struct pml__mpi_entry *pml__mpi_entry_at(char *level, unsigned bits, uint64_t key, uint64_t k) {
   uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);

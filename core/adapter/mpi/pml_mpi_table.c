@@ -77,3 +77,9 @@ void *pml__mpi_add_anew(struct pml__mpi_table *t, uint64_t key) {
   if (older != NULL) pml__mpi_remove(older);
   return pml__mpi_add(t, key);
 }
+
+void pml__mpi_drop(struct pml__mpi_table *t) {
+  for (uint32_t i = 0; i < PML__MPI_LEVELS; i++)
+    if (t->level[i] != NULL) (void)munmap(t->level[i], bytes_of(i));
+  *t = (struct pml__mpi_table){0};
+}

@@ -83,6 +83,17 @@ static inline double pml__mpi_tree_share(int height, int size) {
   return all > 0 ? 0.5 + 0.4 * height / all : 0.9;
 }
 
+/* ---- pml_mpi_times.c ---- */
+
+/*
+ * pml_mpi_times_summary - add to @s how long the process whose log is at @path was in the calls that sent and received
+ * its messages, by size: rows "time sent" and "time received", whose values are ns, named as those of "messages sent".
+ * What it has of a call with several messages is shared equally among them. The begin and each test of a request count
+ * with its message. Without a trace there are no events, and no rows. The process may go on writing.
+ * Returns 0, -errno of open or read, PML_EFORMAT, -ENOMEM. Cost: some 30 ns for each event of the trace.
+ */
+PML__SHARED int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const char *path);
+
 /* ---- pml_mpi_traffic.c ---- */
 
 /*

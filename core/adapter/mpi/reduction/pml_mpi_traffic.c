@@ -169,15 +169,23 @@ static void sum_lanes(struct pml__mpi_lane *sum) {
   }
 }
 
+int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint64_t value[PML__MPI_CLASSES],
+                             int rank) {
+  struct row r;
+  begin_row(&r, name, NULL, rank);
+  for (unsigned i = 0; i < PML__MPI_CLASSES; i++) put_class(&r, i, value[i]);
+  return end_row(s, &r);
+}
+
 static int add_sizes(struct pml_summary *s, const char *messages, const char *bytes, const struct pml__mpi_sum *sum,
                      int rank) {
-  struct row r;
-  begin_row(&r, messages, NULL, rank);
-  for (unsigned i = 0; i < PML__MPI_CLASSES; i++) put_class(&r, i, sum[i].messages);
-  int err = end_row(s, &r);
-  begin_row(&r, bytes, NULL, rank);
-  for (unsigned i = 0; i < PML__MPI_CLASSES; i++) put_class(&r, i, sum[i].bytes);
-  return err == 0 ? end_row(s, &r) : err;
+  uint64_t value[2][PML__MPI_CLASSES];
+  for (unsigned i = 0; i < PML__MPI_CLASSES; i++) {
+    value[0][i] = sum[i].messages;
+    value[1][i] = sum[i].bytes;
+  }
+  int err = pml__mpi_classes_summary(s, messages, value[0], rank);
+  return err == 0 ? pml__mpi_classes_summary(s, bytes, value[1], rank) : err;
 }
 
 static int add_operation(struct pml_summary *s, const struct pml__mpi_lane *sum, unsigned i, int rank) {

@@ -60,4 +60,7 @@ static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t c
   pml__own_add(&l->moved[code].received, received);
 }
 
+/* pml__mpi_classes_summary - add to @s a row of MPI with a value for each class that has not 0: 0, -EINVAL, -ENOMEM. */
+int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint64_t value[PML__MPI_CLASSES], int rank);
+
 #endif

@@ -141,6 +141,7 @@ least_bytes  integer B    smallest message of the class
 most_bytes   integer B    largest message of the class; null: no limit
 messages     integer -    of all ranks
 bytes        integer B    of all messages
+time_ns      integer ns   of all ranks in the calls of these messages; null: no trace was recorded
 ]],
   pairs = [[
 from_rank    integer -    first of the ranks that sent

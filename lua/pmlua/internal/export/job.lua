@@ -31,7 +31,7 @@ function M.messages(source, sink)
       local of = source.job.sizes[direction][bits]
       if of then
         local most = bits < 64 and (1 << bits) - 1 or nil
-        sink.row { direction, bits > 0 and 1 << (bits - 1) or 0, most, of.messages, of.bytes }
+        sink.row { direction, bits > 0 and 1 << (bits - 1) or 0, most, of.messages, of.bytes, of.time }
       end
     end
   end

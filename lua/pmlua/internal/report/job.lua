@@ -26,7 +26,7 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field recorders table[]
 ---@field time? table time in functions of MPI, except for Init and Finalize
 ---@field logs table<integer, string> of ranks
----@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes }
+---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes, time }, ns
 ---@field collectives table[] { operation, calls, sent, received }
 ---@field paths table[] call paths with their spread over ranks, outer ones first
 ---@field waits pmlua.Wait[] by rank; empty without a trace

@@ -33,6 +33,18 @@ function M.waited(row)
   return meet[row.label] and row.time.sum - row.time.n * row.time.min or nil
 end
 
+--- Does the summary have times of messages by size?
+---@param job pmlua.Job
+---@return boolean
+function M.has_times(job)
+  for _, way in pairs(job.sizes) do
+    for _, of in pairs(way) do
+      if of.time then return true end
+    end
+  end
+  return false
+end
+
 function M.plural(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
 
 function M.lined_up(title, rows, left)
@@ -113,18 +125,27 @@ local function size_of(bits)
   return least == most and ("%d"):format(least) or ("%d - %d"):format(least, most)
 end
 
+--- The cells of a class of sizes in a direction.
+local function cells_of_size(of, timed)
+  of = of or { messages = 0, bytes = 0 }
+  local cells = { ("%d"):format(of.messages), units.scaled(of.bytes, "B") }
+  if timed then cells[3] = of.time and units.time(of.time) or "-" end
+  return cells
+end
+
+--- Times are of calls with a message of that size, of all ranks; the trace has them.
 local function table_of_sizes(job)
-  local rows = { { "BYTES", "SENT", "SENT DATA", "RECEIVED", "RECEIVED DATA" } }
-  local none = { messages = 0, bytes = 0 }
+  local timed = M.has_times(job)
+  local rows = { timed and { "BYTES", "SENT", "SENT DATA", "TIME", "RECEIVED", "RECEIVED DATA", "TIME" }
+    or { "BYTES", "SENT", "SENT DATA", "RECEIVED", "RECEIVED DATA" } }
   for bits = 0, 64 do
     local sent, received = job.sizes.sent[bits], job.sizes.received[bits]
     if sent or received then
-      sent, received = sent or none, received or none
-      rows[#rows + 1] = { size_of(bits), ("%d"):format(sent.messages), units.scaled(sent.bytes, "B"),
-        ("%d"):format(received.messages), units.scaled(received.bytes, "B") }
+      local row = table.move(cells_of_size(sent, timed), 1, 3, 2, { size_of(bits) })
+      rows[#rows + 1] = table.move(cells_of_size(received, timed), 1, 3, #row + 1, row)
     end
   end
-  return M.lined_up("Messages by size", rows, 1)
+  return M.lined_up("Messages by size" .. (timed and ", time of all ranks" or ""), rows, 1)
 end
 
 local function table_of_collectives(job)

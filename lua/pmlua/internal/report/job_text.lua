@@ -119,7 +119,8 @@ local function sizes_of(of)
   local list = json.array()
   for bits = 0, 64 do
     if of[bits] then
-      list[#list + 1] = { least_bytes = bits > 0 and 1 << (bits - 1) or 0, messages = of[bits].messages, bytes = of[bits].bytes }
+      list[#list + 1] = { least_bytes = bits > 0 and 1 << (bits - 1) or 0, messages = of[bits].messages, bytes = of[bits].bytes,
+        time_ns = of[bits].time }
     end
   end
   return list

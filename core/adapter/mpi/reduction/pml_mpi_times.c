@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/mpi/reduction/pml_mpi_times.c - how long a process was in the calls that sent and received its messages,
+ * by their size: from the events in its log.
+ */
+#include "adapter/mpi/pml_mpi.h"
+#include "adapter/mpi/reduction/pml_mpi_traffic.h"
+#include "base/pml_error.h"
+#include "record/log/pml_log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REGIONS_MAX (1u << 24)
+#define THREADS_MAX (1u << 20)
+#define FIRST_EVENT (sizeof(struct pml__log_track) / sizeof(struct pml__log_event))
+
+/* An immediate send or receive. */
+struct request {
+  struct pml__mpi_entry entry;
+  double ticks;   /* of a receive: in calls before its size was known */
+  uint32_t class; /* of a send */
+  bool sent;
+};
+_Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
+
+struct call {
+  uint64_t entered;
+  bool of_mpi;
+};
+
+/* Where the time of the call at @depth goes when it ends, in equal shares. */
+struct shares {
+  double **to;
+  size_t n, capacity, depth;
+};
+
+struct thread {
+  struct call *call; /* [depth] under way */
+  size_t depth, capacity;
+  struct shares shares;
+};
+
+struct reading {
+  struct pml__log_reader log;
+  bool *of_mpi; /* [nregions] */
+  uint32_t nregions;
+  struct thread *thread; /* [nthreads] by number */
+  size_t nthreads;
+  struct pml__mpi_table requests;
+  double ticks[PML__MPI_DIRECTIONS][PML__MPI_CLASSES];
+};
+
+/* Room for item @n of a list; false: no memory. What is new is zeros. */
+static bool make_room(void *list, size_t *capacity, size_t n, size_t bytes) {
+  char **at = list;
+  if (n < *capacity) return true;
+  size_t more = *capacity == 0 ? 64 : *capacity;
+  while (more <= n) more *= 2;
+  char *moved = realloc(*at, more * bytes);
+  if (moved == NULL) return false;
+  memset(moved + *capacity * bytes, 0, (more - *capacity) * bytes);
+  *at = moved;
+  *capacity = more;
+  return true;
+}
+
+/* ---- functions of MPI ---- */
+
+static int take_region(uint32_t what, const char *at, size_t bytes, void *arg) {
+  struct reading *r = arg;
+  struct pml__log_region d;
+  if (what != PML__LOG_REGION || bytes <= sizeof d + 4) return 0;
+  memcpy(&d, at, sizeof d);
+  if (d.region >= REGIONS_MAX || strncmp(at + sizeof d, "MPI_", 4) != 0) return 0;
+  size_t capacity = r->nregions;
+  if (!make_room(&r->of_mpi, &capacity, d.region, sizeof *r->of_mpi)) return -ENOMEM;
+  r->nregions = (uint32_t)capacity;
+  r->of_mpi[d.region] = true;
+  return 0;
+}
+
+/* ---- messages ---- */
+
+static double *cell_of(struct reading *r, enum pml__mpi_direction way, uint64_t bytes) {
+  return &r->ticks[way][pml__mpi_class(bytes)];
+}
+
+/* The innermost call has a message, whose time is kept at @to. */
+static int share(struct thread *t, double *to) {
+  struct shares *s = &t->shares;
+  if (s->depth != t->depth) s->n = 0;
+  if (!make_room(&s->to, &s->capacity, s->n, sizeof *s->to)) return -ENOMEM;
+  s->depth = t->depth;
+  s->to[s->n++] = to;
+  return 0;
+}
+
+/* Ids are from 1 on, keys from PML__MPI_LEFT + 1 on. */
+static struct request *request_of(struct reading *r, uint64_t id) {
+  return id < UINT64_MAX ? pml__mpi_find(&r->requests, id + PML__MPI_LEFT) : NULL;
+}
+
+static struct request *new_request(struct reading *r, uint64_t id, bool sent, uint64_t bytes) {
+  if (id == 0 || id == UINT64_MAX) return NULL;
+  struct request *q = pml__mpi_add_anew(&r->requests, id + PML__MPI_LEFT);
+  if (q == NULL) return NULL;
+  q->ticks = 0;
+  q->sent = sent;
+  q->class = pml__mpi_class(bytes);
+  pml__mpi_publish(&q->entry);
+  return q;
+}
+
+static double *cell_of_request(struct reading *r, struct request *q) {
+  return q->sent ? &r->ticks[PML__MPI_SENT][q->class] : &q->ticks;
+}
+
+static int complete_receive(struct reading *r, struct thread *t, const uint64_t *v) {
+  struct request *q = request_of(r, v[3]);
+  double *cell = cell_of(r, PML__MPI_RECEIVED, v[2]);
+  if (q != NULL) {
+    *cell += q->ticks;
+    pml__mpi_remove(&q->entry);
+  }
+  return share(t, cell);
+}
+
+/* A completed send, a request that was tested, or one that ends without a message. */
+static int take_request(struct reading *r, struct thread *t, uint32_t what, uint64_t id) {
+  struct request *q = request_of(r, id);
+  if (q == NULL) return 0;
+  int err = what != PML__LOG_REQUEST_CANCELLED ? share(t, cell_of_request(r, q)) : 0;
+  if (what != PML__LOG_REQUEST_TESTED) pml__mpi_remove(&q->entry);
+  return err;
+}
+
+static int take_message(struct reading *r, struct thread *t, uint32_t low, const uint64_t *v) {
+  static const uint8_t values[] = {[PML__LOG_SEND] = 3,           [PML__LOG_ISEND] = 4,
+                                   [PML__LOG_ISEND_COMPLETE] = 1, [PML__LOG_IRECV] = 1,
+                                   [PML__LOG_RECEIVE] = 3,        [PML__LOG_IRECV_COMPLETE] = 4,
+                                   [PML__LOG_REQUEST_TESTED] = 1, [PML__LOG_REQUEST_CANCELLED] = 1};
+  uint32_t what = PML__LOG_COMMUNICATED_WHAT(low);
+  struct request *q;
+  if (what >= sizeof values || values[what] == 0 || PML__LOG_COMMUNICATED_N(low) < values[what]) return 0;
+  if (t->depth == 0 || !t->call[t->depth - 1].of_mpi) return 0;
+  switch (what) {
+  case PML__LOG_ISEND:
+    (void)new_request(r, v[3], true, v[2]);
+    return share(t, cell_of(r, PML__MPI_SENT, v[2]));
+  case PML__LOG_SEND:
+    return share(t, cell_of(r, PML__MPI_SENT, v[2]));
+  case PML__LOG_IRECV:
+    q = new_request(r, v[0], false, 0);
+    return q != NULL ? share(t, &q->ticks) : 0;
+  case PML__LOG_RECEIVE:
+    return share(t, cell_of(r, PML__MPI_RECEIVED, v[2]));
+  case PML__LOG_IRECV_COMPLETE:
+    return complete_receive(r, t, v);
+  default:
+    return take_request(r, t, what, v[0]);
+  }
+}
+
+/* ---- calls ---- */
+
+static int enter(const struct reading *r, struct thread *t, const struct pml__log_event *e) {
+  uint32_t region = (uint32_t)e->word;
+  if (!make_room(&t->call, &t->capacity, t->depth, sizeof *t->call)) return -ENOMEM;
+  t->call[t->depth++] = (struct call){e->ticks, region < r->nregions && r->of_mpi[region]};
+  return 0;
+}
+
+static void leave(struct thread *t, uint64_t ticks) {
+  struct shares *s = &t->shares;
+  if (t->depth == 0) return;
+  uint64_t entered = t->call[t->depth - 1].entered;
+  for (size_t i = 0; s->depth == t->depth && i < s->n; i++)
+    *s->to[i] += ticks > entered ? (double)(ticks - entered) / (double)s->n : 0;
+  if (s->depth == t->depth) s->n = 0;
+  t->depth--;
+}
+
+static struct thread *thread_at(struct reading *r, uint64_t number) {
+  if (number >= THREADS_MAX || !make_room(&r->thread, &r->nthreads, number, sizeof *r->thread)) return NULL;
+  return &r->thread[number];
+}
+
+/* How many events behind one are its values. */
+static size_t values_behind(const struct pml__log_event *e) {
+  uint32_t low = (uint32_t)e->word;
+  switch (e->word >> 32) {
+  case PML__LOG_METRIC:
+    return ((size_t)low + 1) / 2;
+  case PML__LOG_VALUES_OF_CALL:
+    return ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
+  case PML__LOG_COMMUNICATION:
+  case PML__LOG_OPENMP_EVENT:
+    return ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
+  default:
+    return 0;
+  }
+}
+
+static int take_event(struct reading *r, struct thread *t, const struct pml__log_event *e) {
+  switch (e->word >> 32) {
+  case PML__LOG_ENTER:
+    return enter(r, t, e);
+  case PML__LOG_LEAVE:
+  case PML__LOG_LEFT:
+    leave(t, e->ticks);
+    return 0;
+  case PML__LOG_COMMUNICATION:
+    return take_message(r, t, (uint32_t)e->word, (const uint64_t *)(e + 1));
+  default:
+    return 0;
+  }
+}
+
+/* A thread's number is that of the extent until an event names another. */
+static int take_events(struct reading *r, uint64_t number, const struct pml__log_event *at,
+                       const struct pml__log_event *end) {
+  struct thread *t = thread_at(r, number);
+  int err = 0;
+  while (at < end && at->word != 0 && t != NULL && err == 0) {
+    size_t values = values_behind(at);
+    if (values >= (size_t)(end - at)) break;
+    if (at->word >> 32 == PML__LOG_THREAD)
+      t = thread_at(r, (uint32_t)at->word);
+    else
+      err = take_event(r, t, at);
+    at += 1 + values;
+  }
+  return err;
+}
+
+static int take_extents(struct reading *r) {
+  int err = pml__log_read_definitions(&r->log, take_region, r);
+  for (size_t i = 0; i < r->log.n && err == 0; i++) {
+    uint64_t bytes;
+    if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
+    struct pml__log_event *events = pml__log_read_extent(&r->log, i, &bytes, &err);
+    size_t n = (size_t)(events != NULL ? bytes : 0) / sizeof *events;
+    if (n > FIRST_EVENT) err = take_events(r, r->log.entry[i].owner, events + FIRST_EVENT, events + n);
+    free(events);
+  }
+  return err;
+}
+
+/* ---- all ---- */
+
+static int add_times(const struct reading *r, struct pml_summary *s, int64_t rank) {
+  static const char *const name[PML__MPI_DIRECTIONS] = {"time sent", "time received"};
+  int err = 0;
+  for (unsigned way = 0; way < PML__MPI_DIRECTIONS && err == 0; way++) {
+    uint64_t ns[PML__MPI_CLASSES];
+    for (unsigned i = 0; i < PML__MPI_CLASSES; i++) {
+      double v = r->ticks[way][i] * (1e9 / r->log.head.ticks_per_second);
+      ns[i] = v < 0x1p63 ? (uint64_t)(v + 0.5) : INT64_MAX;
+    }
+    err = pml__mpi_classes_summary(s, name[way], ns, (int)rank);
+  }
+  return err;
+}
+
+static void free_all(struct reading *r) {
+  for (size_t i = 0; i < r->nthreads; i++) {
+    free(r->thread[i].call);
+    free(r->thread[i].shares.to);
+  }
+  free(r->thread);
+  free(r->of_mpi);
+  pml__mpi_drop(&r->requests);
+  pml__log_read_close(&r->log);
+}
+
+int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const char *path) {
+  struct reading *r = calloc(1, sizeof *r);
+  if (r == NULL) return -ENOMEM;
+  int err = pml__log_read_open(&r->log, path);
+  if (err == 0) err = take_extents(r);
+  if (err == 0) err = add_times(r, s, rank);
+  free_all(r);
+  free(r);
+  return err;
+}
