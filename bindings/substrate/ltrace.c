@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/substrate/ltrace.c - pml.trace: OTF2 archives. */
 #include "lutil.h"
+#include "substrate/ltrace_read.h"
 
 #include <string.h>
 
@@ -261,9 +262,10 @@ int luaopen_pmlua_trace(lua_State *L) {
                                            {"close", l_close},       {NULL, NULL}};
   static const luaL_Reg location_methods[] = {
       {"enter", l_enter}, {"leave", l_leave}, {"metric", l_metric}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {"read", ltrace_read}, {NULL, NULL}};
   lutil_class(L, &trace_class, trace_methods, NULL);
   lutil_class(L, &location_class, location_methods, NULL);
+  ltrace_read_classes(L);
   luaL_newlib(L, functions);
   return 1;
 }

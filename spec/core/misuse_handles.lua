@@ -97,6 +97,18 @@ local function plugin()
     text = "return { events = { 'e' }, collect = function() return { e = 1 } end }" })
 end
 
+local function tracereader()
+  local path = os.tmpname()
+  os.remove(path)
+  path = dir .. "/" .. path:match "[^/]*$"
+  assert(os.execute("mkdir -p '" .. path .. "'"))
+  local t <close> = assert(core.trace.open(path))
+  local l = assert(t:location("main"))
+  assert(l:enter(core.region.intern("misuse")) and l:leave(core.region.intern("misuse")))
+  assert(t:close())
+  return assert(core.trace.read(path .. "/traces.otf2"))
+end
+
 --- One of each kind.
 function M.all()
   local h = {}
@@ -107,6 +119,7 @@ function M.all()
   h.samples:push(3)
   h.trace = trace()
   h.location = assert(h.trace:location("main"))
+  h.tracereader = tracereader()
   local library = assert(core.sde.library("MISUSE"))
   h.sdelibrary = library
   h.sdecounter = assert(library:counter("COUNTER"))

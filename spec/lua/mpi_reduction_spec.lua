@@ -85,7 +85,8 @@ for name in pairs(mpi_job.RUN) do
       local mpi = calls_of(r)
       local least = mpi.MPI_Isend.total_ns + mpi.MPI_Irecv.total_ns + mpi.MPI_Waitall.total_ns
       local ring, most = of.sent[256] + of.received[256], least + mpi.MPI_Wait.total_ns + mpi.MPI_Test.total_ns
-      assert(ring >= least * (1 - 1e-4) - 100 and ring <= most * (1 + 1e-4) + 100, ("%.0f of %.0f to %.0f"):format(ring, least, most))
+      assert(ring >= least * (1 - 1e-4) - 100 and ring <= most * (1 + 1e-4) + 100,
+        ("%.0f of %.0f to %.0f"):format(ring, least, most))
       local line = report(to):match "\n512 %- 1023 [^\n]*"
       assert(line and line:find "^\n512 %- 1023 +1 +1%.000 kB +[%d.]+ [mµn]*s +1 +1%.000 kB +[%d.]+ [mµn]*s", line)
       os.execute("rm -rf " .. to)

@@ -5,6 +5,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "substrate/trace/pml_otf2_error.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
@@ -27,73 +28,13 @@
  */
 #define EVENT_CHUNK_BYTES (4u * 1024 * 1024)
 
-/* ---- errors ---- */
-
-/* What libotf2 last said on this thread; it tells its callback before it returns. */
-static PML_THREAD_LOCAL OTF2_ErrorCode said_code;
-static PML_THREAD_LOCAL char said[256];
-
-static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
-                               const char *format, va_list args) __attribute__((format(printf, 6, 0)));
-
-static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
-                               const char *format, va_list args) {
-  (void)user, (void)file, (void)line, (void)function;
-  /* Each caller reports a failure on its way up; the first report has most detail. Warnings are below 0. */
-  if (said_code == OTF2_SUCCESS && code > OTF2_SUCCESS) {
-    said_code = code;
-    vsnprintf(said, sizeof said, format, args);
-  }
-  return code;
-}
-
-static void silence(void) {
-  OTF2_Error_RegisterCallback(on_error, NULL);
-}
-
-static void forget(void) {
-  said_code = OTF2_SUCCESS;
-  said[0] = '\0';
-}
-
-static int code_of(OTF2_ErrorCode code) {
-  switch (code) {
-  case OTF2_ERROR_ENOSPC:
-    return -ENOSPC;
-  case OTF2_ERROR_EDQUOT:
-    return -EDQUOT;
-  case OTF2_ERROR_EACCES:
-    return -EACCES;
-  case OTF2_ERROR_EEXIST:
-    return -EEXIST;
-  case OTF2_ERROR_EMFILE:
-    return -EMFILE;
-  case OTF2_ERROR_ENFILE:
-    return -ENFILE;
-  case OTF2_ERROR_ENOENT:
-    return -ENOENT;
-  case OTF2_ERROR_ENOMEM:
-  case OTF2_ERROR_MEM_FAULT:
-  case OTF2_ERROR_MEM_ALLOC_FAILED:
-    return -ENOMEM;
-  default:
-    return PML_EOTF2;
-  }
-}
-
 /* A failed call as ours, in the words of libotf2. @what completes "cannot ...". */
 static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
-  OTF2_ErrorCode code = said_code != OTF2_SUCCESS ? said_code : returned;
-  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2: %s%s%s", what, a->dir, said,
-                     said[0] != '\0' ? ": " : "", OTF2_Error_GetDescription(code));
-  forget();
-  return err;
+  return pml__otf2_failed(returned, what, a->dir);
 }
 
 static int check(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
-  /* libotf2 reports a lost write to the callback, while the call that flushed returns success. */
-  if (PML_LIKELY(returned == OTF2_SUCCESS && said_code == OTF2_SUCCESS)) return 0;
-  return failed(a, what, returned);
+  return PML_LIKELY(pml__otf2_is_fine(returned)) ? 0 : failed(a, what, returned);
 }
 
 /* ---- files ---- */
@@ -180,7 +121,7 @@ static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
 }
 
 static int open_archive(struct pml_otf2 *a) {
-  forget();
+  pml__otf2_forget();
   a->archive = OTF2_Archive_Open(a->dir, ANCHOR, OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
                                  OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (a->archive == NULL) return failed(a, "create", OTF2_ERROR_INVALID);
@@ -208,7 +149,7 @@ int pml__otf2_vacant(const struct pml_otf2 *a) {
 
 int pml__otf2_create(struct pml_otf2 *a) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, silence);
+  pthread_once(&once, pml__otf2_silence);
   char path[PATH_BYTES];
   int err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
@@ -223,7 +164,7 @@ int pml__otf2_create(struct pml_otf2 *a) {
 }
 
 int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
-  forget();
+  pml__otf2_forget();
   loc->writer = OTF2_Archive_GetEvtWriter(a->archive, loc->ref);
   return loc->writer != NULL ? 0 : failed(a, "open an event file of", OTF2_ERROR_INVALID);
 }
@@ -394,7 +335,7 @@ static void ended(struct ending *e, int err) {
 }
 
 static void close_events(struct pml_otf2 *a, struct ending *e) {
-  forget();
+  pml__otf2_forget();
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) ended(e, pml__otf2_close_writer(a, loc));
   ended(e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
 }

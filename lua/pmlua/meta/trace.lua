@@ -15,6 +15,11 @@ local trace = {}
 ---@return pmlua.Trace? trace, pmlua.Failure? failure, string? code
 function trace.open(dir, options) end
 
+--- Read the definitions of an OTF2 archive, of any writer. Its events are read when something is asked.
+---@param path string its anchor file, such as out/traces.otf2
+---@return pmlua.TraceReader? reader, pmlua.Failure? failure, string? code
+function trace.read(path) end
+
 ---@class pmlua.TraceOptions
 ---@field metrics? pmlua.TraceMetric[] at most 128, whose values `location:metric` records
 ---@field buffer? integer records that each location can hold between two flushes, 24 bytes each; 65536
@@ -94,3 +99,82 @@ function TraceLocation:metric(values, ticks) end
 
 --- Let go of the handle; what was recorded stays.
 function TraceLocation:close() end
+
+--- An archive that is read.
+---
+---     local t <close> = assert(pml.trace.read "out/traces.otf2")
+---     for _, r in ipairs((assert(t:group { by = { "region", "process" }, where = { region = "MPI_*" } }))) do
+---       print(r.rank, r.region, r.calls, r.exclusive_s)
+---     end
+---@class pmlua.TraceReader
+local TraceReader = {}
+
+--- What the archive says of itself.
+---@return pmlua.TraceAbout about
+function TraceReader:about() end
+
+---@class pmlua.TraceAbout
+---@field creator string
+---@field machine string
+---@field ticks_per_second integer
+---@field length_s number
+---@field began_ns? integer CLOCK_REALTIME
+---@field events integer of all locations
+---@field regions integer
+---@field processes integer
+---@field locations integer
+---@field ranks integer of MPI; 0: none
+
+--- Regions in the order of their numbers in the archive.
+---@return { name: string, file: string?, line: integer?, paradigm: string? }[] regions
+function TraceReader:regions() end
+
+--- Location groups.
+---@return { name: string, host: string?, rank: integer? }[] processes
+function TraceReader:processes() end
+
+--- Threads, and other streams of events.
+---@return { name: string, process: integer, events: integer }[] locations
+function TraceReader:locations() end
+
+--- Calls and times, summed in C: some 30 ns for each event, memory for locations and rows. Times are the parts in the
+--- window; calls are those that began in it. A region inside itself adds to inclusive time once.
+---@param question? { by: ("region"|"process"|"location")[]?, where: pmlua.TraceWhere? } by: { "region" }
+---@return pmlua.TraceRow[]? rows by process, location and region; nil: refused
+---@return pmlua.TraceOddities|pmlua.Failure? oddities
+---@return string? code
+function TraceReader:group(question) end
+
+---@class pmlua.TraceWhere
+---@field window? number[] { FROM, TO } in seconds since the beginning
+---@field region? string a pattern of names, such as MPI_*
+---@field process? integer of processes()
+
+---@class pmlua.TraceRow
+---@field region? string its name
+---@field number? integer of regions(), which may have a name twice
+---@field process? integer of processes()
+---@field rank? integer of that process
+---@field location? integer of locations()
+---@field calls integer
+---@field unreturned integer of them, that were open at the end or when an outer call returned
+---@field inclusive_s number
+---@field exclusive_s number
+---@field least_s? number the shortest call that lies in the window
+---@field most_s? number
+
+---@class pmlua.TraceOddities
+---@field events integer enters and leaves that were read
+---@field unmatched integer leaves without an enter, and enters that an outer leave ended
+---@field backward integer events before the one before, whose time they are given
+---@field unknown integer events of undefined regions, which are left out
+
+--- Messages of MPI, by sender and receiver.
+---@param question? { where: pmlua.TraceWhere? } of a pattern of regions nothing is taken
+---@return { from: integer, to: integer, messages: integer, bytes: integer }[]? pairs of processes()
+---@return integer|pmlua.Failure? unknown messages whose receiver the definitions do not tell
+---@return string? code
+function TraceReader:messages(question) end
+
+--- Free it.
+function TraceReader:close() end

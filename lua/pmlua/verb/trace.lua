@@ -1,16 +1,28 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua trace DIR`: one OTF2 trace of what recorded processes left.
+--- `pmlua trace DIR`: one OTF2 trace of what recorded processes left. `pmlua trace FILE.otf2`: what is in a trace.
 --
---     pmlua trace pmlua-record-4711
+--     pmlua trace pmlua-record-4711; pmlua trace pmlua-record-4711/traces.otf2
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local printable = require "pmlua.internal.printable"
 
+--- Two times of a window, in seconds; nil and what is wrong.
+local function read_window(text)
+  local from, to = text:match "^([%d.eE+-]*):([%d.eE+-]*)$"
+  local least, most = from == "" and 0 or tonumber(from), to == "" and math.huge or tonumber(to)
+  if not least or not most or least > most then return nil, "two times in seconds, such as 1.5:2 or :3" end
+  return { least, most }
+end
+
 local M = {
-  summary = "write one OTF2 trace of what recorded processes left",
-  arguments = { { name = "DIR", key = "dir", kind = "dir", missing = "no folder given" } },
+  summary = "show what is in an OTF2 trace, or write one of what recorded processes left",
+  usage = { "[OPTIONS] FILE.otf2", "[-o DIR] [-j N] [-q] DIR" },
+  arguments = { { name = "TRACE", key = "dir", kind = "file", missing = "no trace and no folder given" } },
   about = [[
+Of a trace, whoever wrote it, this prints what it is, the time of each region and how it is spread over processes, and who sent
+messages to whom.
+
 DIR is the folder of pmlua record --trace. All processes are in one archive: each is a location group, its threads are
 locations, hosts are nodes. Ranks of MPI come first, with their messages, collective operations and communicators.
 
@@ -21,7 +33,14 @@ processes were still running. Processes that still run are in the trace with wha
     { name = "jobs", short = "j", kind = "integer", min = 1, max = 1024, default = 1,
       help = "let N processes on this machine write, each the events of some processes" },
     common.with "quiet",
+    common.with("json", { help = "what is in the trace as JSON, with all digits" }),
+    common.with("csv", { help = "its regions as CSV" }),
+    { name = "window", kind = "text", value = "FROM:TO", read = read_window, help = "count only what lies in this window, in "
+      .. "seconds since the beginning; one of both may be left out" },
+    { name = "where", kind = "glob", value = "PATTERN", help = "only regions with such names, as MPI_*" },
+    { name = "top", kind = "integer", min = 1, default = 20, help = "how many regions the table has" },
   },
+  exclusive = { { "json", "csv" } },
   notes = [[
 Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
 so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
@@ -29,7 +48,8 @@ Of ranks, a table lists how long they waited for others: for late senders, from 
 barriers and other collective operations, from entering one until the last rank enters. waits.json beside the trace has all ranks.
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
-  examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together" },
+  examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together",
+    "pmlua trace trace/traces.otf2 --top 5" },
 }
 
 local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
@@ -69,9 +89,18 @@ local function start_helpers(o, out)
   return helpers
 end
 
+--- Print what is in a trace.
+local function tell(o)
+  local text, err = require("pmlua.internal.trace.told").text(o.dir, { json = o.json, csv = o.csv, top = o.top,
+    where = { window = o.window, region = o.where } })
+  if text then io.write(text) else complain(core.failure.sentence(err)) end
+  return text and 0 or 1
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  if require("lfs").attributes(o.dir, "mode") == "file" then return tell(o) end
   if (require("pmlua.internal.job").rank() or 0) > 0 then return help(o) end
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")

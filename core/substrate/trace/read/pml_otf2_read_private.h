@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/read/pml_otf2_read_private.h - a reader and its definitions. Internal. */
+#ifndef PML_OTF2_READ_PRIVATE_H
+#define PML_OTF2_READ_PRIVATE_H
+
+#include "substrate/trace/read/pml_otf2_read.h"
+
+#include <otf2/otf2.h>
+
+/* Definitions of a kind, of @size bytes each, which begin with their number: by number once all are read. */
+struct pml__otf2_list {
+  char *at;
+  size_t n, capacity, size;
+  bool wide; /* numbers of 64 bits */
+};
+
+/* pml__otf2_find - the place of number @id, or PML_OTF2_NONE. A load where numbers are without gaps, else a search. */
+size_t pml__otf2_search(const struct pml__otf2_list *l, uint64_t id);
+static inline uint64_t pml__otf2_id(const struct pml__otf2_list *l, size_t i) {
+  const char *at = l->at + i * l->size;
+  return l->wide ? *(const uint64_t *)(const void *)at : *(const uint32_t *)(const void *)at;
+}
+static inline size_t pml__otf2_find(const struct pml__otf2_list *l, uint64_t id) {
+  return id < l->n && pml__otf2_id(l, (size_t)id) == id ? (size_t)id : pml__otf2_search(l, id);
+}
+
+struct pml__otf2_group {
+  uint32_t id;
+  OTF2_GroupType type;
+  OTF2_Paradigm paradigm;
+  uint32_t n;
+  uint64_t *member;
+};
+
+struct pml__otf2_comm {
+  uint32_t id, group;
+};
+
+struct pml_otf2_read {
+  OTF2_Reader *reader;
+  char *path, *creator, *machine;
+  uint64_t resolution, start, length, realtime;
+  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms;
+  const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
+  bool refused;                        /* no memory for a definition */
+};
+
+/* pml__otf2_read_events - the events of location @i go to @callbacks. 0 or PML_EOTF2. */
+int pml__otf2_read_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user);
+
+/* pml__otf2_ticks - a time of the trace's clock, of seconds since its beginning; out of range: 0 or UINT64_MAX. */
+uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
+
+/* pml__otf2_failed_read - a failure of libotf2 while @t is read. */
+int pml__otf2_failed_read(const struct pml_otf2_read *t, const char *what, OTF2_ErrorCode code);
+
+#endif

@@ -1,0 +1,171 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/trace_read_spec.lua - pml.trace.read and pmlua trace FILE.otf2: planted calls and messages, damaged archives.
+
+local cjson = require "cjson"
+local helper = require "spec.lua.helper"
+local mpi_job = require "spec.lua.mpi_job"
+local pml = require "pmlua"
+local sh = require("spec.shell").sh
+
+local folder = helper.folder()
+
+local function shown(path, options)
+  local out, code = sh(("%s/pmlua trace %s %s"):format(helper.build, path, options or ""), 60)
+  return out, code
+end
+
+--- A trace of planted calls: each { location, "+" or "-", region, tick }. Its path, and the ticks of a second.
+local function planted(name, calls)
+  local dir = folder .. "/" .. name
+  require "lfs".mkdir(dir)
+  local t = assert(pml.trace.open(dir))
+  local at, first = {}, pml.clock.ticks()
+  for _, c in ipairs(calls) do
+    at[c[1]] = at[c[1]] or assert(t:location(c[1]))
+    local region = pml.region.intern(c[3])
+    assert(at[c[1]][c[2] == "+" and "enter" or "leave"](at[c[1]], region, first + c[4]))
+  end
+  assert(t:close())
+  local path = dir .. "/traces.otf2"
+  local r <close> = assert(pml.trace.read(path))
+  return path, r:about().ticks_per_second
+end
+
+local function by_region(rows)
+  local of = {}
+  for _, row in ipairs(rows) do of[row.region .. (row.location and "@" .. row.location or "")] = row end
+  return of
+end
+
+local function ticks(row, rate)
+  local function of(s) return s and math.floor(s * rate + 0.5) end
+  return { row.calls, row.unreturned, of(row.inclusive_s), of(row.exclusive_s), of(row.least_s), of(row.most_s) }
+end
+
+-- a: 100 to 1100, in it b twice (200 to 300, 400 to 700), and a again in the second b (500 to 550); c on another location.
+local CALLS <const> = { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "one", "-", "b", 300 }, { "one", "+", "b", 400 },
+  { "one", "+", "a", 500 }, { "one", "-", "a", 550 }, { "one", "-", "b", 700 }, { "one", "-", "a", 1100 },
+  { "two", "+", "c", 150 }, { "two", "+", "b", 160 }, { "two", "-", "b", 1160 }, { "two", "-", "c", 2150 } }
+
+describe("pml.trace.read", function()
+  it("sums planted calls by region, without counting a call in itself twice", function()
+    local path, rate = planted("sums", CALLS)
+    local t <close> = assert(pml.trace.read(path))
+    local rows, odd = assert(t:group())
+    local of = by_region(rows)
+    assert.are.same({ 2, 0, 1000, 650, 50, 1000 }, ticks(of.a, rate))
+    assert.are.same({ 3, 0, 1400, 1350, 100, 1000 }, ticks(of.b, rate))
+    assert.are.same({ 1, 0, 2000, 1000, 2000, 2000 }, ticks(of.c, rate))
+    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0 }, odd)
+    of = by_region((assert(t:group { by = { "region", "location" }, where = { region = "b" } })))
+    assert.are.same({ 2, 0, 400, 350, 100, 300 }, ticks(of["b@1"], rate))
+    assert.are.same({ 1, 0, 1000, 1000, 1000, 1000 }, ticks(of["b@2"], rate))
+    local all = assert(t:group { by = {} })
+    assert.are.same({ 6, 0, 3000, 3000, 50, 2000 }, ticks(all[1], rate))
+    assert.are.same({ 1, nil }, { #all, all[1].region })
+  end)
+
+  it("takes of a window the parts that lie in it, and the calls that begin in it", function()
+    local path, rate = planted("window", CALLS)
+    local t <close> = assert(pml.trace.read(path))
+    -- from 150 to 600 after the first event, which is at 100: 250 to 700
+    local of = by_region((assert(t:group { where = { window = { 150 / rate, 600 / rate } } })))
+    assert.are.same({ 1, 0, 450, 150 }, { table.unpack(ticks(of.a, rate), 1, 4) })
+    assert.are.same({ 1, 0, 800, 750 }, { table.unpack(ticks(of.b, rate), 1, 4) })
+    assert.are.same({ 0, 0, 450, 0 }, { table.unpack(ticks(of.c, rate), 1, 4) })
+    assert.is_nil(of.c.least_s)
+    assert.has_error(function() t:group { where = { window = { 2, 1 } } } end, "where.window: it ends before it begins")
+    assert.has_error(function() t:group { by = { "thread" } } end)
+  end)
+
+  it("ends calls that were open at the end, and says so", function()
+    local path, rate = planted("open", { { "one", "+", "a", 0 }, { "one", "+", "b", 10 }, { "one", "-", "b", 30 } })
+    local t <close> = assert(pml.trace.read(path))
+    local of = by_region((assert(t:group())))
+    assert.are.same({ 1, 0, 20, 20, 20, 20 }, ticks(of.b, rate))
+    assert.are.equal(10, ticks(of.a, rate)[4])
+  end)
+
+  it("takes calls that last no time", function()
+    local calls = {}
+    for i = 1, 200 do
+      calls[2 * i - 1], calls[2 * i] = { "one", "+", "z" .. i % 3, i }, { "one", "-", "z" .. i % 3, i }
+    end
+    local path, rate = planted("short", calls)
+    local t <close> = assert(pml.trace.read(path))
+    assert.are.same({ 66, 0, 0, 0, 0, 0 }, ticks(by_region((assert(t:group()))).z0, rate))
+  end)
+
+  it("gives definitions as tables", function()
+    local path = planted("definitions", CALLS)
+    local t <close> = assert(pml.trace.read(path))
+    local about, names = t:about(), {}
+    assert.are.same({ 3, 1, 2, 0, 12 }, { about.regions, about.processes, about.locations, about.ranks, about.events })
+    for _, r in ipairs(t:regions()) do names[#names + 1] = r.name end
+    table.sort(names)
+    assert.are.same({ "a", "b", "c" }, names)
+    assert.are.same({ "one", "two" }, { t:locations()[1].name, t:locations()[2].name })
+    assert.are.same({ 1, 8 }, { t:locations()[1].process, t:locations()[1].events })
+    t:close()
+    assert.has_error(function() t:about() end)
+  end)
+end)
+
+describe("pmlua trace FILE.otf2", function()
+  it("prints what it is, and its regions", function()
+    local path = planted("shown", CALLS)
+    local out, code = shown(path)
+    assert.are.equal(0, code, out)
+    assert.matches("^1 process, 2 locations, 1 host, [^\n]+, 12 events, written by pmlua [^\n]+\n\nRegions, time of all ", out)
+    assert.matches("\nb +user +3 +.* +45%.0 %% ", out)
+    local r = cjson.decode((shown(path, "--json")))
+    assert.are.same({ "b", 3, 0 }, { r.regions[1].region, r.regions[1].calls, #r.messages })
+    assert.matches("^region,paradigm,calls,[^\n]+\nb,user,3,0,", (shown(path, "--csv")))
+    assert.matches("\nand 2 more; %-%-top lists them\n", (shown(path, "--top 1")))
+    assert.is_nil(shown(path, "--where a"):find("\nb ", 1, true))
+  end)
+
+  mpi_job.it_of_each("has the messages of a job, as its summary counted them", function(name)
+    local to, program = os.tmpname(), mpi_job.compile(name, "messages", folder, "-w")
+    os.remove(to)
+    local out, code = mpi_job.record(name, 4, program, to, { options = "--trace", limit_s = 60 })
+    assert.are.equal(0, code, out)
+    local trace, sum = cjson.decode((shown(to .. "/traces.otf2", "--json"))), cjson.decode(mpi_job.report(to, "--json"))
+    local counted = {}
+    for i, p in ipairs(sum.pairs) do counted[i] = { from = p.from, to = p.to, messages = p.messages, bytes = p.bytes } end
+    assert.are.same(counted, trace.messages)
+    assert.are.same({}, trace.oddities)
+    local calls = {}
+    for _, r in ipairs(trace.regions) do calls[r.region] = r.calls end
+    for _, c in ipairs(sum.calls) do
+      if c.name:find "^MPI_" and c.name ~= "MPI_Finalize" then assert.are.equal(c.calls, calls[c.name], c.name) end
+    end
+    os.execute("rm -rf " .. to)
+  end)
+
+  it("refuses in one line what is no trace, cut, or damaged", function()
+    local path = planted("damaged", CALLS)
+    local dir = path:match "^(.*)/"
+    helper.write(dir .. "/no.otf2", "[Archive]\n")
+    helper.write(dir .. "/no.txt", "")
+    for _, file in ipairs { "no.otf2", "no.txt", "traces.def" } do
+      local out, code = shown(dir .. "/" .. file)
+      assert.are.equal(1, code, file)
+      assert.matches("^pmlua trace: [^\n]+\n$", out)
+    end
+    for _, file in ipairs { "traces/0.evt", "traces.def" } do
+      local whole = helper.read(dir .. "/" .. file)
+      for _, bad in ipairs { "", whole:sub(1, #whole // 2), whole:sub(1, 10) .. ("\255"):rep(#whole - 10) } do
+        helper.write(dir .. "/" .. file, bad)
+        local out, code = shown(path)
+        assert.is_true(code == 0 or code == 1, ("%s: status %d: %s"):format(file, code, out))
+        if code == 1 then assert.matches("^pmlua trace: [^\n]+\n$", out) end
+      end
+      helper.write(dir .. "/" .. file, whole)
+    end
+    local out, code = shown(path)
+    assert.are.equal(0, code, out)
+  end)
+end)
+
+teardown(helper.clean)
