@@ -196,18 +196,21 @@ local function tell(o)
   return drawn(o, report, { plot = "bars", timeline = "timeline" })
 end
 
---- In a job, the folder of logs that its ranks read together; nil: each process is alone.
-local function shared_by(o)
-  local job = require "pmlua.internal.report.share".job()
-  local folder = #o.paths == 1 and require "lfs".attributes(o.paths[1], "mode") == "directory"
-  return folder and not require "pmlua.internal.report.run".is_one(o.paths[1]) and job or nil
+--- Is it a folder of logs, which the ranks of a job read together?
+local function is_shared(o)
+  local path = o.paths[1]
+  if #o.paths > 1 or require "lfs".attributes(path, "mode") ~= "directory" then return false end
+  return not require "pmlua.internal.report.run".is_one(path) and not require "pmlua.internal.report.job".is_one(path)
 end
 
 ---@param o table
 ---@return integer status
 function M.run(o)
-  o.job = shared_by(o)
-  if o.job and o.job.rank > 0 then return require "pmlua.internal.report.survey".leave(o.paths[1], o.job) and 0 or 1 end
+  local job = require "pmlua.internal.report.share".job()
+  o.job = job and is_shared(o) and job or nil
+  if job and job.rank > 0 then
+    return not o.job and 0 or require "pmlua.internal.report.survey".leave(o.paths[1], job) and 0 or 1
+  end
   local ok, err = tell(o)
   if ok then return 0 end
   io.stdout:flush()
