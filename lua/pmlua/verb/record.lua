@@ -131,32 +131,30 @@ end
 
 local sentence = core.failure.sentence
 
---- Whether there are results of a recording.
+--- Whether a folder has results of a recording, or what is left of those of a job of MPI.
 local function is_used(name)
   for _, entry in ipairs(disk.names(name)) do
-    if entry:find "%.pmlog$" or entry:find "^traces%." then return true end
+    if entry:find "%.pmlog$" or entry:find "^traces%." or entry == "job.pmlsum" or entry == "paths.json" then return true end
   end
   return false
 end
 
---- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
-local function folder(name, rank)
+--- Make a folder for results, or take one without any; nil and why.
+local function make(name)
   local lfs = require "lfs"
-  local function make()
-    local made, err = lfs.mkdir(name)
-    local mode = lfs.attributes(name, "mode")
-    if made or mode == "directory" then return true end
+  local made, err = lfs.mkdir(name)
+  local mode = lfs.attributes(name, "mode")
+  if not made and mode ~= "directory" then
     return nil, name .. ": " .. (mode and "not a folder; name another with -o" or err)
   end
-  local made, err = make()
-  local used = made and is_used(name)
-  if made and rank then
-    name = ("%s/rank-%d"):format(name, rank)
-    made, err = make()
-    used = used or made and is_used(name)
+  if not made and is_used(name) then
+    return nil, name .. " already has results of a recording; remove them, or name another folder with -o"
   end
-  if not made then return nil, err end
-  if used then return nil, name .. " already has results of a recording; remove them, or name another folder with -o" end
+  return true
+end
+
+--- Its full path, after a trial whether processes can write there; nil and why.
+local function tried(name)
   local probe = ("%s/.probe-%d"):format(name, core.sys.pid())
   local done, refused = disk.write(probe, "")
   if not done then return nil, refused:gsub("/%.probe%-%d+", "") end
@@ -167,6 +165,17 @@ local function folder(name, rank)
   local ready, unready = core.recording.reasons(real)
   if not ready then return refuse(unready) end
   return real
+end
+
+--- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
+local function folder(name, rank)
+  local made, err = make(name)
+  if made and rank then
+    name = ("%s/rank-%d"):format(name, rank)
+    made, err = make(name)
+  end
+  if not made then return nil, err end
+  return tried(name)
 end
 
 --- The filter file by its full path, readable; nil and why.
