@@ -38,9 +38,10 @@ local M = {
   usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--plot FILE] [--flow[=FILE]]" },
   about = [[
 Runs CMD and its children unchanged and records calls from the program to its libraries and between libraries, except libc,
-the loader and pmlua itself. Then it prints a table of functions on standard error and returns CMD's exit status. Times are
-in ns; inclusive time contains recorded calls inside a call, exclusive time does not. Recording takes time itself: short
-functions look longer than they are.]],
+the loader and pmlua itself. Then it prints a table of functions on standard error and returns CMD's exit status, or 1 if CMD
+succeeded and a trace, a picture or another result could not be written. Of a job with -o, the rank that prints the table
+returns 1 for all. Times are in ns; inclusive time contains recorded calls inside a call, exclusive time does not. Recording
+takes time itself: short functions look longer than they are.]],
   options = {
     { name = "lib", kind = "glob", many = true, help = "only functions of these libraries (libz, libstdc*)" },
     { name = "sym", kind = "glob", many = true, help = "only these functions" },
@@ -124,8 +125,12 @@ local EVENTS = 16 -- pml_intercept_events.h
 
 local whose = "" -- "rank 1 of 4: ", in a parallel job
 
+local failed = false -- what was asked for could not be written
+
 --- In one piece: other ranks print, too.
-local function complain(text)
+---@param is_failure? boolean
+local function complain(text, is_failure)
+  failed = failed or is_failure == true
   io.stderr:write(("pmlua record: %s%s\n"):format(whose, require "pmlua.internal.printable"(text)))
 end
 
@@ -264,7 +269,7 @@ local function run(o, library, dir)
   end)
   if not o.metrics then return ended, err end
   local kept, why = o.metrics:finish(dir, o.trace)
-  if not kept then complain("--metric: " .. sentence(why)) end
+  if not kept then complain("--metric: " .. sentence(why), true) end
   return ended, err
 end
 
@@ -295,10 +300,16 @@ local function prepare(o)
   return fine, err
 end
 
+--- The status of the command; 1 if it succeeded, and what was asked for could not be written.
+local function status_of(ended)
+  local status = child.status(ended)
+  return status == 0 and failed and 1 or status
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
-  if o.finish then return recording.report(o, o.finish, complain) and 0 or 1 end
+  if o.finish then return recording.report(o, o.finish, complain) and not failed and 0 or 1 end
   local library, err, status, kind = preload.ready("record", o.command[1])
   if not library then
     complain(err .. (kind == "other" and "; it runs without, and is not recorded" or ""))
@@ -325,12 +336,12 @@ function M.run(o)
   end
   if o.job then
     whose = "" -- from here on, messages are of all ranks
-    require "pmlua.internal.record.job".finish(o, { dir = o.job, rank = rank, size = size }, complain)
-    return child.status(ended)
+    failed = require "pmlua.internal.record.job".finish(o, { dir = o.job, rank = rank, size = size }, complain)
+    return status_of(ended)
   end
   recording.report(o, dir, complain)
   if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
-  return child.status(ended)
+  return status_of(ended)
 end
 
 return M

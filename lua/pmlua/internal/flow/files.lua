@@ -39,7 +39,7 @@ end
 ---@param results pmlua.logs.result[]
 ---@param dir string
 ---@param o { flow_file?: string, color?: string }
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
 function M.report(results, dir, o, complain)
   local with = {}
   for _, p in ipairs(results) do
@@ -51,10 +51,10 @@ function M.report(results, dir, o, complain)
     local printable = require "pmlua.internal.printable"
     io.stderr:write(("flow of process %s: %s; %s.dot\n"):format(printable(p.name), printable(text_of(p.flow)), base))
     local ok, err = M.write(p.flow, base, options)
-    if not ok then complain(err) end
+    if not ok then complain(err, true) end
     if o.flow_file then
       ok, err = p.flow:draw(named(o.flow_file, p.name, #with > 1), options)
-      if not ok then complain("--flow: " .. err) end
+      if not ok then complain("--flow: " .. err, true) end
     end
   end
 end
@@ -63,17 +63,17 @@ end
 ---@param job { ranks: integer, flow: pmlua.Flow }
 ---@param dir string the job's
 ---@param o { flow_file?: string, color?: string }
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
 function M.report_job(job, dir, o, complain)
   local options = { color = o.color, title = ("job of %d ranks; times are a rank's, of all visits"):format(job.ranks) }
   local base = dir .. "/flow"
   local said = require "pmlua.internal.printable"(text_of(job.flow))
   io.stderr:write(("flow of %d ranks: %s; %s.dot\n"):format(job.ranks, said, base))
   local ok, err = M.write(job.flow, base, options)
-  if not ok then complain(err) end
+  if not ok then complain(err, true) end
   if not o.flow_file then return end
   ok, err = job.flow:draw(o.flow_file, options)
-  if not ok then complain("--flow: " .. err) end
+  if not ok then complain("--flow: " .. err, true) end
 end
 
 return M

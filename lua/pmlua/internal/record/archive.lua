@@ -121,21 +121,52 @@ end
 -- ---- of a job ----
 
 local NEAR_S <const> = 1 -- within which ranks end together
+local PATIENCE_S <const> = 10 -- without a sign of life
+local STEP_S <const> = 0.02
+
+--- When the trace of a job was last worked on, as far as can be seen; nil: it is not being made.
+---@param dir string the job's
+---@return string? state another one after each sign of life
+function M.progress_of_job(dir)
+  local attributes, signs = require "lfs".attributes, {}
+  local folder = dir .. "/.making-traces"
+  if not attributes(folder, "mode") then return nil end
+  for i, name in ipairs(disk.names(folder)) do
+    signs[i] = ("%s %d"):format(name, attributes(folder .. "/" .. name, "modification") or 0)
+  end
+  table.sort(signs)
+  return table.concat(signs, "\n")
+end
+
+--- Whether what is in the way of the trace is no rank's: no process makes it whole. A leader that was killed gives no sign.
+local function is_foreign(dir)
+  local waited, state = 0, nil
+  while waited < (state and PATIENCE_S or NEAR_S) do
+    if core.sys.realpath(dir .. "/traces.otf2") then return false end
+    local now = M.progress_of_job(dir)
+    if now ~= state then waited, state = 0, now end
+    core.sys.sleep(STEP_S)
+    waited = waited + STEP_S
+  end
+  return true
+end
 
 --- Write the trace of all ranks when a rank ends: the last one leads, and ranks that end shortly before it help. A rank
 --- that ends much earlier does not wait.
 ---@param dir string the job's
 ---@param last boolean? whether all other ranks are complete
 ---@param o? table as of M.make
----@return table? story of the rank that led
+---@return boolean led whether this rank made the trace, or failed to; false: another rank does, or did
+---@return table? story
 ---@return string? err
 function M.of_job(dir, last, o)
-  if core.sys.realpath(dir .. "/traces.otf2") then return nil end
+  if core.sys.realpath(dir .. "/traces.otf2") then return false end
   local story, why, code
   if last then story, why, code = M.make(dir, dir, o) end
-  if story or (last and code ~= "EBUSY" and code ~= "EEXIST") then return story, why end
+  if story or (last and code ~= "EBUSY" and code ~= "EEXIST") then return true, story, why end
   core.recording.archive_help(dir, NEAR_S)
-  return nil
+  if code == "EEXIST" and is_foreign(dir) then return true, nil, why end
+  return false
 end
 
 return M

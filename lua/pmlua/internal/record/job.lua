@@ -17,6 +17,7 @@ local M = {}
 local CLAIM <const> = "/.reporting"
 local LINES <const> = 20
 local STEP_S <const> = 0.02
+local FAILED <const> = "failed" -- a line of a rank that could not write what was asked for
 
 local function exists(path) return require "lfs".attributes(path, "mode") ~= nil end
 
@@ -41,10 +42,10 @@ end
 
 -- ---- which ranks have ended ----
 
---- Leave the messages of this rank, as the mark that it is complete.
-local function leave(job, lines)
+--- Leave the messages of this rank, below whether it failed, as the mark that it is complete.
+local function leave(job, lines, failed)
   local mark = mark_of(job, job.rank)
-  local done, err = disk.write(mark .. ".new", table.concat(lines, "\n"))
+  local done, err = disk.write(mark .. ".new", (failed and FAILED or "") .. "\n" .. table.concat(lines, "\n"))
   if done then done, err = os.rename(mark .. ".new", mark) end
   return done, err
 end
@@ -67,9 +68,11 @@ local function recorded(job)
   return list
 end
 
+local function timeout() return tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10 end
+
 --- Wait, as the first of these ranks, for the others, which may have been killed with all their processes.
 local function wait(job, ranks)
-  local left, at = tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10, 1
+  local left, at = timeout(), 1
   while left > 0 and exists(mark_of(job, job.rank)) and not exists(job.dir .. CLAIM) do
     while ranks[at] and exists(mark_of(job, ranks[at])) do at = at + 1 end
     if not ranks[at] then return end
@@ -80,18 +83,20 @@ end
 
 -- ---- messages of ranks ----
 
---- Each message once, with its ranks; the ranks that have not ended; those that are not recorded.
+--- Each message once, with its ranks; the ranks that have not ended; those that are not recorded; whether a rank failed.
 local function lines_of(job)
-  local list, ranks, open, absent = {}, {}, {}, {}
+  local list, ranks, open, absent, failed = {}, {}, {}, {}, false
   for rank = 0, job.size - 1 do
     local text = disk.read(mark_of(job, rank))
     if not exists(folder_of(job, rank)) then absent[#absent + 1] = rank elseif not text then open[#open + 1] = rank end
-    for line in (text or ""):gmatch "[^\n]+" do
+    local state, lines = (text or "\n"):match "^([^\n]*)\n(.*)$"
+    failed = failed or state == FAILED
+    for line in (lines or ""):gmatch "[^\n]+" do
       if not ranks[line] then list[#list + 1], ranks[line] = line, {} end
       table.insert(ranks[line], rank)
     end
   end
-  return list, ranks, open, absent
+  return list, ranks, open, absent, failed
 end
 
 local function who(list, size)
@@ -100,18 +105,19 @@ local function who(list, size)
 end
 
 local function tell_lines(job, complain)
-  local list, ranks, open, absent = lines_of(job)
+  local list, ranks, open, absent, failed = lines_of(job)
   for i = 1, math.min(#list, LINES) do complain(who(ranks[list[i]], job.size) .. list[i]) end
   if #list > LINES then complain(("%d more lines like these"):format(#list - LINES)) end
   if #absent > 0 then complain(who(absent, 0) .. "not recorded") end
   if #open > 0 then complain(who(open, 0) .. "not ended yet, or killed; the table has what they measured so far") end
+  return failed
 end
 
 -- ---- the report ----
 
 local function draw(o, data, complain)
   local ok, err = require "pmlua.internal.report.traffic".draw(data, o.plot)
-  if not ok then complain("--plot: " .. core.failure.sentence(err)) elseif not o.quiet then complain(o.plot) end
+  if not ok then complain("--plot: " .. core.failure.sentence(err), true) elseif not o.quiet then complain(o.plot) end
 end
 
 --- Report all processes of a job without MPI.
@@ -125,10 +131,9 @@ local function tell_processes(o, job, complain)
 end
 
 local function tell(o, job, complain)
-  tell_lines(job, complain)
   if not reader.has_mpi(job.dir) then return tell_processes(o, job, complain) end
   local data, err = reader.read(job.dir)
-  if not data then return complain(core.failure.sentence(err)) end
+  if not data then return complain(core.failure.sentence(err), true) end
   local text = require "pmlua.internal.report.job_text".format(data,
     { json = o.json, csv = o.csv, detail = o.detail == "ranks", threads = o.detail == "threads" })
   if o.json or o.csv then io.write(text)
@@ -155,35 +160,75 @@ local function clean(job)
   lfs.rmdir(job.dir .. CLAIM)
 end
 
+--- Whether this rank wrote the trace of the job, or could not; false: another rank does.
 local function write_trace(o, job, last, complain)
   local show, clear = report.progress(o.quiet)
-  local story, err = archive.of_job(job.dir, last, { progress = show })
+  local led, story, err = archive.of_job(job.dir, last, { progress = show })
   clear()
-  if err then complain(err) end
+  if err then complain(err, true) end
   for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+  return led
+end
+
+--- Wait, as the first rank, for the rank that writes the trace and reports the job, while that gives signs of life.
+--- Returns whether it is gone, so that this rank reports.
+local function wait_for_report(job)
+  local left, state = timeout(), nil
+  while left > 0 do
+    if not exists(mark_of(job, job.rank)) or exists(job.dir .. CLAIM) then return false end
+    local now = archive.progress_of_job(job.dir)
+    if now ~= state then left, state = timeout(), now end
+    core.sys.sleep(STEP_S)
+    left = left - STEP_S
+  end
+  return true
+end
+
+--- Whether this rank reports the job: the one that wrote the trace, which is in the report; else the last or the first one.
+local function reports(o, job, all, is_first, complain)
+  if not o.trace or write_trace(o, job, all, complain) then return all or is_first end
+  if not all then return is_first end
+  return is_first and wait_for_report(job)
+end
+
+--- Report the whole job. Returns whether a rank could not write what was asked for.
+local function tell_job(o, job, ended, complain)
+  local failed = tell_lines(job, complain)
+  if ended then report.of_ranks(o, job.dir, complain) end
+  tell(o, job, complain)
+  if ended then clean(job) end
+  return failed
 end
 
 --- Report a rank whose command has ended, and, if it is the last one, the whole job.
 ---@param o table options of pmlua record
 ---@param job { dir: string, rank: integer, size: integer }
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
+---@return boolean failed what was asked for could not be written; only the rank that reports the job says so for others,
+-- as launchers end all ranks when one fails
 function M.finish(o, job, complain)
-  local dir, lines = folder_of(job, job.rank), {}
-  local results = report.of_rank(o, dir, function(line) lines[#lines + 1] = line end)
+  local dir, lines, failed = folder_of(job, job.rank), {}, false
+  local results = report.of_rank(o, dir, function(line, is_failure)
+    lines[#lines + 1], failed = line, failed or is_failure == true
+  end)
   local is_mpi = reader.has_mpi(job.dir, job.rank)
   if (o.detail or "job") == "job" then remove_logs(dir, results) end
-  local done, err = leave(job, lines)
-  if not done then return complain(err) end
+  local done, err = leave(job, lines, failed)
+  if not done then
+    complain(err, true)
+    return true
+  end
   local ranks = recorded(job)
   local is_first = is_mpi and ranks[1] == job.rank
   if is_first then wait(job, ranks) end
-  local ended = are_complete(job, ranks)
+  local ended, of_all = are_complete(job, ranks), false
+  local function tell_failure(line, is_failure)
+    of_all = of_all or is_failure == true
+    complain(line)
+  end
   local all = ended and #ranks == job.size
-  if o.trace then write_trace(o, job, all, complain) end
-  if not (all or is_first) or not claim(job) then return end
-  if ended then report.of_ranks(o, job.dir, complain) end
-  tell(o, job, complain)
-  if ended then clean(job) end
+  if not reports(o, job, all, is_first, tell_failure) or not claim(job) then return of_all end
+  return tell_job(o, job, ended, tell_failure) or of_all
 end
 
 return M

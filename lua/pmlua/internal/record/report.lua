@@ -13,6 +13,9 @@ local printable = require "pmlua.internal.printable"
 
 local M = {}
 
+-- A line is complained of; the second argument is true if what was asked for could not be written.
+---@alias pmlua.record.complain fun(text: string, failed?: boolean)
+
 local LINES = 40     -- of the table
 local NAME = 64      -- bytes of a function's
 local PROCESSES = 5  -- that are named one by one
@@ -141,7 +144,7 @@ end
 local function write_constructs(all, dir, complain)
   if #all.openmp == 0 then return end
   local done, err = disk.write(dir .. "/openmp.csv", openmp.csv(all.openmp))
-  if not done then complain(err) end
+  if not done then complain(err, true) end
 end
 
 --- A bar for each function: its inclusive time, of all threads and processes.
@@ -155,7 +158,7 @@ local function draw(all, o, complain)
   local of = o.command and table.concat(o.command, " ") or all.processes[1].program
   local title = "Time in library functions: " .. require "pmlua.report".short((of:gsub("^%S*/", "")), 48)
   local ok, err = require("pmlua.internal.report.bars").bars(bars, { title = title, what = "functions", several = false }, o.plot)
-  if not ok then return complain("--plot: " .. err) end
+  if not ok then return complain("--plot: " .. err, true) end
   if not o.quiet then complain(o.plot) end
 end
 
@@ -217,7 +220,8 @@ local function tell_reasons(reasons, complain)
 end
 
 local function tell_endings(all, dir, complain)
-  name_some(all, complain, function(p) return p.refused end, function(p)
+  local function fail(text) complain(text, true) end
+  name_some(all, fail, function(p) return p.refused end, function(p)
     return "is recorded in part: its file could not grow: " .. explained(p.refused)
   end)
   name_some(all, complain, function(p) return p.uncounted end, function(p)
@@ -352,7 +356,7 @@ end
 
 local function tell_failures(results, complain)
   for _, r in ipairs(results) do
-    if r.err then complain(("process %s: %s"):format(r.name, r.err)) end
+    if r.err then complain(("process %s: %s"):format(r.name, r.err), true) end
   end
 end
 
@@ -389,7 +393,7 @@ local function write_trace(results, dir, o, complain)
   local show, clear = M.progress(o.quiet)
   local story, err = make_trace(results, dir, { progress = show })
   clear()
-  if err then complain(err) end
+  if err then complain(err, true) end
   for _, line in ipairs(story and require("pmlua.internal.record.archive").notes(story) or {}) do complain(line) end
 end
 
@@ -437,13 +441,13 @@ end
 ---@param o table
 ---@param results pmlua.logs.result[]
 ---@param dir string that has them
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
 function M.show(o, results, dir, complain) print_all(calls.of(results), o, dir, complain) end
 
 --- Read the results of a rank of a job, and say what is missing, a line each. The job has one table of all ranks.
 ---@param o table
 ---@param dir string
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
 ---@return pmlua.logs.result[]
 function M.of_rank(o, dir, complain)
   local results = gather(o, dir)
@@ -451,18 +455,18 @@ function M.of_rank(o, dir, complain)
   if all then write_constructs(all, dir, complain) end
   if logs.running(results) then return results end
   local done, err = require "pmlua.internal.record.parts".leave(results, dir)
-  if not done then complain(err) end
+  if not done then complain(err, true) end
   return results
 end
 
 --- The flow and the call paths of all ranks of a job that ended.
 ---@param o table
 ---@param dir string the job's
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
 ---@return boolean whether there are any
 function M.of_ranks(o, dir, complain)
   local job, err = require "pmlua.internal.record.parts".finish(dir, complain)
-  if err then complain(err) end
+  if err then complain(err, true) end
   if job and job.flow then require("pmlua.internal.flow.files").report_job(job, dir, o, complain) end
   return job ~= nil
 end
@@ -470,7 +474,7 @@ end
 --- Turn the logs of a folder into results, print them, and say what is missing, a line each.
 ---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
 ---@param dir string
----@param complain fun(text: string)
+---@param complain pmlua.record.complain
 ---@return boolean whether there are results
 function M.report(o, dir, complain)
   local mode = require "lfs".attributes(dir, "mode")

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_status_spec.lua - the exit status of pmlua record: the program's, unless a result could not be written; and
+-- a job's table, which waits for the trace.
+
+local helper = require "spec.lua.helper"
+local mpi_job = require "spec.lua.mpi_job"
+local sh = require("spec.shell").sh
+
+local folder = helper.folder()
+
+teardown(helper.clean)
+
+local function fresh(name)
+  local to = ("%s/%s"):format(folder, name)
+  assert.equal(0, select(2, sh(("rm -rf %s && mkdir %s"):format(to, to))))
+  return to
+end
+
+local function record(options, command)
+  local out, code = sh(("%s/pmlua record -q %s -- %s"):format(helper.build, options, command), 120)
+  return code, out
+end
+
+describe("pmlua record", function()
+  it("returns the program's exit status", function()
+    for _, status in ipairs { 0, 3 } do
+      assert.equal(status, (record("-o " .. fresh "plain" .. "/new", ("sh -c 'exit %d'"):format(status))))
+    end
+  end)
+
+  it("returns 1 if the program succeeds and the trace cannot be written", function()
+    for status, expected in pairs { [0] = 1, [3] = 3 } do
+      local to = fresh "trace"
+      helper.write(to .. "/traces", "in the way")
+      local code, out = record("--trace --not none -o " .. to, ("sh -c 'exit %d'"):format(status))
+      assert.equal(expected, code, out)
+      assert(out:find("traces", 1, true), out)
+      assert.equal("in the way", helper.read(to .. "/traces"))
+    end
+  end)
+
+  it("returns 1 if a picture of the flow cannot be written", function()
+    helper.write(folder .. "/once.c", "int once(int n) { return n; }\n")
+    helper.write(folder .. "/main.c", "int once(int n);\nint main(void) { return once(0); }\n")
+    local compile = "cd %s && gcc -shared -fPIC once.c -o libonce.so && gcc main.c -L. -lonce -Wl,-rpath,%s -o main"
+    assert.equal(0, select(2, sh(compile:format(folder, folder))))
+    local code, out = record(("-o %s/new --flow=/nowhere/flow.json"):format(fresh "flow"), folder .. "/main")
+    assert.equal(1, code, out)
+    assert(out:find("--flow: ", 1, true), out)
+  end)
+end)
+
+for name in pairs(mpi_job.RUN) do
+  local it_is = mpi_job.it_of(name)
+
+  describe("pmlua record of a job of " .. name, function()
+    it_is("fails if the trace cannot be written, and prints the table", function()
+      local to = fresh("job-" .. name)
+      helper.write(to .. "/traces", "in the way")
+      local out, code = mpi_job.record(name, 3, mpi_job.compile(name, "leave", folder, "-w"), to,
+        { options = "--trace", limit_s = 120 })
+      assert(code ~= 0, out)
+      assert(out:find("pmlua record: [^\n]*traces"), out)
+      assert(out:find("\nTime in MPI, of a rank\n", 1, true), out)
+    end)
+
+    it_is("prints the waits in the trace with the table, whichever rank wrote the trace", function()
+      local waits = mpi_job.compile(name, "waits", folder, "-w")
+      for i = 1, 4 do
+        local to = ("%s/waits-%s-%d"):format(folder, name, i)
+        local out, code = mpi_job.record(name, 4, waits, to, { options = "--trace", limit_s = 120 })
+        assert.equal(0, code, out)
+        assert(out:find("\nWaiting for others, by rank\n", 1, true), out)
+        assert(out:find(mpi_job.report(to), 1, true), out)
+      end
+    end)
+
+    it_is("does not print the table while another process writes the trace, and does if that process is gone", function()
+      if select(2, sh "command -v flock") ~= 0 then return pending "flock is not installed (util-linux)" end
+      local to = fresh("held-" .. name)
+      local making = to .. "/.making-traces"
+      -- signs of life for 5 s; what was printed until then is in the file "early"
+      helper.write(folder .. "/hold.sh", ([[
+mkdir %s && exec 9>%s/lock && flock 9 || exit 1
+touch %s/ready
+for i in 1 2 3 4 5; do touch %s/$i.claim; sleep 1; done
+cp %s/said %s/early
+rm -r %s
+]]):format(making, making, folder, making, folder, folder, making))
+      sh(("cd %s && rm -f said early ready; : >said; sh hold.sh >/dev/null 2>&1 & while ! test -e %s/ready; do sleep 0.02; done")
+        :format(folder, folder), 10)
+      local out, code = sh(("PMLUA_MPI_TIMEOUT=3 %s -n 2 %s/pmlua record -q --trace -o %s -- %s 2>%s/said"):format(
+        mpi_job.RUN[name], helper.build, to, mpi_job.compile(name, "leave", folder, "-w"), folder), 60)
+      assert.equal(0, code, out)
+      assert.equal("", helper.read(folder .. "/early"))
+      assert(helper.read(folder .. "/said"):find("\nTime in MPI, of a rank\n", 1, true), helper.read(folder .. "/said"))
+    end)
+  end)
+end
