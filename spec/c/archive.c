@@ -6,6 +6,8 @@
  * each of 100 rounds each rank sends to the next one; a message is on its way for 20 us.
  *
  * `archive write DIR HOW`: leave the logs of such a job in DIR. HOW is one of the names of jobs below.
+ *
+ * Link: -Wl,--wrap=flock,--wrap=rmdir
  */
 #include "check.h"
 
@@ -15,9 +17,11 @@
 #include "substrate/trace/pml_archive.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -306,6 +310,65 @@ static void shared(void) {
   remove_all();
 }
 
+/* ---- leaders, one after the other ---- */
+
+/* What happens just before the next flock(), or before the folder's rmdir(). */
+static void (*before_flock)(void), (*before_rmdir)(void);
+
+static void meanwhile(void (**what)(void)) {
+  void (*now)(void) = *what;
+  *what = NULL;
+  if (now != NULL) now();
+}
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation) {
+  meanwhile(&before_flock);
+  return __real_flock(fd, operation);
+}
+
+int __real_rmdir(const char *path);
+int __wrap_rmdir(const char *path);
+int __wrap_rmdir(const char *path) {
+  if (strcmp(strrchr(path, '/'), "/.making-traces") == 0) meanwhile(&before_rmdir);
+  return __real_rmdir(path);
+}
+
+/* The leader before ends between this one's open() and its flock(). */
+static void leader_ends(void) {
+  CHECK(system("rm -r $DIR/.making-traces") == 0, "the leader before removes its folder");
+}
+
+/* Another leader takes the folder that this one is about to remove. */
+static int its_lock;
+static void leader_begins(void) {
+  char path[300];
+  (void)snprintf(path, sizeof path, "%s/.making-traces/lock", dir);
+  its_lock = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  CHECK(its_lock >= 0 && __real_flock(its_lock, LOCK_EX | LOCK_NB) == 0, "there is no lock when another leader begins");
+}
+
+static void leaders(void) {
+  char path[RANKS][300];
+  struct pml_archive_log log[RANKS] = {{0}};
+  const struct pml_archive_log *again = log;
+  struct pml_archive_story s;
+  struct stat st;
+  for (size_t i = write_job(&jobs[0], path); i-- > 0;) log[i].path = path[i];
+  before_flock = leader_ends;
+  CHECK(write_it(log, RANKS, lead_again, &again, &s) == 0 && before_flock == NULL && again == NULL,
+        "one that had opened the lock before it was removed locks the new one, and is the only leader");
+  CHECK(system("rm -r $DIR/traces*") == 0, "and the trace is there");
+  before_rmdir = leader_begins;
+  CHECK(write_it(log, RANKS, NULL, NULL, &s) == 0 && before_rmdir == NULL, "one ends while another begins");
+  (void)snprintf(path[0], sizeof path[0], "%s/.making-traces/lock", dir);
+  CHECK(lstat(path[0], &st) == 0, "and leaves the other's lock alone");
+  close(its_lock);
+  CHECK(system("rm -r $DIR/.making-traces") == 0, "with its folder");
+  remove_all();
+}
+
 /* Logs of two jobs in one folder: each has its own ranks. */
 static void two_jobs(void) {
   char path[2 * RANKS][300];
@@ -358,6 +421,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
   (void)setenv("DIR", dir, 1);
   shared();
+  leaders();
   two_jobs();
   refused();
   CHECK(rmdir(dir) == 0, "nothing is left");

@@ -19,6 +19,7 @@
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define STEP_NS 2000000
+#define TRIES 100 /* to lock a folder that other leaders remove meanwhile */
 #define LOCK "lock"
 #define PLAN "plan"
 
@@ -43,17 +44,37 @@ static int cannot_share(const struct pml__archive_share *s, int err) {
   return pml_fail(err, "cannot work in the folder '%s': %s", s->dir, pml_error_text(err));
 }
 
+/* Whether @path still names the open file: the leader that held the lock before may have removed it. */
+static bool names_still(const char *path, int fd) {
+  struct stat named, opened;
+  return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
+/* 0, -EBUSY: another leader has it, -EAGAIN: it was removed meanwhile, or -errno. */
+static int lock_once(struct pml__archive_share *s, const char *path) {
+  if (mkdir(s->dir, 0777) != 0 && errno != EEXIST) return -errno;
+  int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (fd < 0) return errno == ENOENT ? -EAGAIN : -errno;
+  int err = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? -EBUSY : -errno;
+  if (err == 0 && !names_still(path, fd)) err = -EAGAIN;
+  if (err == 0)
+    s->lock = fd;
+  else
+    close(fd);
+  return err;
+}
+
 static int lock(struct pml__archive_share *s) {
   char path[sizeof s->dir + sizeof LOCK];
+  int err = -EAGAIN;
   (void)snprintf(path, sizeof path, "%s/" LOCK, s->dir);
-  s->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (s->lock < 0) return cannot_share(s, -errno);
-  if (flock(s->lock, LOCK_EX | LOCK_NB) == 0) return 0;
-  int err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-  close(s->lock);
-  s->lock = -1;
-  return err == -EBUSY ? pml_fail(err, "another process is writing this trace: it works in '%s'", s->dir)
-                       : cannot_share(s, err);
+  for (int i = 0; i < TRIES && err == -EAGAIN; i++) err = lock_once(s, path);
+  return err == -EAGAIN ? -EBUSY : err;
+}
+
+static void empty(const struct pml__archive_share *s) {
+  (void)nftw(s->dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static int name_folder(struct pml__archive_share *s, const char *dir) {
@@ -64,18 +85,28 @@ static int name_folder(struct pml__archive_share *s, const char *dir) {
 int pml__archive_share_open(struct pml__archive_share *s, const char *dir) {
   int named = name_folder(s, dir);
   if (named < 0) return named;
-  if (mkdir(s->dir, 0777) != 0 && errno != EEXIST) return cannot_share(s, -errno);
   int err = lock(s);
-  if (err == 0) (void)nftw(s->dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS);
-  return err;
+  if (err == -EBUSY) return pml_fail(err, "another process is writing this trace: it works in '%s'", s->dir);
+  if (err < 0) return cannot_share(s, err);
+  empty(s);
+  return 0;
 }
 
-/* Helpers may still be at work: the next round removes what they make meanwhile. */
+/*
+ * Removing the lock ends the leadership: from then on the folder may be another leader's, and is removed only if it is
+ * empty. What a helper makes meanwhile is removed as its leader again.
+ */
 void pml__archive_share_close(struct pml__archive_share *s) {
-  struct stat st;
-  if (s->lock < 0) return;
-  for (int round = 0; round < 10 && lstat(s->dir, &st) == 0; round++) pml__archive_remove(s->dir);
-  close(s->lock);
+  char path[sizeof s->dir + sizeof LOCK];
+  (void)snprintf(path, sizeof path, "%s/" LOCK, s->dir);
+  for (int round = 0; round < 10 && s->lock >= 0; round++) {
+    empty(s);
+    (void)unlink(path);
+    close(s->lock);
+    s->lock = -1;
+    if (rmdir(s->dir) != 0) (void)lock(s);
+  }
+  if (s->lock >= 0) close(s->lock);
   s->lock = -1;
 }
 
