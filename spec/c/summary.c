@@ -152,6 +152,29 @@ static void overflow(void) {
   pml_summary_close(s);
 }
 
+/* Counts that no job has: a summary whose numbers were damaged. */
+static void too_large(void) {
+  static const struct pml_summary_row many[] = {
+      {.kind = PML_SUMMARY_COUNTER, .name = "c", .processes = INT64_MAX},
+      {.kind = PML_SUMMARY_COUNTER, .name = "c", .threads = INT64_MAX},
+  };
+  for (size_t i = 0; i < 2; i++) {
+    struct pml_summary *s, *other, *back = NULL;
+    unsigned char *bytes;
+    size_t n;
+    pml_summary_open(&s);
+    pml_summary_open(&other);
+    CHECK(pml_summary_add(s, &many[i]) == 0 && pml_summary_add(other, &many[i]) == 0, "2^63 - 1 are taken");
+    CHECK(pml_summary_merge(s, other) == -EINVAL && strstr(pml_error_detail(-EINVAL), "damaged") != NULL,
+          "more are refused");
+    CHECK(pml_summary_pack(s, &bytes, &n) == 0 && pml_summary_unpack(&back, bytes, n) == 0, "what is there comes back");
+    free(bytes);
+    pml_summary_close(s);
+    pml_summary_close(other);
+    pml_summary_close(back);
+  }
+}
+
 /* Numbers in any order, some twice: odd ones first, then those between. */
 static void runs(void) {
   struct pml_summary *s;
@@ -174,6 +197,7 @@ int main(void) {
   refused();
   names();
   overflow();
+  too_large();
   runs();
   return check_done();
 }

@@ -167,9 +167,23 @@ static int add_sketch(struct pml_summary_row *row, const struct pml_sketch *from
   return row->sketch != NULL ? pml_sketch_merge(row->sketch, from) : -ENOMEM;
 }
 
+static bool too_many(uint64_t a, uint64_t b) {
+  return a > INT64_MAX || b > INT64_MAX - a;
+}
+
+/* What a packed summary can hold. */
+static bool is_countable(const struct pml_summary_row *a, const struct pml_summary_row *b) {
+  if (too_many(a->processes, b->processes) || too_many(a->threads, b->threads)) return false;
+  return a->sketch == NULL || b->sketch == NULL || !too_many(pml_sketch_count(a->sketch), pml_sketch_count(b->sketch));
+}
+
 static int check(const struct pml_summary *s, const struct pml_summary_row *row) {
   const struct pml_summary_row *other = pml_summary_find(s, row->kind, row->name, row->detail);
   if (other == NULL) return 0;
+  if (!is_countable(other, row))
+    return pml_fail(-EINVAL,
+                    "%.100s has more than 2^63 processes, threads or values; what process %lld left is damaged",
+                    text_of(row->name), (long long)row->first);
   if (other->flags != row->flags)
     return pml_fail(-EINVAL, "%.100s has another type in process %lld than in process %lld", text_of(row->name),
                     (long long)row->first, (long long)other->first);

@@ -83,8 +83,8 @@ int pml_summary_sketch(struct pml_sketch **sketch);
 
 /*
  * pml_summary_add - @row into that of its name, or as a new one. Texts, values and sketch are copied. A hash and a few
- * comparisons. Returns 0, -EINVAL (the flags are others, or the sketch has another error; nothing was added) or
- * -ENOMEM.
+ * comparisons. Returns 0, -EINVAL (the flags are others, the sketch has another error, or there are 2^63 of what
+ * rows count; nothing was added) or -ENOMEM.
  */
 PML__SHARED int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
 
