@@ -176,9 +176,10 @@ end
 ---@return pmlua.watchpoint.Process[]? processes by pid
 ---@return pmlua.Failure? failure
 function M.read(dir)
-  local lfs = require "lfs"
+  local names, unreadable = require "pmlua.internal.file".names(dir)
+  if unreadable then return nil, unreadable end
   local list = {}
-  for entry in lfs.dir(dir) do
+  for _, entry in ipairs(names) do
     if entry:find "^%d+%.pmlog$" or entry:find "^%d+%.%d+%.pmlog$" then
       local store <close>, err = core.watchpoint.load(dir .. "/" .. entry)
       if not store then return refuse(err) end

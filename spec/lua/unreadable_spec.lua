@@ -35,6 +35,14 @@ describe("A folder that cannot be read", function()
     end)
   end
 
+  it("is refused by watchpoint.read", function()
+    if shell(as .. command .. " --version") ~= 0 then return pending "another user cannot run pmlua here" end
+    local script = ("print(select(2, require 'pmlua.watchpoint'.read '%s/closed'))"):format(dir)
+    local status, out, err = shell(('%s%s -e "%s"'):format(as, command, script))
+    assert.same({ 0, "" }, { status, err })
+    assert.truthy(out:find "^[^\n]*closed: Permission denied[^\n]*\n$", out)
+  end)
+
   it("is refused by pmlua plot if its files can be read, but not their names", function()
     if shell(as .. command .. " --version") ~= 0 then return pending "another user cannot run pmlua here" end
     local run = helper.run_folder({ { 1, 2 }, { 3, 4 } })
