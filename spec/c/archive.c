@@ -15,6 +15,7 @@
 #include "base/pml_error.h"
 #include "record/log/pml_log.h"
 #include "substrate/trace/pml_archive.h"
+#include "substrate/trace/pml_archive_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -192,6 +193,12 @@ static void archive(const struct job *job) {
   remove_all();
 }
 
+/* Clocks that a damaged plan may have: of no number of ns. */
+static void clocks(void) {
+  const struct pml__archive_clock endless = {.started_ns = 5, .ns_per_tick = INFINITY};
+  CHECK(pml__archive_clock_ns(&endless, 0) == 0, "what is no time is before the start");
+}
+
 /* ---- several processes ---- */
 
 static pid_t helper;
@@ -214,6 +221,18 @@ static int wait_for_helper(uint64_t done, uint64_t all, void *arg) {
   *(int *)arg = WEXITSTATUS(status);
   helper = 0;
   return 0;
+}
+
+/* A plan with as many ranks as a number holds, which are more than the memory of its reader. */
+static void crowd(const unsigned char *plan, size_t n, const char *path, const char *other) {
+  uint32_t written;
+  size_t origin = 0;
+  while (plan[origin++] >= 0x80) continue;
+  FILE *f = fopen(path, "w");
+  CHECK(f != NULL && fwrite(plan, 1, origin, f) == origin && fwrite("\xff\xff\xff\xff\x0f", 1, 5, f) == 5 &&
+            fwrite(plan + origin + 1, 1, n - origin - 1, f) == n - origin - 1 && fclose(f) == 0,
+        "a plan is changed");
+  CHECK(pml_archive_help(other, 0, &written) == PML_EFORMAT, "a plan of 2^32 - 1 ranks is damaged");
 }
 
 /* A helper that reads damaged plans: cut anywhere, or with any byte changed. Each ends with a failure, or with no work.
@@ -241,6 +260,16 @@ static int damage(uint64_t done, uint64_t all, void *arg) {
     if (i < n && err != PML_EFORMAT) CHECK(false, "a plan of %zu bytes is damaged: %d", i, err);
     if (i >= n) plan[i - n] ^= 0xff;
   }
+  crowd(plan, n, path, other);
+  return 0;
+}
+
+/* As if another process had written the last part, with a thread that is not in it. */
+static int lie(uint64_t done, uint64_t all, void *arg) {
+  (void)done, (void)all, (void)arg;
+  CHECK(system("cd $DIR/.making-traces; test ! -e 0 -o -e 3 && exit; cp -r 0 3.lie; "
+               "(printf '\\002'; tail -c +2 0/part) >3.lie/part; mv 3.lie 3") == 0,
+        "the last part is not what it says");
   return 0;
 }
 
@@ -305,6 +334,9 @@ static void shared(void) {
   CHECK(write_it(log, RANKS, claim_last, &n, &s) == 0 && s.events == 7 * RANKS * ROUNDS,
         "a part that was claimed and not written is written by the leader");
   CHECK(system("rm -r $DIR/traces*") == 0, "and it is there");
+  CHECK(write_it(log, RANKS, lie, NULL, &s) == PML_EFORMAT && strstr(pml_error_detail(PML_EFORMAT), "/3/part") != NULL,
+        "a part with another number of threads is named, and makes no trace");
+  CHECK(system("rm -rf $DIR/traces*") == 0, "of which nothing counts");
   again = log;
   CHECK(write_it(log, RANKS, lead_again, &again, &s) == 0 && again == NULL, "the first leader writes it");
   remove_all();
@@ -420,6 +452,7 @@ int main(int argc, char **argv) {
   if (mkdtemp(dir) == NULL) return 1;
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
   (void)setenv("DIR", dir, 1);
+  clocks();
   shared();
   leaders();
   two_jobs();

@@ -15,10 +15,10 @@ static double ns_between(const struct pml__archive_clock *c, uint64_t from, uint
   return to >= from ? (double)(to - from) * c->ns_per_tick : -(double)(from - to) * c->ns_per_tick;
 }
 
-/* What stays within 100 years of the start; hostile ticks do not overflow. */
+/* What stays within 100 years of the start; hostile ticks do not overflow, nor do clocks that make no number. */
 static int64_t within(double ns) {
   const double most = 3.2e18;
-  return (int64_t)llround(ns > most ? most : ns < -most ? -most : ns);
+  return (int64_t)llround(ns > most ? most : ns >= -most ? ns : -most);
 }
 
 /* How many measurements were at @ticks or before. */

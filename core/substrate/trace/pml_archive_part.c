@@ -142,11 +142,23 @@ static void carry_part(struct pml__carry *c, struct pml_otf2 *o, struct told *t)
   pml__archive_calls_carry(c, &t->calls);
 }
 
+/* Whether the numbers that the part says it has are those of what is in it. */
+static bool is_sound(const struct pml_otf2 *o, const struct told *t) {
+  uint64_t classes = o->nsingles, threads = 0;
+  for (const struct pml__otf2_set *s = &o->own; s != NULL; s = s->next) classes += pml__otf2_class(s, s->n) - s->class;
+  for (const struct pml_otf2_location *l = o->first; l != NULL; l = l->next) {
+    threads += l->series == NULL;
+    classes += l->series != NULL ? 2 : 0;
+  }
+  return o->nclasses == classes && t->threads == threads && (t->first_thread == 0 || t->first_thread < threads);
+}
+
 static int carry_file(struct pml_otf2 *o, struct told *t, const char *path, bool reads) {
   struct pml__carry c;
   int err = pml__carry_begin(&c, reads ? path : NULL);
   if (err < 0) return err;
   carry_part(&c, o, t);
+  if (reads && !is_sound(o, t)) c.failed = true;
   return pml__carry_end(&c, path);
 }
 

@@ -10,6 +10,8 @@
 
 #include <linux/limits.h>
 
+#define PML__ARCHIVE_RANKS_MAX (1 << 20) /* of a job */
+
 /* A communicator as a process knows it. */
 struct pml__archive_comm {
   struct pml__log_communicator is;

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANKS_MAX (1 << 20)
-
 /* ---- definitions ---- */
 
 static bool is_plausible(const struct pml__log_communicator *c) {
-  return c->number != 0 && c->size >= 1 && c->size <= RANKS_MAX && c->rank >= 0 && c->rank < c->size;
+  return c->number != 0 && c->size >= 1 && c->size <= PML__ARCHIVE_RANKS_MAX && c->rank >= 0 && c->rank < c->size;
 }
 
 /* The next text, "" after the last; NULL: no memory. */

@@ -259,9 +259,17 @@ int pml__archive_plan_write(struct pml__archive *a) {
   return pml__carry_end(&c, path);
 }
 
-/* Whether the numbers in the plan are in range. */
+static bool are_ranks(const struct pml__archive *a, const struct pml__otf2_comm *c) {
+  bool are = true;
+  for (int side = 0; side < 2; side++)
+    for (uint32_t i = 0; i < c->n[side]; i++) are &= c->member[side][i] < a->mpi.nranks;
+  return are;
+}
+
+/* Whether the numbers in the plan are in range. Each job has a process here. */
 static bool is_sound(const struct pml__archive *a) {
-  bool sound = true;
+  bool sound = a->mpi.nranks <= a->nprocesses * PML__ARCHIVE_RANKS_MAX;
+  for (uint32_t i = 0; i < a->mpi.ncomms; i++) sound &= are_ranks(a, &a->mpi.comm[i]);
   for (size_t i = 0; i < a->nprocesses; i++) {
     const struct pml__archive_process *p = &a->process[i];
     sound &= p->keeper < a->nprocesses && (p->rank < 0 || p->index < a->mpi.nranks);
