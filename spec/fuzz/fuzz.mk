@@ -7,9 +7,10 @@ PROOF_SECONDS ?= 120
 FUZZ ?= $(FUZZ_SRC:spec/fuzz/fuzz_%.c=%)
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZ_MAKE = $(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="$(FUZZ_SAN)"
-.PHONY: fuzz fuzz-proof
-fuzz: ## every parser and the Lua API under libFuzzer, FUZZ_SECONDS each (needs clang and libclang-rt-14-dev)
+.PHONY: fuzz fuzz-build fuzz-proof
+fuzz-build:
 	@$(FUZZ_MAKE) $(FUZZ:%=$(B)/fuzz/fuzz_%)
+fuzz: fuzz-build ## every parser and the Lua API under libFuzzer, FUZZ_SECONDS each (needs clang and libclang-rt-14-dev)
 	@for n in $(FUZZ); do spec/fuzz/run.sh $(B)/fuzz fuzz_$$n $(FUZZ_SECONDS) || exit 1; done
 fuzz-proof: ## every fuzz target finds the bug planted in it
 	@$(FUZZ_MAKE) $(FUZZ:%=$(B)/fuzz/planted_%)

@@ -17,6 +17,16 @@ describe("A compile_commands.json", function()
     local words = assert(require("pmlua.internal.wrap.shell").words(found.cflags))
     assert.same({ "-DWIDTH=3 4", "-I" .. dir .. "/include", "-std=c++17", "-isystem", "/b/sys", "-I/abs" }, words)
   end)
+
+  it("is refused if its words are no strings, or its commands no objects", function()
+    local file = support.folder() .. "/compile_commands.json"
+    for _, text in ipairs { '[{"arguments": ["cc", 1]}]', '[{"arguments": "cc -c a.c"}]', '[{"file": "a.c"}, 3]', "[]", "{}" } do
+      support.spit(file, text)
+      local found, err = require("pmlua.internal.wrap.database").read(file)
+      assert.is_nil(found, text)
+      assert.equal(file .. " is not a list of compile commands", err:sentence())
+    end
+  end)
 end)
 
 describe("A compiler's line", function()

@@ -34,6 +34,22 @@ local function flags_of(words, dir, add)
   end
 end
 
+--- Is it a command as its standard has it? Without `arguments`, the words are those of `command`.
+local function is_command(entry)
+  if type(entry) ~= "table" or entry.arguments == nil then return type(entry) == "table" end
+  for _, word in ipairs(type(entry.arguments) == "table" and entry.arguments or {}) do
+    if type(word) ~= "string" then return false end
+  end
+  return type(entry.arguments) == "table"
+end
+
+local function are_commands(list)
+  for _, entry in ipairs(list) do
+    if not is_command(entry) then return false end
+  end
+  return #list > 0
+end
+
 --- { cflags, language }: what all commands say together; nil and why.
 ---@param file string
 ---@return { cflags: string, language: string }?
@@ -42,7 +58,7 @@ function M.read(file)
   local text, missing = shell.slurp(file)
   if not text then return nil, missing end
   local fine, list = pcall(require("pmlua.json").decode, text)
-  if not fine or type(list) ~= "table" or type(list[1]) ~= "table" then
+  if not fine or type(list) ~= "table" or not are_commands(list) then
     return refuse("EFORMAT", file .. " is not a list of compile commands")
   end
   local flags, seen, language = {}, {}, "c"
