@@ -63,7 +63,7 @@ RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trac
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev sqlite3 git $(PYTHON_TESTS)
-CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
+CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static libclang-rt-14-dev \
   libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
@@ -101,9 +101,9 @@ run_specs = @PMLUA_BUILD=$(B) $(LUA) spec/check.lua $(1) $(if $(ONLY),'ONLY=$(ON
 check: deps-check ## set up, build, run the specs, some minutes; ONLY=PATTERN runs those whose name matches, such as ONLY=lua/choose
 	$(call quietly,all specs)
 	$(call run_specs,layers c costs busted)
-check-all: deps-check-all ## what make check leaves out: slow specs, mutants, sanitizers, lint, the binary interface; ONLY=PATTERN as there
-	$(call quietly,all specs asan-build tsan-build)
-	$(call run_specs,lint abi slow mutants asan tsan)
+check-all: deps-check-all ## what make check leaves out: slow specs, mutants, fuzz targets, sanitizers, lint, the binary interface; ONLY=PATTERN as there
+	$(call quietly,all specs asan-build tsan-build fuzz-build)
+	$(call run_specs,lint abi slow mutants fuzz asan tsan)
 check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt 5 are installed, wrapped and checked, which takes minutes
 	$(call need,$(WRAP_DEPS))
 	$(call quietly,all)

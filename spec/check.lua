@@ -97,6 +97,15 @@ local function sanitized(name, pattern, lua)
   if lua then busted_specs(name .. " ", "spec/core/*_spec.lua", nil, os.getenv("PWD") .. "/" .. dir .. "/pmlua", dir) end
 end
 
+--- Each fuzz target, for as many inputs as it says in its head, the same ones each time.
+local function fuzz_targets()
+  for _, s in ipairs(listing("spec/fuzz/fuzz_*.c")) do
+    local name = s.file:match("fuzz_([^/]+)%.c$")
+    local command = "spec/fuzz/run.sh %s/fuzz fuzz_%s runs=%s"
+    add("fuzz " .. name, tally.whole, command:format(build, name, s.text:match("\n %* Runs: (%d+)\n") or "10000"), 300)
+  end
+end
+
 -- The limits end jobs that hang; on a busy machine a job may take several times as long as alone.
 local steps = {
   layers = function()
@@ -118,6 +127,7 @@ local steps = {
       add("lint " .. part, tally.whole, ("make --no-print-directory lint-%s B=%s LINT_JOBS=1"):format(part, build), 3600)
     end
   end,
+  fuzz = fuzz_targets,
   abi = function() add("abi", tally.whole, ("make --no-print-directory abi-check B=%s"):format(build), 300) end,
   tsan = function() sanitized("tsan", "pthread_") end,
 }

@@ -10,6 +10,8 @@
  * live.stop_run; say, which prints; calls that write files or run programs: file.*, tool.run, section.write and
  * watchpoint.plan; list and info, which take long; set_sysfs, which outlives a state; intercept.install, which rebinds
  * the fuzzer.
+ *
+ * Runs: 3000
  */
 #include "failure.h"
 #include "fuzz_lua.h"
@@ -255,7 +257,7 @@ static void check_refusal(lua_State *L, int first) {
   if (lua_gettop(L) < first + 2 || !lua_isnil(L, first) || !failure_test(L, first + 1)) return;
   const char *code = lua_tostring(L, first + 2), *text = luaL_tolstring(L, first + 1, NULL);
   PROMISE(code != NULL && code[0] == 'E', "a refusal has a code");
-  PROMISE(strstr(text, code) != NULL, "and a sentence with it");
+  PROMISE(strlen(text) > strlen(code), "and a sentence");
   lua_pop(L, 1);
 }
 
@@ -315,6 +317,9 @@ static void run_program(lua_State *L, struct fuzz_input *in, struct memory *m) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static bool moved; /* calls make files where they are */
+  if (!moved) PROMISE(chdir(fuzz_folder()) == 0, "there is a folder");
+  moved = true;
   struct fuzz_input in = {data, data + size};
   struct memory m = {0, -1};
   lua_State *L = lua_newstate(allocate, &m);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz_callgrind.c - any bytes as a file of callgrind's: functions that add up to the totals, or one line. */
+/*
+ * spec/fuzz/fuzz_callgrind.c - any bytes as a file of callgrind's: functions that add up to the totals, or one line.
+ *
+ * Runs: 1000
+ */
 #include "fuzz_lua.h"
 
 static const char check[] = "local callgrind = require 'pmlua.internal.simulation.callgrind'\n"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/fuzz/fuzz_dat.c - any bytes as a table of a run (data.dat): a table of finite numbers, or one line that says
- * why. */
+ * why.
+ *
+ * Runs: 1000
+ */
 #include "fuzz_lua.h"
 
 static const char check[] = "local dat = require 'pmlua.internal.dat'\n"
                             "return function(text)\n"
                             "  local t, err = dat.parse(text, 'f')\n"
                             "  if not t then\n"
-                            "    assert(type(err) == 'string' and err:find('^f:%d+: [^\\n]+$'), err)\n"
+                            "    assert(err:find('^f:%d+: [^\\n]+$'), err)\n"
                             "    return 0\n"
                             "  end\n"
                             "  for _, row in ipairs(t.rows) do\n"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz_elf.c - any bytes as an ELF file that is searched for symbols. */
+/*
+ * spec/fuzz/fuzz_elf.c - any bytes as an ELF file that is searched for symbols.
+ *
+ * Runs: 3000
+ */
 #include "fuzz.h"
 #include "source/kernel/event/pml_event_parsers.h"
 

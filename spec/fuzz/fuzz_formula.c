@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/fuzz/fuzz_formula.c - any bytes as a formula and as a file of groups: a value, a reason, or one line that says
- * what is wrong and where. */
+ * what is wrong and where.
+ *
+ * Runs: 1000
+ */
 #include "fuzz_lua.h"
 
 static const char check[] =

@@ -4,6 +4,8 @@
  * 'w' its waits, 'p' its call paths, 'r' what a rank leaves for the others, 'f' an event flow, 'k' how far a killed run
  * came, 'c' commands of a compiler. The others of a job are those of the corpus. Each is read and reported, or refused
  * in one line.
+ *
+ * Runs: 300
  */
 #include "fuzz_lua.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz_sections.c - any bytes as a file of sections: a report in every form, or one line that says why not.
+/*
+ * spec/fuzz/fuzz_sections.c - any bytes as a file of sections: a report in every form, or one line that says why not.
+ *
+ * Runs: 500
  */
 #include "fuzz_lua.h"
 

@@ -4,7 +4,7 @@
 #
 # A target must go through its seconds without a finding; a planted one must find its bug, and no other, within them.
 # With runs=N, N inputs are made from the seeds alone, the same ones each time.
-build=$1 target=$2 seconds=$3
+build=$(realpath "$1") target=$2 seconds=$3
 name=${target#*_}
 new=$build/corpus/$target log=$build/$target.log
 limit="-max_total_time=$seconds" long="$seconds s"
@@ -19,7 +19,7 @@ mkdir -p "$new"
 set -- $limit -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 -max_len=4000
 [ -f "spec/fuzz/$name.dict" ] && set -- "$@" -dict="spec/fuzz/$name.dict"
 set -- "$@" -artifact_prefix="$build/$name-" "$new"
-[ -d "spec/fuzz/$name" ] && set -- "$@" "spec/fuzz/$name"
+[ -d "spec/fuzz/$name" ] && set -- "$@" "$PWD/spec/fuzz/$name"
 "$build/$target" "$@" >"$log" 2>&1
 status=$?
 runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
