@@ -249,7 +249,7 @@ for _, name in ipairs(NAMES) do
       end)
     end
 
-    it_is("end where some ranks are not recorded, and say so", function()
+    it_is("end where some ranks are not recorded, say so, and have the trace of the others", function()
       local program, to = compile(name, "messages"), folder .. "/mixed." .. name
       local out, code = sh(("PMLUA_MPI_TIMEOUT=2 %s -n 2 %s : -n 3 %s/pmlua record --quiet --trace -o %s -- %s"):format(
         RUN[name], program, helper.build, to, program), 120)
@@ -258,6 +258,11 @@ for _, name in ipairs(NAMES) do
       local logs = mpi.job(to)
       assert.is_nil(logs[1])
       assert.are.equal("", mpi.requests(logs[4]))
+      assert.is_truthy(out:find("2 of 5 ranks have no log: 0 to 1; the trace has them without events\n", 1, true), out)
+      assert.are.equal(0, select(2, sh(("test -s %s/traces.otf2"):format(to))))
+      if select(2, sh "command -v otf2-print") ~= 0 then return end
+      local events = sh(("otf2-print %s/traces.otf2"):format(to))
+      assert.are.equal(3, select(2, events:gsub('\nENTER +%d+ +%d+ +Region: "MPI_Finalize"', "")), events)
     end)
 
     it_is("compare clocks that differ, as well as they say", function()

@@ -7,6 +7,7 @@
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
+local numbers = require "pmlua.internal.report.numbers"
 
 local M = {}
 
@@ -74,6 +75,19 @@ end
 
 -- ---- what is made of it ----
 
+--- The ranks of a job that have no log, if the folders of logs say which: those of @list are the others.
+local function missing(list, story)
+  local here, n, gone = {}, 0, {}
+  for _, log in ipairs(list) do
+    local rank = math.tointeger(tonumber(log.path:match "/rank%-(%d+)/[^/]*$"))
+    if rank and not here[rank] then here[rank], n = true, n + 1 end
+  end
+  for rank = 0, story.ranks + story.missing - 1 do
+    if not here[rank] then gone[#gone + 1] = rank end
+  end
+  return n == story.ranks and #gone == story.missing and gone or {}
+end
+
 --- What its reader must know: a line each.
 ---@param story table
 ---@return string[]
@@ -82,7 +96,8 @@ function M.notes(story)
   local function say(n, text, ...)
     if n > 0 then lines[#lines + 1] = text:format(...) end
   end
-  say(story.missing, "%d of %d ranks have no log", story.missing, story.ranks + story.missing)
+  say(story.missing, "%d of %d ranks have no log%s; the trace has them without events", story.missing,
+    story.ranks + story.missing, #story.gone > 0 and ": " .. numbers.ranges(story.gone) or "")
   say(story.early, "%d of %d messages arrived before they were sent, by the clocks of their ranks; in the trace, %d do",
     story.early, story.messages, story.still_early)
   say(story.unmatched, "%d messages have no partner: one side is not recorded", story.unmatched)
@@ -113,6 +128,7 @@ function M.make(dir, out, o)
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
   local story, err, code = core.recording.archive(out, list, o.progress)
   if not story then return nil, sentence(err), code end
+  story.gone = missing(list, story)
   local left, why = require("pmlua.internal.report.waits").write(out, story.waits)
   if not left and o.tell then o.tell(why) end
   return story

@@ -226,7 +226,8 @@ function M.finish(o, job, complain)
     of_all = of_all or is_failure == true
     complain(line)
   end
-  local all = ended and #ranks == job.size
+  -- MPI_Init returns when all ranks are there: what has no folder then is not recorded.
+  local all = ended and (is_mpi or #ranks == job.size)
   if not reports(o, job, all, is_first, tell_failure) or not claim(job) then return of_all end
   return tell_job(o, job, ended, tell_failure) or of_all
 end
