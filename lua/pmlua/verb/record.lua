@@ -180,7 +180,13 @@ local function folder(name, rank)
     made, err = make(name)
   end
   if not made then return nil, err end
-  return tried(name)
+  local real, why = tried(name)
+  if real then return real end
+  if rank then -- as if it were not there
+    os.remove(name .. "/reasons")
+    require "lfs".rmdir(name)
+  end
+  return nil, why
 end
 
 --- The filter file by its full path, readable; nil and why.
@@ -273,7 +279,13 @@ local function run(o, library, dir)
   return ended, err
 end
 
---- A command that nothing can be preloaded into.
+--- Is the disk full? Then some ranks of a job may have found room, and wait in MPI_Init for those that have not.
+local function is_full(why)
+  local text = tostring(why)
+  return text:find("No space left on device", 1, true) ~= nil or text:find("Disk quota exceeded", 1, true) ~= nil
+end
+
+--- A command that nothing can be preloaded into, or whose results have no room.
 local function run_alone(words)
   local ended, err = child.run(words)
   if not ended then complain(err) end
@@ -324,6 +336,12 @@ function M.run(o)
   local rank, size = require("pmlua.internal.job").rank()
   if rank then whose = ("rank %d of %d: "):format(rank, size) end
   local dir, refused = folder(o.out or ("pmlua-record-%d"):format(core.sys.pid()), o.out and rank)
+  if not dir and o.out and rank and is_full(refused) then
+    complain(sentence(refused) .. "; this rank runs, and is not recorded")
+    local alone = run_alone(o.command)
+    require "pmlua.internal.record.job".await_report(o.out)
+    return alone == 0 and 1 or alone
+  end
   if not dir then
     complain(refused)
     return 1

@@ -200,6 +200,17 @@ local function tell_job(o, job, ended, complain)
   return failed
 end
 
+--- Wait, as a rank without a folder, for the report of the others: launchers end all ranks when one fails.
+---@param dir string the job's
+function M.await_report(dir)
+  local left, seen = timeout(), false
+  while left > 0 and not (seen and not exists(dir .. CLAIM)) do
+    seen = seen or exists(dir .. CLAIM)
+    core.sys.sleep(STEP_S)
+    left = left - STEP_S
+  end
+end
+
 --- Report a rank whose command has ended, and, if it is the last one, the whole job.
 ---@param o table options of pmlua record
 ---@param job { dir: string, rank: integer, size: integer }
