@@ -23,6 +23,10 @@ local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/p
 local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
 local SHARE = "core/source/kernel/pml_eventset_kernel.c"
 local RING = "core/record/pml_ring.h"
+local ARCHIVE = "core/substrate/trace/pml_archive_"
+local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCHIVE .. "pairs.c"
+local RANKS, TOGETHER, PART = ARCHIVE .. "ranks.c", ARCHIVE .. "share.c", ARCHIVE .. "part.c"
+local JSON = "lua/pmlua/json.lua"
 
 --- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
 local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/stream/pml_stream*.c",
@@ -162,6 +166,45 @@ local mutants = {
 
   { "ring: values go on behind its end", RING, "to = (uint64_t *)r->slot;", "" },
   { "ring: values come from behind its end", RING, "words[(at * 2 + i) & mask]", "words[((at * 2) & mask) + i]" },
+
+  { "waits: until the receive ends", WAITS, "from->ticks < to->ns ? from->ticks : to->ns", "to->ns", by = "archive" },
+  { "waits: the sender waits", WAITS, "wait[k->channel.to].late_sender_ns", "wait[k->channel.from].late_sender_ns",
+    by = "archive" },
+  { "waits: until the last one leaves", WAITS, "if (m[i].entered_ns > last) last = m[i].entered_ns;",
+    "if (m[i].ns > last) last = m[i].ns;", by = "archive" },
+  { "waits: a barrier is none", WAITS, "1u << PML__LOG_BARRIER | ", "", by = "archive" },
+  { "pairs: the last that was sent arrives first", PAIRS, "*other = q->waiting[q->first++];",
+    "*other = q->waiting[q->first + q->n - 1];", by = "archive" },
+  { "windows: one for each communicator", WINDOWS, "compare(x->w->is.place, y->w->is.place)", "0", by = "archive" },
+  { "windows: MPI_COMM_SELF has one for all", WINDOWS,
+    "if (order == 0 && comm[x->comm].self) order = compare(x->p->index, y->p->index);", "", by = "archive" },
+  { "windows: the name is the communicator's", WINDOWS, "if (k[i].w->name[0] != '\\0') name = k[i].w->name;", "",
+    by = "archive" },
+  { "ranks: those of a second job are the first's", RANKS, "p->base += (uint32_t)before->size;", "(void)0;", by = "archive" },
+  { "ranks: all communicators are one", RANKS, "order = compare(x->c->is.global, y->c->is.global);", "order = 0;",
+    by = "archive" },
+  { "ranks: members by their place in the list", RANKS, "c->member[0][rank] = k[i].p->index;",
+    "c->member[0][rank] = (uint32_t)i;", by = "archive" },
+  { "ranks: communicators before their parents", RANKS, "int order = compare(x->first, y->first);", "int order = 0;",
+    by = "archive" },
+  { "share: a lock that was removed counts", TOGETHER, "if (err == 0 && !names_still(path, fd)) err = -EAGAIN;", "",
+    by = "archive" },
+  { "share: a folder is removed with another's lock", TOGETHER, "if (rmdir(s->dir) != 0) (void)lock(s);",
+    "if (rmdir(s->dir) != 0) pml__archive_remove(s->dir);", by = "archive" },
+  { "share: a plan's ranks without limit", TOGETHER, "a->mpi.nranks <= a->nprocesses * PML__ARCHIVE_RANKS_MAX", "true",
+    by = "archive" },
+  { "part: threads that are not there", PART, "t->threads == threads", "true", by = "archive" },
+
+  { "json: control characters as they are", JSON, [[if not s:find('[%c"\\]')]], [[if not s:find('["\\]')]] },
+  { "json: bytes as they are", JSON, [[s = s:gsub("[\128-\255]", "?")]], "s = s" },
+  { "json: infinity as a number", JSON, " or v == math.huge or v == -math.huge", "" },
+  { "json: reals of 15 digits", JSON, [[short = ("%.17g"):format(v)]], "short = short" },
+  { "json: an empty array as an object", JSON, "return #t > 0 or getmetatable(t) == array_mark", "return #t > 0" },
+  { "json: keys backwards", JSON, "return tostring(a) < tostring(b) end or nil",
+    "return tostring(a) < tostring(b) end or function(a, b) return a > b end" },
+  { "json: streamed keys backwards", JSON, "  table.sort(keys)\n", "  table.sort(keys, function(a, b) return a > b end)\n" },
+  { "json: streamed items without commas", JSON, [[write(first and "[\n" or ",\n", inner)]], [[write(first and "[\n" or "\n", inner)]] },
+  { "json: an empty stream is nothing", JSON, [[first and "[]"]], [[first and ""]] },
 }
 
 local function read(path)
@@ -198,8 +241,9 @@ local function breed(mutant, dir)
   if not text then
     return false, ("its text stands %s in %s"):format(count == 0 and "nowhere" or "more than once", file)
   end
-  os.execute(("mkdir -p '%s/%s'"):format(dir, file:match "core/(.*)/"))
-  write(dir .. "/" .. file:gsub("^core/", ""), text)
+  local copy = dir .. "/" .. file:gsub("^core/", "")
+  os.execute(("mkdir -p '%s'"):format(copy:match "(.*)/"))
+  write(copy, text)
   return true
 end
 
@@ -226,11 +270,15 @@ local function programs()
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
   end
-  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "sde_ends" } do
+  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "sde_ends", "archive" } do
+    local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
-      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
-      name, BUILD) }
+      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
+      name, BUILD, link) }
   end
+  list[#list + 1] = { title = "its own spec", file = JSON, arch = arch, build = "test -d spec",
+    run = [[env LUA_INIT="package.preload['pmlua.json'] = loadfile '$DIR/lua/pmlua/json.lua'" ]]
+      .. "busted --lua=/usr/bin/lua5.4 -o TAP spec/lua/json_spec.lua" }
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
   local arm = { title = "aarch64", file = READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",

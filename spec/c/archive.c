@@ -15,7 +15,7 @@
 #include "base/pml_error.h"
 #include "record/log/pml_log.h"
 #include "substrate/trace/pml_archive.h"
-#include "substrate/trace/pml_archive_clock.h"
+#include "substrate/trace/pml_archive_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +31,7 @@
 enum { RANKS = 4, ROUNDS = 100, REGION = 1 };
 #define ROUND_NS 1e6
 #define WAY_NS 20e3
+#define LATE_NS 500
 
 enum wrong { NOTHING, REQUESTS, LENGTHS, OPERATIONS };
 
@@ -42,6 +43,7 @@ static const struct job {
   bool bent;               /* half way through the clock was set */
   bool measured, early;    /* messages are early by clocks as measured */
   bool missing;            /* rank 2 has no log */
+  bool late;               /* rank 1 calls MPI later, in each round */
   enum wrong wrong;        /* in the records */
 } jobs[] = {
     {.name = "exact", .measured = true},
@@ -50,6 +52,7 @@ static const struct job {
     {.name = "inexact", .offset_ns = 5e6, .drift = 50e-6, .error_ns = -1e5, .measured = true, .early = true},
     {.name = "bent", .bent = true, .measured = true, .early = true},
     {.name = "missing", .measured = true, .missing = true},
+    {.name = "late", .measured = true, .late = true},
     {.name = "requests", .measured = true, .wrong = REQUESTS},
     {.name = "lengths", .measured = true, .wrong = LENGTHS},
     {.name = "operations", .measured = true, .wrong = OPERATIONS},
@@ -115,7 +118,7 @@ static void put_round(struct rank *r, int round) {
   const uint64_t world = UINT64_C(1) << 32, pair = UINT64_C(3) << 32, id = (uint64_t)round + 1;
   const uint64_t other = r->job->wrong == REQUESTS ? 1000 + id : id, bytes = r->job->wrong == LENGTHS ? 101 : 100;
   uint32_t operation = r->job->wrong == OPERATIONS && r->rank == 1 ? PML__LOG_SCAN : PML__LOG_BARRIER;
-  put(r, ns, PML__LOG_WORD(PML__LOG_ENTER, REGION));
+  put(r, ns + (r->job->late && r->rank == 1 ? LATE_NS : 0), PML__LOG_WORD(PML__LOG_ENTER, REGION));
   put_values(r, ns + 1e3, PML__LOG_IRECV, 1, 0, (const uint64_t[]){id});
   put_values(r, ns + 2e3, PML__LOG_SEND, 3, 0, (const uint64_t[]){world | to, 9, 100});
   put_values(r, ns + 2e3 + WAY_NS, PML__LOG_IRECV_COMPLETE, 4, 0, (const uint64_t[]){world | from, 9, bytes, other});
@@ -190,6 +193,116 @@ static void archive(const struct job *job) {
   CHECK((s.early > 0) == job->early, "%s: by the clocks %llu are early", job->name, (unsigned long long)s.early);
   CHECK(s.still_early == 0, "%s: and %llu in the archive", job->name, (unsigned long long)s.still_early);
   CHECK(write_it(log, n, NULL, NULL, &s) == -EEXIST, "%s: it is not written over", job->name);
+  remove_all();
+}
+
+/* Rank 2 waits for what rank 1 sends, and rank 0 for it in the barrier of both. */
+static void waits(void) {
+  char path[RANKS][300];
+  struct pml_archive_log log[RANKS] = {{0}};
+  struct pml_archive_story s;
+  uint64_t late = 0, met = 0;
+  for (size_t i = write_job(&jobs[6], path); i-- > 0;) log[i].path = path[i];
+  if (!CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == 0, "a job with a late rank has an archive")) return;
+  for (int i = 0; i < RANKS; i++) {
+    late += s.wait[i].late_sender_ns;
+    met += s.wait[i].collective_ns;
+  }
+  const double all = LATE_NS * ROUNDS;
+  CHECK(fabs((double)s.wait[2].late_sender_ns - all) < all / 20 && (double)late < all * 1.05,
+        "its receiver alone waits for it (%llu ns)", (unsigned long long)s.wait[2].late_sender_ns);
+  CHECK(fabs((double)s.wait[0].collective_ns - all) < all / 20 && (double)met < all * 1.05,
+        "so does the other one in their barrier (%llu ns)", (unsigned long long)s.wait[0].collective_ns);
+  free(s.wait);
+  remove_all();
+}
+
+/* ---- communicators and windows ---- */
+
+/* Two windows of the pair, one of the rank itself; numbers are the rank's own. The first one is named in the end. */
+static void define_windows(struct rank *r) {
+  static const char *const none[] = {""}, *const named[] = {"halo"}, *const self[] = {"", "", ""};
+  const struct pml__log_communicator own = {2, PML__LOG_COMM_SELF, 0, 1, 0, 0, 0};
+  const uint32_t n = 10 * r->rank;
+  const struct pml__log_window window[] = {{n + 1, 3, 1, 0}, {n + 2, 3, 2, 0}, {n + 3, 2, 1, 0}};
+  bool done = pml__log_define(r->log, PML__LOG_COMMUNICATOR, &own, sizeof own, self, 3) == 0;
+  for (int i = 0; i < 3; i++)
+    done &= pml__log_define(r->log, PML__LOG_WINDOW, &window[i], sizeof *window, none, 1) == 0;
+  done &= pml__log_define(r->log, PML__LOG_WINDOW, &window[0], sizeof *window, named, 1) == 0;
+  CHECK(done, "windows are in the log");
+}
+
+/* What @p calls @number. */
+static const struct pml__otf2_window *window_of(const struct pml__archive *a, size_t p, uint32_t number) {
+  const struct pml__archive_window *w = pml__archive_window_of(&a->process[p], number);
+  return w != NULL && w->ref < a->mpi.nwindows ? &a->mpi.window[w->ref] : NULL;
+}
+
+static bool has_members(const struct pml__otf2_comm *c, uint32_t first, uint32_t n) {
+  bool has = c->n[0] == n && c->n[1] == 0;
+  for (uint32_t i = 0; i < c->n[0] && has; i++) has = c->member[0][i] == first + i;
+  return has;
+}
+
+static void check_communicators(const struct pml__archive *a) {
+  const struct pml__otf2_comm *c = a->mpi.comm;
+  if (!CHECK(a->mpi.ncomms == 4, "all ranks have four communicators (%u)", a->mpi.ncomms)) return;
+  CHECK(has_members(&c[0], 0, RANKS) && strcmp(c[0].name, "MPI_COMM_WORLD") == 0 && c[0].parent == UINT32_MAX,
+        "the first is the world");
+  CHECK(c[1].self, "then comes each rank's own");
+  CHECK(has_members(&c[2], 0, 2) && has_members(&c[3], 2, 2), "and those of pairs, which have their members");
+  CHECK(c[2].parent == 0 && c[3].parent == 0, "and come from the world");
+}
+
+static void check_windows(const struct pml__archive *a) {
+  const struct pml__otf2_window *w[RANKS][4];
+  bool apart = true, pairs = true, own = true;
+  CHECK(a->mpi.nwindows == 2 * 2 + RANKS, "they have %u windows", a->mpi.nwindows);
+  for (uint32_t p = 0; p < RANKS; p++)
+    for (uint32_t i = 1; i < 4; i++) w[p][i] = window_of(a, p, 10 * p + i);
+  for (uint32_t p = 0; p < RANKS; p++) {
+    pairs &= w[p][1] == w[p / 2 * 2][1] && w[p][2] == w[p / 2 * 2][2] && w[p][1]->comm == 2 + p / 2;
+    apart &= w[p][1] != w[p][2] && w[p][1] != w[(p + 2) % RANKS][1];
+    own &= w[p][3]->comm == 1 && w[p][3] != w[(p + 1) % RANKS][3];
+  }
+  CHECK(pairs, "members of a pair have the same windows, whatever their numbers");
+  CHECK(apart, "each in its place, and each pair its own");
+  CHECK(own, "those of a rank itself are its own");
+  CHECK(strcmp(w[0][1]->name, "halo") == 0 && strcmp(w[0][2]->name, "pair") == 0,
+        "a window has its last name, or that of its communicator");
+}
+
+static void unite(void) {
+  char path[300];
+  struct pml_archive_log log[RANKS] = {{0}};
+  char paths[RANKS][300];
+  struct pml_archive_story s = {0};
+  struct pml__archive a = {.story = &s, .nprocesses = RANKS, .share.lock = -1};
+  a.process = calloc(RANKS, sizeof *a.process);
+  bool known = a.process != NULL;
+  for (uint32_t i = 0; i < RANKS && known; i++) {
+    struct rank r = {.job = &jobs[0], .rank = i};
+    (void)snprintf(path, sizeof path, "host%u.%u", i, i);
+    const struct pml__log_process p = {path, (int)i, RANKS, began_ns, 1};
+    struct pml__log_entry *recording;
+    known = pml__log_open(&r.log, dir, &p) == 0 &&
+            pml__log_extent(r.log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording) != NULL;
+    if (!known) break;
+    define(&r);
+    define_windows(&r);
+    (void)snprintf(paths[i], sizeof paths[i], "%s", r.log->file.path);
+    pml__log_end(r.log);
+    pml__log_close(r.log);
+    log[i].path = paths[i];
+    known = pml__archive_know(&a.process[RANKS - 1 - i], &log[i]) == 0;
+  }
+  if (CHECK(known && pml__archive_order(&a) == 0 && pml__archive_unite(&a) == 0, "what ranks define becomes one")) {
+    check_communicators(&a);
+    check_windows(&a);
+  }
+  for (size_t i = 0; a.process != NULL && i < RANKS; i++) pml__archive_forget(&a.process[i]);
+  free(a.process);
+  pml__archive_disunite(&a);
   remove_all();
 }
 
@@ -453,6 +566,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
   (void)setenv("DIR", dir, 1);
   clocks();
+  waits();
+  unite();
   shared();
   leaders();
   two_jobs();

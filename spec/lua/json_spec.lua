@@ -8,7 +8,7 @@ describe("JSON", function()
   it("comes back as it was, whatever a text holds", function()
     local bytes = {}
     for i = 0, 127 do bytes[#bytes + 1] = string.char(i) end
-    for _, text in ipairs { "", table.concat(bytes), "a/b", "\u{e9}\u{20ac}\u{1f600}", 'quote " and \\' } do
+    for _, text in ipairs { "", table.concat(bytes), "\n", "a/b", "\u{e9}\u{20ac}\u{1f600}", 'quote " and \\' } do
       assert.same({ text, { [text] = text } }, json.decode(json.encode { text, { [text] = text } }))
     end
     assert.equal('"a?b"', json.line "a\255b")
@@ -28,6 +28,22 @@ describe("JSON", function()
     local long = json.encode { key = ("x"):rep(80), other = ("y"):rep(80) }
     assert.equal(4, select(2, long:gsub("\n", "")))
     assert.is_nil(json.line({ key = ("x"):rep(200), other = "y" }):find "\n")
+  end)
+
+  it("is written in pieces as it is at once", function()
+    local function items(list)
+      return function()
+        local i = 0
+        return function() i = i + 1 return list[i] end
+      end
+    end
+    for _, list in ipairs { {}, { { a = 1 } }, { { b = 2, a = 1 }, { c = ("x"):rep(120) }, 3 } } do
+      local text = {}
+      json.write({ z = 1, rows = items(list)(), a = { 1, 2 } }, function(...) text[#text + 1] = table.concat { ... } end)
+      assert.same({ z = 1, rows = list, a = { 1, 2 } }, json.decode(table.concat(text)))
+      assert.matches('^{\n  "a": %[1, 2%],\n  "rows": .*,\n  "z": 1\n}\n$', table.concat(text))
+    end
+    assert.equal("[]", json.line(json.array()))
   end)
 
   it("is written without any module in C, which only reading needs", function()
