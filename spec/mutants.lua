@@ -203,7 +203,8 @@ local mutants = {
   { "json: keys backwards", JSON, "return tostring(a) < tostring(b) end or nil",
     "return tostring(a) < tostring(b) end or function(a, b) return a > b end" },
   { "json: streamed keys backwards", JSON, "  table.sort(keys)\n", "  table.sort(keys, function(a, b) return a > b end)\n" },
-  { "json: streamed items without commas", JSON, [[write(first and "[\n" or ",\n", inner)]], [[write(first and "[\n" or "\n", inner)]] },
+  { "json: streamed items without commas", JSON,
+    [[write(first and "[\n" or ",\n", inner)]], [[write(first and "[\n" or "\n", inner)]] },
   { "json: an empty stream is nothing", JSON, [[first and "[]"]], [[first and ""]] },
 }
 

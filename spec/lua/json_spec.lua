@@ -11,7 +11,7 @@ describe("JSON", function()
     for _, text in ipairs { "", table.concat(bytes), "\n", "a/b", "\u{e9}\u{20ac}\u{1f600}", 'quote " and \\' } do
       assert.same({ text, { [text] = text } }, json.decode(json.encode { text, { [text] = text } }))
     end
-    assert.equal('"a?b"', json.line "a\255b")
+    assert.same({ '"a?b"', '"\\n\\u0001"' }, { json.line "a\255b", json.line "\n\1" })
   end)
 
   it("has null for what it has no word for, and numbers that come back", function()
