@@ -17,7 +17,10 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
-$(B)/spec/cost: | $(B)/libpmlua_count.so
+# The drop-in for libsde is in it, too.
+$(B)/spec/cost: spec/c/cost.c $(SDE_OBJ) $(B)/libpmlua.a | $(B)/libpmlua_count.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(SDE_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 # What is compiled with counts is linked against their runtime.
 $(B)/spec/count_%: spec/c/count_%.c $(B)/libpmlua.a $(B)/libpmlua_count.so
@@ -99,7 +102,7 @@ mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be cau
 	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
 # Instructions of a call, of the compiler that the file names.
 GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
-GUARDED := path_* pml_recorder_push* pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
+GUARDED := path_* pml_recorder_push* papi_sde_record papi_sde_inc_counter pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
   pml__eventset_differences_mixed pml__eventset_choose_read pml__sde_share_* snapshot_* $(addprefix read_,first all simple kernel counted metric metrics) \
   pml_group_read pml_counter_read pml__stream_raise \
   pml__profile_*er* pml__profile_leave* $(addprefix pml__wrap_,enter leave results) pml_clock_ticks* pml_clock_ns pml_sde_group_add

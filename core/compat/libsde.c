@@ -2,7 +2,7 @@
 /*
  * core/compat/libsde.c - papi_sde_*: what an instrumented library calls, answered by pmlua's registry.
  *
- * The functions that run hot (inc_counter, record) check the handle's kind and hand on; no lock, no look-up.
+ * The functions that run hot (inc_counter, record) reach the thread's own place by the handle; no lock, no look-up.
  */
 #include "compat/libsde.h"
 
@@ -206,13 +206,23 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
   if (err < 0) return pml__libsde_error(err);
   atomic_store(&e->created, (void *)c);
   if (counter) *counter = e;
-  return there ? SDE_OK : after(e, 0);
+  if (!there) return after(e, 0);
+  pml__libsde_refresh(e);
+  return SDE_OK;
 }
 
-int papi_sde_inc_counter(void *counter, long long int increment) {
+/* The handle is of something else, the counter has a threshold, or this is the thread's first increment of it. */
+static __attribute__((noinline)) int increment_slowly(void *counter, long long int increment) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
   int err = pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment);
   LEAVE_EVENT(PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err));
+}
+
+int papi_sde_inc_counter(void *counter, long long int increment) {
+  struct sde_event *e = counter;
+  if (PML_UNLIKELY(!e)) return SDE_OK;
+  bool added = pml__sde_add(atomic_load_explicit(&e->count, memory_order_acquire), increment);
+  return PML_LIKELY(added) ? SDE_OK : increment_slowly(counter, increment);
 }
 
 int papi_sde_reset_counter(void *counter) {

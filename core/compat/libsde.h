@@ -4,7 +4,8 @@
  *
  * libsde hands out untyped pointers and numbers; both lead here to one struct sde_event per name. It is never freed,
  * so that a stale handle or code of a program is answered, not followed into freed memory. What it stands for (counter,
- * recorder, set) is freed when it is unregistered, once no reader and no call of the program is in it.
+ * recorder, set) is freed when it is unregistered, once no reader and no call of the program is in it; but a counter
+ * waits for its name to come back, so that an increment needs no mark that it is under way.
  */
 #ifndef PML_COMPAT_LIBSDE_H
 #define PML_COMPAT_LIBSDE_H
@@ -33,11 +34,12 @@ struct sde_event {
   _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
   _Atomic bool overflow; /* it has a handler */
   _Atomic unsigned mode;
-  _Atomic int type;                     /* enum pml_type */
-  _Atomic int64_t stored;               /* what start or reset saw; of a double its bits */
-  _Atomic(void *) created;              /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
-  _Atomic size_t bytes;                 /* of a recorder's element */
-  _Atomic(struct sde_member *) members; /* of a group: libpapi wants them relative to what each stored */
+  _Atomic int type;                            /* enum pml_type */
+  _Atomic int64_t stored;                      /* what start or reset saw; of a double its bits */
+  _Atomic(const struct pml__sde_fast *) count; /* of a created counter; else one that no thread has a shard of */
+  _Atomic(void *) created;                     /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
+  _Atomic size_t bytes;                        /* of a recorder's element */
+  _Atomic(struct sde_member *) members;        /* of a group: libpapi wants them relative to what each stored */
   enum pml_sde_operation operation;
   _Atomic unsigned groups; /* it was put into, at least: then it may be met more than once in a read */
   struct pml_sde_event *event;
@@ -116,6 +118,9 @@ uint32_t pml__libsde_sync(void);
 
 /* pml__libsde_library - the wrapper of that name, made if new. */
 struct sde_library *pml__libsde_library(const char *name);
+
+/* pml__libsde_open - @e is of @kind (enum pml_sde_kind), and calls of the program reach what is created for it. */
+void pml__libsde_open(struct sde_event *e, int kind);
 
 /* pml__libsde_filled - a placeholder became an event: requests for its overflows are served from now on. */
 int pml__libsde_filled(struct sde_event *e);

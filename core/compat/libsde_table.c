@@ -107,6 +107,7 @@ int pml__libsde_event(struct sde_event **out, const char *name) {
     struct sde_event *fresh = calloc(1, sizeof *fresh + length);
     if (!fresh) return -ENOMEM;
     memcpy(fresh->name, name, length);
+    pml__libsde_open(fresh, PML_SDE_PLACEHOLDER);
     int err = pml_sde_find(name, &fresh->event, NULL);
     if (err < 0) {
       free(fresh);
@@ -191,6 +192,14 @@ __attribute__((constructor)) static void watch_forks(void) {
   (void)pml__process_watch(in_child);
 }
 
+void pml__libsde_open(struct sde_event *e, int kind) {
+  static const struct pml__sde_fast nothing;
+  void *created = atomic_load(&e->created);
+  const struct pml__sde_fast *count = kind == PML_SDE_CREATED && created ? created : &nothing;
+  atomic_store(&e->count, count);
+  atomic_store(&e->kind, kind);
+}
+
 static int take_over(struct sde_event *e) {
   struct pml_sde_info info;
   if (atomic_load(&e->leaving) || pml_sde_info(e->event, &info) < 0) return PML_SDE_PLACEHOLDER;
@@ -202,8 +211,10 @@ static int take_over(struct sde_event *e) {
     atomic_store(&e->bytes, pml_recorder_options(info.recorder).bytes);
   }
   if (info.kind == PML_SDE_SET) atomic_store(&e->created, (void *)info.set);
-  atomic_store_explicit(&e->kind, (int)info.kind, memory_order_release);
-  return (int)info.kind;
+  pml__libsde_open(e, (int)info.kind);
+  if (!atomic_load(&e->leaving)) return (int)info.kind;
+  pml__libsde_open(e, PML_SDE_PLACEHOLDER); /* its leaving came between, which closed it before it was opened */
+  return PML_SDE_PLACEHOLDER;
 }
 
 int pml__libsde_refresh(struct sde_event *e) {
@@ -215,7 +226,7 @@ int pml__libsde_refresh(struct sde_event *e) {
 
 void pml__libsde_leave(struct sde_event *e) {
   atomic_store(&e->leaving, true);
-  atomic_store(&e->kind, PML_SDE_PLACEHOLDER); /* increments that come late are refused */
+  pml__libsde_open(e, PML_SDE_PLACEHOLDER); /* increments that come late are refused */
   atomic_store(&e->listed, false);
 }
 
@@ -249,7 +260,7 @@ void pml__libsde_left(struct sde_event *e, int err, bool quiet) {
   if (err == 0) {
     struct sde_member *m = atomic_exchange(&e->members, NULL);
     if (held == 0) members_free(m);
-    atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
+    pml__libsde_open(e, PML_SDE_PLACEHOLDER);
     atomic_store(&e->stored, 0);
     if (held == 0 && quiet) pml_sde_tidy(e->event);
   } else {

@@ -215,13 +215,13 @@ static void unregistered(void) {
   CHECK(papi_sde_unregister_counter(lib, "NEVER") == SDE_EINVAL, "nor an unknown one");
   CHECK(papi_sde_register_counter(lib, "V", PAPI_SDE_RO, PAPI_SDE_long_long, &w) == SDE_OK && value_of("GONE::V") == 4,
         "the name can be used again");
-  CHECK(papi_sde_unregister_counter(lib, "C") == SDE_OK, "a created one too");
+  CHECK(papi_sde_inc_counter(c, 5) == SDE_OK && papi_sde_unregister_counter(lib, "C") == SDE_OK, "a created one too");
   CHECK(papi_sde_inc_counter(c, 1) == SDE_EINVAL, "an old handle is refused, not followed");
   CHECK(papi_sde_shutdown(lib) == SDE_OK && papi_sde_inc_counter(c, 1) == SDE_EINVAL, "also after shutdown");
   lib = papi_sde_init("GONE");
   CHECK(lib && papi_sde_create_counter(lib, "C", PAPI_SDE_RO, &c) == SDE_OK && papi_sde_inc_counter(c, 2) == SDE_OK &&
             value_of("GONE::C") == 2,
-        "a library that shut down can come again");
+        "a library that shut down can come again, and its counter starts from 0");
 }
 
 /* What is made and taken back again and again is freed, whatever handles are left of it. */

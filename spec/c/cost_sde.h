@@ -3,9 +3,11 @@
 #ifndef SPEC_COST_SDE_H
 #define SPEC_COST_SDE_H
 
+#include "compat/include/sde_lib.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define SDE_EVENTS 8
@@ -18,6 +20,7 @@ static struct pml_sde_counter *sde_counter;
 static struct pml_recorder *sde_recorder;
 static struct pml_eventset *sde_registered1, *sde_registered8, *sde_created8, *sde_group100, *sde_mixed2;
 static uint64_t sde_values[SDE_EVENTS];
+static void *libsde_counter, *libsde_recorder;
 
 static int sde_open_set(struct pml_eventset **s, const char *prefix, size_t n) {
   char name[SDE_EVENTS][48];
@@ -55,6 +58,17 @@ static int sde_make_events(struct pml_sde_library *lib) {
   return rc;
 }
 
+/* Through the drop-in. */
+static int libsde_open(void) {
+  papi_handle_t lib = papi_sde_init("DROPIN");
+  int err = papi_sde_create_counter(lib, "C", PAPI_SDE_DELTA, &libsde_counter);
+  if (err == SDE_OK)
+    err = papi_sde_create_recorder(lib, "R", sizeof sde_number, papi_sde_compare_double, &libsde_recorder);
+  for (int i = 0; i < SDE_PUSHED && err == SDE_OK; i++)
+    err = papi_sde_record(libsde_recorder, sizeof sde_number, &sde_number);
+  return err == SDE_OK ? 0 : -EINVAL;
+}
+
 static int sde_open(void) {
   struct pml_sde_library *lib;
   int rc = pml_sde_library(&lib, "COST");
@@ -64,6 +78,7 @@ static int sde_open(void) {
   if (rc == 0) rc = sde_open_set(&sde_created8, "C", SDE_EVENTS);
   if (rc == 0) rc = sde_open_set(&sde_group100, "GROUP", 1);
   if (rc == 0) rc = sde_open_mixed(&sde_mixed2);
+  if (rc == 0) rc = libsde_open();
   return rc;
 }
 
@@ -78,6 +93,8 @@ static void sde_close(void) {
 PATH(sde_increment, pml_sde_increment(sde_counter, 1))
 PATH(recorder_push_double, pml_recorder_push_double(sde_recorder, sde_number))
 PATH(recorder_push, pml_recorder_push(sde_recorder, &sde_number))
+PATH(libsde_increment, papi_sde_inc_counter(libsde_counter, 1))
+PATH(libsde_record, papi_sde_record(libsde_recorder, sizeof sde_number, &sde_number))
 PATH(eventset_read_registered_1, pml_eventset_read(sde_registered1, sde_values))
 PATH(eventset_read_registered_8, pml_eventset_read(sde_registered8, sde_values))
 PATH(eventset_read_created_8, pml_eventset_read(sde_created8, sde_values))
@@ -90,8 +107,8 @@ PATH(eventset_start_stop_mixed_2, pml_eventset_start(sde_mixed2); pml_eventset_s
 
 /* clang-format off */
 #define SDE_PATHS(X)                                                                                                   \
-  X(sde_increment) X(recorder_push_double) X(recorder_push) X(eventset_read_registered_1)                              \
-  X(eventset_read_registered_8) X(eventset_read_created_8) X(eventset_read_group_of_100) X(eventset_read_mixed_2)                       \
+  X(sde_increment) X(recorder_push_double) X(recorder_push) X(libsde_increment) X(libsde_record)    \
+  X(eventset_read_registered_1) X(eventset_read_registered_8) X(eventset_read_created_8) X(eventset_read_group_of_100) X(eventset_read_mixed_2)                       \
   X(eventset_start_mixed_2) X(eventset_reset_mixed_2) X(eventset_accum_mixed_2) X(eventset_start_stop_mixed_2)
 /* clang-format on */
 

@@ -207,6 +207,7 @@ static void free_bodies(struct pml__sde_body *b) {
 void pml__sde_event_free(struct pml_sde_event *ev) {
   if (ev == NULL) return;
   free_bodies(ev->retired);
+  for (struct pml_sde_counter *c; (c = pml__sde_counter_kept(&ev->kept)) != NULL;) pml__sde_counter_free(c);
   while (ev->texts != NULL) {
     struct pml__sde_text *t = ev->texts;
     ev->texts = t->next;
@@ -298,6 +299,8 @@ void pml_sde_tidy(struct pml_sde_event *ev) {
   pml__sde_lock();
   struct pml__sde_body *retired = ev->refs == 1 ? ev->retired : NULL;
   if (retired != NULL) ev->retired = NULL;
+  for (struct pml__sde_body *b = retired; b != NULL; b = b->next)
+    if (b->counter != NULL && pml__sde_counter_keep(&ev->kept, b->counter)) b->counter = NULL;
   pml__sde_unlock();
   free_bodies(retired);
 }

@@ -9,6 +9,7 @@
 #ifndef PML_SDE_H
 #define PML_SDE_H
 
+#include "base/pml_own.h"
 #include "base/pml_value.h"
 #include "record/pml_recorder.h"
 
@@ -187,16 +188,20 @@ struct pml__sde_fast {
 PML_API int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by);
 
 /*
- * Relaxed: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard at some
- * moment, and a sum says nothing about other memory. The block's address is acquired, for its zeroes.
+ * Adds to the calling thread's shard; false: the slow way has to. A shard has one writer, so that no increment is lost;
+ * a reader sees each shard at some moment, and a sum says nothing about other memory. The block's address is acquired,
+ * for its zeroes.
  */
+static inline bool pml__sde_add(const struct pml__sde_fast *f, int64_t by) {
+  uintptr_t block = __atomic_load_n(&f->block[pml__sde_lane.block], __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(block == 0)) return false;
+  pml__own_add((uint64_t *)(block + pml__sde_lane.at_bytes), (uint64_t)by);
+  return true;
+}
+
 static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
-  const struct pml__sde_fast *f = (const struct pml__sde_fast *)c;
-  uintptr_t block = PML_LIKELY(f != 0) ? __atomic_load_n(&f->block[pml__sde_lane.block], __ATOMIC_ACQUIRE) : 0;
-  if (PML_UNLIKELY(block == 0)) return pml__sde_increment_slowly(c, by);
-  uint64_t *shard = (uint64_t *)(block + pml__sde_lane.at_bytes);
-  __atomic_store_n(shard, __atomic_load_n(shard, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
-  return 0;
+  bool added = PML_LIKELY(c != 0) && pml__sde_add((const struct pml__sde_fast *)c, by);
+  return PML_LIKELY(added) ? 0 : pml__sde_increment_slowly(c, by);
 }
 
 PML_END_DECLS

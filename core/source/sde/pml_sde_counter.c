@@ -26,6 +26,7 @@ struct shards {
   _Atomic uint32_t blocks; /* 1 with the first alone */
   struct pml__sde_overflow *_Atomic overflow;
   struct pml_sde_counter *counter;
+  struct pml_sde_counter *kept; /* the next one of those that wait for their name */
   /* Of one that is in a log. Under the logged counters' lock. */
   char *name; /* NULL: it is not */
   uint32_t number;
@@ -371,6 +372,23 @@ struct pml_sde_counter *pml__sde_counter_new(const char *name, unsigned mode) {
   if (c == NULL || keep_in_log(c->shards, name, mode)) return c;
   free(c->shards);
   return NULL;
+}
+
+bool pml__sde_counter_keep(struct pml_sde_counter **kept, struct pml_sde_counter *c) {
+  struct shards *s = shards_of(c);
+  if (s->name != NULL) return false;
+  pml__sde_counter_overflow(c, NULL);
+  s->kept = *kept;
+  *kept = c;
+  return true;
+}
+
+struct pml_sde_counter *pml__sde_counter_kept(struct pml_sde_counter **kept) {
+  struct pml_sde_counter *c = *kept;
+  if (c == NULL) return NULL;
+  *kept = shards_of(c)->kept;
+  pml__sde_counter_write(c, 0);
+  return c;
 }
 
 void pml__sde_counter_free(struct pml_sde_counter *c) {

@@ -125,6 +125,7 @@ struct pml_sde_event {
   struct pml__log_cell *cell;
   uint64_t cell_process;
   struct pml__sde_body *retired;
+  struct pml_sde_counter *kept;  /* unregistered counters: the next one of this name is one of them */
   struct pml__sde_text *texts;   /* descriptions that were replaced: pml_sde_info() gave them out */
   struct pml_sde_event *next[2]; /* of its hash chain, in this table and in that which it grows into */
 };
@@ -213,6 +214,13 @@ struct pml_sde_counter *pml__sde_counter_new(const char *name, unsigned mode);
 /* It is what its name stands for: the log says so from now on. */
 void pml__sde_counter_log(struct pml_sde_counter *c);
 void pml__sde_counter_free(struct pml_sde_counter *c);
+/*
+ * pml__sde_counter_keep - @c waits in @kept for its name: threads may still add to it by a pointer from before. False:
+ * it is in a log, where it waits anyway.
+ * pml__sde_counter_kept - out of @kept, restarted at 0; NULL if there is none.
+ */
+bool pml__sde_counter_keep(struct pml_sde_counter **kept, struct pml_sde_counter *c);
+struct pml_sde_counter *pml__sde_counter_kept(struct pml_sde_counter **kept);
 void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value);
 void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o);
 

@@ -104,6 +104,16 @@ int pml_sde_register_callback(struct pml_sde_library *lib, const char *event, un
   return publish_or_free(lib, name, b);
 }
 
+/* With the lock held: @b gets the counter that waits for @name, if any. Returns what it had then, or NULL. */
+static struct pml_sde_counter *take_kept(const struct pml_sde_library *lib, const char *name, struct pml__sde_body *b) {
+  struct pml_sde_event *ev = pml__sde_lookup(name);
+  if (lib->spent || ev == NULL || pml__sde_body_of(ev) != NULL) return NULL;
+  struct pml_sde_counter *kept = pml__sde_counter_kept(&ev->kept), *fresh = b->counter;
+  if (kept == NULL) return NULL;
+  b->counter = kept;
+  return fresh;
+}
+
 int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode, struct pml_sde_counter **c) {
   char name[PML__SDE_NAME_MAX];
   *c = NULL;
@@ -116,9 +126,11 @@ int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode
   }
   if ((mode & PML_SDE_INSTANT) == 0) atomic_init(&b->plain, PML__SDE_PLAIN_CREATED);
   pml__sde_lock();
+  struct pml_sde_counter *unused = take_kept(lib, name, b);
   rc = publish(lib, name, b, &there);
   if (rc >= 0) *c = rc > 0 ? b->counter : there->counter;
   pml__sde_unlock();
+  pml__sde_counter_free(unused);
   if (rc > 0) pml__sde_counter_log(*c);
   if (rc <= 0) pml__sde_body_free(b);
   return rc < 0 ? rc : 0;
