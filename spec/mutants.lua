@@ -46,15 +46,14 @@ local mutants = {
   { "width is 48", READER, "(pmc, pc->pmc_width)", "(pmc, 48)" },
   { "index 0 unchecked", READER, "index == 0 || ", "" },
   { "largest index unchecked", READER, " || index > PML_RDPMC_COUNTERS", "", unless = "x86_64" },
-  { "seqlock removed", READER, "if (PML_LIKELY(stable && idle))", "if (true)" },
+  { "seqlock removed", READER, "if (PML_UNLIKELY(!stable)) return -1;", "" },
   { "first load removed", READER, "uint32_t seq = pc->lock;", "uint32_t seq = 0;" },
-  { "first load too late", READER, "bool stable = pc->lock == seq;", "seq = pc->lock; bool stable = true;" },
-  { "second check removed", READER, "bool stable = pc->lock == seq;", "bool stable = true;" },
-  { "odd lock unchecked", READER, "bool idle = seq % 2 == 0;", "bool idle = true;" },
+  { "first load too late", READER, "bool stable = pc->lock == (seq & ~1u);", "seq = pc->lock; bool stable = true;" },
+  { "second check removed", READER, "bool stable = pc->lock == (seq & ~1u);", "bool stable = true;" },
+  { "odd lock unchecked", READER, "(seq & ~1u)", "seq" },
   { "retry unbounded", READER, "tries <= PML_RDPMC_TRIES", "true" },
   { "no try at all", READER, "tries <= PML_RDPMC_TRIES", "tries <= 0" },
-  { "retries untold", READER, "r->running_ns = running;\n      return tries;", "r->running_ns = running; return 1;",
-    pmu = false },
+  { "retries untold", READER, "return rc > 0 ? tries : 0;", "return rc;", pmu = false },
   { "result written too early", READER, "uint64_t enabled = 0, running = 0;",
     "uint64_t enabled = 0, running = 0; r->raw = raw;", pmu = false },
   { "cap_user_rdpmc unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;", "" },
@@ -81,6 +80,7 @@ local mutants = {
   { "group: owner unchecked", GROUP, "c->page != NULL && c->owner == self", "c->page != NULL && (self | 1)" },
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
   { "set: owner unchecked", SHARE, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
+  { "set: owner unchecked where all are read by page", SHARE, "k->owner != pml_thread_id()", "false" },
   { "set: half by page", SHARE, "value++);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
     "value++);\n    if (tries == 0) continue;" },
 
@@ -89,15 +89,15 @@ local mutants = {
   { "counter: a forbidden page stays mapped", COUNTER, "if (c->page->cap_user_rdpmc) return;\n  unmap(c);",
     "if (c->page->cap_user_rdpmc) return;\n  c->page = NULL;" },
 
-  { "page: lock loaded after the index", READER, [[    uint32_t seq = pc->lock;
-    PML_RDPMC_FENCE();
+  { "page: lock loaded after the index", READER, [[  uint32_t seq = pc->lock;
+  PML_RDPMC_FENCE();
 
-    if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-    uint32_t index = pc->index;
-]], [[    if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-    uint32_t index = pc->index;
-    uint32_t seq = pc->lock;
-    PML_RDPMC_FENCE();
+  if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
+  uint32_t index = pc->index;
+]], [[  if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
+  uint32_t index = pc->index;
+  uint32_t seq = pc->lock;
+  PML_RDPMC_FENCE();
 ]], by = "page_step" },
   { "page: offset loaded after the lock", READER, "r->raw = raw;", "r->raw = (uint64_t)pc->offset + pmc;", by = "page_step" },
   { "page: a time loaded after the lock", READER, "r->running_ns = running;",

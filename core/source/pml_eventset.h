@@ -91,7 +91,7 @@ PML_API bool pml_eventset_absent(const struct pml_eventset *set, size_t i, uint6
  * counts from start, what is absolute is what is now, or absent (pml_eventset_absent()); a set with such is not
  * async-signal-safe, and is to be read by the thread that opened it, whose counters it has. Callbacks run at start, at
  * each read and at stop; such sets, and those with quantiles, are not async-signal-safe. clock:: events count as the
- * rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or some 95 and 45 to 60 per
+ * rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or some 25 and 30 per
  * event by page, some 15 per software-defined variable. No lock, no allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);

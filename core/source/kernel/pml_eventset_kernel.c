@@ -58,6 +58,27 @@ static int read_kernel(struct pml_eventset *s, uint64_t *values) {
   return rc;
 }
 
+static __attribute__((noinline)) int read_again(struct pml_eventset *s, uint64_t *values, int tried) {
+  int rc = read_kernel(s, values);
+  return rc < 0 ? rc : rc + tried;
+}
+
+/* Of an only group with pages, whose members are the set's events in their order. */
+static int read_paged(struct pml_eventset *s, uint64_t *values) {
+  const struct pml__kernel_share *k = (const struct pml__kernel_share *)s->share;
+  const volatile struct perf_event_mmap_page **page = k->page;
+  const uint64_t *base = s->base + k->group->values;
+  uint32_t n = s->n, i = 0;
+  if (PML_UNLIKELY(k->owner != pml_thread_id())) return read_again(s, values, 0);
+  do {
+    struct pml_reading r;
+    int rc = pml__rdpmc_try(page[i], &r, false);
+    if (PML_UNLIKELY(rc <= 0)) return read_again(s, values, -rc);
+    values[i] = r.raw - base[i];
+  } while (++i < n);
+  return 0;
+}
+
 static int read_simple(struct pml_eventset *s, uint64_t *values) {
   int rc = pml__kernel_read_block(s->group, s->now);
   if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
@@ -74,13 +95,21 @@ static void difference(const struct pml__share *share, uint64_t *values) {
   }
 }
 
+/* All are in one group that has pages, and nothing is beside them: the set's first event is the group's first member.
+ */
+static bool is_paged_alone(const struct pml__kernel_share *k) {
+  bool alone = k->ngroups == 1 && k->group[0].paged && k->nextra == 0 && k->share.next == NULL;
+  for (uint32_t i = 0; alone && i < k->share.n; i++) alone = k->share.word[i] == k->group[0].values + i;
+  return alone;
+}
+
 void pml__kernel_choose_read(struct pml__kernel_share *k) {
   bool paged = false;
   for (uint32_t i = 0; i < k->ngroups; i++) paged |= k->group[i].paged;
   bool block = k->ngroups == 1 && !paged, simple = block && k->share.next == NULL;
   k->share.set->simple = simple;
   k->share.set->group = &k->group[0];
-  k->share.read = simple ? read_simple : read_kernel;
+  k->share.read = simple ? read_simple : is_paged_alone(k) ? read_paged : read_kernel;
   k->share.snapshot = block ? snapshot_block : snapshot_kernel;
   k->share.difference = k->nextra > 0 ? difference : NULL;
 }

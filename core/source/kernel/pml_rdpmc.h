@@ -31,15 +31,15 @@ PML_BEGIN_DECLS
 #define PML_RDPMC_COUNTERS UINT32_MAX /* fixed counters have bit 30 set */
 
 static inline uint64_t pml__rdpmc_insn(uint32_t counter) {
-  uint32_t lo, hi;
+  uint64_t lo, hi; /* both instructions clear the upper halves */
   __asm__ volatile("rdpmc" : "=a"(lo), "=d"(hi) : "c"(counter));
-  return ((uint64_t)hi << 32) | lo;
+  return hi << 32 | lo;
 }
 
 static inline uint64_t pml__rdpmc_cycles(void) {
-  uint32_t lo, hi;
+  uint64_t lo, hi;
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-  return ((uint64_t)hi << 32) | lo;
+  return hi << 32 | lo;
 }
 
 #elif defined(__aarch64__)
@@ -129,7 +129,7 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 
 /* The counter has @width bits, and counts up from a negative number: bit @width - 1 is its sign. */
 static inline uint64_t pml__rdpmc_sign_extend(uint64_t pmc, unsigned width) {
-  unsigned shift = (64u - width) & 63u;
+  unsigned shift = (0u - width) & 63u;
   return (uint64_t)((int64_t)(pmc << shift) >> shift);
 }
 
@@ -147,37 +147,44 @@ static inline uint64_t pml__rdpmc_delta_ns(const volatile struct perf_event_mmap
   return pc->time_offset + quot * mult + ((rem * mult) >> shift);
 }
 
-/* Both readers; @times is a constant in each. */
+/*
+ * One try of both readers; @times is a constant in each. 1: *@r has it. 0: let the kernel read. -1: the kernel wrote
+ * meanwhile.
+ */
+static inline __attribute__((always_inline)) int pml__rdpmc_try(const volatile struct perf_event_mmap_page *pc,
+                                                                struct pml_reading *r, bool times) {
+  uint32_t seq = pc->lock;
+  PML_RDPMC_FENCE();
+
+  if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
+  uint32_t index = pc->index;
+  if (PML_UNLIKELY(index == 0 || index > PML_RDPMC_COUNTERS)) return 0; /* not on a counter, or on an unknown one */
+  uint64_t pmc = PML_RDPMC_INSN(index - 1);
+  pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);
+  uint64_t raw = (uint64_t)pc->offset + pmc;
+
+  uint64_t enabled = 0, running = 0;
+  if (times) {
+    if (PML_UNLIKELY(!pc->cap_user_time)) return 0;
+    uint64_t delta = pml__rdpmc_delta_ns(pc);
+    enabled = pc->time_enabled + delta;
+    running = pc->time_running + delta; /* it is on a counter: it runs */
+  }
+
+  PML_RDPMC_FENCE();
+  bool stable = pc->lock == (seq & ~1u); /* never, if it was odd: the kernel was writing */
+  if (PML_UNLIKELY(!stable)) return -1;
+  r->raw = raw;
+  r->enabled_ns = enabled;
+  r->running_ns = running;
+  return 1;
+}
+
 static inline __attribute__((always_inline)) int pml__rdpmc(const volatile struct perf_event_mmap_page *pc,
                                                             struct pml_reading *r, bool times) {
   for (int tries = 1; tries <= PML_RDPMC_TRIES; tries++) {
-    uint32_t seq = pc->lock;
-    PML_RDPMC_FENCE();
-
-    if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-    uint32_t index = pc->index;
-    if (PML_UNLIKELY(index == 0 || index > PML_RDPMC_COUNTERS)) return 0; /* not on a counter, or on an unknown one */
-    uint64_t pmc = PML_RDPMC_INSN(index - 1);
-    pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);
-    uint64_t raw = (uint64_t)pc->offset + pmc;
-
-    uint64_t enabled = 0, running = 0;
-    if (times) {
-      if (PML_UNLIKELY(!pc->cap_user_time)) return 0;
-      uint64_t delta = pml__rdpmc_delta_ns(pc);
-      enabled = pc->time_enabled + delta;
-      running = pc->time_running + delta; /* it is on a counter: it runs */
-    }
-
-    PML_RDPMC_FENCE();
-    bool stable = pc->lock == seq;
-    bool idle = seq % 2 == 0;
-    if (PML_LIKELY(stable && idle)) {
-      r->raw = raw;
-      r->enabled_ns = enabled;
-      r->running_ns = running;
-      return tries;
-    }
+    int rc = pml__rdpmc_try(pc, r, times);
+    if (PML_LIKELY(rc >= 0)) return rc > 0 ? tries : 0;
   }
   return 0;
 }
