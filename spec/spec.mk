@@ -103,7 +103,7 @@ mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be cau
 # Instructions of a call, of the compiler that the file names.
 GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
 GUARDED := path_* pml_recorder_push* papi_sde_record papi_sde_inc_counter pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
-  pml__eventset_differences_mixed pml__eventset_choose_read pml__sde_share_* snapshot_* $(addprefix read_,first all simple kernel counted metric metrics) \
+  pml__eventset_differences_mixed pml__eventset_choose_read pml__sde_share_* snapshot_* $(addprefix read_,first all simple kernel paged counted metric metrics) \
   pml_group_read pml_counter_read pml__stream_raise \
   pml__profile_*er* pml__profile_leave* $(addprefix pml__wrap_,enter leave results) pml_clock_ticks* pml_clock_ns pml_sde_group_add
 guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more instructions a call than spec/data/hot_paths.guard says

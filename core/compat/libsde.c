@@ -260,19 +260,23 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
   return after(e, err);
 }
 
-int papi_sde_record(void *recorder, size_t bytes, const void *value) {
+/* A thread's first call, elements that have not 8 bytes, no room, or a misuse. */
+static __attribute__((noinline)) int record_slowly(void *recorder, size_t bytes, const void *value) {
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
   if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) LEAVE_EVENT(SDE_EINVAL);
   struct pml_recorder *r = atomic_load_explicit(&e->created, memory_order_relaxed);
-  int err;
-  if (atomic_load_explicit(&e->type, memory_order_relaxed) == PML_TYPE_DOUBLE) {
-    double d;
-    memcpy(&d, value, sizeof d);
-    err = pml_recorder_push_double(r, d);
-  } else {
-    err = pml_recorder_push(r, value);
-  }
-  LEAVE_EVENT(PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err));
+  LEAVE_EVENT(pml__libsde_error(pml_recorder_push(r, value)));
+}
+
+int papi_sde_record(void *recorder, size_t bytes, const void *value) {
+  struct sde_event *e = recorder;
+  if (PML_UNLIKELY(!e)) return SDE_OK;
+  if (PML_UNLIKELY(!value || bytes != 8 || !pml__libsde_call.known)) return record_slowly(recorder, bytes, value);
+  pml__libsde_enter_again();
+  const struct pml__recorder_head *h = atomic_load_explicit(&e->series, memory_order_acquire);
+  bool recorded = pml__recorder_push_8(h, h->at_8, value);
+  (void)pml__libsde_leave_call(SDE_OK);
+  return PML_LIKELY(recorded) ? SDE_OK : record_slowly(recorder, bytes, value);
 }
 
 int papi_sde_reset_recorder(void *recorder) {

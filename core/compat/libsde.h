@@ -34,12 +34,13 @@ struct sde_event {
   _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
   _Atomic bool overflow; /* it has a handler */
   _Atomic unsigned mode;
-  _Atomic int type;                            /* enum pml_type */
-  _Atomic int64_t stored;                      /* what start or reset saw; of a double its bits */
-  _Atomic(const struct pml__sde_fast *) count; /* of a created counter; else one that no thread has a shard of */
-  _Atomic(void *) created;                     /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
-  _Atomic size_t bytes;                        /* of a recorder's element */
-  _Atomic(struct sde_member *) members;        /* of a group: libpapi wants them relative to what each stored */
+  _Atomic int type;                                  /* enum pml_type */
+  _Atomic int64_t stored;                            /* what start or reset saw; of a double its bits */
+  _Atomic(const struct pml__sde_fast *) count;       /* of a created counter; else one that no thread has a shard of */
+  _Atomic(const struct pml__recorder_head *) series; /* of a recorder; else one that no thread has a cell of */
+  _Atomic(void *) created;                           /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
+  _Atomic size_t bytes;                              /* of a recorder's element */
+  _Atomic(struct sde_member *) members;              /* of a group: libpapi wants them relative to what each stored */
   enum pml_sde_operation operation;
   _Atomic unsigned groups; /* it was put into, at least: then it may be met more than once in a read */
   struct pml_sde_event *event;
@@ -64,29 +65,32 @@ int pml__libsde_refresh(struct sde_event *e);
 
 /*
  * A call of the program on a counter, recorder or set, which takes no lock. The caller: @inside becomes positive; then
- * the event's kind is loaded. The unregistering thread: makes the kind a placeholder; then loads @inside. One of the
- * two sees the other's store, because the unregistering thread makes every running thread pass a full fence between its
- * store and its load (membarrier). Leaving is a release that it acquires: what the call did was before. Signal handlers
- * nest.
+ * the event's kind or series is loaded. The unregistering thread: makes the kind a placeholder and the series nobody's;
+ * then loads @inside. One of the two sees the other's store, because the unregistering thread makes every running
+ * thread pass a full fence between its store and its load (membarrier). Leaving is a release that it acquires: what the
+ * call did was before. Signal handlers nest.
  */
 struct sde_call {
-  _Atomic unsigned inside;
-  bool known; /* it is in the list of those that are waited for */
+  uint32_t inside; /* atomic */
+  bool known;      /* it is in the list of those that are waited for */
   struct sde_call *next;
 };
 extern PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));
 void pml__libsde_know_call(struct sde_call *c);
 
-static inline void pml__libsde_enter(void) {
-  struct sde_call *c = &pml__libsde_call;
-  if (PML_UNLIKELY(!c->known)) pml__libsde_know_call(c);
-  atomic_store_explicit(&c->inside, atomic_load_explicit(&c->inside, memory_order_relaxed) + 1, memory_order_relaxed);
+/* By a thread that is known. */
+static inline void pml__libsde_enter_again(void) {
+  pml__own_add32(&pml__libsde_call.inside, 1);
   atomic_signal_fence(memory_order_seq_cst);
 }
 
+static inline void pml__libsde_enter(void) {
+  if (PML_UNLIKELY(!pml__libsde_call.known)) pml__libsde_know_call(&pml__libsde_call);
+  pml__libsde_enter_again();
+}
+
 static inline int pml__libsde_leave_call(int rc) {
-  struct sde_call *c = &pml__libsde_call;
-  atomic_store_explicit(&c->inside, atomic_load_explicit(&c->inside, memory_order_relaxed) - 1, memory_order_release);
+  (void)pml__own_add32_release(&pml__libsde_call.inside, -1u);
   return rc;
 }
 

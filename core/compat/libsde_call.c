@@ -77,7 +77,7 @@ void pml__libsde_know_call(struct sde_call *c) {
 static bool has_left(struct sde_call *c) {
   for (unsigned i = 0; i < YIELDS + NAPS; i++) {
     static const struct timespec nap = {0, NAP_NS};
-    if (atomic_load_explicit(&c->inside, memory_order_acquire) == 0) return true;
+    if (__atomic_load_n(&c->inside, __ATOMIC_ACQUIRE) == 0) return true;
     if (i < YIELDS)
       sched_yield();
     else
@@ -89,7 +89,7 @@ static bool has_left(struct sde_call *c) {
 bool pml__libsde_calls_left(void) {
   sigset_t before;
   locked(&before);
-  bool left = calls == NULL || (atomic_load_explicit(&pml__libsde_call.inside, memory_order_relaxed) == 0 &&
+  bool left = calls == NULL || (__atomic_load_n(&pml__libsde_call.inside, __ATOMIC_RELAXED) == 0 &&
                                 syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
   for (struct sde_call *c = calls; c != NULL && left; c = c->next) left = has_left(c);
   unlocked(&before);

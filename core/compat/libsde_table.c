@@ -193,10 +193,11 @@ __attribute__((constructor)) static void watch_forks(void) {
 }
 
 void pml__libsde_open(struct sde_event *e, int kind) {
-  static const struct pml__sde_fast nothing;
-  void *created = atomic_load(&e->created);
-  const struct pml__sde_fast *count = kind == PML_SDE_CREATED && created ? created : &nothing;
-  atomic_store(&e->count, count);
+  static const struct pml__sde_fast no_count;
+  static const struct pml__recorder_head no_series = {.epoch = UINT64_MAX, .at_8 = PML__RECORDER_NOWHERE};
+  const void *created = atomic_load(&e->created); /* its head comes first */
+  atomic_store(&e->count, kind == PML_SDE_CREATED && created ? created : &no_count);
+  atomic_store(&e->series, kind == PML_SDE_RECORDER && created ? created : &no_series);
   atomic_store(&e->kind, kind);
 }
 

@@ -195,6 +195,26 @@ static void cap(void) {
   }
 }
 
+/* Recorders of other elements than doubles, as many as a thread has places for, and more. */
+static void other_elements(void) {
+  enum { MANY = 40 };
+  struct pml_recorder *whole[MANY], *half[MANY];
+  int wrong = 0, taken = 0;
+  for (int i = 0; i < MANY; i++) {
+    int64_t v = i, got;
+    int32_t w = -i, had;
+    whole[i] = opened(PML_TYPE_INT64, 0);
+    half[i] = opened(PML_TYPE_INT32, 0);
+    for (int k = 0; k < 3; k++) wrong += pml_recorder_push(whole[i], &v) != 0 || pml_recorder_push(half[i], &w) != 0;
+    taken += pml_recorder_push_double(whole[i], 1) != -EINVAL || pml_recorder_push_double(half[i], 1) != -EINVAL;
+    wrong += pml_recorder_copy(whole[i], 2, &got, 1) != 1 || got != v || pml_recorder_count(whole[i]) != 3;
+    wrong += pml_recorder_copy(half[i], 2, &had, 1) != 1 || had != w || pml_recorder_count(half[i]) != 3;
+  }
+  for (int i = 0; i < MANY; i++) pml_recorder_close(whole[i]), pml_recorder_close(half[i]);
+  CHECK(taken == 0, "a recorder of other elements takes no double, whatever its slot");
+  CHECK(wrong == 0, "and elements of 8 and of 4 bytes are kept as they are");
+}
+
 static void resets_and_slots(void) {
   struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0);
   for (int i = 0; i < 100; i++) pml_recorder_push_double(r, 1);
@@ -204,10 +224,10 @@ static void resets_and_slots(void) {
         "a reset forgets all");
   pml_recorder_push_double(r, 2);
   CHECK(median(r) == 2 && pml_recorder_count(r) == 1, "and starts over");
-  uint32_t slot = r->head.slot;
+  uint32_t slot = r->slot;
   pml_recorder_close(r);
   r = opened(PML_TYPE_DOUBLE, 0);
-  CHECK(r->head.slot == slot && pml_recorder_count(r) == 0, "the next one has the same slot and nothing of the last");
+  CHECK(r->slot == slot && pml_recorder_count(r) == 0, "the next one has the same slot and nothing of the last");
   pml_recorder_push_double(r, 3);
   CHECK(pml_recorder_count(r) == 1 && median(r) == 3, "and takes pushes of the same thread");
   struct pml_recorder *many[1000];
@@ -322,6 +342,7 @@ int main(void) {
   cost_of_growth();
   no_memory();
   cap();
+  other_elements();
   resets_and_slots();
   pinned();
   asked_often();

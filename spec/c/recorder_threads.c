@@ -203,8 +203,8 @@ static void slots_used_again(void) {
   for (int i = 0; i < 300; i++) {
     struct pml_recorder *r = opened(PML_KEEP_ALL, 0);
     struct pml_value v;
-    moved += slot != UINT32_MAX && r->head.slot != slot;
-    slot = r->head.slot;
+    moved += slot != UINT32_MAX && r->slot != slot;
+    slot = r->slot;
     atomic_store(&relay.current, r);
     for (int wait = 0; wait < 1000000 && atomic_load(&relay.current) != NULL; wait++) usleep(10);
     wrong += pml_recorder_count(r) != 100 || pml_recorder_quantile(r, 0, &v) != 0 || v.d != i;

@@ -77,7 +77,10 @@ int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_optio
   r->opened = r->head.epoch;
   rc = open_reading(r);
   if (rc == 0) rc = pml__recorder_slot_take(r);
-  r->head.slot_double = o.type == PML_TYPE_DOUBLE && o.keep == PML_KEEP_ALL ? r->head.slot : UINT32_MAX;
+  bool whole = o.keep == PML_KEEP_ALL && o.bytes == 8;
+  r->head.at = r->slot * sizeof(struct pml__recorder_cell);
+  r->head.at_8 = whole ? r->head.at : PML__RECORDER_NOWHERE;
+  r->head.at_double = whole && o.type == PML_TYPE_DOUBLE ? r->head.at : PML__RECORDER_NOWHERE;
   if (rc < 0) {
     free_recorder(r);
     return pml_fail(rc, "recorder: out of memory");
@@ -133,7 +136,7 @@ static inline int store(struct pml__recorder_tail *t, const void *element, size_
   return 0;
 }
 
-/* Apart, so that the common sizes need no registers for it. */
+/* Apart, so that 4 bytes need no registers for it. */
 static __attribute__((noinline)) int store_any(struct pml__recorder_tail *t, const void *element, size_t bytes) {
   return store(t, element, bytes);
 }
@@ -158,12 +161,15 @@ static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const voi
   return store(&lane->mark->tail, element, r->options.bytes);
 }
 
+static __attribute__((noinline)) int push_other(struct pml_recorder *r, const void *element) {
+  struct pml__recorder_tail *t = pml__recorder_tail(&r->head, r->head.at);
+  if (PML_UNLIKELY(t == NULL)) return push_slow(r, element);
+  return r->options.bytes == 4 ? store(t, element, 4) : store_any(t, element, r->options.bytes);
+}
+
 int pml_recorder_push(struct pml_recorder *r, const void *element) {
   if (PML_UNLIKELY(r == NULL || element == NULL)) return -EINVAL;
-  struct pml__recorder_tail *t = pml__recorder_tail(&r->head, r->head.slot);
-  if (PML_UNLIKELY(t == NULL)) return push_slow(r, element);
-  if (PML_LIKELY(r->options.bytes == 8)) return store(t, element, 8);
-  return r->options.bytes == 4 ? store(t, element, 4) : store_any(t, element, r->options.bytes);
+  return PML_LIKELY(pml__recorder_push_8(&r->head, r->head.at_8, element)) ? 0 : push_other(r, element);
 }
 
 int pml__recorder_push_double_slow(struct pml_recorder *r, double v) {

@@ -15,7 +15,14 @@
 #define GROWTH 16    /* a chunk is at most a sixteenth of what is there */
 #define LOG_GROWTH 4 /* and a quarter in a log */
 
-PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells __attribute__((tls_model("initial-exec")));
+static struct pml__recorder_cell no_cell; /* of no epoch: what a thread without cells finds */
+
+PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells
+    __attribute__((tls_model("initial-exec"))) = {&no_cell, 0};
+
+static size_t count_of(const struct pml__recorder_cells *cells) {
+  return cells->cell == &no_cell ? 0 : cells->mask / sizeof *cells->cell + 1;
+}
 
 static void *allocate(size_t bytes) {
   return aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -70,11 +77,11 @@ static void lock_slots(void) {
 
 void pml__recorder_read_begin(struct pml_recorder *r) {
   pml__process_look();
-  pml__lock_take(&slot_at(r->head.slot)->reading);
+  pml__lock_take(&slot_at(r->slot)->reading);
 }
 
 void pml__recorder_read_end(struct pml_recorder *r) {
-  pml__lock_leave(&slot_at(r->head.slot)->reading);
+  pml__lock_leave(&slot_at(r->slot)->reading);
 }
 
 /* Relaxed: the number only has to be new; it reaches others with the recorder or the reset that it is stored in. */
@@ -98,8 +105,9 @@ static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell)
  * cell, and so none of its parent's lanes.
  */
 static void spare_cells(struct pml__recorder_cells cells) {
-  struct pml__recorder_cell **list = &slots.spare[cells.n == 0 ? 0 : __builtin_ctzll(cells.n)];
-  if (cells.n == 0) return;
+  size_t n = count_of(&cells);
+  if (n == 0) return;
+  struct pml__recorder_cell **list = &slots.spare[__builtin_ctzll(n)];
   cells.cell->tail = (struct pml__recorder_tail *)(void *)*list;
   *list = cells.cell;
 }
@@ -114,11 +122,13 @@ static struct pml__recorder_cell *cleared_cells(size_t n) {
   return cell;
 }
 
-static struct pml__recorder_cell *more_cells(struct pml__recorder_cells *cells, size_t n) {
-  if (!slots.logs) return realloc(cells->cell, n * sizeof *cells->cell);
+/* Room for @n, of which those that are there are copied. */
+static struct pml__recorder_cell *more_cells(const struct pml__recorder_cells *cells, size_t n) {
+  size_t had = count_of(cells);
+  if (!slots.logs) return realloc(had > 0 ? cells->cell : NULL, n * sizeof *cells->cell);
   struct pml__recorder_cell *cell = cleared_cells(n);
-  if (cell == NULL || cells->n == 0) return cell;
-  memcpy(cell, cells->cell, cells->n * sizeof *cell);
+  if (cell == NULL || had == 0) return cell;
+  memcpy(cell, cells->cell, had * sizeof *cell);
   lock_slots();
   spare_cells(*cells);
   pml__lock_leave(&slots.lock);
@@ -127,14 +137,15 @@ static struct pml__recorder_cell *more_cells(struct pml__recorder_cells *cells, 
 
 /* Release: the next owner of the lane sees all that its last one did. */
 static void give_back(const struct pml__recorder_cells *cells) {
-  for (size_t i = 0; i < cells->n && i < slots.n; i++)
+  size_t n = count_of(cells);
+  for (size_t i = 0; i < n && i < slots.n; i++)
     if (is_current(slot_at((uint32_t)i)->recorder, &cells->cell[i]))
       __atomic_store_n(&lane_of(&cells->cell[i])->owned, 0, __ATOMIC_RELEASE);
 }
 
 static void thread_ends(void *arg) {
   struct pml__recorder_cells mine = pml__recorder_cells;
-  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts over */
+  pml__recorder_cells = (struct pml__recorder_cells){&no_cell, 0}; /* a later destructor that pushes starts over */
   lock_slots();
   give_back(&mine);
   if (slots.logs) spare_cells(mine);
@@ -167,7 +178,7 @@ static void in_child(void) {
     if (s->recorder != NULL && pml__lock_torn(&s->reading)) abandon_quantiles(s->recorder);
   }
   if (!slots.logs) return;
-  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0};
+  pml__recorder_cells = (struct pml__recorder_cells){&no_cell, 0};
   memset(slots.spare, 0, sizeof slots.spare);
   pml__recorder_leave_log();
 }
@@ -203,7 +214,7 @@ static int find_slot(struct pml_recorder *r) {
   } else {
     slots.free = slot_at(i)->next_free;
   }
-  r->head.slot = i;
+  r->slot = i;
   __atomic_store_n(&slot_at(i)->recorder, r, __ATOMIC_RELEASE);
   return 0;
 }
@@ -217,11 +228,11 @@ int pml__recorder_slot_take(struct pml_recorder *r) {
 }
 
 void pml__recorder_slot_give(struct pml_recorder *r) {
-  struct slot *s = slot_at(r->head.slot);
+  struct slot *s = slot_at(r->slot);
   lock_slots();
   s->recorder = NULL;
   s->next_free = slots.free;
-  slots.free = r->head.slot + 1;
+  slots.free = r->slot + 1;
   pml__lock_leave(&slots.lock);
   pml__recorder_read_begin(r); /* the reads that are under way */
   pml__recorder_read_end(r);
@@ -318,24 +329,25 @@ static struct pml__recorder_lane *make(struct pml_recorder *r, uint64_t epoch) {
   return lane;
 }
 
+/* The last one stays without a recorder. */
 static bool grow_cells(struct pml__recorder_cells *cells, uint32_t slot) {
-  if (slot < cells->n) return true;
-  size_t n = cells->n < 8 ? 8 : cells->n;
-  while (n <= slot) n *= 2;
+  size_t had = count_of(cells), n = had < 8 ? 8 : had;
+  if (slot + (size_t)1 < had) return true;
+  while (n <= slot + (size_t)1) n *= 2;
   struct pml__recorder_cell *cell = more_cells(cells, n);
   if (cell == NULL) return false;
-  memset(cell + cells->n, 0, (n - cells->n) * sizeof *cell);
-  *cells = (struct pml__recorder_cells){cell, n};
+  memset(cell + had, 0, (n - had) * sizeof *cell);
+  *cells = (struct pml__recorder_cells){cell, (n - 1) * sizeof *cell};
   if (slots.has_key) (void)pthread_setspecific(slots.key, cell);
   return true;
 }
 
 struct pml__recorder_lane *pml__recorder_enter(struct pml_recorder *r, uint64_t epoch) {
-  if (!grow_cells(&pml__recorder_cells, r->head.slot)) return NULL;
-  struct pml__recorder_cell *cell = &pml__recorder_cells.cell[r->head.slot];
-  if (cell->epoch == epoch) return lane_of(cell);
+  if (!grow_cells(&pml__recorder_cells, r->slot)) return NULL;
+  struct pml__recorder_cell *cell = &pml__recorder_cells.cell[r->slot];
   if (is_current(r, cell)) {
     struct pml__recorder_lane *lane = lane_of(cell);
+    if (cell->epoch == epoch) return lane;
     if (make_current(lane, epoch)) {
       cell->epoch = epoch;
       return lane;

@@ -63,6 +63,7 @@ struct pml__recorder_lane {
 
 struct pml_recorder {
   struct pml__recorder_head head;
+  uint32_t slot;
   uint64_t opened; /* the first epoch */
   struct pml_recorder_options options;
   struct pml__recorder_lane *lanes; /* atomic; in the order of their making */
