@@ -82,7 +82,9 @@ static inline const char *pml__clock_name(void) {
 /* The bare counter; only meaningful where kind is PML_CLOCK_COUNTER. */
 static inline uint64_t pml__clock_counter(void) {
 #if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
+  uint64_t lo, hi; /* their upper halves are zeros; __builtin_ia32_rdtsc() leaves the compiler fewer registers */
+  __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+  return (hi << 32) + lo;
 #elif defined(__aarch64__)
   uint64_t v;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
