@@ -138,8 +138,9 @@ static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum p
   return PML_LIKELY(t->known[kind].generation == generation) &&
          PML_LIKELY(t->known[kind].plain(t->known[kind].data, region, ticks));
 }
+/* By its thread, the only writer: a plain load is one with the test. */
 static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
-  return __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0;
+  return t->passes % 2 != 0;
 }
 static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
   pml__own_add(&t->passes, 1);
