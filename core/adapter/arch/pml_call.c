@@ -214,7 +214,7 @@ static bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp)
 
 static uint32_t open_call(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
   if (!make_ready(t, back, sp)) return NONE;
-  uint32_t i = pml__call_open(t, t->open, region, back, sp);
+  uint32_t i = pml__call_open(t, t->free, t->open, region, back, sp);
   raise_event(t, PML_STREAM_ENTER, region);
   return i;
 }
@@ -298,7 +298,7 @@ void pml__call_let_go(void) {
 uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
-  uint32_t i = pml__call_open(t, t->open, e->region, 0, sp);
+  uint32_t i = pml__call_open(t, t->free, t->open, e->region, 0, sp);
   pml_stream_ready(e->region);
   add_counts(e);
   e->ticks = pml_clock_ticks();

@@ -124,15 +124,14 @@ static inline uintptr_t pml__call_code_behind(uintptr_t address) {
 }
 
 /*
- * The thread has a free pad; then it also knows its stack. @open: the innermost open call, t->open. @back 0, known when
- * this is compiled: the call is a wrapper's, which returns by itself.
+ * @i: the thread's first free pad, t->free; then it also knows its stack. @open: the innermost open call, t->open.
+ * @back 0, known when this is compiled: the call is a wrapper's, which returns by itself.
  *
  * A signal handler that leaves by longjmp may come between any two stores, and the lists are used thereafter. So they
  * are made in the order in which they stand, here and below: a pad may be lost, it is never in two lists.
  */
-static inline uint32_t pml__call_open(struct pml__call_thread *t, uint32_t open, pml_region_t region, uintptr_t back,
-                                      uintptr_t sp) {
-  uint32_t i = t->free;
+static inline uint32_t pml__call_open(struct pml__call_thread *t, uint32_t i, uint32_t open, pml_region_t region,
+                                      uintptr_t back, uintptr_t sp) {
   struct pml__call_pad *p = &pml__call_pad[i];
   t->free = p->next;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

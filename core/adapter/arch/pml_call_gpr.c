@@ -53,14 +53,14 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   struct pml__stream_thread *s = pml__stream_self;
   if (PML_UNLIKELY(t->busy != 0)) return ALL_REGISTERS;
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
-  uint32_t open = t->open;
-  if (PML_UNLIKELY(pml__stream_in_pass(s) || t->free == PML__CALL_NONE || !is_inside(open, back, sp) || !is_plain())) {
+  uint32_t open = t->open, i = t->free;
+  if (PML_UNLIKELY(pml__stream_in_pass(s) || i == PML__CALL_NONE || !is_inside(open, back, sp) || !is_plain())) {
     pml__call_end_busy(t);
     return ALL_REGISTERS;
   }
   pml__stream_begin_plainly(s);
   pml_region_t region = f->region;
-  (void)pml__call_open(t, open, region, back, sp);
+  (void)pml__call_open(t, i, open, region, back, sp);
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, region))) {
     t->event.region = pml__call_pad[t->open].region;
     return t->open;

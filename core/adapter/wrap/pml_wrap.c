@@ -283,7 +283,7 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   }
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
   call->results = NULL;
-  call->at = pml__call_open(t, t->open, f->region, 0, sp);
+  call->at = pml__call_open(t, t->free, t->open, f->region, 0, sp);
   call->function = f;
   raise_event(t, s, PML_STREAM_ENTER, f->region);
   pml__call_end_busy(t);
