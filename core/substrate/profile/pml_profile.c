@@ -38,7 +38,7 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t)
 /* The node from which a call is made: that of the innermost call that has one. */
 static struct pml__profile_node *caller(const struct pml__profile_track *t) {
   const struct pml__profile_frame *f = t->top;
-  while (f->node == NULL) f--;
+  while (f->node == &pml__profile_nowhere) f--;
   return f->node;
 }
 
@@ -69,7 +69,7 @@ __attribute__((noinline)) static void enter_another(struct pml__profile_track *t
     pml__profile_begin_call(t, node, e->region, e->ticks);
     return;
   }
-  *++t->top = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
+  *++t->top = (struct pml__profile_frame){&pml__profile_nowhere, e->region, e->ticks, 0};
   pml__own_add(&t->dropped, 1);
 }
 
@@ -87,7 +87,7 @@ __attribute__((noinline)) static void leave_another(struct pml__profile_track *t
     pml__own_add(&t->unmatched, 1);
     return;
   }
-  if (f->node == NULL) {
+  if (f->node == &pml__profile_nowhere) {
     t->top--;
     f[-1].inner += f->inner; /* its own time is its parent's */
     return;
@@ -105,7 +105,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
 static void on_left(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   struct pml__profile_frame *f = t->top;
-  if (t->beyond > 0 || f == t->frame || f->region != e->region || f->node == NULL) {
+  if (t->beyond > 0 || f == t->frame || f->region != e->region || f->node == &pml__profile_nowhere) {
     on_leave(data, e);
     return;
   }
@@ -166,7 +166,7 @@ static uint64_t calls_begun(const struct pml__profile_tree *tree) {
 
 /* What was under way stays entered, and not returned. */
 static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
-  for (; t->top > t->frame; t->top--) p->stats.abandoned += t->top->node != NULL;
+  for (; t->top > t->frame; t->top--) p->stats.abandoned += t->top->node != &pml__profile_nowhere;
 }
 
 static void thread_end(void *arg, void *data) {

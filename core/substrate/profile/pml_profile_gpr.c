@@ -14,7 +14,7 @@ bool pml__profile_enter_plainly(void *data, pml_region_t region, uint64_t ticks)
   struct pml__profile_track *t = data;
   if (PML_LIKELY(pml__profile_enter_again(t, region, ticks))) return true;
   struct pml__profile_node *parent = t->top->node;
-  return t->top != t->last && parent != NULL && enter_another(t, parent, region, ticks);
+  return t->top != t->last && parent != &pml__profile_nowhere && enter_another(t, parent, region, ticks);
 }
 
 bool pml__profile_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {

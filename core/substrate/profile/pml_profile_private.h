@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* A call under way. @node: NULL if there was no room for its path. */
+/* A call under way. @node: &pml__profile_nowhere if there was no room for its path. */
 struct pml__profile_frame {
   struct pml__profile_node *node;
   pml_region_t region;
@@ -76,15 +76,20 @@ static inline void pml__profile_end_call(struct pml__profile_track *t, struct pm
 }
 
 static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, uint64_t ticks) {
-  return PML_LIKELY(ticks > f->ticks) ? ticks - f->ticks : 0;
+  uint64_t d = ticks - f->ticks;
+  if (PML_UNLIKELY(ticks < f->ticks)) {
+    __asm__(""); /* or it becomes a conditional move, which takes more */
+    d = 0;
+  }
+  return d;
 }
 
 /* The child that was entered last, once more. False: it is another, or it takes memory. */
 static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_node *parent = t->top->node;
-  if (PML_UNLIKELY(t->top == t->last || parent == NULL)) return false;
+  if (PML_UNLIKELY(t->top == t->last)) return false;
   struct pml__profile_node *node = parent->latest;
-  if (PML_UNLIKELY(node == NULL || node->region != region)) return false;
+  if (PML_UNLIKELY(node->region != region)) return false;
   pml__profile_begin_call(t, node, region, ticks);
   return true;
 }
@@ -92,8 +97,8 @@ static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_re
 /* False: not the innermost call's, or it takes memory. */
 static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_frame *f = t->top;
-  if (PML_UNLIKELY(f->region != region || f->node == NULL)) return false;
-  struct pml__histogram *h = f->node->histogram;
+  if (PML_UNLIKELY(f->region != region)) return false;
+  struct pml__histogram *h = f->node->histogram; /* of nowhere the one without counts */
   uint64_t d = pml__profile_duration(f, ticks), *count = pml__histogram_count(h);
   if (PML_UNLIKELY(count == NULL)) return false;
   pml__own_add(count, 1);

@@ -10,6 +10,9 @@
 
 #define FIRST_SLOTS 128u
 
+struct pml__profile_node pml__profile_nowhere = {
+    .region = PML__PROFILE_NO_REGION, .latest = &pml__profile_nowhere, .histogram = &pml__histogram_none};
+
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 static void *get(const struct pml__profile_tree *t, unsigned k) {
@@ -39,6 +42,7 @@ static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t pa
   node->parent = parent;
   node->region = region;
   node->min = UINT64_MAX;
+  node->latest = &pml__profile_nowhere;
   node->histogram = &pml__histogram_none;
   __atomic_store_n(&t->n, index + 1, __ATOMIC_RELEASE);
   return node;

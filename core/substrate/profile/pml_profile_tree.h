@@ -21,7 +21,7 @@ struct pml__profile_node {
   uint64_t entered, count;          /* atomic; calls begun, and those of them that ended */
   uint64_t sum, inner;              /* atomic; ticks, and those of them in children */
   uint64_t min, max;                /* atomic */
-  struct pml__profile_node *latest; /* the child that was entered last: the owner's */
+  struct pml__profile_node *latest; /* the child that was entered last, or nowhere; the owner's */
   struct pml__histogram *histogram; /* of the region, the owner's; never NULL */
 };
 
@@ -33,6 +33,10 @@ struct pml__profile_tree {
   uint32_t id;                             /* for @memory */
   const struct pml_profile_memory *memory; /* NULL: the heap */
 };
+
+/* The node of what has none: of a region that there is not, with the histogram without counts. */
+#define PML__PROFILE_NO_REGION UINT32_MAX
+extern __attribute__((visibility("hidden"))) struct pml__profile_node pml__profile_nowhere;
 
 /* Returns whether there is memory for the root. @memory: for its nodes, NULL: the heap; borrowed. */
 bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id);
