@@ -19,12 +19,13 @@ local HANDLES = {
   plugin = "pmlua.Plugin", point = "pmlua.Point", profile = "pmlua.Profile", recorder = "pmlua.Recorder",
   samples = "pmlua.Samples", sdecounter = "pmlua.SdeCounter", sdeevent = "pmlua.SdeEvent", sdelibrary = "pmlua.SdeLibrary",
   section = "pmlua.SectionHandle", sectionscope = "pmlua.SectionScope", substrateplugin = "pmlua.SubstratePlugin",
-  trace = "pmlua.Trace", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store", workload = "pmlua.Workload",
+  trace = "pmlua.Trace", tracereader = "pmlua.TraceReader", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store", workload = "pmlua.Workload",
 }
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   eventlist = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
-  recordingcalls = true, pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true }
+  recordingcalls = true, pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true,
+  tracerows = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
 
@@ -122,7 +123,8 @@ end
 
 -- The C files whose handles and tables a page describes.
 local function sources_of(name)
-  local more = name == "sde" and " -o -name lset.c -o -name 'lsde_*.c' -o -name lrecorder.c" or ""
+  local more = name == "sde" and " -o -name lset.c -o -name 'lsde_*.c' -o -name lrecorder.c"
+    or name == "trace" and " -o -name ltrace_read.c" or ""
   local paths = {}
   for path in io.popen(("find bindings -name l%s.c%s"):format(name, more)):lines() do paths[#paths + 1] = path end
   if #paths == 0 then paths[1] = ("bindings/%s.c"):format(name) end

@@ -102,9 +102,9 @@ function TraceLocation:close() end
 
 --- An archive that is read.
 ---
----     local t <close> = assert(pml.trace.read "out/traces.otf2")
----     for _, r in ipairs((assert(t:group { by = { "region", "process" }, where = { region = "MPI_*" } }))) do
----       print(r.rank, r.region, r.calls, r.exclusive_s)
+---     local t <close> = assert(pml.trace.read "trace-folder/traces.otf2")
+---     for _, r in ipairs((assert(t:group { by = { "region", "process" }, where = { region = "a*" } }))) do
+---       print(r.process, r.region, r.calls, r.exclusive_s)
 ---     end
 ---@class pmlua.TraceReader
 local TraceReader = {}
