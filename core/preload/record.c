@@ -309,7 +309,7 @@ static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
   if (!is_ours()) return -ESRCH;
   (void)pml_sde_log_sample(true);
   pml__section_log_sketches();
-  int err = pml__section_log_summary(pml_recording_path(record.calls), s, rank);
+  int err = pml__section_own_summary(pml_recording_path(record.calls), s, rank);
   if (err == 0) err = pml_profile_summary(record.profile, s, rank);
   return err == 0 && record.trace ? pml_mpi_times_summary(s, rank, pml_recording_path(record.calls)) : err;
 }

@@ -11,7 +11,7 @@ local report = mpi_job.report
 local folder = helper.folder()
 
 local function compile(name, program)
-  local own = ({ counters = true, durations = true })[program]
+  local own = ({ counters = true, durations = true, ending = true })[program]
   return mpi_job.compile(name, program, folder, "-w -Icore",
     own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build))
 end
@@ -85,8 +85,8 @@ for name in pairs(mpi_job.RUN) do
       local mpi = calls_of(r)
       local least = mpi.MPI_Isend.total_ns + mpi.MPI_Irecv.total_ns + mpi.MPI_Waitall.total_ns
       local ring, most = of.sent[256] + of.received[256], least + mpi.MPI_Wait.total_ns + mpi.MPI_Test.total_ns
-      assert(ring >= least * (1 - 1e-4) - 100 and ring <= most * (1 + 1e-4) + 100,
-        ("%.0f of %.0f to %.0f"):format(ring, least, most))
+      local found = ("%.0f of %.0f to %.0f"):format(ring, least, most)
+      assert(ring >= least * (1 - 1e-4) - 100 and ring <= most * (1 + 1e-4) + 100, found)
       local line = report(to):match "\n512 %- 1023 [^\n]*"
       assert(line and line:find "^\n512 %- 1023 +1 +1%.000 kB +[%d.]+ [mµn]*s +1 +1%.000 kB +[%d.]+ [mµn]*s", line)
       os.execute("rm -rf " .. to)
@@ -94,6 +94,17 @@ for name in pairs(mpi_job.RUN) do
       for _, s in ipairs(told(to).sent) do assert.is_nil(s.time_ns) end
       assert.is_nil(report(to):find("time of all ranks", 1, true))
       os.execute("rm -rf " .. to)
+    end)
+
+    it_is("has each call of threads once that end during MPI_Finalize", function()
+      local ending = compile(name, "ending")
+      for _ = 1, 5 do
+        local to, code, out = job(name, 2, ending)
+        if code == 77 then return pending "no more threads can be started here" end
+        assert.are.equal(0, code, out)
+        assert.are.equal(2400, told(to).sections[1].calls)
+        os.execute("rm -rf " .. to)
+      end
     end)
 
     it_is("has all ranks with a timeout that no clock reaches", function()

@@ -34,7 +34,7 @@ static int add_log(struct pml_summary *s, int64_t rank, void *path) {
   (void)snprintf(path, PATH_MAX, "%.*s/job.pmlsum", (int)(slash - log->file.path), log->file.path);
   (void)pml_sde_log_sample(true);
   pml__section_log_sketches();
-  return pml__section_log_summary(log->file.path, s, rank);
+  return pml__section_own_summary(log->file.path, s, rank);
 }
 
 /* What the log of PMLUA_REPORT has is reduced, too; no message is counted. */

@@ -2,6 +2,7 @@
 /* core/adapter/section/read/pml_section_brief.c - the sections of a log as rows of a summary: one for each section. */
 #include "adapter/section/read/pml_section_brief.h"
 
+#include "adapter/section/pml_section_private.h"
 #include "source/sde/log/pml_sde_log.h"
 
 #include <errno.h>
@@ -194,5 +195,12 @@ int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t nu
   if (err == 0) err = pml__section_book_summary(&b, s, number, &brief);
   if (err == 0) err = pml__sde_log_summary(s, number, &b.log, &b.cells);
   pml__section_book_close(&b);
+  return err;
+}
+
+int pml__section_own_summary(const char *path, struct pml_summary *s, int64_t number) {
+  pml__section_lock_take();
+  int err = pml__section_log_summary(path, s, number);
+  pml__section_lock_leave();
   return err;
 }

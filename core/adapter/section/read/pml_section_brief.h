@@ -28,6 +28,12 @@ PML__SHARED int pml__section_book_summary(const struct pml__section_book *b, str
 PML__SHARED int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number);
 
 /*
+ * pml__section_own_summary - the same of the calling process's own log, while threads go on: threads that end meanwhile
+ * wait, so that their sums are added up once, by themselves or with those of threads that ended long ago.
+ */
+PML__SHARED int pml__section_own_summary(const char *path, struct pml_summary *s, int64_t number);
+
+/*
  * pml__section_log_brief - read the log @path once: its sections go into @s, and @text has the lines of the process,
  * its notes, counters and recorders, as of pml_section_log_text().
  * Returns what pml_section_log_text() returns: then nothing is in @s; or -EINVAL (its sections contradict those in @s).
