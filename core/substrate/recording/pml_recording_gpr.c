@@ -12,8 +12,7 @@ static bool has_limits(const struct pml_recording_limits *l) {
 /* After an enter there is always an event left, so that the enter of a call that is taken back is in this extent. */
 bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth == t->capacity || t->place.end - t->place.next < 2 ||
-                   region >= PML__RECORDING_MARKS))
+  if (PML_UNLIKELY(t->depth == t->capacity || t->place.end - t->place.next < 2 || region >= PML__RECORDING_MARKS))
     return false;
   if (PML_UNLIKELY((__atomic_load_n(&t->recording->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0))
     return false;

@@ -19,7 +19,7 @@ struct pml__recording_track {
   struct pml_recording *recording;
   struct pml_stream_place place; /* next == end: there is no extent, or it is full */
   uint64_t *count;               /* in the extent, or in the head */
-  uint64_t beyond;               /* enters too deep for @frame: their leaves come first */
+  uint64_t beyond;               /* enters too deep for @frame, with depth == capacity: their leaves come first */
   struct pml__recording_frame *frame;
   uint32_t depth, capacity;
   bool full; /* no room, for good: what comes later would not be balanced */
