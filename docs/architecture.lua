@@ -38,6 +38,7 @@ local WHAT = {
   ["substrate/profile"] = "call paths",
   ["substrate/scorep"] = "hosts Score-P's plugins",
   ["substrate/recording"] = "what a recorded process leaves",
+  ["substrate/archive"] = "one trace of many processes",
   ["substrate/trace"] = "OTF2",
   control = "acts on the machine at enter and leave",
   ["control/balance"] = "slows waiting cpus",

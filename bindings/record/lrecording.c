@@ -5,9 +5,9 @@
 
 #include "record/pml_reasons.h"
 #include "source/plugin/pml_plugin_log.h"
+#include "substrate/archive/pml_archive.h"
 #include "substrate/profile/pml_recording_rows.h"
 #include "substrate/recording/pml_recording_read.h"
-#include "substrate/trace/pml_archive.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "record/log/pml_log.h"
-#include "substrate/trace/pml_archive.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "substrate/archive/pml_archive.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
-#include "substrate/trace/pml_archive.h"
 
 #include "check.h"
 

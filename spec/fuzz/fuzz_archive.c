@@ -7,8 +7,8 @@
  */
 #include "base/pml_error.h"
 #include "fuzz.h"
-#include "substrate/trace/pml_archive_part.h"
-#include "substrate/trace/pml_archive_share.h"
+#include "substrate/archive/pml_archive_part.h"
+#include "substrate/archive/pml_archive_share.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>

@@ -21,9 +21,9 @@
 #include "base/pml_pack.h"
 #include "record/quantile/pml_sketch.h"
 #include "source/plugin/pml_plugin_log.h"
+#include "substrate/archive/pml_archive.h"
 #include "substrate/profile/pml_profile_tree.h"
 #include "substrate/recording/pml_recording_read_private.h"
-#include "substrate/trace/pml_archive.h"
 
 #include <errno.h>
 #include <stdlib.h>

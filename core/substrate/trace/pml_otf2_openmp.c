@@ -3,7 +3,7 @@
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_carry.h"
+#include "substrate/trace/pml_carry.h"
 
 #include <errno.h>
 #include <otf2/otf2.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_archive_carry.h - records that processes which write an archive together leave for each
+ * core/substrate/trace/pml_carry.h - records that processes which write an archive together leave for each
  * other in files. Internal.
  *
  * One function describes a record in both directions: it carries each field, which a writing carrier appends and a
  * reading one sets. Nothing in a file is trusted: a missing or impossible field sets @failed, and is 0 or "" then. The
  * caller frees lists that were read with free().
  */
-#ifndef PML_ARCHIVE_CARRY_H
-#define PML_ARCHIVE_CARRY_H
+#ifndef PML_CARRY_H
+#define PML_CARRY_H
 
 #include "base/pml_pack.h"
 

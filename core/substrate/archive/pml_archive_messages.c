@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_messages.c - which messages arrive before they are sent, and clocks by which they do
- * not. */
+/* core/substrate/archive/pml_archive_messages.c - which messages arrive before they are sent, and clocks by which they
+ * do not. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_pairs.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_pairs.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

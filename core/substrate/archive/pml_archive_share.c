@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_share.c - the folder of the processes that write an archive together. */
-#include "substrate/trace/pml_archive_share.h"
+/* core/substrate/archive/pml_archive_share.c - the folder of the processes that write an archive together. */
+#include "substrate/archive/pml_archive_share.h"
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_carry.h"
+#include "substrate/trace/pml_carry.h"
 
 #include <errno.h>
 #include <fcntl.h>

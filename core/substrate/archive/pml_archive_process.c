@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_process.c - what a log says of its process: names, clock, rank, communicators. */
+/* core/substrate/archive/pml_archive_process.c - what a log says of its process: names, clock, rank, communicators. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_archive_share.h - several processes write the events of an archive together. Internal.
+ * core/substrate/archive/pml_archive_share.h - several processes write the events of an archive together. Internal.
  *
  * They share the folder DIR/.making-traces. The leader, which holds its lock, writes the plan there: processes, clocks
  * and communicators. Then the leader and each helper claim one recorded process after the other (N.claim, created
@@ -11,7 +11,7 @@
 #ifndef PML_ARCHIVE_SHARE_H
 #define PML_ARCHIVE_SHARE_H
 
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_private.h"
 
 /*
  * pml__archive_share_open - become the leader of the archive @dir: lock and empty the folder. -EBUSY: there is a

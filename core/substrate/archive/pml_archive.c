@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive.c - the steps by which logs of several processes become one archive. */
-#include "substrate/trace/pml_archive.h"
+/* core/substrate/archive/pml_archive.c - the steps by which logs of several processes become one archive. */
+#include "substrate/archive/pml_archive.h"
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_part.h"
-#include "substrate/trace/pml_archive_share.h"
+#include "substrate/archive/pml_archive_part.h"
+#include "substrate/archive/pml_archive_share.h"
 
 #include <errno.h>
 #include <stdlib.h>

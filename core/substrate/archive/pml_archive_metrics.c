@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_metrics.c - metrics of a recording as metrics of an archive. */
+/* core/substrate/archive/pml_archive_metrics.c - metrics of a recording as metrics of an archive. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_private.h - what the parts of an archive of several logs share. Internal. */
+/* core/substrate/archive/pml_archive_private.h - what the parts of an archive of several logs share. Internal. */
 #ifndef PML_ARCHIVE_PRIVATE_H
 #define PML_ARCHIVE_PRIVATE_H
 
+#include "substrate/archive/pml_archive.h"
+#include "substrate/archive/pml_archive_clock.h"
 #include "substrate/recording/pml_recording_read_private.h"
-#include "substrate/trace/pml_archive.h"
-#include "substrate/trace/pml_archive_clock.h"
 #include "substrate/trace/pml_otf2_mpi.h"
 
 #include <linux/limits.h>

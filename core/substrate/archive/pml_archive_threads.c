@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_threads.c - the events of a process as locations of an archive, each thread's
+/* core/substrate/archive/pml_archive_threads.c - the events of a process as locations of an archive, each thread's
  * balanced and in order. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_share.h"
-#include "substrate/trace/pml_archive_waits.h"
+#include "substrate/archive/pml_archive_share.h"
+#include "substrate/archive/pml_archive_waits.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>

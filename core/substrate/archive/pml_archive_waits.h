@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_archive_waits.h - how long ranks wait for others. Internal.
+ * core/substrate/archive/pml_archive_waits.h - how long ranks wait for others. Internal.
  *
  * Late sender, as Scalasca defines it: a receive, or the call that completes one, was entered before the send was; the
  * wait is the time between, at most the receive's own. Collective operations that no member leaves before the last one
@@ -9,9 +9,9 @@
 #ifndef PML_ARCHIVE_WAITS_H
 #define PML_ARCHIVE_WAITS_H
 
-#include "substrate/trace/pml_archive_carry.h"
-#include "substrate/trace/pml_archive_pairs.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_pairs.h"
+#include "substrate/archive/pml_archive_private.h"
+#include "substrate/trace/pml_carry.h"
 
 enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
 

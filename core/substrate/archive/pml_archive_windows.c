@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_windows.c - the windows of ranks, united. */
+/* core/substrate/archive/pml_archive_windows.c - the windows of ranks, united. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

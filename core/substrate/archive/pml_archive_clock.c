@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_clock.c - clocks of processes, and how they differ from rank 0's. */
-#include "substrate/trace/pml_archive_clock.h"
+/* core/substrate/archive/pml_archive_clock.c - clocks of processes, and how they differ from rank 0's. */
+#include "substrate/archive/pml_archive_clock.h"
 
 #include "base/pml_error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_communication.c - what a rank's log says of messages and collective operations. */
-#include "substrate/trace/pml_archive_private.h"
+/* core/substrate/archive/pml_archive_communication.c - what a rank's log says of messages and collective operations. */
+#include "substrate/archive/pml_archive_private.h"
 
 #define NO_RANK UINT32_MAX
 #define ID_BITS 40

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_carry.c - fields of records to files, and back. */
-#include "substrate/trace/pml_archive_carry.h"
+/* core/substrate/trace/pml_carry.c - fields of records to files, and back. */
+#include "substrate/trace/pml_carry.h"
 
 #include "base/pml_error.h"
 #include "base/pml_file.h"

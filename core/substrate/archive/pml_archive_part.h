@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_part.h - one process of an archive, written by itself, and taken into the whole. */
+/* core/substrate/archive/pml_archive_part.h - one process of an archive, written by itself, and taken into the whole.
+ */
 #ifndef PML_ARCHIVE_PART_H
 #define PML_ARCHIVE_PART_H
 
-#include "substrate/trace/pml_archive_waits.h"
+#include "substrate/archive/pml_archive_waits.h"
 
 /*
  * pml__archive_part_write - write process @i alone as an archive in a folder of its own, which is renamed to @i when it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_pairs.c - sends and receives that wait for each other, by their channels. */
-#include "substrate/trace/pml_archive_pairs.h"
+/* core/substrate/archive/pml_archive_pairs.c - sends and receives that wait for each other, by their channels. */
+#include "substrate/archive/pml_archive_pairs.h"
 
 #include "base/pml_error.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_waits.c - waits for late senders, and for the last rank of a collective operation.
+/* core/substrate/archive/pml_archive_waits.c - waits for late senders, and for the last rank of a collective operation.
  */
-#include "substrate/trace/pml_archive_waits.h"
+#include "substrate/archive/pml_archive_waits.h"
 
 #include "base/pml_error.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_archive_part.c - one process of an archive, written by itself, and taken into the whole.
+ * core/substrate/archive/pml_archive_part.c - one process of an archive, written by itself, and taken into the whole.
  *
  * A part numbers its own threads, regions, metrics and teams. Its event files move into the whole archive unchanged;
  * mapping tables in the local definitions lead from the part's numbers to those of the whole. The leader gives these in
  * the order of processes, so that they do not depend on which process wrote a part.
  */
-#include "substrate/trace/pml_archive_part.h"
+#include "substrate/archive/pml_archive_part.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_share.h"
+#include "substrate/archive/pml_archive_share.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>

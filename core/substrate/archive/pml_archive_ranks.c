@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_archive_ranks.c - which process is which rank, and which communicators are one. */
+/* core/substrate/archive/pml_archive_ranks.c - which process is which rank, and which communicators are one. */
 #include "base/pml_error.h"
-#include "substrate/trace/pml_archive_private.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
