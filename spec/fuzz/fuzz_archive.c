@@ -57,7 +57,7 @@ static void read_plan(void) {
       messages += take_each(&a, p);
       for (unsigned k = 0; k < 64; k += 7) (void)pml__archive_time(&a, p, p->own.started_ticks + (UINT64_C(1) << k));
     }
-    PLANTED(messages > 0 && a.nprocesses == 1);
+    PLANTED(messages > 0 && a.mpi.nranks > 2);
   }
   for (size_t i = 0; i < a.nprocesses; i++) pml__archive_forget(&a.process[i]);
   free(a.process);
@@ -93,7 +93,6 @@ static void read_part(void) {
     for (const struct pml_otf2_location *l = m.whole->first; l != NULL; l = l->next) all++;
     PROMISE(all == threads && m.thread == all, "its threads are as many as it says");
     PROMISE(threads == 0 || location[0] < threads, "messages are of one of them");
-    PLANTED(threads == 3 && m.waiting != NULL);
   }
   while (m.waiting != NULL) {
     struct pml_otf2_location *l = m.waiting;
