@@ -19,7 +19,8 @@ local HANDLES = {
   plugin = "pmlua.Plugin", point = "pmlua.Point", profile = "pmlua.Profile", recorder = "pmlua.Recorder",
   samples = "pmlua.Samples", sdecounter = "pmlua.SdeCounter", sdeevent = "pmlua.SdeEvent", sdelibrary = "pmlua.SdeLibrary",
   section = "pmlua.SectionHandle", sectionscope = "pmlua.SectionScope", substrateplugin = "pmlua.SubstratePlugin",
-  trace = "pmlua.Trace", tracereader = "pmlua.TraceReader", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store", workload = "pmlua.Workload",
+  trace = "pmlua.Trace", tracereader = "pmlua.TraceReader", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store",
+  workload = "pmlua.Workload",
 }
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,

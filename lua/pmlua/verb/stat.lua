@@ -35,7 +35,7 @@ killed; the exit status is CMD's. With --pid or --all others are counted while C
       help = "print what was counted in each TIME, while CMD runs; such as 1s, or 100 for milliseconds" },
     { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "count in this process, with its threads and "
       .. "the children that it makes meanwhile" },
-    { name = "all", short = "a", help = "count on all cpus, whatever runs there; needs root, CAP_PERFMON or "
+    { name = "all", short = "a", help = "count on all cpus, all processes; needs root, CAP_PERFMON or "
       .. "kernel.perf_event_paranoid 0" },
     { name = "sim", help = "run CMD under valgrind's callgrind, some 100 to 200 times slower, without a PMU: instructions "
       .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted exactly; misses of "

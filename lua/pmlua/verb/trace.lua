@@ -20,8 +20,8 @@ local M = {
   usage = { "[OPTIONS] FILE.otf2", "[-o DIR] [-j N] [-q] DIR" },
   arguments = { { name = "TRACE", key = "dir", kind = "file", missing = "no trace and no folder given" } },
   about = [[
-Of a trace, whoever wrote it, this prints what it is, the time of each region and how it is spread over processes, and who sent
-messages to whom.
+FILE.otf2 is a trace of pmlua or of another tool. A table has the time of each region, and how it is spread over processes; of a
+job of MPI a second one has the messages between ranks.
 
 DIR is the folder of pmlua record --trace. All processes are in one archive: each is a location group, its threads are
 locations, hosts are nodes. Ranks of MPI come first, with their messages, collective operations and communicators.

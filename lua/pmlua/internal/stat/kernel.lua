@@ -12,7 +12,7 @@ local M = { name = "perf_event" }
 local software = { "task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults" }
 local hardware = { "cycles", "instructions", "branches", "branch-misses", "cache-references", "cache-misses" }
 
---- What there is to count without being asked. Of a cpu the time is counted, whoever runs there.
+--- What there is to count without being asked. Of a cpu the time is counted, also when it is idle.
 local function usual(of_cpus)
   local names = table.move(software, 1, #software, 1, {})
   if of_cpus then names[1] = "cpu-clock" end
