@@ -298,6 +298,74 @@ static void series(void) {
 
 /* ---- what the stream sees ---- */
 
+/* ---- many that cross ---- */
+
+enum { CROSSED = 150, CROSSED_STEPS = 6000 };
+
+/* The value of each call is what was counted between its start and its stop, wherever in the stack it was. */
+static void check_crossed(struct pml_section *const *s, const uint64_t *calls, const int64_t *sum) {
+  struct pml_section_report r;
+  unsigned right = 0;
+  CHECK(pml_section_report(false, &r) == 0, "a report of them");
+  for (size_t i = 0; i < r.n; i++)
+    for (unsigned k = 0; k < CROSSED; k++)
+      if (r.row[i].section == s[k]) right += r.row[i].count == calls[k] && r.row[i].value[0].i == sum[k];
+  pml_section_report_free(&r);
+  CHECK(right == CROSSED, "sections that end in any order keep their own values (%u of %d)", right, CROSSED);
+}
+
+/* First all are started, and stopped in the same order; then any. */
+static void crossing(void) {
+  static int64_t count;
+  struct pml_sde_library *lib;
+  struct pml_section *s[CROSSED];
+  const char *name = "sde:::CROSSED::N";
+  struct pml_section_options o = {.events = &name, .nevents = 1};
+  uint64_t calls[CROSSED] = {0};
+  int64_t begun[CROSSED] = {0}, sum[CROSSED] = {0};
+  uint32_t any = 1;
+  CHECK(pml_sde_library(&lib, "CROSSED") == 0 &&
+            pml_sde_register(lib, "N", PML_SDE_RO | PML_SDE_DELTA, PML_TYPE_INT64, &count) == 0,
+        "a software-defined event");
+  for (unsigned k = 0; k < CROSSED; k++) {
+    char label[32];
+    snprintf(label, sizeof label, "crossed %u", k);
+    CHECK(pml_section_define(label, &o, &s[k]) == 0, "a section with an event");
+  }
+  for (unsigned step = 0; step < CROSSED_STEPS; step++) {
+    any = any * 1103515245 + 12345;
+    unsigned k = (step < CROSSED_STEPS / 2 ? step : any >> 16) % CROSSED;
+    count += 1 + k;
+    if (begun[k] == 0) {
+      begun[k] = count;
+      pml_section_start(s[k]);
+    } else {
+      pml_section_stop(s[k]);
+      sum[k] += count - begun[k];
+      calls[k]++;
+      begun[k] = 0;
+    }
+  }
+  check_crossed(s, calls, sum);
+  for (unsigned k = 0; k < CROSSED; k++)
+    if (begun[k] != 0) pml_section_stop(s[k]);
+  pml_sde_shutdown(lib);
+}
+
+/* The stop of a section that is open twice is of the inner one, also from the bottom. */
+static void crossing_itself(void) {
+  struct pml_section *s = defined("crossed twice"), *inside = defined("inside both");
+  pml_section_start(s);
+  spin(1000000);
+  pml_section_start(s);
+  pml_section_start(inside);
+  pml_section_stop(s);
+  double inner = row_of(s).total_ns;
+  pml_section_stop(inside);
+  pml_section_stop(s);
+  CHECK(row_of(s).count == 2 && row_of(s).max_ns >= inner + 1e6, "ends the inner call, and the next one the outer");
+}
+
 struct trail {
   size_t n;
   struct {
@@ -424,6 +492,8 @@ int main(int argc, char **argv) {
   switching();
   events();
   series();
+  crossing();
+  crossing_itself();
   streaming();
   forking();
   obeying();

@@ -38,6 +38,13 @@ local library, open = assert(pml.sde.library "GROWTH"), {}
 for i = 1, n do open[i] = assert(library:recorder("r" .. i)) end
 ]]
 
+-- All are open before the first is stopped.
+local crossed = [[
+local section, n = require "pmlua".section, math.tointeger(tonumber(arg[1]))
+for i = 1, n do assert(section.start("s" .. i)) end
+for i = 1, n do assert(section.stop("s" .. i)) end
+]]
+
 describe("growth", function()
   local dir, lacks
 
@@ -45,7 +52,9 @@ describe("growth", function()
     lacks = helper.shell "command -v valgrind" ~= 0 and "valgrind is not installed" or nil
     dir = helper.folder()
     for name, text in pairs { ["library.c"] = library, ["deep.c"] = deep, ["experiment.lua"] = experiment,
-      ["recorders.lua"] = "local pml = require 'pmlua'\n" .. recorders } do helper.write(dir .. "/" .. name, text) end
+      ["crossed.lua"] = crossed, ["recorders.lua"] = "local pml = require 'pmlua'\n" .. recorders } do
+      helper.write(dir .. "/" .. name, text)
+    end
     local code, _, err = helper.shell(("cd %s && gcc -O0 -shared -fPIC library.c -o libgrowth.so && "
       .. "gcc -O0 deep.c -o deep -L. -lgrowth -Wl,-rpath,'$ORIGIN'"):format(dir))
     assert(code == 0, err)
@@ -64,6 +73,7 @@ describe("growth", function()
     { "call depth in the tables of pmlua record", "record --lib 'libgrowth*' -o out -- ./deep %N", 3000 },
     { "rounds of an experiment", "experiment.lua --rounds %N --iterations %N0 --no-plot --quiet -o out", 100 },
     { "cells of an experiment", "experiment.lua --cells %N --rounds 1 --iterations 1 --no-plot --quiet -o out", 100 },
+    { "sections that end in the order of their starts", "crossed.lua %N", 1000 },
     { "recorders that are open", "recorders.lua %N", 1000 },
   } do
     it(("of %s is linear"):format(row[1]), function()

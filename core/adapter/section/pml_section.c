@@ -200,17 +200,21 @@ RARE static int stop_unmatched(struct pml__section_thread *t, const struct pml_s
                       strlen("stopped "));
 }
 
-/* Frames above @f move down by one, with their values; *@f is gone. */
+/*
+ * *@f is gone: the frames on its shorter side move by one, so that neither the oldest nor the newest of many costs
+ * more. Rows of values stay where they are, and go with their frames.
+ */
 static void take_out(struct pml__section_thread *t, struct pml__section_frame *f) {
-  size_t above = (size_t)(t->top - f);
-  memmove(f, f + 1, above * sizeof *f);
-  t->top--;
-  if (t->rows == NULL) return;
-  uint64_t *row = t->rows + (size_t)(f - t->frame) * PML_SECTION_EVENTS_MAX;
-  memmove(row, row + PML_SECTION_EVENTS_MAX, above * PML_SECTION_EVENTS_MAX * sizeof *row);
-  for (; f <= t->top; f++, row += PML_SECTION_EVENTS_MAX) {
-    f->room = row;
-    if (f->row != NULL) f->row = row;
+  size_t above = (size_t)(t->top - f), below = (size_t)(f - t->frame);
+  uint64_t *room = f->room;
+  if (above <= below) {
+    memmove(f, f + 1, above * sizeof *f);
+    t->top->room = room;
+    t->top--;
+  } else {
+    memmove(t->frame + 1, t->frame, below * sizeof *f);
+    t->frame->room = room;
+    t->frame++;
   }
 }
 
@@ -226,6 +230,7 @@ static void charge(struct pml__section_thread *t, struct pml__section_frame *f, 
 
 static void tell_leaves(struct pml__section_thread *t, const struct pml__section_frame *f, uint64_t ticks,
                         const uint64_t *values) {
+  if (!pml__stream_wanted(PML_STREAM_LEAVE) && !pml__stream_wanted(PML_STREAM_ENTER)) return;
   for (const struct pml__section_frame *above = t->top; above > f; above--)
     tell(PML_STREAM_LEAVE, above->section, ticks, NULL);
   tell(PML_STREAM_LEAVE, f->section, ticks, values);
@@ -233,9 +238,13 @@ static void tell_leaves(struct pml__section_thread *t, const struct pml__section
     tell(PML_STREAM_ENTER, above->section, ticks, NULL);
 }
 
+/* The innermost of @s, looked for from both ends: a section that is open once is also the innermost from below. */
 static struct pml__section_frame *frame_of(struct pml__section_thread *t, const struct pml_section *s) {
-  struct pml__section_frame *f = t->top;
-  while (f > t->frame && f->section != s) f--;
+  const struct pml__section_stat *stat = pml__section_stat_at(t, s->index);
+  if (stat == NULL || stat->depth == 0) return NULL;
+  struct pml__section_frame *low = t->frame + 1, *f = t->top;
+  for (; f > t->frame && f->section != s; f--, low++)
+    if (low->section == s && stat->depth == 1) return low;
   return f > t->frame ? f : NULL;
 }
 

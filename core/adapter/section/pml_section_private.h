@@ -89,7 +89,7 @@ struct pml__section_frame {
   uint64_t ticks; /* of the start */
   uint64_t child; /* ticks in sections inside */
   uint64_t *row;  /* values at the start; NULL: none */
-  uint64_t *room; /* for them, of this place in the stack; NULL until events are used */
+  uint64_t *room; /* for them, a row that no other frame has; NULL until events are used */
 };
 
 /* The event set of a list, on one thread. */
@@ -99,11 +99,12 @@ struct pml__section_set {
 };
 
 struct pml__section_thread {
-  struct pml__section_frame *top, *limit; /* *top is the innermost; frame[0] is unused */
+  struct pml__section_frame *top, *limit; /* *top is the innermost; *frame is unused */
   struct pml__section_stat **block;       /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
   uint32_t nstats;                        /* PML__SECTION_BLOCK * nblocks */
-  struct pml__section_frame *frame;
-  uint64_t *rows; /* [limit - frame][PML_SECTION_EVENTS_MAX], NULL until events are used */
+  struct pml__section_frame *frame; /* what is open begins behind it; sections that ended below left room before it */
+  struct pml__section_frame *first; /* of those that were allocated, up to limit */
+  uint64_t *rows; /* [limit - first][PML_SECTION_EVENTS_MAX] in any order, NULL until events are used */
   uint64_t thread;
   bool ended, stale_sets;
   bool adrift; /* in a child: open calls have no sums yet */

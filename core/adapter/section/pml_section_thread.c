@@ -55,7 +55,7 @@ static struct pml__section_stat *stat_of(struct pml__section_thread *t, const st
 static void free_thread(struct pml__section_thread *t) {
   for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) pml__section_free_block(t->block[b]);
   free(t->block);
-  free(t->frame);
+  free(t->first);
   free(t->rows);
   free(t);
 }
@@ -195,7 +195,7 @@ struct pml__section_thread *pml__section_thread(void) {
   if (t != &pml__section_nobody) return settle(t) ? t : NULL;
   t = calloc(1, sizeof *t);
   if (t == NULL) return NULL;
-  t->frame = t->top = calloc(FIRST_FRAMES, sizeof *t->frame);
+  t->first = t->frame = t->top = calloc(FIRST_FRAMES, sizeof *t->frame);
   if (t->frame == NULL) {
     free(t);
     return NULL;
@@ -213,34 +213,54 @@ struct pml__section_thread *pml__section_thread(void) {
   return t;
 }
 
-/* All frames before @end, also those that are free: what is there of a free one is left over, and rewritten. */
-static void place_rows(struct pml__section_thread *t, const struct pml__section_frame *end) {
-  for (struct pml__section_frame *f = t->frame; f < end; f++) {
-    f->room = t->rows + (size_t)(f - t->frame) * PML_SECTION_EVENTS_MAX;
+/* Rows for @n frames, the first @have of which keep those that they have. */
+static bool make_rows(struct pml__section_thread *t, size_t have, size_t n) {
+  uint64_t *rows = malloc(n * PML_SECTION_EVENTS_MAX * sizeof *rows);
+  if (rows == NULL) return false;
+  if (t->rows != NULL) memcpy(rows, t->rows, have * PML_SECTION_EVENTS_MAX * sizeof *rows);
+  for (size_t i = 0; i < have; i++) {
+    struct pml__section_frame *f = &t->first[i];
+    f->room = rows + (t->rows != NULL ? (size_t)(f->room - t->rows) : i * PML_SECTION_EVENTS_MAX);
     if (f->row != NULL) f->row = f->room;
   }
+  free(t->rows);
+  t->rows = rows;
+  return true;
+}
+
+/* Half of the places or more are before the oldest: frames move there, and others' rows come up. */
+static void slide(struct pml__section_thread *t) {
+  struct pml__section_frame *to = t->first;
+  for (struct pml__section_frame *f = t->frame; f <= t->top; f++, to++) {
+    struct pml__section_frame gone = *to;
+    *to = *f;
+    *f = gone;
+  }
+  t->frame = t->first;
+  t->top = to - 1;
+}
+
+static bool grow(struct pml__section_thread *t, size_t more) {
+  size_t room = (size_t)(t->limit - t->first), below = (size_t)(t->frame - t->first), top = (size_t)(t->top - t->first);
+  struct pml__section_frame *first = realloc(t->first, more * sizeof *first);
+  if (first == NULL) return false;
+  memset(first + room, 0, (more - room) * sizeof *first);
+  t->first = first;
+  t->frame = first + below;
+  t->top = first + top;
+  t->limit = first + more;
+  for (size_t i = room; t->rows != NULL && i < more; i++) first[i].room = t->rows + i * PML_SECTION_EVENTS_MAX;
+  return true;
 }
 
 int pml__section_deepen(struct pml__section_thread *t, bool rows) {
-  size_t room = (size_t)(t->limit - t->frame), depth = (size_t)(t->top - t->frame);
-  bool full = depth + 1 == room;
-  if (!full && (!rows || t->rows != NULL)) return 0;
-  if (full && room > PML_SECTION_DEPTH_MAX) return PML_EFULL;
-  size_t more = full ? room * 2 : room;
-  if (rows || t->rows != NULL) {
-    uint64_t *row = realloc(t->rows, more * PML_SECTION_EVENTS_MAX * sizeof *row);
-    if (row == NULL) return -ENOMEM;
-    t->rows = row;
-    place_rows(t, t->frame + room);
-  }
-  if (!full) return 0;
-  struct pml__section_frame *frame = realloc(t->frame, more * sizeof *frame);
-  if (frame == NULL) return -ENOMEM;
-  t->frame = frame;
-  t->top = frame + depth;
-  t->limit = frame + more;
-  memset(frame + room, 0, (more - room) * sizeof *frame);
-  if (t->rows != NULL) place_rows(t, t->limit);
+  size_t room = (size_t)(t->limit - t->first), below = (size_t)(t->frame - t->first);
+  if ((size_t)(t->top - t->frame) >= PML_SECTION_DEPTH_MAX) return PML_EFULL;
+  bool full = t->top + 1 == t->limit, slides = full && below >= room / 2;
+  size_t more = full && !slides ? room * 2 : room;
+  if ((rows || t->rows != NULL) && (t->rows == NULL || more > room) && !make_rows(t, room, more)) return -ENOMEM;
+  if (more > room && !grow(t, more)) return -ENOMEM;
+  if (slides) slide(t);
   return 0;
 }
 
