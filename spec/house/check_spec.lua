@@ -26,7 +26,7 @@ describe("spec/check.lua", function()
   it("runs what ONLY names, slow or not, and counts it in its last line", function()
     local out, code = sh "lua5.4 spec/check.lua layers c busted ONLY=lua/json"
     assert.equal(0, code, out)
-    assert.matches("\n4 passed, 0 failed, 0 skipped\n$", out)
+    assert.matches("\n[1-9]%d* passed, 0 failed, 0 skipped\n$", out)
   end)
 
   it("fails where a spec fails, and says at its end which", function()

@@ -164,7 +164,7 @@ describe("one archive of all processes", function()
     for line, why in pairs {
       ["mkdir r/none; %s trace r/none"] = "r/none: no logs of recorded processes (*.pmlog)",
       ["%s trace nothing"] = "nothing: no such folder",
-      ["%s trace sums"] = "sums: not a folder",
+      ["%s trace sums"] = "sums: neither a folder nor a trace (*.otf2)",
       ["%s record --sym crc32 -o r/plain -- ./sums 1 2>/dev/null; %s trace r/plain"] =
         "r/plain: no process recorded events; record with --trace",
     } do

@@ -31,7 +31,7 @@ killed; the exit status is CMD's. With --pid or --all others are counted while C
     common.with("quiet", { help = "print no notes and no warnings" }),
     { name = "repeat", short = "r", kind = "integer", min = 2, help = "run CMD N times: means with their "
       .. "95 % intervals, and extremes" },
-    { name = "interval", short = "I", kind = "duration", unit = "ms", min = 0.01, value = "TIME", such = "100ms or 1s",
+    { name = "interval", short = "I", kind = "duration", unit = "ms", min = 0.001, value = "TIME", such = "100ms or 1s",
       help = "print what was counted in each TIME, while CMD runs; such as 1s, or 100 for milliseconds" },
     { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "count in this process, with its threads and "
       .. "the children that it makes meanwhile" },

@@ -100,12 +100,12 @@ end
 ---@param o table
 ---@return integer status
 function M.run(o)
-  if require("lfs").attributes(o.dir, "mode") == "file" then return tell(o) end
+  if o.dir:find "%.otf2$" then return tell(o) end
   if (require("pmlua.internal.job").rank() or 0) > 0 then return help(o) end
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
   if mode ~= "directory" then
-    complain(("%s: %s"):format(o.dir, mode and "not a folder" or "no such folder"))
+    complain(("%s: %s"):format(o.dir, mode and "neither a folder nor a trace (*.otf2)" or "no such folder"))
     return 1
   end
   local out, story
