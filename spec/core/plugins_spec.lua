@@ -45,29 +45,50 @@ describe("A plugin that comes with pmlua", function()
     support.cleanup()
   end)
 
-  it("sees what this process allocates, and the host with it", function()
+  it("sees what this process allocates", function()
     local p = start("process", { metrics = { "resident", "threads" } })
-    local h = start("host", { metrics = { "memory_used", "memory_free" } })
-    local seen, seen_by_host = false, false
-    for _ = 1, 8 do -- others allocate and free at the same time
+    local seen = false
+    for _ = 1, 8 do
       collectgarbage()
       collectgarbage "stop" -- what others left is not given back meanwhile
-      p:start() h:start()
-      local before, host_before = fresh(p), fresh(h)
+      p:start()
+      local before = fresh(p)
       local text = ("x"):rep(200 * MIB)
-      local after, host_after = fresh(p), fresh(h)
+      local after = fresh(p)
       collectgarbage "restart"
       -- an allocator may keep what was freed, and give it back at any time
       seen = seen or after.resident - before.resident >= 150 * MIB
-      seen_by_host = seen_by_host or host_after.memory_used - host_before.memory_used >= 100 * MIB
       assert.equal(200 * MIB, #text)
       text = nil -- luacheck: ignore 311
       collectgarbage()
-      if seen and seen_by_host then break end
+      if seen then break end
     end
-    p:stop() h:stop()
+    p:stop()
     assert.is_true(seen)
-    assert.is_true(seen_by_host)
+  end)
+
+  -- How much of what a process allocates the host has less is up to the kernel: cpus keep lists of free pages, which since
+  -- Linux 6.7 may have hundreds of MiB and are not in MemFree.
+  it("says of the host's memory what the kernel says", function()
+    local function of_kernel()
+      local text = support.slurp "/proc/meminfo"
+      local function bytes(name) return 1024 * tonumber(text:match(name .. ":%s*(%d+) kB")) end
+      return { memory_used = bytes "MemTotal" - bytes "MemAvailable", memory_free = bytes "MemFree" }
+    end
+    local h = start("host", { metrics = { "memory_used", "memory_free" } })
+    local fine = false
+    h:start()
+    for _ = 1, 20 do -- others allocate and free at the same time
+      local before, told, after = of_kernel(), fresh(h), of_kernel()
+      fine = true
+      for name, value in pairs(told) do
+        local least, most = math.min(before[name], after[name]), math.max(before[name], after[name])
+        fine = fine and value >= least - 8 * MIB and value <= most + 8 * MIB
+      end
+      if fine then break end
+    end
+    h:stop()
+    assert.is_true(fine)
   end)
 
   it("sees what is sent over the loopback, in event sets too", function()
