@@ -148,7 +148,15 @@ describe("pmlua trace FILE.otf2", function()
     local dir = path:match "^(.*)/"
     helper.write(dir .. "/no.otf2", "[Archive]\n")
     helper.write(dir .. "/no.txt", "")
-    for _, file in ipairs { "no.otf2", "no.txt", "traces.def" } do
+    assert(os.rename(path, dir .. "/anchor.txt"))
+    for _, file in ipairs { "no.otf2", "no.txt", "traces.def", "anchor.txt" } do
+      local t, err, code = pml.trace.read(dir .. "/" .. file)
+      assert.are.same({ nil, "EFORMAT" }, { t, code })
+      assert.truthy(err:find("/" .. file .. ": not an OTF2 archive; name its anchor file, which ends in .otf2", 1, true), err)
+    end
+    assert(os.rename(dir .. "/anchor.txt", path))
+    assert.are.equal("ENOENT", select(3, pml.trace.read(dir .. "/nowhere.otf2")))
+    for _, file in ipairs { "no.otf2", "nowhere.otf2" } do
       local out, code = shown(dir .. "/" .. file)
       assert.are.equal(1, code, file)
       assert.matches("^pmlua trace: [^\n]+\n$", out)

@@ -3,12 +3,14 @@
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_file.h"
 #include "substrate/trace/pml_otf2_error.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct text {
   uint32_t id;
@@ -280,7 +282,22 @@ static int select_locations(struct pml_otf2_read *t) {
   return pml__otf2_is_fine(code) ? 0 : pml__otf2_failed_read(t, "open the events of", code);
 }
 
+/* libotf2 loses 10 KB at each open that fails. */
+static int check_anchor(const struct pml_otf2_read *t) {
+  static const char magic[] = "\3BOTF2", ending[] = ".otf2";
+  char first[sizeof magic - 1];
+  size_t n = strlen(t->path), m = sizeof ending - 1;
+  int fd = pml_file_open(t->path, UINT64_MAX, NULL);
+  if (fd < 0) return fd;
+  bool is = read(fd, first, sizeof first) == (ssize_t)sizeof first && memcmp(first, magic, sizeof first) == 0;
+  close(fd);
+  if (is && n > m && strcmp(t->path + n - m, ending) == 0) return 0;
+  return pml_fail(PML_EFORMAT, "%.300s: not an OTF2 archive; name its anchor file, which ends in .otf2", t->path);
+}
+
 static int open_archive(struct pml_otf2_read *t) {
+  int err = check_anchor(t);
+  if (err < 0) return err;
   t->reader = OTF2_Reader_Open(t->path);
   if (t->reader == NULL) return pml__otf2_failed_read(t, "open", OTF2_ERROR_INVALID);
   OTF2_ErrorCode code = OTF2_Reader_SetSerialCollectiveCallbacks(t->reader);

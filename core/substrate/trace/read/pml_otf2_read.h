@@ -53,7 +53,8 @@ struct pml_otf2_read_about {
 
 /*
  * pml_otf2_read_open - the definitions of the archive whose anchor file is @path. Returns 0, -errno, -ENOMEM,
- * PML_EOTF2 (libotf2 cannot read it) or PML_EFORMAT (its definitions contradict each other); *t is NULL on failure.
+ * PML_EOTF2 (libotf2 cannot read it) or PML_EFORMAT (no anchor, or its definitions contradict each other); *t is NULL
+ * on failure.
  * libotf2's error callback is replaced, for the whole process.
  */
 PML__SHARED int pml_otf2_read_open(struct pml_otf2_read **t, const char *path);
