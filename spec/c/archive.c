@@ -7,7 +7,7 @@
  *
  * `archive write DIR HOW`: leave the logs of such a job in DIR. HOW is one of the names of jobs below.
  *
- * Link: -Wl,--wrap=flock,--wrap=rmdir
+ * Link: -Wl,--wrap=flock,--wrap=rmdir,--wrap=pml_otf2_close
  */
 #include "check.h"
 
@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -514,6 +515,44 @@ static void leaders(void) {
   remove_all();
 }
 
+/* ---- a leader that is killed ---- */
+
+static bool killed_at_close;
+
+int __real_pml_otf2_close(struct pml_otf2 *o);
+int __wrap_pml_otf2_close(struct pml_otf2 *o);
+int __wrap_pml_otf2_close(struct pml_otf2 *o) {
+  char path[300];
+  (void)snprintf(path, sizeof path, "%s/.making-traces/uniting", dir);
+  if (killed_at_close && access(path, F_OK) == 0) (void)raise(SIGKILL);
+  return __real_pml_otf2_close(o);
+}
+
+/* One is killed before the archive is whole: the next removes what it left, and nothing that another made. */
+static void killed(void) {
+  char path[RANKS][300];
+  struct pml_archive_log log[RANKS] = {{0}};
+  struct pml_archive_story s;
+  int status = 0;
+  for (size_t i = write_job(&jobs[0], path); i-- > 0;) log[i].path = path[i];
+  pid_t pid = fork();
+  if (pid == 0) {
+    killed_at_close = true;
+    _exit(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == 0);
+  }
+  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "a leader is killed before the end");
+  CHECK(system("cd $DIR && test -e traces && test ! -s traces.otf2") == 0, "and leaves an archive without its anchor");
+  CHECK(write_it(log, RANKS, NULL, NULL, &s) == 0 && s.messages > 0, "of which the next makes a whole one");
+  CHECK(system("mkdir $DIR/.making-traces && touch $DIR/.making-traces/uniting") == 0, "a killed one had finished it");
+  CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == -EEXIST, "then it stays");
+  CHECK(system("cd $DIR && test -s traces.otf2 -a -s traces.def -a ! -e .making-traces") == 0, "with all its files");
+  CHECK(system("rm $DIR/traces.otf2 $DIR/traces.def") == 0, "what has no anchor");
+  CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == -EEXIST && system("test -d $DIR/traces") == 0,
+        "stays if no leader left a sign that it is its own");
+  CHECK(system("rm -r $DIR/traces") == 0, "for its owner to remove");
+  remove_all();
+}
+
 /* Logs of two jobs in one folder: each has its own ranks. */
 static void two_jobs(void) {
   char path[2 * RANKS][300];
@@ -570,6 +609,7 @@ int main(int argc, char **argv) {
   unite();
   shared();
   leaders();
+  killed();
   two_jobs();
   refused();
   CHECK(rmdir(dir) == 0, "nothing is left");

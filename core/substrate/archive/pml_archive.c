@@ -88,7 +88,8 @@ static int take_all(struct pml__archive *a, struct pml__archive_merge *m) {
 
 static int unite_parts(struct pml__archive *a, const char *dir) {
   struct pml__archive_merge m = {.last = &m.waiting};
-  int err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
+  int err = pml__archive_share_uniting(&a->share);
+  if (err == 0) err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
   if (err < 0) return err;
   err = take_all(a, &m);
   int closed = pml_otf2_close(m.whole);
@@ -160,8 +161,8 @@ static int check_vacant(const char *dir) {
 }
 
 static int lead(struct pml__archive *a, const char *dir, const struct pml_archive_log *log, size_t n) {
-  int err = check_vacant(dir);
-  if (err == 0) err = pml__archive_share_open(&a->share, dir);
+  int err = pml__archive_share_open(&a->share, dir);
+  if (err == 0) err = check_vacant(dir);
   if (err == 0) err = know_all(a, log, n);
   if (err == 0) err = prepare(a);
   if (err == 0) err = write_parts(a);

@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/trace/pml_carry.h"
+#include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #define TRIES 100 /* to lock a folder that other leaders remove meanwhile */
 #define LOCK "lock"
 #define PLAN "plan"
+#define UNITING "uniting" /* from when the leader begins the archive itself until it is whole */
 
 /* ---- the folder ---- */
 
@@ -82,12 +84,40 @@ static int name_folder(struct pml__archive_share *s, const char *dir) {
   return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", dir);
 }
 
+static void path_of_uniting(const struct pml__archive_share *s, char path[PATH_MAX]) {
+  (void)snprintf(path, PATH_MAX, "%s/" UNITING, s->dir);
+}
+
+int pml__archive_share_uniting(const struct pml__archive_share *s) {
+  char path[PATH_MAX];
+  path_of_uniting(s, path);
+  int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd < 0) return cannot_share(s, -errno);
+  close(fd);
+  return 0;
+}
+
+/* What a leader left that was killed before its archive was whole: libotf2 writes the anchor last, and at once. */
+static void remove_cut(const struct pml__archive_share *s, const char *dir) {
+  static const char *const ending[] = {".otf2", ".def", ""};
+  char path[PATH_MAX];
+  struct stat st;
+  path_of_uniting(s, path);
+  if (access(path, F_OK) != 0) return;
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+    (void)snprintf(path, sizeof path, "%s/" PML__OTF2_NAME "%s", dir, ending[i]);
+    if (i == 0 && lstat(path, &st) == 0 && st.st_size > 0) return;
+    pml__archive_remove(path);
+  }
+}
+
 int pml__archive_share_open(struct pml__archive_share *s, const char *dir) {
   int named = name_folder(s, dir);
   if (named < 0) return named;
   int err = lock(s);
   if (err == -EBUSY) return pml_fail(err, "another process is writing this trace: it works in '%s'", s->dir);
   if (err < 0) return cannot_share(s, err);
+  remove_cut(s, dir);
   empty(s);
   return 0;
 }

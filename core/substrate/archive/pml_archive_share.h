@@ -6,7 +6,8 @@
  * and communicators. Then the leader and each helper claim one recorded process after the other (N.claim, created
  * exclusively), write its events into a folder of their own, and rename that to N when it is whole. If a helper that
  * claimed a part gives no sign for 10 s, the leader writes the part itself; the rename of a late helper fails. So the
- * archive depends on no helper, and a new leader can remove everything that a killed one left.
+ * archive depends on no helper, and a new leader can remove everything that a killed one left: all in the folder and,
+ * if the parts were being united, the archive that is not whole.
  */
 #ifndef PML_ARCHIVE_SHARE_H
 #define PML_ARCHIVE_SHARE_H
@@ -15,9 +16,11 @@
 
 /*
  * pml__archive_share_open - become the leader of the archive @dir: lock and empty the folder. -EBUSY: there is a
- * leader. pml__archive_share_close - remove the folder with all in it, then unlock.
+ * leader. pml__archive_share_uniting - from now on the archive itself is written. pml__archive_share_close - remove the
+ * folder with all in it, then unlock.
  */
 int pml__archive_share_open(struct pml__archive_share *s, const char *dir);
+int pml__archive_share_uniting(const struct pml__archive_share *s);
 void pml__archive_share_close(struct pml__archive_share *s);
 
 /* pml__archive_share_await - as a helper, wait for the plan of the archive @dir. 0 or -ETIMEDOUT. */

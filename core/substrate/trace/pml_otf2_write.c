@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANCHOR "traces"
 #define PATH_BYTES 4096
 
 /*
@@ -89,8 +88,8 @@ static int exists(const struct pml_otf2 *a, const char *what) {
   return pml_fail(-EEXIST, "the trace '%s/%s' already exists; remove it or choose another folder", a->dir, what);
 }
 
-static int check_absent(const struct pml_otf2 *a) {
-  static const char *const name[] = {ANCHOR ".otf2", ANCHOR ".def", ANCHOR};
+int pml__otf2_vacant(const struct pml_otf2 *a) {
+  static const char *const name[] = {PML__OTF2_NAME ".otf2", PML__OTF2_NAME ".def", PML__OTF2_NAME};
   char path[PATH_BYTES];
   for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
     if ((size_t)snprintf(path, sizeof path, "%s/%s", a->dir, name[i]) >= sizeof path)
@@ -102,8 +101,8 @@ static int check_absent(const struct pml_otf2 *a) {
 }
 
 static int cannot_make(const struct pml_otf2 *a, int err) {
-  if (err == -EEXIST) return exists(a, ANCHOR);
-  return pml_fail(err, "cannot make the trace's folder '%s/" ANCHOR "': %s", a->dir, pml_error_text(err));
+  if (err == -EEXIST) return exists(a, PML__OTF2_NAME);
+  return pml_fail(err, "cannot make the trace's folder '%s/" PML__OTF2_NAME "': %s", a->dir, pml_error_text(err));
 }
 
 /*
@@ -112,9 +111,9 @@ static int cannot_make(const struct pml_otf2 *a, int err) {
  * name.
  */
 static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
-  int err = check_absent(a);
+  int err = pml__otf2_vacant(a);
   if (err < 0) return err;
-  snprintf(path, size, "%s/" ANCHOR, a->dir);
+  snprintf(path, size, "%s/" PML__OTF2_NAME, a->dir);
   if (mkdir(path, 0777) != 0) return cannot_make(a, -errno);
   rmdir(path);
   return 0;
@@ -122,7 +121,7 @@ static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
 
 static int open_archive(struct pml_otf2 *a) {
   pml__otf2_forget();
-  a->archive = OTF2_Archive_Open(a->dir, ANCHOR, OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
+  a->archive = OTF2_Archive_Open(a->dir, PML__OTF2_NAME, OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
                                  OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (a->archive == NULL) return failed(a, "create", OTF2_ERROR_INVALID);
   int err = check(a, "set up", OTF2_Archive_SetFlushCallbacks(a->archive, &flush_callbacks, NULL));
@@ -136,17 +135,6 @@ static int open_archive(struct pml_otf2 *a) {
   return err;
 }
 
-/* It makes a folder of another name: another process may be making the archive, and must not find this one's. */
-int pml__otf2_vacant(const struct pml_otf2 *a) {
-  char path[PATH_BYTES];
-  int err = check_absent(a);
-  if (err < 0) return err;
-  snprintf(path, sizeof path, "%s/.XXXXXX", a->dir);
-  if (mkdtemp(path) == NULL) return cannot_make(a, -errno);
-  rmdir(path);
-  return 0;
-}
-
 int pml__otf2_create(struct pml_otf2 *a) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, pml__otf2_silence);
@@ -157,7 +145,7 @@ int pml__otf2_create(struct pml_otf2 *a) {
   /* A trace that another process made in between is left alone. */
   if (err < 0 && err != -EEXIST) {
     rmdir(path);
-    snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);
+    snprintf(path, sizeof path, "%s/" PML__OTF2_NAME ".otf2", a->dir);
     unlink(path);
   }
   return err;

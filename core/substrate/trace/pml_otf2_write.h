@@ -154,6 +154,9 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 /* --- pml_otf2_write.c --- */
 
+/* Of the anchor and the definitions, with their endings, and of the folder of events. */
+#define PML__OTF2_NAME "traces"
+
 /* pml__otf2_create - make the files; @a->dir is set. pml__otf2_vacant - 0 if no archive is there yet, or a failure. */
 int pml__otf2_create(struct pml_otf2 *a);
 int pml__otf2_vacant(const struct pml_otf2 *a);
