@@ -89,7 +89,8 @@ static int take_all(struct pml__archive *a, struct pml__archive_merge *m) {
 static int unite_parts(struct pml__archive *a, const char *dir) {
   struct pml__archive_merge m = {.last = &m.waiting};
   int err = pml__archive_share_uniting(&a->share);
-  if (err == 0) err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
+  if (err < 0) return err;
+  err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
   if (err < 0) return err;
   err = take_all(a, &m);
   int closed = pml_otf2_close(m.whole);
