@@ -71,8 +71,11 @@ static int l_median_interval(lua_State *L) {
  * last is 2^64. */
 static int l_bucket(lua_State *L) {
   lua_Number v = luaL_checknumber(L, 1);
-  uint64_t whole = lua_isinteger(L, 1) ? (uint64_t)lua_tointeger(L, 1) : v < 0x1p64 ? (uint64_t)v : UINT64_MAX;
-  lua_pushinteger(L, v > 0 ? pml_histogram_bucket(whole) : 0);
+  uint64_t whole = !(v > 0)              ? 0
+                   : lua_isinteger(L, 1) ? (uint64_t)lua_tointeger(L, 1)
+                   : v < 0x1p64          ? (uint64_t)v
+                                         : UINT64_MAX;
+  lua_pushinteger(L, pml_histogram_bucket(whole));
   return 1;
 }
 static int l_least(lua_State *L) {

@@ -98,6 +98,8 @@ describe("the histogram", function()
       assert.is_true(v < 16 or statistics.least(i + 1) <= statistics.least(i) * 1.125)
     end
     assert.same({ 0x1p64, 0 }, { statistics.least(496), statistics.bucket(-1) })
+    for _, v in ipairs { -math.huge, 0 / 0, math.mininteger } do assert.equal(0, statistics.bucket(v)) end
+    assert.equal(495, statistics.bucket(math.huge))
     assert.equal(statistics.least(100) * 2, calls.bucket_ns(100, 2))
   end)
 end)
