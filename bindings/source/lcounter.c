@@ -2,7 +2,11 @@
 /* bindings/source/lcounter.c - pml.counter: one perf_event counter. */
 #include "lutil.h"
 
+#include "adapter/arch/pml_known.h"
+
 #include <stdio.h>
+
+#define ROUNDS_MAX (1 << 30)
 
 struct handle {
   struct lutil_handle h;
@@ -64,9 +68,15 @@ static int l_name(lua_State *L) {
   return 1;
 }
 
+static int l_exercise(lua_State *L) {
+  const char *name = lutil_string(L, 1);
+  int err = pml_known_run(name, (uint64_t)lutil_int(L, 2, 0, ROUNDS_MAX));
+  return pml_pushdone(L, err, "counter.exercise");
+}
+
 int luaopen_pmlua_counter(lua_State *L) {
   static const luaL_Reg methods[] = {{"read", l_read}, {"path", l_path}, {"name", l_name}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {"exercise", l_exercise}, {NULL, NULL}};
   lutil_class(L, &counter_class, methods, NULL);
   luaL_newlib(L, functions);
   return 1;

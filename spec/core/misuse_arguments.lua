@@ -15,7 +15,7 @@ M.functions = {
             user_only = {} },
   command = { spawn = { { "/bin/true" }, { environment = { "MISUSE=yes" } } } },
   count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
-  counter = { open = { "task-clock", {} } },
+  counter = { open = { "task-clock", {} }, exercise = { "chain", 1 } },
   group = { open = { M.names, {} } },
   eventset = { open = { M.names, {} } },
   region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {}, demangle = { "_ZN1a1bEv" } },

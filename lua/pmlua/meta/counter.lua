@@ -14,6 +14,14 @@ local counter = {}
 ---@return pmlua.Counter? counter, pmlua.Failure? failure, string? code
 function counter.open(name, options) end
 
+--- Run rounds of a loop whose events are known, to check counters against: "chain" (a round has 10 instructions, 1 branch and
+--- 8 cycles), "copy" (a load, a store, a branch), "flops" (an addition and a multiplication of doubles), "random" (half a
+--- misprediction), "touch" (a page fault), "walk" (a miss in each cache), "sleep" (a context switch).
+---@param loop string
+---@param rounds integer at most 2^30
+---@return true? done, pmlua.Failure? failure, string? code
+function counter.exercise(loop, rounds) end
+
 ---@class pmlua.CounterOptions
 ---@field pid? integer 0 (the default): the calling thread; a thread's id (a process's: its first); -1: all on `cpu`
 ---@field cpu? integer count on that cpu alone

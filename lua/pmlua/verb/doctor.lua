@@ -2,6 +2,7 @@
 --- `pmlua doctor`: what works on this machine, what does not, why, and how to get it.
 --
 --     pmlua doctor
+--     pmlua doctor --verify
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
@@ -12,15 +13,20 @@ local M = {
   summary = "report what works on this machine, what does not, why, and what would help",
   about = [[
 One line for each ability: ok, limited or missing, what was found, and below it what would help.
-Nothing is changed. The exit status is always 0: a machine without a PMU is not an error.]],
+Nothing is changed. The exit status is 0: a machine without a PMU is not an error.
+
+With --verify counters are compared with loops whose instructions, branches, cycles, loads, misses and page faults are known.
+Which events are wrong is kept for this machine, and pmlua stat and experiments say so from then on; the exit status is 1
+then.]],
   options = {
-    common.with("json", { help = "an array of {name, status, finding, remedy}" }),
-    common.with("csv", { help = "name, status, finding and remedy as CSV" }),
+    { name = "verify", help = "count loops whose events are known, and say which counters are right" },
+    common.with("json", { help = "an array of {name, status, finding, remedy}; with --verify, of the events' rows" }),
+    common.with("csv", { help = "the same as CSV" }),
     common.with "out",
   },
   exclusive = { { "json", "csv" } },
   output = true,
-  examples = { "pmlua doctor", "pmlua doctor --json" },
+  examples = { "pmlua doctor", "pmlua doctor --json", "pmlua doctor --verify" },
 }
 
 local function slurp(path)
@@ -342,9 +348,43 @@ local function csv(rows)
   return require "pmlua.internal.cli.csv".table({ "name", "status", "finding", "remedy" }, cells)
 end
 
+local function print_verified(rows)
+  local lines, counts = {}, { right = 0, wrong = 0, ["not counted"] = 0 }
+  for i, r in ipairs(rows) do
+    counts[r.verdict] = counts[r.verdict] + 1
+    lines[i] = { r.event, r.loop, r.expected, r.counted, r.ratio and ("%.1f %%"):format(100 * r.ratio), r.verdict,
+      r.reason and printable(r.reason) }
+  end
+  io.write(tabulate({ "event", "loop", "expected", "counted", "ratio", "verdict", "" }, lines),
+    ("\n%d right, %d wrong, %d not counted\n"):format(counts.right, counts.wrong, counts["not counted"]))
+  if core.event.has_pmu() then
+    local n, why = require("pmlua.internal.verify").together()
+    io.write(("%d counters of the processor count at the same time%s\n"):format(n, why and ": " .. printable(why) or ""))
+  end
+end
+
+local function verify_counters(o)
+  local verify = require "pmlua.internal.verify"
+  local rows, cells = verify.events(), {}
+  local wrong = false
+  for i, r in ipairs(rows) do
+    wrong = wrong or r.verdict == "wrong"
+    cells[i] = { r.event, r.loop, r.expected, r.counted, r.ratio, r.verdict, r.reason }
+  end
+  if o.json then io.write(require "pmlua.json".encode(rows))
+  elseif o.csv then
+    local head = { "event", "loop", "expected", "counted", "ratio", "verdict", "reason" }
+    io.write(require "pmlua.internal.cli.csv".table(head, cells))
+  else print_verified(rows) end
+  local path, err = verify.keep(rows)
+  if not path then io.stderr:write("pmlua doctor: the result is not kept: ", printable(err), "\n") end
+  return wrong and 1 or 0
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  if o.verify then return verify_counters(o) end
   local rows = examine()
   core.event.user_only() -- the row of perf_event_paranoid says it
   if o.json then io.write(require "pmlua.json".encode(rows))

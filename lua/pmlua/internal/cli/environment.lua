@@ -25,7 +25,8 @@ M.groups = {
     { name = "CC, CXX", about = "the compilers that pmlua wrap builds wrappers with; without them gcc and g++" },
     { name = "TMPDIR", about = "folder of temporary files; without it /tmp" },
     { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it /tmp/pmlua-UID" },
-    { name = "XDG_STATE_HOME", about = "folder of the prompts' history; without it ~/.local/state" },
+    { name = "XDG_STATE_HOME", about = "folder of the prompts' history and of what pmlua doctor --verify found; without it "
+      .. "~/.local/state" },
   } },
   { title = "Programs with sections", variables = {
     { name = "PMLUA_SECTIONS", about = "off: sections do nothing" },

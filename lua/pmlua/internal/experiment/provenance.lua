@@ -102,6 +102,7 @@ function M.machine(core)
     m.clock = core.clock.info()
     m.affinity = json.array(core.sys.affinity())
     m.architecture = core.sys.uname().machine
+    m.wrong_events = require("pmlua.internal.verify").names()
   end
   return m
 end
@@ -160,6 +161,7 @@ function M.warnings(m)
   if m.clock and m.clock.name == "clock_gettime" then
     warn("the clock is clock_gettime, %.0f ns a read: %s", m.clock.cost_ns, m.clock.calibration)
   end
+  for _, event in ipairs(m.wrong_events or {}) do warn("%s: %s", event, require("pmlua.internal.verify").remark(event)) end
   return out
 end
 

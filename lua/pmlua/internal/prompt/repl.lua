@@ -6,6 +6,7 @@
 
 local core = require "pmlua.core"
 local evaluate = require "pmlua.internal.prompt.evaluate"
+local state = require "pmlua.internal.state"
 local sys = core.sys
 
 local M = {}
@@ -14,14 +15,6 @@ local HISTORY_LINES = 1000
 
 local found = sys.edit()
 local editing = found and sys.isatty(0)
-
---- Where the history is: with the user's state, as the XDG base directories say.
----@return string?
-function M.history()
-  local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
-  if state and state:sub(1, 1) == "/" then return state .. "/pmlua/history" end
-  return home and home ~= "" and home .. "/.local/state/pmlua/history" or nil
-end
 
 --- Whether lines can be edited, or how to get that.
 ---@return boolean
@@ -38,7 +31,7 @@ local function prepare()
     io.stderr:write("no line editing, history or completion; ", select(2, M.can_edit()), "\n")
     return
   end
-  local path = M.history()
+  local path = state.path "history"
   local kept = path and sys.private_file(path)
   if kept then sys.edit_history(path, HISTORY_LINES) end -- never a device, which readline would replace by a file
   M.saves = kept and path

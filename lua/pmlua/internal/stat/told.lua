@@ -8,6 +8,7 @@ local json = require "pmlua.json"
 local statistics = require("pmlua.core").statistics
 local stats = require "pmlua.stats"
 local tabulate = require "pmlua.tabulate"
+local verify = require "pmlua.internal.verify"
 
 local M = {}
 
@@ -17,6 +18,7 @@ local function coverage(row)
   if percent and row.running_ns < row.enabled_ns and percent ~= "100" then
     said[1] = ("scaled: counted %s %% of the time, %d raw"):format(percent, row.raw)
   end
+  if row.source == "perf_event" then said[#said + 1] = verify.remark(row.event) end
   if row.idle then said[#said + 1] = ("0 on %s, which never counted"):format(table.concat(row.idle, ", ")) end
   return table.concat(said, "; ")
 end

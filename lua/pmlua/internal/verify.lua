@@ -1,0 +1,226 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Counters against loops whose events are known: which of them count, and which count something else.
+--
+--     pmlua doctor --verify
+--
+-- A loop is run for n rounds and for 2 n: the difference is that of n rounds, without what the loop takes besides. Of several
+-- tries the middle one counts. What is wrong is kept for this machine, so that later results can be marked.
+
+local core = require "pmlua.core"
+local json = require "pmlua.json"
+local state = require "pmlua.internal.state"
+
+local M = {}
+
+local FILE = "counters.json"
+local TRIES = 5
+
+-- An event, the loop and its rounds, how often a round raises it, and how far the count may be from that.
+local KNOWN = {
+  { "page-faults", "touch", 2000, 1, 0.01 },
+  { "minor-faults", "touch", 2000, 1, 0.01 },
+  { "context-switches", "sleep", 20, 1, 0.5 },
+  { "task-clock", "chain", 4000000, "cpu time", 0.1 },
+  { "cpu-clock", "chain", 4000000, "cpu time", 0.1 },
+  { "msr/tsc/", "chain", 4000000, "cpu ticks", 0.2 },
+  { "instructions:u", "chain", 1000000, 10, 0.001 },
+  { "branches:u", "chain", 1000000, 1, 0.001 },
+  { "cycles:u", "chain", 1000000, 8, 0.05 },
+  { "branch-misses:u", "random", 1000000, 0.5, 0.2 },
+  { "L1-dcache-loads:u", "copy", 1000000, 1, 0.05 },
+  { "L1-dcache-stores:u", "copy", 1000000, 1, 0.05 },
+  { "L1-dcache-load-misses:u", "walk", 1000000, 1, 0.3 },
+  { "cache-misses:u", "walk", 1000000, 1, 0.5 },
+}
+
+local GROUP_MOST = 16
+local GROUP_EVENT = "branches:u"
+
+-- ---- one event ----
+
+local truth = {}
+
+--- What passes while a function runs, in the event's own unit.
+truth["cpu time"] = function(run)
+  local before = os.clock()
+  run()
+  return (os.clock() - before) * 1e9
+end
+
+truth["cpu ticks"] = function(run)
+  return truth["cpu time"](run) * core.clock.info().ticks_per_second / 1e9
+end
+
+--- What a counter counts while a function runs; nil where others had it for a part of the time.
+local function counted(counter, run)
+  local before, enabled, running = assert(counter:read())
+  run()
+  local after, enabled_then, running_then = assert(counter:read())
+  if running_then - running < enabled_then - enabled then return nil end
+  return after - before
+end
+
+--- What is expected of one try, and what was counted.
+local function try(counter, loop, rounds, per)
+  local function times(n) return function() assert(core.counter.exercise(loop, n)) end end
+  if truth[per] then
+    local count
+    local expected = truth[per](function() count = counted(counter, times(rounds)) end)
+    return expected, count
+  end
+  local once, twice = counted(counter, times(rounds)), counted(counter, times(2 * rounds))
+  return rounds * per, once and twice and twice - once
+end
+
+local function middle(tries)
+  table.sort(tries, function(a, b) return a.ratio < b.ratio end)
+  return tries[#tries // 2 + 1]
+end
+
+--- One event against its loop.
+---@return { event: string, loop: string, expected: number?, counted: integer?, ratio: number?, verdict: string, reason: string? }
+local function examine(name, loop, rounds, per, within)
+  local row = { event = name, loop = loop, verdict = "not counted" }
+  local counter <close>, err = core.counter.open(name)
+  if not counter then
+    local text = err.text or err:sentence()
+    row.reason = text:sub(1, #name + 2) == name .. ": " and text:sub(#name + 3) or text
+    return row
+  end
+  if per == "cpu ticks" and core.clock.info().name ~= "tsc" then
+    row.reason = "the clock to compare it with is another"
+    return row
+  end
+  local tries = {}
+  for _ = 1, TRIES do
+    local expected, count = try(counter, loop, rounds, per)
+    if count then tries[#tries + 1] = { expected = expected, counted = count, ratio = count / expected } end
+  end
+  local best = middle(tries)
+  if not best then
+    row.reason = "others use the counter: it was multiplexed"
+    return row
+  end
+  row.expected, row.counted, row.ratio = math.floor(best.expected + 0.5), best.counted, best.ratio
+  row.verdict = math.abs(best.ratio - 1) <= within and "right" or "wrong"
+  return row
+end
+
+--- Every event against its loop.
+---@return table[] rows
+function M.events()
+  local rows = {}
+  for i, known in ipairs(KNOWN) do rows[i] = examine(table.unpack(known)) end
+  return rows
+end
+
+-- ---- counters at the same time ----
+
+--- Whether all of a group of the same event count what is known.
+local function count_together(n, event, loop, rounds, per, within)
+  local names = {}
+  for i = 1, n do names[i] = event end
+  local group <close>, err = core.group.open(names)
+  if not group then return nil, err:sentence() end
+  local before = assert(group:read())
+  assert(core.counter.exercise(loop, rounds))
+  local after = assert(group:read())
+  for i = 1, n do
+    local count = after[i].raw - before[i].raw
+    if after[i].running_ns < after[i].enabled_ns or math.abs(count / (rounds * per) - 1) > within then
+      return nil, ("number %d of %d counted %d of %d"):format(i, n, count, rounds * per)
+    end
+  end
+  return true
+end
+
+--- How many counters of the processor count at the same time: opened and tried, one more each time.
+---@param event? string one of those that are known; branches
+---@return integer n
+---@return string? why not more
+function M.together(event)
+  local known
+  for _, k in ipairs(KNOWN) do
+    if k[1] == (event or GROUP_EVENT) then known = k end
+  end
+  for n = 1, GROUP_MOST do
+    local all, why = count_together(n, table.unpack(known))
+    if not all then return n - 1, why end
+  end
+  return GROUP_MOST
+end
+
+-- ---- what is kept ----
+
+local function machine()
+  local m = require("pmlua.internal.experiment.provenance").machine()
+  return { cpu = m.cpu, microcode = m.microcode, virtual = m.virtual, kernel = core.sys.uname().release }
+end
+
+local function bare(event)
+  return (event:gsub(":[%a]+$", ""))
+end
+
+--- Keep which events are wrong.
+---@param rows table[] of events()
+---@return string? path
+---@return string? err
+function M.keep(rows)
+  local path = state.path(FILE)
+  if not path then return nil, "neither HOME nor XDG_STATE_HOME is set" end
+  local wrong = {}
+  for _, row in ipairs(rows) do
+    if row.verdict == "wrong" then wrong[bare(row.event)] = row.ratio end
+  end
+  local made, err = core.sys.private_file(path)
+  if not made then return nil, err:sentence() end
+  local f <close>, why = io.open(path, "w")
+  if not f then return nil, why end
+  f:write(json.encode { machine = machine(), wrong = wrong })
+  return path
+end
+
+local function same(a, b)
+  if type(a) ~= "table" then return false end
+  for key, value in pairs(b) do
+    if a[key] ~= value then return false end
+  end
+  return true
+end
+
+local kept -- what was kept for this machine, read once
+
+--- The events that `pmlua doctor --verify` found wrong on this machine, and what part of the truth each counts.
+---@return table<string, number>
+function M.wrong()
+  if kept then return kept end
+  kept = {}
+  local path = state.path(FILE)
+  local f <close> = path and io.open(path)
+  local text = f and f:read(65536)
+  local done, found = pcall(json.decode, text or "")
+  if not done or type(found) ~= "table" or type(found.wrong) ~= "table" or not same(found.machine, machine()) then return kept end
+  for event, ratio in pairs(found.wrong) do
+    if type(event) == "string" and type(ratio) == "number" then kept[event] = ratio end
+  end
+  return kept
+end
+
+--- Their names; nil if there are none.
+---@return string[]?
+function M.names()
+  local names = {}
+  for event in pairs(M.wrong()) do names[#names + 1] = event end
+  table.sort(names)
+  return #names > 0 and json.array(names) or nil
+end
+
+--- A remark on an event that is wrong on this machine; nil for others.
+---@param event string
+---@return string?
+function M.remark(event)
+  local ratio = M.wrong()[bare(event)]
+  return ratio and ("wrong here: counts %.3g %% of what is known (pmlua doctor --verify)"):format(100 * ratio)
+end
+
+return M

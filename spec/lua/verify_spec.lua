@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/verify_spec.lua - pmlua doctor --verify: loops have the events they are known for, and a lie is found and remembered.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote, shell = support.quote, support.shell
+
+local command = support.build .. "/pmlua "
+
+-- Halves what the kernel says of a page fault's counter: of any counter that read(2) reads as one value with its times.
+local LIAR = [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+ssize_t read(int fd, void *buf, size_t n) {
+  ssize_t (*real)(int, void *, size_t) = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+  ssize_t got = real(fd, buf, n);
+  char path[64], name[64] = "";
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (got < 24 || readlink(path, name, sizeof name - 1) < 0 || strcmp(name, "anon_inode:[perf_event]") != 0) return got;
+  uint64_t value;
+  memcpy(&value, buf, sizeof value);
+  value /= 2;
+  memcpy(buf, &value, sizeof value);
+  return got;
+}
+]]
+
+local dir
+
+local function verified(environment)
+  local status, out, err = shell(("%s XDG_STATE_HOME=%s %s doctor --verify --json"):format(environment, quote(dir), command))
+  local of = {}
+  for _, row in ipairs(json.decode(out)) do of[row.event] = row end
+  return of, status, err
+end
+
+describe("pmlua doctor --verify", function()
+  setup(function() dir = support.folder() end)
+  teardown(support.cleanup)
+
+  local it_counts = support.core and support.core.counter.open "page-faults" and support.it
+    or function(name, _) pending(name .. ": the kernel counts no page faults for this user", function() end) end
+
+  it_counts("finds page faults right, and says why others are not counted", function()
+    local of, _, err = verified ""
+    assert.equal("", err)
+    assert.same({ "right", 2000 }, { of["page-faults"].verdict, of["page-faults"].expected })
+    for _, row in pairs(of) do
+      if row.verdict == "not counted" then assert.is_true(#row.reason > 0)
+      else assert.equal(row.verdict == "right", of[row.event].verdict == "right") end
+    end
+    local status, out = shell(("XDG_STATE_HOME=%s %s doctor --verify"):format(quote(dir), command))
+    assert.is_true(status == 0 or status == 1)
+    assert.truthy(out:find "\npage%-faults +touch +2000 +2000 +100.0 %% +right")
+    assert.truthy(out:find "\n%d+ right, %d+ wrong, %d+ not counted\n")
+  end)
+
+  it_counts("finds a counter that counts half, and every later result on this machine says so", function()
+    support.spit(dir .. "/liar.c", LIAR)
+    assert.equal(0, (shell(("cc -shared -fPIC -o %s/liar.so %s/liar.c -ldl"):format(quote(dir), quote(dir)))))
+    local of, status = verified(("LD_PRELOAD=%s/liar.so"):format(quote(dir)))
+    assert.same({ "wrong", 0.5, 1 }, { of["page-faults"].verdict, of["page-faults"].ratio, status })
+    local state = "XDG_STATE_HOME=" .. quote(dir) .. " "
+    local _, _, told = shell(state .. command .. "stat -e page-faults -- true")
+    assert.truthy(told:find("wrong here: counts 50 % of what is known (pmlua doctor --verify)", 1, true), told)
+    local _, meta = shell(state .. command .. [[-e 'for _, w in ipairs(require("pmlua.internal.experiment.provenance")
+      .collect(require "pmlua.core").warnings) do print(w) end']])
+    assert.truthy(meta:find("page-faults: wrong here: counts 50 %", 1, true), meta)
+    local kept = support.slurp(dir .. "/pmlua/counters.json")
+    support.spit(dir .. "/pmlua/counters.json", (kept:gsub('"kernel": "', '"kernel": "other ')))
+    _, _, told = shell(state .. command .. "stat -e page-faults -- true")
+    assert.is_nil(told:find("wrong here", 1, true))
+    for _, text in ipairs { "", "{", "[1]", '{"machine": 1, "wrong": {"page-faults": "x"}}' } do
+      support.spit(dir .. "/pmlua/counters.json", text)
+      status, _, told = shell(state .. command .. "stat -e page-faults -- true")
+      assert.equal(0, status, told)
+    end
+  end)
+
+  it_counts("tries counters at the same time", function()
+    local verify = require "pmlua.internal.verify"
+    local n, why = verify.together "page-faults"
+    assert.same({ 16 }, { n, why })
+    if not support.core.event.has_pmu() then assert.equal(0, (verify.together())) end
+  end)
+end)
+
+describe("the loops of pml.counter.exercise", function()
+  local KNOWN <const> = { chain = { Ir = 10, Bc = 1 }, copy = { Ir = 4, Dr = 1, Dw = 1, Bc = 1 }, flops = { Ir = 4, Bc = 1 },
+    random = { Bc = 2, Bcm = 0.5 } }
+  local ROUNDS <const> = 400000
+
+  local function simulated(loop, rounds)
+    local status, out, err = shell(("PMLUA_CLOCK=monotonic %s stat --sim --json -- %s -e %s"):format(command, command,
+      quote(("assert(pml.counter.exercise('%s', %d))"):format(loop, rounds))))
+    assert.equal(0, status, err)
+    return json.decode(out).counts
+  end
+
+  for loop, known in pairs(KNOWN) do
+    support.it(loop .. " has the events a round that it is known for, by callgrind", function()
+      if not support.has "valgrind" then return pending "valgrind is not installed" end
+      local before, after = simulated(loop, 0), simulated(loop, ROUNDS)
+      for event, per in pairs(known) do
+        local found = (after["sim::" .. event] - before["sim::" .. event]) / ROUNDS
+        assert.is_true(math.abs(found / per - 1) < (event == "Bcm" and 0.2 or 0.02), ("%s: %g"):format(event, found))
+      end
+    end)
+  end
+
+  support.it("refuse what they do not know", function()
+    local exercise = support.core.counter.exercise
+    local done, err, code = exercise("jump", 1)
+    assert.same({ nil, "EINVAL" }, { done, code })
+    assert.matches("there is no loop 'jump'", err:sentence())
+    assert.has_error(function() exercise("chain", -1) end)
+    assert.has_error(function() exercise("chain", 1 << 40) end)
+    assert.is_true(exercise("walk", 1000))
+    assert.is_true(exercise("touch", 0))
+  end)
+end)
