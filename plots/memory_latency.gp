@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/memory_latency.gp - latency of a load by the size of the working set: a panel for each stride, small and huge pages,
+# the knees as dashed lines, the caches that the kernel describes as grey bands.
+#
+# Reads data.dat, knees.dat and caches.dat.
+
+# knees.dat: stride, pages, fits, exceeds, before, after; caches.dat: level, size, shared, source
+load "run.gp"
+strides = ""
+once(list, name) = strstrt(list . " ", " " . name . " ") ? list : list . " " . name
+smallest = 1e30; largest = 0
+note(b) = (b < smallest ? (smallest = b) : 0, b > largest ? (largest = b) : 0, 0)
+stats "data.dat" using (strides = once(strides, strcol(c_stride)), column(c_samples) > 0 ? note(column(c_bytes)) : 0) nooutput
+panels = words(strides)
+plot_width = 1180
+plot_height = 110 + 380 * panels
+load "theme.gp"
+if (largest == 0) { smallest = 4096; largest = 8192 }
+
+size_text(b) = b < 1024 ? sprintf("%.3g B", b) : b < 1048576 ? sprintf("%.3g KiB", b / 1024) \
+  : b < 1073741824 ? sprintf("%.3g MiB", b / 1048576) : sprintf("%.3g GiB", b / 1073741824)
+is(stride, pages) = strcol(c_stride) eq stride && strcol(c_pages) eq pages && column(c_samples) > 0
+cell(stride, pages, c) = is(stride, pages) ? column(c) : NaN
+
+set multiplot
+set label 1 "Latency of a load, by the size of the working set" at screen 0.012, 1 - 24.0 / plot_height left font ",16" noenhanced
+set label 2 "each load has the address of the next; dashed: where the curve leaves a plateau; grey: sizes of caches, by the kernel" \
+  at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+set logscale xy
+set xrange [smallest / 1.3 : largest * 1.3]
+set yrange [0.5:*]
+set xtics ()
+do for [k = 0:44] { if (k % 2 == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
+set xlabel "working set" offset 0, 0.3
+set ylabel "latency [ns]"
+set format y "%g"
+set lmargin at screen 0.065
+set rmargin at screen 0.985
+step = (1 - 98.0 / plot_height) / panels
+# The kernel's sizes: a line from bottom to top at each.
+array tag_name[8]
+array tag_size[8]
+has_caches = strstrt(run_files, " caches.dat ") > 0
+has_knees = strstrt(run_files, " knees.dat ") > 0
+if (has_caches) {
+  stats "caches.dat" using (column(2) >= smallest && column(2) <= largest ? \
+    (tag_count = exists("tag_count") ? tag_count + 1 : 1, tag_name[tag_count] = strcol(1), tag_size[tag_count] = column(2), 0) : 0) nooutput
+}
+do for [panel = 1:panels] {
+  stride = word(strides, panel)
+  set tmargin at screen 1 - 92.0 / plot_height - (panel - 1) * step
+  set bmargin at screen 1 - 92.0 / plot_height - panel * step + 84.0 / plot_height
+  set title sprintf("(%s) A slot every %s bytes", substr("abcdefgh", panel, panel), stride) font ",11.5"
+  unset arrow
+  if (has_caches) {
+    do for [k = 1:(exists("tag_count") ? tag_count : 0)] {
+      set arrow from tag_size[k], graph 0 to tag_size[k], graph 1 nohead linecolor rgb "#bbbbbb" linewidth 5 back
+      set label 10 + k tag_name[k] at tag_size[k], graph 0.04 left offset 0.6, 0 font ",10" textcolor rgb col_grey
+    }
+  }
+  set key at graph 0.02, graph 0.96 left top opaque vertical Left reverse samplen 1.6 font ",10"
+  plot for [i = 1:2] "data.dat" using (column(c_bytes)):(cell(stride, word("small huge", i), c_median)): \
+         (cell(stride, word("small huge", i), c_q1)):(cell(stride, word("small huge", i), c_q3)) with yerrorlines linetype i \
+         title word("small huge", i) . " pages: median and quartiles", \
+       for [i = 1:2] (has_knees ? "knees.dat" : "/dev/null") using \
+         (strcol(1) eq stride && strcol(2) eq word("small huge", i) ? sqrt($3 * $4) : NaN):5:(0):($6 - $5) \
+         with vectors nohead linetype i dashtype 2 linewidth 1.6 notitle, \
+       for [i = 1:2] (has_knees ? "knees.dat" : "/dev/null") using \
+         (strcol(1) eq stride && strcol(2) eq word("small huge", i) ? sqrt($3 * $4) : NaN):5:(size_text(sqrt($3 * $4))) \
+         with labels right offset -0.3, 0.2 + 0.9 * i font ",9" textcolor linetype i notitle
+  unset label 1
+  unset label 2
+  unset label 9001
+  unset label 9002
+}
+unset multiplot

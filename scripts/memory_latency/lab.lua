@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/memory_latency/lab.lua - the latency of a load in a working set, and the working sets that this machine allows.
+--
+-- Try:  print(require("memory_latency.lab").new { loads = 4096 }:measure({ bytes = 32768, stride = 64, pages = "small" }, 5)[1])
+
+local pml = require "pmlua"
+
+local M = {}
+
+local Lab = {}
+Lab.__index = Lab
+
+local LEAST = 4096
+
+---@param options { loads: integer }
+---@return table? lab
+---@return string? err
+function M.new(options)
+  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
+  local workload, err = pml.workload.load(pml.paths.workloads .. "/chase.so")
+  if not workload then return nil, err:sentence() end
+  return setmetatable({ workload = workload, loads = options.loads, tick = 1e9 / pml.clock.info().ticks_per_second }, Lab)
+end
+
+--- Sizes from 4 KiB to @largest, @steps to each doubling, multiples of a line.
+---@return integer[]
+function M.sizes(largest, steps)
+  local out, k = {}, 0
+  repeat
+    local bytes = math.floor(LEAST * 2 ^ (k / steps)) // 64 * 64
+    if bytes <= largest and bytes ~= out[#out] then out[#out + 1] = bytes end
+    k = k + 1
+  until bytes >= largest
+  return out
+end
+
+--- Bytes that may be taken without pushing others out: half of what the kernel says is available.
+---@return integer?
+function M.available()
+  local f <close> = io.open "/proc/meminfo"
+  local kib = f and f:read("a"):match "MemAvailable:%s+(%d+)"
+  return kib and tonumber(kib) * 1024 // 2
+end
+
+--- Latencies of n batches, per load, in nanoseconds.
+---@return number[]? samples
+---@return table|string about huge: share of the working set that lies in huge pages; or why not
+function Lab:measure(p, n)
+  local samples <close> = pml.samples.new(n)
+  local run, err = self.workload:run {
+    operation = "empty", samples = { samples }, phases = 1,
+    options = { bytes = p.bytes, stride = p.stride, pages = p.pages, loads = self.loads },
+  }
+  if not run then return nil, (err:sentence():gsub("^chase: ", "")) end
+  local about, out = { phases = run.phases }, {}
+  for _, r in ipairs(run.results) do about[r.name] = r.value end
+  about.huge = about.huge_bytes >= 0 and math.min(1, about.huge_bytes / p.bytes) or nil
+  if p.pages == "huge" and about.huge == 0 then return nil, "the kernel gave no huge pages: see transparent_hugepage/enabled" end
+  for i = 1, #samples do out[i] = samples[i] * self.tick / self.loads end
+  return out, about
+end
+
+return M

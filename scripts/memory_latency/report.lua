@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/memory_latency/report.lua - the knees of each curve beside the caches that the kernel describes.
+--
+-- Try:  pmlua scripts/memory_latency.lua --quick --no-plot && cat results/memory_latency/latest/knees.dat
+
+local caches = require "kernels.caches"
+local knees = require "memory_latency.knees"
+local median = require("pmlua.stats").median
+local pml = require "pmlua"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local SHARE = 0.03 -- of a knee's size, to which it is narrowed down
+local AGAIN = 9 -- batches at each further size
+
+-- Curves by stride and pages, in the order of the cells.
+local function curves(run)
+  local list, by = {}, {}
+  for _, cell in ipairs(run.cells) do
+    local key = cell.p.stride .. " " .. cell.p.pages
+    if not by[key] then
+      by[key] = { stride = cell.p.stride, pages = cell.p.pages, points = {} }
+      list[#list + 1] = by[key]
+    end
+    if cell.summary then table.insert(by[key].points, { cell.p.bytes, cell.summary.median }) end
+  end
+  for _, curve in ipairs(list) do table.sort(curve.points, function(a, b) return a[1] < b[1] end) end
+  return list
+end
+
+local function again(lab, curve)
+  return function(bytes)
+    local samples = lab:measure({ bytes = bytes, stride = curve.stride, pages = curve.pages }, AGAIN)
+    return samples and median(samples)
+  end
+end
+
+local function size(bytes)
+  for _, u in ipairs { { 1 << 30, "GiB" }, { 1 << 20, "MiB" }, { 1 << 10, "KiB" } } do
+    if bytes >= u[1] then return ("%.3g %s"):format(bytes / u[1], u[2]) end
+  end
+  return ("%d B"):format(bytes)
+end
+
+local function levels()
+  local out = {}
+  for _, l in ipairs(caches.levels(1, pml.sys.affinity()[1])) do
+    if l.bytes > 0 then out[#out + 1] = { l.name, l.bytes, l.shared, l.source } end
+  end
+  return out
+end
+
+--- knees.dat and caches.dat, and both on the terminal.
+---@param run table
+---@param lab table memory_latency.lab
+---@param largest integer bytes of the largest working set
+function M.write(run, lab, largest)
+  local rows, shown, known = {}, {}, levels()
+  for _, curve in ipairs(curves(run)) do
+    for _, knee in ipairs(knees.find(curve.points)) do
+      if not run.interrupted then knees.refine(knee, again(lab, curve), SHARE, math.max(64, curve.stride)) end
+      rows[#rows + 1] = { curve.stride, curve.pages, knee.fits, knee.exceeds, knee.before, knee.after }
+      shown[#shown + 1] = { curve.stride, curve.pages, size(knee.fits), size(knee.exceeds), knee.before, knee.after }
+    end
+  end
+  run:write_table("knees.dat", { columns = {
+    { "stride", "B", "from one slot to the next" }, { "pages", "text", "small or huge" },
+    { "fits", "B", "largest working set on the plateau" }, { "exceeds", "B", "smallest one above it" },
+    { "before", "ns", "latency on the plateau" }, { "after", "ns", "latency on the next one" },
+  }, rows = rows })
+  run:write_table("caches.dat", { columns = { { "level", "text", "" }, { "size", "B", "" },
+    { "shared", "", "cpus that share it" }, { "source", "text", "" } }, rows = known })
+  run:say("\nWorking sets at which a load takes longer\n"
+    .. tabulate({ "stride [B]", "pages", "fits", "exceeds", "before [ns]", "after [ns]" }, shown, 2))
+  local last = known[#known]
+  if last[2] * 2 > largest then
+    run:warn(("the latency of memory was not measured: %s has %s, the largest working set is %s; raise --largest"):format(
+      last[1], size(last[2]), size(largest)))
+  end
+end
+
+return M
