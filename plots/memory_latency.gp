@@ -17,6 +17,15 @@ plot_height = 110 + 380 * panels
 load "theme.gp"
 if (largest == 0) { smallest = 4096; largest = 8192 }
 
+# The kernel's sizes: a line from bottom to top at each.
+array tag_name[8]
+array tag_size[8]
+has_caches = strstrt(run_files, " caches.dat ") > 0
+if (has_caches) {
+  stats "caches.dat" using (column(2) >= smallest && column(2) <= largest ? \
+    (tag_count = exists("tag_count") ? tag_count + 1 : 1, tag_name[tag_count] = strcol(1), tag_size[tag_count] = column(2), 0) : 0) nooutput
+}
+
 size_text(b) = b < 1024 ? sprintf("%.3g B", b) : b < 1048576 ? sprintf("%.3g KiB", b / 1024) \
   : b < 1073741824 ? sprintf("%.3g MiB", b / 1048576) : sprintf("%.3g GiB", b / 1073741824)
 is(stride, pages) = strcol(c_stride) eq stride && strcol(c_pages) eq pages && column(c_samples) > 0
@@ -37,15 +46,7 @@ set format y "%g"
 set lmargin at screen 0.065
 set rmargin at screen 0.985
 step = (1 - 98.0 / plot_height) / panels
-# The kernel's sizes: a line from bottom to top at each.
-array tag_name[8]
-array tag_size[8]
-has_caches = strstrt(run_files, " caches.dat ") > 0
 has_knees = strstrt(run_files, " knees.dat ") > 0
-if (has_caches) {
-  stats "caches.dat" using (column(2) >= smallest && column(2) <= largest ? \
-    (tag_count = exists("tag_count") ? tag_count + 1 : 1, tag_name[tag_count] = strcol(1), tag_size[tag_count] = column(2), 0) : 0) nooutput
-}
 do for [panel = 1:panels] {
   stride = word(strides, panel)
   set tmargin at screen 1 - 92.0 / plot_height - (panel - 1) * step

@@ -124,9 +124,12 @@ static int run(struct pml_workload_run *r) {
   int err = workload_size(r, STRIDE, "stride", sizeof(void *), 1 << 24, &a.stride);
   if (!err) err = workload_size(r, BYTES, "bytes", 2 * (double)a.stride, 1e13, &bytes);
   if (!err) err = workload_size(r, LOADS, "loads", 1, 1e9, &loads);
-  if (!err && (a.stride == 0 || a.stride % sizeof(void *) != 0))
-    err = workload_fail(r, -EINVAL, "option stride is %zu, it must be a multiple of %zu", a.stride, sizeof(void *));
-  if (!err) err = workload_region(r, "chase", &region);
+  if (err) return err;
+  if (a.stride == 0 || a.stride % sizeof(void *) != 0) {
+    workload_fail(r, -EINVAL, "option stride is %zu, it must be a multiple of %zu", a.stride, sizeof(void *));
+    return -EINVAL;
+  }
+  err = workload_region(r, "chase", &region);
   if (!err) err = workload_stopped(r, 1);
   if (!err) err = area_open(r, &a, bytes);
   if (err) return err;

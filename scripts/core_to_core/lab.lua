@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/core_to_core/lab.lua - pairs of cpus, what they share, and the time of a line between them.
+--
+-- Try:  print(require("core_to_core.lab").new { trips = 100, patience = 2 }:measure("0-1", 5)[1])
+
+local pml = require "pmlua"
+
+local M = {}
+
+local Lab = {}
+Lab.__index = Lab
+
+---@param options { trips: integer, patience: integer } patience: seconds for a round of a pair
+---@return table? lab
+---@return string? err
+function M.new(options)
+  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
+  local workload, err = pml.workload.load(pml.paths.workloads .. "/exchange.so")
+  if not workload then return nil, err:sentence() end
+  return setmetatable({
+    workload = workload, trips = options.trips, patience = options.patience, tick = 1e9 / pml.clock.info().ticks_per_second,
+  }, Lab)
+end
+
+--- Each two of some cpus, as text such as "0-1"; one cpu is a pair with itself.
+---@param cpus integer[]
+---@return string[]
+function M.pairs(cpus)
+  local out = {}
+  for i = 1, #cpus do
+    for k = i + 1, #cpus do out[#out + 1] = cpus[i] .. "-" .. cpus[k] end
+  end
+  return #out > 0 and out or { cpus[1] .. "-" .. cpus[1] }
+end
+
+---@param pair string
+---@return integer from, integer to
+function M.cpus(pair)
+  local from, to = pair:match "^(%d+)%-(%d+)$"
+  return math.tointeger(from), math.tointeger(to)
+end
+
+local function topology(cpu, name)
+  local f <close> = io.open(("/sys/devices/system/cpu/cpu%d/topology/%s"):format(cpu, name))
+  return f and f:read "l"
+end
+
+--- What two cpus share, by the kernel: "core", "package" or "machine"; nil where it does not say.
+---@return string?
+function M.shared(pair)
+  local from, to = M.cpus(pair)
+  local function same(name)
+    local a = topology(from, name)
+    return a and a == topology(to, name)
+  end
+  if not topology(from, "physical_package_id") then return nil end
+  if not same "physical_package_id" then return "machine" end
+  return same "core_id" and "core" or "package"
+end
+
+--- n samples of the way of a line from one cpu to the other, in nanoseconds: half of a trip to and fro.
+---@return number[]? samples
+---@return table|string about phases; or why not
+function Lab:measure(pair, n)
+  local from, to = M.cpus(pair)
+  local samples <close> = pml.samples.new(n)
+  local run, err = self.workload:run {
+    operation = "empty", samples = { samples }, phases = 1,
+    options = { from = from, to = to, trips = self.trips, patience = self.patience * 1000 },
+  }
+  if not run then return nil, (err:sentence():gsub("^exchange: ", "")) end
+  local out = {}
+  for i = 1, #samples do out[i] = samples[i] * self.tick / self.trips / 2 end
+  return out, { phases = run.phases }
+end
+
+return M

@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/core_to_core/report.lua - matrix.dat, order.dat, and the matrix on the terminal.
+--
+-- Try:  pmlua scripts/core_to_core.lua --quick --no-plot && cat results/core_to_core/latest/matrix.dat
+
+local laboratory = require "core_to_core.lab"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local SHOWN = 16 -- cpus of a matrix on the terminal
+
+-- Both ways: a trip to and fro does not tell them apart.
+local function matrix_table(run, cpus)
+  local place, rows = {}, {}
+  for i, cpu in ipairs(cpus) do place[cpu] = i - 1 end
+  for _, cell in ipairs(run.cells) do
+    local from, to = laboratory.cpus(cell.p.pair)
+    local s = cell.summary
+    for _, way in ipairs(s and { { from, to }, { to, from } } or {}) do
+      rows[#rows + 1] = { way[1], way[2], s.median, s.median_lo, s.median_hi, place[way[1]], place[way[2]] }
+    end
+  end
+  return { columns = {
+    { "from", "", "cpu" }, { "to", "", "cpu" }, { "latency", "ns", "one way, median" },
+    { "low", "ns", "of its 95 % interval" }, { "high", "ns", "of its 95 % interval" },
+    { "column", "", "of the matrix" }, { "row", "", "of the matrix" },
+  }, rows = rows }
+end
+
+local function order_table(run)
+  local list, rows = {}, {}
+  for _, cell in ipairs(run.cells) do
+    if cell.summary then list[#list + 1] = cell end
+  end
+  table.sort(list, function(a, b) return a.summary.median < b.summary.median end)
+  for rank, cell in ipairs(list) do
+    local s = cell.summary
+    rows[rank] = { rank, cell.p.pair, s.median, s.median_lo, s.median_hi, s.q1, s.q3 }
+  end
+  return { columns = {
+    { "rank", "", "by latency" }, { "pair", "text", "of cpus" }, { "latency", "ns", "one way, median" },
+    { "low", "ns", "of its 95 % interval" }, { "high", "ns", "of its 95 % interval" }, { "q1", "ns", "lower quartile" },
+    { "q3", "ns", "upper quartile" },
+  }, rows = rows }
+end
+
+local function shown(t, cpus)
+  local names, rows = { "cpu" }, {}
+  for i, cpu in ipairs(cpus) do
+    names[i + 1], rows[i] = tostring(cpu), { cpu }
+    for k in ipairs(cpus) do rows[i][k + 1] = "-" end
+  end
+  for _, row in ipairs(t.rows) do rows[row[6] + 1][row[7] + 2] = row[3] end
+  return tabulate(names, rows, 1)
+end
+
+---@param run table
+---@param cpus integer[]
+---@param all integer cpus of this process
+function M.write(run, cpus, all)
+  local t = matrix_table(run, cpus)
+  run:write_table("matrix.dat", t)
+  run:write_table("order.dat", order_table(run))
+  if #t.rows > 0 and #cpus <= SHOWN then
+    run:say("\nTime of a cache line from one cpu to another [ns]\n" .. shown(t, cpus))
+  end
+  if #cpus == 1 then run:warn "one cpu: an exchange needs two; nothing was measured" end
+  if #cpus < all and #cpus > 1 then run:warn(("%d of the %d cpus were measured; choose with --cpus"):format(#cpus, all)) end
+end
+
+return M
