@@ -47,7 +47,7 @@ if (measured) {
   set cbrange [least < most ? least : least / 2 : most]
   set format cb "%g"
   plot "matrix.dat" using 6:7:($6 - 0.5):($6 + 0.5):($7 - 0.5):($7 + 0.5):3 with boxxyerror fillcolor palette, \
-    "" using (cpus <= 16 ? $6 : NaN):7:(sprintf($3 < 1000 ? "%.3g" : "%.0f", $3)):($3 >= (least + most) / 2 ? 0xffffff : 0x000000) \
+    "" using (cpus <= 12 ? $6 : NaN):7:(sprintf($3 < 1000 ? "%.3g" : "%.0f", $3)):($3 >= (least + most) / 2 ? 0xffffff : 0x000000) \
       with labels font ",9" textcolor rgb variable
 } else {
   set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey

@@ -47,6 +47,7 @@ set lmargin at screen 0.065
 set rmargin at screen 0.985
 step = (1 - 98.0 / plot_height) / panels
 has_knees = strstrt(run_files, " knees.dat ") > 0
+knee_file = has_knees ? "knees.dat" : "data.dat"
 do for [panel = 1:panels] {
   stride = word(strides, panel)
   set tmargin at screen 1 - 92.0 / plot_height - (panel - 1) * step
@@ -63,11 +64,11 @@ do for [panel = 1:panels] {
   plot for [i = 1:2] "data.dat" using (column(c_bytes)):(cell(stride, word("small huge", i), c_median)): \
          (cell(stride, word("small huge", i), c_q1)):(cell(stride, word("small huge", i), c_q3)) with yerrorlines linetype i \
          title word("small huge", i) . " pages: median and quartiles", \
-       for [i = 1:2] (has_knees ? "knees.dat" : "/dev/null") using \
-         (strcol(1) eq stride && strcol(2) eq word("small huge", i) ? sqrt($3 * $4) : NaN):5:(0):($6 - $5) \
+       for [i = 1:2] knee_file using \
+         (has_knees && strcol(1) eq stride && strcol(2) eq word("small huge", i) ? sqrt($3 * $4) : NaN):5:(0):($6 - $5) \
          with vectors nohead linetype i dashtype 2 linewidth 1.6 notitle, \
-       for [i = 1:2] (has_knees ? "knees.dat" : "/dev/null") using \
-         (strcol(1) eq stride && strcol(2) eq word("small huge", i) ? sqrt($3 * $4) : NaN):5:(size_text(sqrt($3 * $4))) \
+       for [i = 1:2] knee_file using \
+         (has_knees && strcol(1) eq stride && strcol(2) eq word("small huge", i) ? sqrt($3 * $4) : NaN):5:(size_text(sqrt($3 * $4))) \
          with labels right offset -0.3, 0.2 + 0.9 * i font ",9" textcolor linetype i notitle
   unset label 1
   unset label 2
