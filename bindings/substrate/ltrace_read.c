@@ -4,14 +4,7 @@
 
 #include "substrate/trace/read/pml_otf2_read.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-struct reader {
-  struct lutil_handle h;
-  struct pml_otf2_read *trace;
-};
 
 /* Rows that are on their way into tables, so that an error of Lua frees them. */
 struct rows {
@@ -20,23 +13,30 @@ struct rows {
 };
 
 static void reader_close(void *handle) {
-  pml_otf2_read_close(((struct reader *)handle)->trace);
+  struct ltrace_reader *r = handle;
+  pml_otf2_events_close(r->events);
+  r->events = NULL;
+  pml_otf2_read_close(r->trace);
 }
 
 static void rows_close(void *handle) {
   free(((struct rows *)handle)->row);
 }
 
-static const struct lutil_class reader_class = {"tracereader", sizeof(struct reader), reader_close};
+static const struct lutil_class reader_class = {"tracereader", sizeof(struct ltrace_reader), reader_close};
 static const struct lutil_class rows_class = {"tracerows", sizeof(struct rows), rows_close};
 
+struct ltrace_reader *ltrace_reader(lua_State *L, int arg) {
+  return lutil_check(L, arg, &reader_class);
+}
+
 static struct pml_otf2_read *check(lua_State *L) {
-  return ((struct reader *)lutil_check(L, 1, &reader_class))->trace;
+  return ltrace_reader(L, 1)->trace;
 }
 
 int ltrace_read(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  struct reader *r = lutil_new(L, &reader_class, 0, 0);
+  struct ltrace_reader *r = lutil_new(L, &reader_class, 0, 0);
   int err = pml_otf2_read_open(&r->trace, path);
   if (err < 0) return pml_pusherr(L, err, "trace.read");
   r->h.open = 1;
@@ -46,7 +46,7 @@ int ltrace_read(lua_State *L) {
 static int l_about(lua_State *L) {
   struct pml_otf2_read_about a;
   pml_otf2_read_about(check(L), &a);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 11);
   lutil_setstr(L, "creator", a.creator);
   lutil_setstr(L, "machine", a.machine);
   lutil_setint(L, "ticks_per_second", a.ticks_per_second);
@@ -56,6 +56,7 @@ static int l_about(lua_State *L) {
   lutil_setint(L, "regions", a.nregions);
   lutil_setint(L, "processes", a.nprocesses);
   lutil_setint(L, "locations", a.nlocations);
+  lutil_setint(L, "metrics", a.nmetrics);
   lutil_setint(L, "ranks", a.nranks);
   return 1;
 }
@@ -107,50 +108,20 @@ static int l_locations(lua_State *L) {
   return 1;
 }
 
-/* ---- questions ---- */
-
-static double second_of(lua_State *L, int window, int i, double whole) {
-  double s = lua_rawgeti(L, window, i) == LUA_TNIL ? whole : luaL_checknumber(L, -1);
-  lua_pop(L, 1);
-  if (s != s) luaL_error(L, "where.window: a time is not a number");
-  return s;
-}
-
-/* The table at @where, whose strings stay on the stack. */
-static void read_where(lua_State *L, int where, struct pml_otf2_question *q) {
-  static const char *const known[] = {"window", "region", "process", NULL};
-  lutil_options(L, where, known);
-  q->region = lutil_stringfield(L, where, "region", NULL);
-  q->process = lutil_intfield(L, where, "process", 0, 1, INT32_MAX) - 1;
-  int type = lutil_field(L, where, "window");
-  if (type == LUA_TNIL) return;
-  if (type != LUA_TTABLE) luaL_error(L, "where.window: give { FROM, TO } in seconds");
-  q->from_s = second_of(L, lua_gettop(L), 1, 0);
-  q->to_s = second_of(L, lua_gettop(L), 2, INFINITY);
-  if (q->from_s > q->to_s) luaL_error(L, "where.window: it ends before it begins");
-}
-
-static unsigned read_by(lua_State *L, int by) {
-  static const char *const names[] = {"region", "process", "location", NULL};
-  unsigned bits = 0;
-  luaL_checktype(L, by, LUA_TTABLE);
-  for (lua_Integer i = 1; lua_rawgeti(L, by, i) != LUA_TNIL; i++) {
-    bits |= 1u << luaL_checkoption(L, -1, NULL, names);
-    lua_pop(L, 1);
+static int l_metrics(lua_State *L) {
+  const struct pml_otf2_read_metric *m;
+  (void)check(L);
+  lua_newtable(L);
+  for (size_t i = 0; (m = pml_otf2_read_metric(check(L), i)) != NULL; i++) {
+    lua_createtable(L, 0, 5);
+    lutil_setstr(L, "name", m->name);
+    set_text(L, "description", m->description);
+    set_text(L, "unit", m->unit);
+    lutil_setnum(L, "scale", m->scale);
+    lutil_setbool(L, "accumulated", m->accumulated);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  lua_pop(L, 1);
-  return bits;
-}
-
-static struct pml_otf2_question read_question(lua_State *L, bool grouped) {
-  static const char *const known[] = {"where", "by", NULL}, *const where[] = {"where", NULL};
-  struct pml_otf2_question q = {.by = PML_OTF2_BY_REGION, .to_s = INFINITY, .process = -1};
-  lua_settop(L, 2);
-  if (lua_isnil(L, 2)) return q;
-  lutil_options(L, 2, grouped ? known : where);
-  if (grouped && lutil_field(L, 2, "by") != LUA_TNIL) q.by = read_by(L, lua_gettop(L));
-  if (lutil_field(L, 2, "where") != LUA_TNIL) read_where(L, lua_gettop(L), &q);
-  return q;
+  return 1;
 }
 
 /* ---- answers ---- */
@@ -180,7 +151,7 @@ static void push_row(lua_State *L, const struct pml_otf2_read *t, const struct p
 static int l_group(lua_State *L) {
   struct pml_otf2_answer a;
   struct pml_otf2_read *t = check(L);
-  const struct pml_otf2_question q = read_question(L, true);
+  const struct pml_otf2_question q = ltrace_question(L, t, 2, LTRACE_BY);
   struct rows *rows = lutil_new(L, &rows_class, 0, 0);
   int err = pml_otf2_read_sums(t, &q, &a);
   if (err < 0) return pml_pusherr(L, err, "trace.group");
@@ -204,7 +175,7 @@ static int l_group(lua_State *L) {
 static int l_messages(lua_State *L) {
   struct pml_otf2_pairs p;
   struct pml_otf2_read *t = check(L);
-  const struct pml_otf2_question q = read_question(L, false);
+  const struct pml_otf2_question q = ltrace_question(L, t, 2, 0);
   struct rows *rows = lutil_new(L, &rows_class, 0, 0);
   int err = pml_otf2_read_pairs(t, &q, &p);
   if (err < 0) return pml_pusherr(L, err, "trace.messages");
@@ -225,14 +196,11 @@ static int l_messages(lua_State *L) {
 }
 
 void ltrace_read_classes(lua_State *L) {
-  static const luaL_Reg methods[] = {{"about", l_about},
-                                     {"regions", l_regions},
-                                     {"processes", l_processes},
-                                     {"locations", l_locations},
-                                     {"group", l_group},
-                                     {"messages", l_messages},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"about", l_about},         {"regions", l_regions},   {"processes", l_processes},
+                                     {"locations", l_locations}, {"metrics", l_metrics},   {"each", ltrace_each},
+                                     {"group", l_group},         {"messages", l_messages}, {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &reader_class, methods, NULL);
   lutil_class(L, &rows_class, none, NULL);
+  ltrace_each_class(L);
 }

@@ -26,7 +26,7 @@ local HANDLES = {
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   eventlist = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
   recordingcalls = true, pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true,
-  tracerows = true }
+  traceeach = true, tracerows = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
 
@@ -125,7 +125,7 @@ end
 -- The C files whose handles and tables a page describes.
 local function sources_of(name)
   local more = name == "sde" and " -o -name lset.c -o -name 'lsde_*.c' -o -name lrecorder.c"
-    or name == "trace" and " -o -name ltrace_read.c" or ""
+    or name == "trace" and " -o -name 'ltrace_*.c'" or ""
   local paths = {}
   for path in io.popen(("find bindings -name l%s.c%s"):format(name, more)):lines() do paths[#paths + 1] = path end
   if #paths == 0 then paths[1] = ("bindings/%s.c"):format(name) end

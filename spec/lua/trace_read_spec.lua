@@ -96,6 +96,91 @@ describe("pml.trace.read", function()
     assert.are.same({ 66, 0, 0, 0, 0, 0 }, ticks(by_region((assert(t:group()))).z0, rate))
   end)
 
+  it("gives each event to a function, one location after another or in the order of time", function()
+    local path, rate = planted("each", CALLS)
+    local t <close> = assert(pml.trace.read(path))
+    local function listed(question)
+      local list = {}
+      local n = assert(t:each(function(e)
+        list[#list + 1] = ("%d%s%s%d"):format(e.location, e.kind == "enter" and "+" or "-", e.region,
+          math.floor(e.time_s * rate + 100.5))
+      end, question))
+      assert.are.equal(#list, n)
+      return table.concat(list, " ")
+    end
+    assert.are.equal("1+a100 1+b200 1-b300 1+b400 1+a500 1-a550 1-b700 1-a1100 2+c150 2+b160 2-b1160 2-c2150", listed())
+    assert.are.equal("1+a100 2+c150 2+b160 1+b200 1-b300 1+b400 1+a500 1-a550 1-b700 1-a1100 2-b1160 2-c2150",
+      listed { order = "time" })
+    local window = { 50 / rate, 600 / rate } -- 150 to 700
+    assert.are.equal("2+b160 1+b200 1+b400",
+      listed { order = "time", where = { window = window, region = "b", kinds = { "enter" } } })
+    assert.are.equal("2+c150 2+b160", listed { where = { window = window, location = { 2 }, process = 1 } })
+    assert.are.equal("", listed { where = { rank = 0 } })
+    local n = 0
+    assert.are.equal(3, t:each(function() n = n + 1 return n < 3 end))
+    assert.has_error(function() t:each(print, { where = { kinds = { "call" } } }) end)
+    assert.has_error(function() t:each(print, { where = { location = "a" } }) end,
+      "where.location: give a number, or a list of numbers")
+  end)
+
+  it("keeps the order of time over more events than are read at once", function()
+    local calls = {}
+    for i = 1, 20000 do -- the times of the three interleave, and some are the same
+      local of = "l" .. i % 3
+      calls[2 * i - 1], calls[2 * i] = { of, "+", "r" .. i % 7, 10 * i }, { of, "-", "r" .. i % 7, 10 * i + i % 40 }
+    end
+    local last = {}
+    for _, c in ipairs(calls) do -- those of a location may not go back
+      c[4] = math.max(c[4], last[c[1]] or 0)
+      last[c[1]] = c[4]
+    end
+    local path, rate = planted("merge", calls)
+    local expected, got = {}, {}
+    for i, c in ipairs(calls) do expected[i] = { c[4], tonumber(c[1]:sub(2)), i } end
+    table.sort(expected, function(a, b) return a[1] < b[1] end)
+    local t <close> = assert(pml.trace.read(path))
+    local seen, first = {}, expected[1][1]
+    assert.are.equal(#calls, t:each(function(e)
+      got[#got + 1] = math.floor(e.time_s * rate + 0.5) + first
+      seen[e.location] = (seen[e.location] or 0) + 1
+    end, { order = "time" }))
+    for i, e in ipairs(expected) do if got[i] ~= e[1] then assert.are.equal(e[1], got[i], "event " .. i) end end
+    assert.are.same({ 13334, 13334, 13332 }, { seen[1], seen[2], seen[3] })
+  end)
+
+  it("ends an iteration with its function, and refuses what would disturb it", function()
+    local path = planted("nested", CALLS)
+    local t <close> = assert(pml.trace.read(path))
+    assert.has_error(function() t:each(function() error("enough", 0) end) end, "enough")
+    assert.are.equal(12, #assert(t:group { by = { "location" } }) * 6)
+    local codes = {}
+    t:each(function()
+      codes[1], codes[2] = select(3, t:group()), select(3, t:each(print))
+      codes[3] = select(3, t:messages())
+      return false
+    end)
+    assert.are.same({ "EBUSY", "EBUSY", "EBUSY" }, codes)
+    assert.has_error(function() t:each(function() t:close() end) end, "the trace was closed while its events were read")
+  end)
+
+  it("gives metrics and their values", function()
+    local dir = folder .. "/metrics"
+    require "lfs".mkdir(dir)
+    local w = assert(pml.trace.open(dir, { metrics = { { name = "residual", type = "float", unit = "m", mode = "absolute" },
+      { name = "steps", type = "integer", mode = "accumulated" } } }))
+    local l, first = assert(w:location("one")), pml.clock.ticks()
+    for i = 1, 5 do assert(l:metric({ i / 4, 3 * i }, first + i)) end
+    assert(w:close())
+    local t <close> = assert(pml.trace.read(dir .. "/traces.otf2"))
+    local of, values = {}, {}
+    for _, m in ipairs(t:metrics()) do of[m.name] = m end
+    assert.are.same({ "m", false, 1 }, { of.residual.unit, of.residual.accumulated, of.residual.scale })
+    assert.is_true(of.steps.accumulated)
+    assert(t:each(function(e) values[#values + 1] = e.metric .. "=" .. e.value end, { where = { kinds = { "metric" } } }))
+    assert.are.equal("residual=0.25 steps=3 residual=0.5 steps=6", table.concat(values, " ", 1, 4))
+    assert.are.equal(10, #values)
+  end)
+
   it("gives definitions as tables", function()
     local path = planted("definitions", CALLS)
     local t <close> = assert(pml.trace.read(path))

@@ -123,6 +123,7 @@ function TraceReader:about() end
 ---@field regions integer
 ---@field processes integer
 ---@field locations integer
+---@field metrics integer
 ---@field ranks integer of MPI; 0: none
 
 --- Regions in the order of their numbers in the archive.
@@ -137,6 +138,52 @@ function TraceReader:processes() end
 ---@return { name: string, process: integer, events: integer }[] locations
 function TraceReader:locations() end
 
+--- Metrics in the order of their numbers in the archive.
+---@return pmlua.TraceMetricDefinition[] metrics
+function TraceReader:metrics() end
+
+---@class pmlua.TraceMetricDefinition
+---@field name string
+---@field description? string
+---@field unit? string
+---@field scale number of a value, to the unit
+---@field accumulated boolean values count up; else each stands for itself
+
+--- Call a function for each event. One table for each kind is filled again and again: copy what is kept.
+--- Until it returns, nothing else reads events of this reader. In the order of time each location needs an open file
+--- and a buffer; one location after another, only one does.
+---
+---     local t <close> = assert(pml.trace.read "trace-folder/traces.otf2")
+---     assert(t:each(function(e) print(e.time_s, e.kind, e.region) end, { order = "time", where = { kinds = { "enter" } } }))
+---@param f fun(event: pmlua.TraceEvent): boolean? false: read no more
+---@param question? { order: ("location"|"time")?, where: pmlua.TraceEventWhere? } order: "location"
+---@return integer? events how many the function got
+---@return pmlua.Failure? failure
+---@return string? code
+function TraceReader:each(f, question) end
+
+---@class pmlua.TraceEventWhere: pmlua.TraceWhere of enters and leaves alone the pattern of regions is asked
+---@field kinds? ("enter"|"leave"|"send"|"receive"|"collective"|"metric")[]
+
+---@class pmlua.TraceEvent
+---@field kind "enter"|"leave"|"send"|"receive"|"collective"|"metric"
+---@field time_s number since the beginning
+---@field location integer of locations()
+---@field process integer of processes()
+---@field rank? integer
+---@field region? string enter, leave
+---@field number? integer of regions(); of metrics()
+---@field to? integer send: of processes(); nil: the definitions do not say
+---@field from? integer receive: of processes(); nil: the definitions do not say
+---@field bytes? integer send, receive
+---@field tag? integer send, receive
+---@field communicator? integer send, receive, collective: its number in the archive
+---@field operation? string collective, such as "bcast"
+---@field sent_bytes? integer collective
+---@field received_bytes? integer collective
+---@field metric? string its name
+---@field value? number
+
 --- Calls and times, summed in C: some 30 ns for each event, memory for locations and rows. Times are the parts in the
 --- window; calls are those that began in it. A region inside itself adds to inclusive time once.
 ---@param question? { by: ("region"|"process"|"location")[]?, where: pmlua.TraceWhere? } by: { "region" }
@@ -148,7 +195,9 @@ function TraceReader:group(question) end
 ---@class pmlua.TraceWhere
 ---@field window? number[] { FROM, TO } in seconds since the beginning
 ---@field region? string a pattern of names, such as MPI_*
----@field process? integer of processes()
+---@field process? integer|integer[] of processes()
+---@field rank? integer|integer[] of MPI_COMM_WORLD
+---@field location? integer|integer[] of locations()
 
 ---@class pmlua.TraceRow
 ---@field region? string its name

@@ -191,6 +191,41 @@ static OTF2_CallbackCode on_comm(void *user, OTF2_CommRef id, OTF2_StringRef nam
   return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
+static OTF2_CallbackCode on_metric(void *user, OTF2_MetricMemberRef id, OTF2_StringRef name, OTF2_StringRef description,
+                                   OTF2_MetricType type, OTF2_MetricMode mode, OTF2_Type value, OTF2_Base base,
+                                   int64_t exponent, OTF2_StringRef unit) {
+  struct pml_otf2_read *t = user;
+  struct pml_otf2_read_metric *m = add(t, &t->metrics);
+  (void)type, (void)value;
+  if (m == NULL) return OTF2_CALLBACK_INTERRUPT;
+  double scale = pow(base == OTF2_BASE_BINARY ? 2 : 10, (double)exponent);
+  bool accumulated = (mode & OTF2_METRIC_VALUE_MASK) == OTF2_METRIC_VALUE_ACCUMULATED;
+  *m = (struct pml_otf2_read_metric){id, later(name), later(description), later(unit), scale, accumulated};
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_class(void *user, OTF2_MetricRef id, uint8_t n, const OTF2_MetricMemberRef *member,
+                                  OTF2_MetricOccurrence occurrence, OTF2_RecorderKind kind) {
+  struct pml_otf2_read *t = user;
+  struct pml__otf2_class *c = add(t, &t->classes);
+  size_t *metric = c != NULL ? calloc(n + (size_t)1, sizeof *metric) : NULL;
+  (void)occurrence, (void)kind;
+  if (c != NULL) *c = (struct pml__otf2_class){id, id, metric != NULL ? n : 0, metric};
+  t->refused |= metric == NULL;
+  if (metric == NULL) return OTF2_CALLBACK_INTERRUPT;
+  for (size_t i = 0; i < n; i++) metric[i] = member[i]; /* until all are known */
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_instance(void *user, OTF2_MetricRef id, OTF2_MetricRef class, OTF2_LocationRef recorder,
+                                     OTF2_MetricScope type, uint64_t scope) {
+  struct pml_otf2_read *t = user;
+  struct pml__otf2_class *c = add(t, &t->classes);
+  (void)recorder, (void)type, (void)scope;
+  if (c != NULL) *c = (struct pml__otf2_class){id, class, 0, NULL};
+  return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+}
+
 /* ---- what refers to each other ---- */
 
 /* The outermost node is the machine; the one below it is the host. */
@@ -217,12 +252,24 @@ static void set_ranks(struct pml_otf2_read *t) {
   }
 }
 
+static void resolve_metrics(struct pml_otf2_read *t) {
+  struct pml_otf2_read_metric *metric = (void *)t->metrics.at;
+  struct pml__otf2_class *class = (void *)t->classes.at;
+  for (size_t i = 0; i < t->metrics.n; i++) {
+    metric[i].name = text_of(t, now(metric[i].name));
+    metric[i].description = text_of(t, now(metric[i].description));
+    metric[i].unit = text_of(t, now(metric[i].unit));
+  }
+  for (size_t i = 0; i < t->classes.n; i++)
+    for (uint32_t k = 0; k < class[i].n; k++) class[i].metric[k] = pml__otf2_find(&t->metrics, class[i].metric[k]);
+}
+
 static int resolve(struct pml_otf2_read *t) {
   struct pml_otf2_read_process *process = (void *)t->processes.at;
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   struct pml_otf2_read_region *region = (void *)t->regions.at;
-  struct pml__otf2_list *all[] = {&t->strings, &t->nodes,  &t->processes, &t->locations,
-                                  &t->regions, &t->groups, &t->comms};
+  struct pml__otf2_list *all[] = {&t->strings, &t->nodes, &t->processes, &t->locations, &t->regions,
+                                  &t->groups,  &t->comms, &t->metrics,   &t->classes};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!sort(all[i])) return pml_fail(PML_EFORMAT, "%.300s: damaged: two definitions have one number", t->path);
   for (size_t i = 0; i < t->processes.n; i++) {
@@ -239,6 +286,7 @@ static int resolve(struct pml_otf2_read *t) {
     region[i].name = text_of(t, now(region[i].name));
     region[i].file = text_of(t, now(region[i].file));
   }
+  resolve_metrics(t);
   set_ranks(t);
   return t->resolution > 0 ? 0 : pml_fail(PML_EFORMAT, "%.300s: damaged: its clock has no resolution", t->path);
 }
@@ -262,6 +310,9 @@ static int read_definitions(struct pml_otf2_read *t) {
   OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
   OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
+  OTF2_GlobalDefReaderCallbacks_SetMetricMemberCallback(c, on_metric);
+  OTF2_GlobalDefReaderCallbacks_SetMetricClassCallback(c, on_class);
+  OTF2_GlobalDefReaderCallbacks_SetMetricInstanceCallback(c, on_instance);
   OTF2_ErrorCode code =
       reader != NULL ? OTF2_Reader_RegisterGlobalDefCallbacks(t->reader, reader, c, t) : OTF2_ERROR_INVALID;
   if (code == OTF2_SUCCESS) code = OTF2_Reader_ReadAllGlobalDefinitions(t->reader, reader, &n);
@@ -318,6 +369,8 @@ int pml_otf2_read_open(struct pml_otf2_read **out, const char *path) {
   t->regions.size = sizeof(struct pml_otf2_read_region);
   t->groups.size = sizeof(struct pml__otf2_group);
   t->comms.size = sizeof(struct pml__otf2_comm);
+  t->metrics.size = sizeof(struct pml_otf2_read_metric);
+  t->classes.size = sizeof(struct pml__otf2_class);
   t->path = strdup(path);
   pml__otf2_silence();
   pml__otf2_forget();
@@ -338,6 +391,7 @@ void pml_otf2_read_close(struct pml_otf2_read *t) {
   pml__otf2_forget();
   for (size_t i = 0; i < t->strings.n; i++) free(((struct text *)(void *)t->strings.at)[i].text);
   for (size_t i = 0; i < t->groups.n; i++) free(((struct pml__otf2_group *)(void *)t->groups.at)[i].member);
+  for (size_t i = 0; i < t->classes.n; i++) free(((struct pml__otf2_class *)(void *)t->classes.at)[i].metric);
   free(t->strings.at);
   free(t->nodes.at);
   free(t->processes.at);
@@ -345,6 +399,8 @@ void pml_otf2_read_close(struct pml_otf2_read *t) {
   free(t->regions.at);
   free(t->groups.at);
   free(t->comms.at);
+  free(t->metrics.at);
+  free(t->classes.at);
   free(t->path);
   free(t->creator);
   free(t->machine);
@@ -362,6 +418,7 @@ void pml_otf2_read_about(const struct pml_otf2_read *t, struct pml_otf2_read_abo
                                         .nregions = t->regions.n,
                                         .nprocesses = t->processes.n,
                                         .nlocations = t->locations.n,
+                                        .nmetrics = t->metrics.n,
                                         .nranks = t->world != NULL ? t->world->n : 0};
   for (size_t i = 0; i < t->locations.n; i++) about->events += pml_otf2_read_location(t, i)->events;
 }
@@ -378,32 +435,6 @@ const struct pml_otf2_read_location *pml_otf2_read_location(const struct pml_otf
   return i < t->locations.n ? (const struct pml_otf2_read_location *)(const void *)t->locations.at + i : NULL;
 }
 
-uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s) {
-  double ticks = (double)t->start + s * (double)t->resolution;
-  return !(ticks > 0) ? 0 : ticks < 0x1p64 ? (uint64_t)ticks : UINT64_MAX;
-}
-
-/* Tables that map a location's numbers to those of the archive are in files of definitions, which need not be there. */
-static void read_maps(struct pml_otf2_read *t, uint64_t id) {
-  uint64_t n;
-  OTF2_DefReader *reader = OTF2_Reader_GetDefReader(t->reader, id);
-  if (reader != NULL) {
-    (void)OTF2_Reader_ReadAllLocalDefinitions(t->reader, reader, &n);
-    (void)OTF2_Reader_CloseDefReader(t->reader, reader);
-  }
-  pml__otf2_forget();
-}
-
-int pml__otf2_read_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user) {
-  uint64_t id = pml__otf2_id(&t->locations, i), n;
-  if (pml_otf2_read_location(t, i)->events == 0) return 0;
-  read_maps(t, id);
-  OTF2_EvtReader *reader = OTF2_Reader_GetEvtReader(t->reader, id);
-  if (reader == NULL) return pml__otf2_failed_read(t, "open the events of", OTF2_ERROR_INVALID);
-  OTF2_ErrorCode code = OTF2_Reader_RegisterEvtCallbacks(t->reader, reader, callbacks, user);
-  if (code == OTF2_SUCCESS) code = OTF2_Reader_ReadAllLocalEvents(t->reader, reader, &n);
-  int err = pml__otf2_is_fine(code) ? 0 : pml__otf2_failed_read(t, "read the events of", code);
-  (void)OTF2_Reader_CloseEvtReader(t->reader, reader);
-  pml__otf2_forget();
-  return err;
+const struct pml_otf2_read_metric *pml_otf2_read_metric(const struct pml_otf2_read *t, size_t i) {
+  return i < t->metrics.n ? (const struct pml_otf2_read_metric *)(const void *)t->metrics.at + i : NULL;
 }

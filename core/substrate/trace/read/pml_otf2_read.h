@@ -2,6 +2,7 @@
 /*
  * core/substrate/trace/read/pml_otf2_read.h - OTF2 archives of any writer, read: definitions, sums over events,
  * messages.
+ * Single events are in pml_otf2_events.h.
  *
  *   struct pml_otf2_read *t;
  *   struct pml_otf2_question q = {.by = PML_OTF2_BY_REGION, .to_s = INFINITY};
@@ -41,13 +42,19 @@ struct pml_otf2_read_location {
   size_t process;  /* in the order of processes */
   uint64_t events; /* as the definitions say */
 };
+struct pml_otf2_read_metric {
+  uint32_t id;
+  const char *name, *description, *unit;
+  double scale;     /* of a value, to its unit */
+  bool accumulated; /* it counts up; else each value stands for itself */
+};
 struct pml_otf2_read_about {
   const char *creator, *machine;
   uint64_t ticks_per_second;
   double length_s;   /* as the definitions say */
   uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
   uint64_t events;   /* of all locations, as the definitions say */
-  size_t nregions, nprocesses, nlocations;
+  size_t nregions, nprocesses, nlocations, nmetrics;
   size_t nranks;
 };
 
@@ -65,17 +72,22 @@ PML__SHARED void pml_otf2_read_about(const struct pml_otf2_read *t, struct pml_o
 PML__SHARED const struct pml_otf2_read_region *pml_otf2_read_region(const struct pml_otf2_read *t, size_t i);
 PML__SHARED const struct pml_otf2_read_process *pml_otf2_read_process(const struct pml_otf2_read *t, size_t i);
 PML__SHARED const struct pml_otf2_read_location *pml_otf2_read_location(const struct pml_otf2_read *t, size_t i);
+PML__SHARED const struct pml_otf2_read_metric *pml_otf2_read_metric(const struct pml_otf2_read *t, size_t i);
 
-/* ---- sums ---- */
+/* ---- questions ---- */
 
 enum { PML_OTF2_BY_REGION = 1, PML_OTF2_BY_PROCESS = 2, PML_OTF2_BY_LOCATION = 4 };
 
 struct pml_otf2_question {
-  unsigned by;         /* PML_OTF2_BY_*; 0: one row */
-  double from_s, to_s; /* seconds since the trace's beginning; all: 0 and INFINITY */
-  const char *region;  /* a pattern of fnmatch(3); NULL: all */
-  int64_t process;     /* in the order of processes; -1: all */
+  unsigned by;           /* PML_OTF2_BY_*; 0: one row */
+  double from_s, to_s;   /* seconds since the trace's beginning; all: 0 and INFINITY */
+  const char *region;    /* a pattern of fnmatch(3); NULL: all */
+  int64_t process;       /* in the order of processes; -1: all */
+  const bool *locations; /* [nlocations] true: it is read; NULL: all */
+  unsigned kinds;        /* of pml_otf2_events_open(): bits 1 << PML_OTF2_ENTER and so on; 0: all */
 };
+
+/* ---- sums ---- */
 
 /*
  * Times are those parts that lie in the window; calls are those that began in it, least and most of those that also

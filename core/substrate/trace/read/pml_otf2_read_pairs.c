@@ -17,27 +17,13 @@ struct sending {
   size_t capacity;
 };
 
-/* The location of a rank in a communicator: its group counts ranks of MPI_COMM_WORLD, or it is of one rank alone. */
-static size_t location_of(const struct sending *s, size_t sender, uint32_t rank, OTF2_CommRef id) {
-  const struct pml_otf2_read *t = s->trace;
-  const struct pml__otf2_comm *comm = (const void *)t->comms.at;
-  const struct pml__otf2_group *group = (const void *)t->groups.at;
-  size_t c = pml__otf2_find(&t->comms, id);
-  size_t g = c != PML_OTF2_NONE ? pml__otf2_find(&t->groups, comm[c].group) : PML_OTF2_NONE;
-  if (g == PML_OTF2_NONE) return PML_OTF2_NONE;
-  if (group[g].type == OTF2_GROUP_TYPE_COMM_SELF) return sender;
-  if (group[g].type != OTF2_GROUP_TYPE_COMM_GROUP || rank >= group[g].n || t->world == NULL) return PML_OTF2_NONE;
-  uint64_t world = group[g].member[rank];
-  return world < t->world->n ? pml__otf2_find(&t->locations, t->world->member[world]) : PML_OTF2_NONE;
-}
-
 static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
                                  uint64_t bytes) {
   struct sending *s = user;
   (void)position, (void)attributes, (void)tag;
   if (time < s->from || time > s->to) return OTF2_CALLBACK_SUCCESS;
-  size_t to = location_of(s, pml__otf2_find(&s->trace->locations, location), receiver, comm);
+  size_t to = pml__otf2_peer(s->trace, pml__otf2_find(&s->trace->locations, location), receiver, comm);
   if (to == PML_OTF2_NONE) {
     s->pairs->unknown++;
   } else {
@@ -95,7 +81,7 @@ static int read_all(struct sending *s, struct pml_otf2_read *t, const struct pml
   for (size_t i = 0; i < t->locations.n; i++) place[i] = (struct place){pml_otf2_read_location(t, i)->process, i};
   if (t->locations.n > 0) qsort(place, t->locations.n, sizeof *place, by_process);
   for (size_t i = 0; i < t->locations.n && err == 0; i++) {
-    if (q->process >= 0 && (int64_t)place[i].process != q->process) continue;
+    if (!pml__otf2_asked(t, q, place[i].location)) continue;
     if (place[i].process != s->process) err = end_process(s);
     s->process = place[i].process;
     if (err == 0) err = pml__otf2_read_events(t, place[i].location, c, s);

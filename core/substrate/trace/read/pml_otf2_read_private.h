@@ -36,20 +36,44 @@ struct pml__otf2_comm {
   uint32_t id, group;
 };
 
+/* A class of metrics, or one that stands for another: of an instance. */
+struct pml__otf2_class {
+  uint32_t id, like, n;
+  size_t *metric; /* [n] in the order of metrics, or PML_OTF2_NONE; NULL: those of class @like */
+};
+
 struct pml_otf2_read {
   OTF2_Reader *reader;
   char *path, *creator, *machine;
   uint64_t resolution, start, length, realtime;
-  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms;
+  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes;
   const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
+  bool reading;                        /* an iteration over its events is open */
 };
 
-/* pml__otf2_read_events - the events of location @i go to @callbacks. 0 or PML_EOTF2. */
+/* pml__otf2_class_of - that of a reference of an event; NULL: not defined. */
+const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id);
+
+/* pml__otf2_asked - @q is about location @i, which has events. */
+bool pml__otf2_asked(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t i);
+/* pml__otf2_wanted - [nregions] those that @q is about, to be freed with free(); NULL: no memory. */
+bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_question *q);
+/* pml__otf2_peer - the location of rank @rank in communicator @id, which @location uses, or PML_OTF2_NONE. */
+size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id);
+
+/* pml__otf2_open_events - the reader of location @i's events, to be closed with OTF2_Reader_CloseEvtReader(). */
+int pml__otf2_open_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
+                          OTF2_EvtReader **reader);
+
+/* pml__otf2_read_events - the events of location @i go to @callbacks. 0, PML_EOTF2, or -EBUSY during an iteration. */
 int pml__otf2_read_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user);
 
 /* pml__otf2_ticks - a time of the trace's clock, of seconds since its beginning; out of range: 0 or UINT64_MAX. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
+
+/* pml__otf2_busy - refuses to read events during an iteration. */
+int pml__otf2_busy(const struct pml_otf2_read *t);
 
 /* pml__otf2_failed_read - a failure of libotf2 while @t is read. */
 int pml__otf2_failed_read(const struct pml_otf2_read *t, const char *what, OTF2_ErrorCode code);

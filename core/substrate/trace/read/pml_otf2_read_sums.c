@@ -5,7 +5,6 @@
 #include "base/pml_error.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,10 +218,7 @@ static bool open_walk(struct walk *w) {
   size_t n = w->trace->regions.n + 1;
   w->sums = calloc(n, sizeof *w->sums);
   w->touched = calloc(n, sizeof *w->touched);
-  w->wanted = calloc(n, sizeof *w->wanted);
-  for (size_t i = 0; w->wanted != NULL && i < w->trace->regions.n; i++)
-    w->wanted[i] =
-        w->question->region == NULL || fnmatch(w->question->region, pml_otf2_read_region(w->trace, i)->name, 0) == 0;
+  w->wanted = pml__otf2_wanted(w->trace, w->question);
   return w->sums != NULL && w->touched != NULL && w->wanted != NULL;
 }
 
@@ -237,8 +233,7 @@ static void close_walk(struct walk *w) {
 static int walk_all(struct walk *w, struct pml_otf2_read *t, const OTF2_EvtReaderCallbacks *c) {
   int err = 0;
   for (size_t i = 0; i < t->locations.n && err == 0; i++) {
-    int64_t process = (int64_t)pml_otf2_read_location(t, i)->process;
-    if (w->question->process >= 0 && process != w->question->process) continue;
+    if (!pml__otf2_asked(t, w->question, i)) continue;
     err = pml__otf2_read_events(t, i, c, w);
     end_location(w, i);
     if (w->refused) err = -ENOMEM;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/substrate/ltrace_question.c - what is asked of an archive: by and where, as tables. */
+#include "substrate/ltrace_read.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the window ---- */
+
+static double second_of(lua_State *L, int window, int i, double whole) {
+  double s = lua_rawgeti(L, window, i) == LUA_TNIL ? whole : luaL_checknumber(L, -1);
+  lua_pop(L, 1);
+  if (s != s) luaL_error(L, "where.window: a time is not a number");
+  return s;
+}
+
+static void read_window(lua_State *L, int where, struct pml_otf2_question *q) {
+  int type = lutil_field(L, where, "window");
+  if (type == LUA_TNIL) return;
+  if (type != LUA_TTABLE) luaL_error(L, "where.window: give { FROM, TO } in seconds");
+  q->from_s = second_of(L, lua_gettop(L), 1, 0);
+  q->to_s = second_of(L, lua_gettop(L), 2, INFINITY);
+  if (q->from_s > q->to_s) luaL_error(L, "where.window: it ends before it begins");
+}
+
+/* ---- lists ---- */
+
+/* The bits of the names in the list at @list. */
+static unsigned read_names(lua_State *L, int list, const char *const *names) {
+  unsigned bits = 0;
+  luaL_checktype(L, list, LUA_TTABLE);
+  for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
+    bits |= 1u << luaL_checkoption(L, -1, NULL, names);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return bits;
+}
+
+/* The number of location @i that a field of where selects by. */
+typedef lua_Integer number_of(const struct pml_otf2_read *t, size_t i);
+
+static lua_Integer location_number(const struct pml_otf2_read *t, size_t i) {
+  (void)t;
+  return (lua_Integer)i + 1;
+}
+
+static lua_Integer process_number(const struct pml_otf2_read *t, size_t i) {
+  return (lua_Integer)pml_otf2_read_location(t, i)->process + 1;
+}
+
+static lua_Integer rank_number(const struct pml_otf2_read *t, size_t i) {
+  return pml_otf2_read_process(t, pml_otf2_read_location(t, i)->process)->rank;
+}
+
+/* The number or list on top becomes a table whose keys are the numbers. */
+static void push_numbers(lua_State *L, const char *key) {
+  int list = lua_gettop(L), is = 1;
+  lua_newtable(L);
+  for (lua_Integer i = 1; is; i++) {
+    if (lua_istable(L, list) && lua_rawgeti(L, list, i) == LUA_TNIL) break;
+    if (!lua_istable(L, list)) lua_pushvalue(L, list);
+    lua_Integer n = lua_tointegerx(L, -1, &is);
+    if (!is || n < 0) luaL_error(L, "where.%s: give a number, or a list of numbers", key);
+    lua_pop(L, 1);
+    lua_pushboolean(L, 1);
+    lua_rawseti(L, list + 1, n);
+    if (!lua_istable(L, list)) break;
+  }
+  lua_settop(L, list + 1);
+}
+
+static void select_by(lua_State *L, const struct pml_otf2_read *t, int where, const char *key, number_of *number,
+                      bool *locations) {
+  if (lutil_field(L, where, key) == LUA_TNIL) return;
+  push_numbers(L, key);
+  for (size_t i = 0; pml_otf2_read_location(t, i) != NULL; i++) {
+    locations[i] &= lua_rawgeti(L, -1, number(t, i)) != LUA_TNIL;
+    lua_pop(L, 1);
+  }
+}
+
+static void read_locations(lua_State *L, const struct pml_otf2_read *t, int where, struct pml_otf2_question *q) {
+  struct pml_otf2_read_about about;
+  bool *locations;
+  pml_otf2_read_about(t, &about);
+  locations = lua_newuserdatauv(L, about.nlocations + 1, 0);
+  memset(locations, true, about.nlocations + 1);
+  q->locations = locations;
+  select_by(L, t, where, "location", location_number, locations);
+  select_by(L, t, where, "process", process_number, locations);
+  select_by(L, t, where, "rank", rank_number, locations);
+}
+
+/* ---- questions ---- */
+
+static void read_where(lua_State *L, const struct pml_otf2_read *t, int where, unsigned more,
+                       struct pml_otf2_question *q) {
+#define NAME(id, name) name,
+  static const char *const kinds[] = {PML_OTF2_KINDS(NAME) NULL};
+#undef NAME
+  static const char *const known[] = {"window", "region", "process", "rank", "location", NULL},
+                           *const with_kinds[] = {"window", "region", "process", "rank", "location", "kinds", NULL};
+  lutil_options(L, where, more & LTRACE_ORDER ? with_kinds : known);
+  q->region = lutil_stringfield(L, where, "region", NULL);
+  read_window(L, where, q);
+  read_locations(L, t, where, q);
+  if (lutil_field(L, where, "kinds") == LUA_TNIL) return;
+  q->kinds = read_names(L, lua_gettop(L), kinds);
+  if (q->kinds == 0) luaL_error(L, "where.kinds: the list is empty");
+}
+
+struct pml_otf2_question ltrace_question(lua_State *L, const struct pml_otf2_read *t, int arg, unsigned more) {
+  static const char *const by[] = {"region", "process", "location", NULL};
+  static const char *const known[][3] = {{"where"}, {"where", "by"}, {"where", "order"}};
+  struct pml_otf2_question q = {.by = PML_OTF2_BY_REGION, .to_s = INFINITY, .process = -1};
+  lua_settop(L, arg);
+  if (lua_isnil(L, arg)) return q;
+  lutil_options(L, arg, known[more]);
+  if (more == LTRACE_BY && lutil_field(L, arg, "by") != LUA_TNIL) q.by = read_names(L, lua_gettop(L), by);
+  if (lutil_field(L, arg, "where") != LUA_TNIL) read_where(L, t, lua_gettop(L), more, &q);
+  return q;
+}

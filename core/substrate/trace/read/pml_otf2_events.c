@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/read/pml_otf2_events.c - events in batches of a location, and their merge by time. */
+#include "substrate/trace/read/pml_otf2_events.h"
+
+#include "base/pml_error.h"
+#include "substrate/trace/pml_otf2_error.h"
+#include "substrate/trace/read/pml_otf2_read_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Records that are read at once: enough to hide the call of libotf2, few enough for the memory of many locations. */
+#define BATCH_MAX ((size_t)1024)
+#define BATCH_MIN ((size_t)16)
+#define BATCHES ((size_t)1 << 16) /* of all locations */
+
+/* The events of a location that were read and not yet given. */
+struct stream {
+  struct pml_otf2_events *of;
+  OTF2_EvtReader *reader; /* NULL: closed */
+  size_t location, n, at, capacity;
+  struct pml_otf2_event *event;
+  uint64_t last;
+  bool ended;
+};
+
+/* The time of a stream's next event. */
+struct head {
+  uint64_t time;
+  struct stream *stream;
+};
+
+struct pml_otf2_events {
+  struct pml_otf2_read *trace;
+  OTF2_EvtReaderCallbacks *callbacks;
+  uint64_t from, to;
+  unsigned kinds;
+  bool by_time, refused, advance; /* advance: the first head was given */
+  bool *wanted;                   /* [nregions] */
+  size_t *location, nlocations;   /* those that are asked for */
+  size_t next, batch;             /* next: location that is opened */
+  struct stream *stream;          /* by time one for each location, else one */
+  struct head *head;              /* a heap: the first is the earliest */
+  size_t nheads;
+};
+
+/* ---- records of libotf2 ---- */
+
+static bool grow(struct stream *s) {
+  size_t capacity = s->capacity == 0 ? s->of->batch : 2 * s->capacity;
+  struct pml_otf2_event *more = realloc(s->event, capacity * sizeof *more);
+  if (more != NULL) {
+    s->event = more;
+    s->capacity = capacity;
+  }
+  s->of->refused |= more == NULL;
+  return more != NULL;
+}
+
+/* Room for an event that is asked for, or NULL. Time of a location does not go back. */
+static struct pml_otf2_event *take(struct stream *s, enum pml_otf2_kind kind, uint64_t time) {
+  const struct pml_otf2_events *e = s->of;
+  if (time > s->last) s->last = time;
+  if (s->last > e->to) s->ended = true;
+  if (s->last < e->from || s->ended || !(e->kinds & 1u << kind)) return NULL;
+  if (s->n == s->capacity && !grow(s)) return NULL;
+  struct pml_otf2_event *event = &s->event[s->n++];
+  *event = (struct pml_otf2_event){.time = s->last, .location = s->location, .kind = (uint8_t)kind};
+  return event;
+}
+
+static void take_region(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_RegionRef id) {
+  const struct pml_otf2_events *e = s->of;
+  struct pml_otf2_event *event = take(s, kind, time);
+  if (event == NULL) return;
+  event->what = pml__otf2_find(&e->trace->regions, id);
+  if (event->what == PML_OTF2_NONE || !e->wanted[event->what]) s->n--;
+}
+
+static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
+  (void)location, (void)position, (void)attributes;
+  take_region(user, PML_OTF2_ENTER, time, id);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
+  (void)location, (void)position, (void)attributes;
+  take_region(user, PML_OTF2_LEAVE, time, id);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static void take_message(struct stream *s, enum pml_otf2_kind kind, uint64_t time, uint32_t rank, OTF2_CommRef comm,
+                         uint32_t tag, uint64_t bytes) {
+  struct pml_otf2_event *event = take(s, kind, time);
+  if (event == NULL) return;
+  size_t peer = pml__otf2_peer(s->of->trace, s->location, rank, comm);
+  event->what = peer != PML_OTF2_NONE ? pml_otf2_read_location(s->of->trace, peer)->process : PML_OTF2_NONE;
+  event->comm = comm;
+  event->tag = tag;
+  event->bytes = bytes;
+}
+
+static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                 OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                 uint64_t bytes) {
+  (void)location, (void)position, (void)attributes;
+  take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                  uint64_t bytes, uint64_t request) {
+  (void)request;
+  return on_send(location, time, position, user, attributes, receiver, comm, tag, bytes);
+}
+
+static OTF2_CallbackCode on_receive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                    OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                    uint64_t bytes) {
+  (void)location, (void)position, (void)attributes;
+  take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_ireceive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                     OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                     uint64_t bytes, uint64_t request) {
+  (void)request;
+  return on_receive(location, time, position, user, attributes, sender, comm, tag, bytes);
+}
+
+static OTF2_CallbackCode on_collective(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                       OTF2_AttributeList *attributes, OTF2_CollectiveOp operation, OTF2_CommRef comm,
+                                       uint32_t root, uint64_t sent, uint64_t received) {
+  struct pml_otf2_event *event = take(user, PML_OTF2_COLLECTIVE, time);
+  (void)location, (void)position, (void)attributes, (void)root;
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
+  event->comm = comm;
+  event->operation = operation;
+  event->bytes = sent;
+  event->received_bytes = received;
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                   OTF2_AttributeList *attributes, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
+                                   const OTF2_MetricValue *value) {
+  struct stream *s = user;
+  const struct pml__otf2_class *class = pml__otf2_class_of(s->of->trace, id);
+  (void)location, (void)position, (void)attributes;
+  for (uint8_t i = 0; i < n; i++) {
+    struct pml_otf2_event *event = take(s, PML_OTF2_METRIC, time);
+    if (event == NULL) break;
+    event->what = class != NULL && i < class->n ? class->metric[i] : PML_OTF2_NONE;
+    event->is_integer = type[i] != OTF2_TYPE_DOUBLE;
+    memcpy(&event->value, &value[i], sizeof event->value);
+  }
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_EvtReaderCallbacks *callbacks_of(unsigned kinds) {
+  OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
+  if (c == NULL) return NULL;
+  if (kinds & 1u << PML_OTF2_ENTER) OTF2_EvtReaderCallbacks_SetEnterCallback(c, on_enter);
+  if (kinds & 1u << PML_OTF2_LEAVE) OTF2_EvtReaderCallbacks_SetLeaveCallback(c, on_leave);
+  if (kinds & 1u << PML_OTF2_SEND) OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_send);
+  if (kinds & 1u << PML_OTF2_SEND) OTF2_EvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
+  if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiRecvCallback(c, on_receive);
+  if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(c, on_ireceive);
+  if (kinds & 1u << PML_OTF2_COLLECTIVE) OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, on_collective);
+  if (kinds & 1u << PML_OTF2_METRIC) OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
+  return c;
+}
+
+/* ---- streams ---- */
+
+static int no_memory(const struct pml_otf2_events *e) {
+  return pml_fail(-ENOMEM, "%.300s: no memory for its events", e->trace->path);
+}
+
+static void close_stream(struct stream *s) {
+  if (s->reader != NULL) (void)OTF2_Reader_CloseEvtReader(s->of->trace->reader, s->reader);
+  s->reader = NULL;
+  pml__otf2_forget();
+}
+
+static int open_stream(struct stream *s, size_t location) {
+  struct pml_otf2_events *e = s->of;
+  s->location = location;
+  s->n = s->at = 0;
+  s->last = 0;
+  s->ended = false;
+  return pml__otf2_open_events(e->trace, location, e->callbacks, s, &s->reader);
+}
+
+/* 1: it has a next event; 0: no more. */
+static int fill(struct stream *s) {
+  struct pml_otf2_events *e = s->of;
+  while (s->at == s->n && !s->ended) {
+    uint64_t n = 0;
+    s->n = s->at = 0;
+    OTF2_ErrorCode code = OTF2_Reader_ReadLocalEvents(e->trace->reader, s->reader, e->batch, &n);
+    if (e->refused) return no_memory(e);
+    if (!pml__otf2_is_fine(code)) return pml__otf2_failed_read(e->trace, "read the events of", code);
+    if (n < e->batch) s->ended = true;
+  }
+  if (s->at == s->n) close_stream(s);
+  return s->at < s->n;
+}
+
+/* ---- the merge ---- */
+
+static bool before(const struct head *a, const struct head *b) {
+  return a->time != b->time ? a->time < b->time : a->stream < b->stream;
+}
+
+static void sift_down(struct head *head, size_t n, size_t i) {
+  const struct head moved = head[i];
+  for (size_t child; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && before(&head[child + 1], &head[child])) child++;
+    if (!before(&head[child], &moved)) break;
+    head[i] = head[child];
+  }
+  head[i] = moved;
+}
+
+static int open_heads(struct pml_otf2_events *e) {
+  int err = 0;
+  for (size_t i = 0; i < e->nlocations && err >= 0; i++) {
+    struct stream *s = &e->stream[i];
+    err = open_stream(s, e->location[i]);
+    if (err == 0) err = fill(s);
+    if (err == 1) e->head[e->nheads++] = (struct head){s->event[s->at].time, s};
+  }
+  for (size_t i = e->nheads / 2; i-- > 0;) sift_down(e->head, e->nheads, i);
+  return err < 0 ? err : 0;
+}
+
+/* The stream that gave the last event goes to its place, or away. */
+static int advance(struct pml_otf2_events *e) {
+  struct stream *s = e->head[0].stream;
+  int more = ++s->at < s->n ? 1 : fill(s);
+  if (more < 0) return more;
+  if (more > 0)
+    e->head[0].time = s->event[s->at].time;
+  else
+    e->head[0] = e->head[--e->nheads];
+  if (e->nheads > 1) sift_down(e->head, e->nheads, 0);
+  return 0;
+}
+
+static int next_by_time(struct pml_otf2_events *e, const struct pml_otf2_event **event) {
+  int err = e->advance ? advance(e) : 0;
+  e->advance = err == 0 && e->nheads > 0;
+  if (!e->advance) return err;
+  *event = &e->head[0].stream->event[e->head[0].stream->at];
+  return 1;
+}
+
+static int next_of_location(struct pml_otf2_events *e, const struct pml_otf2_event **event) {
+  struct stream *s = e->stream;
+  while (s->at == s->n) {
+    int more = s->reader != NULL ? fill(s) : 0;
+    if (more < 0) return more;
+    if (more > 0) break;
+    if (e->next == e->nlocations) return 0;
+    int err = open_stream(s, e->location[e->next++]);
+    if (err < 0) return err;
+  }
+  *event = &s->event[s->at++];
+  return 1;
+}
+
+int pml_otf2_events_next(struct pml_otf2_events *e, const struct pml_otf2_event **event) {
+  return e->by_time ? next_by_time(e, event) : next_of_location(e, event);
+}
+
+/* ---- life ---- */
+
+static int allocate(struct pml_otf2_events *e, const struct pml_otf2_question *q) {
+  size_t n = e->trace->locations.n;
+  e->location = calloc(n + 1, sizeof *e->location);
+  for (size_t i = 0; e->location != NULL && i < n; i++)
+    if (pml__otf2_asked(e->trace, q, i)) e->location[e->nlocations++] = i;
+  size_t streams = e->by_time ? e->nlocations : 1;
+  e->batch = e->by_time && e->nlocations > BATCHES / BATCH_MAX ? BATCHES / e->nlocations : BATCH_MAX;
+  if (e->batch < BATCH_MIN) e->batch = BATCH_MIN;
+  e->wanted = pml__otf2_wanted(e->trace, q);
+  e->stream = calloc(streams + 1, sizeof *e->stream);
+  e->head = calloc(streams + 1, sizeof *e->head);
+  e->callbacks = callbacks_of(e->kinds);
+  for (size_t i = 0; e->stream != NULL && i < streams; i++) e->stream[i].of = e;
+  bool done = e->location != NULL && e->wanted != NULL && e->stream != NULL && e->head != NULL && e->callbacks != NULL;
+  return done ? 0 : no_memory(e);
+}
+
+int pml_otf2_events_open(struct pml_otf2_events **out, struct pml_otf2_read *t, const struct pml_otf2_question *q,
+                         bool by_time) {
+  *out = NULL;
+  if (t->reading) return pml__otf2_busy(t);
+  struct pml_otf2_events *e = calloc(1, sizeof *e);
+  if (e == NULL) return pml_fail(-ENOMEM, "%.300s: no memory for its events", t->path);
+  e->trace = t;
+  e->by_time = by_time;
+  e->from = pml__otf2_ticks(t, q->from_s);
+  e->to = pml__otf2_ticks(t, q->to_s);
+  e->kinds = q->kinds != 0 ? q->kinds : (1u << PML_OTF2_NKINDS) - 1;
+  t->reading = true;
+  int err = allocate(e, q);
+  if (err == 0 && by_time) err = open_heads(e);
+  if (err < 0) {
+    pml_otf2_events_close(e);
+    return err;
+  }
+  *out = e;
+  return 0;
+}
+
+void pml_otf2_events_close(struct pml_otf2_events *e) {
+  if (e == NULL) return;
+  for (size_t i = 0; e->stream != NULL && i < (e->by_time ? e->nlocations : 1); i++) {
+    close_stream(&e->stream[i]);
+    free(e->stream[i].event);
+  }
+  OTF2_EvtReaderCallbacks_Delete(e->callbacks);
+  e->trace->reading = false;
+  free(e->location);
+  free(e->wanted);
+  free(e->stream);
+  free(e->head);
+  free(e);
+}
+
+/* ---- what numbers mean ---- */
+
+double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t time) {
+  double ticks = time >= t->start ? (double)(time - t->start) : -(double)(t->start - time);
+  return ticks / (double)t->resolution;
+}
+
+const char *pml_otf2_operation(unsigned operation) {
+  static const char *const name[] = {"barrier",
+                                     "bcast",
+                                     "gather",
+                                     "gatherv",
+                                     "scatter",
+                                     "scatterv",
+                                     "allgather",
+                                     "allgatherv",
+                                     "alltoall",
+                                     "alltoallv",
+                                     "alltoallw",
+                                     "allreduce",
+                                     "reduce",
+                                     "reduce_scatter",
+                                     "scan",
+                                     "exscan",
+                                     "reduce_scatter_block"};
+  return operation < sizeof name / sizeof *name ? name[operation] : "";
+}

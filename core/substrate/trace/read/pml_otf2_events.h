@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/read/pml_otf2_events.h - the events of an archive, one after another.
+ *
+ *   struct pml_otf2_events *e;
+ *   const struct pml_otf2_event *event;
+ *   if (pml_otf2_events_open(&e, t, &question, true) == 0) {
+ *     while (pml_otf2_events_next(e, &event) > 0) ...
+ *     pml_otf2_events_close(e);
+ *   }
+ */
+#ifndef PML_OTF2_EVENTS_H
+#define PML_OTF2_EVENTS_H
+
+#include "substrate/trace/read/pml_otf2_read.h"
+
+PML_BEGIN_DECLS
+
+#define PML_OTF2_KINDS(X)                                                                                              \
+  X(ENTER, "enter")                                                                                                    \
+  X(LEAVE, "leave") X(SEND, "send") X(RECEIVE, "receive") X(COLLECTIVE, "collective") X(METRIC, "metric")
+#define PML_OTF2_KIND(id, name) PML_OTF2_##id,
+enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
+#undef PML_OTF2_KIND
+
+/* Fields that a kind does not have are 0. */
+struct pml_otf2_event {
+  uint64_t time; /* ticks of the trace's clock: pml_otf2_read_seconds(); of a location never before its last event's */
+  size_t location;
+  size_t what; /* the region, or the metric, or the other process; PML_OTF2_NONE: the definitions do not say */
+  uint64_t bytes, received_bytes; /* of a message; those that a collective operation sent and received here */
+  union {
+    double number;
+    int64_t integer;
+  } value; /* of a metric, without its scale */
+  uint8_t kind;
+  bool is_integer;
+  uint8_t operation;  /* of a collective: pml_otf2_operation() */
+  uint32_t tag, comm; /* comm: the communicator's number in the archive */
+};
+
+struct pml_otf2_events;
+
+/*
+ * pml_otf2_events_open - iterate over the events that @q asks for: its window, locations, kinds, and of enters and
+ * leaves its pattern of regions. @by_time: in the order of time over all locations, at the same time in that of
+ * locations; else one location after another. A metric's record of several values is as many events.
+ * Enters and leaves of undefined regions are left out.
+ * Until pml_otf2_events_close(), which must come before pml_otf2_read_close(), nothing else reads events of @t. What
+ * @q points to is copied.
+ *
+ * Returns 0, -EBUSY, -ENOMEM or PML_EOTF2; *e is NULL on failure. Memory: with @by_time some KB and libotf2's buffer
+ * for each location, and a file that is open; else for one.
+ */
+PML__SHARED int pml_otf2_events_open(struct pml_otf2_events **e, struct pml_otf2_read *t,
+                                     const struct pml_otf2_question *q, bool by_time);
+PML__SHARED void pml_otf2_events_close(struct pml_otf2_events *e);
+
+/* pml_otf2_events_next - 1 and the next event, valid until the next call; 0: no more; or PML_EOTF2, -ENOMEM. */
+PML__SHARED int pml_otf2_events_next(struct pml_otf2_events *e, const struct pml_otf2_event **event);
+
+/* pml_otf2_read_seconds - the time of an event in seconds since the trace's beginning. */
+PML__SHARED double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t time);
+
+/* pml_otf2_operation - such as "bcast"; "" if it is unknown. */
+PML__SHARED const char *pml_otf2_operation(unsigned operation);
+
+PML_END_DECLS
+
+#endif
