@@ -2,7 +2,7 @@
 /* bindings/substrate/ltrace_read.c - pml.trace.read: OTF2 archives of any writer. */
 #include "substrate/ltrace_read.h"
 
-#include "substrate/trace/read/pml_otf2_read.h"
+#include "substrate/trace/read/pml_otf2_paths.h"
 
 #include <stdlib.h>
 
@@ -195,10 +195,38 @@ static int l_messages(lua_State *L) {
   return 2;
 }
 
+/* t:paths(question) - the tree of call paths as rows, parents first, and how many events have no partner. */
+static int l_paths(lua_State *L) {
+  struct pml_otf2_paths p;
+  struct pml_otf2_read *t = check(L);
+  const struct pml_otf2_question q = ltrace_question(L, t, 2, 0);
+  struct rows *rows = lutil_new(L, &rows_class, 0, 0);
+  int err = pml_otf2_read_paths(check(L), &q, &p);
+  if (err < 0) return pml_pusherr(L, err, "trace.paths");
+  rows->row = p.path;
+  rows->h.open = 1;
+  lua_createtable(L, (int)(p.n < INT32_MAX ? p.n : 0), 0);
+  for (size_t i = 0; i < p.n; i++) {
+    lua_createtable(L, 0, 6);
+    set_place(L, "parent", p.path[i].parent);
+    set_place(L, "number", p.path[i].region);
+    lutil_setstr(L, "region", pml_otf2_read_region(check(L), p.path[i].region)->name);
+    lutil_setint(L, "calls", p.path[i].calls);
+    lutil_setnum(L, "inclusive_s", p.path[i].inclusive_s);
+    lutil_setnum(L, "exclusive_s", p.path[i].exclusive_s);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_pushinteger(L, (lua_Integer)p.unmatched);
+  lutil_close(&rows->h);
+  return 2;
+}
+
 void ltrace_read_classes(lua_State *L) {
-  static const luaL_Reg methods[] = {{"about", l_about},         {"regions", l_regions},   {"processes", l_processes},
-                                     {"locations", l_locations}, {"metrics", l_metrics},   {"each", ltrace_each},
-                                     {"group", l_group},         {"messages", l_messages}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"about", l_about},         {"regions", l_regions},
+                                     {"processes", l_processes}, {"locations", l_locations},
+                                     {"metrics", l_metrics},     {"each", ltrace_each},
+                                     {"group", l_group},         {"messages", l_messages},
+                                     {"paths", l_paths},         {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &reader_class, methods, NULL);
   lutil_class(L, &rows_class, none, NULL);

@@ -112,7 +112,7 @@ function M.methods(handles)
     tracereader = { about = {}, regions = {}, processes = {}, locations = {}, metrics = {},
                     each = { function() return false end, { order = "time", where = { kinds = { "enter" }, location = { 1 } } } },
                     group = { { by = { "region" }, where = { window = { 0, 1 }, region = "r*", process = 1 } } },
-                    messages = { { where = { window = { 0, 1 } } } } },
+                    messages = { { where = { window = { 0, 1 } } } }, paths = { { where = { region = "m*" } } } },
     section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
     sectionscope = { stop = { { operations = 1 } } },
     profile = { nodes = {}, stats = {}, functions = {} },

@@ -148,6 +148,63 @@ describe("pml.trace.read", function()
     assert.are.same({ 13334, 13334, 13332 }, { seen[1], seen[2], seen[3] })
   end)
 
+  it("sums by call path, also of a window or of some regions", function()
+    local path, rate = planted("paths", CALLS)
+    local t <close> = assert(pml.trace.read(path))
+    local function listed(where)
+      local list, names = {}, {}
+      for i, p in ipairs(assert(t:paths { where = where })) do
+        names[i] = (p.parent and names[p.parent] .. "/" or "") .. p.region
+        list[i] = ("%s %d %.0f %.0f"):format(names[i], p.calls, p.inclusive_s * rate, p.exclusive_s * rate)
+      end
+      table.sort(list)
+      return list
+    end
+    assert.are.same({ "a 1 1000 600", "a/b 2 400 350", "a/b/a 1 50 50", "c 1 2000 1000", "c/b 1 1000 1000" }, listed())
+    assert.are.same({ "c 1 2000 1000", "c/b 1 1000 1000" }, listed { location = 2 })
+    assert.are.same({ "b 3 1400 1400" }, listed { region = "b" })
+    assert.are.same({ "a 0 450 100", "a/b 1 350 300", "a/b/a 1 50 50", "c 0 450 0", "c/b 0 450 450" },
+      listed { window = { 150 / rate, 600 / rate } })
+    assert.are.equal(0, select(2, t:paths()))
+  end)
+
+  it("has as many paths as were walked, with the sums of regions", function()
+    local calls, at, stack, seed = {}, 0, {}, 7
+    local function random(n) seed = (seed * 1103515245 + 12345) % 2147483648 return seed // 65536 % n end
+    for _ = 1, 20000 do
+      at = at + random(5)
+      if #stack == 0 or #stack < 12 and random(2) == 0 then
+        stack[#stack + 1] = "f" .. random(4)
+        calls[#calls + 1] = { "one", "+", stack[#stack], at }
+      else
+        calls[#calls + 1] = { "one", "-", table.remove(stack), at }
+      end
+    end
+    while #stack > 0 do calls[#calls + 1] = { "one", "-", table.remove(stack), at } end
+    local walked, n, now = {}, 0, {}
+    for _, c in ipairs(calls) do
+      if c[2] == "+" then
+        now[#now + 1] = c[3]
+        local key = table.concat(now, "/")
+        if not walked[key] then walked[key], n = true, n + 1 end
+      else
+        now[#now] = nil
+      end
+    end
+    local name, rate = planted("many_paths", calls)
+    local t <close> = assert(pml.trace.read(name))
+    local paths, calls_of, exclusive_of = assert(t:paths()), {}, {}
+    assert.are.equal(n, #paths)
+    for _, p in ipairs(paths) do
+      calls_of[p.region] = (calls_of[p.region] or 0) + p.calls
+      exclusive_of[p.region] = (exclusive_of[p.region] or 0) + p.exclusive_s
+    end
+    for _, r in ipairs((assert(t:group()))) do
+      assert.are.equal(r.calls, calls_of[r.region])
+      assert.are.equal(math.floor(r.exclusive_s * rate + 0.5), math.floor(exclusive_of[r.region] * rate + 0.5))
+    end
+  end)
+
   it("ends an iteration with its function, and refuses what would disturb it", function()
     local path = planted("nested", CALLS)
     local t <close> = assert(pml.trace.read(path))

@@ -225,5 +225,21 @@ function TraceReader:group(question) end
 ---@return string? code
 function TraceReader:messages(question) end
 
+--- Calls and times by call path, of all locations that are asked for, as one tree. With a pattern of regions, paths consist of
+--- such regions alone, and time in others belongs to the call around them. Memory for paths, not for events.
+---@param question? { where: pmlua.TraceWhere? }
+---@return pmlua.TracePath[]? paths a parent comes before its children
+---@return integer|pmlua.Failure? unmatched leaves without an enter, and enters that an outer leave ended
+---@return string? code
+function TraceReader:paths(question) end
+
+---@class pmlua.TracePath
+---@field parent? integer of the list; nil: outermost
+---@field region string
+---@field number integer of regions()
+---@field calls integer that began in the window
+---@field inclusive_s number
+---@field exclusive_s number
+
 --- Free it.
 function TraceReader:close() end
