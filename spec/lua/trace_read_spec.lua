@@ -220,6 +220,27 @@ describe("pml.trace.read", function()
     assert.has_error(function() t:each(function() t:close() end) end, "the trace was closed while its events were read")
   end)
 
+  it("gives events and paths of damaged archives, or refuses", function()
+    local path = planted("damaged_events", CALLS)
+    local dir, refused = path:match "^(.*)/", 0
+    for _, file in ipairs { "traces/0.evt", "traces/1.evt", "traces.def" } do
+      local whole = helper.read(dir .. "/" .. file)
+      for i = 1, #whole, math.max(1, #whole // 100) do
+        helper.write(dir .. "/" .. file, whole:sub(1, i - 1) .. "\255" .. whole:sub(i + 1))
+        local t <close> = pml.trace.read(path)
+        for _, ask in ipairs(t and { "each", "each", "paths" } or {}) do
+          local done, _, code = t[ask](t, ask == "each" and function() end or nil, ask == "each" and { order = "time" } or nil)
+          assert.are.equal(done == nil, code ~= nil)
+          if code then refused = refused + 1 end
+        end
+      end
+      helper.write(dir .. "/" .. file, whole)
+    end
+    assert.is_true(refused > 0)
+    local t <close> = assert(pml.trace.read(path))
+    assert.are.equal(12, t:each(function() end))
+  end)
+
   it("gives metrics and their values", function()
     local dir = folder .. "/metrics"
     require "lfs".mkdir(dir)

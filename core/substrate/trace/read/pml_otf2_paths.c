@@ -52,6 +52,7 @@ static bool widen(struct walk *w) {
     free(slot);
     return false;
   }
+  memset(node + w->nodes_capacity, 0, (n / 2 - w->nodes_capacity) * sizeof *node);
   free(w->slot);
   w->slot = slot;
   w->nslots = n;
@@ -101,12 +102,13 @@ static void pop(struct walk *w, uint64_t time) {
 
 /* A leave of an outer call ends those in it. */
 static void leave(struct walk *w, size_t region, uint64_t time) {
-  if (w->open[region] == 0) {
+  w->unmatched += w->open[region] == 0;
+  while (w->open[region] > 0 && w->depth > 0) {
+    bool found = w->node[w->stack[w->depth - 1].node].region == region;
+    pop(w, time);
+    if (found) return;
     w->unmatched++;
-    return;
   }
-  for (; w->node[w->stack[w->depth - 1].node].region != region; w->unmatched++) pop(w, time);
-  pop(w, time);
 }
 
 /* What is still open at the last event of a location ends there. */
