@@ -34,6 +34,7 @@
 ---@field intercept pml.intercept
 ---@field json pml.json
 ---@field live pml.live
+---@field model pml.model
 ---@field plot pml.plot
 ---@field plugin pml.plugin
 ---@field pmus pml.pmus
