@@ -271,6 +271,22 @@ for name in pairs(mpi_job.RUN) do
       os.execute("rm -rf " .. to)
     end)
 
+    it_is("waits a bounded time, and names an invalid one once for the job", function()
+      local program = compile(name, "leave")
+      for value, invalid in pairs { ["1e300"] = false, ["-1"] = true, ["10s"] = true, nan = true, ["5 "] = true } do
+        local to, code, out = job(name, 2, program, ("'%s'"):format(value))
+        assert.are.equal(0, code, out)
+        local _, lines = out:gsub("PMLUA_MPI_TIMEOUT='" .. value:gsub("%p", "%%%0") .. "' is invalid: ", "")
+        assert.are.equal(invalid and 1 or 0, lines, out)
+        os.execute("rm -rf " .. to)
+      end
+      for value, seconds in pairs { ["1e300"] = 86400, inf = 86400, ["0.5"] = 0.5, ["10s"] = 10, ["-1"] = 10, nan = 10 } do
+        local out = sh(("PMLUA_MPI_TIMEOUT=%s %s/pmlua -e 'print((require(%q).seconds()))'"):format(value, helper.build,
+          "pmlua.internal.record.timeout"))
+        assert.are.equal(seconds, tonumber(out), value)
+      end
+    end)
+
     it_is("is made from the logs where nothing reduced them", function()
       local to = job(name, 3, compile(name, "leave"), 10, "--detail=ranks")
       local whole = calls_of(told(to)).MPI_Barrier

@@ -37,8 +37,8 @@ M.groups = {
       .. "log" },
   } },
   { title = "Jobs of MPI under pmlua record", variables = {
-    { name = "PMLUA_MPI_TIMEOUT", about = "seconds that MPI_Finalize waits for what other ranks measured; without it 10. Ranks "
-      .. "that come later are not in the job's summary, and pmlua report reads their logs" },
+    { name = "PMLUA_MPI_TIMEOUT", about = "seconds that MPI_Finalize waits for what other ranks measured; without it 10, at most "
+      .. "86400. Ranks that come later are not in the job's summary, and pmlua report reads their logs" },
   } },
   { title = "Programs that pmlua cc --count compiled", variables = {
     { name = "PMLUA_COUNT", about = "report (or -): print what was counted at the exit; off: count nothing; anything else "

@@ -11,6 +11,7 @@ local logs = require "pmlua.internal.record.logs"
 local numbers = require "pmlua.internal.report.numbers"
 local reader = require "pmlua.internal.report.job"
 local report = require "pmlua.internal.record.report"
+local timeout = require "pmlua.internal.record.timeout"
 
 local M = {}
 
@@ -68,11 +69,9 @@ local function recorded(job)
   return list
 end
 
-local function timeout() return tonumber(os.getenv "PMLUA_MPI_TIMEOUT") or 10 end
-
 --- Wait, as the first of these ranks, for the others, which may have been killed with all their processes.
 local function wait(job, ranks)
-  local left, at = timeout(), 1
+  local left, at = timeout.seconds(), 1
   while left > 0 and exists(mark_of(job, job.rank)) and not exists(job.dir .. CLAIM) do
     while ranks[at] and exists(mark_of(job, ranks[at])) do at = at + 1 end
     if not ranks[at] then return end
@@ -173,11 +172,11 @@ end
 --- Wait, as the first rank, for the rank that writes the trace and reports the job, while that gives signs of life.
 --- Returns whether it is gone, so that this rank reports.
 local function wait_for_report(job)
-  local left, state = timeout(), nil
+  local left, state = timeout.seconds(), nil
   while left > 0 do
     if not exists(mark_of(job, job.rank)) or exists(job.dir .. CLAIM) then return false end
     local now = archive.progress_of_job(job.dir)
-    if now ~= state then left, state = timeout(), now end
+    if now ~= state then left, state = timeout.seconds(), now end
     core.sys.sleep(STEP_S)
     left = left - STEP_S
   end
@@ -203,7 +202,7 @@ end
 --- Wait, as a rank without a folder, for the report of the others: launchers end all ranks when one fails.
 ---@param dir string the job's
 function M.await_report(dir)
-  local left, seen = timeout(), false
+  local left, seen = timeout.seconds(), false
   while left > 0 and not (seen and not exists(dir .. CLAIM)) do
     seen = seen or exists(dir .. CLAIM)
     core.sys.sleep(STEP_S)
@@ -222,6 +221,7 @@ function M.finish(o, job, complain)
   local results = report.of_rank(o, dir, function(line, is_failure)
     lines[#lines + 1], failed = line, failed or is_failure == true
   end)
+  lines[#lines + 1] = select(2, timeout.seconds())
   local is_mpi = reader.has_mpi(job.dir, job.rank)
   if (o.detail or "job") == "job" then remove_logs(dir, results) end
   local done, err = leave(job, lines, failed)
