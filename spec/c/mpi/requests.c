@@ -39,6 +39,7 @@ static void probed(void) {
   }
   MPI_Probe(0, 110, MPI_COMM_WORLD, &s);
   MPI_Recv(room, sizeof room, MPI_CHAR, s.MPI_SOURCE, s.MPI_TAG, MPI_COMM_WORLD, &s);
+  MPI_Recv(room, 1, MPI_CHAR, MPI_PROC_NULL, 112, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* no message */
   MPI_Mprobe(MPI_ANY_SOURCE, 111, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
   MPI_Mrecv(room, sizeof room, MPI_CHAR, &message, MPI_STATUS_IGNORE);
   for (int is = 0; !is;) MPI_Improbe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &is, &message, MPI_STATUS_IGNORE);

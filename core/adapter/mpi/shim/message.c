@@ -30,6 +30,18 @@ __attribute__((always_inline)) static inline bool is_sent_at_once(count_t count,
   return true;
 }
 
+/* The same of what was received. */
+__attribute__((always_inline)) static inline bool is_received_at_once(const MPI_Status *s) {
+  struct pml__mpi_lane *l = pml__mpi_lane;
+  uint64_t bytes = bytes_of(s);
+  if (PML_UNLIKELY(l == NULL) ||
+      PML_UNLIKELY(!pml__mpi_put(PML__LOG_COMMUNICATED(PML__LOG_RECEIVE, 3, 0), pair(PML__MPI_WORLD, s->MPI_SOURCE),
+                                 (uint32_t)s->MPI_TAG, bytes, 0)))
+    return false;
+  pml__mpi_count_size(l, PML__MPI_RECEIVED, bytes);
+  return true;
+}
+
 #define BLOCKING_SEND(name)                                                                                            \
   __attribute__((noinline)) static int slow_##name(const void *at, count_t count, MPI_Datatype type, int peer,         \
                                                    int tag, MPI_Comm comm) {                                           \
@@ -46,13 +58,25 @@ BLOCKING_SEND(Bsend)
 BLOCKING_SEND(Ssend)
 BLOCKING_SEND(Rsend)
 
-static int HOOK_OF(Recv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                         MPI_Status *status) {
+__attribute__((noinline)) static int slow_Recv(void *at, count_t count, MPI_Datatype type, int peer, int tag,
+                                               MPI_Comm comm, MPI_Status *status) {
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (!shim_wanted()) return CALL_OF(Recv)(at, count, type, peer, tag, comm, status);
   int err = CALL_OF(Recv)(at, count, type, peer, tag, comm, s);
   if (err == MPI_SUCCESS) received(s, comm);
   return err;
+}
+
+/* The usual receive is in the world. */
+static int HOOK_OF(Recv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                         MPI_Status *status) {
+  if (PML_UNLIKELY(!shim_wanted_of_world(comm))) return slow_Recv(at, count, type, peer, tag, comm, status);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
+  int err = CALL_OF(Recv)(at, count, type, peer, tag, comm, s);
+  if (PML_UNLIKELY(err != MPI_SUCCESS)) return err;
+  if (PML_LIKELY(s->MPI_SOURCE != MPI_PROC_NULL) && PML_UNLIKELY(!is_received_at_once(s)))
+    shim_received(pair(PML__MPI_WORLD, s->MPI_SOURCE), s->MPI_TAG, bytes_of(s));
+  return MPI_SUCCESS;
 }
 
 static int HOOK_OF(Sendrecv)(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to,
