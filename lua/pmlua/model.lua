@@ -4,7 +4,7 @@
 -- Try:  print(pml.model.fit { { 1, 2 }, { 2, 5 }, { 4, 17 }, { 8, 65 }, { 16, 257 } })
 --
 -- The terms are those of the performance-model normal form: A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, Using Automated
--- Performance Modeling to Find Scalability Bugs in Complex Codes (SC 2013), equation 1; for two factors A. Calotoiu,
+-- Performance Modeling to Find Scalability Bugs in Complex Codes (SC 2013); for two factors A. Calotoiu,
 -- D. Beckingsale, C. W. Earl, T. Hoefler, I. Karlin, M. Schulz, F. Wolf, Fast Multi-Parameter Performance Modeling
 -- (CLUSTER 2016), which also finds the terms of each factor first and then combines them.
 -- Chosen is the term whose fit predicts points that it did not see best. It must do so much better than the mean: in 199
