@@ -74,7 +74,7 @@ function M.write(run, lab, largest)
   run:say("\nWorking sets at which a load takes longer\n"
     .. tabulate({ "stride [B]", "pages", "fits", "exceeds", "before [ns]", "after [ns]" }, shown, 2))
   local last = known[#known]
-  if last[2] * 2 > largest then
+  if last and last[2] * 2 > largest then
     run:warn(("the latency of memory was not measured: %s has %s, the largest working set is %s; raise --largest"):format(
       last[1], size(last[2]), size(largest)))
   end
