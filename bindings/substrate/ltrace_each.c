@@ -75,6 +75,9 @@ static void set_message(lua_State *L, int table, const struct pml_otf2_event *e)
 static void set_collective(lua_State *L, int table, const struct pml_otf2_event *e) {
   lua_pushstring(L, pml_otf2_operation(e->operation));
   lua_setfield(L, table, "operation");
+  set_number(L, table, "root", e->what);
+  lua_pushinteger(L, e->members);
+  lua_setfield(L, table, "members");
   lua_pushinteger(L, (lua_Integer)e->bytes);
   lua_setfield(L, table, "sent_bytes");
   lua_pushinteger(L, (lua_Integer)e->received_bytes);

@@ -25,12 +25,28 @@ static void read_window(lua_State *L, int where, struct pml_otf2_question *q) {
 
 /* ---- lists ---- */
 
+/* The place of the text on top in @names. */
+static unsigned place_of(lua_State *L, const char *key, const char *const *names) {
+  const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?";
+  unsigned i = 0;
+  while (names[i] != NULL && strcmp(names[i], name) != 0) i++;
+  if (names[i] != NULL) return i;
+  luaL_Buffer list;
+  luaL_buffinit(L, &list);
+  for (i = 0; names[i] != NULL; i++) {
+    if (i > 0) luaL_addstring(&list, ", ");
+    luaL_addstring(&list, names[i]);
+  }
+  luaL_pushresult(&list);
+  return (unsigned)luaL_error(L, "%s: unknown name '%s'; choose from %s", key, name, lua_tostring(L, -1));
+}
+
 /* The bits of the names in the list at @list. */
-static unsigned read_names(lua_State *L, int list, const char *const *names) {
+static unsigned read_names(lua_State *L, int list, const char *key, const char *const *names) {
   unsigned bits = 0;
-  luaL_checktype(L, list, LUA_TTABLE);
+  if (!lua_istable(L, list)) luaL_error(L, "%s: give a list of names", key);
   for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
-    bits |= 1u << luaL_checkoption(L, -1, NULL, names);
+    bits |= 1u << place_of(L, key, names);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -106,7 +122,7 @@ static void read_where(lua_State *L, const struct pml_otf2_read *t, int where, u
   read_window(L, where, q);
   read_locations(L, t, where, q);
   if (lutil_field(L, where, "kinds") == LUA_TNIL) return;
-  q->kinds = read_names(L, lua_gettop(L), kinds);
+  q->kinds = read_names(L, lua_gettop(L), "where.kinds", kinds);
   if (q->kinds == 0) luaL_error(L, "where.kinds: the list is empty");
 }
 
@@ -117,7 +133,7 @@ struct pml_otf2_question ltrace_question(lua_State *L, const struct pml_otf2_rea
   lua_settop(L, arg);
   if (lua_isnil(L, arg)) return q;
   lutil_options(L, arg, known[more]);
-  if (more == LTRACE_BY && lutil_field(L, arg, "by") != LUA_TNIL) q.by = read_names(L, lua_gettop(L), by);
+  if (more == LTRACE_BY && lutil_field(L, arg, "by") != LUA_TNIL) q.by = read_names(L, lua_gettop(L), "by", by);
   if (lutil_field(L, arg, "where") != LUA_TNIL) read_where(L, t, lua_gettop(L), more, &q);
   return q;
 }

@@ -75,7 +75,8 @@ describe("pml.trace.read", function()
     assert.are.same({ 0, 0, 450, 0 }, { table.unpack(ticks(of.c, rate), 1, 4) })
     assert.is_nil(of.c.least_s)
     assert.has_error(function() t:group { where = { window = { 2, 1 } } } end, "where.window: it ends before it begins")
-    assert.has_error(function() t:group { by = { "thread" } } end)
+    assert.has_error(function() t:group { by = { "thread" } } end,
+      "by: unknown name 'thread'; choose from region, process, location")
   end)
 
   it("ends calls that were open at the end, and says so", function()
@@ -118,7 +119,8 @@ describe("pml.trace.read", function()
     assert.are.equal("", listed { where = { rank = 0 } })
     local n = 0
     assert.are.equal(3, t:each(function() n = n + 1 return n < 3 end))
-    assert.has_error(function() t:each(print, { where = { kinds = { "call" } } }) end)
+    assert.has_error(function() t:each(print, { where = { kinds = { "call" } } }) end,
+      "where.kinds: unknown name 'call'; choose from enter, leave, send, receive, collective, metric")
     assert.has_error(function() t:each(print, { where = { location = "a" } }) end,
       "where.location: give a number, or a list of numbers")
   end)

@@ -179,6 +179,8 @@ function TraceReader:each(f, question) end
 ---@field tag? integer send, receive
 ---@field communicator? integer send, receive, collective: its number in the archive
 ---@field operation? string collective, such as "bcast"
+---@field root? integer collective: of processes(); nil: it has none
+---@field members? integer collective: ranks of its communicator; 0: not known
 ---@field sent_bytes? integer collective
 ---@field received_bytes? integer collective
 ---@field metric? string its name

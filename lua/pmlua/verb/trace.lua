@@ -35,6 +35,8 @@ processes were still running. Processes that still run are in the trace with wha
     common.with "quiet",
     common.with("json", { help = "what is in the trace as JSON, with all digits" }),
     common.with("csv", { help = "its regions as CSV" }),
+    { name = "waits", help = "also how long ranks waited for each other, in which call and for whom: every event is read in the "
+      .. "order of time" },
     { name = "window", kind = "text", value = "FROM:TO", read = read_window, help = "count only what lies in this window, in "
       .. "seconds since the beginning; one of both may be left out" },
     { name = "where", kind = "glob", value = "PATTERN", help = "only regions with such names, as MPI_*" },
@@ -49,7 +51,7 @@ barriers and other collective operations, from entering one until the last rank 
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together",
-    "pmlua trace trace/traces.otf2 --top 5" },
+    "pmlua trace trace/traces.otf2 --top 5", "pmlua trace trace/traces.otf2 --waits" },
 }
 
 local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
@@ -91,7 +93,7 @@ end
 
 --- Print what is in a trace.
 local function tell(o)
-  local text, err = require("pmlua.internal.trace.told").text(o.dir, { json = o.json, csv = o.csv, top = o.top,
+  local text, err = require("pmlua.internal.trace.told").text(o.dir, { json = o.json, csv = o.csv, waits = o.waits, top = o.top,
     where = { window = o.window, region = o.where } })
   if text then io.write(text) else complain(core.failure.sentence(err)) end
   return text and 0 or 1

@@ -92,12 +92,16 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
   return OTF2_CALLBACK_SUCCESS;
 }
 
+static size_t process_of(const struct stream *s, uint32_t rank, OTF2_CommRef comm) {
+  size_t location = pml__otf2_peer(s->of->trace, s->location, rank, comm);
+  return location != PML_OTF2_NONE ? pml_otf2_read_location(s->of->trace, location)->process : PML_OTF2_NONE;
+}
+
 static void take_message(struct stream *s, enum pml_otf2_kind kind, uint64_t time, uint32_t rank, OTF2_CommRef comm,
                          uint32_t tag, uint64_t bytes) {
   struct pml_otf2_event *event = take(s, kind, time);
   if (event == NULL) return;
-  size_t peer = pml__otf2_peer(s->of->trace, s->location, rank, comm);
-  event->what = peer != PML_OTF2_NONE ? pml_otf2_read_location(s->of->trace, peer)->process : PML_OTF2_NONE;
+  event->what = process_of(s, rank, comm);
   event->comm = comm;
   event->tag = tag;
   event->bytes = bytes;
@@ -136,9 +140,12 @@ static OTF2_CallbackCode on_ireceive(OTF2_LocationRef location, OTF2_TimeStamp t
 static OTF2_CallbackCode on_collective(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                        OTF2_AttributeList *attributes, OTF2_CollectiveOp operation, OTF2_CommRef comm,
                                        uint32_t root, uint64_t sent, uint64_t received) {
+  const struct stream *s = user;
   struct pml_otf2_event *event = take(user, PML_OTF2_COLLECTIVE, time);
-  (void)location, (void)position, (void)attributes, (void)root;
+  (void)location, (void)position, (void)attributes;
   if (event == NULL) return OTF2_CALLBACK_SUCCESS;
+  event->what = root < OTF2_COLLECTIVE_ROOT_SELF ? process_of(s, root, comm) : PML_OTF2_NONE;
+  event->members = pml__otf2_members(s->of->trace, comm);
   event->comm = comm;
   event->operation = operation;
   event->bytes = sent;

@@ -27,7 +27,8 @@ enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 struct pml_otf2_event {
   uint64_t time; /* ticks of the trace's clock: pml_otf2_read_seconds(); of a location never before its last event's */
   size_t location;
-  size_t what; /* the region, or the metric, or the other process; PML_OTF2_NONE: the definitions do not say */
+  size_t
+      what; /* region, metric, process at the other end or root; PML_OTF2_NONE: there is none, or it is not defined */
   uint64_t bytes, received_bytes; /* of a message; those that a collective operation sent and received here */
   union {
     double number;
@@ -37,6 +38,7 @@ struct pml_otf2_event {
   bool is_integer;
   uint8_t operation;  /* of a collective: pml_otf2_operation() */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
+  uint32_t members;   /* ranks of a collective's communicator; 0: not known */
 };
 
 struct pml_otf2_events;

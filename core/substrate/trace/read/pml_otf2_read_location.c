@@ -31,17 +31,29 @@ bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_ques
 
 /* ---- what an event refers to ---- */
 
-/* The group of a communicator counts ranks of MPI_COMM_WORLD, or it is of one rank alone. */
-size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id) {
+/* NULL: not defined. */
+static const struct pml__otf2_group *group_of(const struct pml_otf2_read *t, OTF2_CommRef id) {
   const struct pml__otf2_comm *comm = (const void *)t->comms.at;
   const struct pml__otf2_group *group = (const void *)t->groups.at;
   size_t c = pml__otf2_find(&t->comms, id);
   size_t g = c != PML_OTF2_NONE ? pml__otf2_find(&t->groups, comm[c].group) : PML_OTF2_NONE;
-  if (g == PML_OTF2_NONE) return PML_OTF2_NONE;
-  if (group[g].type == OTF2_GROUP_TYPE_COMM_SELF) return location;
-  if (group[g].type != OTF2_GROUP_TYPE_COMM_GROUP || rank >= group[g].n || t->world == NULL) return PML_OTF2_NONE;
-  uint64_t world = group[g].member[rank];
+  return g != PML_OTF2_NONE ? &group[g] : NULL;
+}
+
+/* The group of a communicator counts ranks of MPI_COMM_WORLD, or it is of one rank alone. */
+size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id) {
+  const struct pml__otf2_group *group = group_of(t, id);
+  if (group == NULL) return PML_OTF2_NONE;
+  if (group->type == OTF2_GROUP_TYPE_COMM_SELF) return location;
+  if (group->type != OTF2_GROUP_TYPE_COMM_GROUP || rank >= group->n || t->world == NULL) return PML_OTF2_NONE;
+  uint64_t world = group->member[rank];
   return world < t->world->n ? pml__otf2_find(&t->locations, t->world->member[world]) : PML_OTF2_NONE;
+}
+
+uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id) {
+  const struct pml__otf2_group *group = group_of(t, id);
+  if (group == NULL) return 0;
+  return group->type == OTF2_GROUP_TYPE_COMM_SELF ? 1 : group->type == OTF2_GROUP_TYPE_COMM_GROUP ? group->n : 0;
 }
 
 const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id) {

@@ -62,6 +62,9 @@ bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_ques
 /* pml__otf2_peer - the location of rank @rank in communicator @id, which @location uses, or PML_OTF2_NONE. */
 size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id);
 
+/* pml__otf2_members - how many ranks communicator @id has; 0: not known. */
+uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id);
+
 /* pml__otf2_open_events - the reader of location @i's events, to be closed with OTF2_Reader_CloseEvtReader(). */
 int pml__otf2_open_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
                           OTF2_EvtReader **reader);

@@ -10,10 +10,11 @@ local json = require "pmlua.json"
 local printable = require "pmlua.internal.printable"
 local tables = require "pmlua.internal.report.job_tables"
 local units = require "pmlua.internal.report.units"
+local waits = require "pmlua.analysis.waits"
 
 local M = {}
 
-local PAIRS <const>, NAME <const> = 10, 60
+local PAIRS <const>, WAITS <const>, NAME <const> = 10, 20, 60
 
 -- ---- what it is ----
 
@@ -52,15 +53,22 @@ end
 --- All that is told, of an open trace.
 ---@param reader pmlua.TraceReader
 ---@param where pmlua.TraceWhere
+---@param with_waits boolean?
 ---@return table? read
 ---@return pmlua.Failure? failure
-function M.read(reader, where)
+function M.read(reader, where, with_waits)
   local regions, odd = balance.of(reader, where)
   if not regions then return nil, odd end
   local pairs_of, unknown = reader:messages { where = where }
   if not pairs_of then return nil, unknown end
+  local waited
+  if with_waits then
+    local err
+    waited, err = waits.of(reader)
+    if not waited then return nil, err end
+  end
   return { about = reader:about(), processes = reader:processes(), regions = regions, odd = odd, messages = pairs_of,
-    unknown = unknown }
+    unknown = unknown, waits = waited }
 end
 
 -- ---- tables ----
@@ -104,8 +112,21 @@ local function table_of_messages(read)
     .. (#list > PAIRS and ("and %d more pairs; --json lists all\n"):format(#list - PAIRS) or "")
 end
 
+local function table_of_waits(read)
+  if not read.waits then return "" end
+  if #read.waits == 0 then return "\nno rank waited for another\n" end
+  local rows = { { "WAIT", "IN", "RANK", "FOR RANK", "TIMES", "TIME" } }
+  for i = 1, math.min(#read.waits, WAITS) do
+    local w = read.waits[i]
+    rows[i + 1] = { w.kind, printable(w.region), ("%d"):format(w.rank), ("%d"):format(w.for_rank), ("%d"):format(w.waits),
+      time(w.wait_s) }
+  end
+  return tables.lined_up("Waits of ranks for each other, of the whole run", rows, 2)
+    .. (#read.waits > WAITS and ("and %d more; --json lists all\n"):format(#read.waits - WAITS) or "")
+end
+
 local function as_text(read, o)
-  local text = title(read) .. "\n" .. table_of_regions(read, o.top) .. table_of_messages(read)
+  local text = title(read) .. "\n" .. table_of_regions(read, o.top) .. table_of_messages(read) .. table_of_waits(read)
   for _, line in ipairs(oddities(read)) do text = text .. "\n" .. line end
   return text:gsub("\n?$", "\n")
 end
@@ -129,18 +150,18 @@ local function as_json(read)
       bytes = m.bytes }
   end
   return json.encode { about = read.about, processes = json.array(read.processes), regions = json.array(read.regions),
-    messages = messages, oddities = json.array(oddities(read)) }
+    messages = messages, waits = read.waits and json.array(read.waits), oddities = json.array(oddities(read)) }
 end
 
 --- What pmlua trace prints of an archive.
 ---@param path string
----@param o { json: boolean?, csv: boolean?, top: integer, where: pmlua.TraceWhere }
+---@param o { json: boolean?, csv: boolean?, waits: boolean?, top: integer, where: pmlua.TraceWhere }
 ---@return string? text
 ---@return pmlua.Failure? failure
 function M.text(path, o)
   local reader <close>, err = core.trace.read(path)
   if not reader then return nil, err end
-  local read, why = M.read(reader, o.where)
+  local read, why = M.read(reader, o.where, o.waits)
   if not read then return nil, why end
   if o.json then return as_json(read) end
   return o.csv and as_csv(read) or as_text(read, o)
