@@ -2,7 +2,7 @@
 # core/core.mk - the core: its libraries, the drop-ins for other libraries' users, what is preloaded.
 
 SONAME  := libpmlua.so.0
-CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
+CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
@@ -46,8 +46,8 @@ SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GN
 $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	@mkdir -p $(@D)
 	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
-	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; echo 'VERSION { global: ompt_start_tool; };'; } >$@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; echo 'VERSION { global: ompt_start_tool; };'; } >$@.$$$$ && \
+	{ cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@; }
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)
 link_pmlua = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
@@ -66,6 +66,9 @@ $(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
 $(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o %/system.o,$(COUNT_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
+
+# GNU C, for the segment of the thread pointer (record/pml_recorder_near.h).
+$(B)/obj/core/compat/libsde.o: ALLCFLAGS += -std=gnu11
 
 # The drop-in for PAPI's libsde: found under each name that programs were linked against. It shares the registry of
 # libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.

@@ -3,7 +3,8 @@
 #include "live/limit.h"
 #include "lutil.h"
 
-#include <dlfcn.h>
+#include "base/text/pml_demangle.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,16 +41,10 @@ static int l_count(lua_State *L) {
   return 1;
 }
 
-/* A C++ name demangled; the name itself if it is not mangled or no C++ library is loaded. */
+/* A C++ name demangled; the name itself if it is not mangled or there is no C++ library. */
 static int l_demangle(lua_State *L) {
-  static char *(*demangle)(const char *name, char *buffer, size_t *n, int *status);
-  static void *library;
-  const char *name = lutil_string(L, 1);
+  char *nice = pml__demangled(lutil_string(L, 1));
   lua_settop(L, 1);
-  if (name[0] != '_' || name[1] != 'Z') return 1;
-  if (library == NULL && (library = dlopen("libstdc++.so.6", RTLD_LAZY)) != NULL)
-    *(void **)&demangle = dlsym(library, "__cxa_demangle");
-  char *nice = demangle != NULL ? demangle(name, NULL, NULL, NULL) : NULL;
   if (nice == NULL) return 1;
   lua_pushstring(L, nice);
   free(nice);

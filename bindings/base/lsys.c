@@ -135,6 +135,7 @@ static int l_cpu_time(lua_State *L) {
   int err = pid > PID_MAX ? -ESRCH : pid > 0 ? -clock_getcpuclockid((pid_t)pid, &id) : 0;
   uint64_t best_ns = UINT64_MAX, at_ns = 0;
   struct timespec had = {0}, now;
+  (void)pml_clock_init();
   for (int i = 0; i < TRIES && best_ns > CLOSE_NS && err == 0; i++) {
     uint64_t before_ns = pml_clock_ns();
     if (clock_gettime(id, &now) != 0) err = -errno;

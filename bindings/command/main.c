@@ -409,10 +409,10 @@ static void flushoutput(void) {
   _exit(FAILED);
 }
 
-/* One line if an event was asked for and opened user-only; also where the script left by os.exit. */
+/* One line of each way in which events were opened otherwise than asked; also where the script left by os.exit. */
 static void tell_user_only(void) {
-  const char *sentence = pml_event_user_only();
-  if (sentence != NULL) complain(sentence);
+  for (const char *sentence = pml_event_user_only(); sentence != NULL; sentence = pml_event_user_only())
+    complain(sentence);
 }
 
 int main(int argc, char **argv) {

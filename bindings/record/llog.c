@@ -55,7 +55,8 @@ static int add_definition(uint32_t what, const char *at, size_t bytes, void *arg
   return 0;
 }
 
-/* read(path): the head's fields, notes by key, and by number lists of definitions, each behind its first 8 bytes. */
+/* read(path): the head's fields, how many extents the file is too short for, notes by key, and by number lists of
+ * definitions, each behind its first 8 bytes. */
 static int l_read(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct handle *h = lutil_new(L, &log_class, 0, 0); /* an error of memory closes it */
@@ -63,6 +64,7 @@ static int l_read(lua_State *L) {
   if (err < 0) return pml_pusherr(L, err, "log.read");
   h->h.open = 1;
   push_head(L, &h->reader.head);
+  lutil_setint(L, "missing", h->reader.missing);
   struct reading r = {L, lua_gettop(L) + 1, lua_gettop(L) + 2};
   lua_newtable(L);
   lua_newtable(L);

@@ -396,14 +396,16 @@ static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
 }
 
 static void push_archive_story(lua_State *L, const struct pml_archive_story *s) {
-  lua_createtable(L, 0, 9);
+  lua_createtable(L, 0, 11);
   lutil_setint(L, "processes", s->processes);
+  lutil_setint(L, "jobs", s->jobs);
   lutil_setint(L, "ranks", s->ranks);
   lutil_setint(L, "missing", s->missing);
   lutil_setint(L, "events", s->events);
   lutil_setint(L, "open", s->open);
   lutil_setint(L, "messages", s->messages);
   lutil_setint(L, "unmatched", s->unmatched);
+  lutil_setint(L, "elsewhere", s->elsewhere);
   lutil_setint(L, "early", s->early);
   lutil_setint(L, "still_early", s->still_early);
   lua_newtable(L); /* by rank */

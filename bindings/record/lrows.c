@@ -3,6 +3,7 @@
 #include "lutil.h"
 
 #include "adapter/section/read/pml_section_rows.h"
+#include "record/lsection_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -166,11 +167,12 @@ static int l_open(lua_State *L) {
 /* ---- a log ---- */
 
 /*
- * rows:log { path, label, text, threads, whole, own, counted_work } - the rows of a log as text, and their number; nil
- * and a failure if it cannot be read.
+ * rows:log { path, label, text, threads, whole, own, counted_work, cache } - the rows of a log as text, and their
+ * number; nil and a failure if it cannot be read. A cache has the log already.
  */
 static int l_log(lua_State *L) {
-  static const char *const known[] = {"path", "label", "text", "threads", "whole", "own", "counted_work", NULL};
+  static const char *const known[] = {"path", "label",        "text",  "threads", "whole",
+                                      "own",  "counted_work", "cache", NULL};
   const char *text[TEXTS_MAX + 1] = {NULL};
   struct pml__section_question q = {.text = text};
   struct handle *h = lutil_check(L, 1, &rows_class);
@@ -182,7 +184,9 @@ static int l_log(lua_State *L) {
   q.counted_work = lutil_stringfield(L, 2, "counted_work", NULL);
   q.threads = lutil_flag(L, 2, "threads");
   q.own = lutil_flag(L, 2, "own");
-  luaL_argcheck(L, q.threads || q.label != NULL, 2, "a process's row is of one label");
+  (void)lutil_field(L, 2, "cache"); /* the question's table keeps it alive */
+  q.cache = lsection_cache_at(L, -1);
+  luaL_argcheck(L, (q.threads && q.cache == NULL) || q.label != NULL, 2, "rows of a process or a cache are of a label");
   (void)lutil_field(L, 2, "whole");
   q.whole = luaL_optnumber(L, -1, 0);
   if (lutil_field(L, 2, "text") == LUA_TTABLE) {

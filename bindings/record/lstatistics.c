@@ -2,18 +2,22 @@
 /* bindings/record/lstatistics.c - the rules of statistics that C and Lua share: quantiles, histograms, sums and their
  * merge.
  */
-#include "lutil.h"
+#include "record/ltally.h"
 #include "record/pml_histogram.h"
 #include "record/pml_interval.h"
 #include "record/pml_sums.h"
 #include "record/quantile/pml_quantile.h"
 
-/* The first of the ascending integers in the table at 2 that is above @place. */
+static void check_list(lua_State *L, int arg) {
+  if (!ltally_is_list(L, arg)) luaL_checktype(L, arg, LUA_TTABLE);
+}
+
+/* The first of the ascending integers in the list at 2 that is above @place. */
 static lua_Integer find_above(lua_State *L, lua_Integer n, uint64_t place) {
   lua_Integer low = 1, high = n;
   while (low < high) {
     lua_Integer middle = low + (high - low) / 2;
-    lua_rawgeti(L, 2, middle);
+    ltally_get(L, 2, middle);
     if ((uint64_t)lua_tointeger(L, -1) > place)
       high = middle;
     else
@@ -23,9 +27,9 @@ static lua_Integer find_above(lua_State *L, lua_Integer n, uint64_t place) {
   return low;
 }
 
-/* The value of place @at is pushed; each counts once where there is no table at 2. */
+/* The value of place @at is pushed; each counts once where there is no list at 2. */
 static void push_at(lua_State *L, lua_Integer n, uint64_t at) {
-  lua_rawgeti(L, 1, lua_istable(L, 2) ? find_above(L, n, at) : (lua_Integer)at + 1);
+  ltally_get(L, 1, !lua_isnoneornil(L, 2) ? find_above(L, n, at) : (lua_Integer)at + 1);
 }
 
 /*
@@ -33,12 +37,12 @@ static void push_at(lua_State *L, lua_Integer n, uint64_t at) {
  * once. nil: no values, or q is not in 0..1.
  */
 static int l_quantile(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+  check_list(L, 1);
+  if (!lua_isnoneornil(L, 2)) check_list(L, 2);
   double q = luaL_checknumber(L, 3);
-  lua_Integer n = (lua_Integer)lua_rawlen(L, 1), all = n;
-  if (lua_istable(L, 2)) {
-    lua_rawgeti(L, 2, n);
+  lua_Integer n = ltally_length(L, 1), all = n;
+  if (!lua_isnoneornil(L, 2)) {
+    ltally_get(L, 2, n);
     all = lua_tointeger(L, -1);
   }
   if (n < 1 || all < 1 || !(q >= 0 && q <= 1)) return 0;
@@ -135,17 +139,18 @@ static int l_moments(lua_State *L) {
   struct pml_sums all = {0};
   double first = 0;
   lua_Integer before = 0;
-  luaL_checktype(L, 1, LUA_TTABLE);
+  check_list(L, 1);
   lua_settop(L, 2);
-  lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+  if (!lua_isnil(L, 2)) check_list(L, 2);
+  lua_Integer n = ltally_length(L, 1);
   for (lua_Integer i = 1; i <= n; i++, lua_settop(L, 2)) {
-    lua_rawgeti(L, 1, i);
+    ltally_get(L, 1, i);
     double v = luaL_checknumber(L, 3);
     lua_Integer upto = i;
     if (i == 1) first = v;
     v -= first;
-    if (lua_istable(L, 2)) {
-      lua_rawgeti(L, 2, i);
+    if (!lua_isnil(L, 2)) {
+      ltally_get(L, 2, i);
       upto = lua_tointeger(L, -1);
     }
     const struct pml_sums same = {(double)(upto - before), v, 0, v, v};
@@ -208,5 +213,6 @@ int luaopen_pmlua_statistics(lua_State *L) {
                                        {"add", l_add},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
+  ltally_open(L);
   return 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/record/lsummary.c - pmlua.core.summary: what many processes measured, added up by name. */
-#include "lutil.h"
+#include "record/lsection_cache.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/read/pml_section_brief.h"
@@ -99,7 +99,7 @@ static int l_process(lua_State *L) {
   int err = pml_summary_open(&one);
   if (err == 0) err = pml__section_log_summary(path, one, number);
   if (err == 0) err = add_calls(path, one, number);
-  if (err == 0) err = pml_summary_merge(s, one);
+  if (err == 0) err = pml_summary_merge_apart(s, one);
   pml_summary_close(one);
   return pml_pushdone(L, err, "summary.process");
 }
@@ -241,6 +241,18 @@ static int l_sections(lua_State *L) {
   return push_rows(L, PML_SUMMARY_SECTION);
 }
 
+/* s:section(i) - the i-th row if it is a section's, false if it is another's, nil behind the last. */
+static int l_section(lua_State *L) {
+  const struct pml_summary_row *row = pml_summary_row(check(L, 1), (size_t)lutil_int(L, 2, 1, INT64_MAX) - 1);
+  if (row == NULL)
+    lua_pushnil(L);
+  else if (row->kind != PML_SUMMARY_SECTION)
+    lua_pushboolean(L, 0);
+  else
+    push_row(L, row);
+  return 1;
+}
+
 static int l_rows(lua_State *L) {
   static const char *const kinds[] = {"host", "program", "note", "section", "call", "counter", "recorder", "mpi", NULL};
   _Static_assert(sizeof kinds / sizeof kinds[0] == PML_SUMMARY_KINDS + 1, "each kind has its name");
@@ -267,6 +279,7 @@ static int l_numbers(lua_State *L) {
 
 struct reading {
   struct lutil_handle h;
+  bool cached; /* the book is a cache's */
   struct pml__section_book book;
   struct pml__section_items rows;
   struct pml_summary *sum;
@@ -274,7 +287,7 @@ struct reading {
 
 static void reading_close(void *handle) {
   struct reading *r = handle;
-  pml__section_book_close(&r->book);
+  if (!r->cached) pml__section_book_close(&r->book);
   pml__section_drop(&r->rows);
   pml_summary_close(r->sum);
 }
@@ -341,6 +354,15 @@ static int read_log(struct reading *r, const char *path, const char *label) {
   return err == 0 && label != NULL && brief.recorded ? pml__section_book_durations(&r->book, false) : err;
 }
 
+static int read_cache(struct reading *r, const struct pml__section_cache *cache, const char *label) {
+  struct pml__section_brief brief;
+  pml__section_cache_view(cache, label, &r->book);
+  r->cached = true;
+  r->h.open = 1;
+  int err = pml_summary_open(&r->sum);
+  return err == 0 ? pml__section_book_summary(&r->book, r->sum, 0, &brief) : err;
+}
+
 /* Rows from *@at on that are of one section, as "threads" of the table on top; *@at becomes that of the next section.
  */
 static void set_threads(lua_State *L, const struct reading *r, size_t *at) {
@@ -355,15 +377,16 @@ static void set_threads(lua_State *L, const struct reading *r, size_t *at) {
 }
 
 /*
- * one(path, label, threads) - of one section of a log: all, as sections() gives it; threads, if they are asked for; the
- * quantiles of its calls. Nothing if the process was not in it.
+ * one(path or cache, label, threads) - of one section of a log: all, as sections() gives it; threads, if they are asked
+ * for; the quantiles of its calls. Nothing if the process was not in it.
  */
 static int l_one(lua_State *L) {
-  const char *path = lutil_string(L, 1), *label = lutil_string(L, 2);
+  const struct pml__section_cache *cache = lsection_cache_at(L, 1);
+  const char *path = cache == NULL ? lutil_string(L, 1) : NULL, *label = lutil_string(L, 2);
   int threads = lua_toboolean(L, 3);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   size_t at = 0;
-  int err = read_log(r, path, label);
+  int err = cache != NULL ? read_cache(r, cache, label) : read_log(r, path, label);
   if (err == 0 && threads) err = pml__section_book_sorted(&r->book, &r->rows);
   if (err < 0) return pml_pusherr(L, err, "summary.one");
   const struct pml_summary_row *all = pml_summary_row(r->sum, 0);
@@ -439,11 +462,13 @@ static int l_merge(lua_State *L) {
 
 int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg methods[] = {{"log", l_log},         {"add", l_add},     {"sections", l_sections},
-                                     {"process", l_process}, {"rows", l_rows},   {"numbers", l_numbers},
-                                     {"pack", l_pack},       {"merge", l_merge}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"log", l_log},         {"add", l_add},   {"sections", l_sections}, {"process", l_process}, {"rows", l_rows},
+      {"numbers", l_numbers}, {"pack", l_pack}, {"merge", l_merge},       {"section", l_section}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
-                                       {"unpack", l_unpack}, {"misuses", l_misuses}, {NULL, NULL}};
+                                       {"unpack", l_unpack}, {"misuses", l_misuses}, {"cache", lsection_cache_open},
+                                       {NULL, NULL}};
+  lsection_cache_class(L);
   lutil_class(L, &summary_class, methods, NULL);
   lutil_class(L, &bytes_class, none, NULL);
   lutil_class(L, &reading_class, none, NULL);

@@ -2,7 +2,10 @@
 /* bindings/source/levent.c - pml.event: names to events, and the list of all. */
 #include "lutil.h"
 
+#include "source/kernel/event/pml_event_parsers.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +23,7 @@ static void pushparts(lua_State *L, const struct pml_event *ev) {
     lutil_setbool(L, "exclude_user", p->attr.exclude_user);
     lutil_setbool(L, "exclude_kernel", p->attr.exclude_kernel);
     lutil_setbool(L, "exclude_hv", p->attr.exclude_hv);
+    if (p->attr.precise_ip > 0) lutil_setint(L, "precise", p->attr.precise_ip);
     if (p->cpu_any >= 0) lutil_setint(L, "cpu", (uint64_t)p->cpu_any);
     if (p->place[0] != '\0') lutil_setstr(L, "place", p->place);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -37,6 +41,18 @@ static int l_parse(lua_State *L) {
   lutil_setnum(L, "scale", ev.scale);
   pushparts(L, &ev);
   lua_setfield(L, -2, "parts");
+  return 1;
+}
+
+/* { precise =, counts_guests =, kinds = } */
+static int l_pmu_traits(lua_State *L) {
+  struct pml_event_pmu_traits t;
+  int err = pml_event_pmu_traits(&t);
+  if (err < 0) return pml_pusherr(L, err, "event.pmu_traits");
+  lua_createtable(L, 0, 3);
+  lutil_setbool(L, "precise", t.precise);
+  lutil_setbool(L, "counts_guests", t.counts_guests);
+  lutil_setint(L, "kinds", t.kinds);
   return 1;
 }
 
@@ -153,11 +169,52 @@ static int l_set_sysfs(lua_State *L) {
   return pml_pushdone(L, pml_event_set_sysfs(lutil_optstring(L, 1, NULL)), "event.set_sysfs");
 }
 
+/* The places of one probe, with what its note says of their arguments. */
+#define USDT_MOST 512
+struct usdt_places {
+  const char *provider, *name;
+  size_t n;
+  struct {
+    uint64_t offset;
+    char arguments[256];
+  } place[USDT_MOST];
+};
+
+static int keep_place(const struct pml__usdt_place *p, void *arg) {
+  struct usdt_places *all = arg;
+  if (strcmp(p->provider, all->provider) != 0 || strcmp(p->name, all->name) != 0) return 0;
+  all->place[all->n].offset = p->offset;
+  (void)snprintf(all->place[all->n].arguments, sizeof all->place[0].arguments, "%s", p->arguments);
+  return ++all->n == USDT_MOST;
+}
+
+static int l_usdt(lua_State *L) {
+  const char *path = lutil_string(L, 1), *provider = lutil_string(L, 2), *name = lutil_string(L, 3);
+  struct usdt_places *all = lua_newuserdatauv(L, sizeof *all, 0); /* it is Lua's: an error leaves nothing behind */
+  all->provider = provider;
+  all->name = name;
+  all->n = 0;
+  int err = pml__usdt_walk(path, keep_place, all);
+  if (err < 0) {
+    (void)pml_fail(err, "cannot read the probes of %.200s: %s", path, pml_error_text(err));
+    return pml_pusherr(L, err, "event.usdt");
+  }
+  lua_createtable(L, (int)all->n, 0);
+  for (size_t i = 0; i < all->n; i++) {
+    lua_createtable(L, 0, 2);
+    lutil_setint(L, "offset", all->place[i].offset);
+    lutil_setstr(L, "arguments", all->place[i].arguments);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 int luaopen_pmlua_event(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg functions[] = {{"parse", l_parse}, {"user_only", l_user_only}, {"list", l_list},
-                                       {"pmus", l_pmus},   {"has_pmu", l_has_pmu},     {"set_sysfs", l_set_sysfs},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"parse", l_parse},         {"user_only", l_user_only}, {"pmu_traits", l_pmu_traits},
+      {"list", l_list},           {"pmus", l_pmus},           {"has_pmu", l_has_pmu},
+      {"set_sysfs", l_set_sysfs}, {"usdt", l_usdt},           {NULL, NULL}};
   lutil_class(L, &rows_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;

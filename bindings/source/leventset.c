@@ -32,7 +32,8 @@ struct pml_eventset *lutil_eventset(lua_State *L, int idx) {
 }
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "ungrouped", "multiplex", "on_exec", NULL};
+  static const char *const known[] = {"pid",       "cpu",     "inherit", "no_page", "ungrouped",
+                                      "multiplex", "on_exec", "cgroup",  NULL};
   const char *name[PML_EVENTSET_MAX];
   struct pml_eventset_options options;
   lua_settop(L, 2);
@@ -42,10 +43,14 @@ static int l_open(lua_State *L) {
                   (lutil_flag(L, 2, "ungrouped") ? PML_EVENTSET_UNGROUPED : 0) |
                   (lutil_flag(L, 2, "multiplex") ? PML_EVENTSET_MULTIPLEX : 0) |
                   (lutil_flag(L, 2, "on_exec") ? PML_EVENTSET_ON_EXEC : 0);
+  const char *cgroup = lutil_stringfield(L, 2, "cgroup", NULL);
+  if (cgroup != NULL && options.target.pid != 0) return luaL_argerror(L, 2, "pid and cgroup exclude each other");
   size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
   struct handle *s = lutil_new(L, &eventset_class, n * sizeof s->value[0], 0);
   int err = lutil_charge(L, &s->h, pml_eventset_bytes(n));
+  if (err == 0 && cgroup != NULL) err = pml_target_cgroup(&options.target, cgroup);
   if (err == 0) err = pml_eventset_open(&s->set, name, n, &options);
+  pml_target_release(&options.target);
   if (err < 0) {
     lutil_uncharge(&s->h);
     return pml_pusherr(L, err, "eventset.open");

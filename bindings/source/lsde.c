@@ -282,11 +282,8 @@ static int visit_name(const struct pml_sde_info *info, void *rows) {
   return lsde_add(rows, info->full_name, strlen(info->full_name) + 1);
 }
 
-static int l_list(lua_State *L) {
-  lua_settop(L, 0);
-  struct lsde_rows *r = lsde_newrows(L);
-  int err = pml_sde_list(visit_name, r);
-  if (err < 0) return pml_pusherr(L, err, "sde.list");
+/* A table of what the names in @r are now; @r is at 1, and closed. */
+static int push_events(lua_State *L, struct lsde_rows *r) {
   lua_newtable(L);
   lua_Integer n = 0;
   for (size_t at = 0; at < r->used; at += strlen(r->text + at) + 1) {
@@ -305,6 +302,47 @@ static int l_list(lua_State *L) {
   return 1;
 }
 
+static int l_list(lua_State *L) {
+  lua_settop(L, 0);
+  struct lsde_rows *r = lsde_newrows(L);
+  int err = pml_sde_list(visit_name, r);
+  return err < 0 ? pml_pusherr(L, err, "sde.list") : push_events(L, r);
+}
+
+#define PATTERNS_MAX 1000
+#define SELECTED_MAX 10000
+
+/* select(patterns, most, from) - the events, as list() has them, and where the next question goes on; nil: nowhere. */
+static int l_select(lua_State *L) {
+  const char *pattern[PATTERNS_MAX];
+  struct pml_sde_selection s = {.pattern = pattern};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  s.most = (size_t)lutil_int(L, 2, 1, SELECTED_MAX);
+  s.from = lua_isnoneornil(L, 3) ? 0 : (uint64_t)lutil_int(L, 3, 0, UINT32_MAX + INT64_C(1));
+  lua_settop(L, 1);
+  s.n = lua_rawlen(L, 1);
+  luaL_argcheck(L, s.n <= PATTERNS_MAX, 1, "too many patterns");
+  luaL_checkstack(L, (int)s.n + 8, "patterns");
+  for (size_t i = 0; i < s.n; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    pattern[i] = lutil_string(L, -1);
+  }
+  struct lsde_rows *r = lsde_newrows(L);
+  int err = pml_sde_select(&s, visit_name, r);
+  if (err < 0) return pml_pusherr(L, err, "sde.select");
+  lua_replace(L, 1);
+  lua_settop(L, 1);
+  (void)push_events(L, r);
+  if (!s.more) return 1;
+  lua_pushinteger(L, (lua_Integer)s.from);
+  return 2;
+}
+
+static int l_count(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)pml_sde_count());
+  return 1;
+}
+
 /* Its code runs here, and stays. */
 static int l_hook(lua_State *L) {
   return pml_pushdone(L, pml_sde_hook(lutil_string(L, 1)), "sde.hook");
@@ -319,8 +357,8 @@ int luaopen_pmlua_sde(lua_State *L) {
       {"add", l_counter_add}, {"read", l_counter_read}, {"reset", l_counter_reset}, {"info", lsde_info}, {NULL, NULL}};
   static const luaL_Reg event[] = {{"read", l_event_read}, {"write", l_event_write}, {"reset", l_event_reset},
                                    {"info", lsde_info},    {"open", l_event_open},   {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"library", l_library}, {"find", l_find}, {"list", l_list}, {"hook", l_hook}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"library", l_library}, {"find", l_find}, {"list", l_list}, {"select", l_select},
+                                       {"count", l_count},     {"hook", l_hook}, {NULL, NULL}};
   lutil_class(L, &library_class, library, NULL);
   lutil_class(L, &counter_class, counter, NULL);
   lsde_open_recorders(L);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace.c - pml.trace: OTF2 archives. */
+/* bindings/substrate/ltrace.c - pml.trace: OTF2 archives, written. */
 #include "lutil.h"
 #include "substrate/ltrace_read.h"
 
@@ -14,6 +14,7 @@ struct trace {
   struct pml_otf2 *archive;
   struct pml_otf2_stream *stream; /* NULL: not attached */
   size_t nmetrics, location_bytes;
+  bool in_ns;                         /* times are ns, and there is no "now" */
   uint64_t real[METRICS_MAX / 64];    /* a bit for each metric whose values are doubles */
   uint64_t natural[METRICS_MAX / 64]; /* that are unsigned */
   uint64_t level[METRICS_MAX / 64];   /* that are absolute, and may have no value */
@@ -51,7 +52,7 @@ static struct location *checklocation(lua_State *L) {
   return l;
 }
 
-/* --- open --- */
+/* --- create --- */
 
 /* "accumulated" and "absolute" are the usual of their kind. */
 static enum pml_mode readmode(lua_State *L, int arg, const char *name) {
@@ -98,17 +99,20 @@ static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
   return n;
 }
 
-static int l_open(lua_State *L) {
-  static const char *const known[] = {"metrics", "buffer", NULL};
+static int l_create(lua_State *L) {
+  static const char *const known[] = {"metrics", "buffer", "process", "began_ns", NULL};
   struct pml_otf2_metric metric[METRICS_MAX];
   const char *dir = lutil_string(L, 1);
   lua_settop(L, 2);
   lutil_options(L, 2, known);
   size_t records = (size_t)lutil_intfield(L, 2, "buffer", 0, 0, RECORDS_MAX);
+  const char *process = lutil_stringfield(L, 2, "process", NULL);
+  uint64_t began_ns = (uint64_t)lutil_intfield(L, 2, "began_ns", 0, 0, LUA_MAXINTEGER);
   size_t n = readmetrics(L, metric);
   struct trace *t = lutil_new(L, &trace_class, 0, 0);
   int err = pml_otf2_open(&t->archive, dir, metric, n, records);
-  if (err < 0) return pml_pusherr(L, err, "trace.open");
+  if (err < 0) return pml_pusherr(L, err, "trace.create");
+  t->in_ns = process != NULL;
   t->nmetrics = n;
   t->location_bytes = 24 * (records != 0 ? records : BUFFER_RECORDS); /* a slot, and a place on the stack */
   for (size_t i = 0; i < n; i++) {
@@ -117,20 +121,24 @@ static int l_open(lua_State *L) {
     t->level[i / 64] |= (uint64_t)pml_mode_is_level(metric[i].mode) << i % 64;
   }
   t->h.open = 1;
-  return 1;
+  err = process != NULL ? pml_otf2_foreign(t->archive, process, began_ns) : 0;
+  return err < 0 ? pml_pusherr(L, err, "trace.create") : 1;
 }
 
 /* --- a trace --- */
 
 static int l_location(lua_State *L) {
-  const char *name = lutil_string(L, 2);
+  const char *name = lutil_string(L, 2), *process = lua_isnoneornil(L, 3) ? NULL : lutil_string(L, 3);
+  luaL_argcheck(L, process == NULL || checktrace(L)->in_ns, 3, "the trace is of this process");
   checktrace(L);
   struct location *l = lutil_new(L, &location_class, 0, 1);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   struct trace *t = checktrace(L);
   int err = lutil_charge(L, &t->h, t->location_bytes); /* it stays until the trace is closed */
-  if (err == 0) err = pml_otf2_location(t->archive, name, &l->location);
+  if (err == 0)
+    err = process != NULL ? pml_otf2_location_in(t->archive, process, name, &l->location)
+                          : pml_otf2_location(t->archive, name, &l->location);
   if (err < 0) return pml_pusherr(L, err, "trace.location");
   l->trace = t;
   l->h.open = 1;
@@ -194,7 +202,9 @@ static int l_close(lua_State *L) {
 /* --- a location --- */
 
 static uint64_t readticks(lua_State *L, int arg) {
-  return lua_isnoneornil(L, arg) ? pml_clock_ticks() : (uint64_t)lutil_int(L, arg, 0, LUA_MAXINTEGER);
+  if (!lua_isnoneornil(L, arg)) return (uint64_t)lutil_int(L, arg, 0, LUA_MAXINTEGER);
+  if (checklocation(L)->trace->in_ns) luaL_argerror(L, arg, "the trace is of another process: give the time in ns");
+  return pml_clock_ticks();
 }
 
 static pml_region_t readregion(lua_State *L) {
@@ -262,7 +272,7 @@ int luaopen_pmlua_trace(lua_State *L) {
                                            {"close", l_close},       {NULL, NULL}};
   static const luaL_Reg location_methods[] = {
       {"enter", l_enter}, {"leave", l_leave}, {"metric", l_metric}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open}, {"read", ltrace_read}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"create", l_create}, {"open", ltrace_open}, {NULL, NULL}};
   lutil_class(L, &trace_class, trace_methods, NULL);
   lutil_class(L, &location_class, location_methods, NULL);
   ltrace_read_classes(L);

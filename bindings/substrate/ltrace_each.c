@@ -72,18 +72,22 @@ static void set_message(lua_State *L, int table, const struct pml_otf2_event *e)
   lua_setfield(L, table, "communicator");
 }
 
+static void set_communicator(lua_State *L, int table, const struct pml_otf2_event *e) {
+  lua_pushinteger(L, e->members);
+  lua_setfield(L, table, "members");
+  lua_pushinteger(L, e->comm);
+  lua_setfield(L, table, "communicator");
+}
+
 static void set_collective(lua_State *L, int table, const struct pml_otf2_event *e) {
   lua_pushstring(L, pml_otf2_operation(e->operation));
   lua_setfield(L, table, "operation");
   set_number(L, table, "root", e->what);
-  lua_pushinteger(L, e->members);
-  lua_setfield(L, table, "members");
   lua_pushinteger(L, (lua_Integer)e->bytes);
   lua_setfield(L, table, "sent_bytes");
   lua_pushinteger(L, (lua_Integer)e->received_bytes);
   lua_setfield(L, table, "received_bytes");
-  lua_pushinteger(L, e->comm);
-  lua_setfield(L, table, "communicator");
+  set_communicator(L, table, e);
 }
 
 static void set_metric(lua_State *L, const struct stack *s, int table, const struct pml_otf2_read *t,
@@ -114,6 +118,8 @@ static void push_event(lua_State *L, struct stack *s, const struct pml_otf2_read
     set_message(L, table, e);
   else if (e->kind == PML_OTF2_COLLECTIVE)
     set_collective(L, table, e);
+  else if (e->kind == PML_OTF2_TEAM_BEGIN || e->kind == PML_OTF2_TEAM_END)
+    set_communicator(L, table, e);
   else
     set_metric(L, s, table, t, e);
   lua_pushvalue(L, table);
@@ -141,7 +147,8 @@ static int read_order(lua_State *L) {
   return luaL_checkoption(L, -1, NULL, names);
 }
 
-/* t:each(function, question) - how many events the function got, which ends the reading by returning false. */
+/* t:each(function, question) - how many events the function got, which ends the reading by returning false; damaged
+ * locations. */
 int ltrace_each(lua_State *L) {
   const struct pml_otf2_event *event;
   struct ltrace_reader *r = ltrace_reader(L, READER);
@@ -169,7 +176,8 @@ int ltrace_each(lua_State *L) {
   }
   if (got < 0) return pml_pusherr(L, got, "trace.each");
   lua_pushinteger(L, n);
-  return 1;
+  lua_pushinteger(L, (lua_Integer)pml_otf2_events_damaged(each->events));
+  return 2;
 }
 
 void ltrace_each_class(lua_State *L) {

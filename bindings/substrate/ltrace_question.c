@@ -126,14 +126,84 @@ static void read_where(lua_State *L, const struct pml_otf2_read *t, int where, u
   if (q->kinds == 0) luaL_error(L, "where.kinds: the list is empty");
 }
 
+static void read_by(lua_State *L, int arg, unsigned more, struct pml_otf2_question *q) {
+  static const struct {
+    const char *name;
+    unsigned by;
+  } known[] = {{"region", PML_OTF2_BY_REGION},
+               {"process", PML_OTF2_BY_PROCESS},
+               {"rank", PML_OTF2_BY_PROCESS},
+               {"location", PML_OTF2_BY_LOCATION},
+               {"column", PML_OTF2_BY_COLUMN}};
+  static const char *const all[] = {"region", "process", "rank", "location", "column", NULL};
+  static const char *const of_paths[] = {"process", "rank", "location", NULL};
+  bool paths = more & LTRACE_PATHS;
+  if (paths) q->by = PML_OTF2_BY_PATH;
+  if (lutil_field(L, arg, "by") == LUA_TNIL) return;
+  unsigned names = read_names(L, lua_gettop(L), "by", paths ? of_paths : all);
+  if (!paths) q->by = 0;
+  for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+    if (names & 1u << (paths ? i - 1 : i) && (!paths || (i >= 1 && i <= 3))) q->by |= known[i].by;
+}
+
+static void read_columns(lua_State *L, int arg, struct pml_otf2_question *q, bool always) {
+  q->columns = (size_t)lutil_intfield(L, arg, "columns", 0, 0, (lua_Integer)PML_OTF2_COLUMNS_MAX);
+  if (q->columns == 0 && always) q->columns = LTRACE_COLUMNS;
+  if (q->columns == 0 && (q->by & PML_OTF2_BY_COLUMN))
+    luaL_error(L, "by: columns are asked for; say how many in columns");
+  if (q->columns > 0 && !always) q->by |= PML_OTF2_BY_COLUMN;
+}
+
+#define THREADS_MAX 256
+#define FIELD(id, name) name,
+
+unsigned ltrace_fields(lua_State *L, int arg) {
+  static const char *const names[] = {LTRACE_FIELDS(FIELD) NULL};
+  if (lua_isnil(L, arg) || lutil_field(L, arg, "sum") == LUA_TNIL)
+    return 1u << LTRACE_COUNT | 1u << LTRACE_INCLUSIVE | 1u << LTRACE_EXCLUSIVE | 1u << LTRACE_SHORTEST |
+           1u << LTRACE_LONGEST;
+  return read_names(L, lua_gettop(L), "sum", names);
+}
+#undef FIELD
+
+size_t ltrace_quantiles(lua_State *L, int arg, double q[LTRACE_QUANTILES_MAX]) {
+  if (lua_isnil(L, arg) || lutil_field(L, arg, "quantiles") == LUA_TNIL) return 0;
+  int list = lua_gettop(L);
+  if (!lua_istable(L, list)) luaL_error(L, "quantiles: give a list of numbers from 0 to 1");
+  size_t n = lua_rawlen(L, list);
+  if (n > LTRACE_QUANTILES_MAX) luaL_error(L, "quantiles: at most %d", LTRACE_QUANTILES_MAX);
+  for (size_t i = 0; i < n; i++) {
+    int is = 0;
+    (void)lua_rawgeti(L, list, (lua_Integer)i + 1);
+    q[i] = lua_tonumberx(L, -1, &is);
+    if (!is || !(q[i] >= 0 && q[i] <= 1)) luaL_error(L, "quantiles: give a list of numbers from 0 to 1");
+    lua_pop(L, 1);
+  }
+  return n;
+}
+
 struct pml_otf2_question ltrace_question(lua_State *L, const struct pml_otf2_read *t, int arg, unsigned more) {
-  static const char *const by[] = {"region", "process", "location", NULL};
-  static const char *const known[][3] = {{"where"}, {"where", "by"}, {"where", "order"}};
+  static const char *const
+      plain[] = {"where", "threads", NULL},
+      *const sums[] = {"where", "threads", "by", "columns", "sum", "quantiles", NULL},
+      *const paths[] = {"where", "threads", "by", "sum", "quantiles", NULL}, *const order[] = {"where", "order", NULL},
+      *const series[] = {"where", "threads", "columns", "metric", NULL}, *const columns[] = {"where", "columns", NULL};
   struct pml_otf2_question q = {.by = PML_OTF2_BY_REGION, .to_s = INFINITY, .process = -1};
+  if (more & LTRACE_PATHS) q.by = PML_OTF2_BY_PATH;
+  if (more & (LTRACE_SERIES | LTRACE_LEVELS)) q.columns = LTRACE_COLUMNS;
   lua_settop(L, arg);
   if (lua_isnil(L, arg)) return q;
-  lutil_options(L, arg, known[more]);
-  if (more == LTRACE_BY && lutil_field(L, arg, "by") != LUA_TNIL) q.by = read_names(L, lua_gettop(L), "by", by);
+  lutil_options(L, arg,
+                more & LTRACE_BY       ? sums
+                : more & LTRACE_PATHS  ? paths
+                : more & LTRACE_ORDER  ? order
+                : more & LTRACE_SERIES ? series
+                : more & LTRACE_LEVELS ? columns
+                                       : plain);
+  if (more & (LTRACE_BY | LTRACE_PATHS)) read_by(L, arg, more, &q);
+  if (more & (LTRACE_BY | LTRACE_SERIES | LTRACE_LEVELS)) read_columns(L, arg, &q, !(more & LTRACE_BY));
+  if (!(more & (LTRACE_ORDER | LTRACE_LEVELS)))
+    q.threads = (unsigned)lutil_intfield(L, arg, "threads", 0, 0, THREADS_MAX);
   if (lutil_field(L, arg, "where") != LUA_TNIL) read_where(L, t, lua_gettop(L), more, &q);
   return q;
 }

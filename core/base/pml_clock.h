@@ -49,7 +49,7 @@ struct pml_clock_info {
  * PMLUA_CLOCK=monotonic overrides. Its rate is the kernel's own (mult and shift of a perf page), or cntfrq_el0, or that
  * of PMLUA_CLOCK_RATE, in ticks per second, by which a process spares those that it starts from measuring it again;
  * each checked against CLOCK_MONOTONIC_RAW; else it is measured against CLOCK_MONOTONIC_RAW, to about 1e-6. Cost, once:
- * about 1 ms for a rate that is known, up to 20 ms for one that is measured. Returns 0, -EINVAL for an unknown
+ * about 0.3 ms for a rate that is known, up to 20 ms for one that is measured. Returns 0, -EINVAL for an unknown
  * PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and no counter can be read; the clock is clock_gettime then. Every
  * call returns the same. Thread-safe.
  */

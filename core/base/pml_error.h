@@ -14,8 +14,8 @@ PML_BEGIN_DECLS
  */
 #define PML_ERROR_LIST(X)                                                                                              \
   X(PML_ENOPMU, -4096, "this machine has no hardware PMU",                                                             \
-    "use software events or clocks (pmlua events), counts by the compiler (pmlua cc --count) or by simulation (pmlua " \
-    "stat --sim), or a host that exposes its PMU")                                                                     \
+    "use software events or clocks (pmlua events), pmlua cc --count, pmlua stat --sim, or a host that exposes its "    \
+    "PMU")                                                                                                             \
   X(PML_EPARANOID, -4097, "perf_event_paranoid forbids this event",                                                    \
     "run as root or with CAP_PERFMON, or lower kernel.perf_event_paranoid with sysctl")                                \
   X(PML_ECAP, -4098, "a capability is missing", "run with CAP_PERFMON (or CAP_SYS_ADMIN) or as root")                  \

@@ -11,9 +11,12 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TRIES 16
+#define READER_WAIT_MS 5000
+#define READER_STEP_MS 5
 
 static int refused(const char *path, int err) {
   return pml_fail(err, "%s: %s", path, strerror(-err));
@@ -93,9 +96,37 @@ int pml_file_create(struct pml_file *f, const char *path) {
   return refused(path, err);
 }
 
+/*
+ * A FIFO opens when a program reads it, so this waits for one that is about to. O_NONBLOCK is for this open alone: the
+ * descriptor blocks afterwards, as a writer expects. Returns a descriptor or -errno.
+ */
+static int open_fifo(const char *path) {
+  const struct timespec step = {.tv_nsec = READER_STEP_MS * 1000000L};
+  for (int waited_ms = 0;; waited_ms += READER_STEP_MS) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0) {
+      int flags = fcntl(fd, F_GETFL);
+      if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0) return fd;
+      int err = -errno;
+      close(fd);
+      return refused(path, err);
+    }
+    if (errno != ENXIO) return refused(path, -errno);
+    if (waited_ms >= READER_WAIT_MS)
+      return pml_fail(-ENXIO, "%s: no program opened this FIFO to read within %d s; start the reader first", path,
+                      READER_WAIT_MS / 1000);
+    (void)nanosleep(&step, NULL);
+  }
+}
+
 int pml_file_output(struct pml_file *f, const char *path) {
+  struct stat st;
   if (!taken_as_it_is(path)) return pml_file_create(f, path);
   f->folder = -1;
+  if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
+    f->fd = open_fifo(path);
+    return f->fd < 0 ? f->fd : 0;
+  }
   f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   return f->fd < 0 ? refused(path, -errno) : 0;
 }

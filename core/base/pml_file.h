@@ -39,7 +39,7 @@ PML__SHARED int pml_file_create(struct pml_file *f, const char *path);
 
 /*
  * pml_file_output - the same for a path that the user named as output: an existing FIFO or device, and what is below
- * /dev or /proc, is opened as it is.
+ * /dev or /proc, is opened as it is. A FIFO that no program has opened to read is waited for at most 5 s (-ENXIO).
  */
 PML__SHARED int pml_file_output(struct pml_file *f, const char *path);
 

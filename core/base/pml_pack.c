@@ -2,6 +2,7 @@
 /* core/base/pml_pack.c - numbers and texts as bytes, and back. */
 #include "base/pml_pack.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,37 @@ void pml__pack_real(struct pml__pack *p, double v) {
   put(p, byte, sizeof byte);
 }
 
+/* The size of a real is m 2^e with m in [1, 2). */
+#define REAL_BITS 27 /* of m, behind its point */
+#define REAL_FROM (-1074)
+#define REAL_TO 1024 /* infinity */
+
+double pml__pack_rounded(double v) {
+  int e;
+  if (v != v) return INFINITY;
+  if (v == nearbyint(v) && fabs(v) < 0x1p53) return v + 0.0; /* no negative zero */
+  double m = frexp(v, &e);
+  return isinf(v) ? v : ldexp(nearbyint(ldexp(m, REAL_BITS + 1)), e - REAL_BITS - 1);
+}
+
+void pml__pack_short_real(struct pml__pack *p, double v) {
+  int e = REAL_TO + 1;
+  double m = 0.5, r = pml__pack_rounded(v);
+  if (r == nearbyint(r) && fabs(r) < 0x1p53) {
+    int64_t whole = (int64_t)r;
+    pml__pack_whole(p, ((uint64_t)whole << 1 ^ (whole < 0 ? UINT64_MAX : 0)) << 1);
+    return;
+  }
+  if (!isinf(r)) m = frexp(fabs(r), &e);
+  uint64_t fraction = (uint64_t)ldexp(2 * m - 1, REAL_BITS), size = (uint64_t)(e - 1) << 1;
+  if (e - 1 < 0) size = ~size;
+  pml__pack_whole(p, (size << REAL_BITS | fraction) << 2 | (uint64_t)(r < 0) << 1 | 1);
+}
+
+void pml__pack_bytes(struct pml__pack *p, const void *bytes, size_t n) {
+  put(p, bytes, n);
+}
+
 void pml__pack_text(struct pml__pack *p, const char *text) {
   put(p, text, strlen(text) + 1);
 }
@@ -78,6 +110,25 @@ double pml__unpack_real(struct pml__unpack *u) {
   memcpy(&v, &bits, sizeof v);
   if (v != v) u->failed = true;
   return u->failed ? 0 : v;
+}
+
+double pml__unpack_short_real(struct pml__unpack *u) {
+  uint64_t bits = pml__unpack_whole(u, UINT64_MAX), size = bits >> (REAL_BITS + 2);
+  if ((bits & 1) == 0) return (double)((int64_t)(bits >> 2) ^ -(int64_t)(bits >> 1 & 1));
+  int64_t e = (int64_t)(size >> 1) ^ -(int64_t)(size & 1);
+  if (e < REAL_FROM || e > REAL_TO) u->failed = true;
+  if (u->failed) return 0;
+  double fraction = ldexp((double)(bits >> 2 & ((UINT64_C(1) << REAL_BITS) - 1)), -REAL_BITS);
+  double v = e == REAL_TO ? INFINITY : ldexp(1 + fraction, (int)e);
+  return bits & 2 ? -v : v;
+}
+
+void pml__unpack_bytes(struct pml__unpack *u, void *to, size_t n) {
+  if (n > u->left) u->failed = true;
+  if (u->failed || n == 0) return;
+  memcpy(to, u->at, n);
+  u->at += n;
+  u->left -= n;
 }
 
 const char *pml__unpack_text(struct pml__unpack *u) {

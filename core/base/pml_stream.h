@@ -46,12 +46,15 @@ struct pml_stream_event {
 
 /*
  * Where a thread's next event is written, up to @end: 16 bytes each, in the form of record/log, over zeros. The writer
- * stores the word of an event last, with release.
+ * stores the word of an event last, with release. While @next is below @fits, there is an event before it in the same
+ * extent, and room for PML_STREAM_FITS events.
  */
+#define PML_STREAM_FITS 8
 struct pml__log_event;
 struct pml_stream_place {
-  struct pml__log_event *next, *end;
+  struct pml__log_event *next, *fits, *end;
   uint64_t last_ticks; /* no later event has fewer */
+  uint64_t own[2];     /* the adapter's, zeros at first */
 };
 
 /*
@@ -67,6 +70,8 @@ struct pml_stream_place {
  * the others: compiled with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it
  * cannot, and has changed nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half
  * if all have one.
+ * sparing:      on x86-64 its plain functions also leave r8 to r11 as they are, which saves an intercepted call from
+ * saving them. PML__SPARING says whether this build's _gpr files are compiled so.
  *
  * place:        returns where communications of the thread may be written instead of calling event[], as long as room
  * for two events is left after each; may be NULL, and may return NULL. Valid until thread_end. Used while no other
@@ -90,7 +95,11 @@ struct pml_stream_consumer {
   void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */
+  bool sparing;
 };
+#ifndef PML__SPARING
+#define PML__SPARING 0
+#endif
 
 /*
  * pml_stream_add - from now on @c (copied) gets events; *@id names it.

@@ -42,9 +42,9 @@ int pml__libsde_error(int err) {
 
 /* The same for functions on a counter, recorder or set; they end with LEAVE_EVENT(code). */
 #define ENTER_EVENT(handle, e, is)                                                                                     \
-  struct sde_event *e = (handle);                                                                                      \
-  if (!e) return SDE_OK;                                                                                               \
+  if (!(handle)) return SDE_OK;                                                                                        \
   pml__libsde_enter();                                                                                                 \
+  struct sde_event *e = pml__libsde_of_handle(handle);                                                                 \
   if (atomic_load_explicit(&e->kind, memory_order_acquire) != (is)) return pml__libsde_leave_call(SDE_EINVAL)
 #define LEAVE_EVENT(rc) return pml__libsde_leave_call(rc)
 
@@ -205,10 +205,10 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
   int err = pml_sde_create(registry, event, (unsigned)mode, &c);
   if (err < 0) return pml__libsde_error(err);
   atomic_store(&e->created, (void *)c);
-  if (counter) *counter = e;
-  if (!there) return after(e, 0);
-  pml__libsde_refresh(e);
-  return SDE_OK;
+  struct sde_handle *h = pml__libsde_handle(e);
+  if (!h) return SDE_ENOMEM;
+  if (counter) *counter = h;
+  return there ? SDE_OK : after(e, 0);
 }
 
 /* The handle is of something else, the counter has a threshold, or this is the thread's first increment of it. */
@@ -219,9 +219,9 @@ static __attribute__((noinline)) int increment_slowly(void *counter, long long i
 }
 
 int papi_sde_inc_counter(void *counter, long long int increment) {
-  struct sde_event *e = counter;
-  if (PML_UNLIKELY(!e)) return SDE_OK;
-  bool added = pml__sde_add(atomic_load_explicit(&e->count, memory_order_acquire), increment);
+  struct sde_handle *h = counter;
+  if (PML_UNLIKELY(!h)) return SDE_OK;
+  bool added = pml__sde_add(&h->count, increment);
   return PML_LIKELY(added) ? SDE_OK : increment_slowly(counter, increment);
 }
 
@@ -252,7 +252,9 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
   int err = there && atomic_load(&e->kind) != PML_SDE_RECORDER ? -EINVAL
                                                                : pml_sde_create_recorder(registry, event, &options, &r);
   if (err < 0) return pml__libsde_error(err);
-  if (recorder) *recorder = e;
+  struct sde_handle *h = pml__libsde_handle(e);
+  if (!h) return SDE_ENOMEM;
+  if (recorder) *recorder = h;
   if (there) return SDE_OK;
   atomic_store(&e->bytes, bytes);
   atomic_store(&e->created, (void *)r);
@@ -260,22 +262,25 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
   return after(e, err);
 }
 
-/* A thread's first call, elements that have not 8 bytes, no room, or a misuse. */
+/*
+ * A thread's first call, another recorder in its cell, elements that have not 8 bytes, no room, or a misuse. Only the
+ * outermost call of a thread, which no other one waits for, fills a cell.
+ */
 static __attribute__((noinline)) int record_slowly(void *recorder, size_t bytes, const void *value) {
+  struct sde_handle *h = recorder;
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
+  uint64_t key = pml__recorder_near_key(&h->series);
   if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) LEAVE_EVENT(SDE_EINVAL);
   struct pml_recorder *r = atomic_load_explicit(&e->created, memory_order_relaxed);
-  LEAVE_EVENT(pml__libsde_error(pml_recorder_push(r, value)));
+  int err = pml_recorder_push(r, value);
+  if (bytes == 8 && pml__libsde_call.inside == 1) pml__recorder_near_fill(&h->series, r, key);
+  LEAVE_EVENT(pml__libsde_error(err));
 }
 
 int papi_sde_record(void *recorder, size_t bytes, const void *value) {
-  struct sde_event *e = recorder;
-  if (PML_UNLIKELY(!e)) return SDE_OK;
-  if (PML_UNLIKELY(!value || bytes != 8 || !pml__libsde_call.known)) return record_slowly(recorder, bytes, value);
-  pml__libsde_enter_again();
-  const struct pml__recorder_head *h = atomic_load_explicit(&e->series, memory_order_acquire);
-  bool recorded = pml__recorder_push_8(h, h->at_8, value);
-  (void)pml__libsde_leave_call(SDE_OK);
+  struct sde_handle *h = recorder;
+  if (PML_UNLIKELY(!h)) return SDE_OK;
+  bool recorded = PML_LIKELY(value != NULL) && pml__recorder_near_push(&h->series, bytes, value);
   return PML_LIKELY(recorded) ? SDE_OK : record_slowly(recorder, bytes, value);
 }
 
@@ -294,7 +299,9 @@ int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void *
   int err = pml_sde_create_set(registry, event, &s);
   if (err < 0) return pml__libsde_error(err);
   atomic_store(&e->created, (void *)s);
-  if (set) *set = e;
+  struct sde_handle *h = pml__libsde_handle(e);
+  if (!h) return SDE_ENOMEM;
+  if (set) *set = h;
   return there ? SDE_OK : after(e, 0);
 }
 
@@ -315,7 +322,7 @@ void *papi_sde_get_counter_handle(papi_handle_t handle, const char *event) {
   struct sde_library *lib = handle;
   if (!lib || !event || !atomic_load(&lib->registry)) return NULL;
   struct sde_event *e = known(lib, event);
-  return e && atomic_load(&e->kind) != PML_SDE_PLACEHOLDER ? e : NULL;
+  return e && atomic_load(&e->kind) != PML_SDE_PLACEHOLDER ? pml__libsde_handle(e) : NULL;
 }
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))

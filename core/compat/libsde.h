@@ -12,6 +12,7 @@
 
 #include "base/pml_error.h"
 #include "compat/include/sde_lib.h"
+#include "record/pml_recorder_near.h"
 #include "source/sde/pml_sde.h"
 
 #include <stdatomic.h>
@@ -28,6 +29,16 @@ struct sde_member {
   struct sde_member *next;
 };
 
+/*
+ * What the program holds of a counter, recorder or set: what its calls touch. Where PMLUA_REPORT asks for a log it is
+ * in memory that is cleared in a child, so that none of its calls goes to a place in its parent's log.
+ */
+struct sde_handle {
+  struct pml__recorder_near series;  /* of a recorder; else closed */
+  struct pml__sde_fast count;        /* atomic: of a created counter; else all 0 */
+  _Atomic(struct sde_event *) event; /* NULL: it was cleared, before pml__process_look() */
+};
+
 struct sde_event {
   _Atomic int kind;      /* enum pml_sde_kind, what is known of it; a store releases the fields below */
   _Atomic bool listed;   /* false between unregister and the next use of the name */
@@ -36,7 +47,6 @@ struct sde_event {
   _Atomic unsigned mode;
   _Atomic int type;                                  /* enum pml_type */
   _Atomic int64_t stored;                            /* what start or reset saw; of a double its bits */
-  _Atomic(const struct pml__sde_fast *) count;       /* of a created counter; else one that no thread has a shard of */
   _Atomic(const struct pml__recorder_head *) series; /* of a recorder; else one that no thread has a cell of */
   _Atomic(void *) created;                           /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
   _Atomic size_t bytes;                              /* of a recorder's element */
@@ -44,6 +54,8 @@ struct sde_event {
   enum pml_sde_operation operation;
   _Atomic unsigned groups; /* it was put into, at least: then it may be met more than once in a read */
   struct pml_sde_event *event;
+  _Atomic(struct sde_handle *) handle;        /* NULL: not requested yet */
+  _Atomic(struct pml_sde_counter *) counting; /* that opens ways of the handle */
   uint32_t code;
   struct sde_event *next; /* of the same hash */
   char name[];            /* LIB::EVENT */
@@ -60,6 +72,11 @@ struct sde_event *pml__libsde_of_code(uint32_t code);
 /* pml__libsde_full_name - "LIB::EVENT", malloc'd; NULL for want of memory. */
 char *pml__libsde_full_name(const char *library, const char *event);
 
+/* pml__libsde_handle - what the program gets of @e, which then leads to what is created for it. NULL: no memory. */
+struct sde_handle *pml__libsde_handle(struct sde_event *e);
+/* Back from it; not NULL. */
+struct sde_event *pml__libsde_of_handle(struct sde_handle *h);
+
 /* pml__libsde_refresh - take over kind, type and mode from the registry. Returns the kind. */
 int pml__libsde_refresh(struct sde_event *e);
 
@@ -70,9 +87,12 @@ int pml__libsde_refresh(struct sde_event *e);
  * thread pass a full fence between its store and its load (membarrier). Leaving is a release that it acquires: what the
  * call did was before. Signal handlers nest.
  */
+#define SDE_CALL_NO_BYTES SIZE_MAX
 struct sde_call {
-  uint32_t inside; /* atomic */
-  bool known;      /* it is in the list of those that are waited for */
+  uint32_t inside;                      /* atomic */
+  bool known;                           /* it is in the list of those that are waited for */
+  size_t bytes;                         /* 8 while it is known, else what no element has: one comparison for both */
+  struct pml__recorder_near_cell *near; /* the thread's */
   struct sde_call *next;
 };
 extern PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));

@@ -16,7 +16,8 @@
 #define NAPS 100u
 #define NAP_NS 100000
 
-PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));
+PML_THREAD_LOCAL struct sde_call pml__libsde_call
+    __attribute__((tls_model("initial-exec"))) = {.bytes = SDE_CALL_NO_BYTES};
 
 static struct pml__lock lock; /* innermost; with signals blocked, as handlers may count */
 static struct sde_call *calls;
@@ -43,6 +44,8 @@ static void forget(void *arg) {
   while (*at != NULL && *at != c) at = &(*at)->next;
   if (*at != NULL) *at = c->next;
   c->known = false;
+  c->bytes = SDE_CALL_NO_BYTES;
+  pml__recorder_near_forget();
   unlocked(&before);
 }
 
@@ -69,6 +72,8 @@ void pml__libsde_know_call(struct sde_call *c) {
     c->next = calls;
     calls = c;
     c->known = true;
+    c->bytes = 8;
+    c->near = pml__recorder_near_cells;
     (void)pthread_setspecific(key, c);
   }
   unlocked(&before);
@@ -77,7 +82,7 @@ void pml__libsde_know_call(struct sde_call *c) {
 static bool has_left(struct sde_call *c) {
   for (unsigned i = 0; i < YIELDS + NAPS; i++) {
     static const struct timespec nap = {0, NAP_NS};
-    if (__atomic_load_n(&c->inside, __ATOMIC_ACQUIRE) == 0) return true;
+    if (__atomic_load_n(&c->inside, __ATOMIC_ACQUIRE) == 0 && !pml__recorder_near_busy(c->near)) return true;
     if (i < YIELDS)
       sched_yield();
     else
@@ -90,6 +95,7 @@ bool pml__libsde_calls_left(void) {
   sigset_t before;
   locked(&before);
   bool left = calls == NULL || (__atomic_load_n(&pml__libsde_call.inside, __ATOMIC_RELAXED) == 0 &&
+                                !pml__recorder_near_busy(pml__recorder_near_cells) &&
                                 syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
   for (struct sde_call *c = calls; c != NULL && left; c = c->next) left = has_left(c);
   unlocked(&before);

@@ -7,6 +7,7 @@
  */
 #include "base/pml_process.h"
 #include "compat/libsde.h"
+#include "record/log/pml_log_own.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -176,12 +177,22 @@ void pml__libsde_wait(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* One that was cleared; its calls go the long way once. */
+static void restore_handle(struct sde_event *e) {
+  struct sde_handle *h = atomic_load(&e->handle);
+  if (!h || atomic_load(&h->event)) return;
+  pml__recorder_near_make(&h->series);
+  atomic_store(&h->event, e);
+  if (atomic_load(&e->kind) == PML_SDE_RECORDER) pml__recorder_near_open(&h->series, atomic_load(&e->created));
+}
+
 /*
  * Other threads that held on are not there any more; this one may, when a callback forks. One may have been between
  * giving an event its code and putting it where its name is found.
  */
 static void in_child(void) {
   uint32_t n = atomic_load_explicit(&codes, memory_order_acquire);
+  for (uint32_t i = 0; i < n; i++) restore_handle(pml__libsde_of_code(i));
   struct sde_event *last = n > 0 && pml__lock_torn(&lock) ? pml__libsde_of_code(n - 1) : NULL;
   if (last != NULL && look_up(last->name) == NULL) put(last);
   objects = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
@@ -192,13 +203,50 @@ __attribute__((constructor)) static void watch_forks(void) {
   (void)pml__process_watch(in_child);
 }
 
+/* With a log, memory that is cleared in a child, where in_child() fills in what it needs. */
+static struct sde_handle *new_handle(struct sde_event *e) {
+  struct sde_handle *h = pml__log_asked() ? pml__process_memory(sizeof *h) : calloc(1, sizeof *h);
+  if (!h) return NULL;
+  pml__recorder_near_make(&h->series);
+  atomic_store(&h->event, e);
+  return h;
+}
+
+struct sde_handle *pml__libsde_handle(struct sde_event *e) {
+  struct sde_handle *h = atomic_load(&e->handle);
+  if (!h) {
+    take();
+    h = atomic_load(&e->handle);
+    if (!h) atomic_store(&e->handle, h = new_handle(e));
+    pml__lock_leave(&lock);
+  }
+  if (h) pml__libsde_refresh(e);
+  return h;
+}
+
+struct sde_event *pml__libsde_of_handle(struct sde_handle *h) {
+  if (PML_UNLIKELY(!atomic_load(&h->event))) pml__process_look();
+  return atomic_load(&h->event);
+}
+
+/* Of several threads that open, each takes back what it opened if the event is leaving. */
+static void open_count(struct sde_event *e, struct pml_sde_counter *c) {
+  struct sde_handle *h = atomic_load(&e->handle);
+  if (!h) return;
+  if (c) pml__sde_counter_also(c, &h->count);
+  struct pml_sde_counter *was = atomic_exchange(&e->counting, c);
+  if (was && was != c) pml__sde_counter_also(was, NULL);
+}
+
 void pml__libsde_open(struct sde_event *e, int kind) {
-  static const struct pml__sde_fast no_count;
   static const struct pml__recorder_head no_series = {.epoch = UINT64_MAX, .at_8 = PML__RECORDER_NOWHERE};
-  const void *created = atomic_load(&e->created); /* its head comes first */
-  atomic_store(&e->count, kind == PML_SDE_CREATED && created ? created : &no_count);
+  struct sde_handle *h = atomic_load(&e->handle);
+  void *created = atomic_load(&e->created); /* its head comes first */
   atomic_store(&e->series, kind == PML_SDE_RECORDER && created ? created : &no_series);
+  if (h && kind != PML_SDE_RECORDER) pml__recorder_near_close(&h->series);
+  open_count(e, kind == PML_SDE_CREATED ? created : NULL);
   atomic_store(&e->kind, kind);
+  if (h && created && kind == PML_SDE_RECORDER) pml__recorder_near_open(&h->series, created);
 }
 
 static int take_over(struct sde_event *e) {

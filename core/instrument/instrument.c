@@ -129,7 +129,9 @@ static const char *to_be_left(const struct pml_module *m, LLVMValueRef f) {
 
 static int instrument_functions(struct pml_module *m) {
   int err = 0;
-  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL && !err; f = LLVMGetNextFunction(f)) {
+  LLVMValueRef last = LLVMGetLastFunction(m->module); /* those that add come behind it */
+  for (LLVMValueRef f = LLVMGetFirstFunction(m->module), next; f != NULL && !err; f = next) {
+    next = f != last ? LLVMGetNextFunction(f) : NULL;
     if (LLVMIsDeclaration(f)) continue;
     bool told = m->mark != NULL && !m->marking;
     const char *why = to_be_left(m, f);

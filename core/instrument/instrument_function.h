@@ -49,6 +49,16 @@ struct pml_body {
 /* pml_body_add - @n more in @cell, at the builder's place. */
 void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
 
+/*
+ * Functions of the module that add to cells: instrument_adder.c.
+ * pml_adders_are - whether the processor has a way to call them that keeps all registers.
+ * pml_adder_new - one without a body, of the cells and @numbers more. pml_adder_use - call it, at the builder's place.
+ */
+#define PML_ADDER_NUMBERS_MAX 32u
+bool pml_adders_are(const struct pml_module *m);
+LLVMValueRef pml_adder_new(struct pml_module *m, uint32_t numbers);
+void pml_adder_use(struct pml_module *m, LLVMValueRef adder, LLVMValueRef *args);
+
 /* pml_body_part - a new block before @block, with all of it but its end; the builder is at its end, which the caller
  * makes. NULL: @block is known by its address and stays whole. */
 LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block);

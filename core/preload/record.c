@@ -311,7 +311,8 @@ static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
   pml__section_log_sketches();
   int err = pml__section_own_summary(pml_recording_path(record.calls), s, rank);
   if (err == 0) err = pml_profile_summary(record.profile, s, rank);
-  return err == 0 && record.trace ? pml_mpi_times_summary(s, rank, pml_recording_path(record.calls)) : err;
+  bool has_events = record.trace || record.flow;
+  return err == 0 && has_events ? pml_mpi_times_summary(s, rank, pml_recording_path(record.calls)) : err;
 }
 
 static void written(void *arg) {
@@ -323,7 +324,7 @@ static void written(void *arg) {
 static int start_job(void) {
   static char path[PATH_MAX];
   const char *folder = secure_getenv("PMLUA_RECORD_JOB");
-  const struct pml_mpi_reduction job = {add_to_job, written, NULL, path};
+  const struct pml_mpi_reduction job = {add_to_job, written, NULL, path, secure_getenv("PMLUA_RECORD_WHOLE") != NULL};
   (void)snprintf(path, sizeof path, "%s/job.pmlsum", folder != NULL && folder[0] != '\0' ? folder : record.dir);
   pml_mpi_intercept();
   pml_mpi_reduce(&job);

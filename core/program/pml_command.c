@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -63,6 +64,7 @@ static int streams(const struct pml_command_setting *s) {
 static void become(char *const *argv, const struct pml_command_setting *s, int line) {
   char word;
   ssize_t n;
+  if (s->bound) (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the line is closed if the parent ended before */
   do n = read(line, &word, 1);
   while (n < 0 && errno == EINTR);
   if (n == 1) {

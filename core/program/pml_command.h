@@ -39,6 +39,8 @@ struct pml_command {
 struct pml_command_setting {
   char *const *envp;                  /* NULL-terminated */
   const char *input, *output, *error; /* files for the standard streams; output and error are made or emptied */
+  bool bound;                         /* the program is killed (SIGKILL) when the calling thread ends, unless it is
+                                         set-user-ID, or asks for another signal itself */
 };
 
 /*

@@ -20,6 +20,7 @@
   X(dwfl_report_offline)                                                                                               \
   X(dwfl_report_end)                                                                                                   \
   X(dwfl_module_getelf)                                                                                                \
+  X(dwfl_module_addrinfo)                                                                                              \
   X(dwfl_module_getsymtab)                                                                                             \
   X(dwfl_module_getsym_info)                                                                                           \
   X(dwfl_module_nextcu)                                                                                                \

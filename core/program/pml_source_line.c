@@ -4,6 +4,7 @@
 
 #include "base/pml_error.h"
 #include "program/pml_libdw.h"
+#include "source/kernel/event/pml_event_elf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,13 +69,19 @@ static const char *find_line(const struct pml__source_lines *l, uint64_t offset,
   return name;
 }
 
-int pml__source_line(struct pml__source_lines **lines, const char *object, uint64_t offset, char *file, size_t size,
-                     uint32_t *line) {
+/* Have @object open for questions. */
+static int turn_to(struct pml__source_lines **lines, const char *object) {
   if (*lines == NULL || (*lines)->object == NULL || strcmp((*lines)->object, object) != 0) {
     pml__source_lines_free(*lines);
-    int err = open_object(lines, object);
-    if (err < 0) return err;
+    return open_object(lines, object);
   }
+  return 0;
+}
+
+int pml__source_line(struct pml__source_lines **lines, const char *object, uint64_t offset, char *file, size_t size,
+                     uint32_t *line) {
+  int err = turn_to(lines, object);
+  if (err < 0) return err;
   const char *name = (*lines)->module != NULL ? find_line(*lines, offset, line) : NULL;
   if (name == NULL)
     return pml_fail(-ENODATA, "%.400s has no line for offset 0x%llx", object, (unsigned long long)offset);
@@ -82,7 +89,74 @@ int pml__source_line(struct pml__source_lines **lines, const char *object, uint6
   return 0;
 }
 
+static int address_in(const char *object, uint64_t offset, bool data, uint64_t *address) {
+  struct pml__elf elf;
+  int err = pml__elf_open(&elf, object);
+  if (err < 0) return pml_fail(err, "%.400s: not an ELF file that can be read", object);
+  *address = data ? pml__elf_data_address(&elf, offset) : pml__elf_address(&elf, offset);
+  pml__elf_close(&elf);
+  return *address != UINT64_MAX
+             ? 0
+             : pml_fail(-ENODATA, "%.400s: offset 0x%llx is not loaded", object, (unsigned long long)offset);
+}
+
+int pml__source_place(struct pml__source_lines **lines, const char *object, uint64_t offset,
+                      struct pml__source_place *out) {
+  uint64_t address = 0;
+  GElf_Addr bias = 0;
+  GElf_Off into;
+  GElf_Sym symbol;
+  int line = 0;
+  *out = (struct pml__source_place){.line = 0};
+  int err = address_in(object, offset, false, &address);
+  if (err == 0) err = turn_to(lines, object);
+  if (err < 0) return err;
+  const struct pml__source_lines *l = *lines;
+  (void)l->dw->dwfl_module_getelf(l->module, &bias);
+  const char *name = l->dw->dwfl_module_addrinfo(l->module, address + bias, &into, &symbol, NULL, NULL, NULL);
+  if (name != NULL) (void)snprintf(out->function, sizeof out->function, "%s", name);
+  Dwarf_Line *found = line_in_unit(l, address + bias);
+  const char *file = found != NULL ? l->dw->dwarf_linesrc(found, NULL, NULL) : NULL;
+  if (file != NULL && l->dw->dwarf_lineno(found, &line) == 0 && line > 0) {
+    (void)snprintf(out->file, sizeof out->file, "%s", file);
+    out->line = (uint32_t)line;
+  }
+  if (name != NULL || out->line > 0) return 0;
+  return pml_fail(-ENODATA, "%.400s has no symbol at offset 0x%llx", object, (unsigned long long)offset);
+}
+
+int pml__source_variable(struct pml__source_lines **lines, const char *object, uint64_t offset, char *name, size_t size,
+                         uint64_t *into) {
+  uint64_t address = 0;
+  GElf_Addr bias = 0;
+  GElf_Off at = 0;
+  GElf_Sym symbol = {0};
+  int err = address_in(object, offset, true, &address);
+  if (err == 0) err = turn_to(lines, object);
+  if (err < 0) return err;
+  const struct pml__source_lines *l = *lines;
+  (void)l->dw->dwfl_module_getelf(l->module, &bias);
+  const char *found = l->dw->dwfl_module_addrinfo(l->module, address + bias, &at, &symbol, NULL, NULL, NULL);
+  if (found == NULL || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || at >= symbol.st_size)
+    return pml_fail(-ENODATA, "%.400s has no variable at offset 0x%llx", object, (unsigned long long)offset);
+  (void)snprintf(name, size, "%s", found);
+  *into = at;
+  return 0;
+}
+
 #else
+
+int pml__source_variable(struct pml__source_lines **lines, const char *object, uint64_t offset, char *name, size_t size,
+                         uint64_t *into) {
+  (void)lines, (void)offset, (void)name, (void)size, (void)into;
+  return pml_fail(PML_ENOTHERE, "pmlua was built without elfutils' libdw; %.400s was not read", object);
+}
+
+int pml__source_place(struct pml__source_lines **lines, const char *object, uint64_t offset,
+                      struct pml__source_place *out) {
+  (void)lines, (void)offset, (void)out;
+  return pml_fail(PML_ENOTHERE, "pmlua was built without elfutils' libdw; %.400s was not read", object);
+}
 
 void pml__source_lines_free(struct pml__source_lines *l) {
   (void)l;

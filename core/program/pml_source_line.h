@@ -19,6 +19,27 @@ struct pml__source_lines; /* the file that was asked for last */
  */
 int pml__source_line(struct pml__source_lines **lines, const char *object, uint64_t offset, char *file, size_t size,
                      uint32_t *line);
-void pml__source_lines_free(struct pml__source_lines *lines);
+PML__SHARED void pml__source_lines_free(struct pml__source_lines *lines);
+
+struct pml__source_place {
+  char function[256]; /* its symbol; "": the file has none there */
+  char file[512];     /* what the compiler was given, with its folder; "": no debug information */
+  uint32_t line;
+};
+
+/*
+ * pml__source_place - the function and the line of the code at @offset of the file @object. Further as
+ * pml__source_line(); -ENODATA: nothing is known of it.
+ */
+PML__SHARED int pml__source_place(struct pml__source_lines **lines, const char *object, uint64_t offset,
+                                  struct pml__source_place *out);
+
+/*
+ * pml__source_variable - the variable at @offset of the file @object, as pml__elf_data_address() means it: its name
+ * into
+ * @name of @size bytes, and how far it is @into it. Further as pml__source_line(); -ENODATA: no variable is there.
+ */
+PML__SHARED int pml__source_variable(struct pml__source_lines **lines, const char *object, uint64_t offset, char *name,
+                                     size_t size, uint64_t *into);
 
 #endif

@@ -234,6 +234,7 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
                                         .thread_end = thread_end,
                                         .event = {on_enter, on_leave, on_metric},
                                         .plain = {pml__buffer_enter_plainly, pml__buffer_leave_plainly, NULL},
+                                        .sparing = PML__SPARING,
                                         .arg = b};
   int err = options_of(b, options);
   if (err == 0) err = pml_stream_add(&c, &b->consumer);

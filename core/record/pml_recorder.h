@@ -3,6 +3,7 @@
 #ifndef PML_RECORDER_H
 #define PML_RECORDER_H
 
+#include "base/pml_own.h"
 #include "base/pml_value.h"
 
 #include <stdbool.h>
@@ -133,9 +134,8 @@ static inline struct pml__recorder_tail *pml__recorder_tail(const struct pml__re
 static inline bool pml__recorder_push_8(const struct pml__recorder_head *h, uint64_t at, const void *element) {
   struct pml__recorder_tail *t = pml__recorder_tail(h, at);
   if (PML_UNLIKELY(t == NULL)) return false;
-  char *to = t->at;
-  __builtin_memcpy(to, element, 8);
-  __atomic_store_n(&t->at, to + 8, __ATOMIC_RELEASE);
+  __builtin_memcpy(t->at, element, 8);
+  pml__own_move_release(t->at, 8);
   return true;
 }
 

@@ -26,6 +26,7 @@ PML_BEGIN_DECLS
  *   subsys:event                              tracepoint
  *   mem:ADDR|SYMBOL[+OFF][:rwx][:len]         hardware breakpoint (watchpoint); symbol of the calling process
  *   uprobe:PATH:SYMBOL|0xOFFSET[%return]      user-space probe
+ *   usdt:PATH:PROVIDER:NAME                   probe that the program's author placed (sys/sdt.h), all its places
  *
  * A PMU that counts packages and not threads (uncore, energy: it has a cpumask) counts for every process of the host:
  * its event is the sum of all its places, or with :packageN, :packageN:dieM or :cpuN at the very end that of this
@@ -33,9 +34,11 @@ PML_BEGIN_DECLS
  * topology.
  *
  * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at
- * once (:uk). Without one, nothing is excluded but, on core PMUs, the hypervisor and guests. Where the kernel refuses
- * to count itself (perf_event_paranoid 2), an event without a modifier is opened user-only and is called NAME:u, except
- * what only happens in the kernel (tracepoints, context-switches, cpu-migrations, ...), which stays refused.
+ * once (:uk). :p, :pp and :ppp ask a core PMU for the precise place of an event (perf's precise_ip 1 to 3), and go with
+ * these (:upp); where the PMU has no such thing the event is opened without, and pml_event_user_only() says so. Without
+ * one, nothing is excluded but, on core PMUs, the hypervisor and guests. Where the kernel refuses to count itself
+ * (perf_event_paranoid 2), an event without a modifier is opened user-only and is called NAME:u, except what only
+ * happens in the kernel (tracepoints, context-switches, cpu-migrations, ...), which stays refused.
  *
  * pmu/.../ takes perf's own form of modifiers (pmu/event/u) as well; parameters given beside an event win over its own.
  * mem: access is rw unless said, or x alone; the length is 1, 2, 4 or 8, unless said the symbol's own size, else 4,
@@ -62,7 +65,8 @@ struct pml_event_other {
   const char *pmu;
   char place[PML_EVENT_PLACE_MAX];
   int cpu_any;
-  uint32_t core_type; /* of a hybrid CPU's PMU, which the kernel is to be told; else 0 */
+  uint32_t core_type;    /* of a hybrid CPU's PMU, which the kernel is to be told; else 0 */
+  uint64_t probe_offset; /* of a further place of a USDT probe in its file; else 0 */
 };
 
 /* Plain data, owned by the caller, no resources: copy it, forget it. */
@@ -110,12 +114,13 @@ PML_API const char *pml_event_source(const char *name);
 PML_API int pml_event_permitted(const char *name, char *permitted);
 
 /*
- * pml_event_user_only - one sentence for the user if this process has opened events without a modifier user-only, else
- * NULL. It is given once: its taker prints it. Static storage. Thread-safe.
+ * pml_event_user_only - one sentence for the user if this process has opened events without a modifier user-only, and
+ * one if a PMU that is shared with guests, or is a guest's, made it open events otherwise than asked; else NULL. Each
+ * is given once: its taker prints it, and asks again. Static storage. Thread-safe.
  */
 PML_API const char *pml_event_user_only(void);
 
-/* pml_event_user_only_reason - the same sentence, if there is one, for files: taken or not. Constant. Thread-safe. */
+/* pml_event_user_only_reason - the first of these sentences, for files: taken or not. Constant. Thread-safe. */
 PML_API const char *pml_event_user_only_reason(void);
 
 /* One row of the list. Strings live until the callback returns. */
@@ -164,6 +169,19 @@ PML_API int pml_event_pmus(struct pml_event_pmu *out, size_t max);
  * Returns 1, or 0 with the detail of PML_ENOPMU set (why, and the remedy). Cost: some perf_event_open, then cached.
  */
 PML_API int pml_event_has_pmu(void);
+
+/* What the core PMU lets itself be asked for, opened and tried. */
+struct pml_event_pmu_traits {
+  bool counts_guests; /* a host's events may count its guests, too: false where its PMU is lent to them (mediated) */
+  bool precise;       /* precise events (PEBS, IBS, SPE): false in most guests */
+  unsigned kinds;     /* of core, as sysfs shows them */
+};
+
+/*
+ * pml_event_pmu_traits - what kind of PMU the core's is. Returns 0, PML_ENOPMU, -EACCES.
+ * Cost: some perf_event_open. Thread-safe, not async-signal-safe.
+ */
+PML__SHARED int pml_event_pmu_traits(struct pml_event_pmu_traits *out);
 
 /*
  * pml_event_set_sysfs - read PMUs and the topology of cpus below @root instead of /sys (a described machine); NULL:

@@ -25,6 +25,7 @@ local M = {}
 ---@field smt boolean
 ---@field watchdog boolean
 ---@field notes string[] what was assumed
+---@field refused { group: string, metric: string, why: string }[] metrics of another tool that cannot be taken
 ---@field counters { general: integer, fixed: integer, mask: integer }
 local Chooser = {}
 Chooser.__index = Chooser
@@ -37,9 +38,33 @@ local function condition(self, asked, said, what)
   return true
 end
 
+--- What was tried on this machine holds: a guest may have fewer counters than its processor.
+local function limit_counters(self)
+  local n = self.here and require("pmlua.internal.verify").counters()
+  if not n or n >= self.counters.general then return end
+  self.notes[#self.notes + 1] = ("%d of %d counters counted at the same time on this machine (pmlua doctor --verify)"):format(n,
+    self.counters.general)
+  self.counters = { general = n, fixed = self.counters.fixed, mask = (1 << n) - 1 }
+end
+
+--- Groups of another tool in the place of those that ship; a metric may be asked for by its name alone.
+local function take_foreign(self, foreign, path)
+  local read, err = foreign.read(self, path)
+  if not read then return nil, err end
+  self.groups, self.refused, self.metrics = read.groups, read.refused, {}
+  for _, group in pairs(read.groups) do
+    for _, metric in ipairs(group.metrics) do self.metrics[metric.name] = { group, metric } end
+  end
+  if #read.refused > 0 then
+    self.notes[#self.notes + 1] = ("%s: %d metric%s cannot be taken; --list says which and why"):format(path, #read.refused,
+      #read.refused == 1 and "" or "s")
+  end
+  return self
+end
+
 --- A chooser for a PMU; what is not said is as this machine has it.
----@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: a file of groups to use
----  instead of those that ship
+---@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: groups to use instead of those
+---  that ship: a file of your own, "likwid" or "perf", a file or a folder of LIKWID's, perf's, Intel's or Arm's
 ---@return pmlua.Chooser? chooser
 ---@return pmlua.Failure? failure
 function M.open(options)
@@ -57,9 +82,13 @@ function M.open(options)
   self.watchdog = pmu.watchdog ~= nil and condition(self, options.watchdog, watchdog,
     "the NMI watchdog is assumed to be on; if it is not, add --watchdog off")
   self.counters = place.counters(pmu, self.smt)
+  limit_counters(self)
   self.groups = groups.of(pmu.name)
   self.presets = groups.presets(pmu.name)
+  self.refused = {}
   if not options.groups then return self end
+  local foreign = require "pmlua.internal.groups.foreign"
+  if foreign.is(options.groups) then return take_foreign(self, foreign, options.groups) end
   local file, why = groups.read(options.groups)
   if not file then return nil, why end
   self.groups, self.file = file.groups, file
@@ -139,6 +168,8 @@ local function add_name(self, wanted, name)
     for i, m in ipairs(self.groups[group].metrics) do names[i] = m.name end
     return refuse("ENOENT", ("group %s has no metric %s"):format(group, metric), "choose one of " .. table.concat(names, ", "))
   end
+  local alone = self.metrics and self.metrics[name]
+  if alone then return add_metric(self, wanted, alone[1], alone[2]) end
   local ok, err = add_event(self, wanted, name)
   if ok then return true end
   if not next(self.groups) and (groups.of "generic"[name] or groups.presets "generic"[name]) then

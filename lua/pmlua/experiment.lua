@@ -258,7 +258,7 @@ end
 -- Ticks mean nothing to a reader; nanoseconds do.
 local function scale_of(unit, calls)
   if unit ~= "ticks" then return 1 / calls, unit end
-  return 1e9 / core.clock.info().ticks_per_second / calls, "ns"
+  return 1e9 / core.clock.rate() / calls, "ns"
 end
 
 local function factor_record(factors)

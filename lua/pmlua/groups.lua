@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Event groups: which events say something together, and the formulas that turn them into metrics.
 --
--- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE and USER are data in groups/, a file per family of PMUs; PAPI's
--- presets are data in presets/. A metric names events of its group, constants of its file, inputs, `time` (seconds), and
--- metrics above it.
+-- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER and what a processor has besides (TOPDOWN, TLB, ...) are data in
+-- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric names events of its group, constants of
+-- its file, inputs, `time` (seconds), and metrics above it.
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
@@ -220,6 +220,17 @@ function M.presets(pmu) return of("presets", pmu) end
 ---@param way string
 ---@return table<string, pmlua.Group>
 function M.counted(way) return of("without_pmu", way) end
+
+--- Groups of another tool: LIKWID's files, perf's, Intel's or Arm's JSON, with names that libpfm4 or the PMU's facts know.
+---@param path string "likwid" (installed), "perf" (the running machine's), a file or a folder
+---@param pmu? string this machine's
+---@return table<string, pmlua.Group>? groups
+---@return { group: string, metric: string, why: string }[]|pmlua.Failure? refused metrics that cannot be taken; or the failure
+function M.foreign(path, pmu)
+  local chooser, err = require "pmlua.chooser".open { pmu = pmu, groups = path }
+  if not chooser then return nil, err end
+  return chooser.groups, chooser.refused
+end
 
 --- The PMUs that have groups, sorted.
 ---@return string[]

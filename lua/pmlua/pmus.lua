@@ -23,6 +23,7 @@ local M = {}
 ---@field fixed { code: integer, counter: integer, general: boolean }[]
 ---@field lists table[] which counters an event may use; the first that matches holds
 ---@field shared table[] registers that events share
+---@field metrics? integer[] codes of Intel's topdown metrics, which take no counter
 ---@field generic table<integer, integer|false> codes of perf's generic hardware events
 ---@field watchdog? integer code of the event that the NMI watchdog counts
 ---@field events? table<string, integer> numbers of events, where libpfm4 may have no table

@@ -9,7 +9,8 @@ local countfile = require "pmlua.countfile"
 local numbers = require "pmlua.internal.report.numbers"
 local sections = require "pmlua.sections"
 local surveys = require "pmlua.internal.report.survey"
-local refuse = require "pmlua.core".failure.refuse
+local core = require "pmlua.core"
+local refuse, summary = core.failure.refuse, core.summary
 
 ---@class pml.report
 local M = {}
@@ -23,6 +24,7 @@ local M = {}
 ---@field recorders table[]
 ---@field notes string[] what is missing
 ---@field openmp pmlua.openmp.construct[] empty after build(); the caller adds them
+---@field caches? table<integer, userdata|false> of the logs of processes, where they have many sections and room
 ---@field counted? string where the compiler counted: source, final, mixed or none
 
 local LABEL_MAX = 48 -- characters
@@ -44,11 +46,17 @@ end
 -- --- sections, as their summary has them ---
 
 local function gather(survey)
-  local list = {}
-  for i, row in ipairs(survey.summary:sections()) do
-    local all, events = surveys.merged(row)
-    list[i] = { label = row.label, type = row.communication and "communication" or "calculation", exclusive = not row.inclusive,
-      events = events, all = all, processes = row.processes, time = row.time }
+  local list, i = {}, 1
+  local row = survey.summary:section(1)
+  while row ~= nil do
+    if row then
+      local all, events = surveys.merged(row)
+      list[#list + 1] = { label = row.label, type = row.communication and "communication" or "calculation",
+        exclusive = not row.inclusive, events = events, all = all, processes = row.processes,
+        time = { min = row.time.min, max = row.time.max, most = row.time.most } }
+    end
+    i = i + 1
+    row = survey.summary:section(i)
   end
   return list
 end
@@ -94,6 +102,26 @@ local function whole_of(r, process)
   return process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
 end
 
+local CACHED_SECTIONS <const> = 64
+local CACHED_ROWS <const> = 1 << 20
+
+--- The sections of a process's log in memory; nil: it is read again for each section. Sections are written one after the
+--- other, so that with many of them reading a log again and again grows with their square. With very many processes, what
+--- all of them have of all sections has no room.
+local function cache_of(r, i)
+  local process, caches = r.processes[i], r.caches
+  if not process.log or not caches then return nil end
+  if caches[i] == nil then caches[i] = summary.cache(process.log) or false end
+  return caches[i] or nil
+end
+
+local function caches_for(processes, list)
+  if #list < CACHED_SECTIONS then return nil end
+  local rows = 0
+  for _, p in ipairs(processes) do rows = rows + p.brief.rows end
+  return rows <= CACHED_ROWS and {} or nil
+end
+
 --- A question for core.rows, which answers with the rows that M.of() gives.
 ---@package
 ---@param text string[] texts that all rows of the process share
@@ -101,7 +129,7 @@ end
 function M.question(r, s, i, threads, text)
   local process = r.processes[i]
   return { path = process.log, label = s.label, threads = threads, text = text, whole = whole_of(r, process),
-    own = r.total_of ~= "exclusive", counted_work = s.counted_work and FLOPS or nil }
+    own = r.total_of ~= "exclusive", cache = cache_of(r, i), counted_work = s.counted_work and FLOPS or nil }
 end
 
 --- The rows of a process in a section; nil: it never entered the section.
@@ -112,7 +140,7 @@ end
 ---@return table? of { process, all, threads, quantiles }
 function M.of(r, s, i, threads)
   local process = r.processes[i]
-  local one = surveys.one(process, s.label, threads)
+  local one = surveys.one(process, s.label, threads, cache_of(r, i))
   if not one then return nil end
   local whole = whole_of(r, process)
   local function complete(row)
@@ -322,7 +350,8 @@ function M.build(survey, order)
   notes[#notes + 1] = left_out_note(list, processes)
   notes[#notes + 1] = permission_note(list, processes)
   return { processes = processes, sections = list, counters = counters, recorders = recorders,
-    total_ns = whole, total_of = of, notes = notes, counted = counted, openmp = {} }
+    total_ns = whole, total_of = of, notes = notes, counted = counted, openmp = {},
+    caches = caches_for(processes, list) }
 end
 
 --- Are there durations of calls in any process?

@@ -4,12 +4,12 @@
 -- Try:  otf2-print results/read_overhead/latest/traces.otf2 | head -30
 --
 -- A trace is company to the tables, not their condition: when it cannot be written the run says so once and goes on.
--- What the core has under this name (pml.trace.open) is here, too.
+-- What the core has under this name (pml.trace.create) is here, too.
 
 ---@class pml.trace
 local M = setmetatable({}, { __index = function(_, name) return require "pmlua.core".trace[name] end })
 
---- The trace of an experiment's run; `pml.trace.open` gives a trace of a script's own.
+--- The trace of an experiment's run; `pml.trace.create` gives a trace of a script's own.
 ---@class pmlua.RunTrace
 local Trace = {}
 Trace.__index = Trace
@@ -37,6 +37,48 @@ local function open_events(core, names)
   return set, metrics
 end
 
+-- ---- reading ----
+
+--- What removes a folder, once: when it is called, or when it is collected.
+local function remover(dir)
+  local temporary, done = require "pmlua.internal.temporary", false
+  local function remove()
+    if not done then temporary.remove(dir) end
+    done = true
+  end
+  return setmetatable({}, { __gc = remove, __call = remove })
+end
+
+--- Logs that are no archive yet become one, which is gone when the reader is closed.
+local function open_logs(core, dir)
+  local folder, refused = require "pmlua.internal.temporary".folder "trace"
+  if not folder then return nil, refused, "EACCES" end
+  local after = remover(folder)
+  local made, err, code = require "pmlua.internal.record.archive".make(dir, folder)
+  if not made then
+    after()
+    local _, failure = core.failure.refuse(code or "ENODATA", core.failure.sentence(err))
+    return nil, failure, code or "ENODATA"
+  end
+  return core.trace.open(folder .. "/traces.otf2", after)
+end
+
+--- Open a trace to read it: an OTF2 archive of any writer by its anchor file, or a folder that has one, or the logs of
+--- `pmlua record --trace`, which are made an archive first: in a temporary folder, so that nothing is written into @path.
+---@param path string such as out/traces.otf2, or out
+---@return pmlua.TraceReader? reader
+---@return pmlua.Failure? failure
+---@return string? code
+function M.open(path)
+  local core = require "pmlua.core"
+  if type(path) ~= "string" or require "lfs".attributes(path, "mode") ~= "directory" then return core.trace.open(path) end
+  local anchor = path .. "/traces.otf2"
+  if core.sys.realpath(anchor) then return core.trace.open(anchor) end
+  return open_logs(core, path)
+end
+
+-- ---- the trace of a run ----
+
 --- Open the archive of a run in its folder.
 ---@param core table pmlua.core
 ---@param dir string
@@ -45,7 +87,7 @@ end
 ---@return string? err without a trace; beside a trace: why its events are missing
 function M.follow(core, dir, events)
   local set, metrics, no_events = open_events(core, events)
-  local archive, err = core.trace.open(dir, { metrics = metrics })
+  local archive, err = core.trace.create(dir, { metrics = metrics })
   local location
   if archive then location, err = archive:location("main") end
   if not location then

@@ -208,7 +208,7 @@ function M.write_trace(process, number, dir)
   for _, lane in ipairs(process.lanes) do if lane.point == number then lanes[#lanes + 1] = lane end end
   local content = point.content ~= "none"
   require("lfs").mkdir(dir)
-  local archive, err = core.trace.open(dir, { metrics = { {
+  local archive, err = core.trace.create(dir, { metrics = { {
     name = point.name, mode = content and "absolute_next" or "accumulated_start",
     type = content and type_of[point.content] or "integer",
     description = content and "what was written" or "accesses so far", unit = content and "" or "#",

@@ -11,10 +11,16 @@
  * saves the registers that may carry a result, calls pml__call_leave() and returns to the caller. So every return
  * is that of a call, as the CPU predicts it and as a shadow stack wants it.
  *
+ * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that leave r8 to r11
+ * alone (pml_stream_consumer.sparing), a free pad, an innermost call further out. pml__call_enter() and
+ * pml__call_leave() take the rest, and are the definition of what the stubs do.
+ *
  * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.
  */
 #ifndef PML_ARCH_H
 #define PML_ARCH_H
+
+#include "base/pml_region.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,12 +29,27 @@
 #define PML_ARCH_PADS 32768u /* calls under way at a time, in all threads; pads.S has the same number */
 #define PML_ARCH_PAD_BYTES 16u
 
-/* A slot has the size of a pad: the rule of unwinding counts on it. */
+/*
+ * What belongs to the calls of the pads, in tables side by side: so from a place in one the other two are at fixed
+ * distances. A slot has the size of a pad: the rule of unwinding counts on it, and finds the slots first.
+ */
 struct pml_arch_slot {
   uintptr_t address; /* the code that made the call; the rule of unwinding reads it */
   uintptr_t sp;      /* of the call */
 };
-extern __attribute__((visibility("hidden"))) struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
+struct pml__call_pad {
+  struct pml__call_pad *outer, *inner; /* in the thread's row of pads */
+};
+struct pml__call_what {
+  uintptr_t code; /* the pad's address; plus one while its call is a tail call, which the leave code in C ends */
+  pml_region_t region;
+  uint32_t tail; /* 0: the call returns to the slot's address; else it ends a recorded call, and returns to that pad */
+};
+extern __attribute__((visibility("hidden"))) struct pml__call_table {
+  struct pml_arch_slot slot[PML_ARCH_PADS];
+  struct pml__call_pad pad[PML_ARCH_PADS];
+  struct pml__call_what what[PML_ARCH_PADS];
+} pml__call_table;
 extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
 
 #ifdef __x86_64__
@@ -37,15 +58,23 @@ extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
 #define PML_ARCH_PAD_RETURN 8u
 #endif
 
-static inline uintptr_t pml_arch_pad(uint32_t i) {
-  return (uintptr_t)pml__arch_pads + (uintptr_t)i * PML_ARCH_PAD_BYTES;
+#define PML__CALL_SLOT (-(ptrdiff_t)offsetof(struct pml__call_table, pad))
+#define PML__CALL_WHAT (ptrdiff_t)(offsetof(struct pml__call_table, what) - offsetof(struct pml__call_table, pad))
+static inline struct pml_arch_slot *pml_arch_slot(struct pml__call_pad *p) {
+  return (struct pml_arch_slot *)(void *)((char *)p + PML__CALL_SLOT);
 }
-/* What the function of a call from pad @i returns to, and which pad that is in. */
-static inline uintptr_t pml_arch_pad_return(uint32_t i) {
-  return pml_arch_pad(i) + PML_ARCH_PAD_RETURN;
+static inline struct pml__call_what *pml_arch_what(struct pml__call_pad *p) {
+  return (struct pml__call_what *)(void *)((char *)p + PML__CALL_WHAT);
 }
-static inline uint32_t pml_arch_pad_of(uintptr_t address) {
-  return (uint32_t)((address - (uintptr_t)pml__arch_pads) / PML_ARCH_PAD_BYTES);
+#define PML__CALL_TAIL 1u
+/* What the function of a call from pad @p returns to, and which pad the address @at in the code of one is of. */
+static inline uintptr_t pml_arch_pad_return(struct pml__call_pad *p) {
+  return (pml_arch_what(p)->code & ~(uintptr_t)PML__CALL_TAIL) + PML_ARCH_PAD_RETURN;
+}
+static inline struct pml__call_pad *pml_arch_pad_of(uintptr_t at) {
+  uintptr_t distance = (at - (uintptr_t)pml__arch_pads) & ~(uintptr_t)(PML_ARCH_PAD_BYTES - 1);
+  _Static_assert(sizeof(struct pml__call_pad) == PML_ARCH_PAD_BYTES, "they are as far from each other");
+  return (struct pml__call_pad *)(void *)((char *)pml__call_table.pad + distance);
 }
 
 /*
@@ -53,14 +82,15 @@ static inline uint32_t pml_arch_pad_of(uintptr_t address) {
  * The first two use general registers only.
  *
  * Enter returns the address of the pad to call the function from, leave the address to return to. What is no address
- * (below PML_ARCH_PADS, and below 2) asks for all registers to be saved and for the _full twin, which gets it. From
- * pml__call_enter_full() 0: jump to the function, nothing is recorded.
+ * asks for all registers to be saved and for the _full twin, which gets it as @begun: 0, or PML__CALL_BEGUN: all is
+ * done but for the event. From pml__call_enter_full() 0: jump to the function, nothing is recorded.
  */
+#define PML__CALL_BEGUN 1u
 struct pml__call_function;
 uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp);
 uintptr_t pml__call_leave(uintptr_t pad, uintptr_t sp);
-uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t i);
-uintptr_t pml__call_leave_full(uintptr_t pad, uintptr_t sp, uint32_t i);
+uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun);
+uintptr_t pml__call_leave_full(uintptr_t pad, uintptr_t sp, uint32_t begun);
 
 /* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on (pml_intercept.h). */
 int pml_arch_prepare(void);

@@ -3,6 +3,7 @@
  * what is rare.
  */
 #include "adapter/arch/pml_call.h"
+#include "adapter/arch/pml_call_layout.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -21,11 +22,34 @@
 #define THREAD_MAX ((uintptr_t)64 << 20) /* behind where its description is: what is local to the thread */
 #define NONE PML__CALL_NONE
 
-struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
-struct pml__call_pad pml__call_pad[PML_ARCH_PADS];
-PML_THREAD_LOCAL struct pml__call_thread pml__call_self __attribute__((tls_model("initial-exec")));
+struct pml__call_table pml__call_table __attribute__((aligned(64)));
+#define PAD pml__call_table.pad
 
-#define pad pml__call_pad
+#define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
+AT(pml__stream_own, self, 0);
+AT(pml__stream_own, call.busy, OWN_BUSY);
+AT(pml__stream_own, call.open, OWN_OPEN);
+AT(pml__stream_own, call.event.ticks, OWN_TICKS);
+AT(pml__stream_thread, passes, THREAD_PASSES);
+AT(pml__stream_thread, known[PML_STREAM_ENTER].plain, ENTERS_PLAIN);
+AT(pml__stream_thread, known[PML_STREAM_ENTER].data, ENTERS_DATA);
+AT(pml__stream_thread, known[PML_STREAM_ENTER].sparing, ENTERS_SPARING);
+AT(pml__stream_thread, known[PML_STREAM_LEAVE].plain, LEAVES_PLAIN);
+AT(pml__stream_thread, known[PML_STREAM_LEAVE].data, LEAVES_DATA);
+AT(pml__stream_thread, known[PML_STREAM_LEAVE].sparing, LEAVES_SPARING);
+AT(pml__call_table, slot, 0);
+AT(pml__call_table, pad, PADS_BYTES);
+AT(pml__call_table, what, 2 * PADS_BYTES);
+AT(pml_arch_slot, address, CALL_ADDRESS + PADS_BYTES);
+AT(pml_arch_slot, sp, CALL_SP + PADS_BYTES);
+AT(pml__call_pad, outer, CALL_OUTER);
+AT(pml__call_pad, inner, CALL_INNER);
+AT(pml__call_what, code, CALL_CODE - PADS_BYTES);
+AT(pml__call_what, region, CALL_REGION - PADS_BYTES);
+AT(pml__call_what, tail, CALL_REGION + 4 - PADS_BYTES);
+AT(pml__call_function, region, FUNCTION_REGION);
+_Static_assert(PADS_BYTES == PML_ARCH_PADS * PML_ARCH_PAD_BYTES && PML_STREAM_LEAVE == PML_STREAM_ENTER + 1,
+               "the same");
 
 bool pml__call_plain;
 static bool on, by_counter; /* atomic: calls are recorded; the clock is read by an instruction, and nothing else is */
@@ -55,13 +79,14 @@ static void give_back_list(uint32_t head) {
   } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-static void give_back(uint32_t head) {
-  while (head != NONE) {
-    uint32_t last = head;
-    for (uint32_t n = 1; n < CHUNK && pad[last].next != NONE; n++) last = pad[last].next;
-    uint32_t rest = pad[last].next;
-    pad[last].next = NONE;
-    give_back_list(head);
+/* From @head inwards. */
+static void give_back(struct pml__call_pad *head) {
+  while (head != NULL) {
+    struct pml__call_pad *last = head;
+    for (uint32_t n = 1; n < CHUNK && last->inner != NULL; n++) last = last->inner;
+    struct pml__call_pad *rest = last->inner;
+    last->inner = NULL;
+    give_back_list(pml__call_number(head));
     head = rest;
   }
 }
@@ -69,22 +94,40 @@ static void give_back(uint32_t head) {
 static uint32_t take_list(void) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_ACQUIRE), fresh;
   do {
-    if ((uint32_t)seen == NONE) return NONE;
+    if ((uint32_t)seen == 0) return 0;
     uint32_t next = __atomic_load_n(&next_list[(uint32_t)seen], __ATOMIC_RELAXED);
     fresh = ((seen >> 32) + 1) << 32 | next;
   } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
   return (uint32_t)seen;
 }
 
-__attribute__((noinline, cold)) static uint32_t more_pads(void) {
+__attribute__((noinline, cold)) static struct pml__call_pad *more_pads(void) {
   uint32_t head = take_list();
-  if (head != NONE) return head;
+  if (head != 0) return &PAD[head];
   head = __atomic_load_n(&untouched, __ATOMIC_RELAXED);
   do
-    if (head >= PML_ARCH_PADS) return NONE;
+    if (head >= PML_ARCH_PADS) return NULL;
   while (!__atomic_compare_exchange_n(&untouched, &head, head + CHUNK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  for (uint32_t i = head; i < head + CHUNK; i++) pad[i].next = i + 1 < head + CHUNK ? i + 1 : NONE;
-  return head;
+  for (uint32_t i = head; i < head + CHUNK; i++) {
+    pml_arch_what(&PAD[i])->code = (uintptr_t)pml__arch_pads + (uintptr_t)i * PML_ARCH_PAD_BYTES;
+    PAD[i].inner = i + 1 < head + CHUNK ? &PAD[i + 1] : NULL;
+  }
+  return &PAD[head];
+}
+
+/* Append a chunk of pads to the row, which has no free pad left. The first pad of a thread belongs to no call. */
+static bool add_pads(struct pml__call_thread *t) {
+  struct pml__call_pad *head = more_pads(), *outer = t->open;
+  if (head == NULL) return false;
+  head->outer = outer;
+  for (struct pml__call_pad *p = head; p->inner != NULL; p = p->inner) p->inner->outer = p;
+  if (outer == NONE) {
+    pml_arch_slot(head)->sp = UINTPTR_MAX;
+    t->open = head;
+  } else {
+    outer->inner = head;
+  }
+  return true;
 }
 
 /* ---- threads ---- */
@@ -93,14 +136,14 @@ __attribute__((noinline, cold)) static uint32_t more_pads(void) {
 static void thread_ends(void *arg) {
   struct pml__call_thread *t = arg;
   t->busy = (uintptr_t)__builtin_frame_address(0);
-  uint32_t open = t->open, free = t->free;
-  t->open = t->free = NONE;
-  while (open != NONE) {
-    uint32_t i = open;
-    open = pad[i].next;
-    if (!pml__call_own(t, pml__arch_slot[i].sp)) continue;
-    pad[i].next = free;
-    free = i;
+  struct pml__call_pad *open = t->open, *free = open->inner;
+  t->open = NONE;
+  for (struct pml__call_pad *p = open; p != NONE; p = open) {
+    open = p->outer;
+    if (open != NONE && !pml__call_own(t, pml_arch_slot(p)->sp)) continue;
+    pml__call_unmark(p);
+    p->inner = free;
+    free = p;
   }
   give_back(free);
   if (pml__call_counting != NULL) pml__call_counting->thread_ends();
@@ -138,6 +181,10 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__call_threa
   if (first || !find_stack(t)) {
     t->lo = first ? first_lo : 0;
     t->hi = first ? first_hi : 1; /* unknown: no address is its own */
+  }
+  if (t->open == NULL) {
+    t->open = NONE;
+    pml__stream_forget_known(); /* with open calls more can be known */
   }
   (void)pthread_setspecific(key, t);
 }
@@ -178,16 +225,15 @@ static void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind, p
 }
 
 /* The innermost calls, as far as they are on the own stack and below @sp, were left without a return. */
-static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t address) {
-  while (t->open != NONE && pml__call_own(t, sp)) {
-    uint32_t i = t->open;
-    uintptr_t at = pml__arch_slot[i].sp;
+__attribute__((noinline)) static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t address) {
+  while (t->open != NULL && t->open != NONE && pml__call_own(t, sp)) {
+    struct pml__call_pad *p = t->open;
+    uintptr_t at = pml_arch_slot(p)->sp;
     /* At the same place: a tail call, which will return to the pad, or a later call. */
-    if (!pml__call_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(i))) return;
-    t->open = pad[i].next;
-    make_event(t, PML_STREAM_LEAVE, pad[i].region);
+    if (!pml__call_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(p))) return;
+    pml__call_close(t, p);
+    make_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
     pml__stream_raise_left(&t->event);
-    pml__call_release(t, &pad[i], i);
   }
 }
 
@@ -195,89 +241,133 @@ static void count_one(uint64_t *counter) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Take the lists; false: they are in use. A frame that left them by a longjmp was in the stream, too. */
-static bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
-  if (PML_UNLIKELY(pml__call_is_busy(t, sp))) return false;
-  if (PML_UNLIKELY(t->busy != 0)) pml__stream_abandon();
+/* A frame that left the lists by a longjmp was in the stream, too. False: they are in use. */
+__attribute__((noinline, cold)) static bool take_over(const struct pml__call_thread *t, uintptr_t sp) {
+  if (pml__call_is_busy(t, sp)) return false;
+  pml__stream_abandon();
+  return true;
+}
+
+/* Take the lists; false: they are in use. */
+static inline bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
+  if (PML_UNLIKELY(t->busy != 0) && !take_over(t, sp)) return false;
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
   return true;
 }
 
-/* Before a call begins. False: too many are under way. */
-static bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
-  if (PML_UNLIKELY(t->hi == 0)) thread_begins(t);
+__attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
+  if (t->hi == 0) thread_begins(t);
   close_left(t, sp, back);
-  if (PML_LIKELY(t->free != NONE) || (t->free = more_pads()) != NONE) return true;
-  count_one(&deep);
-  return false;
+  while (t->open->inner == NULL)
+    if (!add_pads(t)) {
+      count_one(&deep);
+      return false;
+    }
+  return true;
 }
 
-static uint32_t open_call(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
-  if (!make_ready(t, back, sp)) return NONE;
-  uint32_t i = pml__call_open(t, t->free, t->open, region, back, sp);
+/* Before a call begins. False: too many are under way. What has a free pad knows its stack. */
+static inline bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
+  return PML_LIKELY(t->open != NULL && t->open->inner != NULL && pml_arch_slot(t->open)->sp > sp) ||
+         make_more_ready(t, back, sp);
+}
+
+static uintptr_t code_of(struct pml__call_pad *p) {
+  return pml_arch_pad_return(p) - PML_ARCH_PAD_RETURN;
+}
+
+/* The code of its pad; 0: none. */
+static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+  if (!make_ready(t, back, sp)) return 0;
+  struct pml__call_pad *p = t->open->inner;
+  pml__call_open(t, p, region, back, sp);
   raise_event(t, PML_STREAM_ENTER, region);
-  return i;
+  return code_of(p);
 }
 
 /* errno is the caller's: a function may be called to tell it. */
-uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t i) {
+uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
+  uintptr_t code;
   int saved = errno;
-  if (i != NONE) {
-    if (pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
+  if (begun == PML__CALL_BEGUN) {
+    t->event.region = f->region;
+    code = code_of(t->open);
+    if (pml__stream_ready_in_pass(f->region)) t->event.ticks = pml_clock_ticks();
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
   } else if (!__atomic_load_n(&on, __ATOMIC_RELAXED)) {
     return 0;
   } else if (take_lists(t, sp)) {
-    i = open_call(t, f->region, back, sp);
+    code = open_call(t, f->region, back, sp);
   } else {
     count_one(&pml__call_nested);
     return 0;
   }
   pml__call_end_busy(t);
   errno = saved;
-  return i != NONE ? pml_arch_pad(i) : 0;
+  return code;
 }
 
-void pml__call_end_inside(uint32_t i) {
+void pml__call_end_inside(struct pml__call_pad *p) {
   struct pml__call_thread *t = &pml__call_self;
-  if (PML_UNLIKELY(t->open != i)) close_left(t, pml__arch_slot[i].sp - 1, 0);
+  if (PML_UNLIKELY(t->open != p)) close_left(t, pml_arch_slot(p)->sp - 1, 0);
 }
 
-/* Call @i is not the innermost: it leaves the list, and those left inside it with it. False: another thread began it.
+/*
+ * From between others of the row, @inner the next one inside, to behind them all. After each store the row leads from
+ * any open pad outwards, and to free ones inwards.
  */
-__attribute__((noinline, cold)) static bool take_out(struct pml__call_thread *t, uint32_t i) {
-  close_left(t, pml__arch_slot[i].sp - 1, 0);
-  for (uint32_t *at = &t->open; *at != NONE; at = &pad[*at].next) {
-    if (*at != i) continue;
-    *at = pad[i].next;
-    return true;
-  }
-  return false;
+static void move_behind(const struct pml__call_thread *t, struct pml__call_pad *p, struct pml__call_pad *inner) {
+  struct pml__call_pad *open = t->open, *next = open->inner;
+  p->outer->inner = inner;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  inner->outer = p->outer;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  p->inner = next;
+  p->outer = open;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  open->inner = p;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (next != NULL) next->outer = p;
 }
 
-/* Call @i is over, and those that were left inside it. */
-static bool take_call(struct pml__call_thread *t, uint32_t i) {
-  if (PML_UNLIKELY(t->open != i)) return take_out(t, i);
-  t->open = pad[i].next;
-  return true;
+/* Call @p is not the innermost: it is open no more, nor are those left inside it. Nothing if another thread began it.
+ */
+__attribute__((noinline, cold)) static void take_out(struct pml__call_thread *t, struct pml__call_pad *p) {
+  close_left(t, pml_arch_slot(p)->sp - 1, 0);
+  struct pml__call_pad *at = t->open, *inner = NULL;
+  if (at == NULL) return;
+  for (; at != p && at != NONE && at->outer != NONE; at = at->outer) inner = at;
+  if (at != p) return;
+  if (inner == NULL) {
+    pml__call_close(t, p);
+  } else {
+    pml__call_unmark(p);
+    move_behind(t, p, inner);
+  }
+}
+
+/* Call @p is over, and those that were left inside it. */
+static void take_call(struct pml__call_thread *t, struct pml__call_pad *p) {
+  if (PML_LIKELY(t->open == p))
+    pml__call_close(t, p);
+  else
+    take_out(t, p);
 }
 
 uintptr_t pml__call_leave_full(uintptr_t at, uintptr_t sp, uint32_t begun) {
-  uint32_t i = pml_arch_pad_of(at);
+  struct pml__call_pad *p = pml_arch_pad_of(at);
   struct pml__call_thread *t = &pml__call_self;
-  uintptr_t back = pad[i].back;
-  bool here = true;
+  uintptr_t back = pml__call_back(p);
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
+    t->event.region = pml_arch_what(p)->region;
     pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
-    here = false; /* the pad is free already */
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
-    here = take_call(t, i);
-    raise_event(t, PML_STREAM_LEAVE, pad[i].region);
+    take_call(t, p);
+    raise_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
   }
-  if (here) pml__call_release(t, &pad[i], i);
   pml__call_end_busy(t);
   errno = saved;
   return back;
@@ -295,24 +385,24 @@ void pml__call_let_go(void) {
   pml__call_end_busy(&pml__call_self);
 }
 
-uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
+struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
-  if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
-  uint32_t i = pml__call_open(t, t->free, t->open, e->region, 0, sp);
+  if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NULL;
+  struct pml__call_pad *p = t->open->inner;
+  pml__call_open(t, p, e->region, 0, sp);
   pml_stream_ready(e->region);
   add_counts(e);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
-  return i;
+  return p;
 }
 
-void pml__call_end(uint32_t i, struct pml_stream_event *e) {
+void pml__call_end(struct pml__call_pad *p, struct pml_stream_event *e) {
   struct pml__call_thread *t = &pml__call_self;
-  bool here = take_call(t, i);
+  take_call(t, p);
   e->ticks = pml_clock_ticks();
   add_counts(e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
-  if (PML_LIKELY(here)) pml__call_release(t, &pad[i], i);
 }
 
 /* ---- life ---- */
@@ -323,9 +413,9 @@ extern void *__libc_stack_end;
 static struct pml__lock life; /* guards whether calls are plain */
 
 static void choose_plain(void) {
-  __atomic_store_n(&pml__call_plain,
-                   __atomic_load_n(&on, __ATOMIC_RELAXED) && __atomic_load_n(&by_counter, __ATOMIC_RELAXED),
-                   __ATOMIC_RELEASE);
+  bool is = __atomic_load_n(&on, __ATOMIC_RELAXED) && __atomic_load_n(&by_counter, __ATOMIC_RELAXED);
+  __atomic_store_n(&pml__call_plain, is, __ATOMIC_RELEASE);
+  pml__stream_spare(is);
 }
 
 void pml__call_switch(bool to) {
@@ -356,7 +446,7 @@ int pml__call_prepare(void) {
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = (uintptr_t)limit.rlim_cur;
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
-  pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
+  pml_arch_slot(NONE)->sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   choose_clock();
   done = true;

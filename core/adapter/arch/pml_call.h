@@ -6,14 +6,16 @@
  * A call is begun and ended with general registers only (pml_call_gpr.c), which is the rule; where that does not
  * do, with all registers saved (pml_call.c). What is inline here is compiled into both.
  *
- * A thread has a list of its open calls, innermost first, and one of free pads, which it takes from all in chunks. A
- * pad is used again only when its call cannot return any more: it returned, or it is on the thread's own stack below
- * where that stack is now. For calls on other stacks this is unknown before they return, in whatever order.
+ * A thread has a row of pads, which it takes from all in chunks: those of its open calls, from the outermost to `open`,
+ * and behind these the free ones. The first is of no call, and is further out than all. A call takes the next pad of
+ * the row, and a return the one before: each is one store, to `open`. A pad is used again only when its call cannot
+ * return any more: it returned, or it is on the thread's own stack below where that stack is now. For calls on other
+ * stacks this is unknown before they return, in whatever order; then a pad is moved from among the open ones.
  *
  * While a thread changes its lists, or hands out an event, `busy` is a stack pointer just below that of the call. Calls
  * made then, by a consumer, by an allocator, by a signal handler that interrupted, go to their functions unrecorded:
  * the lists have one user at a time. A handler may leave with a longjmp; then the stack tells that no code is inside it
- * any more, and the lists are whole: every change is one store, and can at worst lose a pad.
+ * any more, and the row is whole: what takes more than one store can at worst lose a pad.
  */
 #ifndef PML_CALL_H
 #define PML_CALL_H
@@ -49,13 +51,13 @@ void pml__call_confine(bool without_clock);             /* as pml_intercept_conf
 /*
  * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
  * recorded on it; false: it was already. begin raises @e as an enter, at the stack pointer @sp, and gives the call's
- * number, 0: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
+ * pad, NULL: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
  * the counts, which take the place of other values.
  */
 bool pml__call_claim(uintptr_t sp);
 void pml__call_let_go(void);
-uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
-void pml__call_end(uint32_t i, struct pml_stream_event *e);
+struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
+void pml__call_end(struct pml__call_pad *p, struct pml_stream_event *e);
 
 /*
  * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
@@ -69,27 +71,13 @@ extern const struct pml__call_counting *pml__call_counting; /* atomic */
 
 /* ---- open calls ---- */
 
-#define PML__CALL_NONE 0u   /* pad 0 is never used */
-#define PML__CALL_BEGUN 1u  /* a leave that only lacks its event */
+#define PML__CALL_NONE (&pml__call_table.pad[0]) /* of no thread: the row of one that has no pads */
 #define PML__CALL_BELOW 16u /* between the call's stack pointer and `busy`: the stubs' frames are deeper */
 
-struct pml__call_pad {
-  uint32_t next; /* in the list it is in */
-  pml_region_t region;
-  uintptr_t back; /* where the call returns to: a pad, too, if it is the end of a recorded one (a tail call) */
-};
-
-struct pml__call_thread {
-  uintptr_t busy;
-  uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
-  uint32_t open, free;           /* lists of pads; no list ends with pad 0, which stands for the outermost call */
-  struct pml_stream_event event; /* that is being handed out */
-};
+#define pml__call_self pml__stream_own.call
 
 #pragma GCC visibility push(hidden) /* no detour over the table of addresses */
-extern struct pml__call_pad pml__call_pad[PML_ARCH_PADS];
-extern PML_THREAD_LOCAL struct pml__call_thread pml__call_self __attribute__((tls_model("initial-exec")));
-extern uint64_t pml__call_nested; /* atomic */
+extern uint64_t pml__call_nested;   /* atomic */
 extern bool pml__call_plain; /* atomic: calls are recorded, and reading the clock takes an instruction and no more */
 #pragma GCC visibility pop
 
@@ -116,52 +104,53 @@ static inline void pml__call_end_busy(struct pml__call_thread *t) {
  * Unwinding leads from a pad to the code that made the call at once, also where a tail call returns to a pad: two pads
  * at one stack pointer would be one to libgcc.
  */
-static inline uintptr_t pml__call_code_behind(uintptr_t address) {
-  uintptr_t distance = address - (uintptr_t)pml__arch_pads;
-  return distance < (uintptr_t)PML_ARCH_PADS * PML_ARCH_PAD_BYTES
-             ? pml__arch_slot[distance / PML_ARCH_PAD_BYTES].address
-             : address;
+static inline bool pml__call_is_pad(uintptr_t address) {
+  return address - (uintptr_t)pml__arch_pads < (uintptr_t)PML_ARCH_PADS * PML_ARCH_PAD_BYTES;
+}
+static inline uint32_t pml__call_number(const struct pml__call_pad *p) {
+  return (uint32_t)(p - pml__call_table.pad);
 }
 
 /*
- * @i: the thread's first free pad, t->free; then it also knows its stack. @open: the innermost open call, t->open.
+ * @p: the thread's first free pad, t->open->inner; then the thread knows its stack.
  * @back 0, known when this is compiled: the call is a wrapper's, which returns by itself.
  *
- * A signal handler that leaves by longjmp may come between any two stores, and the lists are used thereafter. So they
- * are made in the order in which they stand, here and below: a pad may be lost, it is never in two lists.
+ * A signal handler that leaves by longjmp may come between any two stores, and the row is used thereafter. So the
+ * stores keep the order in which they stand, here, below, and in stubs.S: nothing reads a pad before it is open, and
+ * only an open pad is marked as a tail call's.
  */
-static inline uint32_t pml__call_open(struct pml__call_thread *t, uint32_t i, uint32_t open, pml_region_t region,
-                                      uintptr_t back, uintptr_t sp) {
-  struct pml__call_pad *p = &pml__call_pad[i];
-  t->free = p->next;
+static inline void pml__call_open(struct pml__call_thread *t, struct pml__call_pad *p, pml_region_t region,
+                                  uintptr_t back, uintptr_t sp) {
+  bool tail = !__builtin_constant_p(back) && pml__call_is_pad(back);
+  struct pml__call_pad *to = tail ? pml_arch_pad_of(back) : NULL;
+  pml_arch_slot(p)->address = PML_UNLIKELY(tail) ? pml_arch_slot(to)->address : back;
+  pml_arch_slot(p)->sp = sp;
+  pml_arch_what(p)->region = region;
+  pml_arch_what(p)->tail = PML_UNLIKELY(tail) ? pml__call_number(to) : 0;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pml__arch_slot[i].address = __builtin_constant_p(back) && back == 0 ? 0 : pml__call_code_behind(back);
-  pml__arch_slot[i].sp = sp;
-  p->back = back;
-  p->region = region;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* made one store, the two take more instructions */
-  p->next = open;
+  t->open = p;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  t->open = i;
-  return i;
+  if (PML_UNLIKELY(tail)) pml_arch_what(p)->code |= PML__CALL_TAIL;
 }
 
-/* Calls that were left inside call @i, the thread's own, end: the next report concerns call @i. In a claim. */
-void pml__call_end_inside(uint32_t i);
-
-/* What belongs to the pad @at. */
-static inline struct pml__call_pad *pml__call_pad_at(uintptr_t at) {
-  uintptr_t distance = at - (uintptr_t)pml__arch_pads;
-  _Static_assert(sizeof(struct pml__call_pad) == PML_ARCH_PAD_BYTES, "they are as far from each other");
-  return (struct pml__call_pad *)(void *)((char *)pml__call_pad + distance);
+/* Where call @p, not a wrapper's, returns to; also known when it was just closed. */
+static inline uintptr_t pml__call_back(struct pml__call_pad *p) {
+  uint32_t tail = pml_arch_what(p)->tail;
+  return PML_UNLIKELY(tail != 0) ? pml_arch_pad_return(&pml__call_table.pad[tail]) : pml_arch_slot(p)->address;
 }
 
-/* Pad @i, of which @p is, is in no list. */
-static inline void pml__call_release(struct pml__call_thread *t, struct pml__call_pad *p, uint32_t i) {
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  p->next = t->free;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  t->free = i;
+static inline void pml__call_unmark(struct pml__call_pad *p) {
+  pml_arch_what(p)->code &= ~(uintptr_t)PML__CALL_TAIL;
 }
+
+/* The innermost call ends: its pad is the first free one. */
+static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_pad *p) {
+  if (PML_UNLIKELY(pml_arch_what(p)->tail != 0)) pml__call_unmark(p);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  t->open = p->outer;
+}
+
+/* Calls that were left inside call @p, the thread's own, end: the next report concerns call @p. In a claim. */
+void pml__call_end_inside(struct pml__call_pad *p);
 
 #endif

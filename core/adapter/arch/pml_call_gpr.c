@@ -26,8 +26,8 @@ __attribute__((no_sanitize_thread)) uintptr_t pml__call_leave(uintptr_t at, uint
 #else
 
 /* The innermost open call is further out than @sp, or its end is this one: a tail call. */
-static inline bool is_inside(uint32_t open, uintptr_t back, uintptr_t sp) {
-  uintptr_t innermost = pml__arch_slot[open].sp;
+static inline bool is_inside(struct pml__call_pad *open, uintptr_t back, uintptr_t sp) {
+  uintptr_t innermost = pml_arch_slot(open)->sp;
   return PML_LIKELY(innermost > sp) || (innermost == sp && back == pml_arch_pad_return(open));
 }
 
@@ -53,41 +53,32 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   struct pml__stream_thread *s = pml__stream_self;
   if (PML_UNLIKELY(t->busy != 0)) return ALL_REGISTERS;
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
-  uint32_t open = t->open, i = t->free;
-  if (PML_UNLIKELY(pml__stream_in_pass(s) || i == PML__CALL_NONE || !is_inside(open, back, sp) || !is_plain())) {
+  struct pml__call_pad *open = t->open, *p = open != NULL ? open->inner : NULL;
+  if (PML_UNLIKELY(pml__stream_in_pass(s) || p == NULL || !is_inside(open, back, sp) || !is_plain())) {
     pml__call_end_busy(t);
     return ALL_REGISTERS;
   }
   pml__stream_begin_plainly(s);
-  pml_region_t region = f->region;
-  (void)pml__call_open(t, i, open, region, back, sp);
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, region))) {
-    t->event.region = pml__call_pad[t->open].region;
-    return t->open;
-  }
+  pml__call_open(t, p, f->region, back, sp);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
   end(t, s);
-  return pml_arch_pad(t->open);
+  return pml_arch_pad_return(t->open) - PML_ARCH_PAD_RETURN;
 }
 
 /*
  * The pad is free, and the call not open, before the event: no pads are taken during it. Where the call returns to is
- * read before the lists are given back: a handler that comes then may use the pad.
+ * read before.
  */
 uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
-  uint32_t i = pml_arch_pad_of(at);
-  struct pml__call_pad *p = pml__call_pad_at(at);
+  struct pml__call_pad *p = pml_arch_pad_of(at);
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
-  if (PML_UNLIKELY(t->busy != 0 || pml__stream_in_pass(s) || t->open != i || !is_plain())) return ALL_REGISTERS;
+  if (PML_UNLIKELY(t->busy != 0 || pml__stream_in_pass(s) || t->open != p || !is_plain())) return ALL_REGISTERS;
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
   pml__stream_begin_plainly(s);
-  t->open = p->next;
-  pml__call_release(t, p, i);
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) {
-    t->event.region = p->region;
-    return PML__CALL_BEGUN;
-  }
-  uintptr_t back = p->back;
+  uintptr_t back = pml__call_back(p);
+  pml__call_close(t, p);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, pml_arch_what(p)->region))) return PML__CALL_BEGUN;
   end(t, s);
   return back;
 }

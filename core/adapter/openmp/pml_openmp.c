@@ -12,32 +12,58 @@
 #define DEPTH_MAX 65536u
 #define TASKS_AT_ONCE 1024u /* task numbers that a thread reserves */
 
-/* Constructs that begin with a wait. */
-#define WAITING                                                                                                        \
-  (1u << PML__LOG_OPENMP_BARRIER | 1u << PML__LOG_OPENMP_IMPLICIT_BARRIER | 1u << PML__LOG_OPENMP_TASKWAIT |           \
-   1u << PML__LOG_OPENMP_CRITICAL | 1u << PML__LOG_OPENMP_ORDERED | 1u << PML__LOG_OPENMP_LOCK)
-
 static uint32_t teams, tasks, acquisitions; /* atomic: the last numbers in use */
 
 /* ---- events ---- */
 
-static inline void raise_event(enum pml_stream_kind kind, const struct pml__openmp_place *p, uint64_t ticks) {
-  if (PML_UNLIKELY(p->region == 0) || !pml__stream_wanted(kind)) return;
-  struct pml_stream_event e = {.ticks = ticks, .region = p->region};
-  const struct pml__call_counting *counting = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(counting != NULL)) counting->read(&e);
+__attribute__((noinline)) static void raise_with_counts(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
+                                                        const struct pml__call_counting *counting) {
+  struct pml_stream_event e = {.ticks = ticks, .region = region};
+  counting->read(&e);
   if (!pml__stream_hand_to_one(kind, &e)) pml__stream_raise_to_several(kind, &e);
 }
 
+/* Functions end with these, so that none of their own values has to be saved. */
+__attribute__((always_inline)) static inline void raise_event(enum pml_stream_kind kind, pml_region_t region,
+                                                              uint64_t ticks) {
+  if (PML_UNLIKELY(region == 0) || !pml__stream_wanted(kind)) return;
+  const struct pml__call_counting *counting = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(counting != NULL))
+    raise_with_counts(kind, region, ticks, counting);
+  else
+    pml__stream_tell(kind, region, ticks);
+}
+__attribute__((noinline)) static void raise_enter(pml_region_t region, uint64_t ticks) {
+  raise_event(PML_STREAM_ENTER, region, ticks);
+}
+__attribute__((noinline)) static void raise_leave(pml_region_t region, uint64_t ticks) {
+  raise_event(PML_STREAM_LEAVE, region, ticks);
+}
+
 /* Of a team, a task or a lock; @n of the two values count. */
-static void hand_over(uint64_t ticks, enum pml__log_openmp_event what, uint32_t n, uint64_t first, uint64_t second) {
+#define EVENT(what, n) PML__LOG_COMMUNICATED(what, n, 0)
+static void hand_over(uint64_t ticks, uint32_t what, uint64_t first, uint64_t second) {
   const uint64_t values[2] = {first, second};
-  const struct pml_stream_event e = {.ticks = ticks, .region = PML__LOG_COMMUNICATED(what, n, 0), .values = values};
+  const struct pml_stream_event e = {.ticks = ticks, .region = what, .values = values};
   pml__stream_hand(PML_STREAM_OPENMP, &e);
 }
 
+static inline bool is_noted(void) {
+  return PML_UNLIKELY(pml__stream_wanted(PML_STREAM_OPENMP));
+}
 static inline void note(uint64_t ticks, enum pml__log_openmp_event what, uint32_t n, uint64_t first, uint64_t second) {
-  if (PML_UNLIKELY(pml__stream_wanted(PML_STREAM_OPENMP))) hand_over(ticks, what, n, first, second);
+  if (is_noted()) hand_over(ticks, EVENT(what, n), first, second);
+}
+
+__attribute__((noinline)) static void raise_enter_and_note(pml_region_t region, uint64_t ticks, uint32_t what,
+                                                           uint64_t first, uint64_t second) {
+  raise_event(PML_STREAM_ENTER, region, ticks);
+  hand_over(ticks, what, first, second);
+}
+__attribute__((noinline)) static void note_and_raise_leave(pml_region_t region, uint64_t ticks, uint32_t what,
+                                                           uint64_t first) {
+  hand_over(ticks, what, first, 0);
+  raise_event(PML_STREAM_LEAVE, region, ticks);
 }
 
 /* ---- time ---- */
@@ -65,26 +91,43 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__openmp_thread *t)
   return frame != NULL;
 }
 
-/* NULL without room: the construct counts as beyond, until its leave. */
-__attribute__((always_inline)) static inline struct pml__openmp_frame *
-open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p, uint64_t ticks) {
-  if (PML_UNLIKELY(p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t)))) {
-    t->beyond++;
-    return NULL;
-  }
+/* There is room. */
+static inline struct pml__openmp_frame *push(struct pml__openmp_thread *t, struct pml__openmp_place *p,
+                                             uint64_t ticks) {
   struct pml__openmp_frame *f = &t->frame[t->depth++];
   f->place = p;
   f->task = NULL;
   f->begin = ticks;
-  f->waiting = (WAITING >> p->construct & 1) != 0 ? ticks : 0;
+  f->waiting = ticks & p->waits;
   f->tasks = 0;
   f->waited = t->waited;
-  raise_event(PML_STREAM_ENTER, p, ticks);
   return f;
+}
+
+/* Its enter is still to be raised. NULL without room: the construct counts as beyond, until its leave. */
+static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p,
+                                                uint64_t ticks) {
+  if (PML_UNLIKELY(p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t)))) {
+    t->beyond++;
+    return NULL;
+  }
+  return push(t, p, ticks);
+}
+
+/* The place of a construct that opens without a call: NULL where one is needed, for memory, a name or a clock. */
+static inline struct pml__openmp_place *usual_place(const struct pml__openmp_thread *t,
+                                                    enum pml__log_openmp_construct construct, const void *code) {
+  bool has_room = PML_LIKELY(t->beyond == 0) && PML_LIKELY(t->depth != t->capacity);
+  return has_room && PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER) ? pml__openmp_glance(t, construct, code) : NULL;
 }
 
 static inline struct pml__openmp_frame *innermost(struct pml__openmp_thread *t) {
   return t->depth > 0 && t->beyond == 0 ? &t->frame[t->depth - 1] : NULL;
+}
+
+static inline bool is_innermost(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct) {
+  const struct pml__openmp_frame *f = innermost(t);
+  return PML_LIKELY(f != NULL) && PML_LIKELY(f->place->construct == construct);
 }
 
 static inline void add(struct pml__log_openmp *sums, const struct pml__openmp_thread *t, uint64_t ticks,
@@ -102,7 +145,9 @@ static inline void stop_waiting(struct pml__openmp_thread *t, struct pml__openmp
   f->waiting = f->tasks = 0;
 }
 
-__attribute__((always_inline)) static inline void pop(struct pml__openmp_thread *t, uint64_t ticks) {
+/* The innermost one; its leave is still to be raised. */
+__attribute__((always_inline)) static inline const struct pml__openmp_place *close(struct pml__openmp_thread *t,
+                                                                                   uint64_t ticks) {
   struct pml__openmp_frame *f = &t->frame[t->depth - 1];
   const struct pml__openmp_place *p = f->place;
   uint64_t took = ticks - f->begin;
@@ -115,7 +160,12 @@ __attribute__((always_inline)) static inline void pop(struct pml__openmp_thread 
     else if (t->depth > 0)
       f[-1].tasks += took;
   }
-  raise_event(PML_STREAM_LEAVE, p, ticks);
+  return p;
+}
+
+__attribute__((always_inline)) static inline void pop(struct pml__openmp_thread *t, uint64_t ticks) {
+  const struct pml__openmp_place *p = close(t, ticks);
+  raise_leave(p->region, ticks);
 }
 
 __attribute__((noinline)) static void pop_to(struct pml__openmp_thread *t, uint32_t depth, uint64_t ticks) {
@@ -133,13 +183,33 @@ static uint32_t depth_of(const struct pml__openmp_thread *t, enum pml__log_openm
   return 0;
 }
 
+/* The iterations of a loop are those that its team's first thread says; one thread begins a taskloop. */
+static inline void add_count(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                             struct pml__openmp_place *p, uint64_t count) {
+  if (count > 0 && (t->role.index == 0 || construct == PML__LOG_OPENMP_TASKLOOP)) pml__own_add(&p->sums->count, count);
+}
+
+__attribute__((noinline)) static void
+enter_slowly(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code, uint64_t count) {
+  struct pml__openmp_place *p = pml__openmp_place(t, construct, code);
+  const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
+  if (f == NULL) return;
+  add_count(t, construct, p, count);
+  raise_enter(p->region, f->begin);
+}
+
 void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code,
                        uint64_t count) {
   if (PML_UNLIKELY(code == NULL) && t->role.team != NULL) code = t->role.team->code;
-  struct pml__openmp_place *p = pml__openmp_place(t, construct, code);
-  const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
-  bool counts = t->role.index == 0 || construct == PML__LOG_OPENMP_TASKLOOP; /* one thread begins a taskloop */
-  if (count > 0 && f != NULL && counts) pml__own_add(&p->sums->count, count);
+  struct pml__openmp_place *p = usual_place(t, construct, code);
+  if (PML_UNLIKELY(p == NULL)) {
+    enter_slowly(t, construct, code, count);
+    return;
+  }
+  uint64_t ticks = pml__clock_counter();
+  (void)push(t, p, ticks);
+  add_count(t, construct, p, count);
+  raise_enter(p->region, ticks);
 }
 
 /* Constructs inside that were left by a jump end here, too. */
@@ -154,8 +224,7 @@ __attribute__((noinline)) static void leave_several(struct pml__openmp_thread *t
 }
 
 static inline void leave(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, uint64_t ticks) {
-  const struct pml__openmp_frame *f = innermost(t);
-  if (PML_LIKELY(f != NULL && f->place->construct == construct))
+  if (PML_LIKELY(is_innermost(t, construct)))
     pop(t, ticks);
   else
     leave_several(t, construct, ticks);
@@ -200,17 +269,57 @@ static struct pml__openmp_team *free_team(struct pml__openmp_thread *t) {
   return PML_LIKELY(team != NULL) ? team : new_team(t);
 }
 
-struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const void *code, uint32_t asked) {
+static inline void begin_team(struct pml__openmp_team *team, const void *code) {
+  team->code = code;
+  if (is_noted()) team->number = __atomic_add_fetch(&teams, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&team->ended, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&team->holders, 1, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) static struct pml__openmp_team *fork_slowly(struct pml__openmp_thread *t, const void *code,
+                                                                      uint32_t asked) {
   struct pml__openmp_team *team = free_team(t);
   struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_PARALLEL, code);
   const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
+  if (f != NULL) raise_enter(p->region, f->begin);
   if (team == NULL) return NULL;
-  team->code = code;
-  team->number = __atomic_add_fetch(&teams, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&team->ended, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&team->holders, 1, __ATOMIC_RELAXED);
+  begin_team(team, code);
   if (f != NULL) note(f->begin, PML__LOG_OPENMP_FORK, 1, asked, 0);
   return team;
+}
+
+struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const void *code, uint32_t asked) {
+  struct pml__openmp_team *team = t->teams;
+  struct pml__openmp_place *p = usual_place(t, PML__LOG_OPENMP_PARALLEL, code);
+  if (PML_UNLIKELY(p == NULL || team == NULL) || PML_UNLIKELY(__atomic_load_n(&team->holders, __ATOMIC_ACQUIRE) != 0))
+    return fork_slowly(t, code, asked);
+  uint64_t ticks = pml__clock_counter();
+  (void)push(t, p, ticks);
+  begin_team(team, code);
+  if (is_noted())
+    raise_enter_and_note(p->region, ticks, EVENT(PML__LOG_OPENMP_FORK, 1), asked, 0);
+  else
+    raise_enter(p->region, ticks);
+  return team;
+}
+
+static inline void close_parallel(struct pml__openmp_thread *t, uint64_t ticks) {
+  const struct pml__openmp_place *p = close(t, ticks);
+  if (is_noted())
+    note_and_raise_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_JOIN, 0), 0);
+  else
+    raise_leave(p->region, ticks);
+}
+
+__attribute__((noinline)) static void join_slowly(struct pml__openmp_thread *t, uint64_t ticks) {
+  if (t->beyond > 0) {
+    t->beyond--;
+    return;
+  }
+  uint32_t depth = depth_of(t, PML__LOG_OPENMP_PARALLEL);
+  if (depth == 0) return;
+  if (t->depth > depth) pop_to(t, depth, ticks);
+  close_parallel(t, ticks);
 }
 
 void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *team) {
@@ -219,35 +328,65 @@ void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *tea
     __atomic_store_n(&team->ended, ticks, __ATOMIC_RELEASE);
     release(team);
   }
-  if (t->beyond > 0) {
-    t->beyond--;
-    return;
-  }
-  uint32_t depth = depth_of(t, PML__LOG_OPENMP_PARALLEL);
-  if (depth == 0) return;
-  if (PML_UNLIKELY(t->depth > depth)) pop_to(t, depth, ticks);
-  note(ticks, PML__LOG_OPENMP_JOIN, 0, 0, 0);
-  pop(t, ticks);
+  if (PML_LIKELY(is_innermost(t, PML__LOG_OPENMP_PARALLEL)))
+    close_parallel(t, ticks);
+  else
+    join_slowly(t, ticks);
+}
+
+__attribute__((always_inline)) static inline void join_team(struct pml__openmp_thread *t, struct pml__openmp_team *team,
+                                                            const struct pml__openmp_role *before,
+                                                            struct pml__openmp_frame *f, void *task) {
+  pml_region_t region = f->place->region;
+  f->before = *before;
+  f->task = task;
+  __atomic_fetch_add(&team->holders, 1, __ATOMIC_RELAXED);
+  if (is_noted())
+    raise_enter_and_note(region, f->begin, EVENT(PML__LOG_OPENMP_TEAM_BEGIN, 2), team->number,
+                         (uint64_t)t->role.index << 32 | t->role.threads);
+  else
+    raise_enter(region, f->begin);
+}
+
+__attribute__((noinline)) static void begin_slowly(struct pml__openmp_thread *t, struct pml__openmp_team *team,
+                                                   void *task, uint32_t index, uint32_t threads) {
+  const struct pml__openmp_role before = t->role;
+  t->role = (struct pml__openmp_role){team, index, threads};
+  struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
+  struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
+  if (f != NULL)
+    join_team(t, team, &before, f, task);
+  else
+    t->role = before;
 }
 
 void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *team, void *task, uint32_t index,
                        uint32_t threads) {
   const struct pml__openmp_role before = t->role;
-  t->role = (struct pml__openmp_role){team, index, threads};
-  struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
-  struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
-  if (f == NULL) {
-    t->role = before;
+  t->role.index = index; /* which the place is of */
+  struct pml__openmp_place *p = usual_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
+  t->role.index = before.index;
+  if (PML_UNLIKELY(p == NULL)) {
+    begin_slowly(t, team, task, index, threads);
     return;
   }
-  f->before = before;
-  f->task = task;
-  __atomic_fetch_add(&team->holders, 1, __ATOMIC_RELAXED);
-  note(f->begin, PML__LOG_OPENMP_TEAM_BEGIN, 2, team->number, (uint64_t)index << 32 | threads);
+  t->role = (struct pml__openmp_role){team, index, threads};
+  join_team(t, team, &before, push(t, p, pml__clock_counter()), task);
 }
 
 /* The thread's number is still needed for the sums of the task. */
-void pml__openmp_end(struct pml__openmp_thread *t) {
+static inline void close_task(struct pml__openmp_thread *t, uint64_t ticks) {
+  struct pml__openmp_team *team = t->role.team;
+  const struct pml__openmp_place *p = close(t, ticks);
+  uint32_t number = team->number; /* another's, once it is released */
+  release(team);
+  if (is_noted())
+    note_and_raise_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_TEAM_END, 1), number);
+  else
+    raise_leave(p->region, ticks);
+}
+
+__attribute__((noinline)) static void end_slowly(struct pml__openmp_thread *t) {
   uint32_t depth = t->depth;
   if (t->beyond > 0) {
     t->beyond--;
@@ -255,12 +394,16 @@ void pml__openmp_end(struct pml__openmp_thread *t) {
   }
   while (depth > 0 && t->frame[depth - 1].place->construct != PML__LOG_OPENMP_IMPLICIT_TASK) depth--;
   if (depth == 0) return;
-  struct pml__openmp_team *team = t->role.team;
   uint64_t ticks = ends_at(t);
-  if (PML_UNLIKELY(t->depth > depth)) pop_to(t, depth, ticks);
-  note(ticks, PML__LOG_OPENMP_TEAM_END, 1, team->number, 0);
-  pop(t, ticks);
-  release(team);
+  if (t->depth > depth) pop_to(t, depth, ticks);
+  close_task(t, ticks);
+}
+
+void pml__openmp_end(struct pml__openmp_thread *t) {
+  if (PML_LIKELY(is_innermost(t, PML__LOG_OPENMP_IMPLICIT_TASK)))
+    close_task(t, ends_at(t));
+  else
+    end_slowly(t);
 }
 
 /* ---- tasks ---- */
@@ -325,6 +468,7 @@ static bool enter_task(struct pml__openmp_thread *t, void *task, uint64_t number
   if (f == NULL) return false;
   f->task = task;
   f->number = number;
+  raise_enter(f->place->region, ticks);
   return true;
 }
 

@@ -47,15 +47,30 @@ static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags,
   if (t != NULL) pml__openmp_join(t, parallel->ptr);
 }
 
-/* The end of a worker's task comes without its team. The program's initial task has no team. */
-static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,
-                             unsigned index, int flags) {
-  struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
-  if (t == NULL || (flags & ompt_task_initial) != 0) return;
+static inline void begin_or_end_task(struct pml__openmp_thread *t, ompt_scope_endpoint_t endpoint,
+                                     const ompt_data_t *parallel, ompt_data_t *task, unsigned threads, unsigned index) {
   if (endpoint == ompt_scope_end)
     pml__openmp_end(t);
   else if (parallel != NULL && parallel->ptr != NULL)
     pml__openmp_begin(t, parallel->ptr, task, index, threads);
+}
+
+__attribute__((noinline, cold)) static void on_implicit_task_rarely(ompt_scope_endpoint_t endpoint,
+                                                                    const ompt_data_t *parallel, ompt_data_t *task,
+                                                                    unsigned threads, unsigned index) {
+  struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
+  if (t != NULL) begin_or_end_task(t, endpoint, parallel, task, threads, index);
+}
+
+/* The end of a worker's task comes without its team. The program's initial task has no team. */
+static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,
+                             unsigned index, int flags) {
+  struct pml__openmp_thread *t = pml__openmp_known;
+  if (PML_UNLIKELY((flags & ompt_task_initial) != 0)) return;
+  if (PML_LIKELY(pml__openmp_is_current(t)) && PML_LIKELY(t->runtime == PML_OPENMP_OMPT))
+    begin_or_end_task(t, endpoint, parallel, task, threads, index);
+  else
+    on_implicit_task_rarely(endpoint, parallel, task, threads, index);
 }
 
 /* ---- constructs ---- */

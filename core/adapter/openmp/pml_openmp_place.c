@@ -139,6 +139,11 @@ static bool is_chosen(enum pml__log_openmp_construct construct) {
   return c == NULL || pml__choice_wrapped(c, "OpenMP", name);
 }
 
+/* Constructs that begin with a wait. */
+#define WAITING                                                                                                        \
+  (1u << PML__LOG_OPENMP_BARRIER | 1u << PML__LOG_OPENMP_IMPLICIT_BARRIER | 1u << PML__LOG_OPENMP_TASKWAIT |           \
+   1u << PML__LOG_OPENMP_CRITICAL | 1u << PML__LOG_OPENMP_ORDERED | 1u << PML__LOG_OPENMP_LOCK)
+
 /* A task is executed where the region of its creation says. */
 static pml_region_t region_of(enum pml__log_openmp_construct construct, const void *code) {
   pml_region_t region = 0;
@@ -149,10 +154,11 @@ static pml_region_t region_of(enum pml__log_openmp_construct construct, const vo
 
 static struct pml__openmp_place *new_place(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
                                            uint64_t key) {
-  const void *code = (const void *)(uintptr_t)(key ^ pml__openmp_key(construct, NULL));
+  const void *code = (const void *)(uintptr_t)(key >> PML__OPENMP_CONSTRUCT_BITS);
   struct pml__openmp_place *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
   if (p == NULL) return NULL;
-  *p = (struct pml__openmp_place){.key = key, .construct = construct, .index = t->role.index};
+  *p = (struct pml__openmp_place){
+      .key = key, .construct = construct, .index = t->role.index, .waits = (WAITING >> construct & 1) != 0 ? ~0ull : 0};
   p->sums = &p->own;
   p->region = region_of(construct, code);
   if (p->region != 0) make_sums(p, t->runtime);

@@ -17,6 +17,7 @@ struct pml__openmp_place {
   uint32_t index;
   enum pml__log_openmp_construct construct;
   pml_region_t region;          /* 0: not chosen, or out of memory */
+  uint64_t waits;               /* all ones if the construct begins with a wait, else 0 */
   struct pml__log_openmp *sums; /* in the log; &own where the log is full */
   _Alignas(64) struct pml__log_openmp own;
 };
@@ -93,24 +94,30 @@ static inline struct pml__openmp_thread *pml__openmp_here(enum pml_openmp_runtim
 }
 PML__SHARED struct pml__openmp_thread *pml__openmp_self(enum pml_openmp_runtime runtime);
 
-/* An address that a call returns to, or a task's region, with the construct in the bits that no address has. */
-#define PML__OPENMP_CODE_BITS 56
+/* An address that a call returns to, or a task's region, above the construct: the lowest bits change a hash most. */
+#define PML__OPENMP_CONSTRUCT_BITS 5
+_Static_assert(PML__LOG_OPENMP_CONSTRUCTS <= 1 << PML__OPENMP_CONSTRUCT_BITS, "a key has room for each construct");
 static inline uint64_t pml__openmp_key(enum pml__log_openmp_construct construct, const void *code) {
-  return (uint64_t)(uintptr_t)code ^ (uint64_t)construct << PML__OPENMP_CODE_BITS;
+  return (uint64_t)(uintptr_t)code << PML__OPENMP_CONSTRUCT_BITS | (uint64_t)construct;
 }
 
 static inline size_t pml__openmp_hash(uint64_t key, uint32_t index) {
   return (size_t)((key ^ (uint64_t)index << 40) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
+static inline struct pml__openmp_place *pml__openmp_glance(const struct pml__openmp_thread *t,
+                                                           enum pml__log_openmp_construct construct, const void *code) {
+  uint64_t key = pml__openmp_key(construct, code);
+  struct pml__openmp_place *p = t->place[pml__openmp_hash(key, t->role.index) & t->mask];
+  return PML_LIKELY(p != NULL && p->key == key && p->index == t->role.index) ? p : NULL;
+}
+
 /* pml__openmp_place - a construct at @code, which may be NULL, as the calling thread executes it. NULL without memory.
  */
 static inline struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t,
                                                           enum pml__log_openmp_construct construct, const void *code) {
-  uint64_t key = pml__openmp_key(construct, code);
-  struct pml__openmp_place *p = t->place[pml__openmp_hash(key, t->role.index) & t->mask];
-  if (PML_LIKELY(p != NULL && p->key == key && p->index == t->role.index)) return p;
-  return pml__openmp_find_place(t, construct, key);
+  struct pml__openmp_place *p = pml__openmp_glance(t, construct, code);
+  return PML_LIKELY(p != NULL) ? p : pml__openmp_find_place(t, construct, pml__openmp_key(construct, code));
 }
 
 /* pml__openmp_fork - the team of a parallel region that @t begins; NULL without memory. pml__openmp_join - its end. */

@@ -8,7 +8,7 @@
 #include "base/stream/pml_stream_private.h"
 
 #include <errno.h>
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 /* Out of line, so that the usual case needs no stack frame of its own. */
@@ -16,6 +16,9 @@
 
 static uint32_t state(void) {
   return __atomic_load_n(&pml__section_state, __ATOMIC_RELAXED);
+}
+static uint32_t plain(void) {
+  return __atomic_load_n(&pml__section_plain, __ATOMIC_RELAXED);
 }
 
 /* Inline, with a constant kind: only events with consumers pay for the fields, and calls the only one directly. */
@@ -26,38 +29,33 @@ static inline void tell(enum pml_stream_kind kind, const struct pml_section *s, 
   pml__stream_hand(kind, &e);
 }
 
+#if defined(__clang__)
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noipa)) /* or it gets other registers than its caller has its arguments in */
+#endif
+
 /* The same without values, as the last of a start or stop: these need no frame of their own if nothing consumes. */
-__attribute__((noinline)) static int tell_enter(pml_region_t region, uint64_t ticks) {
+APART static int tell_enter(const struct pml_section *s, pml_region_t region, uint64_t ticks) {
+  (void)s; /* keeps its register, so that none is moved for the others */
   pml__stream_tell(PML_STREAM_ENTER, region, ticks);
   return 0;
 }
-__attribute__((noinline)) static int tell_leave(pml_region_t region, uint64_t ticks) {
+APART static int tell_leave(const struct pml_section *s, pml_region_t region, uint64_t ticks) {
+  (void)s;
   pml__stream_tell(PML_STREAM_LEAVE, region, ticks);
   return 0;
 }
 
-/* The clock is read without a call. */
-static inline bool has_counter(void) {
-  return PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER);
-}
-
 /* ---- start ---- */
 
-/* The statistics of a section whose block is there, or NULL. */
-static inline struct pml__section_stat *stat_here(struct pml__section_thread *t, uint32_t index) {
-  if (PML_UNLIKELY(index >= t->nstats)) return NULL;
-  struct pml__section_stat *block = t->block[index / PML__SECTION_BLOCK];
-  return PML_LIKELY(block != NULL) ? &block[index % PML__SECTION_BLOCK] : NULL;
-}
-
-static inline struct pml__section_frame *push(struct pml__section_thread *t, struct pml_section *s,
-                                              struct pml__section_stat *stat) {
-  struct pml__section_frame *f = ++t->top;
+static inline struct pml__section_frame *push(struct pml_section *s, struct pml__section_stat *stat) {
+  struct pml__section_frame *f = pml__section_mine.top + 1;
+  pml__own_move(&pml__section_mine.top, f - 1, sizeof *f);
   (void)pml__own_add32_release(&stat->depth, 1);
   f->section = s;
   f->stat = stat;
   f->child = 0;
-  f->row = NULL;
   return f;
 }
 
@@ -80,68 +78,82 @@ RARE static int start_rare(struct pml_section *s) {
   uint64_t *row = NULL;
   pml_stream_ready(s->region);
   if (s->list != NULL) {
-    row = t->top[1].room;
+    row = pml__section_mine.top[1].room;
     err = pml__section_read(t, s->list, row);
     if (err < 0) count_misuse(stat, PML_SECTION_UNREAD);
   }
-  struct pml__section_frame *f = push(t, s, stat);
-  if (err >= 0) f->row = row;
+  struct pml__section_frame *f = push(s, stat);
+  f->row = err >= 0 ? row : NULL;
   f->ticks = pml_clock_ticks();
   tell(PML_STREAM_ENTER, s, f->ticks, f->row);
   return err < 0 ? err : 0;
 }
 
+RARE static int start_unknown(struct pml_section *s) {
+  return state() == 0 ? 0 : start_rare(s); /* other languages have not asked whether it is 0 */
+}
+
 /* Sections with events or a series, once their thread has all that they need. */
-__attribute__((noinline)) static int start_counted(struct pml_section *s) {
+__attribute__((noinline)) static int start_recorded(struct pml_section *s, struct pml__section_stat *stat) {
   struct pml__section_thread *t = pml__section_self;
-  struct pml__section_stat *stat = stat_here(t, s->index);
-  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || pml__section_own(stat)->epoch != state()))
-    return start_rare(s);
   uint64_t *row = NULL;
   if (s->list != NULL) {
-    row = t->top[1].room;
+    row = pml__section_mine.top[1].room;
     if (PML_UNLIKELY(row == NULL || !pml__section_has_set(t, s->list))) return start_rare(s);
     if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, row) < 0)) return start_rare(s);
   }
-  struct pml__section_frame *f = push(t, s, stat);
+  struct pml__section_frame *f = push(s, stat);
   f->row = row;
-  uint64_t ticks = f->ticks = pml_clock_ticks();
+  uint64_t ticks = f->ticks = pml__clock_counter();
   tell(PML_STREAM_ENTER, s, ticks, row);
   return 0;
 }
 
+/* What most sections with events are: without a series, read before; then each frame has room for values. */
+__attribute__((noinline)) static int start_counted(struct pml_section *s) {
+  if (PML_UNLIKELY(s == NULL || s->index >= pml__section_mine.nknown)) return start_unknown(s);
+  struct pml__section_stat *stat = pml__section_mine.known[s->index];
+  struct pml__section_own *own = pml__section_own(stat);
+  if (PML_UNLIKELY(own->epoch != ~state() || pml__section_mine.top == pml__section_mine.last)) return start_unknown(s);
+  if (PML_UNLIKELY(own->set == NULL)) return start_recorded(s, stat);
+  uint64_t *row = pml__section_mine.top[1].room;
+  if (PML_UNLIKELY(pml_eventset_read(own->set, row) < 0)) return start_rare(s);
+  uint64_t ticks = pml__clock_counter();
+  struct pml__section_frame *f = push(s, stat);
+  f->row = row;
+  f->ticks = ticks;
+  tell(PML_STREAM_ENTER, s, ticks, row);
+  return 0;
+}
+
+/* What comes after the clock takes no longer than the clock itself, which waits for what comes before. */
 int pml__section_start(struct pml_section *s) {
-  struct pml__section_thread *t = pml__section_self;
-  uint32_t epoch = state();
-  if (PML_UNLIKELY(epoch == 0)) return 0; /* other languages have not asked before */
-  if (PML_UNLIKELY(s == NULL)) return start_rare(s);
-  if (PML_UNLIKELY(s->counted)) return start_counted(s);
-  struct pml__section_stat *stat = stat_here(t, s->index);
-  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || pml__section_own(stat)->epoch != epoch || !has_counter()))
-    return start_rare(s);
-  struct pml__section_frame *f = push(t, s, stat);
-  uint64_t ticks = f->ticks = pml__clock_counter();
-  return PML_LIKELY(!pml__stream_wanted(PML_STREAM_ENTER)) ? 0 : tell_enter(s->region, ticks);
+  if (PML_UNLIKELY(s == NULL || s->plain_index >= pml__section_mine.nknown)) return start_counted(s);
+  struct pml__section_stat *stat = pml__section_mine.known[s->plain_index];
+  uint64_t ticks = pml__clock_counter();
+  if (PML_UNLIKELY(pml__section_own(stat)->epoch != plain() || pml__section_mine.top == pml__section_mine.last))
+    return start_unknown(s);
+  push(s, stat)->ticks = ticks;
+  return PML_LIKELY(!pml__stream_wanted(PML_STREAM_ENTER)) ? 0 : tell_enter(s, s->region, ticks);
 }
 
 /* ---- stop ---- */
 
 /* The clock may differ by a few ticks between cpus: a duration is never below 0. */
 static inline uint64_t since(uint64_t start, uint64_t now) {
-  uint64_t d = now - start;
-  if (PML_UNLIKELY(now < start)) {
+  uint64_t d;
+  if (PML_UNLIKELY(__builtin_sub_overflow(now, start, &d))) {
     __asm__(""); /* or it becomes a conditional move, which takes more */
     d = 0;
   }
   return d;
 }
 
-static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t child) {
+static inline void add_call(struct pml__section_stat *stat, uint64_t d, const struct pml__section_frame *f) {
+  pml__own_add_square_release(stat->calls.square, d);
   pml__own_add_release(&stat->calls.count, 1);
   pml__own_add_release(&stat->calls.sum, d);
-  pml__own_add_release(&stat->self, since(child, d));
-  unsigned __int128 square = (unsigned __int128)d * d;
-  pml__own_add128_release(stat->calls.square, (uint64_t)square, (uint64_t)(square >> 64));
+  pml__own_add_release(&stat->self, since(f->child, d));
   if (PML_UNLIKELY(d < stat->calls.min)) PML__SECTION_SET(stat->calls.min, d);
   if (PML_UNLIKELY(d > stat->calls.max)) PML__SECTION_SET(stat->calls.max, d);
   if (PML_UNLIKELY(pml__own_take32_release(&stat->depth))) pml__own_add_release(&stat->recurred, d);
@@ -149,13 +161,13 @@ static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t
 
 /* @work and @iterations to add; an invalid workload is counted. */
 static inline int add_work(struct pml__section_stat *stat, double work, uint64_t iterations) {
-  if (PML_UNLIKELY(!(work >= 0) || isinf(work))) {
+  if (PML_UNLIKELY(!(work >= 0 && work <= DBL_MAX))) {
     PML__SECTION_SET(stat->misuse[PML_SECTION_WORK], stat->misuse[PML_SECTION_WORK] + 1);
     return -EINVAL;
   }
   double sum = stat->work + work;
   __atomic_store(&stat->work, &sum, __ATOMIC_RELEASE);
-  PML__SECTION_SET(stat->iterations, stat->iterations + iterations);
+  pml__own_add_release(&stat->iterations, iterations);
   return 0;
 }
 
@@ -175,7 +187,7 @@ static inline int end_call(const struct pml__section_frame *f, uint64_t ticks, c
   int err = 0;
   pml__section_begin_update(stat);
   bool added = values == NULL || stat->depth != 1 || pml__section_add_values(f->section, stat, f->row, values);
-  add_call(stat, d, f->child);
+  add_call(stat, d, f);
   if (work != NULL) err = add_work(stat, *work, iterations);
   pml__section_end_update(stat);
   if (PML_UNLIKELY(!added)) count_misuse(stat, PML_SECTION_UNREAD);
@@ -205,12 +217,12 @@ RARE static int stop_unmatched(struct pml__section_thread *t, const struct pml_s
  * more. Rows of values stay where they are, and go with their frames.
  */
 static void take_out(struct pml__section_thread *t, struct pml__section_frame *f) {
-  size_t above = (size_t)(t->top - f), below = (size_t)(f - t->frame);
+  size_t above = (size_t)(pml__section_mine.top - f), below = (size_t)(f - t->frame);
   uint64_t *room = f->room;
   if (above <= below) {
     memmove(f, f + 1, above * sizeof *f);
-    t->top->room = room;
-    t->top--;
+    pml__section_mine.top->room = room;
+    pml__section_mine.top--;
   } else {
     memmove(t->frame + 1, t->frame, below * sizeof *f);
     t->frame->room = room;
@@ -222,19 +234,18 @@ static void take_out(struct pml__section_thread *t, struct pml__section_frame *f
  * What was started inside *@f and goes on has the time from its start for itself: none of it is this section's own,
  * nor, since it will be told to the section around at that stop, told now.
  */
-static void charge(struct pml__section_thread *t, struct pml__section_frame *f, uint64_t ticks) {
-  uint64_t d = since(f->ticks, ticks), inner = f < t->top ? since(f[1].ticks, ticks) : 0;
+static void charge(struct pml__section_frame *f, uint64_t ticks) {
+  uint64_t d = since(f->ticks, ticks), inner = f < pml__section_mine.top ? since(f[1].ticks, ticks) : 0;
   f->child += inner;
   f[-1].child += since(inner, d);
 }
 
-static void tell_leaves(struct pml__section_thread *t, const struct pml__section_frame *f, uint64_t ticks,
-                        const uint64_t *values) {
+static void tell_leaves(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values) {
   if (!pml__stream_wanted(PML_STREAM_LEAVE) && !pml__stream_wanted(PML_STREAM_ENTER)) return;
-  for (const struct pml__section_frame *above = t->top; above > f; above--)
+  for (const struct pml__section_frame *above = pml__section_mine.top; above > f; above--)
     tell(PML_STREAM_LEAVE, above->section, ticks, NULL);
   tell(PML_STREAM_LEAVE, f->section, ticks, values);
-  for (const struct pml__section_frame *above = f + 1; above <= t->top; above++)
+  for (const struct pml__section_frame *above = f + 1; above <= pml__section_mine.top; above++)
     tell(PML_STREAM_ENTER, above->section, ticks, NULL);
 }
 
@@ -242,7 +253,7 @@ static void tell_leaves(struct pml__section_thread *t, const struct pml__section
 static struct pml__section_frame *frame_of(struct pml__section_thread *t, const struct pml_section *s) {
   const struct pml__section_stat *stat = pml__section_stat_at(t, s->index);
   if (stat == NULL || stat->depth == 0) return NULL;
-  struct pml__section_frame *low = t->frame + 1, *f = t->top;
+  struct pml__section_frame *low = t->frame + 1, *f = pml__section_mine.top;
   for (; f > t->frame && f->section != s; f--, low++)
     if (low->section == s && stat->depth == 1) return low;
   return f > t->frame ? f : NULL;
@@ -258,16 +269,16 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   int err = 0;
   (void)pml__section_stat_of(t, s); /* there is a block; it may be of before a reset */
   const uint64_t *values = NULL;
-  if (f->row != NULL) {
+  if (s->list != NULL && f->row != NULL) {
     err = pml__section_read(t, s->list, now);
     if (err < 0)
       count_misuse(f->stat, PML_SECTION_UNREAD);
     else
       values = now;
   }
-  if (f != t->top) count_misuse(f->stat, PML_SECTION_CROSSED);
-  charge(t, f, ticks);
-  tell_leaves(t, f, ticks, values);
+  if (f != pml__section_mine.top) count_misuse(f->stat, PML_SECTION_CROSSED);
+  charge(f, ticks);
+  tell_leaves(f, ticks, values);
   int wrong = end_call(f, ticks, values, work, iterations);
   take_out(t, f);
   return err < 0 ? err : wrong;
@@ -277,7 +288,8 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
 __attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64_t ticks, const double *work,
                                                    uint64_t iterations) {
   struct pml__section_thread *t = pml__section_self;
-  struct pml__section_frame *f = t->top;
+  struct pml__section_frame *f = pml__section_mine.top;
+  struct pml__section_own *own = pml__section_own(f->stat);
   uint64_t now[PML_SECTION_EVENTS_MAX], *values = f->row != NULL ? now : NULL;
   if (values != NULL) {
     if (PML_UNLIKELY(!pml__section_has_set(t, s->list))) return stop_rare(s, ticks, work, iterations);
@@ -286,102 +298,139 @@ __attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64
   }
   int err = end_call(f, ticks, values, work, iterations);
   f[-1].child += since(f->ticks, ticks);
-  t->top = f - 1;
+  pml__section_mine.top = f - 1;
   tell(PML_STREAM_LEAVE, s, ticks, values);
+  if (values != NULL && s->recorder == NULL && own->value != NULL && pml__clock.kind == PML_CLOCK_COUNTER)
+    own->set = t->set[s->list->index].set;
   return err;
 }
 
-/* What most sections with events are, in one frame: no series, no workload, all events are counts. */
-__attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_t ticks, const double *work,
-                                                  uint64_t iterations) {
-  struct pml__section_thread *t = pml__section_self;
-  struct pml__section_frame *f = t->top;
-  struct pml__section_stat *stat = f->stat;
-  const uint64_t *before = f->row;
-  uint64_t now[PML_SECTION_EVENTS_MAX];
-  if (PML_UNLIKELY(before == NULL || work != NULL || s->recorder != NULL || pml__section_own(stat)->value == NULL ||
-                   stat->depth != 1 || !pml__section_has_set(t, s->list) || pml__section_any_real(s->list)))
-    return stop_recorded(s, ticks, work, iterations);
-  if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, now) < 0))
-    return stop_rare(s, ticks, work, iterations);
-  uint64_t d = since(f->ticks, ticks);
-  pml__section_begin_update(stat);
-  pml__section_add_counts(stat, s->list->metrics->n, before, now);
-  add_call(stat, d, f->child);
-  pml__section_end_update(stat);
-  f[-1].child += d;
-  t->top = f - 1;
-  tell(PML_STREAM_LEAVE, s, ticks, now);
-  return 0;
-}
-
-__attribute__((always_inline)) static inline int stop(struct pml_section *s, uint64_t ticks, const double *work,
-                                                      uint64_t iterations) {
-  struct pml__section_thread *t = pml__section_self;
-  struct pml__section_frame *f = t->top;
-  uint32_t epoch = state();
-  if (PML_UNLIKELY(epoch == 0)) return 0;
-  if (PML_UNLIKELY(f->section != s || pml__section_own(f->stat)->epoch != epoch))
-    return stop_rare(s, ticks, work, iterations);
-  if (PML_UNLIKELY(s->counted)) return stop_counted(s, ticks, work, iterations);
+/* Of the innermost section, without events and series. */
+__attribute__((always_inline)) static inline int stop_plain(struct pml_section *s, uint64_t ticks, const double *work,
+                                                            uint64_t iterations) {
+  struct pml__section_frame *f = pml__section_mine.top;
   struct pml__section_stat *stat = f->stat;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;
   pml__section_begin_update(stat);
-  add_call(stat, d, f->child);
+  add_call(stat, d, f);
   if (work != NULL) err = add_work(stat, *work, iterations);
   pml__section_end_update(stat);
   f[-1].child += d;
-  t->top = f - 1;
-  int told = PML_LIKELY(!pml__stream_wanted(PML_STREAM_LEAVE)) ? 0 : tell_leave(s->region, ticks);
+  pml__own_move(&pml__section_mine.top, f, -(ptrdiff_t)sizeof *f);
+  int told = PML_LIKELY(!pml__stream_wanted(PML_STREAM_LEAVE)) ? 0 : tell_leave(s, s->region, ticks);
   return PML_LIKELY(err == 0) ? told : bad_work(s);
 }
 
-RARE static int stop_slowly(struct pml_section *s, const double *work, uint64_t iterations) {
-  return stop(s, pml__clock_monotonic(), work, iterations);
+/* Sections with a series or a workload beside events, any with a clock that is no counter, and what is wrong. */
+__attribute__((noinline)) static int stop_other(struct pml_section *s, const double *work, uint64_t iterations) {
+  uint64_t ticks = pml_clock_ticks();
+  const struct pml__section_frame *f = pml__section_mine.top;
+  uint32_t now = state();
+  if (PML_UNLIKELY(now == 0)) return 0;
+  if (PML_UNLIKELY(f->section != s)) return stop_rare(s, ticks, work, iterations);
+  uint32_t mark = pml__section_own(f->stat)->epoch;
+  if (PML_LIKELY(mark == ~now)) return stop_recorded(s, ticks, work, iterations);
+  return mark == now ? stop_plain(s, ticks, work, iterations) : stop_rare(s, ticks, work, iterations);
+}
+
+/* As start_counted(): all events are counts, and the call is not in one of the same section. */
+__attribute__((noinline)) static int stop_counted(struct pml_section *s) {
+  struct pml__section_frame *f = pml__section_mine.top;
+  struct pml__section_stat *stat = f->stat;
+  struct pml__section_own *own = pml__section_own(stat);
+  const uint64_t *before = f->row;
+  uint64_t now[PML_SECTION_EVENTS_MAX];
+  if (PML_UNLIKELY(f->section != s || own->epoch != ~state() || own->set == NULL)) return stop_other(s, NULL, 0);
+  uint64_t ticks = pml__clock_counter();
+  if (PML_UNLIKELY(before == NULL || stat->depth != 1 || pml__section_any_real(s->list)))
+    return stop_recorded(s, ticks, NULL, 0);
+  if (PML_UNLIKELY(pml_eventset_read(own->set, now) < 0)) return stop_rare(s, ticks, NULL, 0);
+  uint64_t d = since(f->ticks, ticks);
+  pml__section_begin_update(stat);
+  pml__section_add_counts(stat, s->list->metrics->n, before, now);
+  add_call(stat, d, f);
+  pml__section_end_update(stat);
+  f[-1].child += d;
+  pml__own_move(&pml__section_mine.top, f, -(ptrdiff_t)sizeof *f);
+  tell(PML_STREAM_LEAVE, s, ticks, now);
+  return 0;
+}
+
+/* The innermost section, as most are. */
+static inline bool is_plain(const struct pml_section *s) {
+  const struct pml__section_frame *f = pml__section_mine.top;
+  return PML_LIKELY(f->section == s && pml__section_own(f->stat)->epoch == plain());
 }
 
 int pml__section_stop(struct pml_section *s) {
-  return has_counter() ? stop(s, pml__clock_counter(), NULL, 0) : stop_slowly(s, NULL, 0);
+  return is_plain(s) ? stop_plain(s, pml__clock_counter(), NULL, 0) : stop_counted(s);
+}
+
+/* Apart, so that only there the workload is in memory. */
+__attribute__((noinline)) static int stop_other_work(struct pml_section *s, double work, uint64_t iterations) {
+  return stop_other(s, &work, iterations);
 }
 
 int pml__section_stop_work(struct pml_section *s, double work, uint64_t iterations) {
-  return has_counter() ? stop(s, pml__clock_counter(), &work, iterations) : stop_slowly(s, &work, iterations);
+  return is_plain(s) ? stop_plain(s, pml__clock_counter(), &work, iterations) : stop_other_work(s, work, iterations);
 }
 
 /* ---- by label ---- */
 
 /* The label's address says where to look, its bytes whether it is the one: a buffer may hold another label by now. */
-static inline int labelled(const char *label, struct pml_section **s) {
-  struct pml__section_thread *t = pml__section_self;
-  size_t at = ((uintptr_t)label ^ (uintptr_t)label >> 9) % PML__SECTION_CACHE;
-  struct pml_section *found = t->cache[at].section;
-  if (PML_LIKELY(found != NULL && t->cache[at].at == label && strcmp(found->label, label) == 0)) {
-    *s = found;
-    return 0;
-  }
-  int err = pml__section_by_label(label, s);
-  if (err == 0 && (t = pml__section_thread()) != NULL) {
-    t->cache[at].at = label;
-    t->cache[at].section = *s;
-  }
-  return err;
+static inline size_t place_of(const char *label) {
+  return ((uintptr_t)label ^ (uintptr_t)label >> 9) % PML__SECTION_CACHE;
 }
 
-int pml__section_start_label(const char *label) {
+/* NULL: the thread has not met it. */
+static inline struct pml_section *met(const char *label) {
+  const struct pml__section_labels *labels = pml__section_mine.labels;
+  size_t at = place_of(label);
+  struct pml_section *found = labels->cache[at].section;
+  bool same = found != NULL && labels->cache[at].at == label && strcmp(found->label, label) == 0;
+  return PML_LIKELY(same) ? found : NULL;
+}
+
+/* Without memory for it the label is looked up by its text each time. */
+__attribute__((cold, noinline)) static int meet(const char *label, struct pml_section **s) {
+  int err = pml__section_by_label(label, s);
+  if (err < 0 || pml__section_thread() == NULL) return err;
+  if (pml__section_mine.labels == &pml__section_no_labels) {
+    struct pml__section_labels *labels = pml__section_piece();
+    if (labels == NULL) return 0;
+    pml__section_mine.labels = labels;
+  }
+  size_t at = place_of(label);
+  pml__section_mine.labels->cache[at].at = label;
+  pml__section_mine.labels->cache[at].section = *s;
+  return 0;
+}
+
+__attribute__((cold, noinline)) static int start_new(const char *label) {
   struct pml_section *s;
-  int err = labelled(label, &s);
+  int err = meet(label, &s);
   return err < 0 ? err : pml__section_start(s);
 }
 
-int pml__section_stop_label(const char *label) {
+__attribute__((cold, noinline)) static int stop_new(const char *label) {
   struct pml_section *s;
-  int err = labelled(label, &s);
+  int err = meet(label, &s);
   return err < 0 ? err : pml__section_stop(s);
 }
 
+int pml__section_start_label(const char *label) {
+  struct pml_section *s = met(label);
+  return PML_LIKELY(s != NULL) ? pml__section_start(s) : start_new(label);
+}
+
+int pml__section_stop_label(const char *label) {
+  struct pml_section *s = met(label);
+  return PML_LIKELY(s != NULL) ? pml__section_stop(s) : stop_new(label);
+}
+
 int pml__section_stop_label_work(const char *label, double work, uint64_t iterations) {
-  struct pml_section *s;
-  int err = labelled(label, &s);
+  struct pml_section *s = met(label);
+  int err = s != NULL ? 0 : meet(label, &s);
   return err < 0 ? err : pml__section_stop_work(s, work, iterations);
 }

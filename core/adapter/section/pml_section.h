@@ -136,8 +136,8 @@ static inline bool pml__section_on(void) {
 }
 
 /*
- * pml_section_start, pml_section_stop - the calling thread enters or leaves @s. A stop reads the clock first, a start
- * last.
+ * pml_section_start, pml_section_stop - the calling thread enters or leaves @s. Each reads the clock once it has found
+ * its place: a start then fills in a frame, behind the clock and within its time, a stop adds up.
  * pml_section_stop_work - stop, with @work done since the start: operations or bytes in all, in @iterations.
  * pml_section_start_label, pml_section_stop_label, pml_section_stop_label_work - the same by label, looked up in a
  * cache of the thread; a label without a section creates one without options.
@@ -148,7 +148,7 @@ static inline bool pml__section_on(void) {
  * PML_EFULL (PML_SECTION_DEPTH_MAX: not started), or what opening or reading the events returned (started and stopped
  * all the same). All of it is counted.
  *
- * Cost: one clock read and some 40 (start) or 50 (stop) instructions, within the clock's own time; no lock; allocation
+ * Cost: one clock read and some 30 (start) or 40 (stop) instructions, within the clock's own time; no lock; allocation
  * at a thread's first start of a section in a block of 64, and when it nests deeper than before. Not async-signal-safe:
  * a handler must not interrupt a start or stop of its own thread.
  */

@@ -98,6 +98,7 @@ static void read_environment(void) {
   const char *wish = secure_getenv("PMLUA_SECTIONS");
   environment = pml_clock_init();
   pml__section_prepare();
+  pml__section_clock_runs();
   if (wish == NULL || strcmp(wish, "on") == 0) return;
   if (strcmp(wish, "off") != 0) environment = -EINVAL;
   pml_section_enable(false);

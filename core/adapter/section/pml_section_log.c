@@ -95,6 +95,7 @@ void pml__section_log_forget(void) {
   log_of = NULL;
   tried = false;
   memset(noted, 0, sizeof noted);
+  pml__section_pages_in_child();
 }
 
 struct pml__log *pml__section_log(void) {
@@ -110,11 +111,8 @@ struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first) {
   if (log_of != NULL)
     block = pml__log_extent(log_of, PML__LOG_SECTION_SUMS, first, thread, PML__SECTION_BLOCK_BYTES,
                             PML__SECTION_BLOCK_BYTES, &entry);
-  if (block == NULL) {
-    block = aligned_alloc(64, 2 * PML__SECTION_BLOCK_BYTES);
-    if (block == NULL) return NULL;
-    memset(block, 0, 2 * PML__SECTION_BLOCK_BYTES);
-  }
+  if (block == NULL) block = pml__section_piece();
+  if (block == NULL) return NULL;
   pml__section_own(block)->entry[0] = entry;
   return block;
 }
@@ -125,7 +123,7 @@ uint64_t *pml__section_stat_values(struct pml__section_stat *stat, const struct 
   if (first->values == NULL && first->entry[0] != NULL)
     first->values = pml__log_extent(log_of, PML__LOG_SECTION_VALUES, s->index - i, first->entry[0]->owner,
                                     PML__SECTION_VALUES_BYTES, 0, &first->entry[1]);
-  if (first->values == NULL) first->values = calloc(1, PML__SECTION_VALUES_BYTES);
+  if (first->values == NULL) first->values = pml__section_piece();
   return first->values != NULL ? first->values + (size_t)i * PML_SECTION_EVENTS_MAX : NULL;
 }
 
@@ -135,9 +133,9 @@ void pml__section_free_block(struct pml__section_stat *block) {
   if (first->entry[1] != NULL)
     pml__log_free(log_of, first->entry[1]);
   else
-    free(first->values);
+    pml__section_give_back(first->values);
   if (first->entry[0] != NULL)
     pml__log_free(log_of, first->entry[0]);
   else
-    free(block);
+    pml__section_give_back(block);
 }

@@ -23,8 +23,9 @@ struct pml__section_list {
   struct pml_stream_metrics *metrics;
 };
 
+#define PML__SECTION_NOT_PLAIN UINT32_MAX
 struct pml_section {
-  uint32_t index;
+  uint32_t index, plain_index; /* the same; PML__SECTION_NOT_PLAIN if it is counted */
   pml_region_t region;
   bool counted; /* has events or a recorder */
   bool exclusive;
@@ -67,9 +68,10 @@ struct pml__section_stat {
 struct pml__section_own {
   struct pml__log_entry *entry[2]; /* of the first in a block: the block's, and its values' */
   uint64_t *values;                /* of the first: where those of all are; NULL until there are */
-  char unused[88];
-  uint64_t *value; /* [list->metrics->n] sums; NULL until there are */
-  uint32_t epoch;  /* the same as the other */
+  char unused[80];
+  struct pml_eventset *set; /* of a section that has events, all counts, and no recorder; NULL until it was read */
+  uint64_t *value;          /* [list->metrics->n] sums; NULL until there are */
+  uint32_t epoch;           /* the same as the other's, made a mark: see pml__section_mark() */
 };
 #define PML__SECTION_BLOCK_BYTES (PML__SECTION_BLOCK * sizeof(struct pml__section_stat))
 #define PML__SECTION_VALUES_BYTES (PML__SECTION_BLOCK * PML_SECTION_EVENTS_MAX * sizeof(uint64_t))
@@ -85,11 +87,11 @@ static inline struct pml__section_own *pml__section_own(struct pml__section_stat
 
 struct pml__section_frame {
   struct pml_section *section;
-  struct pml__section_stat *stat;
   uint64_t ticks; /* of the start */
+  struct pml__section_stat *stat;
+  uint64_t *room; /* for values, a row that no other frame has; NULL until events are used */
   uint64_t child; /* ticks in sections inside */
-  uint64_t *row;  /* values at the start; NULL: none */
-  uint64_t *room; /* for them, a row that no other frame has; NULL until events are used */
+  uint64_t *row;  /* values at the start, NULL: none; of a section without events whatever was there */
 };
 
 /* The event set of a list, on one thread. */
@@ -99,25 +101,41 @@ struct pml__section_set {
 };
 
 struct pml__section_thread {
-  struct pml__section_frame *top, *limit; /* *top is the innermost; *frame is unused */
-  struct pml__section_stat **block;       /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
-  uint32_t nstats;                        /* PML__SECTION_BLOCK * nblocks */
+  struct pml__section_stat **block; /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
+  uint32_t nstats;                  /* PML__SECTION_BLOCK * nblocks */
   struct pml__section_frame *frame; /* what is open begins behind it; sections that ended below left room before it */
-  struct pml__section_frame *first; /* of those that were allocated, up to limit */
-  uint64_t *rows; /* [limit - first][PML_SECTION_EVENTS_MAX] in any order, NULL until events are used */
+  struct pml__section_frame *first; /* of those that were allocated, up to last */
+  uint64_t *rows; /* [last - first + 1][PML_SECTION_EVENTS_MAX] in any order, NULL until events are used */
   uint64_t thread;
   bool ended, stale_sets;
   bool adrift; /* in a child: open calls have no sums yet */
   struct pml__section_set set[PML_SECTION_EVENT_LISTS_MAX];
   struct pml__section_thread *next;
-  struct {
-    const char *at;
-    struct pml_section *section;
-  } cache[PML__SECTION_CACHE]; /* labels by their address */
 };
 
 extern PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec")));
 extern struct pml__section_thread pml__section_nobody;
+
+/* Labels by their address. */
+struct pml__section_labels {
+  struct {
+    const char *at;
+    struct pml_section *section;
+  } cache[PML__SECTION_CACHE];
+};
+extern struct pml__section_labels pml__section_no_labels; /* never written */
+
+/*
+ * What each start and stop of the thread begins with, nearer than what a pointer leads to: a clock's instruction waits
+ * for the loads before it (Intel), so that each load of a chain takes its time.
+ */
+struct pml__section_mine {
+  struct pml__section_frame *top, *last; /* *top is the innermost; *frame of the thread is unused */
+  struct pml__section_stat **known;      /* [nknown] by plain_index; of no mark where none is known */
+  uint32_t nknown;                       /* 0 where the clock is no counter */
+  struct pml__section_labels *labels;    /* pml__section_no_labels until a label is used */
+};
+extern PML_THREAD_LOCAL struct pml__section_mine pml__section_mine __attribute__((tls_model("initial-exec")));
 
 /*
  * Guards the lists of threads and the definitions. A child rebuilds the lists; the definitions are as they may be
@@ -140,7 +158,19 @@ struct pml_section *pml__section_at(uint32_t index);
 int pml__section_insert(struct pml_section *s);
 /* The number of resets; statistics of another epoch are of before the last. Forks count as resets. */
 uint32_t pml__section_epoch(void);
-void pml__section_renew(void); /* the next epoch begins. Under the lock, or in a child */
+void pml__section_renew(void);      /* the next epoch begins. Under the lock, or in a child */
+void pml__section_clock_runs(void); /* pml_clock_init() was called */
+
+/*
+ * What statistics bear whose section is started and stopped in the fewest instructions: that of the epoch while
+ * sections are on, have no events and no recorder, and the clock is the counter. PML__SECTION_OFF at other times. One
+ * comparison says all of it; statistics in memory that is cleared in children have no mark there.
+ */
+#define PML__SECTION_OFF UINT32_MAX
+extern uint32_t pml__section_plain __attribute__((visibility("hidden"))); /* atomic */
+static inline uint32_t pml__section_mark(const struct pml_section *s, uint32_t epoch) {
+  return s->counted ? ~epoch : epoch;
+}
 
 /* ---- pml_section_thread.c ---- */
 
@@ -157,6 +187,20 @@ int pml__section_deepen(struct pml__section_thread *t, bool rows);
 /* Threads, those under way and those that ended. Under the lock. */
 struct pml__section_thread *pml__section_threads(void);
 void pml__section_prepare(void);
+
+/* ---- pml_section_pages.c ---- */
+
+/*
+ * Zeroed memory of PML__SECTION_PIECE_BYTES, of which pages take memory when they are written to; NULL: none is left.
+ * A thread's first section touches two pages of it instead of clearing four. Thread-safe (a lock).
+ */
+#define PML__SECTION_PIECE_BYTES (2 * PML__SECTION_BLOCK_BYTES)
+void *pml__section_piece(void);
+void pml__section_give_back(void *piece); /* NULL: nothing */
+void pml__section_pages_in_child(void);
+_Static_assert(PML__SECTION_VALUES_BYTES <= PML__SECTION_PIECE_BYTES &&
+                   sizeof(struct pml__section_labels) <= PML__SECTION_PIECE_BYTES,
+               "whatever is taken from there fits");
 
 /* ---- pml_section_events.c ---- */
 

@@ -2,6 +2,7 @@
 /* core/adapter/section/pml_section_table.c - all sections, by label and by number; their lock, and as of when they
  * count. */
 #include "adapter/section/pml_section_private.h"
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "record/recorder/pml_recorder_lane.h"
 
@@ -98,6 +99,7 @@ int pml__section_insert(struct pml_section *s) {
     __atomic_store_n(&by[k], chunk, __ATOMIC_RELEASE);
   }
   s->index = count;
+  s->plain_index = s->counted ? PML__SECTION_NOT_PLAIN : count;
   int err = s->recorder != NULL ? pml__recorder_log(s->recorder, s->label, s->index + 1) : 0;
   if (err < 0) return err;
   by[k][count - chunk_start(k)] = s;
@@ -108,16 +110,32 @@ int pml__section_insert(struct pml_section *s) {
 
 /* ---- as of when they count ---- */
 
+#define EPOCHS 0x7fffffffu /* none is another's mark, 0, or PML__SECTION_OFF */
+
 static uint32_t epoch = 1; /* atomic */
 uint32_t pml__section_state = 1;
+uint32_t pml__section_plain = PML__SECTION_OFF;
 
 uint32_t pml__section_epoch(void) {
   return __atomic_load_n(&epoch, __ATOMIC_RELAXED);
 }
 
+/* Under the lock, or in a child. */
+static void set_state(uint32_t state) {
+  bool plain = state != 0 && pml__clock.kind == PML_CLOCK_COUNTER;
+  __atomic_store_n(&pml__section_state, state, __ATOMIC_RELAXED);
+  __atomic_store_n(&pml__section_plain, plain ? state : PML__SECTION_OFF, __ATOMIC_RELAXED);
+}
+
 void pml_section_enable(bool on) {
   pml__section_lock_take();
-  __atomic_store_n(&pml__section_state, on ? pml__section_epoch() : 0, __ATOMIC_RELAXED);
+  set_state(on ? pml__section_epoch() : 0);
+  pml__section_lock_leave();
+}
+
+void pml__section_clock_runs(void) {
+  pml__section_lock_take();
+  set_state(__atomic_load_n(&pml__section_state, __ATOMIC_RELAXED));
   pml__section_lock_leave();
 }
 
@@ -130,10 +148,9 @@ static void reset_recorders(void) {
 
 void pml__section_renew(void) {
   uint32_t next = pml__section_epoch() + 1;
-  if (next == 0) next = 1;
+  if (next > EPOCHS) next = 1;
   __atomic_store_n(&epoch, next, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&pml__section_state, __ATOMIC_RELAXED) != 0)
-    __atomic_store_n(&pml__section_state, next, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&pml__section_state, __ATOMIC_RELAXED) != 0) set_state(next);
   reset_recorders();
 }
 

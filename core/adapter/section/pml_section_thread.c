@@ -12,23 +12,27 @@
 #include <string.h>
 
 #define ENDED_MAX 256u
-#define FIRST_FRAMES 32u
+#define FIRST_FRAMES 16u
 #define FIRST_BLOCKS 16u
+#define FIRST_KNOWN 16u
 
-/* What a thread without statistics has: nothing on its stack, and no block. Never written. */
-static struct pml_section none;
-static struct pml__section_frame bottom = {.section = &none};
-struct pml__section_thread pml__section_nobody = {.top = &bottom, .limit = &bottom + 1, .frame = &bottom};
-
-PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec"))) =
-    &pml__section_nobody;
-
-/* Of open calls of a thread that is adrift: epoch 0 is never used. */
+/* Of open calls of a thread that is adrift, and of what is not known: no mark and no epoch is 0. */
 static struct {
   struct pml__section_stat stat;
   char others[PML__SECTION_BLOCK_BYTES - sizeof(struct pml__section_stat)];
   struct pml__section_own own;
 } nowhere;
+
+/* What a thread without statistics has: nothing on its stack, and no block. Never written. */
+static struct pml_section none;
+static struct pml__section_frame bottom = {.section = &none, .stat = &nowhere.stat};
+struct pml__section_labels pml__section_no_labels;
+struct pml__section_thread pml__section_nobody = {.frame = &bottom};
+PML_THREAD_LOCAL struct pml__section_mine pml__section_mine
+    __attribute__((tls_model("initial-exec"))) = {.top = &bottom, .last = &bottom, .labels = &pml__section_no_labels};
+
+PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec"))) =
+    &pml__section_nobody;
 
 static struct pml__section_thread *threads; /* newest first; those that ended are among them */
 static struct pml__section_thread *earlier; /* the sum of those that ended and are not kept one by one */
@@ -92,8 +96,9 @@ static bool fold(struct pml__section_thread *t) {
   }
   for (uint32_t i = 0; i < t->nstats; i++) {
     struct pml__section_stat *from = pml__section_stat_at(t, i);
-    if (from == NULL || pml__section_own(from)->epoch != pml__section_epoch()) continue;
+    if (from == NULL || pml__section_own(from)->epoch == 0) continue;
     const struct pml_section *s = pml__section_at(i);
+    if (pml__section_own(from)->epoch != pml__section_mark(s, pml__section_epoch())) continue;
     struct pml__section_stat *to = stat_of(earlier, s, true);
     if (to == NULL || !add(s, to, from)) return false;
   }
@@ -101,8 +106,8 @@ static bool fold(struct pml__section_thread *t) {
 }
 
 static void abandon_open(struct pml__section_thread *t) {
-  for (; t->top > t->frame; t->top--) {
-    struct pml__section_stat *stat = pml__section_stat_of(t, t->top->section);
+  for (; pml__section_mine.top > t->frame; pml__section_mine.top--) {
+    struct pml__section_stat *stat = pml__section_stat_of(t, pml__section_mine.top->section);
     if (stat == NULL) continue;
     pml__section_begin_update(stat);
     PML__SECTION_SET(stat->misuse[PML_SECTION_ABANDONED], stat->misuse[PML_SECTION_ABANDONED] + 1);
@@ -117,6 +122,9 @@ static void thread_ends(void *arg) {
   pml__section_self = &pml__section_nobody; /* a later destructor that uses sections starts over */
   abandon_open(t);
   pml__section_close_sets(t);
+  free(pml__section_mine.known);
+  if (pml__section_mine.labels != &pml__section_no_labels) pml__section_give_back(pml__section_mine.labels);
+  pml__section_mine = (struct pml__section_mine){.top = &bottom, .last = &bottom, .labels = &pml__section_no_labels};
   pml__section_lock_take();
   t->ended = true;
   if (nended < ENDED_MAX) {
@@ -138,7 +146,8 @@ static void thread_ends(void *arg) {
  */
 static void cast_off(struct pml__section_thread *t) {
   for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) t->block[b] = NULL;
-  for (struct pml__section_frame *f = t->frame + 1; f <= t->top; f++) f->stat = &nowhere.stat;
+  for (uint32_t i = 0; i < pml__section_mine.nknown; i++) pml__section_mine.known[i] = &nowhere.stat;
+  for (struct pml__section_frame *f = t->frame + 1; f <= pml__section_mine.top; f++) f->stat = &nowhere.stat;
   t->adrift = true;
 }
 
@@ -155,10 +164,10 @@ static void in_child(void) {
     t->thread = pml_thread_id();
     t->stale_sets = true;
     uint64_t now = pml_clock_ticks();
-    for (struct pml__section_frame *f = t->frame + 1; f <= t->top; f++) {
+    for (struct pml__section_frame *f = t->frame + 1; f <= pml__section_mine.top; f++) {
       f->ticks = now;
       f->child = 0;
-      if (f->row != NULL) memset(f->row, 0, PML_SECTION_EVENTS_MAX * sizeof *f->row);
+      if (f->section->list != NULL && f->row != NULL) memset(f->row, 0, PML_SECTION_EVENTS_MAX * sizeof *f->row);
     }
   }
 }
@@ -174,7 +183,7 @@ void pml__section_prepare(void) {
 
 /* Calls that were open at the fork get sums; false: no memory. */
 static bool settle(struct pml__section_thread *t) {
-  for (struct pml__section_frame *f = t->frame + 1; t->adrift && f <= t->top; f++) {
+  for (struct pml__section_frame *f = t->frame + 1; t->adrift && f <= pml__section_mine.top; f++) {
     if (f->stat != &nowhere.stat) continue;
     struct pml__section_stat *stat = pml__section_stat_of(t, f->section);
     if (stat == NULL) return false;
@@ -195,13 +204,14 @@ struct pml__section_thread *pml__section_thread(void) {
   if (t != &pml__section_nobody) return settle(t) ? t : NULL;
   t = calloc(1, sizeof *t);
   if (t == NULL) return NULL;
-  t->first = t->frame = t->top = calloc(FIRST_FRAMES, sizeof *t->frame);
+  t->first = t->frame = calloc(FIRST_FRAMES, sizeof *t->frame);
   if (t->frame == NULL) {
     free(t);
     return NULL;
   }
-  t->frame->section = &none;
-  t->limit = t->frame + FIRST_FRAMES;
+  *t->frame = bottom;
+  pml__section_mine.top = t->frame;
+  pml__section_mine.last = t->frame + FIRST_FRAMES - 1;
   t->thread = pml_thread_self()->id;
   /* Without its destructor what the thread leaves open would not be told, and its event sets stay open. */
   if (has_key) (void)pthread_setspecific(key, t);
@@ -231,32 +241,33 @@ static bool make_rows(struct pml__section_thread *t, size_t have, size_t n) {
 /* Half of the places or more are before the oldest: frames move there, and others' rows come up. */
 static void slide(struct pml__section_thread *t) {
   struct pml__section_frame *to = t->first;
-  for (struct pml__section_frame *f = t->frame; f <= t->top; f++, to++) {
+  for (struct pml__section_frame *f = t->frame; f <= pml__section_mine.top; f++, to++) {
     struct pml__section_frame gone = *to;
     *to = *f;
     *f = gone;
   }
   t->frame = t->first;
-  t->top = to - 1;
+  pml__section_mine.top = to - 1;
 }
 
 static bool grow(struct pml__section_thread *t, size_t more) {
-  size_t room = (size_t)(t->limit - t->first), below = (size_t)(t->frame - t->first), top = (size_t)(t->top - t->first);
+  size_t room = (size_t)(pml__section_mine.last - t->first) + 1, below = (size_t)(t->frame - t->first),
+         top = (size_t)(pml__section_mine.top - t->first);
   struct pml__section_frame *first = realloc(t->first, more * sizeof *first);
   if (first == NULL) return false;
   memset(first + room, 0, (more - room) * sizeof *first);
   t->first = first;
   t->frame = first + below;
-  t->top = first + top;
-  t->limit = first + more;
+  pml__section_mine.top = first + top;
+  pml__section_mine.last = first + more - 1;
   for (size_t i = room; t->rows != NULL && i < more; i++) first[i].room = t->rows + i * PML_SECTION_EVENTS_MAX;
   return true;
 }
 
 int pml__section_deepen(struct pml__section_thread *t, bool rows) {
-  size_t room = (size_t)(t->limit - t->first), below = (size_t)(t->frame - t->first);
-  if ((size_t)(t->top - t->frame) >= PML_SECTION_DEPTH_MAX) return PML_EFULL;
-  bool full = t->top + 1 == t->limit, slides = full && below >= room / 2;
+  size_t room = (size_t)(pml__section_mine.last - t->first) + 1, below = (size_t)(t->frame - t->first);
+  if ((size_t)(pml__section_mine.top - t->frame) >= PML_SECTION_DEPTH_MAX) return PML_EFULL;
+  bool full = pml__section_mine.top == pml__section_mine.last, slides = full && below >= room / 2;
   size_t more = full && !slides ? room * 2 : room;
   if ((rows || t->rows != NULL) && (t->rows == NULL || more > room) && !make_rows(t, room, more)) return -ENOMEM;
   if (more > room && !grow(t, more)) return -ENOMEM;
@@ -287,8 +298,8 @@ struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, ui
 /* Forget what is of before the last reset; calls under way stay. */
 static void renew(const struct pml_section *s, struct pml__section_stat *stat) {
   struct pml__section_own *own = pml__section_own(stat);
-  uint32_t now = pml__section_epoch();
-  if (own->epoch == now) return;
+  uint32_t now = pml__section_epoch(), mark = pml__section_mark(s, now);
+  if (own->epoch == mark) return;
   double zero = 0;
   pml__section_begin_update(stat);
   PML__SECTION_SET(stat->calls.count, 0);
@@ -305,7 +316,8 @@ static void renew(const struct pml_section *s, struct pml__section_stat *stat) {
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) PML__SECTION_SET(stat->misuse[m], 0);
   PML__SECTION_SET(stat->epoch, now);
   pml__section_end_update(stat);
-  own->epoch = now;
+  own->set = NULL;
+  own->epoch = mark;
 }
 
 /* Under the lock. */
@@ -333,6 +345,23 @@ static struct pml__section_stat *stat_of(struct pml__section_thread *t, const st
   return stat;
 }
 
+/* Without memory it stays unknown, which only takes longer. */
+static void know(uint32_t index, struct pml__section_stat *stat) {
+  if (pml__clock.kind != PML_CLOCK_COUNTER) return;
+  if (index >= pml__section_mine.nknown) {
+    uint32_t n = pml__section_mine.nknown == 0 ? FIRST_KNOWN : pml__section_mine.nknown;
+    while (n <= index) n *= 2;
+    struct pml__section_stat **known = realloc(pml__section_mine.known, n * sizeof *known);
+    if (known == NULL) return;
+    for (uint32_t i = pml__section_mine.nknown; i < n; i++) known[i] = &nowhere.stat;
+    pml__section_mine.known = known;
+    pml__section_mine.nknown = n;
+  }
+  pml__section_mine.known[index] = stat;
+}
+
 struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s) {
-  return stat_of(t, s, false);
+  struct pml__section_stat *stat = stat_of(t, s, false);
+  if (stat != NULL) know(s->index, stat);
+  return stat;
 }

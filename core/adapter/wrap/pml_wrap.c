@@ -222,7 +222,7 @@ static inline bool is_free(const struct pml__call_thread *t, const struct pml__s
 
 /* Nor is anything rare: there is a free place, and no call was left by a longjmp. */
 static inline bool is_plain(const struct pml__call_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
-  return is_free(t, s) && t->free != PML__CALL_NONE && pml__arch_slot[t->open].sp > sp;
+  return is_free(t, s) && t->open != NULL && t->open->inner != NULL && pml_arch_slot(t->open)->sp > sp;
 }
 
 static const uint64_t no_results; /* of a counted call without results: not plain, either */
@@ -250,7 +250,7 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   if (!pml_stream_wanted(PML_STREAM_ENTER)) return;
   if (in != NULL && (e.metrics = f->metrics[0]) != NULL) choose(&e, f->in, f->nin, in, values);
   call->at = pml__call_begin(counts ? &counted : &e, (uintptr_t)call);
-  if (PML_UNLIKELY(call->at == PML__CALL_NONE)) return;
+  if (PML_UNLIKELY(call->at == NULL)) return;
   call->results = counts ? &no_results : NULL;
   call->function = f;
   if (counts) raise_values(&e);
@@ -283,7 +283,8 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   }
   pml__call_set_busy(t, sp - PML__CALL_BELOW);
   call->results = NULL;
-  call->at = pml__call_open(t, t->free, t->open, f->region, 0, sp);
+  call->at = t->open->inner;
+  pml__call_open(t, call->at, f->region, 0, sp);
   call->function = f;
   raise_event(t, s, PML_STREAM_ENTER, f->region);
   pml__call_end_busy(t);
@@ -323,15 +324,14 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
 void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
-  uint32_t i = call->at;
-  if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != i)) {
+  struct pml__call_pad *p = call->at;
+  if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != p)) {
     leave_fully(call);
     return;
   }
   pml__call_set_busy(t, (uintptr_t)call - PML__CALL_BELOW);
-  t->open = pml__call_pad[i].next;
+  pml__call_close(t, p);
   raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
-  pml__call_release(t, &pml__call_pad[i], i);
   pml__call_end_busy(t);
 }
 

@@ -37,6 +37,11 @@
  * loaded at the same places, so the same holds of it. A thread knows what a generation stands for only if membarrier(2)
  * makes the fence; else each of its events finds that it does not, and looks at the list in a pass that began with the
  * exchange, or after pml__stream_go_on() has made up for it.
+ *
+ * A thread's place has no generation beside it: the writer clears it in all threads, between two fences of
+ * membarrier(2), after it published the list. A thread that stores its place then loads the generation. If it found the
+ * old one, its store comes before the first fence, and so before the clearing; else it clears the place itself. A
+ * thread in a pass loads its place after its odd store: if it found one, the odd store comes before the second fence.
  */
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
@@ -51,13 +56,14 @@ static uint64_t last_id, last_generation;
 static struct pml__lock lock;
 static struct pml__stream_thread *_Atomic threads;
 struct pml__stream_thread pml__stream_nobody = {.passes = 1};
-PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec"))) =
-    &pml__stream_nobody;
+PML_THREAD_LOCAL struct pml__stream_own pml__stream_own
+    __attribute__((tls_model("initial-exec"))) = {.self = &pml__stream_nobody};
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS, NOBODYS, NOBODYS};
 _Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
-extern _Atomic uint64_t pml__stream_generations[PML_STREAM_KINDS] __attribute__((alias("pml__stream_generation")));
+_Atomic uint64_t pml__stream_sparing[2] = {NOBODYS, NOBODYS};
+static atomic_bool may_spare;
 static pthread_key_t key;
 static bool has_key;
 
@@ -67,7 +73,7 @@ static void forget(struct pml__stream_thread *t) {
   memset(t->at, 0, sizeof t->at);
   memset(t->known, 0, sizeof t->known);
   memset(t->one, 0, sizeof t->one);
-  memset(&t->placed, 0, sizeof t->placed);
+  __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);
 }
 
 /* The block is another thread's from here on, with all that this one did to it. */
@@ -90,6 +96,32 @@ static void thread_ends(void *arg) {
   atomic_store_explicit(&t->taken, false, memory_order_release);
 }
 
+void pml__stream_forget_known(void) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (t->here) memset(t->known, 0, sizeof t->known);
+}
+
+/*
+ * By the one who changes the generation and by the one who changes may_spare. Each looks at both again after its store:
+ * who stores last has seen what the other stored.
+ */
+static void choose_sparing(unsigned kind) {
+  uint64_t generation, is;
+  bool may;
+  do {
+    generation = atomic_load(&pml__stream_generation[kind]);
+    may = atomic_load(&may_spare);
+    is = may ? generation : NOBODYS;
+    atomic_store(&pml__stream_sparing[kind], is);
+  } while (atomic_load(&pml__stream_generation[kind]) != generation || atomic_load(&may_spare) != may);
+}
+
+void pml__stream_spare(bool may) {
+  atomic_store(&may_spare, may);
+  choose_sparing(PML_STREAM_ENTER);
+  choose_sparing(PML_STREAM_LEAVE);
+}
+
 static void register_membarrier(void) {
   bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
@@ -100,6 +132,7 @@ static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
     atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
+    if (k <= PML_STREAM_LEAVE) choose_sparing(k);
   }
   memset(pml__stream_slot, 0, sizeof pml__stream_slot);
   nconsumers = 0;
@@ -183,9 +216,19 @@ static void wait_for(struct pml__stream_thread *t) {
   }
 }
 
-static void wait_for_all(void) {
+static void fence_all(void) {
   if (atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+static void clear_places(void) {
+  fence_all();
+  for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_seq_cst); t != NULL; t = t->next)
+    __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);
+}
+
+static void wait_for_all(void) {
+  fence_all();
   for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_seq_cst); t != NULL; t = t->next)
     wait_for(t);
 }
@@ -205,12 +248,15 @@ static void publish(void) {
     for (uint32_t i = 0; i < nconsumers; i++) {
       uint32_t at = slot_of(order[i]);
       const struct pml_stream_consumer *c = &pml__stream_slot[at].consumer;
-      if (c->event[k] != NULL) list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at};
+      if (c->event[k] == NULL) continue;
+      list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at, c->sparing};
     }
     list->generation = ++last_generation;
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
     atomic_store_explicit(&pml__stream_generation[k], list->n > 0 ? list->generation : NOBODYS, memory_order_seq_cst);
+    if (k <= PML_STREAM_LEAVE) choose_sparing(k);
   }
+  clear_places();
   wait_for_all();
 }
 

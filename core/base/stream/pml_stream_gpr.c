@@ -10,13 +10,3 @@ bool pml__stream_hand_two(void *several, pml_region_t region, uint64_t ticks) {
   s->handed = 1;
   return false;
 }
-
-bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks) {
-  struct pml__stream_several *s = several;
-  for (uint32_t i = 0; i < s->n; i++) {
-    if (PML_LIKELY(s->at[i].plain(s->at[i].data, region, ticks))) continue;
-    s->handed = i;
-    return false;
-  }
-  return true;
-}

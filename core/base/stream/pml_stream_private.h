@@ -18,6 +18,7 @@ struct pml__stream_entry {
   bool (*plain)(void *data, pml_region_t region, uint64_t ticks); /* may be NULL */
   uint64_t id;                                                    /* of the consumer */
   uint32_t slot;
+  bool sparing; /* its plain function is */
 };
 
 struct pml__stream_list {
@@ -45,25 +46,23 @@ struct pml__stream_several {
  */
 struct pml__stream_thread {
   uint64_t passes; /* atomic, one writer; odd: in the consumers */
-  bool here;       /* in the list of threads; false for pml__stream_nobody and for a cleared block */
-  atomic_bool taken;
-  _Atomic uint64_t nested, refused; /* one writer */
   struct {
     uint64_t generation; /* of the list whose consumers all have plain functions; 0: not known to be so */
     /* that of the only one, or of all */
     bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
-    void *data; /* its, or the several */
+    void *data;       /* its, or the several */
+    uint64_t sparing; /* the generation, if @plain is sparing; else 0 */
   } known[PML_STREAM_KINDS];
-  struct pml_stream_event told; /* that pml__stream_tell() hands out; never with values */
+  bool here; /* in the list of threads; false for pml__stream_nobody and for a cleared block */
+  atomic_bool taken;
+  _Atomic uint64_t nested, refused; /* one writer */
+  struct pml_stream_event told;     /* that pml__stream_tell() hands out; never with values */
   struct {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
     void (*call)(void *data, const struct pml_stream_event *e);
     void *data;
   } one[PML_STREAM_KINDS];
-  struct {
-    uint64_t generation; /* of the list of communications whose one consumer has a place; 0: not known to be so */
-    struct pml_stream_place *place;
-  } placed;
+  struct pml_stream_place *place; /* atomic: of the only consumer of communications; NULL: not known to be so */
   struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
@@ -91,11 +90,28 @@ extern atomic_bool pml__stream_expedited;
  */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 
+/* The same of enters and leaves while intercepted calls may go by known[].sparing; else what none has. For stubs.S. */
+extern _Atomic uint64_t pml__stream_sparing[2];
+
 #pragma GCC visibility pop
 
-extern PML__SHARED PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self
-    __attribute__((tls_model("initial-exec")));
-extern PML__SHARED _Atomic uint64_t pml__stream_generations[PML_STREAM_KINDS]; /* the same, for other libraries */
+/*
+ * What a thread has, found by one load: its block, and its open calls (adapter/arch/pml_call.h), which a forked child
+ * keeps.
+ */
+struct pml__call_pad;
+struct pml__call_thread {
+  uintptr_t busy;
+  struct pml__call_pad *open;    /* the innermost call's; NULL: the thread has not begun */
+  struct pml_stream_event event; /* that is being handed out */
+  uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
+};
+struct pml__stream_own {
+  struct pml__stream_thread *self;
+  struct pml__call_thread call;
+};
+extern PML__SHARED PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __attribute__((tls_model("initial-exec")));
+#define pml__stream_self pml__stream_own.self
 
 #define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; stubs.S has it, too */
 
@@ -148,17 +164,15 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 }
 
 /*
- * pml__stream_begin_in_place - begin a pass in which a communication is written to placed.place, with ticks of the
- * counter. End it with pml__stream_end_pass(). False without a place: hand the event out.
+ * pml__stream_begin_in_place - begin a pass in which a communication is written to the place that is returned, with
+ * ticks of the counter. End it with pml__stream_end_pass(). NULL without a place: hand the event out.
  */
-static inline bool pml__stream_begin_in_place(struct pml__stream_thread *t) {
-  if (PML_UNLIKELY(pml__stream_in_pass(t))) return false;
+static inline struct pml_stream_place *pml__stream_begin_in_place(struct pml__stream_thread *t) {
+  if (PML_UNLIKELY(pml__stream_in_pass(t))) return NULL;
   pml__stream_begin_plainly(t);
-  if (PML_LIKELY(t->placed.generation ==
-                 atomic_load_explicit(&pml__stream_generations[PML_STREAM_COMMUNICATION], memory_order_acquire)))
-    return true;
-  pml__stream_end_pass(t);
-  return false;
+  struct pml_stream_place *place = __atomic_load_n(&t->place, __ATOMIC_RELAXED);
+  if (PML_UNLIKELY(place == NULL)) pml__stream_end_pass(t);
+  return place;
 }
 
 /* To as many as there are; a thread that is in the consumers already is counted. */
@@ -189,7 +203,13 @@ struct pml__stream_thread *pml__stream_thread_begins(void);
  * is known only with membarrier(2).
  */
 static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  bool is; /* the load is one with the comparison, which compilers make of no atomic one */
+  __asm__ volatile("cmpq %2, %1" : "=@ccne"(is) : "m"(pml__stream_generation[kind]), "i"(-1));
+  return is;
+#else
   return atomic_load_explicit(&pml__stream_generation[kind], memory_order_relaxed) != PML__STREAM_NOBODYS;
+#endif
 }
 static inline bool pml__stream_hand_to_one(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
@@ -230,7 +250,7 @@ static inline void pml__stream_tell(enum pml_stream_kind kind, pml_region_t regi
   }
 }
 
-/* The plain functions of two and of several consumers; @several is a struct pml__stream_several. */
+/* The plain functions of two sparing consumers and of any others; @several is a struct pml__stream_several. */
 bool pml__stream_hand_two(void *several, pml_region_t region, uint64_t ticks);
 bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks);
 
@@ -239,6 +259,13 @@ bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks
  * no consumer has had it, so that its clock may be read again.
  */
 bool pml__stream_ready_in_pass(pml_region_t region);
+
+/*
+ * pml__stream_spare - whether they may: the clock is read by an instruction, and calls are recorded. By one thread at a
+ * time; no lock. pml__stream_forget_known - what the calling thread knows of consumers is learnt anew.
+ */
+void pml__stream_spare(bool may);
+void pml__stream_forget_known(void);
 
 /* The thread left its consumers by a longjmp: the pass is over. */
 void pml__stream_abandon(void);

@@ -94,18 +94,17 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
   t->one[kind].generation = list->generation;
 }
 
-/* The same of the place that the only consumer has. */
+/* The same of the place that the only consumer has; see pml_stream.c. */
 static void learn_place(struct pml__stream_thread *t, const struct pml__stream_list *list) {
   uint32_t at = list->at[0].slot;
   struct pml_stream_place *(*place)(void *) = pml__stream_slot[at].consumer.place;
   if (t->one[PML_STREAM_COMMUNICATION].generation != list->generation || place == NULL ||
       pml__clock.kind != PML_CLOCK_COUNTER)
     return;
-  t->placed.generation = 0;
+  __atomic_store_n(&t->place, place(t->at[at].data), __ATOMIC_RELAXED);
   atomic_signal_fence(memory_order_seq_cst);
-  t->placed.place = place(t->at[at].data);
-  atomic_signal_fence(memory_order_seq_cst);
-  t->placed.generation = t->placed.place != NULL ? list->generation : 0;
+  if (atomic_load_explicit(&pml__stream_generation[PML_STREAM_COMMUNICATION], memory_order_acquire) != list->generation)
+    __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);
 }
 
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
@@ -152,6 +151,18 @@ void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *ar
   pml__stream_end_pass(t);
 }
 
+/* Whether their plain functions leave registers alone that the thread's intercepted calls then need not save. */
+static bool all_spare(const struct pml__stream_list *list) {
+#ifdef __SANITIZE_THREAD__
+  (void)list;
+  return false; /* what ThreadSanitizer calls at each access uses any register */
+#else
+  uint32_t i = 0;
+  while (i < list->n && list->at[i].sparing) i++;
+  return pml__stream_own.call.open != NULL && i == list->n && (i == 1 || (i == 2 && PML__SPARING));
+#endif
+}
+
 /* What the thread has for the consumers of @list; false: not all of them take events plainly. */
 static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
   if (list->n > PML__STREAM_SEVERAL) return false;
@@ -175,13 +186,16 @@ static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const
   if (t->known[kind].generation == list->generation || s->handed > 0 ||
       !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
     return;
-  t->known[kind].generation = 0;
+  t->known[kind].generation = t->known[kind].sparing = 0;
   atomic_signal_fence(memory_order_seq_cst);
   if (!gather(t, s, list)) return;
-  t->known[kind].plain = s->n == 1 ? s->at[0].plain : s->n == 2 ? pml__stream_hand_two : pml__stream_hand_several;
+  bool spare = all_spare(list);
+  bool two = s->n == 2 && (spare || !PML__SPARING);
+  t->known[kind].plain = s->n == 1 ? s->at[0].plain : two ? pml__stream_hand_two : pml__stream_hand_several;
   t->known[kind].data = s->n == 1 ? s->at[0].data : s;
   atomic_signal_fence(memory_order_seq_cst);
   t->known[kind].generation = list->generation;
+  t->known[kind].sparing = spare ? list->generation : 0;
 }
 
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {

@@ -101,6 +101,7 @@ static int start(struct pml_balance *b) {
                                         .thread_end = thread_end,
                                         .event = {pml__balance_enter, pml__balance_leave, NULL},
                                         .plain = {pml__balance_plain_enter, pml__balance_plain_leave, NULL},
+                                        .sparing = PML__SPARING,
                                         .arg = b,
                                         .name = "balance"};
   int err = pml__knobs_guard(b->knobs, true);
@@ -125,6 +126,7 @@ int pml_balance_open(struct pml_balance **out, const struct pml_balance_options 
   *out = NULL;
   struct pml_balance *b = calloc(1, sizeof *b);
   if (b == NULL) return pml_fail(-ENOMEM, "no memory to balance");
+  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   b->options = *o;
   b->pid = getpid();
   pthread_mutex_init(&b->lock.mutex, NULL);

@@ -2,6 +2,7 @@
 /* core/control/tune/pml_tune.c - tuning: its life, and the regions of events looked up among its rules. */
 #include "control/tune/pml_tune.h"
 
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 #include "base/pml_thread.h"
@@ -108,6 +109,7 @@ static int start(struct pml_tune *t) {
                                                       .thread_end = thread_end,
                                                       .event = {on_enter, on_leave, NULL},
                                                       .plain = {pml__tune_plain, pml__tune_plain, NULL},
+                                                      .sparing = PML__SPARING,
                                                       .name = "tune"};
   struct pml_stream_consumer c = consumer;
   c.arg = t;
@@ -120,6 +122,7 @@ int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_
   *out = NULL;
   struct pml_tune *t = calloc(1, sizeof *t);
   if (t == NULL) return pml_fail(-ENOMEM, "no memory to tune");
+  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   t->options = o != NULL ? *o : none;
   t->pid = getpid();
   pthread_mutex_init(&t->lock.mutex, NULL);

@@ -147,6 +147,10 @@ void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t ke
   return p->mapped + offset(p, bytes);
 }
 
+void pml__log_fill(struct pml__log *log, const struct pml__log_entry *entry) {
+  if (!pml__log_is_sealed(log)) pml__grown_fill(&log->file, entry->at, entry->bytes);
+}
+
 struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory) {
   pml__lock_take(&log->lock);
   const struct pml__log_part *p = log->parts;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define PML__LOG_MAGIC UINT64_C(0x474f4c41554c4d50) /* PMLUALOG, from the lowest byte to the highest */
-#define PML__LOG_VERSION 1u
+#define PML__LOG_VERSION 2u
 #define PML__LOG_STEP 4096u       /* extents begin and end at multiples of it */
 #define PML__LOG_ENTRIES_AT 4096u /* of the first directory, behind the head */
 #define PML__LOG_DIRECTORY 65536u /* bytes: the head with the first directory, and each further directory */
@@ -113,7 +113,13 @@ struct pml__log_simulated {
 
 /* ---- MPI ---- */
 
-enum pml__log_communicator_flag { PML__LOG_COMM_WORLD = 1, PML__LOG_COMM_SELF = 2, PML__LOG_COMM_INTER = 4 };
+/* FOREIGN: it has members of another job. */
+enum pml__log_communicator_flag {
+  PML__LOG_COMM_WORLD = 1,
+  PML__LOG_COMM_SELF = 2,
+  PML__LOG_COMM_INTER = 4,
+  PML__LOG_COMM_FOREIGN = 8
+};
 struct pml__log_communicator {
   uint32_t number; /* in this process; 1: of the world, 2: of this process alone */
   uint32_t flags;
@@ -141,7 +147,7 @@ struct pml__log_clock_offset {
 struct pml__log_mpi {
   int32_t rank, size;
   int32_t thread_level; /* 0 single, 1 funneled, 2 serialized, 3 multiple */
-  uint32_t unused;
+  uint32_t job;         /* the same in all ranks, most likely another one in each job; 0: not known (yet) */
 };
 
 /* ---- events ---- */
@@ -153,13 +159,14 @@ struct pml__log_event {
 enum pml__log_event_kind {
   PML__LOG_ENTER = 1,
   PML__LOG_LEAVE,
-  PML__LOG_METRIC,         /* of that many values, two to each event that follows */
-  PML__LOG_THREAD,         /* from here on it is that thread's */
-  PML__LOG_LEFT,           /* a leave of a call that did not return */
-  PML__LOG_VALUES_OF_CALL, /* of the innermost call, two to each event that follows: its block has their names */
-  PML__LOG_COMMUNICATION,  /* of MPI, with values, two to each event that follows */
-  PML__LOG_OPENMP_EVENT,   /* of OpenMP, the same */
-  PML__LOG_SINGLE = 255    /* not in files: a value alone, which follows; the lower half says which */
+  PML__LOG_METRIC,             /* of that many values, two to each event that follows */
+  PML__LOG_THREAD,             /* from here on it is that thread's */
+  PML__LOG_LEFT,               /* a leave of a call that did not return */
+  PML__LOG_VALUES_OF_CALL,     /* of the innermost call, two to each event that follows: its block has their names */
+  PML__LOG_COMMUNICATION,      /* of MPI, with values, two to each event that follows */
+  PML__LOG_OPENMP_EVENT,       /* of OpenMP, the same */
+  PML__LOG_CALL_COMMUNICATION, /* of MPI, of the call around it: without ticks, the first value is in their place */
+  PML__LOG_SINGLE = 255        /* not in files: a value alone, which follows; the lower half says which */
 };
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
 
@@ -189,6 +196,13 @@ enum pml__log_communication {
 #define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
 #define PML__LOG_COMMUNICATED_MAX 8u /* values */
 
+/*
+ * Of a call: a message's first value is its bytes, its second the tag above the partner, its third the request; the
+ * code is the communicator. COLLECTIVE_END stands for begin and end; its values lack the request, and two that are 0
+ * are left out.
+ */
+#define PML__LOG_CALL_COMMUNICATOR_MAX 0xffffu
+
 /* Instead of a root, as in OTF2: no root; this rank, for the other group; another rank of this group. */
 #define PML__LOG_NO_RANK UINT32_MAX
 #define PML__LOG_ROOT_SELF (UINT32_MAX - 1)
@@ -212,7 +226,12 @@ enum pml__log_collective {
   PML__LOG_REDUCE_SCATTER,
   PML__LOG_SCAN,
   PML__LOG_EXSCAN,
-  PML__LOG_REDUCE_SCATTER_BLOCK
+  PML__LOG_REDUCE_SCATTER_BLOCK,
+  PML__LOG_NEIGHBOR_ALLGATHER, /* these five as from PML__LOG_ALLGATHER on, between neighbours of a topology alone */
+  PML__LOG_NEIGHBOR_ALLGATHERV,
+  PML__LOG_NEIGHBOR_ALLTOALL,
+  PML__LOG_NEIGHBOR_ALLTOALLV,
+  PML__LOG_NEIGHBOR_ALLTOALLW
 };
 
 /* Which one-sided operation; an atomic one changes what is there. */

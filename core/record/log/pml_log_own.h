@@ -28,7 +28,7 @@ int pml__log_prepare(void);
 bool pml__log_wanted(void);
 
 /* pml__log_asked - the same, preparing it if PMLUA_REPORT is set: without it, the clock is not started. */
-bool pml__log_asked(void);
+PML__SHARED bool pml__log_asked(void);
 
 /* pml__log_own - this process's log, made at the first call; NULL: none is wanted or possible. A lock. Thread-safe. */
 struct pml__log *pml__log_own(void);

@@ -198,3 +198,40 @@ const char *pml__log_text(const char **at, size_t *left) {
   *left -= n + 1;
   return text;
 }
+
+/* ---- communications ---- */
+
+static uint32_t message_values(uint32_t code, uint64_t bytes, uint64_t tag_and_rank, uint64_t *value) {
+  value[0] = (uint64_t)code << 32 | (uint32_t)tag_and_rank;
+  value[1] = tag_and_rank >> 32;
+  value[2] = bytes;
+  return 3;
+}
+
+uint32_t pml__log_call_values(const struct pml__log_event *e, uint64_t value[PML__LOG_CALL_VALUES]) {
+  const uint64_t *more = (const uint64_t *)(e + 1);
+  uint32_t low = (uint32_t)e->word, n = PML__LOG_COMMUNICATED_N(low), code = PML__LOG_COMMUNICATED_CODE(low);
+  switch (PML__LOG_COMMUNICATED_WHAT(low)) {
+  case PML__LOG_SEND:
+  case PML__LOG_RECEIVE:
+    return n >= 1 ? message_values(code, e->ticks, more[0], value) : 0;
+  case PML__LOG_ISEND:
+  case PML__LOG_IRECV_COMPLETE:
+    if (n < 2) return 0;
+    value[3] = more[1];
+    return message_values(code, e->ticks, more[0], value) + 1;
+  case PML__LOG_IRECV:
+  case PML__LOG_ISEND_COMPLETE:
+  case PML__LOG_REQUEST_TESTED:
+    value[0] = e->ticks;
+    return 1;
+  case PML__LOG_COLLECTIVE_END:
+    value[0] = e->ticks;
+    value[1] = n >= 2 ? more[0] : 0;
+    value[2] = n >= 2 ? more[1] : 0;
+    value[3] = 0;
+    return 4;
+  default:
+    return 0;
+  }
+}

@@ -5,6 +5,7 @@
 
 #include "base/pml_bits.h"
 #include "base/pml_error.h"
+#include "record/quantile/pml_quantile_parts.h"
 #include "record/quantile/pml_quantile_sort.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #define RUNS 64     /* each at least RUN_RATIO times the next: more than memory can hold */
 #define RUN_RATIO 4 /* merging costs each element a move per factor of this */
 #define PERCENTS 101
+#define PARTED 65536 /* from so many keys on, what comes first is sorted where it is asked for */
 
 /*
  * All elements lie in one array: sorted runs, longest first, then what is new. The four native types become unsigned
@@ -28,6 +30,7 @@ struct pml_quantile {
   size_t n, room, nans;
   size_t run[RUNS]; /* lengths */
   size_t runs, sorted;
+  struct pml__parts *parts; /* of the first run, which is sorted in parts so far; NULL: wholly */
   bool known[PERCENTS];
   uint64_t answer[PERCENTS]; /* an element as given */
 };
@@ -65,12 +68,15 @@ int pml_quantile_open(struct pml_quantile **out, enum pml_type type, size_t byte
 
 void pml_quantile_close(struct pml_quantile *q) {
   if (q == NULL) return;
+  free(q->parts);
   free(q->array);
   free(q);
 }
 
 void pml_quantile_clear(struct pml_quantile *q) {
   q->n = q->nans = q->runs = q->sorted = 0;
+  free(q->parts);
+  q->parts = NULL;
   memset(q->known, 0, sizeof q->known);
 }
 
@@ -202,42 +208,81 @@ static size_t scratch_needed(const struct pml_quantile *q) {
   return most;
 }
 
+/* Whether settling merges all runs into one. */
+static bool merges_all(const struct pml_quantile *q) {
+  size_t last = q->n - q->sorted, r = q->runs;
+  for (; r > 0 && should_merge(q, last, q->run[r - 1]); r--) last += q->run[r - 1];
+  return r == 0;
+}
+
+static uint64_t *keys(const struct pml_quantile *q) {
+  return (uint64_t *)(void *)q->array;
+}
+
+/* The first run, if it is long, into other memory in parts. False: sort it. */
+static bool part_first(struct pml_quantile *q) {
+  if (q->runs > 0 || q->n < PARTED || q->type == PML_TYPE_OTHER) return false;
+  char *array = pml__big_alloc(q->room * q->stored); /* what is not touched takes no memory */
+  if (array == NULL) return false;
+  q->parts = pml__parts_make(keys(q), q->n, (uint64_t *)(void *)array);
+  char *unused = q->parts != NULL ? q->array : array;
+  if (q->parts != NULL) q->array = array;
+  free(unused);
+  return q->parts != NULL;
+}
+
+static bool finish_parts(struct pml_quantile *q) {
+  if (q->parts == NULL) return true;
+  if (!pml__parts_finish(q->parts, keys(q))) return false;
+  free(q->parts);
+  q->parts = NULL;
+  return true;
+}
+
 /* Sorts what is new. Nothing is lost without memory: it is tried again at the next call. */
 static bool settle(struct pml_quantile *q) {
   if (q->sorted == q->n) return true;
-  void *scratch = pml__big_alloc(scratch_needed(q) * q->stored);
-  if (scratch == NULL) return false;
-  sort_tail(q, scratch);
-  q->run[q->runs++] = q->n - q->sorted;
+  if (!part_first(q)) {
+    if (merges_all(q) && !finish_parts(q)) return false;
+    void *scratch = pml__big_alloc(scratch_needed(q) * q->stored);
+    if (scratch == NULL) return false;
+    sort_tail(q, scratch);
+    q->run[q->runs++] = q->n - q->sorted;
+    while (q->runs > 1 && should_merge(q, q->run[q->runs - 1], q->run[q->runs - 2])) merge_last_two(q, scratch);
+    free(scratch);
+  } else {
+    q->run[q->runs++] = q->n;
+  }
   q->sorted = q->n;
-  while (q->runs > 1 && should_merge(q, q->run[q->runs - 1], q->run[q->runs - 2])) merge_last_two(q, scratch);
-  free(scratch);
   return true;
 }
 
 /* Keys of all runs that are below or equal to @key. */
 static size_t rank_of(const struct pml_quantile *q, uint64_t key) {
-  const uint64_t *run = (const uint64_t *)(const void *)q->array;
+  uint64_t *run = keys(q);
   size_t rank = 0;
-  for (size_t r = 0; r < q->runs; run += q->run[r++]) {
-    size_t low = 0, high = q->run[r];
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      if (run[middle] <= key)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    rank += low;
-  }
+  for (size_t r = 0; r < q->runs; run += q->run[r++])
+    rank += r == 0 && q->parts != NULL ? pml__parts_rank(q->parts, run, key) : pml__keys_rank(run, q->run[r], key);
   return rank;
+}
+
+/*
+ * The key of @index over all runs is at most that of @index of the first; of the others' keys not all may be below it.
+ * So few parts of the first are looked at, and sorted.
+ */
+static void narrow(const struct pml_quantile *q, size_t index, uint64_t *low, uint64_t *high) {
+  size_t others = q->n - q->run[0];
+  if (q->parts == NULL) return;
+  if (index >= others) *low = pml__parts_below(q->parts, index - others);
+  if (index < q->run[0]) *high = pml__parts_above(q->parts, index);
 }
 
 /* The key of @index over all runs: the smallest that more than @index keys do not exceed. */
 static uint64_t key_at(const struct pml_quantile *q, size_t index) {
-  const uint64_t *run = (const uint64_t *)(const void *)q->array;
-  if (q->runs == 1) return run[index];
   uint64_t low = 0, high = UINT64_MAX;
+  if (q->runs == 1 && q->parts == NULL) return keys(q)[index];
+  if (q->runs == 1 && pml__parts_key(q->parts, keys(q), index, &low)) return low;
+  narrow(q, index, &low, &high);
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
     if (rank_of(q, middle) > index)

@@ -118,6 +118,18 @@ void pml__merge_keys(uint64_t *first, size_t n_first, size_t n_second, uint64_t 
   memcpy(first, scratch, j * sizeof *first);
 }
 
+size_t pml__keys_rank(const uint64_t *key, size_t n, uint64_t limit) {
+  size_t low = 0, high = n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (key[middle] <= limit)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 void pml__merge_elements(void *first, size_t n_first, size_t n_second, void *scratch, size_t bytes,
                          pml__compare *compare) {
   char *a = first, *b = scratch, *out = a + (n_first + n_second) * bytes;

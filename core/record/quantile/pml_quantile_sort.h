@@ -3,6 +3,8 @@
 #ifndef PML_QUANTILE_SORT_H
 #define PML_QUANTILE_SORT_H
 
+#include "base/pml_api.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,10 +17,13 @@ typedef int pml__compare(const void *, const void *);
 void *pml__big_alloc(size_t bytes);
 
 /* pml__sort_keys - ascending. @scratch: room for @n. Radix passes over the bits that differ; no comparator. */
-void pml__sort_keys(uint64_t *key, uint64_t *scratch, size_t n);
+PML__SHARED void pml__sort_keys(uint64_t *key, uint64_t *scratch, size_t n);
 
 /* pml__merge_keys - two ascending runs that lie one after the other become one. @scratch: room for @n_second. */
 void pml__merge_keys(uint64_t *first, size_t n_first, size_t n_second, uint64_t *scratch);
+
+/* pml__keys_rank - how many of @n ascending keys are below or equal to @limit. */
+size_t pml__keys_rank(const uint64_t *key, size_t n, uint64_t limit);
 
 /*
  * pml__sort_elements - stable merge sort. Every access is within the array whatever @compare answers, which qsort does

@@ -49,7 +49,7 @@ PML__SHARED double pml_sketch_value(const struct pml_sketch *s, double q);
 PML__SHARED uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
 uint64_t pml_sketch_nans(const struct pml_sketch *s);
 /* The bound that holds now: @alpha, or more where buckets had to be joined. */
-double pml_sketch_error(const struct pml_sketch *s);
+PML__SHARED double pml_sketch_error(const struct pml_sketch *s);
 
 /* pml__sketch_like - an empty one as @s was opened, or NULL. pml__sketch_alike - the two can be merged. */
 struct pml_sketch *pml__sketch_like(const struct pml_sketch *s);

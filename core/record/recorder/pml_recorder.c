@@ -39,12 +39,13 @@ static int check_options(struct pml_recorder_options *o) {
   return 0;
 }
 
-/* All of a reset is one store; whatever else belongs to an epoch says of which it is. */
+/* A reset is one store, and one to the key of a handle; whatever else belongs to an epoch says of which it is. */
 static void begin_epoch(struct pml_recorder *r) {
   pml__process_look();
   uint64_t epoch = pml__recorder_new_epoch();
   __atomic_store_n(&r->dropped, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&r->head.epoch, epoch, __ATOMIC_SEQ_CST);
+  pml__recorder_near_renew(r);
   struct pml__log_cell *cell = pml__recorder_cell(r);
   if (cell == NULL) return;
   __atomic_store_n(&cell->more, 0, __ATOMIC_RELAXED);

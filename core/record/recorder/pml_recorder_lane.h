@@ -6,7 +6,7 @@
 
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"
-#include "record/pml_recorder.h"
+#include "record/pml_recorder_near.h"
 #include "record/quantile/pml_quantile.h"
 #include "record/quantile/pml_sketch.h"
 
@@ -63,6 +63,7 @@ struct pml__recorder_lane {
 
 struct pml_recorder {
   struct pml__recorder_head head;
+  struct pml__recorder_near *near; /* atomic: the handle that has its key; NULL: none */
   uint32_t slot;
   uint64_t opened; /* the first epoch */
   struct pml_recorder_options options;
@@ -133,6 +134,8 @@ static inline struct pml__log_cell *pml__recorder_cell(const struct pml_recorder
 void pml__recorder_dropped(struct pml_recorder *r);
 
 uint64_t pml__recorder_new_epoch(void);
+/* What threads keep near by a handle is of before a reset. */
+void pml__recorder_near_renew(struct pml_recorder *r);
 void pml__recorder_free_lanes(struct pml_recorder *r);
 
 /*

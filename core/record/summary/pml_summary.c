@@ -276,10 +276,50 @@ bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, in
   return true;
 }
 
-int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from) {
+/* ---- joining ---- */
+
+/* What tells sections of one name apart. */
+static const char *type_of(uint32_t flags) {
+  static const char *const text[] = {"exclusive calculation", "exclusive communication", "calculation",
+                                     "communication"};
+  return flags < sizeof text / sizeof *text ? text[flags] : NULL;
+}
+
+static bool has_row(const struct pml_summary *s, const struct pml_summary_row *row, const char *detail, bool alike) {
+  const struct pml_summary_row *other = pml_summary_find(s, row->kind, row->name, detail);
+  return other != NULL && (!alike || other->flags == row->flags);
+}
+
+/* @row as it joins @s: with its type as detail, if the section of its name is of another one. */
+static struct pml_summary_row apart(const struct pml_summary *s, const struct pml_summary_row *row) {
+  struct pml_summary_row as = *row;
+  const char *type = type_of(row->flags), *detail = text_of(row->detail);
+  if (row->kind != PML_SUMMARY_SECTION || type == NULL || has_row(s, row, detail, true)) return as;
+  if (has_row(s, row, detail, false))
+    as.detail = type;
+  else if (strcmp(detail, type) == 0 && has_row(s, row, "", true))
+    as.detail = "";
+  return as;
+}
+
+static int merge(struct pml_summary *s, const struct pml_summary *from, bool is_apart) {
   int err = 0;
-  for (size_t i = 0; i < from->n && err == 0; i++) err = check(s, from->row[i]);
-  for (size_t i = 0; i < from->n && err == 0; i++) err = add(s, from->row[i]);
+  for (size_t i = 0; i < from->n && err == 0; i++) {
+    const struct pml_summary_row row = is_apart ? apart(s, from->row[i]) : *from->row[i];
+    err = check(s, &row);
+  }
+  for (size_t i = 0; i < from->n && err == 0; i++) {
+    const struct pml_summary_row row = is_apart ? apart(s, from->row[i]) : *from->row[i];
+    err = add(s, &row);
+  }
   for (size_t i = 0; i < from->nranges && err == 0; i++) err = add_range(s, from->range[i]);
   return done(err);
+}
+
+int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from) {
+  return merge(s, from, false);
+}
+
+int pml_summary_merge_apart(struct pml_summary *s, const struct pml_summary *from) {
+  return merge(s, from, true);
 }

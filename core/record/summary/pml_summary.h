@@ -92,6 +92,12 @@ PML__SHARED int pml_summary_add(struct pml_summary *s, const struct pml_summary_
 PML__SHARED int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
 
 /*
+ * pml_summary_merge_apart - the same, but a section of another type than that of its name in @s has a row of its own,
+ * whose detail is its type ("communication", "exclusive calculation", ...).
+ */
+PML__SHARED int pml_summary_merge_apart(struct pml_summary *s, const struct pml_summary *from);
+
+/*
  * pml_summary_row - row @i in the order of their first appearance, NULL behind the last; the summary's, until it
  * changes. pml_summary_find - that of a name, or NULL.
  */
@@ -109,7 +115,8 @@ PML__SHARED bool pml_summary_range(const struct pml_summary *s, size_t i, int64_
 /* ---- pml_summary_pack.c ---- */
 
 /*
- * pml_summary_pack - @s as @n bytes, to be freed with free(): some 150 for a section, 25 more for each event.
+ * pml_summary_pack - @s as @n bytes, to be freed with free(): some 60 for a function or section, 10 more for each
+ * event. Reals are rounded to 2^-28 of their size; whole numbers below 2^53 are not.
  * Returns 0 or -ENOMEM.
  * pml_summary_unpack - what such bytes are, of whatever machine; nothing in them is trusted. Returns 0, PML_EFORMAT
  * (another version, damaged, cut) or -ENOMEM; *@s is NULL on failure.

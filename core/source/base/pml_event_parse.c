@@ -39,11 +39,15 @@ bool pml__parse_u64(const char *s, size_t n, uint64_t *value) {
 bool pml__mods_parse(struct pml__mods *m, const char *s) {
   struct pml__mods got = {0};
   for (; *s; s++) {
+    if (*s == 'p' && got.precise < 3) {
+      got.precise++;
+      continue;
+    }
     bool *flag = *s == 'u' ? &got.user : *s == 'k' ? &got.kernel : *s == 'h' ? &got.hyper : NULL;
     if (!flag || *flag) return false;
     *flag = got.any = true;
   }
-  if (!got.any) return false;
+  if (!got.any && got.precise == 0) return false;
   *m = got;
   return true;
 }
@@ -57,6 +61,7 @@ void pml__mods_split(struct pml__mods *m, char *base, const char *name) {
 
 void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bool core_pmu) {
   attr->exclude_guest = core_pmu;
+  attr->precise_ip = m->precise & 3;
   if (m->any) {
     attr->exclude_user = !m->user;
     attr->exclude_kernel = !m->kernel;
@@ -131,6 +136,7 @@ struct pml_event_part pml_event_part(const struct pml_event *ev, unsigned i) {
   part.cpu_any = other->cpu_any;
   memcpy(part.place, other->place, sizeof part.place);
   if (other->core_type != 0) pml__event_set_core(&part.attr, other->core_type);
+  if (other->probe_offset != 0) part.attr.probe_offset = other->probe_offset;
   return part;
 }
 

@@ -16,12 +16,13 @@ int pml__event_begin(struct pml_event *ev, const char *name);
 /* A parser that answers this leaves the name to the next one. */
 #define PML__NOT_MINE 1
 
-/* :u :k :h; @any: at least one was given. */
+/* :u :k :h; @any: at least one of them was given. :p :pp :ppp: perf's precise_ip, 1 to 3. */
 struct pml__mods {
   bool user, kernel, hyper, any;
+  unsigned precise;
 };
 
-/* pml__mods_parse - @s is nothing but letters of "ukh", each at most once. */
+/* pml__mods_parse - @s is nothing but letters of "ukh", each at most once, and at most three "p"; one at least. */
 bool pml__mods_parse(struct pml__mods *m, const char *s);
 
 /*

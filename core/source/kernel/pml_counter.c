@@ -6,39 +6,25 @@
 #include "base/pml_thread.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_perf_open.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_perf_descriptor.h"
 #include "source/kernel/pml_rdpmc.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #define ARM64_USER_ACCESS 0x2u /* config1 of a PMUv3 event: mrs from EL0 */
 
 static size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Intel's slots and topdown metrics share one register that only the kernel can take apart (event 0, umask 4 or 80-8f).
- */
-static bool is_packed(const struct perf_event_attr *attr) {
-#if defined(__x86_64__)
-  unsigned top, ebx, ecx, edx;
-  bool intel = __get_cpuid(0, &top, &ebx, &ecx, &edx) && ebx == signature_INTEL_ebx;
-  unsigned umask = (attr->config >> 8) & 0xff;
-  return intel && attr->type >= PERF_TYPE_RAW && (attr->config & 0xff) == 0 &&
-         (umask == 0x04 || (umask & 0xf0) == 0x80);
-#else
-  (void)attr;
-  return false;
-#endif
 }
 
 /* Why a counter is not read by its page. Kept as a number: a counter is 32 bytes, so that one is found by a shift. */
@@ -51,6 +37,8 @@ static bool is_packed(const struct perf_event_attr *attr) {
   X(INHERITED, "it is inherited: the page lacks what children count")                                                  \
   X(PACKED, "slots and topdown events share a register that only the kernel can unpack")                               \
   X(NO_INSTRUCTION, "this architecture has no user-space counter read")                                                \
+  X(CORES_DIFFER,                                                                                                      \
+    "its cores differ, the C library has no restartable sequences, and the thread is not pinned to like ones")         \
   X(UNMAPPED, "its page cannot be mapped (perf_event_mlock_kb, or the PMU refuses)")                                   \
   X(FORBIDDEN, FORBIDDEN_TEXT)
 
@@ -69,30 +57,51 @@ static const char *const why_text[] = {WHY_LIST(WHY_TEXT)};
 static enum why why_no_page(const struct perf_event_attr *attr, const char *pmu, pid_t pid, int cpu, unsigned flags) {
   if (flags & PML_OPEN_NO_PAGE) return TURNED_OFF;
   if (pml__counter_is_software(attr, pmu)) return SOFTWARE;
-  if (pid == -1) return OF_CPU;
+  if (pid < 0) return OF_CPU;
   if (pid != 0) return OF_OTHER;
   if (cpu != -1) return ON_ONE_CPU;
   if (attr->inherit) return INHERITED;
-  if (is_packed(attr)) return PACKED;
+  if (pml__counter_packed(attr, pml__cpu_is_intel()) != PML__NOT_PACKED) return PACKED;
   if (PML_RDPMC_COUNTERS == 0) return NO_INSTRUCTION;
   return PAGE_PATH;
+}
+
+/*
+ * Where cores differ in kind, another kind's counter may be asked for by a thread that is moved in mid-read: either the
+ * read restarts then, or the thread stays where the event counts. Reads by page: 0, with *owner as it says.
+ */
+static enum why why_not_on_differing_cores(const char *pmu, uint64_t *owner) {
+  struct pml__core_pmu kinds[PML_EVENT_PARTS_MAX];
+  *owner = pml_thread_self()->id;
+  if (pml__core_pmus(kinds) < 2) return PAGE_PATH;
+  if (pml__rseq_ready()) {
+    *owner |= PML__OWNER_RESTARTS;
+    return PAGE_PATH;
+  }
+  return pml__sysfs_pinned_to(pmu) ? PAGE_PATH : CORES_DIFFER;
 }
 
 static void unmap(struct pml_counter *c) {
   if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());
   c->page = NULL;
-  c->owner = 0;
+  c->owner = PML__OWNER_NONE;
 }
 
-static void map_page(struct pml_counter *c) {
+static void map_page(struct pml_counter *c, const char *pmu) {
+  uint64_t owner;
+  c->why = (uint16_t)why_not_on_differing_cores(pmu, &owner);
+  if (c->why != PAGE_PATH) return;
   void *page = mmap(NULL, page_bytes(), PROT_READ, MAP_SHARED, c->fd, 0);
   if (page == MAP_FAILED) {
     c->why = UNMAPPED;
     return;
   }
   c->page = page;
-  c->owner = pml_thread_self()->id;
-  if (c->page->cap_user_rdpmc) return;
+  c->owner = owner;
+  if (c->page->cap_user_rdpmc) {
+    pml__rdpmc_guard();
+    return;
+  }
   unmap(c);
   c->why = FORBIDDEN;
 }
@@ -116,22 +125,27 @@ static bool wants_user_access(const struct perf_event_attr *attr, const char *pm
 static int open_fd(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,
                    int group_fd) {
   struct pml__perf_descriptor d = {.fd = -1};
-  uint64_t config1 = attr->config1;
+  struct perf_event_attr asked = *attr;
   int err = -ENOENT;
   if (c->why == PAGE_PATH && wants_user_access(attr, q->pmu)) {
     attr->config1 |= ARM64_USER_ACCESS;
     err = pml__perf_descriptor_open(&d, attr, q->pid, q->cpu, group_fd);
-    if (err < 0) attr->config1 = config1;
+    if (err < 0) attr->config1 = asked.config1;
   }
   if (err < 0) err = pml__perf_descriptor_open(&d, attr, q->pid, q->cpu, group_fd);
   c->fd = d.fd;
   c->id = d.id;
+  if (err < 0) return err;
+  if (asked.exclude_guest != attr->exclude_guest)
+    pml__event_note(attr->exclude_guest ? PML__NOTE_GUESTS : PML__NOTE_HOST, q->ev);
+  if (asked.precise_ip != attr->precise_ip) pml__event_note(PML__NOTE_PRECISE, q->ev);
   return err;
 }
 
 static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) {
   struct pml__perf_descriptor d;
-  bool opens = pml__perf_descriptor_open(&d, attr, pid, cpu, -1) == 0;
+  struct perf_event_attr a = *attr;
+  bool opens = pml__perf_descriptor_open(&d, &a, pid, cpu, -1) == 0;
   pml__perf_descriptor_close(&d);
   return opens;
 }
@@ -147,7 +161,7 @@ static int open_user_only(struct pml_counter *c, const struct pml__counter_reque
   int again = open_fd(c, q, attr, group_fd);
   if (again == 0) {
     c->flags |= PML_OPENED_USER_ONLY;
-    pml__event_note_user_only(q->ev);
+    pml__event_note(PML__NOTE_USER_ONLY, q->ev);
     return 0;
   }
   *attr = asked;
@@ -156,14 +170,17 @@ static int open_user_only(struct pml_counter *c, const struct pml__counter_reque
 
 /* Whom the kernel is asked to count. An uncore PMU counts neither threads nor cpus: it is asked for its own cpu. */
 static int resolve_target(const struct pml_target *t, const struct pml_event_part *part, pid_t *pid, int *cpu) {
+  if (t->pid < -1 && part->cpu_any >= 0)
+    return pml_fail(PML_EMODE, "target: %s counts for all processes of a package, not for a cgroup", part->pmu);
   *pid = t->pid > 0 && t->pid == gettid() ? 0 : t->pid;
   *cpu = t->cpu_plus - 1;
   if (part->cpu_any >= 0) {
     *pid = -1;
     *cpu = part->cpu_any;
   }
-  if (*pid < -1 || *cpu < -1) return pml_fail(-EINVAL, "target: pid %d and cpu %d are not valid", (int)*pid, *cpu);
-  if (*pid == -1 && *cpu == -1) return pml_fail(-EINVAL, "target: pid -1 counts a whole cpu; give its number");
+  if (*cpu < -1) return pml_fail(-EINVAL, "target: cpu %d is not valid", *cpu);
+  if (*pid < 0 && *cpu == -1)
+    return pml_fail(-EINVAL, "target: %s counted by cpu; give its number", *pid == -1 ? "pid -1 is" : "a cgroup is");
   return 0;
 }
 
@@ -174,8 +191,13 @@ static void prepare_attr(struct perf_event_attr *a, const struct pml_event_part 
   a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   if (flags & PML__OPEN_GROUP) a->read_format |= PERF_FORMAT_GROUP;
   a->disabled = !joins && (flags & PML_OPEN_DISABLED) != 0;
-  /* arm's check whether a group fits leaves out a leader that is off, unless it waits for an exec. */
-  a->enable_on_exec = a->disabled && (flags & (PML__OPEN_GROUP | PML_OPEN_ON_EXEC)) != 0;
+  /*
+   * arm's check whether a group fits leaves out a leader that is off, unless it waits for an exec. A user-space probe
+   * that waits for one is not placed in what is mapped already.
+   */
+  bool probe = strcmp(part->pmu, "uprobe") == 0;
+  unsigned waits = probe ? PML_OPEN_ON_EXEC : PML__OPEN_GROUP | PML_OPEN_ON_EXEC;
+  a->enable_on_exec = a->disabled && (flags & waits) != 0;
   a->inherit = t->inherit;
 }
 
@@ -183,7 +205,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
                      const struct pml_counter *leader, unsigned flags) {
   static const struct pml_target self = {0};
   const struct pml_target *t = target != NULL ? target : &self;
-  *c = (struct pml_counter){.fd = -1, .flags = (uint16_t)flags};
+  *c = (struct pml_counter){.fd = -1, .flags = (uint16_t)flags, .owner = PML__OWNER_NONE};
   if (ev->nparts == 0)
     return pml_fail(PML_EMODE, "%s is not an event of the kernel; open it with an event set (pml.eventset)", ev->name);
   if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: no part %u", ev->name, part);
@@ -206,8 +228,26 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
     q.opens_alone = rc == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
     return pml__counter_refused(&q, rc);
   }
-  if (c->why == PAGE_PATH) map_page(c);
+  if (c->why == PAGE_PATH) map_page(c, p->pmu);
   return 0;
+}
+
+int pml_target_cgroup(struct pml_target *t, const char *path) {
+  struct statfs fs;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return pml_fail(-errno, "%.300s: %s", path, pml_error_text(-errno));
+  if (fstatfs(fd, &fs) != 0 || (fs.f_type != CGROUP_SUPER_MAGIC && fs.f_type != CGROUP2_SUPER_MAGIC)) {
+    (void)close(fd);
+    return pml_fail(-EINVAL, "%.300s: not a cgroup; name a folder below /sys/fs/cgroup", path);
+  }
+  t->pid = PML__PID_OF_CGROUP(fd);
+  return 0;
+}
+
+void pml_target_release(struct pml_target *t) {
+  if (t->pid >= -1) return;
+  (void)close(PML__CGROUP_OF_PID(t->pid));
+  t->pid = 0;
 }
 
 void pml_counter_close(struct pml_counter *c) {
@@ -231,7 +271,7 @@ static int read_group_leader(const struct pml_counter *c, struct pml_reading *r)
 
 int pml_counter_read(const struct pml_counter *c, struct pml_reading *r) {
   if (PML_UNLIKELY(c->fd < 0)) return PML_ECLOSED;
-  if (c->page != NULL && c->owner == pml_thread_id() && pml_rdpmc_read(c->page, r) > 0) return 0;
+  if (pml__counter_read_page(c, pml_thread_id(), r) > 0) return 0;
   if (c->flags & PML__OPEN_GROUP) return read_group_leader(c, r);
   ssize_t got = read(c->fd, r, sizeof *r); /* the fields stand as the kernel writes them */
   if (PML_LIKELY(got == (ssize_t)sizeof *r)) return 0;
@@ -244,7 +284,7 @@ enum pml_path pml_counter_path(const struct pml_counter *c, const char **why) {
     reason = "it is closed";
   else if (c->page == NULL)
     reason = why_text[c->why];
-  else if (c->owner != pml_thread_id())
+  else if ((c->owner & ~PML__OWNER_RESTARTS) != pml_thread_id())
     reason = "it was opened by another thread";
   else if (!c->page->cap_user_rdpmc)
     reason = "the kernel no longer allows user-space reads";

@@ -16,10 +16,18 @@ PML_BEGIN_DECLS
  * their own cpus whatever the target is.
  */
 struct pml_target {
-  pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu */
+  pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu, or a cgroup */
   int cpu_plus; /* 0 any cpu, else cpu number + 1 */
   bool inherit; /* count children created from now on, too */
 };
+
+/*
+ * pml_target_cgroup - count what the processes of a cgroup do on a cpu: set @t->pid to the folder @path of a cgroup
+ * file system, opened. Returns 0, -EINVAL (no such folder is a cgroup) or -errno. pml_target_release - close it; what
+ * was opened meanwhile counts on. Idempotent, also of other targets.
+ */
+PML__SHARED int pml_target_cgroup(struct pml_target *t, const char *path);
+PML__SHARED void pml_target_release(struct pml_target *t);
 
 /* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it counted. */
 struct pml_reading {
@@ -62,7 +70,7 @@ struct pml_counter {
   int fd; /* -1: closed */
   uint16_t flags;
   uint16_t why;   /* why there is no page path: pml_counter_path() has the sentence; 0: there is one */
-  uint64_t owner; /* pml_thread id that may use @page; 0: no thread may */
+  uint64_t owner; /* pml_thread id that may use @page, the highest bit set where cores differ; all set: no thread may */
   volatile struct perf_event_mmap_page *page; /* NULL: not mapped */
   uint64_t id;                                /* the kernel's, of the event that @fd is */
 };

@@ -4,13 +4,16 @@
 
 #include "base/pml_error.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_perf_open.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static bool watchdog_is_on(void) {
   return pml__event_sysctl("/proc/sys/kernel/nmi_watchdog", 0) > 0;
@@ -31,23 +34,50 @@ bool pml__counter_is_software(const struct perf_event_attr *attr, const char *pm
   }
 }
 
+enum pml__packed pml__counter_packed(const struct perf_event_attr *attr, bool intel) {
+  unsigned umask = (attr->config >> 8) & 0xff;
+  if (!intel || attr->type < PERF_TYPE_RAW || (attr->config & 0xff) != 0) return PML__NOT_PACKED;
+  if (umask == 0x04) return PML__PACKED_SLOTS;
+  return (umask & 0xf0) == 0x80 ? PML__PACKED_METRIC : PML__NOT_PACKED;
+}
+
+bool pml__cpu_is_intel(void) {
+#if defined(__x86_64__)
+  unsigned top, ebx, ecx, edx;
+  return __get_cpuid(0, &top, &ebx, &ecx, &edx) && ebx == signature_INTEL_ebx;
+#else
+  return false;
+#endif
+}
+
 static bool is_core_hardware(const struct perf_event_attr *attr) {
   return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
 }
 
+static bool opens(struct perf_event_attr attr, pid_t pid, int cpu) {
+  attr.disabled = 1;
+  int fd = pml__perf_event_open(&attr, pid, cpu, -1);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+static struct perf_event_attr user_only(const struct pml__counter_request *q) {
+  struct perf_event_attr user = *q->attr;
+  user.exclude_kernel = user.exclude_hv = 1;
+  return user;
+}
+
 static int no_such_counter(const struct pml__counter_request *q, int err) {
   const char *name = q->ev->name;
+  if (q->pid < -1 && (opens(user_only(q), 0, -1) || opens(*q->attr, 0, -1)))
+    return pml_fail(-EINVAL,
+                    "%s: perf events are not counted by this cgroup's hierarchy; name a folder of cgroup v2 or "
+                    "of perf_event",
+                    name);
   if (is_core_hardware(q->attr) && pml_event_has_pmu() == 0)
     return pml_fail(PML_ENOPMU, "%s: this machine has no hardware PMU; %s", name, pml_error_remedy(PML_ENOPMU));
   return pml_fail(PML_ENOTHERE, "%s: this machine's PMU %s does not support it (%s); pmlua events lists what it does",
                   name, q->pmu, pml_error_name(err));
-}
-
-static bool opens(struct perf_event_attr attr, pid_t pid, int cpu) {
-  attr.disabled = 1;
-  int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd >= 0) close(fd);
-  return fd >= 0;
 }
 
 /* May this thread count anything at all? The event that asks for least, on itself. */
@@ -69,12 +99,6 @@ static int nothing_permitted(const char *name, int level) {
   return pml_fail(PML_ECAP,
                   "%s: a container's seccomp filter or a security module forbids perf_event_open; allow it on the host",
                   name);
-}
-
-static struct perf_event_attr user_only(const struct pml__counter_request *q) {
-  struct perf_event_attr user = *q->attr;
-  user.exclude_kernel = user.exclude_hv = 1;
-  return user;
 }
 
 /* Level 2 forbids to count the kernel. User space is offered where it opens, which for some PMUs it does not. */
@@ -99,9 +123,10 @@ static int no_permission(const struct pml__counter_request *q) {
   if (!may_count_itself()) return nothing_permitted(name, level);
   if (strcmp(q->pmu, "uprobe") == 0 || strcmp(q->pmu, "kprobe") == 0)
     return pml_fail(PML_ECAP, "%s: only privileged processes may set probes; run as root or with CAP_SYS_ADMIN", name);
-  if (q->pid == -1 && level > 0)
-    return pml_fail(PML_EPARANOID, "%s: perf_event_paranoid is %d, which forbids counting a whole cpu; " OR_SYSCTL "0",
-                    name, level);
+  if (q->pid < 0 && level > 0)
+    return pml_fail(PML_EPARANOID,
+                    "%s: perf_event_paranoid is %d, which forbids counting a whole cpu%s; " OR_SYSCTL "0", name, level,
+                    q->pid < -1 ? " or cgroup" : "");
   if (is_foreign(q)) return pml_fail(PML_ECAP, "%s: thread %d belongs to another user; " AS_ROOT, name, (int)q->pid);
   if (!q->attr->exclude_kernel && level > 1) return kernel_forbidden(q, level);
   return pml_fail(PML_ECAP, "%s: the kernel refuses it to this process (perf_event_paranoid is %d); " AS_ROOT, name,
@@ -160,6 +185,9 @@ int pml__counter_refused(const struct pml__counter_request *q, int err) {
   case -ENOSYS:
     return pml_fail(err, "%s: this kernel has no perf events (CONFIG_PERF_EVENTS)", name);
   case -EINVAL:
+    if (pml__counter_packed(q->attr, pml__cpu_is_intel()) == PML__PACKED_METRIC)
+      return pml_fail(
+          err, "%s: it counts in the group of the core's slots only; put cpu/slots/ into the same event set", name);
     if (q->joins && q->opens_alone) return too_many(q);
     if (opens(in_all_modes(q), q->pid, q->cpu))
       return pml_fail(err, "%s: %s always counts user space and kernel; leave its modifiers out", name, q->pmu);

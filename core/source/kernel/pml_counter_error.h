@@ -25,4 +25,12 @@ int pml__counter_starved(const char *name);
 /* Is the event counted by the kernel's software, so that it fits into any group and has no page? */
 bool pml__counter_is_software(const struct perf_event_attr *attr, const char *pmu);
 
+/*
+ * Intel's slots and topdown metrics (event 0, umask 4 or 80-8f) share the register PERF_METRICS, which has fractions of
+ * slots; the kernel gives fractions times slots, for a group that slots leads.
+ */
+enum pml__packed { PML__NOT_PACKED, PML__PACKED_SLOTS, PML__PACKED_METRIC };
+enum pml__packed pml__counter_packed(const struct perf_event_attr *attr, bool intel);
+bool pml__cpu_is_intel(void);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_kernel.c - the kernel's events as a source: which parser a name belongs to, the list,
  * and the answer to an unknown name. */
+#include "source/kernel/event/pml_event_libpfm.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_eventset_kernel.h"
 
@@ -9,6 +10,11 @@
 static int offer(const struct pml_event_info *info, void *near) {
   pml__nearest_offer(near, info->name);
   return 0;
+}
+
+static const char *without_tables(void) {
+  return pml__libpfm() == NULL ? "; libpfm.so.4, which knows the events of PMUs, is not installed (Debian: libpfm4)"
+                               : "";
 }
 
 /*
@@ -29,8 +35,8 @@ static int fail_unknown(const char *name) {
     if (!pml__event_pfm_has_pmu(pmu)) {
       near.want = pmu;
       (void)pml__event_walk_pfm_pmus(&w);
-      (void)pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s", pmu, name,
-                     pml__nearest_text(&near, text, sizeof text));
+      (void)pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s%s", pmu, name,
+                     pml__nearest_text(&near, text, sizeof text), without_tables());
       return PML__NOT_MINE;
     }
     w.pmu = pmu;
@@ -41,7 +47,8 @@ static int fail_unknown(const char *name) {
     if (strchr(base, ':')) (void)pml__event_walk_trace(&w);
     (void)pml__event_walk_sysfs(&w);
   }
-  return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
+  return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s%s", name, pml__nearest_text(&near, text, sizeof text),
+                  without_tables());
 }
 
 /* Clocks of the kernel count ns, under any name. */
@@ -69,9 +76,10 @@ static int parse_by_table(struct pml_event *ev, const char *name) {
   return fail_unknown(name);
 }
 
-static int parse(struct pml_event *ev, const char *name) {
+static int parse_any(struct pml_event *ev, const char *name) {
   if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
   if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);
+  if (strncmp(name, "usdt:", 5) == 0) return pml__event_parse_usdt(ev, name);
   struct pml__place place;
   char base[PML_EVENT_NAME_MAX];
   pml__place_split(&place, base, name);
@@ -79,6 +87,18 @@ static int parse(struct pml_event *ev, const char *name) {
   if (err == 0) err = pml__event_place(ev, &place);
   if (err == 0) set_unit(ev);
   return err;
+}
+
+/* The kernel takes precise_ip for events that know no such thing, and counts as ever. */
+static int parse(struct pml_event *ev, const char *name) {
+  int err = parse_any(ev, name);
+  const struct pml_event_part *part = &ev->first;
+  if (err != 0 || part->attr.precise_ip == 0) return err;
+  bool kernels = part->attr.type == PERF_TYPE_SOFTWARE || part->attr.type == PERF_TYPE_TRACEPOINT ||
+                 part->attr.type == PERF_TYPE_BREAKPOINT || strcmp(part->pmu, "uprobe") == 0;
+  if (!kernels && part->cpu_any < 0) return 0;
+  return pml_fail(PML_ESYNTAX, "%.200s: only events of the core PMU can be precise; leave out the p after the colon",
+                  name);
 }
 
 static int walk(const struct pml__walk *w) {

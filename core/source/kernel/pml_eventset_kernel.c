@@ -10,14 +10,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Every member by its page; -EAGAIN when any of them needs the kernel. */
-static inline int read_pages(const struct pml__kernel_group *g, uint64_t *words, bool times) {
+/* Every member by its page; -EAGAIN when any of them needs the kernel. @restarts: in restartable sections. */
+static inline __attribute__((always_inline)) int read_pages(const struct pml__kernel_group *g, uint64_t *words,
+                                                            bool times, bool restarts) {
   const volatile struct perf_event_mmap_page **page = g->page, **end = page + g->n;
   uint64_t *value = words + g->values;
+  struct pml_reading r;
   int again = 0;
   if (times) { /* members are scheduled together: one's times are everyone's */
-    struct pml_reading r;
-    int tries = pml_rdpmc_read(*page++, &r);
+    int tries = pml__rdpmc(*page++, &r, true, restarts);
     if (PML_UNLIKELY(tries == 0)) return -EAGAIN;
     again = tries - 1;
     *value++ = r.raw;
@@ -25,25 +26,35 @@ static inline int read_pages(const struct pml__kernel_group *g, uint64_t *words,
     words[g->offset + PML__WORD_RUNNING] = r.running_ns;
   }
   for (; page < end; page++) {
-    int tries = pml_rdpmc_count(*page, value++);
+    int tries = pml__rdpmc(*page, &r, false, restarts);
     if (PML_UNLIKELY(tries == 0)) return -EAGAIN;
+    *value++ = r.raw;
     again += tries - 1;
   }
   return again;
 }
 
-static int snapshot_kernel(struct pml__share *share, uint64_t *words, bool times) {
-  const struct pml__kernel_share *k = (const struct pml__kernel_share *)share;
+static inline __attribute__((always_inline)) int snapshot_groups(const struct pml__kernel_share *k, uint64_t *words,
+                                                                 bool times, bool restarts) {
   bool owner = k->owner == pml_thread_id();
   const struct pml__kernel_group *g = k->group, *end = g + k->ngroups;
   int again = 0;
   for (; g < end; g++) {
-    int rc = g->paged && owner ? read_pages(g, words, times) : -EAGAIN;
+    int rc = g->paged && owner ? read_pages(g, words, times, restarts) : -EAGAIN;
     if (rc == -EAGAIN) rc = pml__kernel_read_block(g, words + g->offset);
     if (PML_UNLIKELY(rc < 0)) return rc;
     again += rc;
   }
   return again;
+}
+
+static int snapshot_kernel(struct pml__share *share, uint64_t *words, bool times) {
+  return snapshot_groups((const struct pml__kernel_share *)share, words, times, false);
+}
+
+/* Where cores differ in kind. */
+static int snapshot_restartable(struct pml__share *share, uint64_t *words, bool times) {
+  return snapshot_groups((const struct pml__kernel_share *)share, words, times, true);
 }
 
 /* Of an only group without pages, whose block begins at 0. */
@@ -58,13 +69,20 @@ static int read_kernel(struct pml_eventset *s, uint64_t *values) {
   return rc;
 }
 
+static int read_restartable(struct pml_eventset *s, uint64_t *values) {
+  int rc = snapshot_restartable(s->share, s->now, false);
+  if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
+  return rc;
+}
+
 static __attribute__((noinline)) int read_again(struct pml_eventset *s, uint64_t *values, int tried) {
-  int rc = read_kernel(s, values);
+  bool restarts = ((const struct pml__kernel_share *)s->share)->restarts;
+  int rc = restarts ? read_restartable(s, values) : read_kernel(s, values);
   return rc < 0 ? rc : rc + tried;
 }
 
 /* Of an only group with pages, whose members are the set's events in their order. */
-static int read_paged(struct pml_eventset *s, uint64_t *values) {
+static inline __attribute__((always_inline)) int read_group(struct pml_eventset *s, uint64_t *values, bool restarts) {
   const struct pml__kernel_share *k = (const struct pml__kernel_share *)s->share;
   const volatile struct perf_event_mmap_page **page = k->page;
   const uint64_t *base = s->base + k->group->values;
@@ -72,11 +90,20 @@ static int read_paged(struct pml_eventset *s, uint64_t *values) {
   if (PML_UNLIKELY(k->owner != pml_thread_id())) return read_again(s, values, 0);
   do {
     struct pml_reading r;
-    int rc = pml__rdpmc_try(page[i], &r, false);
+    int rc = pml__rdpmc_try(page[i], &r, false, restarts);
     if (PML_UNLIKELY(rc <= 0)) return read_again(s, values, -rc);
     values[i] = r.raw - base[i];
   } while (++i < n);
   return 0;
+}
+
+static int read_paged(struct pml_eventset *s, uint64_t *values) {
+  return read_group(s, values, false);
+}
+
+/* Where cores differ in kind. */
+static int read_paged_restartable(struct pml_eventset *s, uint64_t *values) {
+  return read_group(s, values, true);
 }
 
 static int read_simple(struct pml_eventset *s, uint64_t *values) {
@@ -106,11 +133,15 @@ static bool is_paged_alone(const struct pml__kernel_share *k) {
 void pml__kernel_choose_read(struct pml__kernel_share *k) {
   bool paged = false;
   for (uint32_t i = 0; i < k->ngroups; i++) paged |= k->group[i].paged;
-  bool block = k->ngroups == 1 && !paged, simple = block && k->share.next == NULL;
+  bool block = k->ngroups == 1 && !paged, simple = block && k->share.next == NULL, alone = is_paged_alone(k);
   k->share.set->simple = simple;
   k->share.set->group = &k->group[0];
-  k->share.read = simple ? read_simple : is_paged_alone(k) ? read_paged : read_kernel;
+  k->share.read = simple ? read_simple : alone ? read_paged : read_kernel;
   k->share.snapshot = block ? snapshot_block : snapshot_kernel;
+  if (paged && k->restarts) {
+    k->share.read = alone ? read_paged_restartable : read_restartable;
+    k->share.snapshot = snapshot_restartable;
+  }
   k->share.difference = k->nextra > 0 ? difference : NULL;
 }
 

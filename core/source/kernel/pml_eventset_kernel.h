@@ -32,6 +32,7 @@ struct pml__kernel_share {
   struct pml__share share;
   uint64_t owner; /* thread that may use the pages */
   uint32_t ngroups;
+  bool restarts; /* cores differ in kind: pages are read in restartable sections */
   struct pml__kernel_group *group;
   const volatile struct perf_event_mmap_page **page; /* of all groups */
   uint32_t nextra;
@@ -50,6 +51,14 @@ static inline struct pml__kernel_share *pml__kernel_share_of(const struct pml_ev
 }
 
 /* The kernel's entry in the table of sources: pml_eventset_kernel_open.c, pml_eventset_kernel.c */
+/*
+ * pml__kernel_rank - in which order parts are opened, from 0. Slots come first, which must lead the group of topdown
+ * metrics, and these next. Hardware comes before software: a software event joins any group, but a group led by one
+ * takes any PMU's hardware and would hide which PMU it belongs to.
+ */
+#define PML__KERNEL_RANKS 5
+int pml__kernel_rank(const struct perf_event_attr *attr, const char *pmu, bool intel);
+
 int pml__kernel_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
 void pml__kernel_close(struct pml__share *share);
 void pml__kernel_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);

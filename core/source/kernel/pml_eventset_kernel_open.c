@@ -46,13 +46,11 @@ static int open_place(const struct opening *o, struct pml_counter *c, uint32_t c
   return pml_counter_open(c, event_of(o, counter), o->place[counter].part, &o->options->target, leader, flags);
 }
 
-/*
- * Hardware first, since a software event joins any group, but a group led by one takes any PMU's hardware and would
- * hide which PMU it belongs to.
- */
-static int rank(const struct pml_event_part *p) {
-  if (pml__counter_is_software(&p->attr, p->pmu)) return 2;
-  return p->attr.type < PERF_TYPE_MAX ? 0 : 1;
+int pml__kernel_rank(const struct perf_event_attr *attr, const char *pmu, bool intel) {
+  if (pml__counter_is_software(attr, pmu)) return 4;
+  if (attr->type >= PERF_TYPE_MAX) return 3;
+  enum pml__packed packed = pml__counter_packed(attr, intel);
+  return packed == PML__PACKED_SLOTS ? 0 : packed == PML__PACKED_METRIC ? 1 : 2;
 }
 
 static int list_places(struct opening *o) {
@@ -62,10 +60,11 @@ static int list_places(struct opening *o) {
     return pml_fail(PML_ETOOMANY,
                     "an event set of %u counters; at most %u are possible: name fewer places of uncore events", most,
                     PML__GROUP_MAX);
-  for (int r = 0; r <= 2; r++)
+  bool intel = pml__cpu_is_intel();
+  for (int r = 0; r < PML__KERNEL_RANKS; r++)
     for (uint32_t k = 0; k < n; k++) {
       const struct pml_event *ev = event_at(o, k);
-      bool wanted = ev->nparts > 0 && rank(&ev->first) == r;
+      bool wanted = ev->nparts > 0 && pml__kernel_rank(&ev->first.attr, ev->first.pmu, intel) == r;
       for (uint32_t p = 0; wanted && p < ev->nparts; p++) o->place[o->nplaces++] = (struct place){k, p};
     }
   return 0;
@@ -186,6 +185,11 @@ static void lay_out(struct opening *o) {
   k->share.words = word;
 }
 
+static void set_owner(struct pml__kernel_share *k, uint64_t owner) {
+  k->owner = owner & ~PML__OWNER_RESTARTS;
+  k->restarts = (owner & PML__OWNER_RESTARTS) != 0;
+}
+
 static void lay_out_event(struct pml__kernel_share *k, uint32_t i) {
   struct pml__kernel_event *e = &k->event[i];
   for (uint32_t p = 0; p < e->nparts; p++) {
@@ -201,7 +205,7 @@ static void lay_out_event(struct pml__kernel_share *k, uint32_t i) {
     if (c->page == NULL)
       g->paged = false;
     else
-      k->owner = c->owner;
+      set_owner(k, c->owner);
   }
 }
 
@@ -226,10 +230,16 @@ static int allocate(struct opening *o) {
   return 0;
 }
 
-static int enable_groups(const struct pml__kernel_share *k, unsigned flags) {
-  if (flags & PML_EVENTSET_ON_EXEC) return 0;
+/* What counts a cpu sees no exec of the target: it counts at once. */
+static bool waits_for_exec(const struct opening *o, uint32_t group) {
+  if ((o->options->flags & PML_EVENTSET_ON_EXEC) == 0) return false;
+  return o->options->target.pid >= 0 && part_of(o, o->leader[group]).cpu_any < 0;
+}
+
+static int enable_groups(const struct opening *o) {
+  const struct pml__kernel_share *k = o->k;
   for (uint32_t i = 0; i < k->ngroups; i++)
-    if (ioctl(k->group[i].fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
+    if (!waits_for_exec(o, i) && ioctl(k->group[i].fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
       return pml_fail(-errno, "event set: cannot enable a group: %s", strerror(errno));
   return 0;
 }
@@ -273,7 +283,7 @@ static int open_all(struct opening *o) {
   lay_out(o);
   for (uint32_t i = 0; i < k->share.n; i++) lay_out_event(k, i);
   pml__kernel_choose_read(k);
-  rc = enable_groups(k, o->options->flags);
+  rc = enable_groups(o);
   return rc < 0 ? rc : refuse_starved(o);
 }
 

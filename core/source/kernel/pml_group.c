@@ -65,7 +65,7 @@ static int read_pages(const struct pml_group *g, struct pml_reading *out) {
   uint64_t self = pml_thread_id();
   int again = 0;
   for (const struct pml_counter *c = g->member, *end = c + g->n; c < end; c++, out++) {
-    int tries = c->page != NULL && c->owner == self ? pml_rdpmc_read(c->page, out) : 0;
+    int tries = pml__counter_read_page(c, self, out);
     if (tries == 0) return -EAGAIN;
     again += tries - 1;
   }

@@ -2,11 +2,12 @@
 /* core/source/kernel/pml_perf_descriptor.c - descriptors of perf events in a program that may close them. */
 #include "source/kernel/pml_perf_descriptor.h"
 
+#include "source/kernel/event/pml_perf_open.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ROOM_MAX 4096u /* the kernel's table of descriptors is as long as the highest, and each fork copies it */
@@ -24,18 +25,17 @@ static int out_of_the_way(int fd) {
   return high;
 }
 
-int pml__perf_descriptor_open(struct pml__perf_descriptor *d, const struct perf_event_attr *attr, pid_t pid, int cpu,
+int pml__perf_descriptor_open(struct pml__perf_descriptor *d, struct perf_event_attr *attr, pid_t pid, int cpu,
                               int group_fd) {
-  struct perf_event_attr a = *attr;
   *d = (struct pml__perf_descriptor){.fd = -1};
-  long fd = syscall(SYS_perf_event_open, &a, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-  if (fd < 0) return -errno;
-  if (ioctl((int)fd, PERF_EVENT_IOC_ID, &d->id) != 0) {
+  int fd = pml__perf_event_open(attr, pid, cpu, group_fd);
+  if (fd < 0) return fd;
+  if (ioctl(fd, PERF_EVENT_IOC_ID, &d->id) != 0) {
     int err = -errno;
-    (void)close((int)fd);
+    (void)close(fd);
     return err;
   }
-  d->fd = out_of_the_way((int)fd);
+  d->fd = out_of_the_way(fd);
   return 0;
 }
 

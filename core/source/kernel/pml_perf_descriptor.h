@@ -18,11 +18,11 @@ struct pml__perf_descriptor {
 };
 
 /*
- * pml__perf_descriptor_open - perf_event_open(@attr, @pid, @cpu, @group_fd), close-on-exec.
+ * pml__perf_descriptor_open - pml__perf_event_open(@attr, @pid, @cpu, @group_fd); *@attr is what was opened.
  * The number is a high one, where there is room: programs count on getting the lowest, and close those that they know.
  * Returns 0, or -errno with *d closed. Cost: five syscalls.
  */
-int pml__perf_descriptor_open(struct pml__perf_descriptor *d, const struct perf_event_attr *attr, pid_t pid, int cpu,
+int pml__perf_descriptor_open(struct pml__perf_descriptor *d, struct perf_event_attr *attr, pid_t pid, int cpu,
                               int group_fd);
 
 /*

@@ -4,6 +4,8 @@
 #define PML_RDPMC_H
 
 #include "source/kernel/pml_counter.h"
+#include "source/kernel/pml_rdpmc_fault.h"
+#include "source/kernel/pml_rseq.h"
 
 PML_BEGIN_DECLS
 
@@ -25,15 +27,26 @@ PML_BEGIN_DECLS
 /* An interrupt in the window costs one more try; 16 in a row mean that something else is wrong: let the kernel read. */
 #define PML_RDPMC_TRIES 16
 
-/* The instructions of each architecture: counter number (page index - 1) to its bits; and the clock of the page. */
+/*
+ * The instructions of each architecture: counter number (page index - 1) to its bits, false where the instruction is
+ * forbidden by now (pml_rdpmc_fault.h), which costs no instruction; and the clock of the page.
+ */
 #if defined(__x86_64__)
 
 #define PML_RDPMC_COUNTERS UINT32_MAX /* fixed counters have bit 30 set */
 
-static inline uint64_t pml__rdpmc_insn(uint32_t counter) {
-  uint64_t lo, hi; /* both instructions clear the upper halves */
-  __asm__ volatile("rdpmc" : "=a"(lo), "=d"(hi) : "c"(counter));
-  return hi << 32 | lo;
+static inline __attribute__((always_inline)) bool pml__rdpmc_insn(const volatile void *pc, uint32_t counter,
+                                                                  uint64_t *value) {
+  uint64_t lo = 0, hi = 0; /* both instructions clear the upper halves */
+  __asm__ goto volatile("1:\trdpmc\n\t" PML__RDPMC_FAULT("1b", "%[page]", "%l[forbidden]")
+                        : "=a"(lo), "=d"(hi)
+                        : "c"(counter), [page] "r"(pc)
+                        :
+                        : forbidden);
+  *value = hi << 32 | lo;
+  return true;
+forbidden:
+  return false;
 }
 
 static inline uint64_t pml__rdpmc_cycles(void) {
@@ -54,18 +67,30 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 /* clang-format on */
 #define PML__RDPMC_CASE(n)                                                                                             \
   case n:                                                                                                              \
-    __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(v));                                                          \
+    __asm__ goto volatile("1:\tmrs %0, pmevcntr" #n "_el0\n\t" PML__RDPMC_FAULT("1b", "%[page]", "%l[forbidden]")      \
+                          : "=r"(v)                                                                                    \
+                          : [page] "r"(pc)                                                                             \
+                          :                                                                                            \
+                          : forbidden);                                                                                \
     break;
 
-static inline uint64_t pml__rdpmc_insn(uint32_t counter) {
+static inline __attribute__((always_inline)) bool pml__rdpmc_insn(const volatile void *pc, uint32_t counter,
+                                                                  uint64_t *value) {
   uint64_t v;
   switch (counter) {
     PML__RDPMC_EACH(PML__RDPMC_CASE)
   default:
-    __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(v));
+    __asm__ goto volatile("1:\tmrs %0, pmccntr_el0\n\t" PML__RDPMC_FAULT("1b", "%[page]", "%l[forbidden]")
+                          : "=r"(v)
+                          : [page] "r"(pc)
+                          :
+                          : forbidden);
     break;
   }
-  return v;
+  *value = v;
+  return true;
+forbidden:
+  return false;
 }
 #undef PML__RDPMC_CASE
 #undef PML__RDPMC_EACH
@@ -90,10 +115,12 @@ static inline uint64_t pml__rdpmc_cycles(void) {
     __asm__ volatile("csrr %0, %1" : "=r"(v) : "i"(0xc00 + n));                                                        \
     break;
 
-static inline uint64_t pml__rdpmc_insn(uint32_t counter) {
+static inline bool pml__rdpmc_insn(const volatile void *pc, uint32_t counter, uint64_t *value) {
   uint64_t v = 0;
+  (void)pc;
   switch (counter) { PML__RDPMC_EACH(PML__RDPMC_CASE) }
-  return v;
+  *value = v;
+  return true;
 }
 #undef PML__RDPMC_CASE
 #undef PML__RDPMC_EACH
@@ -108,9 +135,9 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 
 #define PML_RDPMC_COUNTERS 0u /* no counter is ever read here: every read falls back */
 
-static inline uint64_t pml__rdpmc_insn(uint32_t counter) {
-  (void)counter;
-  return 0;
+static inline bool pml__rdpmc_insn(const volatile void *pc, uint32_t counter, uint64_t *value) {
+  (void)pc, (void)counter, (void)value;
+  return false;
 }
 static inline uint64_t pml__rdpmc_cycles(void) {
   return 0;
@@ -120,8 +147,10 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 
 /* Defined before this header is included, these replace the instructions: to read a page that a test or a bench owns.
  */
-#ifndef PML_RDPMC_INSN
-#define PML_RDPMC_INSN(counter) pml__rdpmc_insn(counter)
+#ifdef PML_RDPMC_INSN
+#define PML__RDPMC_TAKE(pc, counter, value) (*(value) = PML_RDPMC_INSN(counter), true)
+#else
+#define PML__RDPMC_TAKE(pc, counter, value) pml__rdpmc_insn(pc, counter, value)
 #endif
 #ifndef PML_RDPMC_CYCLES
 #define PML_RDPMC_CYCLES() pml__rdpmc_cycles()
@@ -147,19 +176,29 @@ static inline uint64_t pml__rdpmc_delta_ns(const volatile struct perf_event_mmap
   return pc->time_offset + quot * mult + ((rem * mult) >> shift);
 }
 
+/* The register that the page names. 1: *@pmc has it. 0: let the kernel read. -1: the thread was disturbed meanwhile. */
+static inline __attribute__((always_inline)) int pml__rdpmc_register(const volatile struct perf_event_mmap_page *pc,
+                                                                     uint64_t *pmc, bool restarts) {
+  if (restarts) return pml__rseq_rdpmc(pc, pmc);
+  uint32_t index = pc->index;
+  if (PML_UNLIKELY(index == 0 || index > PML_RDPMC_COUNTERS)) return 0; /* not on a counter, or on an unknown one */
+  return PML__RDPMC_TAKE(pc, index - 1, pmc) ? 1 : 0;
+}
+
 /*
- * One try of both readers; @times is a constant in each. 1: *@r has it. 0: let the kernel read. -1: the kernel wrote
- * meanwhile.
+ * One try of both readers; @times and @restarts are constants in each. With the latter, index and register are read in
+ * a restartable section (pml_rseq.h). 1: *@r has it. 0: let the kernel read. -1: the kernel
+ * wrote meanwhile.
  */
 static inline __attribute__((always_inline)) int pml__rdpmc_try(const volatile struct perf_event_mmap_page *pc,
-                                                                struct pml_reading *r, bool times) {
+                                                                struct pml_reading *r, bool times, bool restarts) {
   uint32_t seq = pc->lock;
   PML_RDPMC_FENCE();
 
   if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-  uint32_t index = pc->index;
-  if (PML_UNLIKELY(index == 0 || index > PML_RDPMC_COUNTERS)) return 0; /* not on a counter, or on an unknown one */
-  uint64_t pmc = PML_RDPMC_INSN(index - 1);
+  uint64_t pmc = 0;
+  int rc = pml__rdpmc_register(pc, &pmc, restarts);
+  if (PML_UNLIKELY(rc <= 0)) return rc;
   pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);
   uint64_t raw = (uint64_t)pc->offset + pmc;
 
@@ -181,9 +220,9 @@ static inline __attribute__((always_inline)) int pml__rdpmc_try(const volatile s
 }
 
 static inline __attribute__((always_inline)) int pml__rdpmc(const volatile struct perf_event_mmap_page *pc,
-                                                            struct pml_reading *r, bool times) {
+                                                            struct pml_reading *r, bool times, bool restarts) {
   for (int tries = 1; tries <= PML_RDPMC_TRIES; tries++) {
-    int rc = pml__rdpmc_try(pc, r, times);
+    int rc = pml__rdpmc_try(pc, r, times, restarts);
     if (PML_LIKELY(rc >= 0)) return rc > 0 ? tries : 0;
   }
   return 0;
@@ -197,17 +236,25 @@ static inline __attribute__((always_inline)) int pml__rdpmc(const volatile struc
  * it, or the page never stood still; then read(2) must be used. Never a syscall. Async-signal-safe. Cost: some 70
  * instructions, a counter and a clock instruction among them (each path's: spec/data/instruction_costs.tsv).
  *
- * arm64: when kernel.perf_user_access is set to 0 while a counter is open, the kernel forbids the instruction at once,
- * but says so in the page (index 0) only when it next schedules the thread; a read in between is a SIGILL.
+ * Where user-space reads are forbidden while the page is open, the next read costs a signal that pmlua handles itself,
+ * and returns 0 from then on (pml_rdpmc_fault.h).
  */
 static inline int pml_rdpmc_read(const volatile struct perf_event_mmap_page *pc, struct pml_reading *r) {
-  return pml__rdpmc(pc, r, true);
+  return pml__rdpmc(pc, r, true, false);
+}
+
+/*
+ * pml_rdpmc_read_restartable - the same where cores differ in kind, of a thread of which pml__rseq_ready() is true.
+ * Cost: 3 instructions more.
+ */
+static inline int pml_rdpmc_read_restartable(const volatile struct perf_event_mmap_page *pc, struct pml_reading *r) {
+  return pml__rdpmc(pc, r, true, true);
 }
 
 /* pml_rdpmc_count - the same without the times: some 30 to 45 instructions, no clock. */
 static inline int pml_rdpmc_count(const volatile struct perf_event_mmap_page *pc, uint64_t *raw) {
   struct pml_reading r;
-  int tries = pml__rdpmc(pc, &r, false);
+  int tries = pml__rdpmc(pc, &r, false, false);
   if (PML_LIKELY(tries > 0)) *raw = r.raw;
   return tries;
 }

@@ -6,8 +6,11 @@
  * is known which cells they are. From there on a list of them is read, and no event is looked at, for as long as no
  * such event, nor a cell of one, came or went (pml__sde_compiler_epoch). What is then touched is the set's own and the
  * cells, which stay while the set is open: so who takes an event back need not wait for such a read.
+ *
+ * Byfl's nine sums, in their order, have a list of their own kind (pml_eventset_sums.h).
  */
 #include "source/sde/pml_eventset_sde.h"
+#include "source/sde/pml_eventset_sums.h"
 
 #include "base/pml_error.h"
 
@@ -30,8 +33,9 @@ struct ends {
   uint16_t once, weighted; /* among the running sums */
 };
 struct pml__compiler_list {
-  uint64_t as_of; /* epoch in which the list is valid; 0: no list */
-  uint64_t tried; /* epoch in which it was made last, or could not be */
+  uint64_t as_of;         /* epoch in which the list is valid; 0: no list */
+  uint64_t tried;         /* epoch in which it was made last, or could not be */
+  struct pml__sums *sums; /* the set is Byfl's sums; NULL: any events, as follows */
   uint32_t nonce, nweighted;
   uint16_t once[LISTED_MAX];
   struct weighted weighted[LISTED_MAX];
@@ -58,25 +62,48 @@ static bool list_terms(struct pml__compiler_list *c, struct pml__sde_terms *t, u
   return true;
 }
 
+/* The cells of all sums, each once. Whatever is worth something is in one at least. */
+static bool list_sums(struct pml__sde_share *h) {
+  struct pml__sums *s = h->compiler->sums;
+  bool listed[PML_CELL_COUNT] = {false}, good = true;
+  s->loads = s->stores = s->floats = s->ones = s->calls = s->others = 0;
+  for (uint32_t e = 0; good && e < PML_BYFL_EVENTS; e++) {
+    const struct pml__sde_body *b = body_in(h, e);
+    good = b != NULL && pml__sde_compiler_is_sum(b->terms, e);
+    uint32_t n = good ? atomic_load_explicit(&b->terms->n, memory_order_acquire) : 0;
+    for (uint32_t k = 0; good && k < n; k++) {
+      uint32_t cell = b->terms->term[k].cell;
+      if (!listed[cell]) good = pml__sums_add(s, cell);
+      listed[cell] = true;
+    }
+  }
+  return good;
+}
+
+static bool list_all(struct pml__sde_share *h) {
+  struct pml__compiler_list *c = h->compiler;
+  bool good = true;
+  c->nonce = c->nweighted = 0;
+  for (uint32_t i = 0; good && i < h->share.n; i++) {
+    const struct pml__sde_body *b = body_in(h, i);
+    good = b != NULL && list_terms(c, b->terms, i);
+  }
+  for (uint32_t i = 0; good && i < h->share.n; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
+  return good;
+}
+
 /* Appending a term, or taking an event back, raises the epoch afterwards: a list of an earlier epoch is out of date.
  */
 static void make_list(struct pml__sde_share *h) {
   struct pml__compiler_list *c = h->compiler;
   uint64_t epoch = atomic_load_explicit(&pml__sde_compiler_epoch, memory_order_acquire);
   if (c->tried == epoch || h->reader->cells == NULL) return;
-  bool good = true;
   c->as_of = 0;
-  c->nonce = c->nweighted = 0;
   pml__sde_enter(h->reader);
-  for (uint32_t i = 0; good && i < h->share.n; i++) {
-    const struct pml__sde_body *b = body_in(h, i);
-    good = b != NULL && list_terms(c, b->terms, i);
-  }
+  bool good = c->sums != NULL ? list_sums(h) : list_all(h);
   pml__sde_leave(h->reader);
   c->tried = epoch;
-  if (!good) return;
-  for (uint32_t i = 0; i < h->share.n; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
-  c->as_of = epoch;
+  if (good) c->as_of = epoch;
 }
 
 static inline bool is_listed(const struct pml__compiler_list *c) {
@@ -141,22 +168,62 @@ static int read_counted(struct pml_eventset *s, uint64_t *values) {
   return 0;
 }
 
+static int snapshot_sums(struct pml__share *share, uint64_t *words, bool times) {
+  struct pml__sde_share *h = (struct pml__sde_share *)share;
+  const struct pml__compiler_list *c = h->compiler;
+  if (PML_UNLIKELY(!is_listed(c))) {
+    int rc = pml__sde_share_snapshot(share, words, times);
+    make_list(h);
+    return rc;
+  }
+  struct pml__sums_out out = {.to = words + PML__SDE_VALUE, .stride = PML__SDE_WORDS};
+  pml__sums_run(c->sums, h->reader->cells, out);
+  for (uint32_t i = 0; i < PML_BYFL_EVENTS; i++, words += PML__SDE_WORDS) {
+    words[PML__SDE_BASE] = words[PML__SDE_VALUE];
+    words[PML__SDE_WHAT] = PML__SDE_HAS;
+  }
+  return 0;
+}
+
+static int read_sums(struct pml_eventset *set, uint64_t *values) {
+  struct pml__sde_share *h = (struct pml__sde_share *)set->share;
+  const struct pml__compiler_list *c = h->compiler;
+  if (PML_UNLIKELY(!is_listed(c))) {
+    int rc = pml__sde_share_read(set, values);
+    make_list(h);
+    return rc;
+  }
+  struct pml__sums_out out = {values, set->base + PML__SDE_BASE, 1, PML__SDE_WORDS};
+  pml__sums_run(c->sums, h->reader->cells, out);
+  return 0;
+}
+
+static bool is_sums(const struct pml__sde_share *h) {
+  bool are = h->share.n == PML_BYFL_EVENTS;
+  for (uint32_t e = 0; are && e < PML_BYFL_EVENTS; e++) are = pml__sde_compiler_is_sum(body_in(h, e)->terms, e);
+  return are;
+}
+
 int pml__compiler_open(struct pml__sde_share *h) {
   bool all = !h->reader->whole;
   uint32_t n = h->share.n;
   pml__sde_enter(h->reader);
   for (uint32_t i = 0; all && i < n; i++) all = body_in(h, i) != NULL;
+  bool sums = all && is_sums(h);
   pml__sde_leave(h->reader);
   if (!all) return 0;
   h->compiler = malloc(sizeof *h->compiler + n * sizeof h->compiler->end[0]);
-  if (h->compiler == NULL)
+  struct pml__sums *list = sums && h->compiler != NULL ? malloc(sizeof *list) : NULL;
+  if (h->compiler == NULL || (sums && list == NULL))
     return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", h->share.n);
   h->compiler->as_of = h->compiler->tried = 0;
-  h->share.snapshot = snapshot_counted;
-  h->share.read = read_counted;
+  h->compiler->sums = list;
+  h->share.snapshot = sums ? snapshot_sums : snapshot_counted;
+  h->share.read = sums ? read_sums : read_counted;
   return 0;
 }
 
 void pml__compiler_close(struct pml__sde_share *h) {
+  if (h->compiler != NULL) free(h->compiler->sums);
   free(h->compiler);
 }

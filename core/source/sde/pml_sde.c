@@ -33,6 +33,10 @@ static struct {
   unsigned orders;
 } registry;
 
+struct pml_sde_library *pml__sde_libraries(void) {
+  return registry.libraries;
+}
+
 void pml__sde_lock(void) {
   pml__process_look();
   pml__lock_take(&registry.lock);
@@ -174,6 +178,7 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
   struct pml_sde_event *ev = pml__sde_lookup(name);
   if (ev != NULL) return ev;
   if ((registry.table == NULL || registry.events >= registry.table->chains) && !grow()) return NULL;
+  if (!pml__sde_list_room()) return NULL;
   ev = calloc(1, sizeof *ev);
   if (ev == NULL) return NULL;
   ev->name = strdup(name);
@@ -185,6 +190,7 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
   ev->order = registry.orders++;
   registry.events++;
   put(registry.table, ev);
+  pml__sde_list_add(ev); /* after that: what is in the list can be found */
   return ev;
 }
 
@@ -222,6 +228,7 @@ struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev) {
   unsigned side = registry.table->side;
   struct pml_sde_event **at = chain_of(registry.table, ev->name);
   while (*at != ev) at = &(*at)->next[side];
+  pml__sde_list_remove(ev);
   __atomic_store_n(at, ev->next[side], __ATOMIC_RELEASE);
   registry.events--;
   return ev;
@@ -345,7 +352,7 @@ static enum pml_type group_type(struct pml__sde_body *b, uint64_t walk) {
   return PML_TYPE_INT64;
 }
 
-static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
+void pml__sde_info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
   struct pml__sde_body *b = pml__sde_body_of(ev);
   *info = (struct pml_sde_info){
       .library = ev->library->name, .name = ev->name + strlen(ev->library->name) + 2, .full_name = ev->name};
@@ -361,58 +368,7 @@ static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
 int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info) {
   if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: NULL event");
   pml__sde_lock();
-  info_of(ev, info);
+  pml__sde_info_of(ev, info);
   pml__sde_unlock();
   return 0;
-}
-
-/* --- the list --- */
-
-struct listing {
-  struct pml_sde_event **ev;
-  size_t n;
-};
-
-static int collect(struct pml_sde_event *ev, void *arg) {
-  struct listing *l = arg;
-  ev->refs++;
-  l->ev[l->n++] = ev;
-  return 0;
-}
-
-static int by_order(const void *a, const void *b) {
-  unsigned x = (*(struct pml_sde_event *const *)a)->order, y = (*(struct pml_sde_event *const *)b)->order;
-  return (x > y) - (x < y);
-}
-
-int pml__sde_each_held(int (*visit)(struct pml_sde_event *, void *), void *arg) {
-  pml__sde_lock();
-  struct listing l = {.ev = malloc((registry.events + 1) * sizeof(struct pml_sde_event *))};
-  if (l.ev != NULL) (void)pml__sde_each(collect, &l);
-  pml__sde_unlock();
-  if (l.ev == NULL) return pml_fail(-ENOMEM, "out of memory for a list of the software-defined events");
-  qsort(l.ev, l.n, sizeof(struct pml_sde_event *), by_order);
-  int rc = 0;
-  for (size_t i = 0; i < l.n; i++) {
-    if (rc == 0) rc = visit(l.ev[i], arg);
-    pml_sde_release(l.ev[i]);
-  }
-  free(l.ev);
-  return rc;
-}
-
-struct visitor {
-  int (*visit)(const struct pml_sde_info *, void *);
-  void *arg;
-};
-
-static int visit_info(struct pml_sde_event *ev, void *arg) {
-  const struct visitor *v = arg;
-  struct pml_sde_info info;
-  return pml_sde_info(ev, &info) == 0 ? v->visit(&info, v->arg) : 0;
-}
-
-int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg) {
-  struct visitor v = {visit, arg};
-  return pml__sde_each_held(visit_info, &v);
 }

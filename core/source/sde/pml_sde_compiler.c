@@ -14,7 +14,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LIBRARY "BYFL"
 #define RUNTIME "libpmlua_count.so.0"
@@ -42,6 +44,10 @@ uint64_t pml__sde_compiler_total(struct pml__sde_terms *t) {
   uint64_t total = 0;
   for (uint32_t i = 0; i < n; i++) total += pml__sde_terms_of(t, a->lane[i]);
   return total;
+}
+
+bool pml__sde_compiler_is_sum(const struct pml__sde_terms *t, unsigned e) {
+  return t == __atomic_load_n(&sum[e], __ATOMIC_ACQUIRE);
 }
 
 bool pml_count_active(void) {
@@ -156,10 +162,21 @@ static void in_child(void) {
 
 /* --- the runtime that was loaded before us --- */
 
+/* dlopen() with RTLD_NOLOAD and a bare name tries every folder of the loader, some 60 system calls at each start. */
+static int is_runtime(struct dl_phdr_info *info, size_t size, void *path) {
+  (void)size;
+  const char *slash = strrchr(info->dlpi_name, '/');
+  if (strcmp(slash != NULL ? slash + 1 : info->dlpi_name, RUNTIME) != 0) return 0;
+  *(const char **)path = info->dlpi_name;
+  return 1;
+}
+
 __attribute__((constructor)) static void look_for_runtime(void) {
   (void)pml__process_watch(in_child);
+  const char *path = NULL;
   void *library = NULL, *found = dlsym(RTLD_DEFAULT, "pml_count_runtime");
-  if (found == NULL && (library = dlopen(RUNTIME, RTLD_LAZY | RTLD_NOLOAD)) != NULL)
+  if (found == NULL && dl_iterate_phdr(is_runtime, &path) != 0 &&
+      (library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) != NULL)
     found = dlsym(library, "pml_count_runtime");
   if (found != NULL && ((const struct pml_count_runtime *)found)->area != NULL) (void)pml_count_attach(found);
   if (library != NULL) (void)dlclose(library);

@@ -26,6 +26,7 @@ struct shards {
   _Atomic uint32_t blocks; /* 1 with the first alone */
   struct pml__sde_overflow *_Atomic overflow;
   struct pml_sde_counter *counter;
+  struct pml__sde_fast *also;   /* atomic: a handle's copy of the ways; NULL: none */
   struct pml_sde_counter *kept; /* the next one of those that wait for their name */
   /* Of one that is in a log. Under the logged counters' lock. */
   char *name; /* NULL: it is not */
@@ -53,7 +54,7 @@ static struct shards *shards_of(struct pml_sde_counter *c) {
   return c->shards;
 }
 
-PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
+PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec"))) = {0, PML__SDE_HIGH};
 
 /* Each store under the lock leaves the lanes as they may be: a child takes over what it finds. */
 static struct pml__lock lanes_lock;
@@ -70,7 +71,7 @@ static void lane_return(void *number_plus) {
   lanes_taken[number / 64] &= ~(UINT64_C(1) << number % 64);
   pml__lock_leave(&lanes_lock);
   pml__sde_lane =
-      (struct pml__sde_lane){.block = NO_LANE + 1}; /* destructors that run later still count: in the rest */
+      (struct pml__sde_lane){NO_LANE + 1, PML__SDE_HIGH}; /* destructors that run later still count: in the rest */
 }
 
 static void prepare(void) {
@@ -80,7 +81,7 @@ static void prepare(void) {
 static void lane_take(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
-  pml__sde_lane = (struct pml__sde_lane){.block = NO_LANE + 1};
+  pml__sde_lane = (struct pml__sde_lane){NO_LANE + 1, PML__SDE_HIGH};
   pml__lock_take(&lanes_lock);
   for (uint32_t w = 0; w < sizeof lanes_taken / sizeof lanes_taken[0]; w++) {
     if (lanes_taken[w] == UINT64_MAX) continue;
@@ -90,7 +91,7 @@ static void lane_take(void) {
     lanes_taken[w] |= UINT64_C(1) << number % 64;
     uint32_t block = 31u - (uint32_t)__builtin_clz(number + 1);
     uint64_t at = number + 1 - (1u << block);
-    pml__sde_lane = (struct pml__sde_lane){.block = block + 1, .at_bytes = at * sizeof(struct pml__sde_shard)};
+    pml__sde_lane = (struct pml__sde_lane){block + 1, at * sizeof(struct pml__sde_shard) + PML__SDE_HIGH};
     break;
   }
   pml__lock_leave(&lanes_lock);
@@ -235,15 +236,32 @@ static inline void add(struct pml__sde_shard *shard, int64_t by) {
   atomic_store_explicit(&shard->value, (int64_t)sum, memory_order_relaxed);
 }
 
+static void set_way(struct pml__sde_fast *fast, uint64_t k, uint64_t way) {
+  if (fast != NULL) __atomic_store_n(&fast->block[k], way, __ATOMIC_SEQ_CST);
+}
+
+static void close_ways(struct pml__sde_fast *fast) {
+  for (uint32_t k = 0; k < BLOCKS + 2; k++) set_way(fast, k, 0);
+}
+
 /*
- * The fast way is opened, then the threshold is checked; a thread that sets one stores it, then closes
- * the fast way. All sequentially consistent: the way does not stay open.
+ * The fast way is opened, then the threshold is checked, and whether the handle is still the counter's; a thread that
+ * sets one or takes the other stores that, then closes the fast way. All sequentially consistent: the way does not stay
+ * open.
  */
 static void open_fast_way(struct shards *s, uint64_t k, struct pml__sde_shard *block) {
-  struct pml_sde_counter *c = s->counter;
-  __atomic_store_n(&c->head.fast.block[k], (uintptr_t)block, __ATOMIC_SEQ_CST);
-  if (atomic_load_explicit(&s->overflow, memory_order_seq_cst) != NULL)
-    __atomic_store_n(&c->head.fast.block[k], 0, __ATOMIC_SEQ_CST);
+  struct pml__sde_fast *own = &s->counter->head.fast, *also = __atomic_load_n(&s->also, __ATOMIC_SEQ_CST);
+  uint64_t way = (uintptr_t)block + PML__SDE_HIGH;
+  set_way(own, k, way);
+  set_way(also, k, way);
+  bool watched = atomic_load_explicit(&s->overflow, memory_order_seq_cst) != NULL;
+  if (watched) set_way(own, k, 0);
+  if (watched || __atomic_load_n(&s->also, __ATOMIC_SEQ_CST) != also) set_way(also, k, 0);
+}
+
+void pml__sde_counter_also(struct pml_sde_counter *c, struct pml__sde_fast *fast) {
+  struct pml__sde_fast *was = __atomic_exchange_n(&shards_of(c)->also, fast, __ATOMIC_SEQ_CST);
+  if (was != NULL && was != fast) close_ways(was);
 }
 
 static void add_to_rest(struct shards *s, int64_t by) {
@@ -266,7 +284,7 @@ int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by) {
   if (block == NULL)
     add_to_rest(s, by);
   else
-    add(&block[pml__sde_lane.at_bytes / sizeof *block], by);
+    add(&block[(pml__sde_lane.at_bytes - PML__SDE_HIGH) / sizeof *block], by);
   struct pml__sde_overflow *o = atomic_load_explicit(&s->overflow, memory_order_acquire);
   if (o != NULL)
     count_overflow(o, by);
@@ -334,7 +352,8 @@ void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overfl
   }
   atomic_store_explicit(&shards_of(c)->overflow, o, memory_order_seq_cst);
   if (o == NULL) return;
-  for (uint32_t k = 0; k < BLOCKS + 2; k++) __atomic_store_n(&c->head.fast.block[k], 0, __ATOMIC_SEQ_CST);
+  close_ways(&c->head.fast);
+  close_ways(__atomic_load_n(&shards_of(c)->also, __ATOMIC_SEQ_CST));
   value = atomic_load_explicit(&o->total, memory_order_relaxed);
   int64_t missed = (int64_t)((uint64_t)pml_sde_counter_read(c) - (uint64_t)value);
   atomic_fetch_add_explicit(&o->total, missed, memory_order_relaxed);

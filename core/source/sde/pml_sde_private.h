@@ -151,6 +151,16 @@ struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays
 void pml__sde_event_free(struct pml_sde_event *ev);
 /* Every event in turn; non-zero from @visit stops. */
 int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg);
+void pml__sde_info_of(const struct pml_sde_event *ev, struct pml_sde_info *info);
+struct pml_sde_library *pml__sde_libraries(void); /* the newest, which leads to the others */
+
+/* --- the list of events: pml_sde_list.c, with the lock held --- */
+
+bool pml__sde_list_room(void); /* for one more event; false: no memory */
+void pml__sde_list_add(struct pml_sde_event *ev);
+void pml__sde_list_remove(const struct pml_sde_event *ev);
+/* The @n bytes of @name fit @glob, in which * is any text and ? any byte. */
+bool pml__sde_fits(const char *name, size_t n, const char *glob);
 /* The same in the order of registration, without the lock, on references. -ENOMEM or what @visit returned. */
 int pml__sde_each_held(int (*visit)(struct pml_sde_event *, void *), void *arg);
 
@@ -294,6 +304,8 @@ extern _Atomic uint64_t pml__sde_compiler_epoch;
 /* Whose cells @r reads from now on: the calling thread's, or all if it has no cells of its own. */
 void pml__sde_compiler_take(struct pml__sde_reader *r);
 void pml__sde_compiler_give_back(struct pml__sde_reader *r);
+/* Whether @t is Byfl's sum of number @e: for as long as the process, so is the event that has it. */
+bool pml__sde_compiler_is_sum(const struct pml__sde_terms *t, unsigned e);
 uint64_t pml__sde_compiler_total(struct pml__sde_terms *t); /* of all threads */
 /* Publish the body @b of a new event, or free it where there is one of that name. 0 or a negative code. */
 int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b);

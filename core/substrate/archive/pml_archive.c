@@ -47,22 +47,27 @@ static void set_origin(struct pml__archive *a) {
 
 /* ---- the archive from its parts ---- */
 
-/* The location of ranks without a log. */
-static int add_missing(struct pml__archive *a, struct pml_otf2 *whole) {
+/* A location that stands for all ranks without a log, @foreign: those of other jobs. */
+static int add_silent(struct pml__archive *a, struct pml_otf2 *whole, bool foreign, const char *group,
+                      const char *name) {
   struct pml__otf2_process *p;
   struct pml_otf2_location *none;
-  if (a->story->missing == 0) return 0;
-  int err = pml__otf2_add_process(whole, "ranks without a log", "unknown", &p);
-  if (err == 0) err = pml__otf2_location_of(whole, "no log", p, &whole->own, &none);
+  int err = pml__otf2_add_process(whole, group, "unknown", &p);
+  if (err == 0) err = pml__otf2_location_of(whole, name, p, &whole->own, &none);
   for (uint32_t i = 0; err == 0 && i < a->mpi.nranks; i++)
-    if (a->of_rank[i] == UINT32_MAX) a->mpi.location[i] = none->ref;
+    if (a->of_rank[i] == UINT32_MAX && pml__archive_is_foreign(a, i) == foreign) a->mpi.location[i] = none->ref;
   return err;
+}
+
+static int add_missing(struct pml__archive *a, struct pml_otf2 *whole) {
+  int err = a->story->missing > 0 ? add_silent(a, whole, false, "ranks without a log", "no log") : 0;
+  return err == 0 && a->nforeign > 0 ? add_silent(a, whole, true, "ranks of other jobs", "another job") : err;
 }
 
 /* Threads have the first numbers, then ranks without a log, then series. */
 static int first_series(const struct pml__archive *a, uint64_t *number) {
   int err = 0;
-  *number = a->story->missing != 0;
+  *number = (a->story->missing != 0 ? 1u : 0u) + (a->nforeign != 0 ? 1u : 0u);
   for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
     uint64_t threads = 0;
     err = pml__archive_part_threads(a, i, &threads);
@@ -93,6 +98,7 @@ static int unite_parts(struct pml__archive *a, const char *dir) {
   err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
   if (err < 0) return err;
   err = take_all(a, &m);
+  if (err == 0) pml__archive_share_united(&a->share);
   int closed = pml_otf2_close(m.whole);
   return err != 0 ? err : closed;
 }

@@ -7,8 +7,8 @@
  * and communicators of the same name are defined once.
  *
  * Times are ns since the first process began. Processes of a host share a clock. Where ranks of several hosts measured
- * how their clocks differ, times are those of rank 0; then each host's are shifted, and single receives are delayed, as
- * far as messages would else arrive before they were sent.
+ * how their clocks differ, times are those of rank 0; then each host's are shifted over time (pml_archive_lags.h), and
+ * single receives are delayed, as far as messages would else arrive before they were sent.
  */
 #ifndef PML_ARCHIVE_H
 #define PML_ARCHIVE_H
@@ -35,9 +35,11 @@ struct pml_archive_wait {
 struct pml_archive_story {
   uint32_t processes, ranks;
   uint32_t missing;              /* ranks without a log */
+  uint32_t jobs;                 /* of MPI that these ranks are of */
   uint64_t events, open;         /* @open: calls that did not return */
   uint64_t messages;             /* sent and received */
   uint64_t unmatched;            /* sent and not received, or the other way round */
+  uint64_t elsewhere;            /* sent to ranks of another job, or received from them: partners are not looked for */
   uint64_t early;                /* received before they were sent, by the clocks as they were measured */
   uint64_t still_early;          /* and as they are in the archive */
   struct pml_archive_wait *wait; /* [ranks + missing], to be freed with free(); NULL without ranks */

@@ -44,11 +44,47 @@ static double offset_at(const struct pml__archive_clock *c, uint64_t ticks) {
   return (double)before->ns + part * ((double)after->ns - (double)before->ns);
 }
 
+/* Between the shifts before and after. */
+static int64_t shift_at(const struct pml__archive_shift *s, size_t n, uint64_t ns) {
+  size_t from = 0, to = n;
+  while (from < to) {
+    size_t middle = from + (to - from) / 2;
+    if (s[middle].ns <= ns)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  if (n == 0) return 0;
+  if (from == 0 || from == n) return within((double)s[from == 0 ? 0 : n - 1].by);
+  const struct pml__archive_shift *before = &s[from - 1], *after = &s[from];
+  double part = (double)(ns - before->ns) / (double)(after->ns - before->ns);
+  return within((double)before->by + part * ((double)after->by - (double)before->by));
+}
+
+static uint64_t later(uint64_t ns, int64_t by) {
+  return by < 0 && (uint64_t)-by > ns ? 0 : ns + (uint64_t)by;
+}
+
 uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t ticks) {
-  double since = ns_between(c, c->started_ticks, ticks) + offset_at(c, ticks) + (double)c->shift_ns;
-  int64_t ns = within(since);
-  if (ns < 0 && (uint64_t)-ns > c->started_ns) return 0;
-  return c->started_ns + (uint64_t)ns;
+  uint64_t ns = later(c->started_ns, within(ns_between(c, c->started_ticks, ticks) + offset_at(c, ticks)));
+  return later(ns, shift_at(c->shift, c->nshifts, ns));
+}
+
+/* Each has its knots and the values of the other there. */
+int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n) {
+  struct pml__archive_shift *sum = malloc((c->nshifts + n + 1) * sizeof *sum);
+  size_t i = 0, k = 0, all = 0;
+  if (sum == NULL) return pml_fail(-ENOMEM, "no memory for the clock of a process");
+  while (i < c->nshifts || k < n) {
+    uint64_t ns = k == n || (i < c->nshifts && c->shift[i].ns < by[k].ns) ? c->shift[i].ns : by[k].ns;
+    sum[all++] = (struct pml__archive_shift){ns, shift_at(c->shift, c->nshifts, ns) + shift_at(by, n, ns)};
+    i += i < c->nshifts && c->shift[i].ns == ns;
+    k += k < n && by[k].ns == ns;
+  }
+  free(c->shift);
+  c->shift = sum;
+  c->nshifts = all;
+  return 0;
 }
 
 int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns) {
@@ -62,6 +98,7 @@ int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, in
 
 void pml__archive_clock_free(struct pml__archive_clock *c) {
   free(c->offset);
+  free(c->shift);
 }
 
 bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pml__archive_clock *b) {

@@ -62,13 +62,16 @@ static bool take_request(const struct pml__archive_process *p, const struct pml_
   return c->request != 0;
 }
 
+/* OTF2 has no operations between neighbours: they are those of all members, with the bytes that move. */
 static bool take_end(const struct pml__archive *a, const struct pml__archive_process *p,
                      const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   if (e->nvalues < 4 || take_place(p, e->values[0], c) == NULL || !is_root(a, c->comm, c->rank)) return false;
+  c->local = e->code >= PML__LOG_NEIGHBOR_ALLGATHER;
+  if (c->local) c->code = e->code - PML__LOG_NEIGHBOR_ALLGATHER + PML__LOG_ALLGATHER;
   c->sent = e->values[1];
   c->received = e->values[2];
   c->request = request_of(p, e->values[3]);
-  return true;
+  return c->code <= PML__LOG_REDUCE_SCATTER_BLOCK;
 }
 
 /* The time is the operation's number. */

@@ -2,6 +2,7 @@
 /* core/substrate/archive/pml_archive_messages.c - which messages arrive before they are sent, and clocks by which they
  * do not. */
 #include "base/pml_error.h"
+#include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_pairs.h"
 #include "substrate/archive/pml_archive_private.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHIFTS 2  /* rounds of shifts; those of the second are small */
 #define ROUNDS 16 /* of delays, each of which may make others necessary */
 
 /* One end of a message, of the process that is read now. */
@@ -16,13 +18,6 @@ struct message {
   uint64_t ticks;
   struct pml__archive_channel channel;
   bool received;
-};
-
-/* By how much a message between two clocks was early at most: what the second must be shifted by more than the first.
- */
-struct lag {
-  uint32_t from, to; /* processes whose clocks these are */
-  int64_t ns;
 };
 
 /* A receive that was early, and when it can have been. */
@@ -37,11 +32,12 @@ struct pairing {
   uint32_t p; /* read now */
   struct message *message;
   size_t n, capacity;
-  struct lag *lag; /* [nlags] by @from and @to */
-  size_t nlags;
+  struct pml__archive_lags lags;
+  bool delays;       /* receives that are early are noted */
   struct late *late; /* [nlate] */
   size_t nlate;
-  uint64_t messages, early;
+  uint64_t first_ns, last_ns; /* of what was sent and received */
+  uint64_t messages, early, elsewhere;
 };
 
 /* ---- times ---- */
@@ -92,52 +88,6 @@ static int delay_late(struct pairing *g) {
   return 0;
 }
 
-/* ---- lags ---- */
-
-static struct lag *lag_of(struct pairing *g, uint32_t from, uint32_t to) {
-  size_t at = 0, end = g->nlags;
-  while (at < end) {
-    size_t middle = at + (end - at) / 2;
-    const struct lag *l = &g->lag[middle];
-    if (l->from < from || (l->from == from && l->to < to))
-      at = middle + 1;
-    else
-      end = middle;
-  }
-  if (at < g->nlags && g->lag[at].from == from && g->lag[at].to == to) return &g->lag[at];
-  struct lag *more = realloc(g->lag, (g->nlags + 1) * sizeof *more);
-  if (more == NULL) return NULL;
-  g->lag = more;
-  memmove(&more[at + 1], &more[at], (g->nlags++ - at) * sizeof *more);
-  more[at] = (struct lag){from, to, INT64_MIN};
-  return &more[at];
-}
-
-/* Shift clocks that are behind, until no message is early; false: no shifts do that. */
-static bool shift_clocks(struct pairing *g, int64_t *shift) {
-  bool more = true;
-  for (size_t round = 0; more && round <= g->a->nprocesses; round++) {
-    more = false;
-    for (size_t i = 0; i < g->nlags; i++) {
-      const struct lag *l = &g->lag[i];
-      if (l->from == l->to || shift[l->to] - shift[l->from] >= l->ns) continue;
-      shift[l->to] = shift[l->from] + l->ns;
-      more = true;
-    }
-  }
-  return !more;
-}
-
-static int shift(struct pairing *g) {
-  struct pml__archive *a = g->a;
-  int64_t *by = calloc(a->nprocesses + 1, sizeof *by);
-  if (by == NULL) return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
-  if (shift_clocks(g, by))
-    for (size_t i = 0; i < a->nprocesses; i++) a->process[i].own.shift_ns = by[i];
-  free(by);
-  return 0;
-}
-
 /* ---- messages ---- */
 
 static int take(void *arg, void *track, const struct pml__recording_communicated *e) {
@@ -157,23 +107,30 @@ static int take(void *arg, void *track, const struct pml__recording_communicated
   }
   struct pml__archive_channel channel = {c.comm, p->index, c.peer, c.tag};
   if (received) channel = (struct pml__archive_channel){c.comm, c.peer, p->index, c.tag};
+  if (pml__archive_is_foreign(g->a, c.peer)) {
+    g->elsewhere++;
+    return 0;
+  }
   g->message[g->n++] = (struct message){e->ticks, channel, received};
   return 0;
+}
+
+static void note_times(struct pairing *g, uint64_t sent_ns, uint64_t received_ns) {
+  if (sent_ns < g->first_ns) g->first_ns = sent_ns;
+  if (received_ns > g->last_ns) g->last_ns = received_ns;
 }
 
 /* A rank without a log has no messages that could be paired. */
 static int pair_up(struct pairing *g, const struct pml__archive_channel *c, const struct pml__archive_end *sent,
                    const struct pml__archive_end *received) {
-  struct pml__archive *a = g->a;
+  const struct pml__archive *a = g->a;
   uint32_t from = a->of_rank[c->from], to = a->of_rank[c->to];
   g->messages++;
-  struct lag *l = lag_of(g, a->process[from].keeper, a->process[to].keeper);
-  if (l == NULL) return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
-  int64_t ns = (int64_t)(sent->ns - received->ns);
-  if (ns > l->ns) l->ns = ns;
-  if (ns <= 0) return 0;
-  g->early++;
-  return note_late(g, to, received->ticks, sent->ns);
+  note_times(g, sent->ns, received->ns);
+  g->early += received->ns < sent->ns;
+  if (g->delays) return received->ns < sent->ns ? note_late(g, to, received->ticks, sent->ns) : 0;
+  if (g->lags.knots == 0) return 0;
+  return pml__archive_lag(&g->lags, a->process[from].keeper, a->process[to].keeper, sent->ns, received->ns);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -181,10 +138,17 @@ static int by_time(const void *a, const void *b) {
   return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
+/* Those of one thread are in the order of time already. */
+static bool is_sorted(const struct message *m, size_t n) {
+  size_t i = 1;
+  while (i < n && m[i - 1].ticks <= m[i].ticks) i++;
+  return i >= n;
+}
+
 /* Those of a process in the order of time, whichever threads they are of. */
 static int pair_messages(struct pairing *g) {
   int err = 0;
-  if (g->n > 0) qsort(g->message, g->n, sizeof *g->message, by_time);
+  if (!is_sorted(g->message, g->n)) qsort(g->message, g->n, sizeof *g->message, by_time);
   for (size_t i = 0; i < g->n && err == 0; i++) {
     const struct message *m = &g->message[i];
     const struct pml__archive_end end = {m->ticks, pml__archive_ns(&g->a->process[g->p], m->ticks)};
@@ -231,38 +195,65 @@ static int read_process(struct pairing *g) {
 static void pairing_free(struct pairing *g) {
   pml__archive_pairs_free(&g->pairs);
   free(g->message);
-  free(g->lag);
+  pml__archive_lags_free(&g->lags);
   free(g->late);
 }
 
-/* Read all messages once; free @g either way. */
-static int read_all(struct pairing *g, struct pml__archive *a) {
-  *g = (struct pairing){.a = a};
+/* Read all messages once. */
+static int read_all(struct pairing *g) {
+  const struct pml__archive *a = g->a;
   int err = 0;
+  g->first_ns = UINT64_MAX;
   for (; g->p < a->nprocesses && a->process[g->p].rank >= 0 && err == 0; g->p++) err = read_process(g);
   a->story->still_early = g->early;
   return err;
 }
 
-/* By shifts of clocks, and where these do not do, by delays of receives. */
-static int improve(struct pml__archive *a, int round) {
-  struct pairing g;
-  int err = read_all(&g, a);
-  if (round == 0) {
-    a->story->messages = g.messages;
-    a->story->early = g.early;
-    a->story->unmatched = pml__archive_waiting(&g.pairs);
-  }
-  if (err == 0 && g.early > 0) err = round == 0 ? shift(&g) : delay_late(&g);
+/* How many clocks ranks go by. */
+static size_t count_clocks(const struct pml__archive *a) {
+  size_t n = 0;
+  for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) n += a->process[i].keeper == i;
+  return n;
+}
+
+/* As they were measured. */
+static int look(struct pml__archive *a, uint64_t *first_ns, uint64_t *last_ns) {
+  struct pairing g = {.a = a};
+  int err = read_all(&g);
+  a->story->messages = g.messages;
+  a->story->early = g.early;
+  a->story->elsewhere = g.elsewhere;
+  a->story->unmatched = pml__archive_waiting(&g.pairs);
+  *first_ns = g.first_ns;
+  *last_ns = g.last_ns;
+  pairing_free(&g);
+  return err;
+}
+
+static int shift(struct pml__archive *a, uint64_t first_ns, uint64_t last_ns, bool *shifted) {
+  struct pairing g = {.a = a};
+  pml__archive_lags_begin(&g.lags, first_ns, last_ns, count_clocks(a));
+  int err = read_all(&g);
+  *shifted = false;
+  if (err == 0 && g.early > 0) err = pml__archive_lags_shift(&g.lags, a, shifted);
+  pairing_free(&g);
+  return err;
+}
+
+static int delay(struct pml__archive *a) {
+  struct pairing g = {.a = a, .delays = true};
+  int err = read_all(&g);
+  if (err == 0 && g.early > 0) err = delay_late(&g);
   pairing_free(&g);
   return err;
 }
 
 int pml__archive_correct(struct pml__archive *a) {
-  int err = 0;
-  for (int round = 0; round <= ROUNDS && err == 0 && a->mpi.nranks > 0; round++) {
-    err = improve(a, round);
-    if (a->story->still_early == 0) break;
-  }
+  uint64_t first_ns = 0, last_ns = 0;
+  bool shifted = count_clocks(a) > 1;
+  int err = a->mpi.nranks > 0 ? look(a, &first_ns, &last_ns) : 0;
+  for (int i = 0; i < SHIFTS && shifted && a->story->still_early > 0 && err == 0; i++)
+    err = shift(a, first_ns, last_ns, &shifted);
+  for (int i = 0; i <= ROUNDS && a->story->still_early > 0 && err == 0; i++) err = delay(a);
   return err;
 }

@@ -51,7 +51,9 @@ struct pml__archive_process {
   struct pml__archive_delay *delay; /* [ndelays] in the order of ticks */
   size_t ndelays;
   int32_t rank, size;             /* of MPI_COMM_WORLD; -1: it is no rank */
-  uint32_t world;                 /* its job, of those in the archive */
+  uint32_t job;                   /* a number that its ranks have in common; 0: not known */
+  uint64_t job_began_ns;          /* the first of these ranks; of jobs without a number 0 */
+  uint32_t world;                 /* which of the jobs without a number, or of the same size */
   uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
   struct pml__archive_comm *comm; /* [ncomms] by their numbers */
   size_t ncomms;
@@ -73,6 +75,7 @@ struct pml__archive {
   uint64_t origin_ns; /* CLOCK_REALTIME at time 0 */
   struct pml__otf2_mpi mpi;
   uint32_t *of_rank; /* [mpi.nranks]: the process; UINT32_MAX: it has no log */
+  uint32_t nforeign; /* the last ones of these: they stand for ranks of other jobs in communicators with such */
   struct pml__archive_share share;
   struct pml_otf2 *otf2; /* the part that is written now */
   struct pml_archive_story *story;
@@ -101,6 +104,11 @@ int pml__archive_order(struct pml__archive *a);
 int pml__archive_unite(struct pml__archive *a);
 void pml__archive_disunite(struct pml__archive *a);
 
+/* pml__archive_is_foreign - whether the rank @index is of another job: nothing is known of it. */
+static inline bool pml__archive_is_foreign(const struct pml__archive *a, uint32_t index) {
+  return index >= a->mpi.nranks - a->nforeign;
+}
+
 /* ---- pml_archive_windows.c ---- */
 
 int pml__archive_unite_windows(struct pml__archive *a);
@@ -128,8 +136,8 @@ uint32_t pml__archive_peer(const struct pml__archive *a, const struct pml__archi
 
 /*
  * pml__archive_correct - pair the messages, and correct the clocks of hosts as far as messages arrived before they were
- * sent; the story is told how many did. Memory: 16 bytes for each message that is sent and not received yet, in the
- * order in which logs are read.
+ * sent; the story counts them. Logs are read once, and again for each step of a correction. Memory: 16 bytes
+ * for each message that is sent and not received yet, in the order in which logs are read.
  */
 int pml__archive_correct(struct pml__archive *a);
 

@@ -71,9 +71,18 @@ static int take_offset(struct pml__archive_process *p, const char *at, size_t by
   return pml__archive_clock_measured(&p->own, o.ticks, o.offset_ns);
 }
 
+static int take_job(struct pml__archive_process *p, const char *at, size_t bytes) {
+  struct pml__log_mpi m;
+  if (bytes < sizeof m) return 0;
+  memcpy(&m, at, sizeof m);
+  p->job = m.job;
+  return 0;
+}
+
 static int take_definition(uint32_t what, const char *at, size_t bytes, void *arg) {
   if (what == PML__LOG_COMMUNICATOR) return take_comm(arg, at, bytes);
   if (what == PML__LOG_WINDOW) return take_window(arg, at, bytes);
+  if (what == PML__LOG_MPI) return take_job(arg, at, bytes);
   return what == PML__LOG_CLOCK_OFFSET ? take_offset(arg, at, bytes) : 0;
 }
 

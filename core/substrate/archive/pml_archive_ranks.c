@@ -13,10 +13,13 @@ static int compare(uint64_t a, uint64_t b) {
   return a < b ? -1 : a > b;
 }
 
-/* Ranks by the size of their job, then by rank; what is no rank follows. Each in the order of their starts. */
+/* Those of a job are neighbours, its ranks in their order; what is no rank follows. Each in the order of their starts.
+ */
 static int by_rank(const void *a, const void *b) {
   const struct pml__archive_process *x = a, *y = b;
   int order = (x->rank < 0) - (y->rank < 0);
+  if (order == 0) order = compare(x->job_began_ns, y->job_began_ns);
+  if (order == 0) order = compare(x->job, y->job);
   if (order == 0) order = compare(x->world, y->world);
   if (order == 0 && x->rank >= 0) order = compare((uint64_t)x->size, (uint64_t)y->size);
   if (order == 0 && x->rank >= 0) order = compare((uint64_t)x->rank, (uint64_t)y->rank);
@@ -24,13 +27,28 @@ static int by_rank(const void *a, const void *b) {
   return order != 0 ? order : compare((uint64_t)x->pid, (uint64_t)y->pid);
 }
 
-/* Of processes that have the same rank in jobs of one size, the first is of the first job, and so on. */
+/* Both sorted by their jobs. */
+static void tell_begins(struct pml__archive *a) {
+  for (size_t i = 0, end; i < a->nprocesses && a->process[i].rank >= 0; i = end) {
+    uint32_t job = a->process[i].job;
+    uint64_t first = UINT64_MAX;
+    for (end = i; end < a->nprocesses && a->process[end].rank >= 0 && a->process[end].job == job; end++)
+      if (a->process[end].own.started_ns < first) first = a->process[end].own.started_ns;
+    for (size_t k = i; k < end && job != 0; k++) a->process[k].job_began_ns = first;
+  }
+}
+
+/* Where no number tells jobs of one size apart, the first of the processes of a rank is of the first job, and so on. */
 static void tell_worlds(struct pml__archive *a) {
   for (size_t i = 1; i < a->nprocesses && a->process[i].rank >= 0; i++) {
     const struct pml__archive_process *before = &a->process[i - 1];
-    if (before->rank == a->process[i].rank && before->size == a->process[i].size)
+    if (before->job == a->process[i].job && before->rank == a->process[i].rank && before->size == a->process[i].size)
       a->process[i].world = before->world + 1;
   }
+}
+
+static bool is_same_job(const struct pml__archive_process *x, const struct pml__archive_process *y) {
+  return x->job == y->job && x->world == y->world && x->size == y->size;
 }
 
 /* Those of one job follow those of the job before. */
@@ -39,7 +57,8 @@ static void number_ranks(struct pml__archive *a) {
   for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) {
     struct pml__archive_process *p = &a->process[i];
     if (before != NULL) p->base = before->base;
-    if (before != NULL && (before->world != p->world || before->size != p->size)) p->base += (uint32_t)before->size;
+    if (before != NULL && !is_same_job(before, p)) p->base += (uint32_t)before->size;
+    a->story->jobs += before == NULL || !is_same_job(before, p);
     p->index = p->base + (uint32_t)p->rank;
     a->mpi.nranks = p->base + (uint32_t)p->size;
     a->story->ranks++;
@@ -48,11 +67,31 @@ static void number_ranks(struct pml__archive *a) {
   a->story->missing = a->mpi.nranks - a->story->ranks;
 }
 
+static uint32_t count_foreign(const char *ranks) {
+  uint32_t n = 0;
+  for (const char *at = strchr(ranks, '-'); at != NULL; at = strchr(at + 1, '-')) n++;
+  return n;
+}
+
+/* As many as a communicator has at most. */
+static void number_foreign(struct pml__archive *a) {
+  for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) {
+    const struct pml__archive_process *p = &a->process[i];
+    for (size_t k = 0; k < p->ncomms; k++) {
+      uint32_t n = count_foreign(p->comm[k].members[0]) + count_foreign(p->comm[k].members[1]);
+      if (n > a->nforeign && n <= PML__ARCHIVE_RANKS_MAX) a->nforeign = n;
+    }
+  }
+  a->mpi.nranks += a->nforeign;
+}
+
 int pml__archive_order(struct pml__archive *a) {
   qsort(a->process, a->nprocesses, sizeof *a->process, by_rank);
+  tell_begins(a);
   tell_worlds(a);
   qsort(a->process, a->nprocesses, sizeof *a->process, by_rank);
   number_ranks(a);
+  number_foreign(a);
   a->mpi.location = malloc((a->mpi.nranks + 1) * sizeof *a->mpi.location);
   a->of_rank = malloc((a->mpi.nranks + 1) * sizeof *a->of_rank);
   if (a->mpi.location == NULL || a->of_rank == NULL)
@@ -137,14 +176,17 @@ static uint32_t *no_members(uint32_t n) {
   return member;
 }
 
-/* Ranks of @k's world, as its text lists them, where they are not known. How many there are. */
-static uint32_t members_of_text(const struct known *k, const char *text, uint32_t n, uint32_t *member) {
+/* Ranks of @k's world, as its text lists them, where they are not known. -1 is one of another job, of which *@foreign
+ * were there before. How many there are. */
+static uint32_t members_of_text(const struct pml__archive *a, const struct known *k, const char *text, uint32_t n,
+                                uint32_t *member, uint32_t *foreign) {
   uint32_t i = 0;
   char *end;
   for (const char *at = text; i < n; at = end, i++) {
     long rank = strtol(at, &end, 10);
     if (end == at) break;
     if (rank >= 0 && rank < k->p->size && member[i] == UINT32_MAX) member[i] = k->p->base + (uint32_t)rank;
+    if (rank == -1 && *foreign < a->nforeign) member[i] = a->mpi.nranks - a->nforeign + (*foreign)++;
   }
   return i;
 }
@@ -168,20 +210,24 @@ static bool unite_group(const struct pml__archive *a, const struct known *k, siz
     uint32_t rank = (uint32_t)k[i].c->is.rank;
     if (rank < c->n[0]) c->member[0][rank] = k[i].p->index;
   }
-  for (size_t i = 0; i < n; i++) (void)members_of_text(k, k[i].c->members[0], c->n[0], c->member[0]);
+  for (size_t i = 0; i < n; i++) {
+    uint32_t foreign = 0;
+    (void)members_of_text(a, k, k[i].c->members[0], c->n[0], c->member[0], &foreign);
+  }
   guess_members(a, k, c->n[0], c->member[0]);
   return true;
 }
 
 /* Only the log of a rank that made it has both groups. Without such a log it has no members. */
-static bool unite_groups(const struct known *k, size_t n, struct pml__otf2_comm *c) {
+static bool unite_groups(const struct pml__archive *a, const struct known *k, size_t n, struct pml__otf2_comm *c) {
+  uint32_t foreign = 0;
   size_t i = 0;
   while (i + 1 < n && *k[i].c->members[1] == '\0') i++;
   for (int side = 0; side < 2; side++) {
     uint32_t most = (uint32_t)strlen(k[i].c->members[side]);
     c->member[side] = no_members(most);
     if (c->member[side] == NULL) return false;
-    c->n[side] = members_of_text(&k[i], k[i].c->members[side], most, c->member[side]);
+    c->n[side] = members_of_text(a, &k[i], k[i].c->members[side], most, c->member[side], &foreign);
     for (uint32_t m = 0; m < c->n[side]; m++)
       if (c->member[side][m] == UINT32_MAX) c->member[side][m] = k[i].p->base;
   }
@@ -209,7 +255,7 @@ static int unite(struct pml__archive *a, const struct known *k, size_t n) {
   for (size_t i = 0; i < n; i++) k[i].c->ref = a->mpi.ncomms;
   a->mpi.ncomms++;
   c->name = strdup(name_of(k, n));
-  bool good = c->name != NULL && (c->self || (c->inter ? unite_groups(k, n, c) : unite_group(a, k, n, c)));
+  bool good = c->name != NULL && (c->self || (c->inter ? unite_groups(a, k, n, c) : unite_group(a, k, n, c)));
   return good ? 0 : pml_fail(-ENOMEM, "no memory for a communicator of a trace");
 }
 

@@ -38,6 +38,11 @@ static int remove_inside(const char *path, const struct stat *st, int type, stru
   return kept ? 0 : remove_one(path, st, type, at);
 }
 
+static int remove_part(const char *path, const struct stat *st, int type, struct FTW *at) {
+  bool kept = at->level == 1 && strcmp(path + at->base, UNITING) == 0;
+  return kept ? 0 : remove_inside(path, st, type, at);
+}
+
 void pml__archive_remove(const char *path) {
   (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -95,6 +100,10 @@ int pml__archive_share_uniting(const struct pml__archive_share *s) {
   if (fd < 0) return cannot_share(s, -errno);
   close(fd);
   return 0;
+}
+
+void pml__archive_share_united(const struct pml__archive_share *s) {
+  (void)nftw(s->dir, remove_part, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* What a leader left that was killed before its archive was whole: libotf2 writes the anchor last, and at once. */
@@ -204,11 +213,15 @@ static void carry_clock(struct pml__carry *c, struct pml__archive_clock *k) {
   pml__carry_64(c, &k->started_ns);
   pml__carry_64(c, &k->started_ticks);
   pml__carry_real(c, &k->ns_per_tick);
-  pml__carry_64(c, (uint64_t *)&k->shift_ns);
   pml__carry_list(c, (void **)&k->offset, &k->noffsets, sizeof *k->offset);
   for (size_t i = 0; i < k->noffsets; i++) {
     pml__carry_64(c, &k->offset[i].ticks);
     pml__carry_64(c, (uint64_t *)&k->offset[i].ns);
+  }
+  pml__carry_list(c, (void **)&k->shift, &k->nshifts, sizeof *k->shift);
+  for (size_t i = 0; i < k->nshifts; i++) {
+    pml__carry_64(c, &k->shift[i].ns);
+    pml__carry_64(c, (uint64_t *)&k->shift[i].by);
   }
 }
 
@@ -296,9 +309,9 @@ static bool are_ranks(const struct pml__archive *a, const struct pml__otf2_comm 
   return are;
 }
 
-/* Whether the numbers in the plan are in range. Each job has a process here. */
+/* Whether the numbers in the plan are in range. Each job has a process here, except those that stand for others. */
 static bool is_sound(const struct pml__archive *a) {
-  bool sound = a->mpi.nranks <= a->nprocesses * PML__ARCHIVE_RANKS_MAX;
+  bool sound = a->mpi.nranks <= (a->nprocesses + 1) * PML__ARCHIVE_RANKS_MAX;
   for (uint32_t i = 0; i < a->mpi.ncomms; i++) sound &= are_ranks(a, &a->mpi.comm[i]);
   for (size_t i = 0; i < a->nprocesses; i++) {
     const struct pml__archive_process *p = &a->process[i];

@@ -16,11 +16,13 @@
 
 /*
  * pml__archive_share_open - become the leader of the archive @dir: lock and empty the folder. -EBUSY: there is a
- * leader. pml__archive_share_uniting - from now on the archive itself is written. pml__archive_share_close - remove the
- * folder with all in it, then unlock.
+ * leader. pml__archive_share_uniting - from now on the archive itself is written. pml__archive_share_united - it has
+ * all of the parts, which are removed: a leader that is killed when the archive is whole leaves none. To be called
+ * before that. pml__archive_share_close - remove the folder with all in it, then unlock.
  */
 int pml__archive_share_open(struct pml__archive_share *s, const char *dir);
 int pml__archive_share_uniting(const struct pml__archive_share *s);
+void pml__archive_share_united(const struct pml__archive_share *s);
 void pml__archive_share_close(struct pml__archive_share *s);
 
 /* pml__archive_share_await - as a helper, wait for the plan of the archive @dir. 0 or -ETIMEDOUT. */

@@ -26,7 +26,8 @@ static bool meets(const struct pml__otf2_communication *c) {
                                 1u << PML__LOG_ALLTOALL | 1u << PML__LOG_ALLTOALLV | 1u << PML__LOG_ALLTOALLW |
                                 1u << PML__LOG_ALLREDUCE | 1u << PML__LOG_REDUCE_SCATTER |
                                 1u << PML__LOG_REDUCE_SCATTER_BLOCK;
-  return c->what == PML__LOG_COLLECTIVE_END && c->request == 0 && c->code < 32 && (those >> c->code & 1) != 0;
+  return c->what == PML__LOG_COLLECTIVE_END && c->request == 0 && !c->local && c->code < 32 &&
+         (those >> c->code & 1) != 0;
 }
 
 int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
@@ -59,9 +60,16 @@ static int by_time(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
+/* Those of one thread are in the order of time already. */
+static bool is_sorted(const struct pml__archive_calls *l) {
+  size_t i = 1;
+  while (i < l->n && l->call[i - 1].ns <= l->call[i].ns) i++;
+  return i >= l->n;
+}
+
 /* In the order of time, of all threads together. */
 void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l) {
-  if (!c->reads && l->n > 0) qsort(l->call, l->n, sizeof *l->call, by_time);
+  if (!c->reads && !is_sorted(l)) qsort(l->call, l->n, sizeof *l->call, by_time);
   pml__carry_list(c, (void **)&l->call, &l->n, sizeof *l->call);
   for (size_t i = 0; i < l->n; i++) {
     struct pml__archive_call *k = &l->call[i];
@@ -82,6 +90,7 @@ static int pair_up(struct pml__archive_waits *w, struct pml__archive *a, const s
   const struct pml__archive_end end = {k->entered_ns, k->ns};
   struct pml__archive_end other;
   bool found, received = k->kind == PML__ARCHIVE_RECEIVED;
+  if (pml__archive_is_foreign(a, received ? k->channel.from : k->channel.to)) return 0;
   int err = pml__archive_pair(&w->pairs, &k->channel, received, &end, &other, &found);
   if (err < 0 || !found || k->channel.to >= a->mpi.nranks) return err;
   const struct pml__archive_end *to = received ? &end : &other, *from = received ? &other : &end;

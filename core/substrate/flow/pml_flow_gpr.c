@@ -26,7 +26,7 @@ static inline void begin_call(struct pml__flow_track *t, struct pml__flow_frame 
   f->inner = 0;
   node->entered++;
   t->at = node;
-  t->top = f;
+  pml__own_move(&t->top, f - 1, sizeof *f);
 }
 
 /* Apart, so that what is common needs few registers. */
@@ -49,18 +49,17 @@ __attribute__((noinline)) static bool enter_elsewhere(struct pml__flow_track *t,
   return true;
 }
 
-/* The edge that was taken last from here, once more at its stride. False: it is another. */
+/* The edge that was taken last from here, once more at its stride. False: it is another. Loads spare registers. */
 static inline bool enter_again(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
-  struct pml__flow_frame *f = t->top + 1;
   struct pml__flow_edge *edge = &t->edge[t->latest[t->at->index]];
   struct pml__profile_node *node = edge->to;
-  uint64_t visit = t->at->entered;
-  if (PML_UNLIKELY(node->region != region || node->parent != f[-1].node->index || visit != edge->visits.next ||
-                   f > t->last))
-    return false;
-  f->has = 0;
+  struct pml__flow_frame *top = t->top;
+  if (PML_UNLIKELY(node->region != region || node->parent != top->node->index)) return false;
+  uint64_t visit = PML__OWN_AGAIN(t->at)->entered;
+  if (PML_UNLIKELY(visit != edge->visits.next || top == t->last)) return false;
+  top[1].has = 0;
   (void)pml__flow_note(&edge->visits, visit);
-  begin_call(t, f, node, ticks);
+  begin_call(t, top + 1, node, ticks);
   return true;
 }
 
@@ -89,12 +88,6 @@ static bool add_values(struct pml__flow_track *t, const struct pml__flow_frame *
   return true;
 }
 
-__attribute__((noinline)) static bool leave_with_values(struct pml__flow_track *t, const struct pml_stream_event *e) {
-  if (!add_values(t, t->top, e)) return false;
-  pml__flow_end_call(t, t->top, e->ticks);
-  return true;
-}
-
 static inline bool leave(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__flow_frame *f = t->top;
   if (PML_LIKELY(f->node->region == region))
@@ -104,13 +97,19 @@ static inline bool leave(struct pml__flow_track *t, pml_region_t region, uint64_
   return true;
 }
 
+__attribute__((noinline)) static bool leave_with_values(struct pml__flow_track *t, const struct pml_stream_event *e) {
+  if (t->top->node->region != e->region) return leave(t, e->region, e->ticks);
+  if (!add_values(t, t->top, e)) return false;
+  pml__flow_end_call(t, t->top, e->ticks);
+  return true;
+}
+
 bool pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks) {
   return leave(track, region, ticks);
 }
 
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e) {
   struct pml__flow_track *t = track;
-  if (PML_UNLIKELY(t->top->has != 0) && e->metrics != NULL && t->top->node->region == e->region)
-    return leave_with_values(t, e);
+  if (PML_UNLIKELY(t->top->has != 0) && e->metrics != NULL) return leave_with_values(t, e);
   return leave(t, e->region, e->ticks);
 }

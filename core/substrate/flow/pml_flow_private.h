@@ -4,6 +4,7 @@
 #define PML_FLOW_PRIVATE_H
 
 #include "base/pml_cancel.h"
+#include "base/pml_own.h"
 #include "substrate/flow/pml_flow_label.h"
 #include "substrate/profile/pml_profile_tree.h"
 
@@ -106,12 +107,17 @@ static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t
 
 /* The innermost call, @f, ends; what it added to metrics is done with. */
 static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flow_frame *f, uint64_t ticks) {
-  uint64_t d = ticks > f->ticks ? ticks - f->ticks : 0;
-  f->node->count++;
-  f->node->sum += d;
-  f->node->inner += f->inner;
+  uint64_t d = ticks - f->ticks, inner = f->inner;
+  struct pml__profile_node *node = f->node;
+  if (PML_UNLIKELY(d > ticks)) {
+    __asm__(""); /* as pml__profile_duration() */
+    d = 0;
+  }
+  pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);
   f[-1].inner += d;
-  t->top = f - 1;
+  node->count++;
+  node->sum += d;
+  node->inner += inner;
 }
 
 /* The list that maps @metrics, or NULL. */

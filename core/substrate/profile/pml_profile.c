@@ -14,62 +14,60 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_DEPTH 64u
-
 static uint64_t get(const uint64_t *figure) {
   return __atomic_load_n(figure, __ATOMIC_RELAXED);
 }
 
 /* ---- events ---- */
 
-__attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t) {
-  size_t depth = (size_t)(t->top - t->frame), capacity = 2 * ((size_t)(t->last - t->frame) + 1);
-  int cancel = pml__cancel_hold();
-  struct pml__profile_frame *frame = realloc(t->frame, capacity * sizeof *frame);
-  if (frame != NULL) {
-    t->frame = frame;
-    t->top = frame + depth;
-    t->last = frame + capacity - 1;
+/* Where node @index of the tree is, or is to be; NULL: no memory. */
+static struct pml__profile_place *place_of(struct pml__profile_track *t, uint32_t index) {
+  uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
+  if (t->place[k] == NULL) {
+    int cancel = pml__cancel_hold();
+    t->place[k] = calloc((size_t)PML__PROFILE_CHUNK << k, sizeof *t->place[k]);
+    pml__cancel_again(cancel);
   }
-  pml__cancel_again(cancel);
-  return frame != NULL;
+  return t->place[k] != NULL ? &t->place[k][index - PML__PROFILE_CHUNK * ((1u << k) - 1u)] : NULL;
 }
 
-/* The node from which a call is made: that of the innermost call that has one. */
-static struct pml__profile_node *caller(const struct pml__profile_track *t) {
-  const struct pml__profile_frame *f = t->top;
-  while (f->node == &pml__profile_nowhere) f--;
-  return f->node;
+/* It is filled when it has its node. */
+static void fill_place(struct pml__profile_place *p, struct pml__profile_place *up, struct pml__profile_node *node,
+                       pml_region_t region, struct pml__histogram *histogram) {
+  p->up = up;
+  p->latest = &pml__profile_nowhere;
+  p->histogram = histogram != NULL ? histogram : &pml__histogram_none;
+  p->region = region;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  p->node = node;
 }
 
-/* The first call by a path brings its node, and the first of its region a histogram, both as far as there is memory. */
-static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_region_t region) {
-  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, caller(t), region);
-  if (node == NULL || node->histogram != &pml__histogram_none) return node;
-  node->histogram = pml__histograms_of(&t->histograms, region);
-  if (node->histogram == NULL) node->histogram = &pml__histogram_none;
-  return node;
+/*
+ * Where a call of @region from where the thread is leads to. The first by a path brings its node and its place, and the
+ * first of its region a histogram, all as far as there is memory; NULL: no place.
+ */
+static struct pml__profile_place *place_for(struct pml__profile_track *t, pml_region_t region) {
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, t->at->node, region);
+  struct pml__profile_place *p = node != NULL ? place_of(t, node->index) : NULL;
+  if (p == NULL) return NULL;
+  if (p->node == NULL) fill_place(p, t->at, node, region, pml__histograms_of(&t->histograms, region));
+  return t->at->latest = p;
 }
 
 static void ready(void *data, pml_region_t region) {
   struct pml__profile_track *t = data;
-  if (t->beyond == 0 && (t->top != t->last || deepen(t))) (void)node_for(t, region);
+  if (t->beyond == 0) (void)place_for(t, region);
 }
 
 __attribute__((noinline)) static void enter_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
   if (pml__profile_enter_plainly(t, e->region, e->ticks)) return;
-  if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
-    if (t->beyond++ == 0) t->hidden = t->top->region;
-    t->top->region = 0;
-    pml__own_add(&t->dropped, 1);
+  struct pml__profile_place *p = t->beyond == 0 ? place_for(t, e->region) : NULL;
+  if (p != NULL) {
+    pml__profile_begin_call(t, p, e->ticks);
     return;
   }
-  struct pml__profile_node *node = node_for(t, e->region);
-  if (node != NULL) {
-    pml__profile_begin_call(t, node, e->region, e->ticks);
-    return;
-  }
-  *++t->top = (struct pml__profile_frame){&pml__profile_nowhere, e->region, e->ticks, 0};
+  if (t->beyond++ == 0) t->held = t->at;
+  t->at = &pml__profile_nowhere;
   pml__own_add(&t->dropped, 1);
 }
 
@@ -79,22 +77,17 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 
 __attribute__((noinline)) static void leave_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
   if (t->beyond > 0) {
-    if (--t->beyond == 0) t->top->region = t->hidden;
+    if (--t->beyond == 0) t->at = t->held;
     return;
   }
-  struct pml__profile_frame *f = t->top;
-  if (f == t->frame || f->region != e->region) {
+  struct pml__profile_place *p = t->at;
+  if (p->region != e->region) {
     pml__own_add(&t->unmatched, 1);
     return;
   }
-  if (f->node == &pml__profile_nowhere) {
-    t->top--;
-    f[-1].inner += f->inner; /* its own time is its parent's */
-    return;
-  }
-  uint64_t d = pml__profile_duration(f, e->ticks);
-  pml__histogram_add(f->node->histogram, d);
-  pml__profile_end_call(t, f, d);
+  uint64_t d = pml__profile_duration(p, e->ticks);
+  pml__histogram_add(p->histogram, d);
+  pml__profile_end_call(t, p, d);
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
@@ -104,16 +97,11 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
 /* It was called, and its time is known until now; but durations are those of calls that returned. */
 static void on_left(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
-  struct pml__profile_frame *f = t->top;
-  if (t->beyond > 0 || f == t->frame || f->region != e->region || f->node == &pml__profile_nowhere) {
+  struct pml__profile_place *p = t->at;
+  if (p->region != e->region)
     on_leave(data, e);
-    return;
-  }
-  uint64_t d = pml__profile_duration(f, e->ticks), inner = f->inner;
-  t->top = f - 1;
-  f[-1].inner += d;
-  pml__own_add(&f->node->sum, d);
-  pml__own_add(&f->node->inner, inner);
+  else
+    pml__profile_add_time(t, p, pml__profile_duration(p, e->ticks));
 }
 
 /* ---- threads ---- */
@@ -122,7 +110,7 @@ static void free_track(struct pml__profile_track *t) {
   if (t == NULL) return;
   pml__profile_tree_close(&t->tree);
   pml__histograms_close(&t->histograms);
-  free(t->frame);
+  for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) free(t->place[k]);
   free(t);
 }
 
@@ -134,14 +122,11 @@ static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_profile *p = arg;
   struct pml__profile_track *t = calloc(1, sizeof *t);
   (void)thread;
-  if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
-  if (t == NULL || t->frame == NULL || !open_tree(p, &t->tree)) {
+  if (t == NULL || (t->at = place_of(t, 0)) == NULL || !open_tree(p, &t->tree)) {
     free_track(t);
     return NULL;
   }
-  t->top = t->frame;
-  t->last = t->frame + FIRST_DEPTH - 1;
-  t->frame[0].node = pml__profile_tree_at(&t->tree, 0);
+  fill_place(t->at, NULL, pml__profile_tree_at(&t->tree, 0), PML__PROFILE_NO_REGION, NULL);
   t->histograms.memory = p->memory;
   t->profile = p;
   pml__mutex_take(&p->lock);
@@ -165,8 +150,9 @@ static uint64_t calls_begun(const struct pml__profile_tree *tree) {
 }
 
 /* What was under way stays entered, and not returned. */
-static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
-  for (; t->top > t->frame; t->top--) p->stats.abandoned += t->top->node != &pml__profile_nowhere;
+static void abandon_open(struct pml_profile *p, const struct pml__profile_track *t) {
+  for (const struct pml__profile_place *at = t->beyond > 0 ? t->held : t->at; at->up != NULL; at = at->up)
+    p->stats.abandoned++;
 }
 
 static void thread_end(void *arg, void *data) {
@@ -211,6 +197,7 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
                                   .event = {on_enter, on_leave, NULL},
                                   .left = on_left,
                                   .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
+                                  .sparing = PML__SPARING,
                                   .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {

@@ -25,7 +25,7 @@ struct pml_profile;
  * In a child after a fork the parent's profile gets no events, and has none to tell; what it has stays allocated
  * there, for other threads may have been changing it.
  *
- * Cost of an event: some 140 instructions, the stream's share among them. Memory of a thread: 96 bytes per call path,
+ * Cost of a call: some 130 instructions, the stream's share among them. Memory of a thread: 152 bytes per call path,
  * and per function 512 and 64 for each octave of durations that it has calls of.
  */
 PML_API int pml_profile_open(struct pml_profile **p);

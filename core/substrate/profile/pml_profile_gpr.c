@@ -2,19 +2,22 @@
 /* core/substrate/profile/pml_profile_gpr.c - enters and leaves that need no memory, with general registers only. */
 #include "substrate/profile/pml_profile_private.h"
 
-/* Apart, so that what is common needs few registers. */
-__attribute__((noinline)) static bool enter_another(struct pml__profile_track *t, struct pml__profile_node *parent,
-                                                    pml_region_t region, uint64_t ticks) {
-  struct pml__profile_node *node = pml__profile_tree_known(&t->tree, parent, region);
-  if (PML_LIKELY(node != NULL)) pml__profile_begin_call(t, node, region, ticks);
-  return node != NULL;
+struct pml__profile_place pml__profile_nowhere = {.latest = &pml__profile_nowhere, .region = PML__PROFILE_NO_REGION};
+
+/* Apart, and all is looked at again, so that what is common needs few registers. */
+__attribute__((noinline)) static bool enter_another(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
+  struct pml__profile_place *at = t->at;
+  if (at == &pml__profile_nowhere) return false;
+  const struct pml__profile_node *node = pml__profile_tree_known(&t->tree, at->node, region);
+  struct pml__profile_place *p = node != NULL ? pml__profile_place_at(t, node->index) : NULL;
+  if (PML_UNLIKELY(p == NULL)) return false;
+  at->latest = p;
+  pml__profile_begin_call(t, p, ticks);
+  return true;
 }
 
 bool pml__profile_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
-  struct pml__profile_track *t = data;
-  if (PML_LIKELY(pml__profile_enter_again(t, region, ticks))) return true;
-  struct pml__profile_node *parent = t->top->node;
-  return t->top != t->last && parent != &pml__profile_nowhere && enter_another(t, parent, region, ticks);
+  return PML_LIKELY(pml__profile_enter_again(data, region, ticks)) || enter_another(data, region, ticks);
 }
 
 bool pml__profile_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {

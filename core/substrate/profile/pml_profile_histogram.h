@@ -15,6 +15,7 @@
 #ifndef PML_PROFILE_HISTOGRAM_H
 #define PML_PROFILE_HISTOGRAM_H
 
+#include "base/pml_own.h"
 #include "substrate/profile/pml_profile.h"
 
 #define PML__HISTOGRAM_OCTAVES 62u /* the first two are exact */
@@ -51,11 +52,24 @@ void pml__histogram_add(struct pml__histogram *h, uint64_t ticks);
 /* Of regions that there is no memory for one: it stays empty. */
 extern __attribute__((visibility("hidden"))) struct pml__histogram pml__histogram_none;
 
-/* Where the latest call is to be counted; NULL: nowhere yet. */
-static inline uint64_t *pml__histogram_count(const struct pml__histogram *h) {
-  uint32_t bucket = pml_histogram_bucket(h->late - 1);
-  uint64_t *octave = h->octave[bucket / 8];
-  return PML_LIKELY(octave != NULL) ? &octave[bucket % 8] : NULL;
+/*
+ * The latest call is counted. False: there is no place yet, nothing has changed. As pml_histogram_bucket() has it, but
+ * the first octave is apart: then bits 3 and up of the shifted value are 1, and are left to the addresses.
+ */
+static inline bool pml__histogram_count_late(struct pml__histogram *h) {
+  uint64_t late = h->late - 1, *octave;
+  if (PML_UNLIKELY(late <= 7)) {
+    octave = h->octave[0];
+    if (PML_UNLIKELY(octave == NULL)) return false;
+    pml__own_add(octave + late, 1);
+    return true;
+  }
+  uint64_t highest = (uint32_t)__builtin_clzll(late) ^ 63u; /* so written it is one instruction */
+  __asm__("" : "+r"(highest));                              /* one register, extended in place */
+  octave = *(h->octave + highest - 2);
+  if (PML_UNLIKELY(octave == NULL)) return false;
+  pml__own_add(octave + (late >> (highest - 3)) - 8, 1);
+  return true;
 }
 
 #endif

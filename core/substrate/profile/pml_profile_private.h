@@ -10,21 +10,31 @@
 
 #include <pthread.h>
 
-/* A call under way. @node: &pml__profile_nowhere if there was no room for its path. */
-struct pml__profile_frame {
-  struct pml__profile_node *node;
-  pml_region_t region;
-  uint64_t ticks, inner;
+/*
+ * A call path as its thread has it. No call of a path is inside another of the same path, so there is one at most under
+ * way: the place is its frame, too.
+ */
+struct pml__profile_place {
+  struct pml__profile_place *up;     /* the path without its last call; NULL: the root's */
+  struct pml__profile_place *latest; /* the child that was entered last, or nowhere */
+  struct pml__profile_node *node;    /* its figures; NULL: not filled yet */
+  struct pml__histogram *histogram;  /* of the region; never NULL */
+  uint64_t ticks;                    /* of the enter of the call under way */
+  uint64_t below;                    /* ticks in children, of calls that ended and of the one under way */
+  pml_region_t region;               /* none, of the root */
 };
+
+/* Where no call leads on, and none ends: of a region that there is not. Its own child. */
+extern __attribute__((visibility("hidden"))) struct pml__profile_place pml__profile_nowhere;
 
 /* One thread. */
 struct pml__profile_track {
+  struct pml__profile_place *at; /* of the innermost call; nowhere while there are calls beyond */
   struct pml__profile_tree tree;
+  struct pml__profile_place *place[PML__PROFILE_CHUNKS]; /* as the nodes of the tree lie */
   struct pml__histograms histograms;
-  struct pml__profile_frame *frame;      /* frame[0] is the root's */
-  struct pml__profile_frame *top, *last; /* the innermost call's; the last there is room for */
-  uint64_t beyond;             /* enters for which there was no memory for a frame: their leaves come first; */
-  pml_region_t hidden;         /* until then the innermost frame has region 0, and this is what it had */
+  struct pml__profile_place *held; /* what `at` was before the calls beyond */
+  uint64_t beyond; /* a call for whose path there was no room, and calls inside it: their leaves come first */
   uint64_t unmatched, dropped; /* atomic, one writer */
   struct pml_profile *profile;
   struct pml__profile_track *next;
@@ -51,34 +61,44 @@ struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uin
 /* A profile of @tree and @histograms alone, without events to come; takes both over if it returns 0. -ENOMEM. */
 int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
-/* The frame of a call that has a node. */
-static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_node *node,
-                                           pml_region_t region, uint64_t ticks) {
-  struct pml__profile_frame *f = ++t->top;
-  f->node = node;
-  f->region = region;
-  f->ticks = ticks;
-  f->inner = 0;
-  pml__own_add(&node->entered, 1);
+/* The place of node @index of the tree, NULL: there was no memory for it. */
+static inline struct pml__profile_place *pml__profile_place_at(const struct pml__profile_track *t, uint32_t index) {
+  uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
+  if (t->place[k] == NULL) return NULL;
+  struct pml__profile_place *p = &t->place[k][index - PML__PROFILE_CHUNK * ((1u << k) - 1u)];
+  return p->node != NULL ? p : NULL;
 }
 
-/* The innermost call, @f, has a node; it took @d ticks. */
-static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_frame *f, uint64_t d) {
-  struct pml__profile_node *node = f->node;
-  uint64_t inner = f->inner;
-  t->top = f - 1;
-  f[-1].inner += d;
-  pml__own_add(&node->count, 1);
+/* A call from where the thread is. */
+static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t ticks) {
+  p->ticks = ticks;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  t->at = p;
+  pml__own_add(&p->node->entered, 1);
+}
+
+/* What the call at @p took is known, whether it returned or was left. */
+static inline void pml__profile_add_time(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
+  struct pml__profile_node *node = p->node;
+  t->at = p->up;
+  p->up->below += d;
   pml__own_add(&node->sum, d);
-  pml__own_add(&node->inner, inner);
+  __atomic_store_n(&node->inner, p->below, __ATOMIC_RELAXED);
+}
+
+/* The innermost call, at @p, returned; it took @d ticks. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
+  struct pml__profile_node *node = p->node;
+  pml__profile_add_time(t, p, d);
+  pml__own_add(&node->count, 1);
   if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
   if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, uint64_t ticks) {
-  uint64_t d = ticks - f->ticks;
-  if (PML_UNLIKELY(ticks < f->ticks)) {
-    __asm__(""); /* or it becomes a conditional move, which takes more */
+static inline uint64_t pml__profile_duration(const struct pml__profile_place *p, uint64_t ticks) {
+  uint64_t d = ticks - p->ticks;
+  if (PML_UNLIKELY(d > ticks)) { /* a borrow */
+    __asm__("");                 /* or it becomes a conditional move, which takes more */
     d = 0;
   }
   return d;
@@ -86,24 +106,25 @@ static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f,
 
 /* The child that was entered last, once more. False: it is another, or it takes memory. */
 static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
-  struct pml__profile_node *parent = t->top->node;
-  if (PML_UNLIKELY(t->top == t->last)) return false;
-  struct pml__profile_node *node = parent->latest;
-  if (PML_UNLIKELY(node->region != region)) return false;
-  pml__profile_begin_call(t, node, region, ticks);
+  struct pml__profile_place *p = t->at->latest;
+  if (PML_UNLIKELY(p->region != region)) return false;
+  pml__profile_begin_call(t, p, ticks);
   return true;
 }
 
-/* False: not the innermost call's, or it takes memory. */
+/*
+ * False: not the innermost call's, or it takes memory. What is loaded again would take a register more, which costs as
+ * much as two loads.
+ */
 static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
-  struct pml__profile_frame *f = t->top;
-  if (PML_UNLIKELY(f->region != region)) return false;
-  struct pml__histogram *h = f->node->histogram; /* of nowhere the one without counts */
-  uint64_t d = pml__profile_duration(f, ticks), *count = pml__histogram_count(h);
-  if (PML_UNLIKELY(count == NULL)) return false;
-  pml__own_add(count, 1);
-  __atomic_store_n(&h->late, d + 1, __ATOMIC_RELAXED);
-  pml__profile_end_call(t, f, d);
+  struct pml__profile_place *p = t->at;
+  if (PML_UNLIKELY(p->region != region)) return false;
+  /* where there was no memory for one, that without counts */
+  if (PML_UNLIKELY(!pml__histogram_count_late(p->histogram))) return false;
+  p = PML__OWN_AGAIN(t->at);
+  uint64_t d = pml__profile_duration(p, ticks);
+  __atomic_store_n(&PML__OWN_AGAIN(p->histogram)->late, d + 1, __ATOMIC_RELAXED);
+  pml__profile_end_call(t, p, d);
   return true;
 }
 

@@ -3,15 +3,10 @@
  */
 #include "substrate/profile/pml_profile_tree.h"
 
-#include "substrate/profile/pml_profile_histogram.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_SLOTS 128u
-
-struct pml__profile_node pml__profile_nowhere = {
-    .region = PML__PROFILE_NO_REGION, .latest = &pml__profile_nowhere, .histogram = &pml__histogram_none};
 
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
@@ -42,8 +37,6 @@ static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t pa
   node->parent = parent;
   node->region = region;
   node->min = UINT64_MAX;
-  node->latest = &pml__profile_nowhere;
-  node->histogram = &pml__histogram_none;
   __atomic_store_n(&t->n, index + 1, __ATOMIC_RELEASE);
   return node;
 }
@@ -87,7 +80,6 @@ struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, s
   node = append(t, parent->index, region);
   if (node == NULL) return NULL;
   *slot = node->index;
-  parent->latest = node;
   return node;
 }
 

@@ -17,12 +17,11 @@
 struct pml__profile_node {
   uint32_t index, parent; /* parent < index: a reader meets parents first. The root is 0 and its own parent */
   pml_region_t region;
-  uint32_t nthreads;                /* of a merged tree */
-  uint64_t entered, count;          /* atomic; calls begun, and those of them that ended */
-  uint64_t sum, inner;              /* atomic; ticks, and those of them in children */
-  uint64_t min, max;                /* atomic */
-  struct pml__profile_node *latest; /* the child that was entered last, or nowhere; the owner's */
-  struct pml__histogram *histogram; /* of the region, the owner's; never NULL */
+  uint32_t nthreads;       /* of a merged tree */
+  uint64_t entered, count; /* atomic; calls begun, and those of them that ended */
+  uint64_t sum, inner;     /* atomic; ticks, and those of them in children */
+  uint64_t min, max;       /* atomic */
+  uint64_t unused[2];
 };
 
 struct pml__profile_tree {
@@ -34,9 +33,7 @@ struct pml__profile_tree {
   const struct pml_profile_memory *memory; /* NULL: the heap */
 };
 
-/* The node of what has none: of a region that there is not, with the histogram without counts. */
 #define PML__PROFILE_NO_REGION UINT32_MAX
-extern __attribute__((visibility("hidden"))) struct pml__profile_node pml__profile_nowhere;
 
 /* Returns whether there is memory for the root. @memory: for its nodes, NULL: the heap; borrowed. */
 bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id);
@@ -65,10 +62,10 @@ static inline uint32_t *pml__profile_tree_find(const struct pml__profile_tree *t
 
 /* The child of @parent for @region, or NULL. By the owner only. */
 static inline struct pml__profile_node *pml__profile_tree_known(const struct pml__profile_tree *t,
-                                                                struct pml__profile_node *parent, pml_region_t region) {
+                                                                const struct pml__profile_node *parent,
+                                                                pml_region_t region) {
   uint32_t index = *pml__profile_tree_find(t, parent->index, region);
-  if (index == 0) return NULL;
-  return parent->latest = pml__profile_tree_at(t, index);
+  return index != 0 ? pml__profile_tree_at(t, index) : NULL;
 }
 
 /* All of @from, which may be growing, into @to; false: no room for all. */

@@ -11,12 +11,23 @@
 
 #define THREADS_MAX (1u << 20)
 
+struct thread {
+  void *track; /* NULL: it has not begun */
+  /* The collective operation that ends with the call around it, whose values are these; 0: none. */
+  uint32_t collective; /* the lower half of its event */
+  uint32_t inside;     /* calls under way in that call */
+  uint64_t value[PML__LOG_CALL_VALUES];
+};
+
 struct listening {
   const struct pml_recording_reader *reader;
   const struct pml__recording_listener *to;
-  void **track; /* [nthreads] by the thread's number; NULL: it has not begun */
+  struct thread *thread; /* [nthreads] by number */
   size_t nthreads;
-  void *now; /* NULL: of a thread that there is no place for */
+  struct thread *in;                  /* NULL: of a thread that there is no place for */
+  void *now;                          /* its track, or NULL */
+  const struct pml__log_event *timed; /* in this extent: the last event with a time, of this thread; NULL: none */
+  const struct pml__log_event *ahead; /* the next one behind where it was looked for; NULL: not looked for */
 };
 
 /* ---- threads ---- */
@@ -25,29 +36,33 @@ static int make_room(struct listening *l, uint32_t thread) {
   if (thread < l->nthreads) return 0;
   size_t n = l->nthreads == 0 ? 64 : l->nthreads;
   while (n <= thread) n *= 2;
-  void **more = realloc(l->track, n * sizeof *more);
+  struct thread *more = realloc(l->thread, n * sizeof *more);
   if (more == NULL) return pml_fail(-ENOMEM, "no memory for %u threads of a recording", thread);
   memset(more + l->nthreads, 0, (n - l->nthreads) * sizeof *more);
-  l->track = more;
+  l->thread = more;
   l->nthreads = n;
   return 0;
 }
 
 static int go_to(struct listening *l, uint64_t thread, int64_t tid) {
+  l->in = NULL;
   l->now = NULL;
+  l->timed = NULL;
   if (thread >= THREADS_MAX) return 0;
   int err = make_room(l, (uint32_t)thread);
-  if (err == 0 && l->track[thread] == NULL) err = l->to->begin(l->to->arg, tid, &l->track[thread]);
-  if (err == 0) l->now = l->track[thread];
+  if (err == 0 && l->thread[thread].track == NULL) err = l->to->begin(l->to->arg, tid, &l->thread[thread].track);
+  if (err < 0) return err;
+  l->in = &l->thread[thread];
+  l->now = l->in->track;
   return err;
 }
 
 static int end_all(struct listening *l, int err) {
   for (size_t i = 0; i < l->nthreads && err == 0; i++)
-    if (l->track[i] != NULL) err = l->to->end(l->to->arg, l->track[i]);
+    if (l->thread[i].track != NULL) err = l->to->end(l->to->arg, l->thread[i].track);
   for (size_t i = 0; i < l->nthreads && l->to->free != NULL; i++)
-    if (l->track[i] != NULL) l->to->free(l->track[i]);
-  free(l->track);
+    if (l->thread[i].track != NULL) l->to->free(l->thread[i].track);
+  free(l->thread);
   return err;
 }
 
@@ -99,6 +114,88 @@ static int hand_on_communication(struct listening *l, const struct pml__log_even
   return l->now != NULL && l->to->communication != NULL ? l->to->communication(l->to->arg, l->now, &told) : 0;
 }
 
+/* ---- communications of a call ---- */
+
+/* The next event with a time behind @at. Between one and the next it is looked for once. */
+static const struct pml__log_event *look_ahead(struct listening *l, const struct pml__log_event *at,
+                                               const struct pml__log_event *end) {
+  if (l->ahead != NULL && l->ahead > at) return l->ahead;
+  while (at < end && at->word >> 32 == PML__LOG_CALL_COMMUNICATION) {
+    size_t events = 1 + ((size_t)PML__LOG_COMMUNICATED_N((uint32_t)at->word) + 1) / 2;
+    at += events < (size_t)(end - at) ? events : (size_t)(end - at);
+  }
+  return l->ahead = at;
+}
+
+/* What completes comes after MPI's function: with the leave, which is the next event, unless the process was killed. */
+static uint64_t ticks_behind(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *end) {
+  const struct pml__log_event *next = look_ahead(l, e, end);
+  bool is = next < end && next->word != 0 && next->word >> 32 != PML__LOG_THREAD;
+  return is ? next->ticks : l->timed->ticks;
+}
+
+static bool is_after(uint32_t what) {
+  return what == PML__LOG_RECEIVE || what == PML__LOG_IRECV_COMPLETE || what == PML__LOG_ISEND_COMPLETE ||
+         what == PML__LOG_REQUEST_TESTED;
+}
+
+/* Begin and end of a collective operation are one event; the end is handed on with the leave. */
+static int begin_collective(struct listening *l, struct pml__recording_communicated *told, uint32_t low) {
+  static const uint64_t blocks;
+  struct thread *t = l->in;
+  if (t->collective != 0) return 0;
+  t->collective = low;
+  t->inside = 0;
+  memcpy(t->value, told->values, sizeof t->value);
+  told->what = PML__LOG_COLLECTIVE_BEGIN;
+  told->values = &blocks;
+  told->nvalues = 1;
+  return l->to->communication(l->to->arg, l->now, told);
+}
+
+static int end_collective(struct listening *l, const struct pml__log_event *leave) {
+  struct thread *t = l->in;
+  const struct pml__recording_communicated told = {.what = PML__LOG_COLLECTIVE_END,
+                                                   .code = PML__LOG_COMMUNICATED_CODE(t->collective),
+                                                   .ticks = leave->ticks,
+                                                   .values = t->value,
+                                                   .nvalues = PML__LOG_CALL_VALUES};
+  t->collective = 0;
+  return leave->word >> 32 == PML__LOG_LEAVE ? l->to->communication(l->to->arg, l->now, &told) : 0;
+}
+
+static int hand_on_of_call(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *end) {
+  uint32_t low = (uint32_t)e->word, what = PML__LOG_COMMUNICATED_WHAT(low);
+  uint64_t value[PML__LOG_CALL_VALUES];
+  struct pml__recording_communicated told = {.what = what, .values = value, .nvalues = pml__log_call_values(e, value)};
+  bool collective = what == PML__LOG_COLLECTIVE_END;
+  if (l->now == NULL || l->to->communication == NULL || l->timed == NULL || told.nvalues == 0) return 0;
+  told.code = collective ? PML__LOG_COMMUNICATED_CODE(low) : 0;
+  told.ticks = is_after(what) ? ticks_behind(l, e, end) : l->timed->ticks;
+  return collective ? begin_collective(l, &told, low) : l->to->communication(l->to->arg, l->now, &told);
+}
+
+/* A call begins or ends in the one that has a collective operation, or that one ends. */
+static int follow_collective(struct listening *l, const struct pml__log_event *e) {
+  struct thread *t = l->in;
+  if (PML_LIKELY(t == NULL || t->collective == 0)) return 0;
+  if (e->word >> 32 == PML__LOG_ENTER)
+    t->inside++;
+  else if (t->inside == 0)
+    return end_collective(l, e);
+  else
+    t->inside--;
+  return 0;
+}
+
+static int hand_on_call(struct listening *l, const struct pml__log_event *e) {
+  bool enter = e->word >> 32 == PML__LOG_ENTER;
+  int err = follow_collective(l, e);
+  return err == 0 ? hand_on(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
+}
+
+/* ---- extents ---- */
+
 /* Events from @at on, until there are no more in this extent. */
 static int read_events(struct listening *l, const struct pml__log_event *at, const struct pml__log_event *end) {
   int err = 0;
@@ -107,11 +204,9 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
     size_t values = 0;
     switch (at->word >> 32) {
     case PML__LOG_ENTER:
-      err = hand_on(l, at, PML_STREAM_ENTER);
-      break;
     case PML__LOG_LEAVE:
     case PML__LOG_LEFT:
-      err = hand_on(l, at, PML_STREAM_LEAVE);
+      err = hand_on_call(l, at);
       break;
     case PML__LOG_METRIC:
       values = ((size_t)low + 1) / 2;
@@ -128,6 +223,11 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       if (values >= (size_t)(end - at)) return 0;
       err = hand_on_communication(l, at);
       break;
+    case PML__LOG_CALL_COMMUNICATION:
+      values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
+      if (values >= (size_t)(end - at)) return 0;
+      err = hand_on_of_call(l, at, end);
+      break;
     case PML__LOG_OPENMP_EVENT:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
       if (values >= (size_t)(end - at)) return 0;
@@ -139,6 +239,7 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
     default:
       return 0;
     }
+    if (at->word >> 32 != PML__LOG_CALL_COMMUNICATION && at->word >> 32 != PML__LOG_THREAD) l->timed = at;
     at += 1 + values;
   }
   return err;
@@ -152,6 +253,7 @@ static int read_extent(struct listening *l, size_t i) {
   if (events == NULL) return err;
   size_t n = (size_t)bytes / sizeof *events;
   err = go_to(l, e->owner, (int32_t)e->key);
+  l->ahead = NULL;
   if (err == 0 && n > PML__RECORDING_FIRST_EVENT) err = read_events(l, events + PML__RECORDING_FIRST_EVENT, events + n);
   free(events);
   return err;

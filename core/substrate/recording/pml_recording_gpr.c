@@ -9,37 +9,76 @@ static bool has_limits(const struct pml_recording_limits *l) {
   return l->max_depth != 0 || l->max_calls != 0;
 }
 
+static bool is_named(const struct pml__recording_track *t, pml_region_t region) {
+  return region < PML__RECORDING_MARKS &&
+         (__atomic_load_n(&t->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0;
+}
+
 /* After an enter there is always an event left, so that the enter of a call that is taken back is in this extent. */
-bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
-  struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->depth == t->capacity || t->place.end - t->place.next < 2 || region >= PML__RECORDING_MARKS))
-    return false;
-  if (PML_UNLIKELY((__atomic_load_n(&t->recording->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0))
-    return false;
-  struct pml__recording_frame *f = &t->frame[t->depth++];
+__attribute__((noinline)) static bool enter_limited(struct pml__recording_track *t, pml_region_t region,
+                                                    uint64_t ticks) {
+  if (t->top == t->last || t->place.end - t->place.next < 2 || !is_named(t, region)) return false;
+  struct pml__recording_frame *f = ++t->top;
+  if (has_limits(&t->recording->limits) && pml__recording_left_out(t, region)) {
+    pml__recording_leave_out(f, region);
+    return true;
+  }
   f->region = region;
-  f->enter = NULL;
-  if (PML_UNLIKELY(has_limits(&t->recording->limits)) && pml__recording_left_out(t, region)) return true;
   f->enter = t->place.next;
   pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_ENTER, region));
   return true;
 }
 
+/* The call before it was of another region. There is room for a frame. */
+__attribute__((noinline)) static bool enter_another(struct pml__recording_track *t, pml_region_t region,
+                                                    uint64_t ticks) {
+  if (PML_UNLIKELY(!is_named(t, region))) return enter_limited(t, region, ticks);
+  t->top[1].region = region;
+  return pml__recording_enter_plainly(t, region, ticks);
+}
+
+/* What is common is looked at here, and again in the others: so it needs few registers. */
+bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+  struct pml__recording_track *t = data;
+  const uint64_t word = PML__LOG_WORD(PML__LOG_ENTER, region);
+  struct pml__recording_frame *f = t->top;
+  struct pml__log_event *at = t->place.next;
+  if (PML_UNLIKELY(at >= t->enters_end)) return enter_limited(t, region, ticks);
+  if (PML_UNLIKELY(f == t->last)) return enter_limited(t, region, ticks);
+  if (PML_UNLIKELY(ticks < t->place.last_ticks)) return enter_limited(t, region, ticks);
+  if (PML_UNLIKELY(f[1].region != region)) return enter_another(t, region, ticks);
+  pml__own_move(&t->top, f, sizeof *f);
+  f[1].enter = at;
+  t->place.last_ticks = ticks;
+  pml__recording_put(t, ticks, word);
+  return true;
+}
+
+__attribute__((noinline)) static bool leave_limited(struct pml__recording_track *t, pml_region_t region,
+                                                    uint64_t ticks) {
+  struct pml__recording_frame *f = t->top;
+  if (t->beyond > 0 || t->place.next == t->place.end || f == t->frame || pml__recording_region_of(f) != region)
+    return false;
+  if (f->enter != NULL && t->recording->limits.min_ticks != 0) {
+    bool last = t->place.next == f->enter + 1;
+    if (PML_UNLIKELY(!last && pml__recording_has_values(f->enter))) return false;
+    t->top--;
+    if (last && pml__recording_take_back(t, f->enter, region, ticks)) return true;
+  } else {
+    t->top--;
+  }
+  if (f->enter != NULL) pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_LEAVE, region));
+  return true;
+}
+
 bool pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth == 0 || t->place.next == t->place.end)) return false;
-  struct pml__recording_frame *f = &t->frame[t->depth - 1];
-  if (PML_UNLIKELY(f->region != region)) return false;
-  t->depth--;
-  if (PML_UNLIKELY(f->enter == NULL)) return true;
-  if (PML_UNLIKELY(t->recording->limits.min_ticks != 0)) {
-    bool last = t->place.next == f->enter + 1;
-    if (PML_UNLIKELY(!last && pml__recording_has_values(f->enter))) {
-      t->depth++;
-      return false;
-    }
-    if (last && pml__recording_take_back(t, f->enter, region, ticks)) return true;
-  }
-  pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_LEAVE, region));
+  const struct pml__recording_frame *f = t->top;
+  if (PML_UNLIKELY(t->place.next >= t->leaves_end) || PML_UNLIKELY(f->region != region) ||
+      PML_UNLIKELY(ticks < t->place.last_ticks))
+    return leave_limited(t, region, ticks);
+  pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);
+  t->place.last_ticks = ticks;
+  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
   return true;
 }

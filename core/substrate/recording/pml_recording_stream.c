@@ -24,19 +24,22 @@ static bool next_extent(struct pml__recording_track *t) {
   uint32_t tid = (uint32_t)pml_thread_self()->tid;
   void *extent =
       pml__log_extent(t->recording->log, PML__LOG_EVENTS, tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &entry);
+  if (extent != NULL && full != NULL) pml__log_fill(t->recording->log, entry); /* a thread with many events */
   if (extent == NULL) {
     t->full = true;
     t->place.end = t->place.next;
+    pml__recording_choose_ends(t);
     return false;
   }
-  for (uint32_t i = 0; i < t->depth; i++)
-    if (t->frame[i].enter != NULL) t->frame[i].enter = pml__recording_elsewhere;
+  for (struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++)
+    if (f->enter != NULL) f->enter = pml__recording_elsewhere;
   struct pml__log_event *events = extent;
   t->extent = extent;
   t->entry = entry;
   t->place.next = events + PML__RECORDING_FIRST_EVENT;
   t->place.end = events + PML__RECORDING_EXTENT_EVENTS;
   t->count = t->extent->count;
+  pml__recording_choose_ends(t);
   if (full != NULL) pml__log_unmap(t->recording->log, full);
   return true;
 }
@@ -85,10 +88,10 @@ struct of_call {
 static void put_values_of_call(void *data, void *arg) {
   struct pml__recording_track *t = data;
   const struct of_call *c = arg;
-  const struct pml__recording_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
+  const struct pml__recording_frame *f = t->top;
   const struct pml_stream_metrics *m = t->recording->metrics;
   size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? 1 + (m->n + 1) / 2 : 0);
-  if (t->beyond > 0 || f == NULL || f->region != c->region || f->enter == NULL) return;
+  if (t->beyond > 0 || f->region != c->region || f->enter == NULL) return;
   if (!has_room(t, 1 + follow + leave)) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
@@ -108,13 +111,20 @@ void pml__recording_trace_values(const struct pml_recording *s, pml_region_t reg
 
 /* ---- calls ---- */
 
+static void forget_regions(struct pml__recording_frame *frame, size_t n) {
+  for (size_t i = 0; i < n; i++) frame[i].region = PML__RECORDING_NO_REGION;
+}
+
 __attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *t) {
-  if (t->capacity == DEPTH_MAX) return false;
+  size_t depth = (size_t)(t->top - t->frame), capacity = (size_t)(t->last - t->frame) * 2;
+  if (capacity > DEPTH_MAX) return false;
   int cancel = pml__cancel_hold();
-  struct pml__recording_frame *frame = realloc(t->frame, 2 * t->capacity * sizeof *frame);
+  struct pml__recording_frame *frame = realloc(t->frame, (capacity + 1) * sizeof *frame);
   if (frame != NULL) {
+    forget_regions(frame + depth + 1, capacity - depth);
     t->frame = frame;
-    t->capacity *= 2;
+    t->top = frame + depth;
+    t->last = frame + capacity;
   }
   pml__cancel_again(cancel);
   return frame != NULL;
@@ -122,13 +132,13 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *
 
 /* The call is followed, but has no enter in the file. */
 static void leave_out(struct pml__recording_track *t, pml_region_t region) {
-  t->frame[t->depth++] = (struct pml__recording_frame){NULL, region};
+  pml__recording_leave_out(++t->top, region);
 }
 
 static void ready(void *data, pml_region_t region) {
   struct pml__recording_track *t = data;
   const struct pml_stream_metrics *m = t->recording->metrics;
-  if (t->beyond > 0 || region >= PML__RECORDING_MARKS || (t->depth == t->capacity && !deepen(t))) return;
+  if (t->beyond > 0 || region >= PML__RECORDING_MARKS || (t->top == t->last && !deepen(t))) return;
   pml_recording_name(t->recording, region);
   (void)has_room(t, 2 + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) + (t->recording->trace_values ? OF_CALL : 0));
 }
@@ -136,8 +146,9 @@ static void ready(void *data, pml_region_t region) {
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
   if (e->metrics == NULL && pml__recording_enter_plainly(t, e->region, e->ticks)) return;
-  if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
+  if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
     t->beyond++;
+    pml__recording_choose_ends(t);
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
@@ -149,7 +160,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     return;
   }
   if (!pml__recording_enter_plainly(t, e->region, e->ticks) || values == 0) return;
-  if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->place.last_ticks);
+  if (t->top->enter != NULL) put_values(t, e, t->place.last_ticks);
 }
 
 /*
@@ -174,10 +185,11 @@ static bool take_back(struct pml__recording_track *t, struct pml__log_event *ent
 static void end_call(struct pml__recording_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   if (t->beyond > 0) {
     t->beyond--;
+    pml__recording_choose_ends(t);
     return;
   }
-  struct pml__recording_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
-  if (f == NULL || f->region != e->region) {
+  const struct pml__recording_frame *f = t->top;
+  if (f == t->frame || pml__recording_region_of(f) != e->region) {
     pml__recording_count(t, PML__LOG_UNMATCHED);
     return;
   }
@@ -189,7 +201,7 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
     if (values > 0) put_values(t, e, ticks);
     pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
   }
-  t->depth--;
+  t->top--;
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
@@ -255,13 +267,16 @@ static struct pml__recording_track *spare(struct pml_recording *s) {
 
 static struct pml__recording_track *new_track(struct pml_recording *s) {
   struct pml__recording_track *t = calloc(1, sizeof *t);
-  if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
+  if (t != NULL) t->frame = calloc(FIRST_DEPTH + 1, sizeof *t->frame);
   if (t == NULL || t->frame == NULL) {
     free(t);
     return NULL;
   }
+  forget_regions(t->frame, FIRST_DEPTH + 1);
   t->recording = s;
-  t->capacity = FIRST_DEPTH;
+  t->mark = s->mark;
+  t->top = t->frame;
+  t->last = t->frame + FIRST_DEPTH;
   t->count = s->head->count;
   return t;
 }
@@ -290,8 +305,9 @@ static void thread_end(void *arg, void *data) {
   *at = t->following;
   bool worth = t->extent != NULL && t->place.end - t->place.next >= WORTH;
   if (worth) {
-    t->depth = 0;
+    t->top = t->frame;
     t->beyond = 0;
+    pml__recording_choose_ends(t);
     t->place.last_ticks = 0;
     t->following = s->spare;
     s->spare = t;
@@ -309,6 +325,7 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
                                   .place = place,
                                   .left = on_left,
                                   .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly},
+                                  .sparing = PML__SPARING,
                                   .arg = s};
   struct pml_stream_metrics *metrics = NULL;
   if (limits != NULL) s->limits = *limits;

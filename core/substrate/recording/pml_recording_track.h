@@ -6,23 +6,38 @@
 #ifndef PML_RECORDING_TRACK_H
 #define PML_RECORDING_TRACK_H
 
+#include "base/pml_own.h"
 #include "substrate/recording/pml_recording_file.h"
 
-/* A call under way. @enter: in the thread's extent; pml__recording_elsewhere: in one before; NULL: left out. */
+/*
+ * A call under way. @enter: in the thread's extent; pml__recording_elsewhere: in one before; NULL: left out. @region is
+ * one whose name is in the log, or no region, as of a call that is left out, whose region is @left_out. When the call
+ * is over it stays: the next call there is most often of the same.
+ */
+#define PML__RECORDING_NO_REGION UINT32_MAX
 struct pml__recording_frame {
   struct pml__log_event *enter;
-  pml_region_t region;
+  pml_region_t region, left_out;
 };
+static inline pml_region_t pml__recording_region_of(const struct pml__recording_frame *f) {
+  return f->enter != NULL ? f->region : f->left_out;
+}
+static inline void pml__recording_leave_out(struct pml__recording_frame *f, pml_region_t region) {
+  *f = (struct pml__recording_frame){.region = PML__RECORDING_NO_REGION, .left_out = region};
+}
 
 /* One thread. */
 struct pml__recording_track {
   struct pml_recording *recording;
-  struct pml_stream_place place; /* next == end: there is no extent, or it is full */
-  uint64_t *count;               /* in the extent, or in the head */
-  uint64_t beyond;               /* enters too deep for @frame, with depth == capacity: their leaves come first */
-  struct pml__recording_frame *frame;
-  uint32_t depth, capacity;
-  bool full; /* no room, for good: what comes later would not be balanced */
+  struct pml_stream_place place;           /* next == end: there is no extent, or it is full */
+  uint64_t *count;                         /* in the extent, or in the head */
+  struct pml__recording_frame *frame;      /* frame[0] is of no call */
+  struct pml__recording_frame *top, *last; /* the innermost call's; the last there is room for */
+  uint32_t *mark;                          /* the recording's */
+  /* Where enters and leaves end that need not look at limits, nor at what is beyond; NULL: all do. */
+  struct pml__log_event *enters_end, *leaves_end;
+  uint64_t beyond; /* enters too deep for @frame, with top == last: their leaves come first */
+  bool full;       /* no room, for good: what comes later would not be balanced */
   struct pml__log_track *extent;
   struct pml__log_entry *entry; /* of it */
   uint32_t thread;
@@ -39,9 +54,10 @@ static inline void pml__recording_count(struct pml__recording_track *t, enum pml
 
 /* What was there before is zeros, or was taken back and is zeros again. */
 static inline void pml__recording_put(struct pml__recording_track *t, uint64_t ticks, uint64_t word) {
-  t->place.next->ticks = ticks;
-  __atomic_store_n(&t->place.next->word, word, __ATOMIC_RELEASE);
-  t->place.next++;
+  struct pml__log_event *at = t->place.next;
+  at->ticks = ticks;
+  __atomic_store_n(&at->word, word, __ATOMIC_RELEASE);
+  pml__own_move(&t->place.next, at, sizeof *at);
 }
 
 static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint64_t ticks) {
@@ -50,14 +66,23 @@ static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint6
   return t->place.last_ticks;
 }
 
+/* After any change of the extent, its end, or of what is beyond. After an enter an event is always left. */
+static inline void pml__recording_choose_ends(struct pml__recording_track *t) {
+  const struct pml_recording_limits *l = &t->recording->limits;
+  bool whole = t->beyond == 0 && t->place.end != NULL;
+  t->enters_end = whole && l->max_depth == 0 && l->max_calls == 0 ? t->place.end - 1 : NULL;
+  t->leaves_end = whole && l->min_ticks == 0 ? t->place.end : NULL;
+  t->place.fits = t->extent != NULL && !t->full ? t->place.end - PML_STREAM_FITS : NULL;
+}
+
 /* Whether a limit leaves this call out; the frame is counted already. */
 static inline bool pml__recording_left_out(struct pml__recording_track *t, pml_region_t region) {
   const struct pml_recording_limits *l = &t->recording->limits;
-  if (l->max_depth != 0 && t->depth + t->beyond > l->max_depth) {
+  if (l->max_depth != 0 && (uint64_t)(t->top - t->frame) + t->beyond > l->max_depth) {
     pml__recording_count(t, PML__LOG_DEEP);
     return true;
   }
-  uint32_t *mark = &t->recording->mark[region];
+  uint32_t *mark = &t->mark[region];
   if (l->max_calls == 0) return false;
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & ~PML__RECORDING_NAMED) < l->max_calls &&
       (__atomic_fetch_add(mark, 1, __ATOMIC_RELAXED) & ~PML__RECORDING_NAMED) < l->max_calls)

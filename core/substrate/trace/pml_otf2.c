@@ -270,6 +270,8 @@ void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   a->nlocations++;
 }
 
+#define TOUCHED 16u /* locations: no machine of fewer cpus has more that record at once */
+
 static bool make_ring(const struct pml_otf2 *a, struct pml_otf2_location *loc) {
   loc->ring.mask = a->capacity - 1;
   loc->ring.limit = a->capacity;
@@ -278,8 +280,9 @@ static bool make_ring(const struct pml_otf2 *a, struct pml_otf2_location *loc) {
   loc->ring.slot = aligned_alloc(PML__RING_LINE, a->capacity * sizeof *loc->ring.slot);
   loc->open = calloc(a->capacity + 1, sizeof *loc->open);
   if (loc->ring.slot == NULL || loc->open == NULL) return false;
-  /* Touch the ring now, or the first lap takes a page fault every 256 records. */
-  memset(loc->ring.slot, 0, a->capacity * sizeof *loc->ring.slot);
+  /* Touch the ring now, or the first lap takes a page fault every 256 records. Of very many locations, most record
+   * little: theirs take what they use. */
+  if (a->nlocations < TOUCHED) memset(loc->ring.slot, 0, a->capacity * sizeof *loc->ring.slot);
   return true;
 }
 
@@ -467,9 +470,30 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
   return opened(out, err);
 }
 
+int pml_otf2_foreign(struct pml_otf2 *a, const char *process, uint64_t realtime_ns) {
+  char *name = strdup(process);
+  if (name == NULL) return pml_fail(-ENOMEM, "no memory for the name of a process");
+  free(a->processes->name);
+  a->processes->name = name;
+  a->in_ns = true;
+  a->opened_ticks = 0;
+  a->opened_realtime_ns = realtime_ns;
+  return 0;
+}
+
+int pml_otf2_location_in(struct pml_otf2 *a, const char *process, const char *name, struct pml_otf2_location **out) {
+  struct pml__otf2_process *p = a->processes; /* there is one */
+  int err = 0;
+  *out = NULL;
+  if (a->first == NULL) err = pml_otf2_foreign(a, process, a->opened_realtime_ns);
+  while (p->next != NULL && strcmp(p->name, process) != 0) p = p->next;
+  if (err == 0 && strcmp(p->name, process) != 0) err = pml__otf2_add_process(a, process, a->processes->host, &p);
+  return err == 0 ? pml__otf2_location_of(a, name, p, &a->own, out) : err;
+}
+
 int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir, uint64_t realtime_ns) {
   int err = pml__otf2_new(out, dir);
-  if (err == 0) (*out)->of_logs = true;
+  if (err == 0) (*out)->of_logs = (*out)->in_ns = true;
   if (err == 0) (*out)->opened_realtime_ns = realtime_ns;
   return opened(out, err);
 }

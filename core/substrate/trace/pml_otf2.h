@@ -48,6 +48,19 @@ PML_API int pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml
                           size_t buffer_records);
 
 /*
+ * pml_otf2_foreign - the events are those of @process, another one than this, and the times of all records ns since
+ * @realtime_ns of CLOCK_REALTIME (0: not known), not ticks. To be called before the first location. 0 or -ENOMEM.
+ */
+PML__SHARED int pml_otf2_foreign(struct pml_otf2 *a, const char *process, uint64_t realtime_ns);
+
+/*
+ * pml_otf2_location_in - as pml_otf2_location(), of the process with this name, which is made at its first location.
+ * The first of all takes the place of pml_otf2_foreign()'s. Only of foreign archives.
+ */
+PML__SHARED int pml_otf2_location_in(struct pml_otf2 *a, const char *process, const char *name,
+                                     struct pml_otf2_location **loc);
+
+/*
  * pml_otf2_location - the location of a thread, created with @name. The caller hands it to that thread; only that
  * thread may record on it. Owned by the archive. A lock; not for hot paths.
  */

@@ -2,6 +2,7 @@
 /* core/substrate/trace/pml_otf2_define.c - the global definitions of an archive: clock, tree, locations, regions. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/text/pml_demangle.h"
 #include "substrate/trace/pml_otf2_mpi.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
@@ -15,7 +16,7 @@
 
 /* When the clock was at @ticks; events may be from before the archive was opened. */
 static uint64_t realtime_of(const struct pml_otf2 *a, uint64_t ticks) {
-  if (a->of_logs) return a->opened_realtime_ns + ticks;
+  if (a->in_ns) return a->opened_realtime_ns > 0 ? a->opened_realtime_ns + ticks : OTF2_UNDEFINED_TIMESTAMP;
   return ticks >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(ticks - a->opened_ticks)
                                   : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - ticks);
 }
@@ -31,9 +32,9 @@ static void define_clock(struct pml__otf2_defs *d) {
   }
   if (first > last) {
     first = a->opened_ticks;
-    last = a->of_logs ? first : pml_clock_ticks();
+    last = a->in_ns ? first : pml_clock_ticks();
   }
-  double rate = a->of_logs || pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
+  double rate = a->in_ns || pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
   pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first,
                                                                  realtime_of(a, first)));
 }
@@ -47,21 +48,22 @@ static const struct pml__otf2_process *first_there(const struct pml_otf2 *a, con
   return q;
 }
 
-/* A node has the number of its first process. */
 static void define_processes(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
+  uint32_t nodes = 0;
   OTF2_StringRef class = pml__otf2_string(d, "node");
-  for (const struct pml__otf2_process *p = a->processes; p != NULL; p = p->next) {
+  for (struct pml__otf2_process *p = a->processes; p != NULL; p = p->next) {
     if (first_there(a, p) != p) continue;
     OTF2_StringRef host = pml__otf2_string(d, p->host);
+    p->node = nodes++;
     pml__otf2_defined(
-        d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, p->ref, host, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+        d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, p->node, host, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
   }
   for (const struct pml__otf2_process *p = a->processes; p != NULL; p = p->next) {
     OTF2_StringRef name = pml__otf2_string(d, p->name);
     pml__otf2_defined(d,
                       OTF2_GlobalDefWriter_WriteLocationGroup(d->out, p->ref, name, OTF2_LOCATION_GROUP_TYPE_PROCESS,
-                                                              first_there(a, p)->ref, OTF2_UNDEFINED_LOCATION_GROUP));
+                                                              first_there(a, p)->node, OTF2_UNDEFINED_LOCATION_GROUP));
   }
 }
 
@@ -98,9 +100,12 @@ static void define_region(struct pml__otf2_defs *d, uint32_t ref, pml_region_t r
     paradigm = OTF2_PARADIGM_OPENMP;
   else
     pml__otf2_role(&info, &paradigm, &role);
-  OTF2_StringRef name = pml__otf2_string(d, info.name);
+  char *nice = pml__demangled(info.name);
+  OTF2_StringRef canonical = pml__otf2_string(d, info.name);
+  OTF2_StringRef name = nice != NULL ? pml__otf2_string(d, nice) : canonical;
+  free(nice);
   OTF2_StringRef file = pml__otf2_string(d, info.file);
-  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, role, paradigm,
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, canonical, 0, role, paradigm,
                                                         OTF2_REGION_FLAG_NONE, file, info.line, 0));
 }
 

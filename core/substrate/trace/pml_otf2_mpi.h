@@ -34,6 +34,7 @@ struct pml__otf2_mpi {
 struct pml__otf2_communication {
   uint32_t what; /* enum pml__log_communication */
   uint32_t code; /* OTF2_CollectiveOp, enum pml__log_rma */
+  bool local;    /* an operation in which no member waits for all others */
   uint32_t comm, rank, tag, window;
   uint32_t peer;           /* @rank's index among all ranks */
   uint64_t sent, received; /* bytes */

@@ -47,31 +47,60 @@ static OTF2_FlushType flush_always(void *user, OTF2_FileType type, OTF2_Location
 static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always, .otf2_post_flush = NULL};
 
 /* A chunk of libotf2's memory, in the list of its buffer. */
-struct chunk {
-  struct chunk *next;
+struct pml__otf2_chunk {
+  struct pml__otf2_chunk *next;
+  uint64_t size;
   _Alignas(max_align_t) unsigned char bytes[];
 };
+
+/*
+ * libotf2 clears all of a chunk when it closes a file. A new chunk for each file costs a page fault for every 4 KiB of
+ * it, a millisecond and more; so a chunk that is done with waits for the next file. The thread whose exchange returns
+ * it has it alone: acquire order puts the other thread's stores to it before.
+ */
+static struct pml__otf2_chunk *take_spare(struct pml_otf2 *a, uint64_t size) {
+  struct pml__otf2_chunk *chunk = NULL;
+  for (unsigned i = 0; i < PML__OTF2_SPARE && chunk == NULL; i++) {
+    chunk = __atomic_exchange_n(&a->spare[i], NULL, __ATOMIC_ACQUIRE);
+    if (chunk == NULL || chunk->size == size) continue;
+    free(chunk);
+    chunk = NULL;
+  }
+  return chunk;
+}
+
+static void leave_spare(struct pml_otf2 *a, struct pml__otf2_chunk *chunk) {
+  for (unsigned i = 0; i < PML__OTF2_SPARE && chunk != NULL; i++)
+    chunk = __atomic_exchange_n(&a->spare[i], chunk, __ATOMIC_ACQ_REL);
+  free(chunk);
+}
+
+static void drop_spares(struct pml_otf2 *a) {
+  for (unsigned i = 0; i < PML__OTF2_SPARE; i++) free(__atomic_exchange_n(&a->spare[i], NULL, __ATOMIC_ACQUIRE));
+}
 
 /*
  * Its own pool would hold back 128 MiB of events per location. Here a buffer of events has one chunk; asked for a
  * second one, the answer "no memory" makes libotf2 write the first to the file.
  */
 static void *chunk_allocate(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, uint64_t size) {
-  (void)user, (void)location;
-  struct chunk *held = *buffer;
+  (void)location;
+  struct pml__otf2_chunk *held = *buffer;
   if (type == OTF2_FILETYPE_EVENTS && held != NULL) return NULL;
-  struct chunk *chunk = malloc(sizeof *chunk + size);
+  struct pml__otf2_chunk *chunk = take_spare(user, size);
+  if (chunk == NULL) chunk = malloc(sizeof *chunk + size);
   if (chunk == NULL) return NULL;
   chunk->next = held;
+  chunk->size = size;
   *buffer = chunk;
   return chunk->bytes;
 }
 
 static void chunk_free_all(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, bool last) {
-  (void)user, (void)type, (void)location, (void)last;
-  for (struct chunk *c = *buffer, *next; c != NULL; c = next) {
+  (void)type, (void)location, (void)last;
+  for (struct pml__otf2_chunk *c = *buffer, *next; c != NULL; c = next) {
     next = c->next;
-    free(c);
+    leave_spare(user, c);
   }
   *buffer = NULL;
 }
@@ -125,13 +154,16 @@ static int open_archive(struct pml_otf2 *a) {
                                  OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (a->archive == NULL) return failed(a, "create", OTF2_ERROR_INVALID);
   int err = check(a, "set up", OTF2_Archive_SetFlushCallbacks(a->archive, &flush_callbacks, NULL));
-  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMemoryCallbacks(a->archive, &memory_callbacks, NULL));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMemoryCallbacks(a->archive, &memory_callbacks, a));
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetSerialCollectiveCallbacks(a->archive));
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetCreator(a->archive, "pmlua " PML_VERSION));
   char host[256];
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetMachineName(a->archive, pml__otf2_machine(host, sizeof host)));
   if (err == 0) err = check(a, "open the event files of", OTF2_Archive_OpenEvtFiles(a->archive));
-  if (err < 0) OTF2_Archive_Close(a->archive);
+  if (err < 0) {
+    OTF2_Archive_Close(a->archive);
+    drop_spares(a);
+  }
   return err;
 }
 
@@ -330,6 +362,7 @@ static void close_events(struct pml_otf2 *a, struct ending *e) {
 
 static int close_archive(struct pml_otf2 *a, struct ending *e) {
   ended(e, check(a, "close", OTF2_Archive_Close(a->archive)));
+  drop_spares(a);
   return e->err == 0 ? 0 : pml_fail(e->err, "%s", e->text);
 }
 

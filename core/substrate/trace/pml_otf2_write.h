@@ -31,6 +31,7 @@ struct pml__otf2_set {
 struct pml__otf2_process {
   char *name, *host;
   uint32_t ref;
+  uint32_t node; /* of its host; set for the first process there */
   struct pml__otf2_process *next;
 };
 
@@ -42,6 +43,8 @@ struct pml__otf2_map {
   uint64_t *to[PML__OTF2_MAPS]; /* [n] */
 };
 
+#define PML__OTF2_SPARE 2
+struct pml__otf2_chunk;
 struct pml_otf2 {
   pid_t pid;              /* of the process that opened it; a forked child leaves all below alone */
   struct pml__mutex lock; /* guards all below, and each location's flusher half */
@@ -58,7 +61,8 @@ struct pml_otf2 {
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  bool of_logs;                    /* times are ns since @opened_realtime_ns; descriptions of metrics are whole */
+  bool of_logs;                    /* descriptions of metrics are whole */
+  bool in_ns;                      /* times are ns since @opened_realtime_ns */
   enum pml_count_at counted;       /* else: where the compiler counted in this process */
   const struct pml__otf2_mpi *mpi; /* borrowed; NULL: no process is a rank */
   struct pml__otf2_teams *teams;   /* of OpenMP; NULL: none */
@@ -66,6 +70,7 @@ struct pml_otf2 {
   int error; /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
+  struct pml__otf2_chunk *spare[PML__OTF2_SPARE]; /* atomic: chunks of libotf2's memory that await their next use */
 };
 
 /* The metric that a location has a series of: its class, and the instance that is of this location. */

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/analysis/balance.lua - the time of regions in a trace, and how it is spread over processes.
 --
--- Try:  local t = assert(pml.trace.read "out/traces.otf2"); print(#assert(require("pmlua.analysis.balance").of(t)))
+-- Try:  local t = assert(pml.trace.open "out/traces.otf2"); print(#assert(require("pmlua.analysis.balance").of(t)))
 
 local M = {}
 
@@ -34,11 +34,50 @@ local function add(sum, row)
   if row.exclusive_s > sum.top then sum.top, sum.most_process, sum.most_rank = row.exclusive_s, row.process, row.rank end
 end
 
+---@class pmlua.analysis.Ranks
+---@field window_s number how long what was asked for lasts
+---@field average_s number outside of MPI, of ranks
+---@field most_s number
+---@field most_rank integer
+---@field least_s number
+---@field least_rank integer
+---@field balance number average over most: the load balance efficiency of POP (https://pop-coe.eu/node/69)
+---@field communication number most over the window: its communication efficiency
+---@field mpi number the share of all ranks' time that is in MPI
+
+--- The time of ranks outside of MPI: what is no call of MPI on the rank's thread counts as work.
+local function ranks_of(rows, regions, processes, window_s)
+  local inside, ranks = {}, {}
+  for _, row in ipairs(rows) do
+    if regions[row.number].paradigm == "MPI" then inside[row.process] = (inside[row.process] or 0) + row.exclusive_s end
+  end
+  for i, p in ipairs(processes) do
+    if p.rank then ranks[#ranks + 1] = { rank = p.rank, s = math.max(0, window_s - (inside[i] or 0)) } end
+  end
+  if #ranks < 2 or window_s <= 0 then return nil end
+  local most, least, sum = ranks[1], ranks[1], 0
+  for _, r in ipairs(ranks) do
+    sum = sum + r.s
+    if r.s > most.s then most = r end
+    if r.s < least.s then least = r end
+  end
+  local average = sum / #ranks
+  return { window_s = window_s, average_s = average, most_s = most.s, most_rank = most.rank, least_s = least.s,
+    least_rank = least.rank, balance = most.s > 0 and average / most.s or 1, communication = most.s / window_s,
+    mpi = 1 - average / window_s }
+end
+
+local function window_of(about, where)
+  local window = where and where.window or {}
+  return math.min(window[2] or math.huge, about.length_s) - math.max(window[1] or 0, 0)
+end
+
 --- The regions of a trace, those with most exclusive time first. A process without a region counts as one without time in it.
 ---@param reader pmlua.TraceReader
 ---@param where pmlua.TraceWhere?
 ---@return pmlua.analysis.Balance[]? regions nil: refused
 ---@return pmlua.TraceOddities|pmlua.Failure? oddities
+---@return pmlua.analysis.Ranks? ranks of a job of MPI, if all of its regions and ranks were asked for
 function M.of(reader, where)
   local rows, odd = reader:group { by = { "region", "process" }, where = where }
   if not rows then return nil, odd end
@@ -58,7 +97,8 @@ function M.of(reader, where)
     sum.top = nil
   end
   table.sort(list, longer)
-  return list, odd
+  local whole = not where or not (where.region or where.process or where.rank or where.location)
+  return list, odd, whole and ranks_of(rows, regions, reader:processes(), window_of(reader:about(), where)) or nil
 end
 
 return M

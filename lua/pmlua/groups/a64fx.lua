@@ -115,6 +115,33 @@ return {
           thresholds = { { "> 10", "scatters take an access per element" } } },
       },
     },
+    TOPDOWN = {
+      prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
+        "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
+      events = {
+        cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND",
+        instructions = "INST_RETIRED", speculated = "INST_SPEC",
+      },
+      metrics = {
+        { name = "frontend_bound", unit = "%", formula = "100 * frontend_stalls / cycles",
+          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
+        { name = "backend_bound", unit = "%", formula = "100 * backend_stalls / cycles",
+          thresholds = { { "> 50", "units or memory hold execution up" } } },
+        { name = "retiring", unit = "%",
+          formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * instructions / speculated" },
+        { name = "bad_speculation", unit = "%",
+          formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * (speculated - instructions) / speculated" },
+      },
+    },
+    STALLS = {
+      prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
+      events = { cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND" },
+      metrics = {
+        { name = "stalled_by_frontend", unit = "%", formula = "100 * frontend_stalls / cycles" },
+        { name = "stalled_by_backend", unit = "%", formula = "100 * backend_stalls / cycles",
+          thresholds = { { "> 50", "units or memory are waited for in more than half of the cycles" } } },
+      },
+    },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",

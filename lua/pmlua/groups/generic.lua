@@ -83,6 +83,35 @@ return {
         { name = "loads_per_store", unit = "", formula = "loads / stores" },
       },
     },
+    TLB = {
+      prose = "Misses of the TLBs, by the names that perf gives them; whether of the first level or a walk is up to the " ..
+        "kernel and the CPU.",
+      events = { data_misses = "dTLB-load-misses", code_misses = "iTLB-load-misses", instructions = "instructions" },
+      metrics = {
+        { name = "data_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * data_misses / instructions" },
+        { name = "code_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * code_misses / instructions" },
+      },
+    },
+    BRANCH = {
+      prose = "Branches and those that were guessed wrong, by the names that perf gives them.",
+      events = { branches = "branches", mispredicted = "branch-misses", instructions = "instructions" },
+      metrics = {
+        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+      },
+    },
+    STALLS = {
+      prose = "Cycles in which the kernel says that the frontend or the backend was stalled; many CPUs have no such events.",
+      events = {
+        frontend_stalls = "stalled-cycles-frontend", backend_stalls = "stalled-cycles-backend", cycles = "cycles",
+      },
+      metrics = {
+        { name = "stalled_by_frontend", unit = "%", formula = "100 * frontend_stalls / cycles" },
+        { name = "stalled_by_backend", unit = "%", formula = "100 * backend_stalls / cycles" },
+      },
+    },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
         "Counts of operations to set beside it need a PMU that pmlua knows by name.",

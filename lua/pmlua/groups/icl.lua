@@ -4,6 +4,7 @@ return {
   like = "icx",
   pmus = { "icl" },
   groups = {
+    NUMA = false,
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controller " ..
         "itself is counted by an uncore PMU, for the whole socket.",

@@ -4,6 +4,8 @@ return {
   like = "skx",
   pmus = { "icx" },
   groups = {
+    MEMORY = false, -- libpfm4 has no tables of its uncore PMUs
+    UPI = false,
     FLOPS = {
       prose = "Floating-point operations: instructions retired by width, times the elements of that width; a fused " ..
         "multiply-add is counted twice by the hardware. The sum is equation 7 of the PMlib paper. Its eight " ..
@@ -27,6 +29,82 @@ return {
           about = "demand reads and prefetches of this core that DRAM answered" },
       },
     },
+    TOPDOWN = {
+      prose = "Where the slots of the thread went, level 1 of top-down, by slots that plain counters count: the four shares " ..
+        "add up to 100 %. They are differences of counts over a difference of slots, so they hold for a section as for a run.",
+      events = {
+        slots = "TOPDOWN:SLOTS_P", backend_slots = "TOPDOWN:BACKEND_BOUND_SLOTS", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
+        dropped = "INT_MISC:UOP_DROPPING", retired_slots = "UOPS_RETIRED:SLOTS",
+      },
+      metrics = {
+        { name = "retiring", unit = "%", formula = "100 * retired_slots / slots" },
+        { name = "bad_speculation", unit = "%",
+          formula = "100 * (slots - undelivered + dropped - backend_slots - retired_slots) / slots",
+          thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
+        { name = "frontend_bound", unit = "%", formula = "100 * (undelivered - dropped) / slots",
+          thresholds = { { "> 20", "instructions do not arrive fast enough; see TOPDOWN2" } } },
+        { name = "backend_bound", unit = "%", formula = "100 * backend_slots / slots",
+          thresholds = { { "> 50", "units or memory hold issue up; see TOPDOWN2 and TOPDOWN3" } } },
+      },
+    },
+    TOPDOWN2 = {
+      prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation (five a cycle) and others; " ..
+        "bad speculation and backend_bound by the shares of their causes.",
+      events = {
+        cycles = "CPU_CLK_UNHALTED:THREAD_P", slots = "TOPDOWN:SLOTS_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
+        starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
+        clears = "MACHINE_CLEARS:COUNT", all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
+        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES",
+      },
+      metrics = {
+        { name = "fetch_latency", unit = "%", formula = "100 * 5 * starved / slots",
+          thresholds = { { "> 10", "misses of code in caches and TLBs, or branches that are guessed late" } } },
+        { name = "fetch_bandwidth", unit = "%", formula = "100 * (undelivered - 5 * starved) / slots" },
+        { name = "mispredict_share", unit = "%", formula = "100 * mispredicted / (mispredicted + clears)",
+          about = "of bad_speculation" },
+        { name = "clear_share", unit = "%", formula = "100 * clears / (mispredicted + clears)", about = "of bad_speculation" },
+        { name = "memory_share", unit = "%",
+          formula = "100 * (memory_stalls + store_stalls) / (all_stalls + store_stalls)",
+          about = "of the cycles of backend_bound in which nothing was executed",
+          thresholds = { { "> 50", "memory rather than units holds execution up; see TOPDOWN3" } } },
+        { name = "core_share", unit = "%", formula = "100 * (all_stalls - memory_stalls) / (all_stalls + store_stalls)",
+          about = "of the same" },
+      },
+    },
+    TOPDOWN_METRICS = {
+      prose = "Level 1 of top-down by the register PERF_METRICS, which takes no general counter: its four shares " ..
+        "add up to 100 %. The register has fractions, in steps of 1/255; the kernel makes counts of them, times slots, and " ..
+        "differences of these counts are what a section or a run took.",
+      events = {
+        slots = "r400", retired_slots = "r8000", wasted_slots = "r8100", starved_slots = "r8200", backend_slots = "r8300",
+      },
+      metrics = {
+        { name = "retiring", unit = "%",
+          formula = "100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)" },
+        { name = "bad_speculation", unit = "%",
+          formula = "100 * wasted_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
+          thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
+        { name = "frontend_bound", unit = "%",
+          formula = "100 * starved_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
+          thresholds = { { "> 20", "instructions do not arrive fast enough; see TOPDOWN2" } } },
+        { name = "backend_bound", unit = "%",
+          formula = "100 * backend_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
+          thresholds = { { "> 50", "units or memory hold issue up; see TOPDOWN2 and TOPDOWN3" } } },
+        { name = "counted", unit = "%",
+          formula = "100 * (retired_slots + wasted_slots + starved_slots + backend_slots) / slots",
+          about = "the four beside the slots: 100 % but for the steps of the fractions",
+          thresholds = {
+            { "< 95", "the fractions did not see the whole run" }, { "> 105", "the fractions saw more than the run" },
+          } },
+      },
+    },
+    TOPDOWN3 = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
+    BRANCH = { events = { conditional = "BR_INST_RETIRED:COND", conditional_wrong = "BR_MISP_RETIRED:COND" } },
+    TLB = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
+    L3 = { events = { l3_asked = "LONGEST_LAT_CACHE:REFERENCES" } },
+    STALLS = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
+    UOPS = { events = { retired_slots = "UOPS_RETIRED:SLOTS" } },
+    DIVIDE = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
     CYCLE = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P", ref_cycles = "CPU_CLK_UNHALTED:REF_TSC" } },
   },
 }

@@ -100,6 +100,85 @@ return {
           thresholds = { { "> 5", "data is not aligned to its access" } } },
       },
     },
+    TOPDOWN = {
+      prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
+        "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
+      events = {
+        cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND",
+        instructions = "INST_RETIRED", speculated = "INST_SPEC",
+      },
+      metrics = {
+        { name = "frontend_bound", unit = "%", formula = "100 * frontend_stalls / cycles",
+          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
+        { name = "backend_bound", unit = "%", formula = "100 * backend_stalls / cycles",
+          thresholds = { { "> 50", "units or memory hold execution up" } } },
+        { name = "retiring", unit = "%",
+          formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * instructions / speculated" },
+        { name = "bad_speculation", unit = "%",
+          formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * (speculated - instructions) / speculated" },
+      },
+    },
+    STALLS = {
+      prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
+      events = { cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND" },
+      metrics = {
+        { name = "stalled_by_frontend", unit = "%", formula = "100 * frontend_stalls / cycles" },
+        { name = "stalled_by_backend", unit = "%", formula = "100 * backend_stalls / cycles",
+          thresholds = { { "> 50", "units or memory are waited for in more than half of the cycles" } } },
+      },
+    },
+    BRANCH = {
+      prose = "Branches that retired and those that were guessed wrong.",
+      events = { branches = "BR_RETIRED", mispredicted = "BR_MIS_PRED_RETIRED", instructions = "INST_RETIRED" },
+      metrics = {
+        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+      },
+    },
+    TLB = {
+      prose = "Accesses to the first level of TLBs, those that it missed, and walks of page tables.",
+      events = {
+        tlb_accesses = "L1D_TLB", tlb_refills = "L1D_TLB_REFILL", data_walks = "DTLB_WALK", code_walks = "ITLB_WALK",
+        instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "l1_tlb_ratio", unit = "%", formula = "100 * tlb_refills / tlb_accesses" },
+        { name = "data_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * data_walks / instructions",
+          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
+        { name = "code_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * code_walks / instructions" },
+      },
+    },
+    L2 = {
+      prose = "Accesses to L2, what it did not have, and what it wrote back.",
+      events = {
+        asked = "L2D_CACHE_ACCESS", missed = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB", instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "l2_demand_ratio", unit = "%", formula = "100 * missed / asked",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l2_refill_mpki", unit = "miss/1000 instructions", formula = "1000 * missed / instructions" },
+        { name = "l2_write_backs", unit = "byte/s", formula = "line * l2_out / time" },
+      },
+    },
+    L3 = {
+      prose = "Reads of the last level of the cache, and those that it did not have.",
+      events = { l3_asked = "LL_CACHE_RD", l3_missed = "LL_CACHE_MISS_RD", instructions = "INST_RETIRED" },
+      metrics = {
+        { name = "l3_bandwidth", unit = "byte/s", formula = "line * l3_asked / time" },
+        { name = "l3_missed_ratio", unit = "%", formula = "100 * l3_missed / l3_asked",
+          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
+        { name = "l3_missed_mpki", unit = "miss/1000 instructions", formula = "1000 * l3_missed / instructions" },
+      },
+    },
+    NUMA = {
+      prose = "Accesses that another socket answered, beside those that missed the last level.",
+      events = { remote_memory = "REMOTE_ACCESS", instructions = "INST_RETIRED" },
+      metrics = {
+        { name = "remote_mpki", unit = "access/1000 instructions", formula = "1000 * remote_memory / instructions" },
+      },
+    },
     USER = {
       prose = "The arithmetic workload that the user counted in the source. This PMU has no count of operations to " ..
         "set beside it; operations per floating-point or SIMD instruction say how wide the instructions are at " ..

@@ -3,7 +3,35 @@
 return {
   like = "neoverse_n1",
   pmus = { "arm_v1" },
+  constants = { width = { 8, "" }, lanes = { 2, "" } }, -- slots of a cycle; 128-bit parts of an SVE vector
   groups = {
+    TOPDOWN = {
+      prose = "Level 1 of top-down in slots, a fixed number a cycle: without an operation because of the frontend or of the " ..
+        "backend, and the others, divided as operations that retired are to those executed. The four add up to 100 %.",
+      events = {
+        cycles = "CPU_CYCLES", frontend_slots = "STALL_SLOT_FRONTEND", backend_slots = "STALL_SLOT_BACKEND",
+        ops = "OP_RETIRED", speculated = "OP_SPEC",
+      },
+      metrics = {
+        { name = "frontend_bound", unit = "%", formula = "100 * frontend_slots / (width * cycles)",
+          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
+        { name = "backend_bound", unit = "%", formula = "100 * backend_slots / (width * cycles)",
+          thresholds = { { "> 50", "units or memory hold execution up" } } },
+        { name = "retiring", unit = "%",
+          formula = "100 * (width * cycles - frontend_slots - backend_slots) / (width * cycles) * ops / speculated" },
+        { name = "bad_speculation", unit = "%",
+          formula = "100 * (width * cycles - frontend_slots - backend_slots) / (width * cycles) * (speculated - ops) / " ..
+            "speculated" },
+      },
+    },
+    TOPDOWN2 = {
+      prose = "What the backend's stalls wait for: memory, or the units of the core.",
+      events = { cycles = "CPU_CYCLES", backend_stalls = "STALL_BACKEND", memory_stalls = "STALL_BACKEND_MEM" },
+      metrics = {
+        { name = "memory_bound", unit = "%", formula = "100 * memory_stalls / cycles" },
+        { name = "core_bound", unit = "%", formula = "100 * (backend_stalls - memory_stalls) / cycles" },
+      },
+    },
     FLOPS = {
       prose = "Floating-point operations, speculative ones among them. SVE instructions are counted as if a vector " ..
         "had 128 bits; Neoverse V1 has 256, hence the factor 2. A fused multiply-add counts twice.",
@@ -12,7 +40,7 @@ return {
         instructions = "INST_RETIRED",
       },
       metrics = {
-        { name = "flop", unit = "flop", formula = "fixed + 2 * scalable" },
+        { name = "flop", unit = "flop", formula = "fixed + lanes * scalable" },
         { name = "flop_rate", unit = "flop/s", formula = "flop / time" },
         { name = "flop_per_cycle", unit = "flop/cycle", formula = "flop / cycles",
           thresholds = { { "< 1", "no more than a scalar operation a cycle" } } },
@@ -28,7 +56,7 @@ return {
         speculated = "INST_SPEC",
       },
       metrics = {
-        { name = "sve_flop_share", unit = "%", formula = "100 * 2 * scalable / (fixed + 2 * scalable)",
+        { name = "sve_flop_share", unit = "%", formula = "100 * lanes * scalable / (fixed + lanes * scalable)",
           thresholds = { { "< 50", "most operations are scalar or Advanced SIMD" } } },
         { name = "sve_share", unit = "%", formula = "100 * sve / speculated" },
         { name = "simd_share", unit = "%", formula = "100 * simd / speculated" },
@@ -42,7 +70,7 @@ return {
         fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC",
       },
       metrics = {
-        { name = "flop", unit = "flop", formula = "fixed + 2 * scalable" },
+        { name = "flop", unit = "flop", formula = "fixed + lanes * scalable" },
         { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
         { name = "system_rate", unit = "flop/s", formula = "flop / time", about = "equation 2, system perspective" },
         { name = "ratio", unit = "", formula = "flop / work", about = "figure 3 and table IV",

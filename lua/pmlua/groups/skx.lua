@@ -5,7 +5,7 @@ return {
   source = "Event names and meanings: libpfm4 and the event lists that Intel publishes for its performance monitoring " ..
     "units; groups and equation 7: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of " ..
     "scientific applications using PMlib.",
-  constants = { line = { 64, "byte" } },
+  constants = { line = { 64, "byte" }, joule = { 2.3283064365386962890625e-10, "J" } },
   groups = {
     FLOPS = {
       prose = "Floating-point operations: instructions retired by width, times the elements of that width; a fused " ..
@@ -128,6 +128,233 @@ return {
           thresholds = { { "> 5", "data is not aligned to its access" } } },
         { name = "tlb_miss_ratio", unit = "%", formula = "100 * tlb_loads / loads",
           thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
+      },
+    },
+    TOPDOWN = {
+      prose = "Where the four issue slots of a cycle went, level 1 of top-down: the four shares add up to 100 %. They are " ..
+        "differences of counts over a difference of cycles, so they hold for a section as for a run. With SMT the other " ..
+        "thread's slots look like backend_bound.",
+      events = {
+        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE", issued = "UOPS_ISSUED:ANY",
+        retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", recovery = "INT_MISC:RECOVERY_CYCLES",
+      },
+      metrics = {
+        { name = "retiring", unit = "%", formula = "100 * retired_slots / (4 * cycles)" },
+        { name = "bad_speculation", unit = "%", formula = "100 * (issued - retired_slots + 4 * recovery) / (4 * cycles)",
+          thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
+        { name = "frontend_bound", unit = "%", formula = "100 * undelivered / (4 * cycles)",
+          thresholds = { { "> 20", "instructions do not arrive fast enough; see TOPDOWN2" } } },
+        { name = "backend_bound", unit = "%",
+          formula = "100 * (4 * cycles - undelivered - issued - 4 * recovery) / (4 * cycles)",
+          thresholds = { { "> 50", "units or memory hold issue up; see TOPDOWN2 and TOPDOWN3" } } },
+      },
+    },
+    TOPDOWN2 = {
+      prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation and the rest of it; bad " ..
+        "speculation and backend_bound by the shares of their causes.",
+      events = {
+        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
+        starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
+        clears = "MACHINE_CLEARS:COUNT", all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
+        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES",
+      },
+      metrics = {
+        { name = "fetch_latency", unit = "%", formula = "100 * starved / cycles",
+          thresholds = { { "> 10", "misses of code in caches and TLBs, or branches that are guessed late" } } },
+        { name = "fetch_bandwidth", unit = "%", formula = "100 * (undelivered - 4 * starved) / (4 * cycles)" },
+        { name = "mispredict_share", unit = "%", formula = "100 * mispredicted / (mispredicted + clears)",
+          about = "of bad_speculation" },
+        { name = "clear_share", unit = "%", formula = "100 * clears / (mispredicted + clears)", about = "of bad_speculation" },
+        { name = "memory_share", unit = "%",
+          formula = "100 * (memory_stalls + store_stalls) / (all_stalls + store_stalls)",
+          about = "of the cycles of backend_bound in which nothing was executed",
+          thresholds = { { "> 50", "memory rather than units holds execution up; see TOPDOWN3" } } },
+        { name = "core_share", unit = "%", formula = "100 * (all_stalls - memory_stalls) / (all_stalls + store_stalls)",
+          about = "of the same" },
+      },
+    },
+    TOPDOWN3 = {
+      prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed, and what keeps " ..
+        "instructions from arriving. A line that is in L1 and waited for all the same is among l1_bound.",
+      events = {
+        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY",
+        l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_MISS", l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_MISS",
+        l3_stalls = "CYCLE_ACTIVITY:STALLS_L3_MISS", store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES",
+        code_stalls = "ICACHE_16B:IFDATA_STALL", tag_stalls = "ICACHE_64B:IFTAG_STALL",
+        resteers = "INT_MISC:CLEAR_RESTEER_CYCLES", divider = "ARITH:DIVIDER_ACTIVE",
+      },
+      metrics = {
+        { name = "l1_bound", unit = "%", formula = "100 * (memory_stalls - l1_stalls) / cycles" },
+        { name = "l2_bound", unit = "%", formula = "100 * (l1_stalls - l2_stalls) / cycles" },
+        { name = "l3_bound", unit = "%", formula = "100 * (l2_stalls - l3_stalls) / cycles" },
+        { name = "dram_bound", unit = "%", formula = "100 * l3_stalls / cycles",
+          thresholds = { { "> 20", "memory is waited for; look at BANDWIDTH, NUMA and TLB" } } },
+        { name = "store_bound", unit = "%", formula = "100 * store_stalls / cycles" },
+        { name = "icache_misses", unit = "%", formula = "100 * code_stalls / cycles" },
+        { name = "itlb_misses", unit = "%", formula = "100 * tag_stalls / cycles" },
+        { name = "branch_resteers", unit = "%", formula = "100 * resteers / cycles" },
+        { name = "divider_active", unit = "%", formula = "100 * divider / cycles" },
+      },
+    },
+    BRANCH = {
+      prose = "Branches that retired and those that were guessed wrong, by kind.",
+      events = {
+        branches = "BR_INST_RETIRED:ALL_BRANCHES", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
+        conditional = "BR_INST_RETIRED:CONDITIONAL", conditional_wrong = "BR_MISP_RETIRED:CONDITIONAL",
+        taken = "BR_INST_RETIRED:NEAR_TAKEN", instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+        { name = "conditional_ratio", unit = "%", formula = "100 * conditional_wrong / conditional",
+          about = "of conditional branches, those guessed wrong" },
+        { name = "taken_share", unit = "%", formula = "100 * taken / branches" },
+      },
+    },
+    TLB = {
+      prose = "Addresses that the second-level TLB did not have either, so that page tables were walked, and the cycles in " ..
+        "which a walk was active.",
+      events = {
+        load_walks = "DTLB_LOAD_MISSES:WALK_COMPLETED", store_walks = "DTLB_STORE_MISSES:WALK_COMPLETED",
+        code_walks = "ITLB_MISSES:WALK_COMPLETED", load_walking = "DTLB_LOAD_MISSES:WALK_ACTIVE",
+        store_walking = "DTLB_STORE_MISSES:WALK_ACTIVE", cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P",
+        instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "load_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * load_walks / instructions",
+          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
+        { name = "store_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * store_walks / instructions" },
+        { name = "code_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * code_walks / instructions" },
+        { name = "load_walking_share", unit = "%", formula = "100 * load_walking / cycles" },
+        { name = "store_walking_share", unit = "%", formula = "100 * store_walking / cycles" },
+      },
+    },
+    L2 = {
+      prose = "What was asked of L2, and what it did not have: demands of loads, stores and code, without prefetches.",
+      events = {
+        asked = "L2_RQSTS:ALL_DEMAND_REFERENCES", missed = "L2_RQSTS:ALL_DEMAND_MISS",
+        reads_missed = "L2_RQSTS:DEMAND_DATA_RD_MISS", owns_missed = "L2_RQSTS:RFO_MISS", code_missed = "L2_RQSTS:CODE_RD_MISS",
+        instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "l2_demand_ratio", unit = "%", formula = "100 * missed / asked",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l2_read_mpki", unit = "miss/1000 instructions", formula = "1000 * reads_missed / instructions" },
+        { name = "l2_write_mpki", unit = "miss/1000 instructions", formula = "1000 * owns_missed / instructions" },
+        { name = "l2_code_mpki", unit = "miss/1000 instructions", formula = "1000 * code_missed / instructions" },
+      },
+    },
+    L3 = {
+      prose = "What one core asked of L3, demands and prefetches alike, and what L3 did not have.",
+      events = {
+        l3_asked = "LONGEST_LAT_CACHE:REFERENCE", l3_missed = "LONGEST_LAT_CACHE:MISS", instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "l3_bandwidth", unit = "byte/s", formula = "line * l3_asked / time" },
+        { name = "l3_missed_ratio", unit = "%", formula = "100 * l3_missed / l3_asked",
+          thresholds = { { "> 50", "most of what reaches L3 goes to memory" } } },
+        { name = "l3_missed_mpki", unit = "miss/1000 instructions", formula = "1000 * l3_missed / instructions" },
+      },
+    },
+    STALLS = {
+      prose = "Cycles in which nothing was executed, and with which misses outstanding; a cycle with a miss of L3 is one with " ..
+        "a miss of L2 and L1, too.",
+      events = {
+        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
+        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_MISS",
+        l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_MISS",
+      },
+      metrics = {
+        { name = "stalled", unit = "%", formula = "100 * all_stalls / cycles",
+          thresholds = { { "> 50", "the core waits for more than half of its cycles" } } },
+        { name = "stalled_on_memory", unit = "%", formula = "100 * memory_stalls / cycles" },
+        { name = "stalled_beyond_l1", unit = "%", formula = "100 * l1_stalls / cycles" },
+        { name = "stalled_beyond_l2", unit = "%", formula = "100 * l2_stalls / cycles" },
+      },
+    },
+    UOPS = {
+      prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued, executed, retired.",
+      events = {
+        decoded = "IDQ:MITE_UOPS", from_dsb = "IDQ:DSB_UOPS", microcode = "IDQ:MS_UOPS", issued = "UOPS_ISSUED:ANY",
+        executed = "UOPS_EXECUTED:THREAD", retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "uops_per_instruction", unit = "", formula = "retired_slots / instructions" },
+        { name = "dsb_share", unit = "%", formula = "100 * from_dsb / (decoded + from_dsb + microcode)",
+          thresholds = { { "< 50", "most micro-operations come from the decoders, which are slower" } } },
+        { name = "microcode_share", unit = "%", formula = "100 * microcode / (decoded + from_dsb + microcode)" },
+        { name = "executed_per_issued", unit = "", formula = "executed / issued" },
+        { name = "issued_per_retired", unit = "", formula = "issued / retired_slots", about = "above 1: work on wrong paths" },
+      },
+    },
+    DIVIDE = {
+      prose = "Cycles in which the divider was busy with divisions or square roots, of integers or floating-point numbers.",
+      events = { divider = "ARITH:DIVIDER_ACTIVE", cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P" },
+      metrics = {
+        { name = "divider_busy", unit = "%", formula = "100 * divider / cycles",
+          thresholds = { { "> 20", "multiply by a reciprocal where the accuracy allows it" } } },
+      },
+    },
+    NUMA = {
+      prose = "Loads that L3 missed, by where the line came from: the memory of this socket, of another, or a cache of another.",
+      events = {
+        local_memory = "MEM_LOAD_L3_MISS_RETIRED:LOCAL_DRAM", remote_memory = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM",
+        remote_modified = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_HITM", remote_clean = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_FWD",
+      },
+      metrics = {
+        { name = "remote_share", unit = "%",
+          formula = "100 * remote_memory / (local_memory + remote_memory)",
+          thresholds = { { "> 20", "threads run far from their memory; place them, or touch memory where it is used" } } },
+        { name = "remote_cache_share", unit = "%", formula = "100 * (remote_modified + remote_clean) / " ..
+          "(local_memory + remote_memory + remote_modified + remote_clean)", about = "lines of another socket's cache" },
+      },
+    },
+    MEMORY = {
+      prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over six " ..
+        "channels. Needs what counting a whole cpu needs; most virtual machines have none.",
+      events = {
+        read0 = "skx_unc_imc0::UNC_M_CAS_COUNT:RD", write0 = "skx_unc_imc0::UNC_M_CAS_COUNT:WR",
+        read1 = "skx_unc_imc1::UNC_M_CAS_COUNT:RD", write1 = "skx_unc_imc1::UNC_M_CAS_COUNT:WR",
+        read2 = "skx_unc_imc2::UNC_M_CAS_COUNT:RD", write2 = "skx_unc_imc2::UNC_M_CAS_COUNT:WR",
+        read3 = "skx_unc_imc3::UNC_M_CAS_COUNT:RD", write3 = "skx_unc_imc3::UNC_M_CAS_COUNT:WR",
+        read4 = "skx_unc_imc4::UNC_M_CAS_COUNT:RD", write4 = "skx_unc_imc4::UNC_M_CAS_COUNT:WR",
+        read5 = "skx_unc_imc5::UNC_M_CAS_COUNT:RD", write5 = "skx_unc_imc5::UNC_M_CAS_COUNT:WR",
+      },
+      metrics = {
+        { name = "memory_reads", unit = "byte/s", formula = "line * (read0 + read1 + read2 + read3 + read4 + read5) / time" },
+        { name = "memory_writes", unit = "byte/s",
+          formula = "line * (write0 + write1 + write2 + write3 + write4 + write5) / time" },
+        { name = "memory_bandwidth", unit = "byte/s", formula = "memory_reads + memory_writes" },
+        { name = "busiest_channel", unit = "%",
+          formula = "100 * max(read0 + write0, read1 + write1, read2 + write2, read3 + write3, read4 + write4, " ..
+            "read5 + write5) / (read0 + read1 + read2 + read3 + read4 + read5 + write0 + write1 + write2 + write3 + write4 + " ..
+            "write5)",
+          about = "of all lines; 16.7 % where six channels share them evenly",
+          thresholds = { { "> 30", "channels are used unevenly: look at where the memory modules are" } } },
+      },
+    },
+    UPI = {
+      prose = "Data that the socket sent over its links to other sockets. A line takes nine flits of data and header, so a " ..
+        "flit stands for 64/9 bytes. A processor with two links has no link2.",
+      events = {
+        sent0 = "skx_unc_upi0::UNC_UPI_TXL_FLITS:ALL_DATA", sent1 = "skx_unc_upi1::UNC_UPI_TXL_FLITS:ALL_DATA",
+        sent2 = "skx_unc_upi2::UNC_UPI_TXL_FLITS:ALL_DATA",
+      },
+      metrics = {
+        { name = "link0_sent", unit = "byte/s", formula = "line * sent0 / 9 / time" },
+        { name = "link1_sent", unit = "byte/s", formula = "line * sent1 / 9 / time" },
+        { name = "link2_sent", unit = "byte/s", formula = "line * sent2 / 9 / time" },
+      },
+    },
+    ENERGY = {
+      prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
+        "Needs what counting a whole cpu needs; most virtual machines have none.",
+      events = { package = "rapl::RAPL_ENERGY_PKG" },
+      metrics = {
+        { name = "package_energy", unit = "J", formula = "joule * package" },
+        { name = "package_power", unit = "J/s", formula = "joule * package / time", about = "watts" },
       },
     },
     USER = {

@@ -3,5 +3,64 @@
 return {
   like = "icx",
   pmus = { "spr" },
-  groups = { CYCLE = { events = { memory_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS" } } },
+  groups = {
+    CYCLE = { events = { memory_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS" } },
+    TOPDOWN2 = {
+      prose = "Level 2 of top-down in slots, of which a cycle has six: each pair adds up to its share of level 1, " ..
+        "frontend_bound, retiring and backend_bound; branch_mispredicts is a part of bad_speculation, whose rest are " ..
+        "machine clears.",
+      events = {
+        slots = "TOPDOWN:SLOTS_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
+        starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE", mispredict_slots = "TOPDOWN:BR_MISPREDICT_SLOTS",
+        memory_slots = "TOPDOWN:MEMORY_BOUND_SLOTS", backend_slots = "TOPDOWN:BACKEND_BOUND_SLOTS",
+        heavy = "UOPS_RETIRED:HEAVY", retired_slots = "UOPS_RETIRED:SLOTS",
+      },
+      metrics = {
+        { name = "fetch_latency", unit = "%", formula = "100 * 6 * starved / slots",
+          thresholds = { { "> 10", "misses of code in caches and TLBs, or branches that are guessed late" } } },
+        { name = "fetch_bandwidth", unit = "%", formula = "100 * (undelivered - 6 * starved) / slots" },
+        { name = "branch_mispredicts", unit = "%", formula = "100 * mispredict_slots / slots" },
+        { name = "memory_bound", unit = "%", formula = "100 * memory_slots / slots",
+          thresholds = { { "> 20", "memory rather than units holds execution up; see TOPDOWN3" } } },
+        { name = "core_bound", unit = "%", formula = "100 * (backend_slots - memory_slots) / slots" },
+        { name = "heavy_operations", unit = "%", formula = "100 * heavy / slots" },
+        { name = "light_operations", unit = "%", formula = "100 * (retired_slots - heavy) / slots" },
+      },
+    },
+    TOPDOWN2_METRICS = {
+      prose = "Level 2 of top-down by the register PERF_METRICS, which takes no counter: each pair adds up to its share " ..
+        "of level 1.",
+      events = {
+        slots = "r400", retired_slots = "r8000", wasted_slots = "r8100", starved_slots = "r8200", backend_slots = "r8300",
+        heavy = "r8400", mispredict_slots = "r8500", latency_slots = "r8600", memory_slots = "r8700",
+      },
+      metrics = {
+        { name = "heavy_operations", unit = "%", formula = "100 * heavy / slots" },
+        { name = "light_operations", unit = "%", formula = "100 * (retired_slots - heavy) / slots" },
+        { name = "branch_mispredicts", unit = "%", formula = "100 * mispredict_slots / slots" },
+        { name = "machine_clears", unit = "%", formula = "100 * (wasted_slots - mispredict_slots) / slots" },
+        { name = "fetch_latency", unit = "%", formula = "100 * latency_slots / slots",
+          thresholds = { { "> 10", "misses of code in caches and TLBs, or branches that are guessed late" } } },
+        { name = "fetch_bandwidth", unit = "%", formula = "100 * (starved_slots - latency_slots) / slots" },
+        { name = "memory_bound", unit = "%", formula = "100 * memory_slots / slots",
+          thresholds = { { "> 20", "memory rather than units holds execution up; see TOPDOWN3" } } },
+        { name = "core_bound", unit = "%", formula = "100 * (backend_slots - memory_slots) / slots" },
+      },
+    },
+    TOPDOWN3 = {
+      events = {
+        memory_stalls = "EXE_ACTIVITY:BOUND_ON_LOADS", l1_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS",
+        l2_stalls = "MEMORY_ACTIVITY:STALLS_L2_MISS", l3_stalls = "MEMORY_ACTIVITY:STALLS_L3_MISS",
+        code_stalls = "ICACHE_DATA:STALLS", tag_stalls = "ICACHE_TAG:STALLS", divider = "ARITH:DIV_ACTIVE",
+      },
+    },
+    L3 = { events = { l3_asked = "LONGEST_LAT_CACHE:REFERENCE" } },
+    STALLS = {
+      events = {
+        memory_stalls = "EXE_ACTIVITY:BOUND_ON_LOADS", l1_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS",
+        l2_stalls = "MEMORY_ACTIVITY:STALLS_L2_MISS",
+      },
+    },
+    DIVIDE = { events = { divider = "ARITH:DIV_ACTIVE" } },
+  },
 }

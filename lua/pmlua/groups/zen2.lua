@@ -5,7 +5,7 @@ return {
   source = "Event names and meanings: libpfm4 and the Processor Programming References that AMD publishes; groups: K. " ..
     "Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using " ..
     "PMlib.",
-  constants = { line = { 64, "byte" } },
+  constants = { line = { 64, "byte" }, joule = { 2.3283064365386962890625e-10, "J" } },
   groups = {
     FLOPS = {
       prose = "Floating-point operations that retired, elements and both halves of a multiply-add included. Up to 64 " ..
@@ -112,6 +112,148 @@ return {
         { name = "loads_per_store", unit = "", formula = "(loads + both) / (stores + both)" },
         { name = "misaligned_ratio", unit = "%", formula = "100 * misaligned / (loads + both)",
           thresholds = { { "> 5", "data is not aligned to its access" } } },
+      },
+    },
+    TOPDOWN = {
+      prose = "Where the six dispatch slots of a cycle went, as far as Zen says: operations that retired, those that were " ..
+        "dispatched and thrown away, and slots without one. The three add up to 100 %.",
+      events = {
+        cycles = "CYCLES_NOT_IN_HALT", ops = "RETIRED_UOPS",
+        dispatched = "UOPS_DISPATCHED_FROM_DECODER:DECODER_DISPATCHED:OPCACHE_DISPATCHED",
+      },
+      metrics = {
+        { name = "retiring", unit = "%", formula = "100 * ops / (6 * cycles)" },
+        { name = "bad_speculation", unit = "%", formula = "100 * (dispatched - ops) / (6 * cycles)",
+          thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
+        { name = "not_dispatched", unit = "%", formula = "100 * (6 * cycles - dispatched) / (6 * cycles)",
+          about = "frontend and backend together",
+          thresholds = { { "> 60", "instructions or units are waited for; see STALLS" } } },
+      },
+    },
+    BRANCH = {
+      prose = "Branches that retired and those that were guessed wrong, by kind.",
+      events = {
+        branches = "RETIRED_BRANCH_INSTRUCTIONS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
+        taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", returns = "RETIRED_NEAR_RETURNS",
+        returns_wrong = "RETIRED_NEAR_RETURNS_MISPREDICTED", instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+        { name = "taken_share", unit = "%", formula = "100 * taken / branches" },
+        { name = "return_ratio", unit = "%", formula = "100 * returns_wrong / returns", about = "of returns" },
+      },
+    },
+    TLB = {
+      prose = "Addresses that the first level of TLBs missed: those that the second had, and those that were walked.",
+      events = {
+        l2_tlb_hits = "L1_DTLB_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_RELOAD_4K_L2_HIT",
+        data_walks = "L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_4K_L2_MISS",
+        code_walks = "L1_ITLB_MISS_L2_ITLB_MISS:IF1G:IF2M:IF4K", instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "data_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * data_walks / instructions",
+          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
+        { name = "code_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * code_walks / instructions" },
+        { name = "l2_tlb_ratio", unit = "%", formula = "100 * l2_tlb_hits / (l2_tlb_hits + data_walks)",
+          about = "of what the first level missed, that the second had" },
+      },
+    },
+    L2 = {
+      prose = "What the caches of data and code asked of L2, and what L2 did not have; without prefetches of L2 itself.",
+      events = {
+        data_asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:" ..
+          "LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
+        data_missed = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C",
+        code_asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS",
+        code_missed = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_MISS", instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "l2_data_ratio", unit = "%", formula = "100 * data_missed / data_asked",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l2_code_ratio", unit = "%", formula = "100 * code_missed / code_asked" },
+        { name = "l2_read_mpki", unit = "miss/1000 instructions", formula = "1000 * data_missed / instructions" },
+        { name = "l2_code_mpki", unit = "miss/1000 instructions", formula = "1000 * code_missed / instructions" },
+      },
+    },
+    L3 = {
+      prose = "Lines that the data cache got from beyond L2: from L3 or another cache of the same core complex, or from " ..
+        "farther away.",
+      events = {
+        near_cache = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE",
+        beyond = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:LS_MABRESP_RMT_DRAM",
+        instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "l3_miss_ratio", unit = "%", formula = "100 * beyond / (near_cache + beyond)",
+          thresholds = { { "> 50", "most of what L2 misses comes from memory or another core complex" } } },
+        { name = "l3_mpki", unit = "miss/1000 instructions", formula = "1000 * beyond / instructions",
+          thresholds = { { "> 10", "memory latency is likely to show" } } },
+        { name = "l3_rate", unit = "byte/s", formula = "line * near_cache / time" },
+      },
+    },
+    STALLS = {
+      prose = "Cycles in which dispatch waited for a resource of the core: registers, queues of loads and stores, schedulers.",
+      events = {
+        cycles = "CYCLES_NOT_IN_HALT", register_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:INT_PHY_REG_FILE_RSRC_STALL",
+        load_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL",
+        store_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:STORE_QUEUE_RSRC_STALL",
+        fp_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_REG_FILE_RSRC_STALL:FP_SCHEDULER_FILE_RSRC_STALL",
+      },
+      metrics = {
+        { name = "stalled_on_registers", unit = "%", formula = "100 * register_stalls / cycles" },
+        { name = "stalled_on_loads", unit = "%", formula = "100 * load_stalls / cycles",
+          thresholds = { { "> 20", "the load queue fills up: memory is waited for" } } },
+        { name = "stalled_on_stores", unit = "%", formula = "100 * store_stalls / cycles" },
+        { name = "stalled_on_fp", unit = "%", formula = "100 * fp_stalls / cycles" },
+      },
+    },
+    UOPS = {
+      prose = "Micro-operations from the decoders and from the cache of decoded ones, and those that retired.",
+      events = {
+        decoded = "UOPS_DISPATCHED_FROM_DECODER:DECODER_DISPATCHED", from_cache_of_ops =
+          "UOPS_DISPATCHED_FROM_DECODER:OPCACHE_DISPATCHED", ops = "RETIRED_UOPS", instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "uops_per_instruction", unit = "", formula = "ops / instructions" },
+        { name = "opcache_share", unit = "%", formula = "100 * from_cache_of_ops / (decoded + from_cache_of_ops)",
+          thresholds = { { "< 50", "most micro-operations come from the decoders, which are slower" } } },
+        { name = "dispatched_per_retired", unit = "", formula = "(decoded + from_cache_of_ops) / ops",
+          about = "above 1: work on wrong paths" },
+      },
+    },
+    DIVIDE = {
+      prose = "Divisions of integers, and the cycles in which the divider was busy.",
+      events = { divisions = "DIV_OP_COUNT", divider = "DIV_CYCLES_BUSY_COUNT", cycles = "CYCLES_NOT_IN_HALT" },
+      metrics = {
+        { name = "divider_busy", unit = "%", formula = "100 * divider / cycles" },
+        { name = "cycles_per_division", unit = "", formula = "divider / divisions" },
+      },
+    },
+    NUMA = {
+      prose = "Lines filled into the data cache by demands and prefetches, from this socket's memory and from another's.",
+      events = {
+        local_memory = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM",
+        remote_memory = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM",
+        remote_clean = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_CACHE",
+      },
+      metrics = {
+        { name = "remote_share", unit = "%", formula = "100 * remote_memory / (local_memory + remote_memory)",
+          thresholds = { { "> 20", "threads run far from their memory; place them, or touch memory where it is used" } } },
+        { name = "remote_cache_share", unit = "%",
+          formula = "100 * remote_clean / (local_memory + remote_memory + remote_clean)",
+          about = "lines of another socket's cache" },
+      },
+    },
+    ENERGY = {
+      prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
+        "Needs what counting a whole cpu needs; most virtual machines have none.",
+      events = { package = "amd64_rapl::RAPL_ENERGY_PKG" },
+      metrics = {
+        { name = "package_energy", unit = "J", formula = "joule * package" },
+        { name = "package_power", unit = "J/s", formula = "joule * package / time", about = "watts" },
       },
     },
     USER = {

@@ -21,6 +21,33 @@ return {
     CYCLE = {
       events = { ops = "RETIRED_OPS", token_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_SCHEDULER_RSRC_STALL" },
     },
+    TOPDOWN = {
+      events = {
+        ops = "RETIRED_OPS", dispatched = "OPS_SOURCE_DISPATCHED_FROM_DECODER:X86DECODER_DISPATCHED:OPCACHE_DISPATCHED",
+      },
+    },
+    UOPS = {
+      events = {
+        ops = "RETIRED_OPS", decoded = "OPS_SOURCE_DISPATCHED_FROM_DECODER:X86DECODER_DISPATCHED",
+        from_cache_of_ops = "OPS_SOURCE_DISPATCHED_FROM_DECODER:OPCACHE_DISPATCHED",
+      },
+    },
+    STALLS = {
+      events = { fp_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_REG_FILE_RSRC_STALL:FP_SCHEDULER_RSRC_STALL" },
+    },
+    L3 = {
+      events = {
+        near_cache = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:INT_CACHE",
+        beyond = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:EXT_CACHE_LCL:EXT_CACHE_RMT:MEM_IO_LCL:MEM_IO_RMT",
+      },
+    },
+    NUMA = {
+      events = {
+        local_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL",
+        remote_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_RMT",
+        remote_clean = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:EXT_CACHE_RMT",
+      },
+    },
     LOADSTORE = { events = { misaligned = "MISALIGNED_LOADS:MA64" } },
   },
 }

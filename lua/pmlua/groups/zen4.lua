@@ -28,6 +28,68 @@ return {
         { name = "share_128bit", unit = "%", formula = "100 * pack128 / (scalar + pack128 + pack256 + pack512)" },
       },
     },
+    TOPDOWN = {
+      prose = "Where the six dispatch slots of a cycle went, AMD's pipeline utilisation, level 1: retired, thrown away, not " ..
+        "delivered by the frontend, held up by the backend, and given to the other thread. With the events of one run the " ..
+        "shares add up to 100 %.",
+      events = {
+        cycles = "CYCLES_NOT_IN_HALT", ops = "RETIRED_OPS",
+        dispatched = "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER:OPCACHE", no_ops = "DISPATCH_STALLS_1:FE_NO_OPS",
+        backend = "DISPATCH_STALLS_1:BE_STALLS",
+      },
+      metrics = {
+        { name = "retiring", unit = "%", formula = "100 * ops / (6 * cycles)" },
+        { name = "bad_speculation", unit = "%", formula = "100 * (dispatched - ops) / (6 * cycles)",
+          thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
+        { name = "frontend_bound", unit = "%", formula = "100 * no_ops / (6 * cycles)",
+          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
+        { name = "backend_bound", unit = "%", formula = "100 * backend / (6 * cycles)",
+          thresholds = { { "> 50", "units or memory hold dispatch up; see STALLS" } } },
+        { name = "smt_contention", unit = "%", formula = "100 * (6 * cycles - dispatched - no_ops - backend) / (6 * cycles)",
+          about = "the other thread had the slots" },
+      },
+    },
+    UOPS = {
+      events = {
+        decoded = "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER", from_cache_of_ops = "OPS_SOURCE_DISPATCHED_FROM_DECODER:OPCACHE",
+      },
+    },
+    L3 = {
+      events = {
+        near_cache = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX",
+        beyond = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:NEAR_CACHE_NEAR_FAR:FAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:DRAM_IO_FAR:" ..
+          "ALT_MEM_NEAR_FAR",
+      },
+    },
+    TOPDOWN2 = {
+      prose = "Level 2 of AMD's pipeline utilisation: frontend_bound as slots of cycles without any operation and the rest of " ..
+        "it; backend_bound, bad speculation and retiring by the shares of their causes.",
+      events = {
+        cycles = "CYCLES_NOT_IN_HALT", no_ops = "DISPATCH_STALLS_1:FE_NO_OPS", starved = "DISPATCH_STALLS_1:FE_NO_OPS:c=6",
+        backend = "DISPATCH_STALLS_1:BE_STALLS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", resyncs = "RESYNCS",
+        waits = "CYCLES_NO_RETIRE:NOT_COMPLETE_LOAD_AND_ALU", load_waits = "CYCLES_NO_RETIRE:NOT_COMPLETE_MISSING_LOAD",
+        ops = "RETIRED_OPS", microcode = "RETIRED_UCODE_OPS",
+      },
+      metrics = {
+        { name = "fetch_latency", unit = "%", formula = "100 * starved / cycles",
+          thresholds = { { "> 10", "misses of code in caches and TLBs, or branches that are guessed late" } } },
+        { name = "fetch_bandwidth", unit = "%", formula = "100 * (no_ops - 6 * starved) / (6 * cycles)" },
+        { name = "mispredict_share", unit = "%", formula = "100 * mispredicted / (mispredicted + resyncs)",
+          about = "of bad_speculation" },
+        { name = "resync_share", unit = "%", formula = "100 * resyncs / (mispredicted + resyncs)", about = "of bad_speculation" },
+        { name = "memory_bound", unit = "%", formula = "100 * backend / (6 * cycles) * load_waits / waits",
+          thresholds = { { "> 20", "loads that missed hold retirement up; see L3, NUMA and TLB" } } },
+        { name = "core_bound", unit = "%", formula = "100 * backend / (6 * cycles) * (waits - load_waits) / waits" },
+        { name = "microcode_share", unit = "%", formula = "100 * microcode / ops", about = "of retiring" },
+      },
+    },
+    NUMA = {
+      events = {
+        local_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR",
+        remote_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_FAR",
+        remote_clean = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:FAR_CACHE_NEAR_FAR",
+      },
+    },
     CYCLE = {
       prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
         "branches that were guessed wrong.",

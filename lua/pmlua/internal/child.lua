@@ -14,12 +14,14 @@ local M = {}
 ---@field input? string a file for standard input; nil: the caller's
 ---@field output? string
 ---@field error? string
+---@field bound? boolean the command is killed when this process is
 ---@field every? { seconds: number, call: fun() } called again and again while the command runs
 ---@field shielded? boolean the caller has handlers for interrupts and asks for them afterwards
 
 local function spawn(words, o)
   local environment = o.environment and #o.environment > 0 and o.environment or nil
-  return core.command.spawn(words, { environment = environment, input = o.input, output = o.output, error = o.error })
+  return core.command.spawn(words, { environment = environment, input = o.input, output = o.output, error = o.error,
+    bound = o.bound })
 end
 
 --- Wait for the end of a command, with calls in between; one that takes long delays the next one.

@@ -3,7 +3,8 @@
 --
 -- The other file stands in the same folder. Constants, presets, groups and events are taken from it by name; what the
 -- file gives itself replaces them, and false takes an event away. A group that gives no metrics keeps those of the
--- other: its events are put over the other's one by one.
+-- other: its events are put over the other's one by one. So does a preset that gives no formula; one whose events are
+-- false is taken away.
 --
 --     pmlua -e 'print(pml.groups.of("spr").CYCLE.events.memory_stalls)'
 
@@ -12,7 +13,7 @@ local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
-local DEPTH_MAX = 4 -- files that are like another that is like another
+local DEPTH_MAX = 8 -- files that are like another that is like another
 
 --- Leaves a value that is not a table unchanged: the reader of the whole refuses it.
 local function over(base, own)
@@ -36,16 +37,30 @@ local function groups(base, own)
   return all
 end
 
---- In the order of the other file; new ones after them.
+--- A preset without a formula keeps that of the other, as a group without metrics does.
+local function preset(base, own)
+  if type(base) ~= "table" or own.formula ~= nil or type(own.events) ~= "table" then return own end
+  local both = over(base, own)
+  both.events = over(base.events, own.events)
+  return both
+end
+
+--- In the order of the other file; new ones after them, and without those whose events are false.
 local function presets(base, own)
-  local all, at = {}, {}
+  local all, at, kept = {}, {}, {}
   if own ~= nil and type(own) ~= "table" then return own end
   for i, p in ipairs(base) do
     all[i] = p
     if type(p) == "table" and p.name then at[p.name] = i end
   end
-  for _, p in ipairs(own or {}) do all[type(p) == "table" and at[p.name] or #all + 1] = p end
-  return all
+  for _, p in ipairs(own or {}) do
+    local i = type(p) == "table" and at[p.name]
+    all[i or #all + 1] = i and preset(all[i], p) or p
+  end
+  for _, p in ipairs(all) do
+    if type(p) ~= "table" or p.events ~= false then kept[#kept + 1] = p end
+  end
+  return kept
 end
 
 --- The data with all that it has from others.

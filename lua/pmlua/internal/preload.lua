@@ -123,7 +123,7 @@ end
 ---@return string variable
 function M.clock()
   -- with a point, whatever locale a host has set
-  return (("PMLUA_CLOCK_RATE=%.17g"):format(require("pmlua.core").clock.info().ticks_per_second):gsub(",", "."))
+  return (("PMLUA_CLOCK_RATE=%.17g"):format(require("pmlua.core").clock.rate()):gsub(",", "."))
 end
 
 --- LD_PRELOAD with this library after what it has.

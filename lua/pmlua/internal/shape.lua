@@ -148,8 +148,9 @@ end
 --- Medians and shares of two modes, if samples have them.
 ---@param t pmlua.Tally
 ---@param scale? number of the unit that is shown
+---@param unit? string
 ---@return string? text
-function M.modes(t, scale)
+function M.modes(t, scale, unit)
   local x, f = points_of(t)
   -- of an even distribution, 1 of 100 dips further
   if #x < 8 or dip(x, f) < math.max(DIP, 0.68 / math.sqrt(t.n)) then return nil end
@@ -157,19 +158,22 @@ function M.modes(t, scale)
   local share = t.upto[at] / t.n
   local low, high = t:quantile(share / 2), t:quantile((1 + share) / 2)
   if math.min(share, 1 - share) < LEAST_SHARE or high - low < WORTH * math.abs(t:quantile(0.5)) then return nil end
-  local number = require "pmlua.tabulate".number
-  return ("two modes: %s (%.0f %%) and %s"):format(number(low * (scale or 1)), share * 100, number(high * (scale or 1)))
+  local function value(v)
+    return require "pmlua.tabulate".number(v * (scale or 1)) .. (unit and unit ~= "" and " " .. unit or "")
+  end
+  return ("two modes: %s (%.0f %%) and %s"):format(value(low), share * 100, value(high))
 end
 
 --- What a cell's rounds and samples look like.
 ---@param medians number[] of the rounds, in their order
 ---@param t pmlua.Tally of all samples
 ---@param scale? number
+---@param unit? string that the scale leads to
 ---@return string text "steady", or what is not
-function M.of(medians, t, scale)
+function M.of(medians, t, scale, unit)
   local trend, said = M.trend(medians), {}
   said[1] = trend and trend.text
-  said[#said + 1] = M.modes(t, scale)
+  said[#said + 1] = M.modes(t, scale, unit)
   return #said > 0 and table.concat(said, ", ") or "steady"
 end
 

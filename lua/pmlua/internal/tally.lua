@@ -5,7 +5,7 @@
 -- Try:  local t = require("pmlua.internal.tally").of{3, 1, 3};  print(t.n, t:quantile(0.5))
 --
 -- Clock ticks are quantised: a million samples of one operation have some hundred distinct values. A tally costs
--- 32 bytes per distinct value (never more than 32 bytes per sample), so a whole experiment stays in memory while the
+-- 16 bytes per distinct value (never more than 16 bytes per sample), so a whole experiment stays in memory while the
 -- samples themselves go to the disk. The runner coarsens tallies that grow beyond all that (and says so).
 
 local statistics = require("pmlua.core").statistics
@@ -15,74 +15,26 @@ local M = {}
 
 ---@class pmlua.Tally
 ---@field n integer number of samples
----@field value number[] distinct values, ascending
----@field upto integer[] upto[i] samples are <= value[i]
+---@field value userdata distinct values, ascending, read like an array
+---@field upto userdata upto[i] samples are <= value[i]
 local Tally = {}
 Tally.__index = Tally
-
-local function is_finite(v)
-  return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
-end
-
--- A pml.samples object sorts in C; an array is checked, copied and sorted here.
-local function sorted_of(series)
-  if type(series) == "userdata" then
-    if #series == 0 then return refuse("ENODATA", "no samples") end
-    local copy, err = series:copy()
-    if not copy then return nil, err end
-    return copy:sort()
-  end
-  if type(series) ~= "table" then return refuse("EINVAL", "samples expected, got a " .. type(series)) end
-  local copy = {}
-  for i = 1, #series do
-    local v = series[i]
-    if not is_finite(v) then
-      return refuse("EINVAL", ("sample %d is %s, not a finite number"):format(i, v ~= v and "NaN" or tostring(v)))
-    end
-    copy[i] = v
-  end
-  if #copy == 0 then return refuse("ENODATA", "no samples") end
-  table.sort(copy)
-  return copy
-end
-
--- Where the run of equal values that starts at `first` ends: doubling steps, then bisection, so that a million equal
--- samples cost twenty comparisons and not a million.
-local function run_end(s, n, first)
-  local v, low, step = s[first], first, 1
-  while low + step <= n and s[low + step] == v do
-    low, step = low + step, step * 2
-  end
-  local high = math.min(low + step, n + 1)
-  while high - low > 1 do
-    local middle = (low + high) // 2
-    if s[middle] == v then low = middle else high = middle end
-  end
-  return low
-end
-
--- A tick difference is unsigned; Lua shows one beyond 2^63 as negative.
-local function unsigned(v)
-  return v < 0 and v + 2.0 ^ 64 or v
-end
 
 --- Tally a series.
 ---@param series userdata|number[] a pml.samples object (not changed) or an array
 ---@return pmlua.Tally? tally
 ---@return pmlua.Failure? failure empty series, or the first value that is not a finite number
 function M.of(series)
-  local s, err = sorted_of(series)
-  if not s then return nil, err end
-  local n, from_c = #s, type(s) == "userdata"
-  local value, upto, i = {}, {}, 1
-  while i <= n do
-    local last = run_end(s, n, i)
-    value[#value + 1] = from_c and unsigned(s[i]) or s[i]
-    upto[#upto + 1] = last
-    i = last + 1
+  if type(series) ~= "userdata" and type(series) ~= "table" then
+    return refuse("EINVAL", "samples expected, got a " .. type(series))
   end
-  if from_c then s:close() end
-  return setmetatable({ n = n, value = value, upto = upto }, Tally)
+  if #series == 0 then return refuse("ENODATA", "no samples") end
+  local value, upto = statistics.tally(series)
+  if not value then
+    local v = series[upto]
+    return refuse("EINVAL", ("sample %d is %s, not a finite number"):format(upto, v ~= v and "NaN" or tostring(v)))
+  end
+  return setmetatable({ n = upto[#upto], value = value, upto = upto }, Tally)
 end
 
 --- The tally of both series together.
@@ -91,15 +43,8 @@ end
 ---@return pmlua.Tally
 function M.merge(a, b)
   if not a then return b end
-  local value, upto, i, j, n = {}, {}, 1, 1, 0
-  while a.value[i] or b.value[j] do
-    local x, y = a.value[i], b.value[j]
-    local v = (not y or (x and x <= y)) and x or y
-    if x == v then n, i = n + a.upto[i] - (a.upto[i - 1] or 0), i + 1 end
-    if y == v then n, j = n + b.upto[j] - (b.upto[j - 1] or 0), j + 1 end
-    value[#value + 1], upto[#upto + 1] = v, n
-  end
-  return setmetatable({ n = n, value = value, upto = upto }, Tally)
+  local value, upto = statistics.merge_tallies(a.value, a.upto, b.value, b.upto)
+  return setmetatable({ n = a.n + b.n, value = value, upto = upto }, Tally)
 end
 
 -- Index of the first distinct value with upto >= k.
@@ -117,16 +62,16 @@ end
 ---@param t pmlua.Tally
 ---@return pmlua.Tally
 function M.coarsen(t)
-  local value, upto, last = {}, {}, #t.value
+  local values, counts, last = {}, {}, #t.value
   for i, v in ipairs(t.value) do
     if i > 1 and i < last and v ~= 0 then
       local step = 2.0 ^ (math.floor(math.log(math.abs(v), 2)) - 12)
       v = math.max(t.value[1], math.min(math.floor(v / step + 0.5) * step, t.value[last]))
     end
-    if v ~= value[#value] then value[#value + 1] = v end
-    upto[#value] = t.upto[i]
+    if v ~= values[#values] then values[#values + 1] = v end
+    counts[#values] = t.upto[i]
   end
-  return setmetatable({ n = t.n, value = value, upto = upto }, Tally)
+  return setmetatable({ n = t.n, value = (statistics.tally(values)), upto = (statistics.tally(counts)) }, Tally)
 end
 
 --- The k-th smallest sample.

@@ -26,10 +26,12 @@ function M.folder(purpose)
   return refuse("EACCES", ("%s: %s"):format(base, why), "set TMPDIR to a folder that you can write to")
 end
 
---- It and the files in it.
+--- It and all that is in it; links are removed, not followed.
 function M.remove(dir)
   for entry in lfs.dir(dir) do
-    if entry ~= "." and entry ~= ".." then os.remove(dir .. "/" .. entry) end
+    local path = dir .. "/" .. entry
+    if entry ~= "." and entry ~= ".." and lfs.symlinkattributes(path, "mode") == "directory" then M.remove(path)
+    elseif entry ~= "." and entry ~= ".." then os.remove(path) end
   end
   lfs.rmdir(dir)
 end

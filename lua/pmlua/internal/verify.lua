@@ -33,8 +33,15 @@ local KNOWN = {
   { "cache-misses:u", "walk", 1000000, 1, 0.5 },
 }
 
+-- Floating-point operations have no generic name: those that this processor has, of a loop of additions and multiplications.
+local FLOPS = {
+  { "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE:u", 2 },
+  { "RETIRED_SSE_AVX_FLOPS:ANY:u", 2 },
+  { "VFP_SPEC:u", 2 },
+}
+
 local GROUP_MOST = 16
-local GROUP_EVENT = "branches:u"
+local GROUP_EVENTS = { "branches:u", "instructions:u", "cycles:u" } -- first those without a fixed counter
 
 -- ---- one event ----
 
@@ -48,7 +55,7 @@ truth["cpu time"] = function(run)
 end
 
 truth["cpu ticks"] = function(run)
-  return truth["cpu time"](run) * core.clock.info().ticks_per_second / 1e9
+  return truth["cpu time"](run) * core.clock.rate() / 1e9
 end
 
 --- What a counter counts while a function runs; nil where others had it for a part of the time.
@@ -111,6 +118,11 @@ end
 function M.events()
   local rows = {}
   for i, known in ipairs(KNOWN) do rows[i] = examine(table.unpack(known)) end
+  if not core.event.has_pmu() then return rows end
+  for _, f in ipairs(FLOPS) do
+    local event = core.event.parse(f[1])
+    if event and event.parts[1].here then rows[#rows + 1] = examine(f[1], "flops", 1000000, f[2], 0.001) end
+  end
   return rows
 end
 
@@ -134,14 +146,25 @@ local function count_together(n, event, loop, rounds, per, within)
   return true
 end
 
---- How many counters of the processor count at the same time: opened and tried, one more each time.
----@param event? string one of those that are known; branches
+--- An event of the processor that one counter counts right.
+---@param rows table[] of events()
+---@return string? event
+function M.sound(rows)
+  local verdicts = {}
+  for _, row in ipairs(rows) do verdicts[row.event] = row.verdict end
+  for _, event in ipairs(GROUP_EVENTS) do
+    if verdicts[event] == "right" then return event end
+  end
+end
+
+--- How many counters of the processor count at the same time: opened and tried, one more each time; some read 0 beyond a few.
+---@param event string one of those that are known
 ---@return integer n
 ---@return string? why not more
 function M.together(event)
   local known
   for _, k in ipairs(KNOWN) do
-    if k[1] == (event or GROUP_EVENT) then known = k end
+    if k[1] == event then known = k end
   end
   for n = 1, GROUP_MOST do
     local all, why = count_together(n, table.unpack(known))
@@ -163,9 +186,10 @@ end
 
 --- Keep which events are wrong.
 ---@param rows table[] of events()
+---@param counters? integer how many counted at the same time
 ---@return string? path
 ---@return string? err
-function M.keep(rows)
+function M.keep(rows, counters)
   local path = state.path(FILE)
   if not path then return nil, "neither HOME nor XDG_STATE_HOME is set" end
   local wrong = {}
@@ -176,7 +200,7 @@ function M.keep(rows)
   if not made then return nil, err:sentence() end
   local f <close>, why = io.open(path, "w")
   if not f then return nil, why end
-  f:write(json.encode { machine = machine(), wrong = wrong })
+  f:write(json.encode { machine = machine(), wrong = wrong, counters = counters })
   return path
 end
 
@@ -188,23 +212,31 @@ local function same(a, b)
   return true
 end
 
-local kept -- what was kept for this machine, read once
+local kept -- what was kept for this machine, read once: { wrong =, counters = }
 
---- The events that `pmlua doctor --verify` found wrong on this machine, and what part of the truth each counts.
----@return table<string, number>
-function M.wrong()
+local function recall()
   if kept then return kept end
-  kept = {}
+  kept = { wrong = {} }
   local path = state.path(FILE)
   local f <close> = path and io.open(path)
   local text = f and f:read(65536)
   local done, found = pcall(json.decode, text or "")
   if not done or type(found) ~= "table" or type(found.wrong) ~= "table" or not same(found.machine, machine()) then return kept end
   for event, ratio in pairs(found.wrong) do
-    if type(event) == "string" and type(ratio) == "number" then kept[event] = ratio end
+    if type(event) == "string" and type(ratio) == "number" then kept.wrong[event] = ratio end
   end
+  local n = math.tointeger(found.counters)
+  kept.counters = n and n > 0 and n <= GROUP_MOST and n or nil
   return kept
 end
+
+--- The events that `pmlua doctor --verify` found wrong on this machine, and what part of the truth each counts.
+---@return table<string, number>
+function M.wrong() return recall().wrong end
+
+--- How many counters `pmlua doctor --verify` found to count at the same time on this machine; nil if it never ran here.
+---@return integer?
+function M.counters() return recall().counters end
 
 --- Their names; nil if there are none.
 ---@return string[]?

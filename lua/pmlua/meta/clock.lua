@@ -5,7 +5,7 @@
 ---
 --- Ticks are the processor's own counter (TSC, `cntvct_el0`) where it is invariant and the kernel trusts it, else
 --- nanoseconds of `clock_gettime(CLOCK_MONOTONIC_RAW)`. `PMLUA_CLOCK=counter` or `monotonic` chooses. The rate is calibrated
---- once, when pmlua is loaded: 1 ms where the kernel publishes it, up to 20 ms where it is measured.
+--- once, when something first needs the clock: 0.3 ms where the kernel publishes it, up to 20 ms where it is measured.
 ---
 ---     local t = pml.clock.ticks(); work(); print(pml.clock.to_ns(pml.clock.ticks() - t))
 ---@class pml.clock
@@ -36,6 +36,10 @@ function clock.to_ns(ticks) end
 ---@param ticks integer not below 0
 ---@return integer ns
 function clock.at_ns(ticks) end
+
+--- Ticks per second, as calibrated.
+---@return number ticks_per_second
+function clock.rate() end
 
 --- What the clock is, with resolution and cost measured now, which takes some 2 ms.
 ---@return pmlua.ClockInfo? info, pmlua.Failure? failure, string? code

@@ -20,6 +20,7 @@ function command.spawn(words, options) end
 ---@field input? string a file for its standard input, instead of this process's
 ---@field output? string a file for its standard output, made or emptied
 ---@field error? string a file for its standard error, made or emptied
+---@field bound? boolean kill it (SIGKILL) when this process's thread ends before it
 
 ---@class pmlua.Command
 local Command = {}

@@ -3,9 +3,9 @@
 
 --- Names of events: what a name stands for, which names there are, and which PMUs.
 ---
---- One grammar names every event: `cycles:u`, `skx::INST_RETIRED:ANY`, `msr/tsc/`, `r01c0`, `sched:sched_switch`,
---- `mem:SYMBOL:w`, `uprobe:/bin/bash:readline`, `clock::ns`, `sde:::LIB::EVENT`, `plugin::NAME::METRIC`, `sim::Ir`; see
---- `pmlua help events`.
+--- One grammar names every event: `cycles:u`, `skx::INST_RETIRED:ANY_P`, `msr/tsc/`, `r01c0`, `sched:sched_switch`,
+--- `mem:SYMBOL:w`, `uprobe:/bin/bash:readline`, `usdt:PATH:PROVIDER:NAME`, `clock::ns`, `sde:::LIB::EVENT`,
+--- `plugin::NAME::METRIC`, `sim::Ir`; see `pmlua help events`.
 ---
 ---     print(pml.event.parse "page-faults".parts[1].pmu)
 ---@class pml.event
@@ -17,7 +17,8 @@ local event = {}
 ---@return pmlua.ParsedEvent? event, pmlua.Failure? failure, string? code
 function event.parse(name) end
 
---- Why events of this process were opened as NAME:u, in a sentence; given once, then nil, and nil if none was.
+--- Why events of this process were opened as NAME:u, without guests or without precision, in a sentence: each is given once,
+--- then the next, then nil.
 ---@return string? sentence
 function event.user_only() end
 
@@ -36,10 +37,27 @@ function event.pmus() end
 ---@return string? why not, and what to do
 function event.has_pmu() end
 
+--- What the core PMU lets itself be asked for, opened and tried: precise events, events that count guests; and kinds of core.
+---@return { precise: boolean, counts_guests: boolean, kinds: integer }? traits, pmlua.Failure? failure, string? code
+function event.pmu_traits() end
+
 --- Read PMUs and the topology of cpus below another folder than /sys, as another machine has them; for the whole process.
 ---@param root? string nil: /sys again
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function event.set_sysfs(root) end
+
+--- The places of a USDT probe in a program or library, as its notes describe them. At most 512.
+---@param path string
+---@param provider string
+---@param name string
+---@return pmlua.ProbePlace[]? places none, if it has no such probe
+---@return pmlua.Failure? failure
+---@return string? code
+function event.usdt(path, provider, name) end
+
+---@class pmlua.ProbePlace
+---@field offset integer in the file
+---@field arguments string as the note has them, such as "4@%eax -4@-20(%rbp)"
 
 ---@class pmlua.ParsedEvent
 ---@field name string as it was asked for
@@ -59,6 +77,7 @@ function event.set_sysfs(root) end
 ---@field exclude_user boolean
 ---@field exclude_kernel boolean
 ---@field exclude_hv boolean
+---@field precise? integer how precise its place is to be: 1 (:p) to 3 (:ppp)
 ---@field cpu? integer the cpu that counts for a package
 ---@field place? string what that cpu stands for, such as "package0"
 

@@ -24,6 +24,7 @@ function eventset.open(names, options) end
 ---@class pmlua.EventsetOptions
 ---@field pid? integer 0 (the default): the calling thread; a thread's id (a process's: its first); -1: all on `cpu`
 ---@field cpu? integer count on that cpu alone
+---@field cgroup? string count what the processes of this cgroup, a folder below /sys/fs/cgroup, do on `cpu`
 ---@field inherit? boolean count threads and processes that are made from now on, too
 ---@field no_page? boolean read by read(2), although user space could
 ---@field ungrouped? boolean each event by itself: the kernel may schedule them at different times

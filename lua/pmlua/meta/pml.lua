@@ -34,6 +34,7 @@
 ---@field intercept pml.intercept
 ---@field json pml.json
 ---@field live pml.live
+---@field machine pml.machine
 ---@field model pml.model
 ---@field plot pml.plot
 ---@field plugin pml.plugin
@@ -42,6 +43,7 @@
 ---@field region pml.region
 ---@field report pml.report
 ---@field results pml.results
+---@field sampler pml.sampler
 ---@field samples pml.samples
 ---@field sde pml.sde
 ---@field section pml.section

@@ -26,6 +26,20 @@ function sde.find(name) end
 ---@return pmlua.SdeInfo[]? events, pmlua.Failure? failure, string? code
 function sde.list() end
 
+--- How many events this process has.
+---@return integer
+function sde.count() end
+
+--- The events whose names fit a pattern, in the order of registration. `:MED` and the like are left out where their recorder
+--- is selected, too.
+---@param patterns string[] names without "sde:::", with * and ?; a pattern without "::" is of events of any library
+---@param most integer 1 to 10000
+---@param from? integer where a question before ended
+---@return pmlua.SdeInfo[]? events
+---@return integer|pmlua.Failure|nil next where the next question goes on, in `from`; nil: that was all
+---@return string? code
+function sde.select(patterns, most, from) end
+
 --- Load a library and have it register its events by its function `papi_sde_hook_list_events`, without a program that
 --- uses it. Its code runs in this process, and stays.
 ---@param path string

@@ -3,7 +3,7 @@
 
 --- Traces: enters, leaves and metrics of threads in an OTF2 archive.
 ---
----     local t <close> = assert(pml.trace.open "trace-folder")          -- a folder that is there
+---     local t <close> = assert(pml.trace.create "trace-folder")          -- a folder that is there
 ---     t:attach(); pml.section.start "a"; pml.section.stop "a"; t:detach()
 ---     assert(t:close())                                                 -- otf2-print trace-folder/traces.otf2
 ---@class pml.trace
@@ -13,15 +13,19 @@ local trace = {}
 ---@param dir string
 ---@param options? pmlua.TraceOptions
 ---@return pmlua.Trace? trace, pmlua.Failure? failure, string? code
-function trace.open(dir, options) end
+function trace.create(dir, options) end
 
---- Read the definitions of an OTF2 archive, of any writer. Its events are read when something is asked.
----@param path string its anchor file, such as out/traces.otf2
+--- Open a trace of any writer to read it: an OTF2 archive by its anchor file, a folder that has one, or the logs that
+--- `pmlua record --trace` left, which become an archive in a temporary folder first. Definitions are read; events when
+--- something is asked.
+---@param path string such as out/traces.otf2, or out
 ---@return pmlua.TraceReader? reader, pmlua.Failure? failure, string? code
-function trace.read(path) end
+function trace.open(path) end
 
 ---@class pmlua.TraceOptions
 ---@field metrics? pmlua.TraceMetric[] at most 128, whose values `location:metric` records
+---@field process? string the events are of this other process, measured elsewhere: all times are ns since began_ns, not ticks
+---@field began_ns? integer CLOCK_REALTIME of ns 0; 0: not known
 ---@field buffer? integer records that each location can hold between two flushes, 24 bytes each; 65536
 
 ---@class pmlua.TraceMetric
@@ -38,8 +42,9 @@ local Trace = {}
 
 --- A location, on which one thread records: 4 MiB of memory of libotf2.
 ---@param name string
+---@param process? string of this process; only if the trace is of another process than this one
 ---@return pmlua.TraceLocation? location, pmlua.Failure? failure, string? code
-function Trace:location(name) end
+function Trace:location(name, process) end
 
 --- Hand what was recorded to libotf2. What finds a location full before is dropped, in whole calls, and counted.
 ---@return boolean? done, pmlua.Failure? failure, string? code
@@ -102,7 +107,7 @@ function TraceLocation:close() end
 
 --- An archive that is read.
 ---
----     local t <close> = assert(pml.trace.read "trace-folder/traces.otf2")
+---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
 ---     for _, r in ipairs((assert(t:group { by = { "region", "process" }, where = { region = "a*" } }))) do
 ---       print(r.process, r.region, r.calls, r.exclusive_s)
 ---     end
@@ -117,6 +122,7 @@ function TraceReader:about() end
 ---@field creator string
 ---@field machine string
 ---@field ticks_per_second integer
+---@field first_tick integer of the clock, where the trace begins
 ---@field length_s number
 ---@field began_ns? integer CLOCK_REALTIME
 ---@field events integer of all locations
@@ -127,16 +133,37 @@ function TraceReader:about() end
 ---@field ranks integer of MPI; 0: none
 
 --- Regions in the order of their numbers in the archive.
----@return { name: string, file: string?, line: integer?, paradigm: string? }[] regions
+---@return { name: string, file: string?, line: integer?, paradigm: string?, role: string? }[] regions role: of OTF2, such as
+--- "implicit barrier"
 function TraceReader:regions() end
 
 --- Location groups.
----@return { name: string, host: string?, rank: integer? }[] processes
+---@return { name: string, host: string?, rank: integer?, node: integer? }[] processes node: of system()
 function TraceReader:processes() end
 
 --- Threads, and other streams of events.
 ---@return { name: string, process: integer, events: integer }[] locations
 function TraceReader:locations() end
+
+--- The system tree: machines, hosts and what else the archive has.
+---@return { name: string, kind: string?, parent: integer? }[] nodes parent: of this list
+function TraceReader:system() end
+
+--- Groups of locations, regions, metrics or ranks.
+---@return { name: string, kind: string?, paradigm: string?, members: integer[] }[] groups members: the archive's numbers
+function TraceReader:groups() end
+
+--- Communicators, in the order of their numbers in the archive.
+---@return { name: string, id: integer, group: integer?, parent: integer? }[] communicators id: that of events; group: of groups()
+function TraceReader:communicators() end
+
+--- Properties of nodes, processes and locations.
+---@return { name: string, value: string, of: "node"|"process"|"location", number: integer? }[] properties
+function TraceReader:properties() end
+
+--- Corrections of clocks that the archive has, which all times include. Opens a file for each location with events.
+---@return { location: integer, offsets: integer, least_s: number, most_s: number }[] clocks of locations that have some
+function TraceReader:clocks() end
 
 --- Metrics in the order of their numbers in the archive.
 ---@return pmlua.TraceMetricDefinition[] metrics
@@ -150,23 +177,24 @@ function TraceReader:metrics() end
 ---@field accumulated boolean values count up; else each stands for itself
 
 --- Call a function for each event. One table for each kind is filled again and again: copy what is kept.
---- Until it returns, nothing else reads events of this reader. In the order of time each location needs an open file
---- and a buffer; one location after another, only one does.
+--- Until it returns, nothing else reads events of this reader. In the order of time each location with more events than are
+--- kept in memory (1024, of many locations 4 to 1024; all, if the trace has 4 million at most) needs an open file and libotf2's
+--- buffer; where that is too much, the failure is EMFILE. One location after another, only one does.
 ---
----     local t <close> = assert(pml.trace.read "trace-folder/traces.otf2")
+---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
 ---     assert(t:each(function(e) print(e.time_s, e.kind, e.region) end, { order = "time", where = { kinds = { "enter" } } }))
 ---@param f fun(event: pmlua.TraceEvent): boolean? false: read no more
 ---@param question? { order: ("location"|"time")?, where: pmlua.TraceEventWhere? } order: "location"
 ---@return integer? events how many the function got
----@return pmlua.Failure? failure
+---@return integer|pmlua.Failure? damaged locations whose events are missing from a damage or a cut on, or all
 ---@return string? code
 function TraceReader:each(f, question) end
 
 ---@class pmlua.TraceEventWhere: pmlua.TraceWhere of enters and leaves alone the pattern of regions is asked
----@field kinds? ("enter"|"leave"|"send"|"receive"|"collective"|"metric")[]
+---@field kinds? ("enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end")[]
 
 ---@class pmlua.TraceEvent
----@field kind "enter"|"leave"|"send"|"receive"|"collective"|"metric"
+---@field kind "enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end" a thread joins or leaves a team
 ---@field time_s number since the beginning
 ---@field location integer of locations()
 ---@field process integer of processes()
@@ -177,22 +205,36 @@ function TraceReader:each(f, question) end
 ---@field from? integer receive: of processes(); nil: the definitions do not say
 ---@field bytes? integer send, receive
 ---@field tag? integer send, receive
----@field communicator? integer send, receive, collective: its number in the archive
+---@field communicator? integer send, receive, collective, team_begin, team_end: its number in the archive
 ---@field operation? string collective, such as "bcast"
 ---@field root? integer collective: of processes(); nil: it has none
----@field members? integer collective: ranks of its communicator; 0: not known
+---@field members? integer collective: ranks of its communicator; of a team: its threads; 0: not known
 ---@field sent_bytes? integer collective
 ---@field received_bytes? integer collective
 ---@field metric? string its name
 ---@field value? number
 
---- Calls and times, summed in C: some 30 ns for each event, memory for locations and rows. Times are the parts in the
---- window; calls are those that began in it. A region inside itself adds to inclusive time once.
----@param question? { by: ("region"|"process"|"location")[]?, where: pmlua.TraceWhere? } by: { "region" }
----@return pmlua.TraceRow[]? rows by process, location and region; nil: refused
+--- Calls, times and messages, summed in C by several threads: some 30 ns for each event, memory for locations and rows.
+--- Times are the parts in the window; calls are those that began in it. A region inside itself adds to inclusive time once;
+--- rows that are not by region have the inclusive time of calls that are inside no other call asked for.
+---
+---     t:group { by = { "region", "rank" }, where = { window = { 1.2, 3.4 } }, sum = { "exclusive", "count" },
+---               quantiles = { 0.5, 0.99 } }
+---     t:group { by = { "location", "region", "column" }, columns = 200, sum = { "exclusive" } }     -- a timeline
+---@param question? pmlua.TraceGroupQuestion
+---@return pmlua.TraceRow[]? rows by process, location, column and region; nil: refused
 ---@return pmlua.TraceOddities|pmlua.Failure? oddities
 ---@return string? code
 function TraceReader:group(question) end
+
+---@class pmlua.TraceGroupQuestion
+---@field by? ("region"|"process"|"rank"|"location"|"column")[] { "region" }; process and rank are the same
+---@field where? pmlua.TraceWhere
+---@field columns? integer cut the window into so many equal parts; each is a window of its own
+---@field sum? ("count"|"inclusive"|"exclusive"|"bytes"|"shortest"|"longest"|"first"|"last")[] which fields rows have;
+--- all but bytes, first and last
+---@field quantiles? number[] of the durations of calls, from 0 to 1; a sketch of 24 KB for each row
+---@field threads? integer that read; as many as cpus, few events: one
 
 ---@class pmlua.TraceWhere
 ---@field window? number[] { FROM, TO } in seconds since the beginning
@@ -207,18 +249,33 @@ function TraceReader:group(question) end
 ---@field process? integer of processes()
 ---@field rank? integer of that process
 ---@field location? integer of locations()
----@field calls integer
----@field unreturned integer of them, that were open at the end or when an outer call returned
----@field inclusive_s number
----@field exclusive_s number
+---@field column? integer from 1
+---@field calls? integer
+---@field unreturned? integer of them, that were open at the end or when an outer call returned
+---@field inclusive_s? number
+---@field exclusive_s? number
 ---@field least_s? number the shortest call that lies in the window
----@field most_s? number
+---@field most_s? number the longest one
+---@field most_began_s? number when that began, since the beginning of the trace
+---@field most_location? integer where
+---@field first_s? number when the first call began
+---@field last_s? number when the last call ended, of those that lie in the window
+---@field sent? integer messages that calls sent: those of the innermost call asked for
+---@field sent_bytes? integer with those of collective operations
+---@field received? integer
+---@field received_bytes? integer
+---@field quantiles? number[] durations in seconds, in the order of the question; nil: no call lies in the window
+---@field quantile_error? number largest error, as a share of the duration
 
 ---@class pmlua.TraceOddities
 ---@field events integer enters and leaves that were read
 ---@field unmatched integer leaves without an enter, and enters that an outer leave ended
 ---@field backward integer events before the one before, whose time they are given
 ---@field unknown integer events of undefined regions, which are left out
+---@field outside integer messages outside of all calls asked for, which are in no row by region or path
+---@field damaged integer locations that are damaged or cut, whose events are missing from there on, or all
+---@field lost integer events that the definitions count and that were not read
+---@field kinds table<string, integer> events that were read, by OTF2's name of their kind
 
 --- Messages of MPI, by sender and receiver.
 ---@param question? { where: pmlua.TraceWhere? } of a pattern of regions nothing is taken
@@ -227,21 +284,80 @@ function TraceReader:group(question) end
 ---@return string? code
 function TraceReader:messages(question) end
 
---- Calls and times by call path, of all locations that are asked for, as one tree. With a pattern of regions, paths consist of
---- such regions alone, and time in others belongs to the call around them. Memory for paths, not for events.
----@param question? { where: pmlua.TraceWhere? }
----@return pmlua.TracePath[]? paths a parent comes before its children
----@return integer|pmlua.Failure? unmatched leaves without an enter, and enters that an outer leave ended
+--- Calls and times by call path, of all locations that are asked for, as one tree, or one for each rank or location. With a
+--- pattern of regions, paths consist of such regions alone, and time in others belongs to the call around them. Memory for
+--- paths, not for events.
+---@param question? pmlua.TracePathQuestion
+---@return pmlua.TracePath[]? paths depth first: a parent comes before its children
+---@return pmlua.TraceOddities|pmlua.Failure? oddities
 ---@return string? code
 function TraceReader:paths(question) end
 
----@class pmlua.TracePath
+---@class pmlua.TracePathQuestion
+---@field by? ("process"|"rank"|"location")[] {}
+---@field where? pmlua.TraceWhere
+---@field sum? string[] as of group
+---@field quantiles? number[]
+---@field threads? integer
+
+---@class pmlua.TracePath: pmlua.TraceRow
 ---@field parent? integer of the list; nil: outermost
----@field region string
----@field number integer of regions()
----@field calls integer that began in the window
----@field inclusive_s number
----@field exclusive_s number
+
+--- Metrics whose names match a pattern, resampled to equal parts of the window, 100 if columns does not say. Memory for
+--- metrics, locations and columns.
+---@param question? { metric: string?, columns: integer?, where: pmlua.TraceWhere?, threads: integer? }
+---@return pmlua.TraceSeries[]? series by location and metric
+---@return pmlua.TraceColumns|pmlua.Failure? columns
+---@return string? code
+function TraceReader:series(question) end
+
+---@class pmlua.TraceSeries
+---@field metric string
+---@field unit string
+---@field accumulated boolean values count up
+---@field number integer of metrics()
+---@field location integer of locations()
+---@field process integer of processes()
+---@field rank? integer
+---@field values (number|false)[] the value at the end of each column; false: none yet
+---@field least (number|false)[] of the values in the column; false: none
+---@field most (number|false)[]
+---@field counts integer[] values in the column
+
+---@class pmlua.TraceColumns
+---@field from_s number where the first begins
+---@field step_s number
+---@field undefined? integer series: values of metrics without a definition, which are left out
+---@field spent_s? table<integer, number> concurrency: how long so many locations were in such calls, from 0 on
+
+--- How many locations at once were in calls that are asked for. Calls that do not return last to the window's end. Reads all
+--- events before it in the order of time, which needs an open file and a buffer for each location.
+---@param question? { columns: integer?, where: pmlua.TraceWhere? } columns: 100
+---@return { mean: number, least: integer, most: integer }[]? levels of each column
+---@return pmlua.TraceColumns|pmlua.Failure? columns
+---@return string? code
+function TraceReader:concurrency(question) end
+
+--- Write events in the form of a viewer or of a table, one location after another. Calls are cut at the window and at their
+--- location's last event. Memory for regions, metrics and channels of messages, not for events; 0.1 to 0.3 µs for each.
+---
+---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
+---     local file <close> = assert(io.open("trace.pftrace", "w"))
+---     print(assert(t:export("perfetto", file)).calls)
+---@param form "perfetto"|"chrome"|"speedscope"|"csv"|"jsonl" csv: without its first line, which names the columns
+---@param file file* open for writing
+---@param question? { where: pmlua.TraceWhere? }
+---@return pmlua.TraceExport? written
+---@return pmlua.Failure? failure
+---@return string? code
+function TraceReader:export(form, file, question) end
+
+---@class pmlua.TraceExport
+---@field calls integer
+---@field messages integer that were sent
+---@field metrics integer values
+---@field unmatched integer leaves without an enter, and enters that an outer leave ended
+---@field unlinked integer sends and receives whose other end is unknown
 
 --- Free it.
 function TraceReader:close() end

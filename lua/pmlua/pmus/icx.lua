@@ -28,6 +28,8 @@ return {
     { name = "LD_LAT (MSR 0x3f6)", codes = { 0x01cd }, registers = 1 },
     { name = "FRONTEND (MSR 0x3f7)", codes = { 0x01c6 }, registers = 1 },
   },
+  -- Fractions of slots, of which the kernel makes counts: in the group of slots they take no counter.
+  metrics = { 0x8000, 0x8100, 0x8200, 0x8300 },
   -- Event 0 stands for fixed counters by their number; the kernel knows no others than those above.
   dead = {
     { code = 0x0200, why = "the kernel has no fixed counter for code 0x0200; cycles are CPU_CLK_UNHALTED:THREAD_P" },

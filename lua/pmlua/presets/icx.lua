@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- PAPI presets of Intel Ice Lake-X and Ice Lake.
+-- PAPI presets of Intel Ice Lake-X.
 return {
   like = "skx",
-  pmus = { "icx", "icl" },
+  pmus = { "icx" },
   presets = {
     { name = "PAPI_TOT_CYC", about = "cycles",
       formula = "cycles", events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
@@ -14,5 +14,18 @@ return {
       formula = "asked", events = { asked = "LONGEST_LAT_CACHE:REFERENCES" } },
     { name = "PAPI_RES_STL", about = "cycles stalled",
       formula = "stalls", events = { stalls = "CYCLE_ACTIVITY:STALLS_TOTAL" } },
+    { name = "PAPI_BR_UCN", about = "unconditional branches",
+      formula = "branches - conditional",
+      events = { branches = "BR_INST_RETIRED:ALL_BRANCHES", conditional = "BR_INST_RETIRED:COND" } },
+    { name = "PAPI_BR_NTK", about = "conditional branches that were not taken",
+      formula = "not_taken", events = { not_taken = "BR_INST_RETIRED:COND_NTAKEN" } },
+    { name = "PAPI_L3_TCR", events = { asked = "LONGEST_LAT_CACHE:REFERENCES" } },
+    { name = "PAPI_PRF_DM", events = false },
+    { name = "PAPI_FUL_ICY", about = "cycles in which the frontend delivered all the micro-operations it can",
+      formula = "cached + decoded", events = { cached = "IDQ:DSB_CYCLES_OK", decoded = "IDQ:MITE_CYCLES_OK" } },
+    { name = "PAPI_FUL_CCY", events = { full = "UOPS_RETIRED:SLOTS:c=4" } },
+    { name = "PAPI_CA_SNP", events = false },
+    { name = "PAPI_CA_INV", events = { modified = "OCR:DEMAND_DATA_RD_L3_HIT_SNOOP_HITM" } },
+    { name = "PAPI_CA_ITV", events = { forwarded = "OCR:DEMAND_DATA_RD_L3_HIT_SNOOP_HIT_WITH_FWD" } },
   },
 }

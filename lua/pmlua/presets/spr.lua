@@ -6,5 +6,8 @@ return {
   presets = {
     { name = "PAPI_L3_TCA", about = "requests to L3",
       formula = "asked", events = { asked = "LONGEST_LAT_CACHE:REFERENCE" } },
+    { name = "PAPI_L3_TCR", events = { asked = "LONGEST_LAT_CACHE:REFERENCE" } },
+    { name = "PAPI_CA_SHR", events = { reads = "OFFCORE_REQUESTS:DATA_RD" } },
+    { name = "PAPI_CA_CLN", events = false },
   },
 }

@@ -11,7 +11,8 @@ local M = {
     missing = "name a group, a metric, a preset or an event" } },
   usage = { "[OPTIONS] NAME... [--run -- CMD [ARGS]]", "[--pmu NAME] [--groups FILE] --list" },
   about = [[
-NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one of its metrics (FLOPS/flop), a PAPI preset
+NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER; most processors also have TOPDOWN and TOPDOWN2
+and 3, BRANCH, TLB, L2, L3, STALLS, UOPS, DIVIDE, NUMA: see --list), one of its metrics (FLOPS/flop), a PAPI preset
 (PAPI_TOT_CYC) or an event of the PMU. One run counts all events of a metric; if that is impossible, the report says why.]],
   options = {
     { name = "pmu", kind = "name", help = "the PMU of another machine: skx, clx, icx, icl, spr, amd64_fam17h_zen2 (or zen2), "
@@ -19,7 +20,10 @@ NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one o
       .. "machine's" },
     { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two hardware threads" },
     { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog holds a counter" },
-    { name = "groups", kind = "file", help = "groups from a file of your own instead of those that ship" },
+    { name = "groups", kind = "file", help = "groups to use instead of those that ship: a file of your own; likwid "
+      .. "(LIKWID's, where it is installed); perf (what perf list says here); or a file or folder of LIKWID's .txt, or "
+      .. "of metrics and events as .json of perf, Intel's perfmon or Arm's telemetry. --list also lists the metrics that "
+      .. "cannot be taken, and why" },
     { name = "more", help = "also list the events that still fit into each run" },
     { name = "list", help = "list the groups and presets of the PMU with their metrics, and stop" },
     { name = "run", help = "run CMD once for each run of the plan, count it and its children, and combine the runs. CMD may be "
@@ -92,7 +96,10 @@ local function list_text(chooser)
     for _, key in ipairs(sorted(m.events)) do events[#events + 1] = ("%s: %s"):format(key, m.events[key]) end
     lines[#lines + 1] = ("%s  %s = %s  (%s)"):format(name, m.about, m.formula.text, table.concat(events, ", "))
   end
-  return table.concat(lines, "\n") .. "\n"
+  local n = #chooser.refused
+  if n > 0 then lines[#lines + 1] = ("not taken: %d metric%s"):format(n, n == 1 and "" or "s") end
+  for _, r in ipairs(chooser.refused) do lines[#lines + 1] = ("  %s/%s: %s"):format(r.group, r.metric, r.why) end
+  return require "pmlua.internal.printable".lines(table.concat(lines, "\n") .. "\n")
 end
 
 --- 1 if something went wrong that a report alone might hide.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua compare A B`: whether runs differ, or variants within a run, where, and by how much.
+--- `pmlua compare A B`: whether runs differ, or variants within a run, where, and by how much; or two traces.
 --
 --     pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
 --     pmlua compare results/read_overhead/latest --by path
@@ -20,7 +20,8 @@ end
 
 local M = {
   summary = "report whether runs, or variants within a run, differ, where, and by how much",
-  usage = { "[OPTIONS] A B", "[OPTIONS] A... -- B...", "[OPTIONS] RUN --by FACTOR" },
+  usage = { "[OPTIONS] A B", "[--json|--csv] [--fail-on WORD[:PERCENT]] A.otf2 B.otf2",
+    "[OPTIONS] A... -- B...", "[OPTIONS] RUN --by FACTOR" },
   arguments = { { name = "RUN", key = "a", kind = "dir", many = true, missing = "name two folders" } },
   about = [[
 A and B are folders of runs; A is the reference. For each combination of factors that both have, the table shows the ratio
@@ -35,7 +36,11 @@ of the logarithms.
 
 --by compares the values of one factor within one run, which measured them alternately, each with the first. Rounds are then
 paired: drift from round to round is in neither the interval nor p (Wilcoxon's signed-rank test; with 5 to 7 rounds Student's
-t of the logarithms).]],
+t of the logarithms).
+
+If A and B are traces (*.otf2, or folders of pmlua record --trace), the table has what became slower or faster, by call path: the
+time in calls without those inside, of all locations, and the part of the whole difference that each path explains. The parts
+add up to the whole.]],
   options = {
     { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
@@ -56,6 +61,7 @@ t of the logarithms).]],
   examples = {
     "pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest",
     "pmlua compare results/read_overhead/latest --by path",
+    "pmlua compare before/traces.otf2 after/traces.otf2",
     "pmlua compare --fail-on slower:2% results/read_overhead/20261121T013000Z results/read_overhead/latest",
   },
 }
@@ -146,9 +152,26 @@ local function bad_cells(o, r)
   return bad
 end
 
+local function traces(o)
+  local compared = require "pmlua.internal.trace.compared"
+  local r, err = compared.compare(o.a[1], o.command[1])
+  if not r then
+    io.stderr:write("pmlua compare: ", printable(err), "\n")
+    return 1
+  end
+  if o.json then io.write(require "pmlua.json".encode(r))
+  elseif o.csv then io.write(compared.csv(r))
+  else io.write(compared.text(r)) end
+  local bad = compared.bad(r, o.bounds)
+  if bad then io.stderr:write("pmlua compare: ", bad, "\n") end
+  return bad and 1 or 0
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  local is_trace = require "pmlua.internal.trace.compared".is_trace
+  if not o.by and #o.a == 1 and #o.command == 1 and is_trace(o.a[1]) and is_trace(o.command[1]) then return traces(o) end
   local compare = require "pmlua.compare"
   local r, err
   local how = { threshold = o.threshold, metric = o.metric, seed = o.seed }

@@ -17,7 +17,7 @@ Nothing is changed. The exit status is 0: a machine without a PMU is not an erro
 
 With --verify counters are compared with loops whose instructions, branches, cycles, loads, misses and page faults are known.
 Which events are wrong is kept for this machine, and pmlua stat and experiments say so from then on; the exit status is 1
-then.]],
+then. What the maker of the processor says of its counters is printed below.]],
   options = {
     { name = "verify", help = "count loops whose events are known, and say which counters are right" },
     common.with("json", { help = "an array of {name, status, finding, remedy}; with --verify, of the events' rows" }),
@@ -77,6 +77,22 @@ check("hardware PMU", function()
   if has then return "ok", "the core PMU counts" end
   local finding, remedy = split(why)
   return "missing", finding, remedy or "count by the compiler or by simulation (see below), or use a host that exposes its PMU"
+end)
+
+check("kind of PMU", function()
+  local traits, err = core.event.pmu_traits()
+  if not traits then return "missing", split(err) end
+  local virtual = (slurp("/proc/cpuinfo") or ""):find("\nflags[^\n]* hypervisor[ \n]") or exists("/sys/hypervisor/type")
+  local cores = traits.kinds > 1 and (", of %d kinds of core"):format(traits.kinds) or ""
+  if virtual and not traits.precise then
+    return "limited", "virtual" .. cores .. ", without precise events: the hypervisor mediates or emulates it",
+      "pmlua doctor --verify tries whether it counts right, and how many counters it has"
+  elseif virtual then
+    return "ok", "virtual" .. cores .. ", with precise events", "pmlua doctor --verify tries whether it counts right"
+  elseif not traits.counts_guests then
+    return "ok", "the processor's" .. cores .. "; it is lent to guests (mediated), which are never counted"
+  end
+  return "ok", "the processor's" .. cores .. (traits.precise and ", with precise events" or ", without precise events")
 end)
 
 -- What the kernel's switch for user-space reads says; "" without one.
@@ -348,7 +364,7 @@ local function csv(rows)
   return require "pmlua.internal.cli.csv".table({ "name", "status", "finding", "remedy" }, cells)
 end
 
-local function print_verified(rows)
+local function print_verified(rows, n, why)
   local lines, counts = {}, { right = 0, wrong = 0, ["not counted"] = 0 }
   for i, r in ipairs(rows) do
     counts[r.verdict] = counts[r.verdict] + 1
@@ -357,16 +373,26 @@ local function print_verified(rows)
   end
   io.write(tabulate({ "event", "loop", "expected", "counted", "ratio", "verdict", "" }, lines),
     ("\n%d right, %d wrong, %d not counted\n"):format(counts.right, counts.wrong, counts["not counted"]))
-  if core.event.has_pmu() then
-    local n, why = require("pmlua.internal.verify").together()
+  if n then
     io.write(("%d counters of the processor count at the same time%s\n"):format(n, why and ": " .. printable(why) or ""))
   end
+end
+
+--- What the processor's maker says of its counters, beside what was tried.
+local function print_errata()
+  local errata = require "pmlua.internal.errata".here()
+  if #errata == 0 then return end
+  local lines = {}
+  for i, e in ipairs(errata) do lines[i] = { e.number ~= "" and e.number or "-", e.events, e.what } end
+  io.write("\nerrata of this processor, by its maker:\n", tabulate({ "number", "events", "what" }, lines), "\n")
 end
 
 local function verify_counters(o)
   local verify = require "pmlua.internal.verify"
   local rows, cells = verify.events(), {}
-  local wrong = false
+  local wrong, n, why = false, nil, nil
+  local sound = verify.sound(rows)
+  if sound then n, why = verify.together(sound) end
   for i, r in ipairs(rows) do
     wrong = wrong or r.verdict == "wrong"
     cells[i] = { r.event, r.loop, r.expected, r.counted, r.ratio, r.verdict, r.reason }
@@ -375,8 +401,11 @@ local function verify_counters(o)
   elseif o.csv then
     local head = { "event", "loop", "expected", "counted", "ratio", "verdict", "reason" }
     io.write(require "pmlua.internal.cli.csv".table(head, cells))
-  else print_verified(rows) end
-  local path, err = verify.keep(rows)
+  else
+    print_verified(rows, n, why)
+    print_errata()
+  end
+  local path, err = verify.keep(rows, n)
   if not path then io.stderr:write("pmlua doctor: the result is not kept: ", printable(err), "\n") end
   return wrong and 1 or 0
 end
@@ -386,7 +415,7 @@ end
 function M.run(o)
   if o.verify then return verify_counters(o) end
   local rows = examine()
-  core.event.user_only() -- the row of perf_event_paranoid says it
+  repeat until not core.event.user_only() -- the rows of perf_event_paranoid and of the kind of PMU say it
   if o.json then io.write(require "pmlua.json".encode(rows))
   elseif o.csv then io.write(csv(rows))
   else printrows(rows) end

@@ -39,8 +39,10 @@ Names of events:
   subsys:event                         tracepoint
   mem:ADDR|SYMBOL[+OFF][:rwx][:len]    breakpoint
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
+  usdt:PATH:PROVIDER:NAME              probe that a program's author placed (sys/sdt.h), at all its places
 
 All except clocks, simulations and plugins take modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+Events of the core PMU take :p, :pp and :ppp, which ask for the precise place of an event (pmlua sample).
 Where the kernel may not be counted (perf_event_paranoid 2, no privilege), an event without a modifier counts user space
 only and is called EVENT:u; events that only happen in the kernel, such as context-switches, are refused.
 

@@ -1,43 +1,82 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua export DIR`: every row of the logs of a run, as a table for other programs.
+--- `pmlua export DIR|TRACE`: the rows of logs as tables, and traces and profiles in the forms of other programs.
 --
---     pmlua export out --to csv >sections.csv
+--     pmlua export out --to csv >sections.csv; pmlua export out/traces.otf2 --to perfetto -o out.pftrace
 
 local columns = require "pmlua.internal.export.columns"
 local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
+local windows = require "pmlua.internal.trace.window"
+
+-- Forms of tables, of the events of a trace, and of call paths.
+local TABLES <const> = { csv = true, jsonl = true, sqlite = true }
+local TIMELINES <const> = { perfetto = true, chrome = true }
+local PROFILES <const> = { pprof = true, folded = true }
 
 local M = {
-  summary = "write every row of the logs of a run as CSV, lines of JSON, or a database of SQLite",
+  summary = "write logs, traces and profiles in the forms of other programs",
   arguments = { { name = "DIR|FILE", key = "paths", kind = "file", many = true,
-    missing = "name what to export: a folder with logs, or logs" } },
+    missing = "name what to export: a folder with logs, logs, or a trace (*.otf2)" } },
   about = [[
+Tables: csv, jsonl and sqlite write every row of the logs of a run. csv and jsonl of a trace have a row for each event.
+
+Timelines of a trace: perfetto (ui.perfetto.dev), chrome (chrome://tracing) and speedscope (speedscope.app). Ranks and threads
+are tracks, metrics counters, messages arrows; speedscope has calls alone. Events are read one by one, so that memory does not
+grow with them. Calls that were open at the end end with the last event of their thread.
+
+Profiles: pprof (go tool pprof), folded (a line for each call path, as flame graphs take them) and speedscope, of what pmlua
+record left, of sections, or of a trace with --value. All processes and threads are added up.
+
 DIR is the folder where a run left its logs (PMLUA_REPORT=DIR, pmlua record -o DIR). The table sections has a row for each
 rank, thread and section, with a column for each event that sections counted; processes has a row for each process; events
 has the software-defined counters and recorders. Of recorded calls, calls has each call path of each thread, functions each
 function of each process with quantiles, values the events, arguments and results of functions, openmp the constructs of each
 thread. Of a job of MPI, totals has sections and functions over all ranks; messages, pairs and collectives have what ranks
-sent to each other. A column has one type, and its name ends in its unit. Logs are read one by one, so that memory does not
-grow with them.
+sent to each other, files what functions of MPI read and wrote. A column has one type, and its name ends in its unit. Logs are
+read one by one, so that memory does not grow with them.
 
 CSV and lines of JSON are one table; a database has all of them, and a table called columns that says what each column means.]],
   options = {
-    { name = "to", kind = "choice", choices = { "csv", "jsonl", "sqlite" }, shown = "csv", help = "the form of what is written" },
+    { name = "to", kind = "choice", choices = { "csv", "jsonl", "sqlite", "perfetto", "chrome", "speedscope", "pprof", "folded" },
+      shown = "csv", help = "the form of what is written" },
     { name = "table", kind = "choice", choices = columns.NAMES, shown = "sections",
       help = "the table that CSV and lines of JSON are" },
     { name = "columns", help = "print the columns of the table instead, with types, units and what they mean, as CSV" },
+    { name = "value", kind = "text", value = "WHAT", help = "of a profile: time, calls, or a counter of the trace" },
+    windows.option "of a trace only what lies in this window, in seconds since its beginning; one of both may be left out",
+    { name = "where", kind = "glob", value = "PATTERN", help = "of a trace only regions with such names, as MPI_*" },
     common.with("out", { help = "write into FILE; of SQLite a new file" }),
   },
   exclusive = { { "columns", "out" } },
+  notes = [[
+Messages of MPI with the same sender, receiver, communicator and tag do not overtake each other: the n-th send is joined with
+the n-th receive. Where several threads of a rank send with the same tag, arrows may join others than those that met.]],
   examples = {
     { "pmlua export out --to csv -o sections.csv" },
+    { "pmlua export trace/traces.otf2 --to perfetto -o trace.pftrace" },
+    { "pmlua export out --to pprof -o out.pb.gz" },
     { "pmlua export out --to sqlite -o run.db", needs = { "sqlite3" } },
   },
 }
 
+--- A trace by its name: what of one is exported in the form of a table.
+local function is_trace(o) return #o.paths == 1 and o.paths[1]:find "%.otf2$" ~= nil end
+
+local function wrong_table(o)
+  local form = o.to or "csv"
+  if not TABLES[form] and (o.table or o.columns) then return "--table and --columns are of csv, jsonl and sqlite" end
+  if is_trace(o) and o.table then return "a trace is one table; leave out --table" end
+  if is_trace(o) and form == "sqlite" then return "--to sqlite takes logs; of a trace, import --to csv" end
+  if form == "sqlite" and not o.out and not o.columns then return "--to sqlite needs --out FILE" end
+  if form == "sqlite" and o.table then return "--to sqlite writes all tables; leave out --table" end
+end
+
 function M.check(o)
-  if o.to == "sqlite" and not o.out and not o.columns then return "--to sqlite needs --out FILE" end
-  if o.to == "sqlite" and o.table then return "--to sqlite writes all tables; leave out --table" end
+  local form = o.to or "csv"
+  if not TABLES[form] and #o.paths > 1 then return ("--to %s takes one folder or trace"):format(form) end
+  if o.value and not PROFILES[form] and form ~= "speedscope" then return "--value is of pprof, folded and speedscope" end
+  if (o.window or o.where) and TABLES[form] and not is_trace(o) then return "--window and --where are of traces" end
+  return wrong_table(o)
 end
 
 local function columns_of(t)
@@ -46,20 +85,70 @@ local function columns_of(t)
   return require "pmlua.internal.cli.csv".table({ "column", "type", "unit", "meaning" }, rows)
 end
 
---- Into the file that --out names, which is there when it is whole, or to standard output.
-local function write_table(o, t)
-  local write = require "pmlua.internal.export.write"[o.to or "csv"]
-  if not o.out then return write(t, function(...) io.write(...) end) end
+--- Let a function write into the file that --out names, which is there when it is whole, or to standard output.
+local function to_file(o, write)
+  if not o.out then return write(io.stdout) end
   local file, err = require "pmlua.internal.file".output(o.out)
   if not file then return nil, err end
-  local ok, why = write(t, function(...) file:write(...) end)
+  local ok, why = write(file)
   if not ok then return nil, why end
   return file:close()
 end
 
+local function write_table(o, t)
+  local write = require "pmlua.internal.export.write"[o.to or "csv"]
+  return to_file(o, function(file) return write(t, function(...) file:write(...) end) end)
+end
+
 local function note(text) io.stderr:write("pmlua export: note: ", printable(text), "\n") end
 
-local function export(o)
+-- ---- traces and profiles ----
+
+local function question_of(o)
+  return (o.window or o.where) and { window = o.window, region = o.where } or nil
+end
+
+local function note_counts(n)
+  if n.unmatched > 0 then note(("%d enters and leaves have no partner"):format(n.unmatched)) end
+  if n.unlinked > 0 then note(("%d sends and receives have no arrow: their other end is unknown"):format(n.unlinked)) end
+end
+
+local function export_trace(o, path)
+  local form = o.to or "csv"
+  if o.columns then return io.write(columns_of { columns = columns.of "trace" }) end
+  local reader <close>, err = require "pmlua.core".trace.open(path)
+  if not reader then return nil, err end
+  return to_file(o, function(file)
+    if form == "csv" then file:write(require "pmlua.internal.export.write".head(columns.of "trace")) end
+    local n, why = reader:export(form, file, { where = question_of(o) })
+    if not n then return nil, why end
+    note_counts(n)
+    return true
+  end)
+end
+
+local function export_profile(o)
+  local path = o.paths[1]
+  local stacks, err = require("pmlua.internal.export.stacks").read(path, { value = o.value, where = question_of(o) })
+  if not stacks then return nil, err end
+  for _, text in ipairs(stacks.notes) do note(text) end
+  local write = require "pmlua.internal.export.profiles"[o.to]
+  return to_file(o, function(file)
+    write(stacks, function(text) file:write(text) end, path)
+    return true
+  end)
+end
+
+--- The trace that a form without --value is made of; nil: none is there, or none is wanted.
+local function trace_of(o)
+  local form = o.to or "csv"
+  if TABLES[form] then return is_trace(o) and o.paths[1] or nil end
+  return not PROFILES[form] and not o.value and require("pmlua.internal.export.stacks").trace_of(o.paths[1]) or nil
+end
+
+-- ---- logs ----
+
+local function export_logs(o)
   local source, err = require "pmlua.internal.export.source".read(o.paths)
   if not source then return nil, err end
   for _, text in ipairs(source.notes) do note(text) end
@@ -71,6 +160,14 @@ local function export(o)
   local all = {}
   for i, name in ipairs(columns.NAMES) do all[i] = tables.of(source, name) end
   return require "pmlua.internal.export.write".sqlite(all, o.out)
+end
+
+local function export(o)
+  local trace = trace_of(o)
+  if trace then return export_trace(o, trace) end
+  if TABLES[o.to or "csv"] then return export_logs(o) end
+  if not TIMELINES[o.to] then return export_profile(o) end
+  return nil, ("%s: no trace, which --to %s needs; use pmlua record --trace, or pmlua trace DIR"):format(o.paths[1], o.to)
 end
 
 ---@param o table

@@ -18,7 +18,8 @@ local M = {
 Without arguments, lists the applications that can be asked: those started by pmlua live -- COMMAND, and those that call
 pmlua_live_start() (C) or pml.live.start() (Lua).
 
-PATTERN is the name of an event or a glob (* and ?), with or without sde:::; without it, all events are shown.
+PATTERN is the name of an event or a glob (* and ?), with or without sde:::; without it, all events are shown. A pattern
+without :: is of events of any library.
 A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one of them.]],
   options = {
     { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read repeatedly, such as every 1s or 250ms, and "
@@ -46,6 +47,8 @@ function M.check(o)
   if type(o.plot) == "string" then o.file = o.plot end
   if o.count and o.count > 1 and not o.watch then o.watch = 1 end
 end
+
+local DRAWN = 10000 -- events
 
 local CLEAR = "\27[H\27[J"
 
@@ -110,7 +113,7 @@ end
 
 --- Nothing matched: what the application has that is near.
 local function nothing(o, app, link)
-  local all = directory.ask_json(app, link, "read", "*", o.patience)
+  local all = directory.ask_json(app, link, "read", "<0\n*", o.patience)
   local names, full = {}, {}
   local asked = o.patterns[1]:gsub("^sde:::", "")
   for i, row in ipairs(all and all.rows or {}) do
@@ -137,42 +140,68 @@ function Watch:draw()
   return text or err .. "\n"
 end
 
---- Show one answer.
-function Watch:show(answer)
+--- Show one page of a reading.
+---@param answer table
+---@param first boolean the first page
+function Watch:show(answer, first)
   local o = self.options
   if o.json then
-    io.write(view.json(answer, self.app), "\n")
+    local rows = view.json_rows(answer)
+    io.write(first and view.json_begin(self.app) or rows ~= "" and ", " or "", rows)
+    if not answer.next then io.write(view.json_end(self.time_s), "\n") end
   elseif o.csv then
-    io.write(view.csv(answer, self.app, self.readings == 1))
+    io.write(view.csv(answer, self.app, first and self.readings == 0))
   elseif o.file then
-    io.write(("\r%d readings"):format(self.readings):rep(self.tty and not o.quiet and 1 or 0))
+    io.write(("\r%d readings"):format(self.readings + 1):rep(self.tty and not o.quiet and 1 or 0))
   else
-    local text = o.plot and self:draw() or view.table(answer, self.before, o.watch ~= nil)
-    local when = os.date("%H:%M:%S", math.floor(answer.time_s))
-    if not o.watch then io.write(text)
-    elseif self.tty then io.write(CLEAR, self:title(), ", ", when, "; Ctrl-C ends\n", text)
-    else io.write("# ", self:title(), ", ", os.date("%Y-%m-%d ", math.floor(answer.time_s)), when, "\n", text, "\n") end
+    local when = os.date("%H:%M:%S", math.floor(self.time_s))
+    if first and o.watch and self.tty then io.write(CLEAR, self:title(), ", ", when, "; Ctrl-C ends\n")
+    elseif first and o.watch then
+      io.write("# ", self:title(), ", ", os.date("%Y-%m-%d ", math.floor(self.time_s)), when, "\n")
+    end
+    io.write(o.plot and self:draw() or view.table(answer, self.before, o.watch ~= nil, not first))
+    if o.watch and not self.tty and not answer.next then io.write "\n" end
   end
-  io.flush()
 end
 
---- Read once: true, or nil, what went wrong, and its code.
+--- Take a page that has rows, or is the last: true, or nil, what went wrong, and its code.
+function Watch:page(answer, ask)
+  local o = self.options
+  view.restore(answer)
+  self.rows = self.rows + #answer.rows
+  if o.plot then
+    if self.rows > DRAWN then return nil, ("%d events can be plotted, more match; narrow the pattern"):format(DRAWN) end
+    local ok, why, how = series.add(self.series, answer, ask)
+    if not ok then return nil, why, how end
+  end
+  if not (o.plot and answer.next) and (self.rows > 0 or o.watch) then
+    self:show(answer, not self.shown)
+    self.shown = true
+  end
+  for _, row in ipairs(o.watch and answer.rows or {}) do self.now[row.name] = row end
+  return true
+end
+
+--- Read once, page by page: true, or nil, what went wrong, and its code.
 function Watch:read()
   local o = self.options
   local function ask(payload)
     return directory.ask_json(self.app, self.link, "read", payload, o.patience)
   end
-  local answer, err, code = ask(table.concat(o.patterns, "\n"))
-  if not answer then return nil, err, code end
-  view.restore(answer)
-  self.rows = #answer.rows
-  self.readings = self.readings + 1
-  if o.plot then
-    local ok, why, how = series.add(self.series, answer, ask)
-    if not ok then return nil, why, how end
-  end
-  if self.rows > 0 or o.watch then self:show(answer) end
-  self.before = answer
+  local patterns, from = table.concat(o.patterns, "\n"), 0
+  self.rows, self.now, self.shown = 0, {}, false
+  repeat
+    local answer, err, code = ask(("<%d\n"):format(from) .. patterns)
+    if not answer then return nil, err, code end
+    if from == 0 then self.time_s = answer.time_s end
+    from = answer.next and math.tointeger(answer.next)
+    if #answer.rows > 0 or not from then
+      local ok, why, how = self:page(answer, ask)
+      if not ok then return nil, why, how end
+    end
+  until not from or core.sys.interrupted()
+  io.flush()
+  self.before, self.readings = self.now, self.readings + 1
   return true
 end
 

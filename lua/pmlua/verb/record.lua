@@ -78,8 +78,8 @@ takes time itself: short functions look longer than they are.]],
       .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N; the last one to end "
       .. "prints one table of all, as pmlua report DIR does, and writes the trace" }),
     { name = "detail", kind = "choice", choices = { "job", "ranks", "threads" }, shown = "job", help = "of a job of MPI with -o: "
-      .. "job keeps its summary, job.pmlsum, and only logs with more than it; ranks keeps all logs and adds a row for each "
-      .. "rank to the tables; threads adds one for each thread, too" },
+      .. "job keeps its summary, job.pmlsum, with at most 8 KB for each rank, and only logs with more than it; ranks keeps all "
+      .. "functions and all logs, and adds a row for each rank to the tables; threads adds one for each thread, too" },
     common.with("quiet", { help = "print neither progress nor what was left out; failures are still reported" }),
     { name = "finish", kind = "dir",
       help = "run nothing: finish a recording that was cut short, or whose processes were still running" },
@@ -139,7 +139,9 @@ local sentence = core.failure.sentence
 --- Whether a folder has results of a recording, or what is left of those of a job of MPI.
 local function is_used(name)
   for _, entry in ipairs(disk.names(name)) do
-    if entry:find "%.pmlog$" or entry:find "^traces%." or entry == "job.pmlsum" or entry == "paths.json" then return true end
+    if entry:find "%.pmlog$" or entry:find "^traces%." or entry:find "^job.*%.pmlsum$" or entry == "paths.json" then
+      return true
+    end
   end
   return false
 end
@@ -248,6 +250,7 @@ local function words_of(o, library, dir)
     words[#words + 1] = value and ("PMLUA_RECORD_%s=%s"):format(v[1], value)
   end
   words[#words + 1] = o.job and "PMLUA_RECORD_JOB=" .. o.job
+  words[#words + 1] = (o.detail or "job") ~= "job" and "PMLUA_RECORD_WHOLE=1" or nil
   if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
@@ -272,10 +275,10 @@ local function run(o, library, dir)
     local why
     o.metrics, why = measure(o, pid)
     return o.metrics ~= nil, why
-  end)
+  end, { bound = o.bound })
   if not o.metrics then return ended, err end
   local kept, why = o.metrics:finish(dir, o.trace)
-  if not kept then complain("--metric: " .. sentence(why), true) end
+  if not kept then complain("--metric: " .. sentence(why), why.code ~= "ENODATA") end -- it was too brief
   return ended, err
 end
 
@@ -286,8 +289,8 @@ local function is_full(why)
 end
 
 --- A command that nothing can be preloaded into, or whose results have no room.
-local function run_alone(words)
-  local ended, err = child.run(words)
+local function run_alone(words, bound)
+  local ended, err = child.run(words, nil, { bound = bound })
   if not ended then complain(err) end
   return ended and child.status(ended) or NOT_RUN
 end
@@ -325,7 +328,7 @@ function M.run(o)
   local library, err, status, kind = preload.ready("record", o.command[1])
   if not library then
     complain(err .. (kind == "other" and "; it runs without, and is not recorded" or ""))
-    return kind == "other" and run_alone(o.command) or status
+    return kind == "other" and run_alone(o.command, require("pmlua.internal.job").rank() ~= nil) or status
   end
   local possible, unclear, misused = prepare(o)
   if not possible then
@@ -335,10 +338,11 @@ function M.run(o)
   end
   local rank, size = require("pmlua.internal.job").rank()
   if rank then whose = ("rank %d of %d: "):format(rank, size) end
+  o.bound = rank ~= nil -- a launcher that kills this process means the rank
   local dir, refused = folder(o.out or ("pmlua-record-%d"):format(core.sys.pid()), o.out and rank)
   if not dir and o.out and rank and is_full(refused) then
     complain(sentence(refused) .. "; this rank runs, and is not recorded")
-    local alone = run_alone(o.command)
+    local alone = run_alone(o.command, o.bound)
     require "pmlua.internal.record.job".await_report(o.out)
     return alone == 0 and 1 or alone
   end

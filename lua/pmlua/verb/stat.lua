@@ -21,7 +21,7 @@ local M = {
   summary = "run a program and report its cost: counted by the kernel, or exactly by simulation",
   about = [[
 Runs CMD unchanged and counts it with all its children. The table goes to standard error, even if CMD is interrupted or
-killed; the exit status is CMD's. With --pid or --all others are counted while CMD runs; without CMD, until Ctrl-C.]],
+killed; the exit status is CMD's. With --pid, --cgroup or --all others are counted while CMD runs; without CMD, until Ctrl-C.]],
   options = {
     common.with("event", { value = "EVENTS", key = "lists",
       help = "count only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
@@ -37,6 +37,8 @@ killed; the exit status is CMD's. With --pid or --all others are counted while C
       .. "the children that it makes meanwhile" },
     { name = "all", short = "a", help = "count on all cpus, all processes; needs root, CAP_PERFMON or "
       .. "kernel.perf_event_paranoid 0" },
+    { name = "cgroup", short = "G", kind = "text", value = "CGROUP", many = true, help = "count what the processes "
+      .. "of this cgroup do, a folder below /sys/fs/cgroup; several are counted side by side; needs what --all needs" },
     { name = "sim", help = "run CMD under valgrind's callgrind, some 100 to 200 times slower, without a PMU: instructions "
       .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted exactly; misses of "
       .. "the first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a "
@@ -48,8 +50,8 @@ killed; the exit status is CMD's. With --pid or --all others are counted while C
     cache("LL", "the model's last level (8388608,16,64)"),
     { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions to list" },
   },
-  exclusive = { { "json", "csv" }, { "pid", "all", "sim", "repeat" }, { "interval", "sim", "repeat" } },
-  usage = { "[OPTIONS] [--] CMD [ARGS]", "[OPTIONS] --pid PID | --all [[--] CMD [ARGS]]" },
+  exclusive = { { "json", "csv" }, { "pid", "all", "cgroup", "sim", "repeat" }, { "interval", "sim", "repeat" } },
+  usage = { "[OPTIONS] [--] CMD [ARGS]", "[OPTIONS] --pid PID | --cgroup CGROUP | --all [[--] CMD [ARGS]]" },
   command = { optional = true },
   notes = [[
 A simulation counts user space only, and of a process only its last program (exec). Counts repeat exactly if the program
@@ -71,7 +73,7 @@ end
 
 function M.check(o)
   o.command = o.command or {}
-  if #o.command == 0 and not o.pid and not o.all then return "no command given" end
+  if #o.command == 0 and not o.pid and not o.all and not o.cgroup then return "no command given" end
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if o.lists then
     local err
@@ -108,26 +110,26 @@ local function tell_no_pmu()
     .. "and a program built with pmlua cc --count counts its own operations")
 end
 
---- Print what was counted since the last time.
+--- Print what was counted since the last time; times are from where counting begins.
 local function intervals(o, out)
   local began, before = core.clock.ns(), {}
-  return function(rows)
-    local now = (core.clock.ns() - began) / 1e9
-    told.interval(out, o, now, rows, before)
+  local function call(rows, since_ns)
+    told.interval(out, o, (since_ns or core.clock.ns() - began) / 1e9, rows, before)
     out:flush()
   end
+  return { seconds = o.interval, call = call, begin = function() began = core.clock.ns() end }
 end
 
 local function stat(o, out)
-  local every = o.interval and { seconds = o.interval, call = intervals(o, out) }
+  local every = o.interval and intervals(o, out)
   local runs, last = {}
   repeat
     local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
-      every = every })
+      cgroups = o.cgroup, every = every })
     if not result then return nil, err, status end
     runs[#runs + 1], last = result, result
   until #runs >= (o["repeat"] or 1) or result.ended.signal
-  if every then every.call(last.rows) end
+  if every then every.call(last.rows, last.ended.real_ns) end
   if not every or not (o.json or o.csv) then told.total(out, o, runs) end
   for _, note in ipairs(not (o.json or o.csv or o.quiet) and last.notes or {}) do out:write(note, "\n") end
   if not (o.events or o.quiet or o.json or o.csv) then tell_no_pmu() end

@@ -6,22 +6,29 @@
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local printable = require "pmlua.internal.printable"
+local windows = require "pmlua.internal.trace.window"
 
---- Two times of a window, in seconds; nil and what is wrong.
-local function read_window(text)
-  local from, to = text:match "^([%d.eE+-]*):([%d.eE+-]*)$"
-  local least, most = from == "" and 0 or tonumber(from), to == "" and math.huge or tonumber(to)
-  if not least or not most or least > most then return nil, "two times in seconds, such as 1.5:2 or :3" end
-  return { least, most }
+--- KIND or KIND=FILE; nil and what is needed instead.
+local function read_figure(text)
+  local kind, file = text:match "^(%l+)=(.+)$"
+  kind = kind or text
+  for _, known in ipairs { "timeline", "profile", "matrix", "metrics" } do
+    if kind == known and (not file or file:find "%.svg$" or file:find "%.png$") then
+      return { kind = kind, file = file or kind .. ".svg" }
+    end
+  end
+  return nil, "timeline, profile, matrix or metrics, and perhaps a file, as timeline=run.png"
 end
 
 local M = {
   summary = "show what is in an OTF2 trace, or write one of what recorded processes left",
-  usage = { "[OPTIONS] FILE.otf2", "[-o DIR] [-j N] [-q] DIR" },
+  usage = { "[OPTIONS] FILE.otf2", "--show [OPTIONS] DIR", "[-o DIR] [-j N] [-q] DIR" },
   arguments = { { name = "TRACE", key = "dir", kind = "file", missing = "no trace and no folder given" } },
   about = [[
-FILE.otf2 is a trace of pmlua or of another tool. A table has the time of each region, and how it is spread over processes; of a
-job of MPI a second one has the messages between ranks.
+FILE.otf2 is a trace of pmlua or of another tool. The first lines say what it is: processes, threads, length, events by kind,
+corrections of clocks, and of a job of MPI the balance of its ranks. Tables have the time of each region and how it is spread over
+processes, the messages between ranks, and metrics. What is odd or missing stands at the end. --show prints the same of a folder
+of pmlua record, whether its trace is written yet or not.
 
 DIR is the folder of pmlua record --trace. All processes are in one archive: each is a location group, its threads are
 locations, hosts are nodes. Ranks of MPI come first, with their messages, collective operations and communicators.
@@ -33,26 +40,46 @@ processes were still running. Processes that still run are in the trace with wha
     { name = "jobs", short = "j", kind = "integer", min = 1, max = 1024, default = 1,
       help = "let N processes on this machine write, each the events of some processes" },
     common.with "quiet",
+    { name = "show", help = "show what is in the trace of the folder DIR, and write nothing" },
     common.with("json", { help = "what is in the trace as JSON, with all digits" }),
-    common.with("csv", { help = "its regions as CSV" }),
-    { name = "waits", help = "also how long ranks waited for each other, in which call and for whom: every event is read in the "
-      .. "order of time" },
-    { name = "window", kind = "text", value = "FROM:TO", read = read_window, help = "count only what lies in this window, in "
-      .. "seconds since the beginning; one of both may be left out" },
+    common.with("csv", { help = "one of its tables as CSV: its regions, or what --table names" }),
+    { name = "table", kind = "choice", choices = { "regions", "paths", "messages", "metrics", "kinds", "waits", "causes",
+      "critical-path", "critical-call-paths" }, shown = "regions",
+      help = "with --csv: what it is of" },
+    { name = "paths", help = "also a table of call paths" },
+    { name = "plot", kind = "text", value = "KIND[=FILE]", many = true, key = "figures", read = read_figure,
+      help = "draw a timeline of locations, a profile of regions, the matrix of messages or the metrics: KIND is timeline, "
+      .. "profile, matrix or metrics; FILE ends in .svg or .png and is KIND.svg if not given" },
+    { name = "waits", help = "also how long ranks of MPI and threads of OpenMP waited for each other, in which call path, for "
+      .. "whom, and what that one was in meanwhile: every event is read in the order of time" },
+    { name = "critical-path", help = "also the chain of work and waits that the run's length is made of: the time on it by "
+      .. "region, call path and rank, and its longest parts; every event is read three times" },
+    windows.option "count only what lies in this window, in seconds since the beginning; one of both may be left out",
     { name = "where", kind = "glob", value = "PATTERN", help = "only regions with such names, as MPI_*" },
     { name = "top", kind = "integer", min = 1, default = 20, help = "how many regions the table has" },
   },
-  exclusive = { { "json", "csv" } },
+  exclusive = { { "json", "csv" }, { "json", "plot" }, { "csv", "plot" } },
   notes = [[
 Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
 so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
 Of ranks, a table lists how long they waited for others: for late senders, from entering a receive to entering its send, and in
-barriers and other collective operations, from entering one until the last rank enters. waits.json beside the trace has all ranks.
+barriers and other collective operations, from entering one until the last rank enters. waits.json beside the trace has all
+ranks. --waits also lists late receivers, and of OpenMP how long threads waited in barriers, also at the end of loops and of
+parallel regions, until the last thread of the team entered. Tasks that a thread executes there are work.
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together",
-    "pmlua trace trace/traces.otf2 --top 5", "pmlua trace trace/traces.otf2 --waits" },
+    "pmlua trace trace/traces.otf2 --top 5", "pmlua trace trace/traces.otf2 --waits",
+    "pmlua trace trace/traces.otf2 --critical-path",
+    "pmlua trace trace/traces.otf2 --csv --table paths",
+    { "pmlua trace trace/traces.otf2 --plot timeline=run.svg --window 0:1", needs = { "gnuplot" } } },
 }
+
+--- Options that show a trace need none to be written.
+function M.check(o)
+  if o.table and not o.csv then return "--table is of --csv" end
+  o.show = o.show or o.json or o.csv or o.paths or o.figures or o.waits or o.critical_path or o.window or o.where
+end
 
 local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
 
@@ -91,10 +118,29 @@ local function start_helpers(o, out)
   return helpers
 end
 
+local function drawn(reader, o)
+  local figures = require "pmlua.internal.trace.figures"
+  for _, figure in ipairs(o.figures) do
+    local ok, err = figures[figure.kind](reader, { window = o.window, region = o.where }, o.dir, figure.file)
+    if not ok then return nil, err end
+    print(printable(figure.file))
+  end
+  return ""
+end
+
 --- Print what is in a trace.
 local function tell(o)
-  local text, err = require("pmlua.internal.trace.told").text(o.dir, { json = o.json, csv = o.csv, waits = o.waits, top = o.top,
-    where = { window = o.window, region = o.where } })
+  if o.out then
+    complain("-o is for a trace that is made; name a figure's file by --plot KIND=FILE, and send tables where you like with >")
+    return 1
+  end
+  local reader <close>, err = require("pmlua.trace").open(o.dir)
+  local text
+  if reader and o.figures then text, err = drawn(reader, o)
+  elseif reader then
+    text, err = require("pmlua.internal.trace.told").text(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
+      critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } })
+  end
   if text then io.write(text) else complain(core.failure.sentence(err)) end
   return text and 0 or 1
 end
@@ -102,7 +148,7 @@ end
 ---@param o table
 ---@return integer status
 function M.run(o)
-  if o.dir:find "%.otf2$" then return tell(o) end
+  if o.show or o.dir:find "%.otf2$" then return tell(o) end
   if (require("pmlua.internal.job").rank() or 0) > 0 then return help(o) end
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")

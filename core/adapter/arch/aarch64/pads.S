@@ -62,7 +62,7 @@ rule:
   .xword 0x0000fffffffffff0
   .byte 0x1a    /* DW_OP_and */
   .byte 0x0d    /* DW_OP_const4s */
-  .word pml__arch_slot - rule
+  .word pml__call_table - rule
   .byte 0x22    /* DW_OP_plus */
   .byte 0x0d
   .word pml__arch_pads - rule

@@ -59,8 +59,8 @@ pml__arch_enter:
   mov x1, x30
   add x2, sp, #FRAME
   bl pml__call_enter
-  lsr x17, x0, #15 /* PML_ARCH_PADS */
-  cbz x17, .Lenter_all
+  cmp x0, #1 /* PML__CALL_BEGUN */
+  b.ls .Lenter_all
 .Lenter_recorded:
   mov x17, x0
   ldr x16, [sp, #280]

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define THUNK 24u
+#define THUNK 16u
 #define SHSTK_STATUS 0x5005 /* of arch_prctl(2), since Linux 6.6 */
 
 #define X87 0x01u
@@ -53,18 +53,16 @@ uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i) {
   return block + (uintptr_t)i * THUNK;
 }
 
-/* endbr64; lea function(%rip), %r11; jmp *enter(%rip). The address of the stub is behind the last one. */
+/* lea function(%rip), %r11; jmp *enter(%rip). The address of the stub is behind the last one. */
 void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
-  static const uint8_t code[THUNK] = {0xf3, 0x0f, 0x1e, 0xfa, 0x4c, 0x8d, 0x1d, 0,    0,    0,    0,    0xff,
-                                      0x25, 0,    0,    0,    0,    0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc};
+  static const uint8_t code[THUNK] = {0x4c, 0x8d, 0x1d, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0xcc, 0xcc, 0xcc};
   uint8_t *at = block;
   for (uint32_t i = 0; i < n; i++, at += THUNK) {
-    uint32_t function =
-        (uint32_t)((uintptr_t)functions + (uintptr_t)i * PML_ARCH_FUNCTION_BYTES - (uintptr_t)(at + 11));
-    uint32_t enter_slot = (n - i) * THUNK - 17;
+    uint32_t function = (uint32_t)((uintptr_t)functions + (uintptr_t)i * PML_ARCH_FUNCTION_BYTES - (uintptr_t)(at + 7));
+    uint32_t enter_slot = (n - i) * THUNK - 13;
     memcpy(at, code, sizeof code);
-    memcpy(at + 7, &function, sizeof function);
-    memcpy(at + 13, &enter_slot, sizeof enter_slot);
+    memcpy(at + 3, &function, sizeof function);
+    memcpy(at + 9, &enter_slot, sizeof enter_slot);
   }
   void (*enter)(void) = pml__arch_enter;
   memcpy(at, &enter, sizeof enter);

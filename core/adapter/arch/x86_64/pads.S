@@ -15,7 +15,7 @@ begin: /* a return address is looked up as one less: the first pad's own address
 pml__arch_pads:
   .rept 32768
   .balign 16, 0x90
-  call *%r11
+  call *(%r11) /* where the function is described, its target first */
   leaq -10(%rip), %r11 /* the pad; PML_ARCH_PAD_RETURN is here */
   jmp pml__arch_leave
   .endr
@@ -63,7 +63,7 @@ rule:
   .byte 0x09, 0xf0 /* DW_OP_const1s -16 */
   .byte 0x1a       /* DW_OP_and */
   .byte 0x0d       /* DW_OP_const4s */
-  .long pml__arch_slot - rule
+  .long pml__call_table - rule
   .byte 0x22       /* DW_OP_plus */
   .byte 0x0d
   .long pml__arch_pads - rule

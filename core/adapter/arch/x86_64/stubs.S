@@ -11,6 +11,8 @@
 
 #if defined(__x86_64__)
 
+#include "adapter/arch/pml_call_layout.h"
+
 #define X87 0x01
 #define AVX 0x04
 #define AVX512 0x40
@@ -97,8 +99,38 @@ pml__arch_vectors:
   .endm
 
 /*
+ * The thread's own, at %fs:(\own), and its block. The thread is in none of its calls and in no consumer, and its
+ * consumers of this kind are known to be sparing; then it is in them. Else to \other, with nothing changed. Clobbers
+ * rax.
+ */
+  .macro begin own, thread, sparing, generation, other
+  cmpq $0, %fs:OWN_BUSY(%\own)
+  jne \other
+  movq %rsp, %fs:OWN_BUSY(%\own) /* first: a handler that comes now counts its calls as made inside */
+  btsq $0, THREAD_PASSES(%\thread) /* even becomes odd, what is odd stays so */
+  jc \other\()_in_pass
+  movq \generation(%rip), %rax
+  cmpq %rax, \sparing(%\thread)
+  jne \other\()_again
+  .endm
+  .macro end own, thread
+  addq $1, THREAD_PASSES(%\thread)
+  movq $0, %fs:OWN_BUSY(%\own)
+  .endm
+/* %rdx: the ticks, kept for the _full twin, which is seldom asked. Clobbers rax. */
+  .macro clock own
+  rdtsc
+  shlq $32, %rdx
+  orq %rax, %rdx
+  movq %rdx, %fs:OWN_TICKS(%\own)
+  .endm
+
+/*
  * From a thunk: %r11 is where the function is described, its target first. r10 may carry the frame of a nested
  * function's outer one. Without a consumer it jumps on to the target.
+ *
+ * What most calls need is here, as pml__call_enter() has it: consumers that leave r8 to r11 alone, a free pad, no tail
+ * call, no call that was left by a longjmp. Other calls are left to that, with all general registers saved.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -106,26 +138,71 @@ pml__arch_vectors:
   .balign 64
 pml__arch_enter:
   .cfi_startproc
-  endbr64
   cmpq $-1, pml__stream_generation(%rip) /* of enters: no consumer */
   jne .Lenter_wanted
   jmp *(%r11)
 .Lenter_wanted:
-  push rax, rdx, rcx, rdi, rsi, r8, r9, r10, r11
+  push rax, rdx, rcx, rdi, rsi
+  movq pml__stream_own@gottpoff(%rip), %rdi
+  movq %fs:(%rdi), %rcx
+  begin rdi, rcx, ENTERS_SPARING, pml__stream_sparing, .Lenter_other
+  movq %fs:OWN_OPEN(%rdi), %rsi
+  leaq 40(%rsp), %rdx
+  cmpq %rdx, CALL_SP(%rsi)
+  jbe .Lenter_other_again
+  movq CALL_INNER(%rsi), %rax
+  testq %rax, %rax
+  jz .Lenter_other_again
+  movq %rdx, CALL_SP(%rax)
+  movq 40(%rsp), %rdx
+  leaq PADS_BYTES - 1 + pml__arch_pads(%rip), %rsi
+  subq %rdx, %rsi
+  cmpq $PADS_BYTES - 1, %rsi
+  jbe .Lenter_other_again /* to a pad */
+  movq %rdx, CALL_ADDRESS(%rax)
+  movq CALL_CODE(%rax), %rdx
+  movq %rdx, 40(%rsp) /* in the place of the return address, which has been kept: it stands where the pad's will */
+  movl FUNCTION_REGION(%r11), %esi
+  movq %rsi, CALL_REGION(%rax) /* and that it is no tail call */
+  movq %rax, %fs:OWN_OPEN(%rdi)
+  clock rdi
+  movq ENTERS_DATA(%rcx), %rdi
+  call *ENTERS_PLAIN(%rcx)
+  testb %al, %al
+  jz .Lenter_begun
+  movq pml__stream_own@gottpoff(%rip), %rdi
+  movq %fs:(%rdi), %rsi
+  end rdi, rsi
+  .cfi_remember_state
+  pop rsi, rdi, rcx, rdx, rax
+  leaq 8(%rsp), %rsp
+  .cfi_def_cfa_offset 0
+  notrack jmp *-8(%rsp) /* a pad has no room for an endbr64 */
+  .cfi_restore_state
+/* Among others where the innermost call is: its end, which is a tail call, or a later call. */
+.Lenter_other_again:
+  addq $1, THREAD_PASSES(%rcx)
+.Lenter_other_in_pass:
+  movq $0, %fs:OWN_BUSY(%rdi)
+.Lenter_other:
+  .cfi_remember_state
+  push r8, r9, r10, r11
+  xorl %eax, %eax
+  cmpb $0, pml__call_plain(%rip) /* calls are counted, or the clock is no instruction: all registers at once */
+  je .Lenter_all
   movq %r11, %rdi
   movq 72(%rsp), %rsi
   leaq 72(%rsp), %rdx
   call pml__call_enter
-  cmpq $32768, %rax /* PML_ARCH_PADS */
-  jb .Lenter_all
+  cmpq $1, %rax /* PML__CALL_BEGUN */
+  jbe .Lenter_all
 .Lenter_recorded:
-  movq %rax, 72(%rsp) /* in the place of the return address, which has been kept: it stands where the pad's will */
+  movq %rax, 72(%rsp)
   .cfi_remember_state
   pop r11, r10, r9, r8, rsi, rdi, rcx, rdx, rax
   leaq 8(%rsp), %rsp
   .cfi_def_cfa_offset 0
-  movq (%r11), %r11
-  notrack jmp *-8(%rsp) /* a pad has no room for an endbr64 */
+  notrack jmp *-8(%rsp)
 .Lenter_unrecorded:
   .cfi_restore_state
   .cfi_remember_state
@@ -153,6 +230,12 @@ pml__arch_enter:
   testq %rax, %rax
   jnz .Lenter_recorded
   jmp .Lenter_unrecorded
+/* The consumers want all registers: all is done but for the event. */
+.Lenter_begun:
+  .cfi_restore_state
+  push r8, r9, r10, r11
+  movl $1, %eax /* PML__CALL_BEGUN */
+  jmp .Lenter_all
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
@@ -176,9 +259,40 @@ pml__arch_enter:
 pml__arch_leave:
   .cfi_startproc
   .cfi_def_cfa %rsp, 0
-  push r11, rax, rdx, rcx, r8
+  push r11, rax, rdx, rcx
+  movq pml__stream_own@gottpoff(%rip), %r9
+  movq %fs:(%r9), %r10
+  begin r9, r10, LEAVES_SPARING, pml__stream_sparing + 8, .Lleave_other
+  movq %fs:OWN_OPEN(%r9), %rcx
+  cmpq %r11, CALL_CODE(%rcx)
+  jne .Lleave_other_again
+  movq CALL_OUTER(%rcx), %rax
+  movq %rax, %fs:OWN_OPEN(%r9)
+  movl CALL_REGION(%rcx), %esi
+  movq CALL_ADDRESS(%rcx), %rax
+  movq %rax, 24(%rsp)
+  clock r9
+  movq LEAVES_DATA(%r10), %rdi
+  call *LEAVES_PLAIN(%r10)
+  testb %al, %al
+  jz .Lleave_begun
+  end r9, r10
+  .cfi_remember_state
+  pop rcx, rdx, rax
+  ret
+  .cfi_restore_state
+.Lleave_other_again:
+  addq $1, THREAD_PASSES(%r10)
+.Lleave_other_in_pass:
+  movq $0, %fs:OWN_BUSY(%r9)
+.Lleave_other:
+  .cfi_remember_state
+  push r8
   subq $8, %rsp
   .cfi_adjust_cfa_offset 8
+  xorl %eax, %eax
+  cmpb $0, pml__call_plain(%rip)
+  je .Lleave_all
   movq %r11, %rdi
   leaq 48(%rsp), %rsi
   call pml__call_leave
@@ -229,6 +343,14 @@ pml__arch_leave:
   leave
   .cfi_restore_state
   jmp .Lleave_done
+.Lleave_begun:
+  .cfi_restore_state
+  movq %r11, 24(%rsp) /* the pad again */
+  push r8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  movl $1, %eax /* PML__CALL_BEGUN */
+  jmp .Lleave_all
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave
 

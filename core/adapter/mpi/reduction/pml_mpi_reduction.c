@@ -3,6 +3,7 @@
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 
 #include "adapter/mpi/pml_mpi.h"
+#include "adapter/mpi/reduction/pml_mpi_files.h"
 #include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_file.h"
 #include "record/log/pml_log_own.h"
@@ -19,11 +20,16 @@
 #define TIMEOUT_MAX_S 86400
 
 static struct pml_mpi_reduction asked;
-static bool added; /* what this rank measured is in its summary */
+static uint32_t spawned; /* this job's number, if another one started it */
+static bool added;       /* what this rank measured is in its summary */
 
 void pml_mpi_reduce(const struct pml_mpi_reduction *r) {
   asked = *r;
   pml__mpi_traffic_count();
+}
+
+void pml__mpi_reduction_spawned(uint32_t job) {
+  spawned = job;
 }
 
 /* The log of PMLUA_REPORT, and the job's file beside it. */
@@ -40,7 +46,7 @@ static int add_log(struct pml_summary *s, int64_t rank, void *path) {
 /* What the log of PMLUA_REPORT has is reduced, too; no message is counted. */
 __attribute__((constructor)) static void reduce_log(void) {
   static char path[PATH_MAX];
-  if (pml__mpi_report()) asked = (struct pml_mpi_reduction){add_log, NULL, path, path};
+  if (pml__mpi_report()) asked = (struct pml_mpi_reduction){add_log, NULL, path, path, false};
 }
 
 int64_t pml__mpi_reduction_timeout(void) {
@@ -81,6 +87,7 @@ static int add_rank(struct pml_summary *s, int rank, int size) {
   if (err == 0) err = asked.add(s, rank, asked.arg);
   if (err == 0) err = pml__mpi_time_summary(s, rank);
   if (err == 0) err = pml__mpi_traffic_summary(s, rank, size);
+  if (err == 0) err = pml__mpi_files_summary(s, rank);
   return err == 0 ? pml_summary_seen(s, rank) : err;
 }
 
@@ -110,7 +117,7 @@ int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n)
   struct pml_summary *other;
   int err = pml_summary_unpack(&other, bytes, n);
   if (err < 0) return err;
-  err = pml_summary_merge(s, other);
+  err = pml_summary_merge_apart(s, other);
   pml_summary_close(other);
   return err;
 }
@@ -126,13 +133,29 @@ static int write_all(int fd, const unsigned char *at, size_t n) {
   return 0;
 }
 
+static void path_of_job(char path[PATH_MAX]) {
+  int stem = (int)(strlen(asked.path) - strlen(".pmlsum"));
+  if (spawned == 0)
+    (void)snprintf(path, PATH_MAX, "%s", asked.path);
+  else
+    (void)snprintf(path, PATH_MAX, "%.*s-%u.pmlsum", stem, asked.path, spawned);
+}
+
+static size_t most_bytes(const struct pml_summary *s) {
+  int64_t first, last, ranks = 0;
+  for (size_t i = 0; pml_summary_range(s, i, &first, &last); i++) ranks += last - first + 1;
+  return asked.all ? SIZE_MAX : PML__MPI_BYTES * (size_t)ranks;
+}
+
 int pml__mpi_reduction_write(const struct pml_summary *s) {
   struct pml_file f;
+  char path[PATH_MAX];
   unsigned char *bytes;
   size_t n;
-  int err = pml_summary_pack(s, &bytes, &n);
+  int err = pml__mpi_pack_within(s, most_bytes(s), &bytes, &n);
   if (err < 0) return err;
-  err = pml_file_create(&f, asked.path);
+  path_of_job(path);
+  err = pml_file_create(&f, path);
   if (err == 0) {
     err = write_all(f.fd, bytes, n);
     if (err == 0)

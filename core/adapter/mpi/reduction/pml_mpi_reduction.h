@@ -26,8 +26,10 @@ struct pml_mpi_reduction {
   int (*add)(struct pml_summary *s, int64_t rank, void *arg); /* what this process measured; 0 or a failure */
   void (*written)(void *arg);                                 /* that is in the file of the job; may be NULL */
   void *arg;
-  const char *path; /* the file that rank 0 writes; stays */
+  const char *path; /* the file that rank 0 writes, .../job.pmlsum; stays */
+  bool all;         /* however large that is; else it has PML__MPI_BYTES for each rank in it */
 };
+#define PML__MPI_BYTES 8192u
 
 /*
  * pml_mpi_reduce - MPI_Finalize reduces from now on, and messages are counted. @r is copied. Before MPI_Init, in all
@@ -52,6 +54,8 @@ PML__SHARED int pml__mpi_time_summary(struct pml_summary *s, int64_t rank);
  * pml__mpi_reduction_merge - @bytes of another rank's join @s: 0, or what pml_summary_unpack() or _merge() returns.
  * pml__mpi_reduction_write - the file of the job, whole or not at all: 0 or -errno.
  * pml__mpi_reduction_written - what this rank added is in that file.
+ * pml__mpi_reduction_spawned - another job started this one, @job is its number: its file is job-@job.pmlsum, beside
+ * that of the other one. Before MPI_Finalize.
  * pml__mpi_reduction_timeout - in ns: PMLUA_MPI_TIMEOUT in seconds, 10 without it.
  */
 PML__SHARED struct pml_summary *pml__mpi_reduction_begin(int rank, int size);
@@ -60,7 +64,18 @@ PML__SHARED void pml__mpi_reduction_free(unsigned char *bytes);
 PML__SHARED int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n);
 PML__SHARED int pml__mpi_reduction_write(const struct pml_summary *s);
 PML__SHARED void pml__mpi_reduction_written(void);
+PML__SHARED void pml__mpi_reduction_spawned(uint32_t job);
 PML__SHARED int64_t pml__mpi_reduction_timeout(void);
+
+/* ---- pml_mpi_bound.c ---- */
+
+/*
+ * pml__mpi_pack_within - @s as @size bytes, @most of them if that can be: functions of libraries other than MPI, those
+ * with the least time first, are left out, and a row PML_SUMMARY_MPI "left out" has their number (functions), calls,
+ * and time without what is inside. Sections, counters and what MPI did are never left out. Free @bytes with free().
+ * Returns 0 or what pml_summary_pack() or pml_summary_add() returns.
+ */
+int pml__mpi_pack_within(const struct pml_summary *s, size_t most, unsigned char **bytes, size_t *size);
 
 /* ---- the tree ---- */
 
@@ -89,7 +104,8 @@ static inline double pml__mpi_tree_share(int height, int size) {
  * pml_mpi_times_summary - add to @s how long the process whose log is at @path was in the calls that sent and received
  * its messages, by size: rows "time sent" and "time received", whose values are ns, named as those of "messages sent".
  * What it has of a call with several messages is shared equally among them. The begin and each test of a request count
- * with its message. Without a trace there are no events, and no rows. The process may go on writing.
+ * with its message. Without a trace there are no events, and no rows. The process may go on writing. Events that the
+ * shim wrote without counting them (PML__LOG_CALL_COMMUNICATION) are counted: once, before pml__mpi_traffic_summary().
  * Returns 0, -errno of open or read, PML_EFORMAT, -ENOMEM. Cost: some 30 ns for each event of the trace.
  */
 PML__SHARED int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const char *path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/adapter/mpi/reduction/pml_mpi_times.c - how long a process was in the calls that sent and received its messages,
- * by their size: from the events in its log.
+ * by their size: from the events in its log. Those that were written without being counted are counted here.
  */
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
@@ -137,14 +137,13 @@ static int take_request(struct reading *r, struct thread *t, uint32_t what, uint
   return err;
 }
 
-static int take_message(struct reading *r, struct thread *t, uint32_t low, const uint64_t *v) {
+static int take_message(struct reading *r, struct thread *t, uint32_t what, uint32_t n, const uint64_t *v) {
   static const uint8_t values[] = {[PML__LOG_SEND] = 3,           [PML__LOG_ISEND] = 4,
                                    [PML__LOG_ISEND_COMPLETE] = 1, [PML__LOG_IRECV] = 1,
                                    [PML__LOG_RECEIVE] = 3,        [PML__LOG_IRECV_COMPLETE] = 4,
                                    [PML__LOG_REQUEST_TESTED] = 1, [PML__LOG_REQUEST_CANCELLED] = 1};
-  uint32_t what = PML__LOG_COMMUNICATED_WHAT(low);
   struct request *q;
-  if (what >= sizeof values || values[what] == 0 || PML__LOG_COMMUNICATED_N(low) < values[what]) return 0;
+  if (what >= sizeof values || values[what] == 0 || n < values[what]) return 0;
   if (t->depth == 0 || !t->call[t->depth - 1].of_mpi) return 0;
   switch (what) {
   case PML__LOG_ISEND:
@@ -197,6 +196,7 @@ static size_t values_behind(const struct pml__log_event *e) {
   case PML__LOG_VALUES_OF_CALL:
     return ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
   case PML__LOG_COMMUNICATION:
+  case PML__LOG_CALL_COMMUNICATION:
   case PML__LOG_OPENMP_EVENT:
     return ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
   default:
@@ -205,6 +205,8 @@ static size_t values_behind(const struct pml__log_event *e) {
 }
 
 static int take_event(struct reading *r, struct thread *t, const struct pml__log_event *e) {
+  uint32_t low = (uint32_t)e->word, n;
+  uint64_t v[PML__LOG_CALL_VALUES];
   switch (e->word >> 32) {
   case PML__LOG_ENTER:
     return enter(r, t, e);
@@ -213,7 +215,11 @@ static int take_event(struct reading *r, struct thread *t, const struct pml__log
     leave(t, e->ticks);
     return 0;
   case PML__LOG_COMMUNICATION:
-    return take_message(r, t, (uint32_t)e->word, (const uint64_t *)(e + 1));
+    return take_message(r, t, PML__LOG_COMMUNICATED_WHAT(low), PML__LOG_COMMUNICATED_N(low), (const uint64_t *)(e + 1));
+  case PML__LOG_CALL_COMMUNICATION:
+    n = pml__log_call_values(e, v);
+    if (n > 0) pml__mpi_count(low, v); /* that was left to here, when it was written */
+    return take_message(r, t, PML__LOG_COMMUNICATED_WHAT(low), n, v);
   default:
     return 0;
   }

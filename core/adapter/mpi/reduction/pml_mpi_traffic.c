@@ -25,7 +25,12 @@ static const char *const operation_name[PML__MPI_OPERATIONS] = {"barrier",
                                                                 "reduce_scatter",
                                                                 "scan",
                                                                 "exscan",
-                                                                "reduce_scatter_block"};
+                                                                "reduce_scatter_block",
+                                                                "neighbor_allgather",
+                                                                "neighbor_allgatherv",
+                                                                "neighbor_alltoall",
+                                                                "neighbor_alltoallv",
+                                                                "neighbor_alltoallw"};
 
 /* A rank of a communicator that messages were sent to. */
 struct partner {
@@ -75,8 +80,8 @@ static void sent_to(uint64_t key, uint64_t bytes) {
 }
 
 static void count_sent(struct pml__mpi_lane *l, uint64_t to, uint64_t bytes) {
-  if (to >> 32 == PML__MPI_WORLD) {
-    pml__mpi_count_sent(l, (int32_t)to, bytes);
+  if (to >> 32 == PML__MPI_WORLD && (uint32_t)to < l->ranks) {
+    pml__mpi_count_sent(l, (uint32_t)to, bytes);
     return;
   }
   pml__mpi_count_size(l, PML__MPI_SENT, bytes);
@@ -84,9 +89,11 @@ static void count_sent(struct pml__mpi_lane *l, uint64_t to, uint64_t bytes) {
 }
 
 __attribute__((noinline, cold)) static struct pml__mpi_lane *begin_lane(void) {
+  static struct pml__mpi_lane unread;
   struct pml__mpi_lane *l = traffic.counting && traffic.size > 0 ? calloc(1, sizeof *l) : NULL;
-  if (l == NULL) return NULL;
+  if (l == NULL) return pml__mpi_lane = &unread;
   l->blocks_of_rank = (UINT64_C(1) << 32) / (uint64_t)pml__mpi_block(traffic.size);
+  l->ranks = (uint32_t)traffic.size;
   l->next = __atomic_load_n(&traffic.lanes, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(&traffic.lanes, &l->next, l, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
   }
@@ -95,7 +102,7 @@ __attribute__((noinline, cold)) static struct pml__mpi_lane *begin_lane(void) {
 
 void pml__mpi_count(uint32_t what, const uint64_t *v) {
   struct pml__mpi_lane *l = pml__mpi_lane;
-  if (PML_UNLIKELY(l == NULL) && (l = begin_lane()) == NULL) return;
+  if (PML_UNLIKELY(l == NULL)) l = begin_lane();
   switch (PML__LOG_COMMUNICATED_WHAT(what)) {
   case PML__LOG_SEND:
   case PML__LOG_ISEND:
@@ -150,17 +157,19 @@ static uint64_t get(const uint64_t *from) {
   return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
 
-static void sum_sum(struct pml__mpi_sum *to, const struct pml__mpi_sum *from) {
-  to->messages += get(&from->messages);
-  to->bytes += get(&from->bytes);
+static void sum_all(uint64_t *to, const uint64_t *from, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] += get(&from[i]);
 }
 
 static void sum_lanes(struct pml__mpi_lane *sum) {
   memset(sum, 0, sizeof *sum);
   for (const struct pml__mpi_lane *l = __atomic_load_n(&traffic.lanes, __ATOMIC_ACQUIRE); l != NULL; l = l->next) {
-    for (unsigned way = 0; way < PML__MPI_DIRECTIONS; way++)
-      for (unsigned i = 0; i < PML__MPI_CLASSES; i++) sum_sum(&sum->size[way][i], &l->size[way][i]);
-    for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) sum_sum(&sum->to[i], &l->to[i]);
+    for (unsigned way = 0; way < PML__MPI_DIRECTIONS; way++) {
+      sum_all(sum->size[way].messages, l->size[way].messages, PML__MPI_CLASSES);
+      sum_all(sum->size[way].bytes, l->size[way].bytes, PML__MPI_CLASSES);
+    }
+    sum_all(sum->to.messages, l->to.messages, PML__MPI_BLOCKS);
+    sum_all(sum->to.bytes, l->to.bytes, PML__MPI_BLOCKS);
     for (unsigned i = 0; i < PML__MPI_OPERATIONS; i++) {
       sum->moved[i].calls += get(&l->moved[i].calls);
       sum->moved[i].sent += get(&l->moved[i].sent);
@@ -177,15 +186,10 @@ int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint
   return end_row(s, &r);
 }
 
-static int add_sizes(struct pml_summary *s, const char *messages, const char *bytes, const struct pml__mpi_sum *sum,
+static int add_sizes(struct pml_summary *s, const char *messages, const char *bytes, const struct pml__mpi_sizes *sum,
                      int rank) {
-  uint64_t value[2][PML__MPI_CLASSES];
-  for (unsigned i = 0; i < PML__MPI_CLASSES; i++) {
-    value[0][i] = sum[i].messages;
-    value[1][i] = sum[i].bytes;
-  }
-  int err = pml__mpi_classes_summary(s, messages, value[0], rank);
-  return err == 0 ? pml__mpi_classes_summary(s, bytes, value[1], rank) : err;
+  int err = pml__mpi_classes_summary(s, messages, sum->messages, rank);
+  return err == 0 ? pml__mpi_classes_summary(s, bytes, sum->bytes, rank) : err;
 }
 
 static int add_operation(struct pml_summary *s, const struct pml__mpi_lane *sum, unsigned i, int rank) {
@@ -198,11 +202,11 @@ static int add_operation(struct pml_summary *s, const struct pml__mpi_lane *sum,
 }
 
 /* Block by block: the receivers of one rank are in few of them, or in all. */
-static void sum_partners(struct pml__mpi_sum to[PML__MPI_BLOCKS], int size) {
+static void sum_partners(struct pml__mpi_blocks *to, int size) {
   for (const struct partner *p = __atomic_load_n(&traffic.partners, __ATOMIC_ACQUIRE); p != NULL; p = p->next) {
     if (p->world < 0 || p->world >= size) continue;
-    to[p->world / pml__mpi_block(size)].messages += get(&p->messages);
-    to[p->world / pml__mpi_block(size)].bytes += get(&p->bytes);
+    to->messages[p->world / pml__mpi_block(size)] += get(&p->messages);
+    to->bytes[p->world / pml__mpi_block(size)] += get(&p->bytes);
   }
 }
 
@@ -226,22 +230,22 @@ static void put_block(struct line *l, unsigned block, uint64_t n) {
       (struct pml_summary_value){l->to[block], false, (int64_t)n, pml_summary_one((double)n, l->of.first)};
 }
 
-static int add_lines(struct pml_summary *s, const struct pml__mpi_sum to[PML__MPI_BLOCKS], int rank, int size) {
+static int add_lines(struct pml_summary *s, const struct pml__mpi_blocks *to, int rank, int size) {
   struct line l;
   begin_line(&l, "messages to", rank, size);
-  for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) put_block(&l, i, to[i].messages);
+  for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) put_block(&l, i, to->messages[i]);
   int err = l.of.nvalues > 0 ? pml_summary_add(s, &l.of) : 0;
   begin_line(&l, "bytes to", rank, size);
-  for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) put_block(&l, i, to[i].bytes);
+  for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) put_block(&l, i, to->bytes[i]);
   return err == 0 && l.of.nvalues > 0 ? pml_summary_add(s, &l.of) : err;
 }
 
 int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size) {
   struct pml__mpi_lane sum;
   sum_lanes(&sum);
-  sum_partners(sum.to, size);
-  int err = add_sizes(s, "messages sent", "bytes sent", sum.size[PML__MPI_SENT], rank);
-  if (err == 0) err = add_sizes(s, "messages received", "bytes received", sum.size[PML__MPI_RECEIVED], rank);
+  sum_partners(&sum.to, size);
+  int err = add_sizes(s, "messages sent", "bytes sent", &sum.size[PML__MPI_SENT], rank);
+  if (err == 0) err = add_sizes(s, "messages received", "bytes received", &sum.size[PML__MPI_RECEIVED], rank);
   for (unsigned i = 0; i < PML__MPI_OPERATIONS && err == 0; i++) err = add_operation(s, &sum, i, rank);
-  return err == 0 ? add_lines(s, sum.to, rank, size) : err;
+  return err == 0 ? add_lines(s, &sum.to, rank, size) : err;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_traffic.h - counting messages where they are sent and received. Internal.
+ * core/adapter/mpi/reduction/pml_mpi_traffic.h - counting messages. Internal.
+ *
+ * Where a trace is written usual messages are counted when it is read, at MPI_Finalize (pml_mpi_times.c); others where
+ * they are sent and received.
  *
  * Each thread has its own sums, a lane, which only it writes; others may read a number at any time. A lane counts
  * messages to ranks of the world by block of ranks, so that all lanes have the same size. Ranks of other communicators
@@ -14,44 +17,46 @@
 #include "base/pml_own.h"
 
 #define PML__MPI_CLASSES 64u /* of sizes: no bytes, 1, 2 to 3, 4 to 7, ... */
-#define PML__MPI_OPERATIONS 17u
+#define PML__MPI_OPERATIONS 22u
 #define PML__MPI_WORLD 1u /* its number */
 
 enum pml__mpi_direction { PML__MPI_SENT, PML__MPI_RECEIVED, PML__MPI_DIRECTIONS };
 
-struct pml__mpi_sum {
-  uint64_t messages, bytes;
-};
-
 struct pml__mpi_lane {
-  struct pml__mpi_sum to[PML__MPI_BLOCKS], size[PML__MPI_DIRECTIONS][PML__MPI_CLASSES];
+  struct pml__mpi_sizes {
+    uint64_t messages[PML__MPI_CLASSES], bytes[PML__MPI_CLASSES];
+  } size[PML__MPI_DIRECTIONS];
+  struct pml__mpi_blocks {
+    uint64_t messages[PML__MPI_BLOCKS], bytes[PML__MPI_BLOCKS];
+  } to;
   struct pml__mpi_moved {
     uint64_t calls, sent, received;
   } moved[PML__MPI_OPERATIONS];
   uint64_t blocks_of_rank; /* the part of a block that one rank is, in 2^-32 */
+  uint32_t ranks;          /* of the world */
   struct pml__mpi_lane *next;
 };
 
-/* The calling thread's; NULL before its first message, and where messages are not counted. */
+/* The calling thread's; NULL before its first message. Where messages are not counted, threads have one in common. */
 extern PML__SHARED PML_THREAD_LOCAL struct pml__mpi_lane *pml__mpi_lane __attribute__((tls_model("initial-exec")));
 
 /* pml__mpi_count - any communication, as pml__mpi_raise() has it. No lock, no allocation but at a thread's first. */
 PML__SHARED void pml__mpi_count(uint32_t what, const uint64_t *values);
 
-static inline void pml__mpi_sum_add(struct pml__mpi_sum *s, uint64_t bytes) {
-  pml__own_add(&s->messages, 1);
-  pml__own_add(&s->bytes, bytes);
-}
 static inline unsigned pml__mpi_class(uint64_t bytes) {
   return 63 - (unsigned)__builtin_clzll(2 * bytes + 1);
 }
 static inline void pml__mpi_count_size(struct pml__mpi_lane *l, enum pml__mpi_direction way, uint64_t bytes) {
-  pml__mpi_sum_add(&l->size[way][pml__mpi_class(bytes)], bytes);
+  unsigned class = pml__mpi_class(bytes);
+  pml__own_add(&l->size[way].messages[class], 1);
+  pml__own_add(&l->size[way].bytes[class], bytes);
 }
-/* A message to a rank of the world. */
-static inline void pml__mpi_count_sent(struct pml__mpi_lane *l, int32_t rank, uint64_t bytes) {
+/* A message to a rank of the world, less than @l->ranks. */
+static inline void pml__mpi_count_sent(struct pml__mpi_lane *l, uint32_t rank, uint64_t bytes) {
+  uint64_t block = rank * l->blocks_of_rank >> 32;
   pml__mpi_count_size(l, PML__MPI_SENT, bytes);
-  pml__mpi_sum_add(&l->to[(uint32_t)rank * l->blocks_of_rank >> 32 & (PML__MPI_BLOCKS - 1)], bytes);
+  pml__own_add(&l->to.messages[block], 1);
+  pml__own_add(&l->to.bytes[block], bytes);
 }
 static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t code, uint64_t sent, uint64_t received) {
   if (code >= PML__MPI_OPERATIONS) return;

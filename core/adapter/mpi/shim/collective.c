@@ -6,11 +6,7 @@
  * included, unless that is in place: over all ranks as many are sent as are received. Arguments that mean nothing at a
  * rank, as those of the root elsewhere, are not looked at.
  */
-#include "shim.h"
-
-struct volume {
-  uint64_t sent, received;
-};
+#include "collective.h"
 
 static uint32_t root_of(int root) {
   return root == MPI_ROOT ? PML__LOG_ROOT_SELF : root == MPI_PROC_NULL ? PML__LOG_ROOT_HERE : (uint32_t)root;
@@ -146,81 +142,37 @@ static struct volume scan(const struct communicator *c, count_t n, MPI_Datatype 
 
 /* ---- hooks ---- */
 
-/* A collective operation with a request; @bytes uses c, the communicator. */
-#define REQUESTED(more, code, root, bytes)                                                                             \
-  const struct communicator *c = shim_communicator(comm);                                                              \
-  const struct volume v = bytes;                                                                                       \
-  const struct request r = {.entry.kind = REQUEST_COLLECTIVE | (more),                                                 \
-                            .id = shim_request_id(),                                                                   \
-                            .communicator = c->number,                                                                 \
-                            .peer = (int)(root),                                                                       \
-                            .tag = code,                                                                               \
-                            .sent = v.sent,                                                                            \
-                            .received = v.received};
-
-#if MPI_VERSION >= 4
-#define PERSISTENT(name, code, root, bytes, parameters, arguments)                                                     \
-  static int HOOK_OF(name##_init)(UNWRAP parameters, MPI_Info info, MPI_Request * request) {                           \
-    int err = CALL_OF(name##_init)(UNWRAP arguments, info, request);                                                   \
-    if (err != MPI_SUCCESS || !shim_wanted()) return err;                                                              \
-    REQUESTED(REQUEST_PERSISTENT, code, root, bytes)                                                                   \
-    shim_request_begin(*request, &r);                                                                                  \
-    return err;                                                                                                        \
-  }
-#define ALL(name, immediate) HOOK_HERE(name), HOOK_HERE(I##immediate), HOOK_HERE(name##_init)
-#else
-#define PERSISTENT(name, code, root, bytes, parameters, arguments)
-#define ALL(name, immediate) HOOK_HERE(name), HOOK_HERE(I##immediate)
-#endif
-
-#define COLLECTIVE(name, immediate, code, root, bytes, parameters, arguments)                                          \
-  static int HOOK_OF(name)(UNWRAP parameters) {                                                                        \
-    if (!shim_wanted()) return CALL_OF(name) arguments;                                                                \
-    const struct communicator *c = shim_communicator(comm);                                                            \
-    const struct volume v = bytes;                                                                                     \
-    shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                                     \
-    int err = CALL_OF(name) arguments;                                                                                 \
-    shim_collective_end(code, pair(c->number, (int)(root)), v.sent, v.received, 0);                                    \
-    return err;                                                                                                        \
-  }                                                                                                                    \
-  static int HOOK_OF(I##immediate)(UNWRAP parameters, MPI_Request * request) {                                         \
-    if (!shim_wanted()) return CALL_OF(I##immediate)(UNWRAP arguments, request);                                       \
-    REQUESTED(0, code, root, bytes)                                                                                    \
-    shim_request_is(PML__LOG_COLLECTIVE_BEGIN, r.id);                                                                  \
-    int err = CALL_OF(I##immediate)(UNWRAP arguments, request);                                                        \
-    shim_request_begun(err, request, &r);                                                                              \
-    return err;                                                                                                        \
-  }                                                                                                                    \
-  PERSISTENT(name, code, root, bytes, parameters, arguments)
-
-#define NONE PML__LOG_NO_RANK
-#define FROM const void *from, count_t nfrom, MPI_Datatype type_from
-#define TO void *to, count_t nto, MPI_Datatype type_to
 #define REDUCED const void *from, void *to, count_t n, MPI_Datatype type, MPI_Op op
 
 #ifndef LARGE
-COLLECTIVE(Barrier, barrier, PML__LOG_BARRIER, NONE, ((void)c, (struct volume){0, 0}), (MPI_Comm comm), (comm))
+QUICK_COLLECTIVE(Barrier, barrier, PML__LOG_BARRIER, NONE, ((void)c, (struct volume){0, 0}), true, (MPI_Comm comm),
+                 (comm))
 #endif
-COLLECTIVE(Bcast, bcast, PML__LOG_BCAST, root_of(root), bcast(c, n, type, root),
-           (void *at, count_t n, MPI_Datatype type, int root, MPI_Comm comm), (at, n, type, root, comm))
-COLLECTIVE(Gather, gather, PML__LOG_GATHER, root_of(root), gather(c, from, nfrom, type_from, nto, type_to, root),
-           (FROM, TO, int root, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, root, comm))
+QUICK_COLLECTIVE(Bcast, bcast, PML__LOG_BCAST, root_of(root), bcast(c, n, type, root), shim_is_predefined(type),
+                 (void *at, count_t n, MPI_Datatype type, int root, MPI_Comm comm), (at, n, type, root, comm))
+QUICK_COLLECTIVE(Gather, gather, PML__LOG_GATHER, root_of(root), gather(c, from, nfrom, type_from, nto, type_to, root),
+                 shim_is_predefined(type_from) && shim_is_predefined(type_to), (FROM, TO, int root, MPI_Comm comm),
+                 (from, nfrom, type_from, to, nto, type_to, root, comm))
 COLLECTIVE(Gatherv, gatherv, PML__LOG_GATHERV, root_of(root), gatherv(c, from, nfrom, type_from, nto, type_to, root),
            (FROM, void *to, const count_t nto[], const place_t at[], MPI_Datatype type_to, int root, MPI_Comm comm),
            (from, nfrom, type_from, to, nto, at, type_to, root, comm))
-COLLECTIVE(Scatter, scatter, PML__LOG_SCATTER, root_of(root), scatter(c, nfrom, type_from, to, nto, type_to, root),
-           (FROM, TO, int root, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, root, comm))
+QUICK_COLLECTIVE(Scatter, scatter, PML__LOG_SCATTER, root_of(root),
+                 scatter(c, nfrom, type_from, to, nto, type_to, root),
+                 shim_is_predefined(type_from) && shim_is_predefined(type_to), (FROM, TO, int root, MPI_Comm comm),
+                 (from, nfrom, type_from, to, nto, type_to, root, comm))
 COLLECTIVE(Scatterv, scatterv, PML__LOG_SCATTERV, root_of(root), scatterv(c, nfrom, type_from, to, nto, type_to, root),
            (const void *from, const count_t nfrom[], const place_t at[], MPI_Datatype type_from, TO, int root,
             MPI_Comm comm),
            (from, nfrom, at, type_from, to, nto, type_to, root, comm))
-COLLECTIVE(Allgather, allgather, PML__LOG_ALLGATHER, NONE, allgather(c, from, nfrom, type_from, nto, type_to),
-           (FROM, TO, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, comm))
+QUICK_COLLECTIVE(Allgather, allgather, PML__LOG_ALLGATHER, NONE, allgather(c, from, nfrom, type_from, nto, type_to),
+                 shim_is_predefined(type_from) && shim_is_predefined(type_to), (FROM, TO, MPI_Comm comm),
+                 (from, nfrom, type_from, to, nto, type_to, comm))
 COLLECTIVE(Allgatherv, allgatherv, PML__LOG_ALLGATHERV, NONE, allgatherv(c, from, nfrom, type_from, nto, type_to),
            (FROM, void *to, const count_t nto[], const place_t at[], MPI_Datatype type_to, MPI_Comm comm),
            (from, nfrom, type_from, to, nto, at, type_to, comm))
-COLLECTIVE(Alltoall, alltoall, PML__LOG_ALLTOALL, NONE, allgather(c, from, nfrom, type_from, nto, type_to),
-           (FROM, TO, MPI_Comm comm), (from, nfrom, type_from, to, nto, type_to, comm))
+QUICK_COLLECTIVE(Alltoall, alltoall, PML__LOG_ALLTOALL, NONE, allgather(c, from, nfrom, type_from, nto, type_to),
+                 shim_is_predefined(type_from) && shim_is_predefined(type_to), (FROM, TO, MPI_Comm comm),
+                 (from, nfrom, type_from, to, nto, type_to, comm))
 COLLECTIVE(Alltoallv, alltoallv, PML__LOG_ALLTOALLV, NONE, alltoallv(c, from, nfrom, type_from, nto, type_to),
            (const void *from, const count_t nfrom[], const place_t at_from[], MPI_Datatype type_from, void *to,
             const count_t nto[], const place_t at_to[], MPI_Datatype type_to, MPI_Comm comm),
@@ -229,19 +181,20 @@ COLLECTIVE(Alltoallw, alltoallw, PML__LOG_ALLTOALLW, NONE, alltoallw(c, from, nf
            (const void *from, const count_t nfrom[], const place_t at_from[], const MPI_Datatype type_from[], void *to,
             const count_t nto[], const place_t at_to[], const MPI_Datatype type_to[], MPI_Comm comm),
            (from, nfrom, at_from, type_from, to, nto, at_to, type_to, comm))
-COLLECTIVE(Allreduce, allreduce, PML__LOG_ALLREDUCE, NONE, allreduce(n, type), (REDUCED, MPI_Comm comm),
-           (from, to, n, type, op, comm))
-COLLECTIVE(Reduce, reduce, PML__LOG_REDUCE, root_of(root), reduce(c, from, n, type, root),
-           (REDUCED, int root, MPI_Comm comm), (from, to, n, type, op, root, comm))
+QUICK_COLLECTIVE(Allreduce, allreduce, PML__LOG_ALLREDUCE, NONE, ((void)c, allreduce(n, type)),
+                 shim_is_predefined(type), (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
+QUICK_COLLECTIVE(Reduce, reduce, PML__LOG_REDUCE, root_of(root), reduce(c, from, n, type, root),
+                 shim_is_predefined(type), (REDUCED, int root, MPI_Comm comm), (from, to, n, type, op, root, comm))
 COLLECTIVE(Reduce_scatter, reduce_scatter, PML__LOG_REDUCE_SCATTER, NONE, reduce_scatter(c, from, n, type),
            (const void *from, void *to, const count_t n[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (from, to, n, type, op, comm))
-COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, PML__LOG_REDUCE_SCATTER_BLOCK, NONE,
-           reduce_scatter_block(c, from, n, type), (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
-COLLECTIVE(Scan, scan, PML__LOG_SCAN, NONE, scan(c, n, type, 1), (REDUCED, MPI_Comm comm),
-           (from, to, n, type, op, comm))
-COLLECTIVE(Exscan, exscan, PML__LOG_EXSCAN, NONE, scan(c, n, type, 0), (REDUCED, MPI_Comm comm),
-           (from, to, n, type, op, comm))
+QUICK_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, PML__LOG_REDUCE_SCATTER_BLOCK, NONE,
+                 reduce_scatter_block(c, from, n, type), shim_is_predefined(type), (REDUCED, MPI_Comm comm),
+                 (from, to, n, type, op, comm))
+QUICK_COLLECTIVE(Scan, scan, PML__LOG_SCAN, NONE, scan(c, n, type, 1), shim_is_predefined(type),
+                 (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
+QUICK_COLLECTIVE(Exscan, exscan, PML__LOG_EXSCAN, NONE, scan(c, n, type, 0), shim_is_predefined(type),
+                 (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
 
 static const struct pml__mpi_hook hooks[] = {
 #ifndef LARGE

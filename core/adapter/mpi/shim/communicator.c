@@ -5,6 +5,9 @@
  * All members of one give it the same global id: its rank 0 counts those that it is the first of, and tells the others
  * in the call that made it. A duplicate that is made meanwhile, MPI_Comm_idup, must not wait for others: its id is
  * calculated from that of its parent and how many were made from it so.
+ *
+ * A communicator with members of another job (MPI_Comm_spawn, MPI_Comm_connect) is foreign: those members may not be
+ * recorded, so that nothing is ever exchanged on it. The members of this job calculate its id, too.
  */
 #include "shim.h"
 
@@ -22,6 +25,7 @@
 static struct pml__mpi_table table;
 static struct communicator unknown;
 struct communicator *shim_world_communicator;
+bool shim_is_spawned;
 static uint32_t numbers = SELF, counted = 1; /* atomic */
 static MPI_Group world_group;
 
@@ -33,7 +37,7 @@ static int world_rank_of(MPI_Group group, int rank) {
   return in_world != MPI_UNDEFINED ? in_world : -1;
 }
 
-/* "0 1 2", to be freed; "" without memory. */
+/* "0 1 2", -1 for a rank of another job; to be freed; "" without memory. */
 static char *ranks_in_world(MPI_Group group) {
   int n = 0;
   (void)PMPI_Group_size(group, &n);
@@ -42,17 +46,52 @@ static char *ranks_in_world(MPI_Group group) {
   return text;
 }
 
+static bool is_inter(const struct communicator *c) {
+  return (c->flags & PML__LOG_COMM_INTER) != 0;
+}
+
+static bool is_foreign(const struct communicator *c) {
+  return (c->flags & PML__LOG_COMM_FOREIGN) != 0;
+}
+
 /* Both sides of an inter-communicator: each gets what the other side's rank 0 has, and then its own back. */
 static uint64_t agree(MPI_Comm comm, const struct communicator *c, uint64_t proposed) {
   uint64_t mine = c->rank == 0 ? proposed : 0, theirs = 0, ours = 0;
-  if (shim_own == MPI_COMM_NULL) return UNKNOWN;
-  if ((c->flags & PML__LOG_COMM_INTER) == 0) {
+  if (!is_inter(c)) {
     (void)PMPI_Bcast(&proposed, 1, MPI_UINT64_T, 0, comm);
     return proposed;
   }
   (void)PMPI_Allreduce(&mine, &theirs, 1, MPI_UINT64_T, MPI_MAX, comm);
   (void)PMPI_Allreduce(&theirs, &ours, 1, MPI_UINT64_T, MPI_MAX, comm);
   return ours < theirs ? ours : theirs;
+}
+
+/* The least rank in the world of @group, or the world's size; *@foreign: it has a member of another job. */
+static int first_in_world(MPI_Group group, bool *foreign) {
+  int n = 0, first = shim_world_communicator->size;
+  (void)PMPI_Group_size(group, &n);
+  for (int i = 0; i < n; i++) {
+    int rank = world_rank_of(group, i);
+    *foreign = *foreign || rank < 0;
+    if (rank >= 0 && rank < first) first = rank;
+  }
+  return first;
+}
+
+/* Set the flag of a foreign one. Returns the least rank in the world of its own group. */
+static int look_for_foreign(MPI_Comm comm, struct communicator *c) {
+  MPI_Group group;
+  bool foreign = false;
+  (void)PMPI_Comm_group(comm, &group);
+  int first = first_in_world(group, &foreign);
+  (void)PMPI_Group_free(&group);
+  if (is_inter(c)) {
+    (void)PMPI_Comm_remote_group(comm, &group);
+    (void)first_in_world(group, &foreign);
+    (void)PMPI_Group_free(&group);
+  }
+  if (foreign) c->flags |= PML__LOG_COMM_FOREIGN;
+  return first;
 }
 
 static void read_shape(MPI_Comm comm, struct communicator *c) {
@@ -103,7 +142,7 @@ static int partner_in_world(uint32_t number, int32_t rank) {
 
 /* ---- into the log ---- */
 
-/* Its first member also writes who is in it. */
+/* Its first member also writes who is in it; of a foreign one each, as the first may be in another job. */
 static void define(MPI_Comm comm, const struct communicator *c) {
   struct pml__log_communicator d = {c->number, c->flags, c->rank, c->size, c->parent, -1, c->global};
   char name[MPI_MAX_OBJECT_NAME] = "", *ranks = NULL, *remote = NULL;
@@ -111,10 +150,11 @@ static void define(MPI_Comm comm, const struct communicator *c) {
   MPI_Group group, other = MPI_GROUP_NULL;
   (void)PMPI_Comm_get_name(comm, name, &n);
   (void)PMPI_Comm_group(comm, &group);
-  if ((c->flags & PML__LOG_COMM_INTER) != 0) (void)PMPI_Comm_remote_group(comm, &other);
+  if (is_inter(c)) (void)PMPI_Comm_remote_group(comm, &other);
   d.root_world = world_rank_of(group, 0);
-  if (c->rank == 0 && c->number > SELF) ranks = ranks_in_world(group);
-  if (c->rank == 0 && other != MPI_GROUP_NULL) remote = ranks_in_world(other);
+  bool writes = c->number > SELF && (c->rank == 0 || is_foreign(c));
+  if (writes) ranks = ranks_in_world(group);
+  if (writes && other != MPI_GROUP_NULL) remote = ranks_in_world(other);
   pml__mpi_log_communicator(&d, name, ranks != NULL ? ranks : "", remote != NULL ? remote : "");
   free(ranks);
   free(remote);
@@ -154,16 +194,7 @@ static uint64_t next_global(void) {
   return (uint64_t)(uint32_t)shim_world_communicator->rank << 32 | mine;
 }
 
-static void made(MPI_Comm comm, MPI_Comm parent) {
-  struct communicator c = {.number = 0};
-  if (comm == MPI_COMM_NULL || !is_on()) return;
-  read_shape(comm, &c);
-  c.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
-  c.global = agree(comm, &c, c.rank == 0 ? next_global() : 0);
-  (void)enter(comm, &c, parent != MPI_COMM_NULL ? shim_communicator(parent)->number : 0);
-}
-
-/* The members are those of the parent, and count the same calls. */
+/* Of what members of @parent make, who count the same calls. */
 static uint64_t later(struct communicator *parent) {
   uint32_t n = __atomic_add_fetch(&parent->made, 1, __ATOMIC_RELAXED);
   if (parent->global == UNKNOWN) return UNKNOWN;
@@ -171,9 +202,31 @@ static uint64_t later(struct communicator *parent) {
   return (parent->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
 }
 
+/* The same of a foreign one, of which one call may make several: each has another first member of this job. */
+static uint64_t later_of(struct communicator *parent, int first) {
+  uint64_t global = later(parent);
+  return global == UNKNOWN ? UNKNOWN : (uint64_t)(uint32_t)first << 32 | (global & UINT64_C(0xffffffff));
+}
+
+static void made(MPI_Comm comm, MPI_Comm parent) {
+  struct communicator c = {.number = 0}, *from;
+  int first = 0;
+  if (comm == MPI_COMM_NULL || !is_on()) return;
+  from = shim_communicator(parent);
+  read_shape(comm, &c);
+  /* No other call adds members. */
+  if (is_inter(&c) || is_foreign(from)) first = look_for_foreign(comm, &c);
+  c.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+  c.global = shim_own == MPI_COMM_NULL ? UNKNOWN
+             : is_foreign(&c)          ? later_of(from, first)
+                                       : agree(comm, &c, c.rank == 0 ? next_global() : 0);
+  (void)enter(comm, &c, from->number);
+}
+
 void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t global) {
   struct communicator c = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = global};
   read_shape(comm, &c);
+  if (is_on()) (void)look_for_foreign(comm, &c);
   (void)enter(comm, &c, parent);
 }
 
@@ -182,11 +235,13 @@ struct communicator *shim_other_communicator(MPI_Comm handle) {
   if (c != NULL) return c;
   struct communicator seen = {.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED), .global = UNKNOWN};
   read_shape(handle, &seen);
+  if (is_on()) (void)look_for_foreign(handle, &seen);
   return enter(handle, &seen, 0);
 }
 
 void shim_communicators_begin(void) {
   struct communicator all = {.number = WORLD}, self = {.number = SELF};
+  MPI_Comm parent = MPI_COMM_NULL;
   (void)PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
   read_shape(MPI_COMM_WORLD, &all);
   pml__mpi_translate(all.size, partner_in_world);
@@ -196,6 +251,9 @@ void shim_communicators_begin(void) {
   self.flags = PML__LOG_COMM_SELF;
   self.global = (uint64_t)(uint32_t)all.rank << 32 | 1;
   (void)enter(MPI_COMM_SELF, &self, 0);
+  (void)PMPI_Comm_get_parent(&parent);
+  shim_is_spawned = parent != MPI_COMM_NULL;
+  if (shim_is_spawned) shim_communicator_made_later(parent, 0, later(shim_world_communicator));
 }
 
 void shim_communicators_end(void) {
@@ -237,9 +295,33 @@ MAKES(Dist_graph_create_adjacent, old,
        MPI_Info info, int reorder),
       (old, nin, sources, in, nout, to, out, info, reorder))
 
+MAKES(Comm_accept, old, (const char *port, MPI_Info info, int root, MPI_Comm old), (port, info, root, old))
+MAKES(Comm_connect, old, (const char *port, MPI_Info info, int root, MPI_Comm old), (port, info, root, old))
+MAKES(Comm_join, MPI_COMM_SELF, (int fd), (fd))
+
+static void spawned(int err, MPI_Comm old, const MPI_Comm *new) {
+  if (err != MPI_SUCCESS) return;
+  made(*new, old);
+  pml__mpi_set_trouble(
+      "the program started another job by MPI_Comm_spawn: messages between the two jobs have no partner");
+}
+
+static int hook_MPI_Comm_spawn(const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm old,
+                               MPI_Comm *new, int errors[]) {
+  int err = PMPI_Comm_spawn(command, argv, n, info, root, old, new, errors);
+  spawned(err, old, new);
+  return err;
+}
+
+static int hook_MPI_Comm_spawn_multiple(int count, char *command[], char **argv[], const int n[], const MPI_Info info[],
+                                        int root, MPI_Comm old, MPI_Comm *new, int errors[]) {
+  int err = PMPI_Comm_spawn_multiple(count, command, argv, n, info, root, old, new, errors);
+  spawned(err, old, new);
+  return err;
+}
+
 /* Its request says when it is there. */
-static int hook_MPI_Comm_idup(MPI_Comm old, MPI_Comm *new, MPI_Request *request) {
-  int err = PMPI_Comm_idup(old, new, request);
+static int begun_later(int err, MPI_Comm old, MPI_Comm *new, const MPI_Request *request) {
   if (err != MPI_SUCCESS || !is_on()) return err;
   const struct request r = {.entry.kind = REQUEST_DUP,
                             .communicator = shim_communicator(old)->number,
@@ -248,6 +330,16 @@ static int hook_MPI_Comm_idup(MPI_Comm old, MPI_Comm *new, MPI_Request *request)
   shim_request_begin(*request, &r);
   return err;
 }
+
+static int hook_MPI_Comm_idup(MPI_Comm old, MPI_Comm *new, MPI_Request *request) {
+  return begun_later(PMPI_Comm_idup(old, new, request), old, new, request);
+}
+
+#if MPI_VERSION >= 4
+static int hook_MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *new, MPI_Request *request) {
+  return begun_later(PMPI_Comm_idup_with_info(old, info, new, request), old, new, request);
+}
+#endif
 
 /* The name is in a later definition. */
 static int hook_MPI_Comm_set_name(MPI_Comm comm, const char *name) {
@@ -286,6 +378,14 @@ static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Comm_dup),
                                              HOOK(MPI_Graph_create),
                                              HOOK(MPI_Dist_graph_create),
                                              HOOK(MPI_Dist_graph_create_adjacent),
+                                             HOOK(MPI_Comm_accept),
+                                             HOOK(MPI_Comm_connect),
+                                             HOOK(MPI_Comm_join),
+                                             HOOK(MPI_Comm_spawn),
+                                             HOOK(MPI_Comm_spawn_multiple),
+#if MPI_VERSION >= 4
+                                             HOOK(MPI_Comm_idup_with_info),
+#endif
                                              HOOK(MPI_Comm_free),
                                              HOOK(MPI_Comm_disconnect),
                                              HOOK(MPI_Comm_idup),

@@ -3,7 +3,7 @@
  * core/adapter/mpi/shim/event.c - each communication is written into the thread's track, in place where possible, and
  * added to the thread's sums.
  */
-#include "shim.h"
+#include "quick.h"
 
 __attribute__((noinline, cold)) static void raise_slowly(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2,
                                                          uint64_t v3) {
@@ -21,10 +21,10 @@ static inline void raise_message(uint32_t what, uint64_t to, int tag, uint64_t b
   struct pml__mpi_lane *l = pml__mpi_lane;
   if (PML_UNLIKELY(!pml__mpi_put(what, to, (uint32_t)tag, bytes, id)))
     raise_slowly(what, to, (uint32_t)tag, bytes, id);
-  else if (PML_UNLIKELY(l == NULL) || (send && to >> 32 != PML__MPI_WORLD))
+  else if (PML_UNLIKELY(l == NULL) || (send && (to >> 32 != PML__MPI_WORLD || (uint32_t)to >= l->ranks)))
     count(what, to, (uint32_t)tag, bytes);
   else if (send)
-    pml__mpi_count_sent(l, (int32_t)to, bytes);
+    pml__mpi_count_sent(l, (uint32_t)to, bytes);
   else
     pml__mpi_count_size(l, PML__MPI_RECEIVED, bytes);
 }
@@ -64,4 +64,20 @@ void shim_collective_end(enum pml__log_collective what, uint64_t to, uint64_t se
 void shim_rma(enum pml__log_rma what, uint64_t to, uint64_t bytes, uint32_t window) {
   uint32_t word = PML__LOG_COMMUNICATED(PML__LOG_RMA, 3, what);
   if (PML_UNLIKELY(!pml__mpi_put(word, to, bytes, window, 0))) raise_slowly(word, to, bytes, window, 0);
+}
+
+void shim_learn(uint64_t *enter, const char *function) {
+  pml_region_t region;
+  if (__atomic_load_n(enter, __ATOMIC_RELAXED) == UNKNOWN_ENTER && pml_region_intern(function, "", 0, &region) == 0)
+    __atomic_store_n(enter, PML__LOG_WORD(PML__LOG_ENTER, region), __ATOMIC_RELAXED);
+}
+
+void shim_learn_type(MPI_Datatype type) {
+  struct pml__stream_thread *t = pml__stream_self;
+  const struct type *known = shim_type_place(type);
+  struct pml_stream_place *p = known->key == key_of(type) ? pml__stream_begin_in_place(t) : NULL;
+  if (p == NULL) return;
+  p->own[OF_TYPE] = known->key;
+  p->own[BYTES_OF_TYPE] = known->size;
+  pml__stream_end_pass(t);
 }

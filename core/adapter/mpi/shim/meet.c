@@ -14,11 +14,20 @@
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "base/pml_clock.h"
 
+#include <unistd.h>
+
 #define REPORT 32701
 #define ANSWER 32702
 #define CHILDREN_MAX 32
 
 MPI_Comm shim_own = MPI_COMM_NULL;
+uint32_t shim_job;
+
+/* A job's number: two jobs of one folder have the same in one of two thousand million cases. */
+static int new_job(void) {
+  const uint64_t mixed = (pml_clock_realtime_ns() + (uint64_t)getpid()) * UINT64_C(0x9e3779b97f4a7c15);
+  return (int)(mixed >> 33 | 1);
+}
 
 /* As long as MPI_Finalize waits; with 0, ranks still need time to answer. */
 static int64_t ask_ns(void) {
@@ -44,33 +53,36 @@ static bool await(int n, MPI_Request request[], bool came[], int64_t until_ns) {
   return all;
 }
 
-static bool ask_parent(int parent, int64_t until_ns) {
-  int yes = 1;
+/* The job's number, which is the answer; 0: no. */
+static int ask_parent(int parent, int64_t until_ns) {
+  int job = 1;
   bool came;
   MPI_Request request;
-  (void)PMPI_Send(&yes, 1, MPI_INT, parent, REPORT, MPI_COMM_WORLD);
-  (void)PMPI_Irecv(&yes, 1, MPI_INT, parent, ANSWER, MPI_COMM_WORLD, &request);
-  return await(1, &request, &came, until_ns) && yes == 1;
+  (void)PMPI_Send(&job, 1, MPI_INT, parent, REPORT, MPI_COMM_WORLD);
+  (void)PMPI_Irecv(&job, 1, MPI_INT, parent, ANSWER, MPI_COMM_WORLD, &request);
+  return await(1, &request, &came, until_ns) ? job : 0;
 }
 
-static bool all_are_here(int rank, int size) {
+/* The same. */
+static int all_are_here(int rank, int size) {
   int report[CHILDREN_MAX], n = 0;
   bool came[CHILDREN_MAX];
   MPI_Request request[CHILDREN_MAX];
   int64_t now = (int64_t)pml__clock_monotonic(), timeout_ns = ask_ns();
   for (int bit = 1; (rank & bit) == 0 && bit < size - rank; bit *= 2, n++)
     (void)PMPI_Irecv(&report[n], 1, MPI_INT, rank + bit, REPORT, MPI_COMM_WORLD, &request[n]);
-  int yes = await(n, request, came, now + timeout_ns);
-  if (yes && rank > 0)
-    yes = ask_parent(rank & (rank - 1), now + timeout_ns + timeout_ns / 4 * __builtin_popcount((unsigned)rank));
+  int job = await(n, request, came, now + timeout_ns) ? new_job() : 0;
+  if (job != 0 && rank > 0)
+    job = ask_parent(rank & (rank - 1), now + timeout_ns + timeout_ns / 4 * __builtin_popcount((unsigned)rank));
   for (int i = 0; i < n; i++)
-    if (came[i]) (void)PMPI_Send(&yes, 1, MPI_INT, rank + (1 << i), ANSWER, MPI_COMM_WORLD);
-  return yes;
+    if (came[i]) (void)PMPI_Send(&job, 1, MPI_INT, rank + (1 << i), ANSWER, MPI_COMM_WORLD);
+  return job;
 }
 
 bool shim_meet(int rank, int size) {
   MPI_Request request;
-  return all_are_here(rank, size) && PMPI_Comm_idup(MPI_COMM_WORLD, &shim_own, &request) == MPI_SUCCESS &&
+  shim_job = (uint32_t)all_are_here(rank, size);
+  return shim_job != 0 && PMPI_Comm_idup(MPI_COMM_WORLD, &shim_own, &request) == MPI_SUCCESS &&
          shim_complete(&request, INT64_MAX);
 }
 

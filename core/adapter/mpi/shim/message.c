@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/mpi/shim/message.c - sends and receives, blocking and immediate. */
-#include "shim.h"
+#include "quick.h"
 
 /* ---- blocking ---- */
 
@@ -8,87 +8,79 @@ static void send_begins(count_t count, MPI_Datatype type, int peer, int tag, MPI
   if (peer != MPI_PROC_NULL) shim_sent(pair(shim_number(comm), peer), tag, bytes_in(count, type));
 }
 
-static void received(const MPI_Status *s, MPI_Comm comm) {
+/* Returns MPI_SUCCESS. */
+__attribute__((noinline)) static int received(const MPI_Status *s, MPI_Comm comm) {
   if (s->MPI_SOURCE != MPI_PROC_NULL) shim_received(pair(shim_number(comm), s->MPI_SOURCE), s->MPI_TAG, bytes_of(s));
+  return MPI_SUCCESS;
 }
 
-/*
- * Raise the usual send: of a predefined type, in the world. Nothing is called, so that no argument has to be saved.
- * False: another send; nothing was raised.
- */
-__attribute__((always_inline)) static inline bool is_sent_at_once(count_t count, MPI_Datatype type, int peer, int tag,
-                                                                  MPI_Comm comm) {
-  struct pml__mpi_lane *l = pml__mpi_lane;
-  const struct type *t = shim_type_place(type);
-  if (PML_UNLIKELY(!shim_wanted_of_world(comm) || t->key != key_of(type) || l == NULL || peer == MPI_PROC_NULL))
-    return false;
-  uint64_t bytes = (uint64_t)count * t->size;
-  if (PML_UNLIKELY(!pml__mpi_put(PML__LOG_COMMUNICATED(PML__LOG_SEND, 3, 0), pair(PML__MPI_WORLD, peer), (uint32_t)tag,
-                                 bytes, 0)))
-    return false;
-  pml__mpi_count_sent(l, peer, bytes);
-  return true;
-}
-
-/* The same of what was received. */
-__attribute__((always_inline)) static inline bool is_received_at_once(const MPI_Status *s) {
-  struct pml__mpi_lane *l = pml__mpi_lane;
-  uint64_t bytes = bytes_of(s);
-  if (PML_UNLIKELY(l == NULL) ||
-      PML_UNLIKELY(!pml__mpi_put(PML__LOG_COMMUNICATED(PML__LOG_RECEIVE, 3, 0), pair(PML__MPI_WORLD, s->MPI_SOURCE),
-                                 (uint32_t)s->MPI_TAG, bytes, 0)))
-    return false;
-  pml__mpi_count_size(l, PML__MPI_RECEIVED, bytes);
-  return true;
-}
-
+/* Handles are those of the world by then; that spares the compiler to save them. */
 #define BLOCKING_SEND(name)                                                                                            \
+  HAS_ENTER(name)                                                                                                      \
   __attribute__((noinline)) static int slow_##name(const void *at, count_t count, MPI_Datatype type, int peer,         \
                                                    int tag, MPI_Comm comm) {                                           \
+    LEARN(name);                                                                                                       \
+    shim_learn_type(type);                                                                                             \
     if (shim_wanted()) send_begins(count, type, peer, tag, comm);                                                      \
     return CALL_OF(name)(at, count, type, peer, tag, comm);                                                            \
   }                                                                                                                    \
   static int HOOK_OF(name)(const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {       \
-    if (PML_UNLIKELY(!is_sent_at_once(count, type, peer, tag, comm)))                                                  \
+    if (PML_UNLIKELY(!shim_wanted_of_world(comm) || !shim_quick_send(&ENTER_OF(name), NULL, count, type, peer, tag)))  \
       return slow_##name(at, count, type, peer, tag, comm);                                                            \
-    return CALL_OF(name)(at, count, type, peer, tag, comm);                                                            \
+    return CALL_OF(name)(at, count, type, peer, tag, MPI_COMM_WORLD);                                                  \
   }
 BLOCKING_SEND(Send)
 BLOCKING_SEND(Bsend)
 BLOCKING_SEND(Ssend)
 BLOCKING_SEND(Rsend)
 
+HAS_ENTER(Recv)
 __attribute__((noinline)) static int slow_Recv(void *at, count_t count, MPI_Datatype type, int peer, int tag,
                                                MPI_Comm comm, MPI_Status *status) {
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (!shim_wanted()) return CALL_OF(Recv)(at, count, type, peer, tag, comm, status);
+  LEARN(Recv);
   int err = CALL_OF(Recv)(at, count, type, peer, tag, comm, s);
   if (err == MPI_SUCCESS) received(s, comm);
   return err;
 }
 
-/* The usual receive is in the world. */
 static int HOOK_OF(Recv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                          MPI_Status *status) {
   if (PML_UNLIKELY(!shim_wanted_of_world(comm))) return slow_Recv(at, count, type, peer, tag, comm, status);
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   int err = CALL_OF(Recv)(at, count, type, peer, tag, comm, s);
   if (PML_UNLIKELY(err != MPI_SUCCESS)) return err;
-  if (PML_LIKELY(s->MPI_SOURCE != MPI_PROC_NULL) && PML_UNLIKELY(!is_received_at_once(s)))
-    shim_received(pair(PML__MPI_WORLD, s->MPI_SOURCE), s->MPI_TAG, bytes_of(s));
-  return MPI_SUCCESS;
+  if (PML_LIKELY(shim_quick_received(&ENTER_OF(Recv), s, 0))) return MPI_SUCCESS;
+  LEARN(Recv);
+  return received(s, MPI_COMM_WORLD);
 }
 
-static int HOOK_OF(Sendrecv)(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to,
-                             count_t nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
-                             MPI_Status *status) {
+HAS_ENTER(Sendrecv)
+__attribute__((noinline)) static int slow_Sendrecv(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer,
+                                                   int to_tag, void *to, count_t nto, MPI_Datatype type_to,
+                                                   int from_peer, int from_tag, MPI_Comm comm, MPI_Status *status) {
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   bool wanted = shim_wanted();
+  LEARN(Sendrecv);
+  shim_learn_type(type_from);
   if (wanted) send_begins(nfrom, type_from, to_peer, to_tag, comm);
   int err = CALL_OF(Sendrecv)(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm,
                               wanted ? s : status);
   if (wanted && err == MPI_SUCCESS) received(s, comm);
   return err;
+}
+
+static int HOOK_OF(Sendrecv)(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to,
+                             count_t nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
+                             MPI_Status *status) {
+  if (PML_UNLIKELY(!shim_wanted_of_world(comm)) ||
+      PML_UNLIKELY(!shim_quick_send(&ENTER_OF(Sendrecv), NULL, nfrom, type_from, to_peer, to_tag)))
+    return slow_Sendrecv(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm, status);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
+  int err = CALL_OF(Sendrecv)(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm, s);
+  if (PML_UNLIKELY(err != MPI_SUCCESS) || PML_LIKELY(shim_quick_received_too(&ENTER_OF(Sendrecv), s))) return err;
+  return received(s, MPI_COMM_WORLD);
 }
 
 static int HOOK_OF(Sendrecv_replace)(void *at, count_t count, MPI_Datatype type, int to_peer, int to_tag, int from_peer,
@@ -103,14 +95,30 @@ static int HOOK_OF(Sendrecv_replace)(void *at, count_t count, MPI_Datatype type,
 
 /* ---- immediate ---- */
 
+/*
+ * The request is the last one that was begun: MPI_Isend calls no code of the program that could begin another. Where it
+ * will be stored is volatile: that stays on the stack, where it came, instead of in a register that had to be saved.
+ */
 #define IMMEDIATE_SEND(name)                                                                                           \
-  static int HOOK_OF(name)(const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,         \
-                           MPI_Request *request) {                                                                     \
+  HAS_ENTER(name)                                                                                                      \
+  __attribute__((noinline)) static int slow_##name(const void *at, count_t count, MPI_Datatype type, int peer,         \
+                                                   int tag, MPI_Comm comm, MPI_Request *request) {                     \
     if (!shim_wanted() || peer == MPI_PROC_NULL) return CALL_OF(name)(at, count, type, peer, tag, comm, request);      \
+    LEARN(name);                                                                                                       \
+    shim_learn_type(type);                                                                                             \
     uint64_t id = shim_request_id();                                                                                   \
     shim_sends(pair(shim_number(comm), peer), tag, bytes_in(count, type), id);                                         \
     int err = CALL_OF(name)(at, count, type, peer, tag, comm, request);                                                \
-    shim_request_posted(err, request, REQUEST_SEND, id, 0);                                                            \
+    return shim_request_posted(request, REQUEST_SEND, id, 0, err);                                                     \
+  }                                                                                                                    \
+  static int HOOK_OF(name)(const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,         \
+                           MPI_Request *volatile request) {                                                            \
+    if (PML_UNLIKELY(shim_serial_world != key_of(comm)) ||                                                             \
+        PML_UNLIKELY(!shim_quick_send(&ENTER_OF(name), &shim_last_request, count, type, peer, tag)))                   \
+      return slow_##name(at, count, type, peer, tag, comm, request);                                                   \
+    int err = CALL_OF(name)(at, count, type, peer, tag, MPI_COMM_WORLD, request);                                      \
+    if (PML_UNLIKELY(err != MPI_SUCCESS) || PML_UNLIKELY(!shim_remember(*request, shim_last_request, false)))          \
+      return shim_request_posted(request, REQUEST_SEND, shim_last_request, 0, err);                                    \
     return err;                                                                                                        \
   }
 IMMEDIATE_SEND(Isend)
@@ -118,15 +126,27 @@ IMMEDIATE_SEND(Ibsend)
 IMMEDIATE_SEND(Issend)
 IMMEDIATE_SEND(Irsend)
 
-static int HOOK_OF(Irecv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                          MPI_Request *request) {
+HAS_ENTER(Irecv)
+__attribute__((noinline)) static int slow_Irecv(void *at, count_t count, MPI_Datatype type, int peer, int tag,
+                                                MPI_Comm comm, MPI_Request *request) {
   if (!shim_wanted() || peer == MPI_PROC_NULL) return CALL_OF(Irecv)(at, count, type, peer, tag, comm, request);
+  LEARN(Irecv);
   uint64_t id = shim_request_id();
   uint32_t communicator = shim_number(comm);
   shim_request_is(PML__LOG_IRECV, id);
   int err = CALL_OF(Irecv)(at, count, type, peer, tag, comm, request);
-  shim_request_posted(err, request, REQUEST_RECEIVE, id, communicator);
-  return err;
+  return shim_request_posted(request, REQUEST_RECEIVE, id, communicator, err);
+}
+
+static int HOOK_OF(Irecv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                          MPI_Request *volatile request) {
+  if (PML_UNLIKELY(shim_serial_world != key_of(comm)) || PML_UNLIKELY(peer == MPI_PROC_NULL) ||
+      PML_UNLIKELY(!shim_quick_request(&ENTER_OF(Irecv), PML__LOG_IRECV, (shim_last_request += 2) + 1)))
+    return slow_Irecv(at, count, type, peer, tag, comm, request);
+  int err = CALL_OF(Irecv)(at, count, type, peer, tag, comm, request);
+  if (PML_UNLIKELY(err != MPI_SUCCESS) || PML_UNLIKELY(!shim_remember(*request, shim_last_request + 1, true)))
+    return shim_request_posted(request, REQUEST_RECEIVE, shim_last_request + 1, PML__MPI_WORLD, err);
+  return MPI_SUCCESS;
 }
 
 /* ---- probed ---- */
@@ -146,8 +166,7 @@ static int HOOK_OF(Imrecv)(void *at, count_t count, MPI_Datatype type, MPI_Messa
   uint64_t id = shim_request_id();
   shim_request_is(PML__LOG_IRECV, id);
   int err = CALL_OF(Imrecv)(at, count, type, message, request);
-  shim_request_posted(err, request, REQUEST_RECEIVE, id, communicator);
-  return err;
+  return shim_request_posted(request, REQUEST_RECEIVE, id, communicator, err);
 }
 
 static const struct pml__mpi_hook hooks[] = {HOOK_HERE(Send),

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/mpi/shim/process.c - the beginning and the end of MPI in a process. */
-#include "shim.h"
+#include "quick.h"
 
 #include "adapter/intercept/pml_intercept.h"
+#include "adapter/mpi/reduction/pml_mpi_reduction.h"
 
 #include <string.h>
 
-uint64_t shim_world;
+shim_key_t shim_world;
+uint32_t shim_ranks;
 static bool begun; /* and not finalized */
 
 static void set_on(bool on) {
@@ -24,15 +26,21 @@ static void begin(void) {
   version[strcspn(version, "\n")] = '\0';
   d.rank = rank;
   d.size = size;
+  shim_ranks = (uint32_t)size;
   d.thread_level = level;
   pml__mpi_log_process(&d, version);
   shim_types_begin();
   shim_communicators_begin();
-  if (shim_meet(rank, size))
+  shim_requests_begin(level);
+  if (shim_meet(rank, size)) {
+    d.job = shim_job;
+    pml__mpi_log_process(&d, version);
+    if (shim_is_spawned) pml__mpi_reduction_spawned(shim_job);
     shim_clock_begin(rank);
-  else
+  } else {
     pml__mpi_set_trouble("messages have no communicators in common: some ranks of the job are not recorded; run all "
                          "of them under pmlua");
+  }
   begun = true;
   set_on(true);
 }
@@ -51,6 +59,7 @@ static int hook_MPI_Init_thread(int *argc, char ***argv, int required, int *prov
 
 static int hook_MPI_Finalize(void) {
   begun = false;
+  shim_requests_end();
   set_on(false);
   bool all = shim_own != MPI_COMM_NULL && shim_reduce() == SHIM_REDUCED_ALL;
   if (shim_own != MPI_COMM_NULL) shim_clock_end(all);

@@ -3,14 +3,17 @@
  * core/adapter/mpi/shim/request.c - requests, and the calls that complete them.
  *
  * A call that may complete a request claims its entry first: as soon as MPI has completed it, another thread may get
- * the same handle for a request of its own. What was not completed is published again.
+ * the same handle for a request of its own. What was not completed is published again. Recent requests (quick.h) are
+ * there only where threads are not in MPI at a time.
  */
-#include "shim.h"
+#include "quick.h"
 
 #include <stdlib.h>
 
 static struct pml__mpi_table table;
 uint64_t shim_last_request;
+shim_key_t shim_serial_world;
+struct recent shim_recent;
 
 /* ---- one request ---- */
 
@@ -38,14 +41,67 @@ static bool is_complete(MPI_Request handle) {
   return handle == MPI_REQUEST_NULL || is_shared(handle);
 }
 
-/* The older of two entries of one handle was completed out of sight. */
+/* ---- recent requests ---- */
+
+void shim_requests_begin(int thread_level) {
+  shim_serial_world = thread_level < MPI_THREAD_MULTIPLE ? key_of(MPI_COMM_WORLD) : 0;
+}
+
+void shim_requests_end(void) {
+  shim_serial_world = 0;
+  for (uint64_t id; (id = shim_take_shared()) != 0;) shim_request_is(PML__LOG_ISEND_COMPLETE, id);
+}
+
+/* A new entry of the table for @handle. The older of two of one handle was completed out of sight. */
+static struct request *renew(MPI_Request handle) {
+  size_t i;
+  if (shim_is_recent(handle, &i)) shim_recent.key[i] = 0;
+  return pml__mpi_renew(&table, key_of(handle));
+}
+
+static void settle(struct request *e, uint64_t id) {
+  if (e == NULL) return;
+  e->entry.kind = id % 2 != 0 ? REQUEST_RECEIVE : REQUEST_SEND;
+  e->id = id;
+  e->communicator = PML__MPI_WORLD;
+  pml__mpi_publish(&e->entry);
+}
+
+/* Into the table, from where the functions that are not quick complete it. */
+static void settle_recent(MPI_Request handle) {
+  size_t i;
+  if (PML_LIKELY(!shim_is_recent(handle, &i))) return;
+  uint64_t id = shim_recent.id[i];
+  settle(renew(handle), id);
+}
+static void settle_shared(MPI_Request handle) {
+  uint64_t id = shim_take_shared();
+  if (id != 0) settle(pml__mpi_add(&table, key_of(handle)), id);
+}
+
+/* Where that is not quick. Returns MPI_SUCCESS. */
+__attribute__((noinline)) static int complete_recent(uint64_t id, const MPI_Status *s) {
+  const struct request r = {
+      .entry.kind = id % 2 != 0 ? REQUEST_RECEIVE : REQUEST_SEND, .id = id, .communicator = PML__MPI_WORLD};
+  complete(&r, s);
+  return MPI_SUCCESS;
+}
+
+__attribute__((always_inline)) static inline bool is_completed_at_once(const uint64_t *enter, uint64_t id,
+                                                                       const MPI_Status *s) {
+  if (id % 2 != 0) return shim_quick_received(enter, s, id);
+  return PML_LIKELY(shim_is_plain(s)) && shim_quick_request(enter, PML__LOG_ISEND_COMPLETE, id);
+}
+
+/* ---- others ---- */
+
 void shim_request_begin(MPI_Request handle, const struct request *r) {
   static const MPI_Status whole;
   if (is_complete(handle)) {
     if ((r->entry.kind & REQUEST_KIND) != REQUEST_RECEIVE) complete(r, &whole);
     return;
   }
-  struct request *e = pml__mpi_renew(&table, key_of(handle));
+  struct request *e = renew(handle);
   if (e == NULL) return;
   e->entry.kind = r->entry.kind;
   e->id = r->id;
@@ -65,24 +121,30 @@ void shim_request_begun(int err, const MPI_Request *request, const struct reques
     shim_request_is(PML__LOG_REQUEST_CANCELLED, r->id);
 }
 
-void shim_request_posted(int err, const MPI_Request *request, enum request_kind kind, uint64_t id,
-                         uint32_t communicator) {
+int shim_request_posted(const MPI_Request *request, enum request_kind kind, uint64_t id, uint32_t communicator,
+                        int err) {
   if (PML_UNLIKELY(err != MPI_SUCCESS)) {
     shim_request_is(PML__LOG_REQUEST_CANCELLED, id);
   } else if (is_complete(*request)) {
     if (kind == REQUEST_SEND) shim_request_is(PML__LOG_ISEND_COMPLETE, id);
   } else {
-    struct request *e = pml__mpi_renew(&table, key_of(*request));
-    if (PML_UNLIKELY(e == NULL)) return;
+    struct request *e = renew(*request);
+    if (PML_UNLIKELY(e == NULL)) return err;
     e->entry.kind = kind;
     e->id = id;
     e->communicator = communicator;
     pml__mpi_publish(&e->entry);
   }
+  return err;
 }
 
 struct request *shim_request_find(MPI_Request handle) {
-  return handle != MPI_REQUEST_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
+  if (handle == MPI_REQUEST_NULL) return NULL;
+  settle_recent(handle);
+  struct request *e = pml__mpi_find(&table, key_of(handle));
+  if (PML_LIKELY(e != NULL) || !is_shared(handle)) return e;
+  settle_shared(handle);
+  return pml__mpi_find(&table, key_of(handle));
 }
 
 static inline struct request *claim(MPI_Request handle) {
@@ -165,7 +227,11 @@ static void end_all(struct several *a, int n, int err) {
 
 /* ---- wait ---- */
 
-static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
+HAS_ENTER(Wait)
+HAS_ENTER(Waitall)
+HAS_ENTER(Test)
+
+__attribute__((noinline)) static int slow_Wait(MPI_Request *request, MPI_Status *status) {
   struct request *e = claim(*request);
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (e == NULL) return PMPI_Wait(request, status);
@@ -177,13 +243,113 @@ static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
   return err;
 }
 
-static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
+/* Where it is in shim_recent; of a shared one, whose number is taken from the ring, at RECENTS. False: it is not there.
+ */
+static inline bool is_there(MPI_Request handle, size_t *i) {
+  if (shim_is_recent(handle, i)) return true;
+  *i = RECENTS;
+  return is_shared(handle) && (shim_recent.id[RECENTS] = shim_take_shared()) != 0;
+}
+
+/* A request that failed is a recent one still; one that was complete when it was begun does not. */
+static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
+  size_t i;
+  if (PML_UNLIKELY(!is_there(*request, &i))) return slow_Wait(request, status);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
+  int err = PMPI_Wait(request, s);
+  if (PML_UNLIKELY(err != MPI_SUCCESS)) return err;
+  uint64_t id = shim_recent.id[i];
+  shim_recent.key[i] = 0;
+  if (PML_LIKELY(is_completed_at_once(&ENTER_OF(Wait), id, s))) return MPI_SUCCESS;
+  LEARN(Wait);
+  return complete_recent(id, s);
+}
+
+/* Where they are in shim_recent; false: one of them is not, and is no request that is NULL. */
+static bool are_recent(int n, const MPI_Request request[], uint16_t at[FEW]) {
+  if (n < 0 || n > FEW) return false;
+  for (int i = 0; i < n; i++) {
+    size_t k = RECENT_NONE;
+    if (request[i] != MPI_REQUEST_NULL && !shim_is_recent(request[i], &k)) {
+      if (!is_shared(request[i])) return false;
+      k = RECENT_SHARED;
+    }
+    at[i] = (uint16_t)k;
+  }
+  return true;
+}
+
+/* The number of a recent request, which is forgotten. 0: this one is not recent. */
+static uint64_t take_recent(uint16_t at) {
+  if (at == RECENT_SHARED) return shim_take_shared();
+  if (at == RECENT_NONE) return 0;
+  shim_recent.key[at] = 0;
+  return shim_recent.id[at];
+}
+
+/* From @e on: where what follows goes; NULL: it is not plain. */
+static struct pml__log_event *put_complete(struct pml__log_event *e, uint64_t id, const MPI_Status *s) {
+  if (id % 2 == 0) {
+    if (PML_UNLIKELY(!shim_is_plain(s))) return NULL;
+    pml__mpi_store(e, OF_WORLD(PML__LOG_ISEND_COMPLETE, 0), id);
+    return e + 1;
+  }
+  uint64_t sender = shim_sender(s);
+  if (PML_UNLIKELY(!shim_is_usual(s, sender))) return NULL;
+  shim_put_received(e, s, sender, id);
+  return e + 2;
+}
+
+/* Those from @from on that are not completed, one by one: where there is no room, or a status is not plain. */
+static void complete_each(int from, int n, const uint16_t at[], const MPI_Status status[]) {
+  for (int i = from; i < n; i++) {
+    uint64_t id = take_recent(at[i]);
+    if (id != 0) (void)complete_recent(id, &status[i]);
+  }
+}
+
+/* All of them, in one pass. */
+static void complete_all(const uint64_t *enter, int n, const uint16_t at[], const MPI_Status status[]) {
+  struct pml__stream_thread *t = pml__stream_self;
+  struct pml_stream_place *p = pml__mpi_open(t, enter);
+  int i = 0;
+  uint64_t odd = 0; /* one that is not plain: it comes when the pass is over */
+  if (p != NULL) {
+    struct pml__log_event *e = p->next;
+    for (; i < n && e < p->fits && odd == 0; i++) {
+      uint64_t id = take_recent(at[i]);
+      struct pml__log_event *behind = id != 0 ? put_complete(e, id, &status[i]) : e;
+      if (PML_LIKELY(behind != NULL))
+        e = behind;
+      else
+        odd = id;
+    }
+    p->next = e;
+    pml__stream_end_pass(t);
+  }
+  if (odd != 0) (void)complete_recent(odd, &status[i - 1]);
+  complete_each(i, n, at, status);
+}
+
+__attribute__((noinline)) static int slow_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
   struct several a;
   if (!take(&a, n, request, status)) return PMPI_Waitall(n, request, status);
   int err = PMPI_Waitall(n, request, a.status);
   end_all(&a, n, err);
   go_on_with(&a, n, false);
   let_go(&a);
+  return err;
+}
+
+static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
+  uint16_t at[FEW];
+  MPI_Status own[FEW], *s = status == MPI_STATUSES_IGNORE ? own : status;
+  if (!are_recent(n, request, at)) return slow_Waitall(n, request, status);
+  int err = PMPI_Waitall(n, request, s);
+  if (PML_UNLIKELY(ENTER(Waitall) == UNKNOWN_ENTER)) LEARN(Waitall);
+  if (PML_LIKELY(err == MPI_SUCCESS)) complete_all(&ENTER_OF(Waitall), n, at, s);
+  for (int i = 0; err == MPI_ERR_IN_STATUS && i < n; i++)
+    if (s[i].MPI_ERROR == MPI_SUCCESS) complete_each(i, i + 1, at, s);
   return err;
 }
 
@@ -215,7 +381,7 @@ static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[
 
 /* ---- test ---- */
 
-static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+__attribute__((noinline)) static int slow_Test(MPI_Request *request, int *flag, MPI_Status *status) {
   struct request *e = claim(*request);
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (e == NULL) return PMPI_Test(request, flag, status);
@@ -225,6 +391,25 @@ static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
   else
     go_on(e, err == MPI_SUCCESS);
   return err;
+}
+
+static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+  size_t i;
+  if (PML_UNLIKELY(!is_there(*request, &i))) return slow_Test(request, flag, status);
+  MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
+  int err = PMPI_Test(request, flag, s);
+  if (PML_UNLIKELY(err != MPI_SUCCESS)) return err;
+  uint64_t id = shim_recent.id[i];
+  if (!*flag) {
+    if (PML_LIKELY(shim_quick_request(&ENTER_OF(Test), PML__LOG_REQUEST_TESTED, id))) return MPI_SUCCESS;
+    LEARN(Test);
+    shim_request_is(PML__LOG_REQUEST_TESTED, id);
+    return MPI_SUCCESS;
+  }
+  shim_recent.key[i] = 0;
+  if (PML_LIKELY(is_completed_at_once(&ENTER_OF(Test), id, s))) return MPI_SUCCESS;
+  LEARN(Test);
+  return complete_recent(id, s);
 }
 
 static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status status[]) {

@@ -2,6 +2,7 @@
 /* core/adapter/mpi/shim/shim.c - what this shim has hooks for. */
 #include "shim.h"
 
+extern __attribute__((visibility("hidden"))) const struct pml__mpi_hooks shim_file_hooks, shim_file_hooks_c;
 extern PML_API pml__mpi_shim_t pml__mpi_shim[];
 
 pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks,
@@ -10,11 +11,15 @@ pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks,
                                    &shim_request_hooks,
                                    &shim_persistent_hooks,
                                    &shim_collective_hooks,
+                                   &shim_neighbor_hooks,
                                    &shim_window_hooks,
                                    &shim_probe_hooks,
+                                   &shim_file_hooks,
 #if MPI_VERSION >= 4
                                    &shim_message_hooks_c,
                                    &shim_persistent_hooks_c,
                                    &shim_collective_hooks_c,
+                                   &shim_neighbor_hooks_c,
+                                   &shim_file_hooks_c,
 #endif
                                    NULL};

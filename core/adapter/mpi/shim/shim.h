@@ -25,11 +25,14 @@
  * key_of:    a number for a handle, never 0.
  * bytes_of:  how many bytes a message had, from its status.
  * is_shared: the handle stands for several requests, which are all complete.
+ * shim_is_plain: not cancelled, and shim_plain_bytes_of() has its bytes.
  */
 #ifdef OPEN_MPI
 extern char ompi_request_empty __attribute__((visibility("default")));
-#define key_of(handle) ((uint64_t)(uintptr_t)(handle))
-#define KEY_OF_TYPE_BITS 9 /* predefined types lie one after another, 512 bytes each */
+typedef uint64_t shim_key_t;
+#define key_of(handle) ((shim_key_t)(uintptr_t)(handle))
+#define KEY_OF_TYPE_BITS 9    /* predefined types lie one after another, 512 bytes each */
+#define KEY_OF_REQUEST_BITS 8 /* requests are some 500 bytes long */
 static inline uint64_t bytes_of(const MPI_Status *s) {
   return s->_ucount;
 }
@@ -39,26 +42,36 @@ static inline bool is_cancelled(const MPI_Status *s) {
 static inline bool is_shared(MPI_Request r) {
   return (const char *)r == &ompi_request_empty;
 }
+static inline bool shim_is_plain(const MPI_Status *s) {
+  return s->_cancelled == 0;
+}
+#define shim_plain_bytes_of bytes_of
 #else
-#define key_of(handle) ((uint64_t)(uint32_t)(handle))
+typedef uint32_t shim_key_t;
+#define key_of(handle) ((shim_key_t)(handle))
 #define KEY_OF_TYPE_BITS 0 /* predefined types differ in the lowest byte */
+#define KEY_OF_REQUEST_BITS 0
 static inline uint64_t bytes_of(const MPI_Status *s) {
   return (uint64_t)(uint32_t)s->count_hi_and_cancelled >> 1 << 32 | (uint32_t)s->count_lo;
 }
 static inline bool is_cancelled(const MPI_Status *s) {
   return (s->count_hi_and_cancelled & 1) != 0;
 }
-/* Handles that are built in have 01 in front. */
+/* Handles that are built in have 01 in front, MPI_REQUEST_NULL has 00. */
 static inline bool is_shared(MPI_Request r) {
-  return (uint32_t)r >> 30 == 1;
+  return r >= 0 && r != MPI_REQUEST_NULL;
 }
+static inline bool shim_is_plain(const MPI_Status *s) {
+  return s->count_hi_and_cancelled == 0;
+}
+#define shim_plain_bytes_of(status) ((uint32_t)(status)->count_lo)
 #endif
 
 /*
  * The key of MPI_COMM_WORLD while recording is on: between MPI_Init and MPI_Finalize, unless MPI_Pcontrol turns it off
  * (process.c). Else 0, which is not a key.
  */
-extern uint64_t shim_world; /* atomic */
+extern shim_key_t shim_world; /* atomic */
 static inline bool shim_wanted(void) {
   return __atomic_load_n(&shim_world, __ATOMIC_RELAXED) != 0;
 }
@@ -98,9 +111,10 @@ typedef int count_t, place_t;
   { (list), sizeof(list) / sizeof(list)[0], false }
 
 extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_probe_hooks, shim_request_hooks,
-    shim_persistent_hooks, shim_collective_hooks, shim_window_hooks, shim_process_hooks;
+    shim_persistent_hooks, shim_collective_hooks, shim_neighbor_hooks, shim_window_hooks, shim_process_hooks;
 #if MPI_VERSION >= 4
-extern const struct pml__mpi_hooks shim_message_hooks_c, shim_persistent_hooks_c, shim_collective_hooks_c;
+extern const struct pml__mpi_hooks shim_message_hooks_c, shim_persistent_hooks_c, shim_collective_hooks_c,
+    shim_neighbor_hooks_c;
 #endif
 
 /* ---- communicators (communicator.c) ---- */
@@ -128,7 +142,8 @@ static inline struct communicator *shim_communicator(MPI_Comm handle) {
 static inline uint32_t shim_number(MPI_Comm handle) {
   return PML_LIKELY(handle == MPI_COMM_WORLD) ? PML__MPI_WORLD : shim_other_communicator(handle)->number;
 }
-/* The world and the process alone are there. */
+extern bool shim_is_spawned; /* another job started this one */
+/* The world and the process alone are there, and the job that started this one. */
 void shim_communicators_begin(void);
 void shim_communicators_end(void);
 /* A duplicate of the communicator with the number @parent, which was only begun before. */
@@ -157,21 +172,24 @@ struct request {
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /*
- * shim_request_id - another number in each call, from 1 on.
+ * shim_request_id - another number in each call.
  * shim_request_begin - a request that was begun, or, if it is persistent, made: @r is copied.
  * shim_request_begun - the same where its begin was raised, also after a failure, @err.
- * shim_request_posted - the same of a message of @kind, REQUEST_SEND or REQUEST_RECEIVE.
+ * shim_request_posted - the same of a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
  * shim_request_find - what is known of it, or NULL.
  */
 extern uint64_t shim_last_request;
 static inline uint64_t shim_request_id(void) {
-  return __atomic_add_fetch(&shim_last_request, 1, __ATOMIC_RELAXED);
+  return __atomic_add_fetch(&shim_last_request, 2, __ATOMIC_RELAXED);
 }
 void shim_request_begin(MPI_Request handle, const struct request *r);
 void shim_request_begun(int err, const MPI_Request *request, const struct request *r);
-void shim_request_posted(int err, const MPI_Request *request, enum request_kind kind, uint64_t id,
-                         uint32_t communicator);
+int shim_request_posted(const MPI_Request *request, enum request_kind kind, uint64_t id, uint32_t communicator,
+                        int err);
 struct request *shim_request_find(MPI_Request handle);
+/* shim_requests_begin - before the first, with MPI's thread level. shim_requests_end - no more are completed. */
+void shim_requests_begin(int thread_level);
+void shim_requests_end(void);
 
 /* ---- probed messages (probe.c) ---- */
 
@@ -187,7 +205,8 @@ uint32_t shim_take_probed(MPI_Message message);
  */
 #define TYPES 256u
 struct type {
-  uint64_t key, size;
+  shim_key_t key;
+  uint64_t size;
 };
 extern struct type shim_type[TYPES];
 void shim_types_begin(void);
@@ -242,6 +261,7 @@ extern MPI_Comm shim_own;
 /* shim_meet - whether there is one from now on. Where there is not that takes PMLUA_MPI_TIMEOUT seconds, 10 unless it
  * is set, and a quarter more for each level of the tree. shim_part - no more. */
 bool shim_meet(int rank, int size);
+extern uint32_t shim_job; /* a number of the job's own, from then on; 0: none */
 void shim_part(void);
 
 /* ---- clocks (clock.c) ---- */

@@ -261,7 +261,9 @@ static int visit_extent(const struct pml__section_book *b, size_t i,
 int pml__section_book_rows(const struct pml__section_book *b,
                            int (*visit)(const struct pml__section_entry *row, void *arg), void *arg) {
   int err = 0;
-  for (size_t i = 0; i < b->log.n && err == 0; i++)
+  for (size_t i = b->first; b->kept != NULL && i < b->end && err == 0; i++)
+    err = visit(&((const struct pml__section_kept *)b->kept->at[i])->entry, arg);
+  for (size_t i = 0; b->kept == NULL && i < b->log.n && err == 0; i++)
     if (b->log.entry[i].kind == PML__LOG_SECTION_SUMS) err = visit_extent(b, i, visit, arg);
   return err;
 }
@@ -271,7 +273,9 @@ static int keep_row(const struct pml__section_entry *entry, void *arg) {
   struct pml__section_kept *row = pml__section_keep(arg, sizeof *row + bytes);
   if (row == NULL) return -ENOMEM;
   row->entry = *entry;
-  if (entry->values != NULL) memcpy(row->values, entry->values, bytes);
+  if (entry->values == NULL) return 0;
+  memcpy(row->values, entry->values, bytes);
+  row->entry.values = row->values;
   return 0;
 }
 

@@ -37,6 +37,8 @@ struct pml__section_book {
   struct pml__section_items sections,
       regions; /* struct pml__section_definition, by index; struct pml__section_region */
   char *note[PML__SECTION_NOTES], *unseen;
+  const struct pml__section_items *kept; /* rows [first, end) of these are all there are; NULL: the log has them */
+  size_t first, end;
 };
 
 /* pml__section_zeros - memory for what has sums, which begin at cache lines: to be freed with free(); NULL: none. */

@@ -260,7 +260,11 @@ int pml__section_rows_write(const struct pml__section_table *t, const struct pml
   struct writing w = {.table = t, .question = q, .out = out};
   out->form = t->form;
   out->indent = t->indent;
-  int err = pml__section_book_open(&book, q->path, q->label);
+  int err = 0;
+  if (q->cache != NULL)
+    pml__section_cache_view(q->cache, q->label, &book);
+  else
+    err = pml__section_book_open(&book, q->path, q->label);
   w.cell = calloc(t->ncolumns + 1, sizeof *w.cell);
   w.name = calloc(t->ncolumns + 1, sizeof *w.name);
   if (err == 0 && (w.cell == NULL || w.name == NULL)) err = -ENOMEM;
@@ -268,7 +272,7 @@ int pml__section_rows_write(const struct pml__section_table *t, const struct pml
   if (err == 0) err = q->threads ? write_threads(&w, &book) : write_process(&w, &book);
   if (err == 0 && out->text.failed) err = -ENOMEM;
   if (err == -ENOMEM) (void)pml_fail(err, "%.300s: no memory to read it", q->path);
-  pml__section_book_close(&book);
+  if (q->cache == NULL) pml__section_book_close(&book);
   free(w.cell);
   free(w.name);
   return err;

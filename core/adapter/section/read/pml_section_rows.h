@@ -9,7 +9,7 @@
 #ifndef PML_SECTION_ROWS_H
 #define PML_SECTION_ROWS_H
 
-#include "adapter/section/read/pml_section_book.h"
+#include "adapter/section/read/pml_section_cache.h"
 #include "base/text/pml_cells.h"
 
 #define PML__SECTION_FIELDS_LIST(X)                                                                                    \
@@ -66,12 +66,13 @@ struct pml__section_table {
 
 /* A question about a log. */
 struct pml__section_question {
-  const char *path, *label; /* NULL: all sections */
-  const char *const *text;  /* of the process; NULL for an absent one */
-  bool threads;             /* a row for each thread; else one for the process, of @label */
-  double whole;             /* in ns, the time that shares are of; 0: no shares */
-  bool own;                 /* shares are of self time */
-  const char *counted_work; /* an event whose count replaces the work, or NULL */
+  const char *path, *label;               /* NULL: all sections */
+  const struct pml__section_cache *cache; /* has the log already; @label is not NULL. NULL: it is read from @path */
+  const char *const *text;                /* of the process; NULL for an absent one */
+  bool threads;                           /* a row for each thread; else one for the process, of @label */
+  double whole;                           /* in ns, the time that shares are of; 0: no shares */
+  bool own;                               /* shares are of self time */
+  const char *counted_work;               /* an event whose count replaces the work, or NULL */
 };
 
 /*

@@ -2,17 +2,17 @@
 /* core/source/kernel/event/pml_event_available.c - would the kernel open an event, and has this machine a PMU? */
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_perf_open.h"
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static int try_open(const struct perf_event_attr *attr, int cpu) {
   struct perf_event_attr a = *attr;
   a.disabled = 1;
-  int fd = (int)syscall(SYS_perf_event_open, &a, cpu >= 0 ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd < 0) return -errno;
+  int fd = pml__perf_event_open(&a, cpu >= 0 ? -1 : 0, cpu, -1);
+  if (fd < 0) return fd;
   (void)close(fd);
   return 0;
 }
@@ -97,5 +97,31 @@ int pml_event_has_pmu(void) {
   if (state == 1) return 1;
   pml_error_note(PML_ENOPMU, __func__, "%s (%s)", pml_error_text(PML_ENOPMU),
                  is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
+  return 0;
+}
+
+/* Of any generic event that counts, as asked for: the other answers are what it lacks. */
+static bool opens_as(struct perf_event_attr attr, bool guests, unsigned precise) {
+  attr.exclude_guest = !guests;
+  attr.precise_ip = precise & 3;
+  struct perf_event_attr got = attr;
+  int fd = pml__perf_event_open(&got, 0, -1, -1);
+  if (fd < 0) return false;
+  (void)close(fd);
+  return got.exclude_guest == attr.exclude_guest && got.precise_ip == attr.precise_ip;
+}
+
+int pml_event_pmu_traits(struct pml_event_pmu_traits *out) {
+  struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .disabled = 1, .exclude_kernel = 1};
+  attr.exclude_hv = 1;
+  *out = (struct pml_event_pmu_traits){0};
+  if (pml_event_has_pmu() == 0) return PML_ENOPMU;
+  for (attr.config = 0; attr.config < PERF_COUNT_HW_MAX; attr.config++)
+    if (opens_as(attr, false, 0) || opens_as(attr, true, 0)) break;
+  if (attr.config == PERF_COUNT_HW_MAX) return pml_fail(-EACCES, "no generic event can be opened: see pmlua doctor");
+  out->counts_guests = opens_as(attr, true, 0);
+  out->precise = opens_as(attr, false, 1) || opens_as(attr, true, 1);
+  struct pml__core_pmu kinds[PML_EVENT_PARTS_MAX];
+  out->kinds = pml__core_pmus(kinds);
   return 0;
 }

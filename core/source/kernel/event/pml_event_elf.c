@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/event/pml_event_elf.c - symbols of ELF files, static ones too, and of the calling process. */
+#include "source/kernel/event/pml_event_elf.h"
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file mapped whole; every access is checked against @size: the file may be anything. */
-struct image {
-  const unsigned char *data;
-  size_t size;
-  ElfW(Ehdr) head;
-};
-
-static bool get(const struct image *f, uint64_t offset, void *to, size_t n) {
+bool pml__elf_get(const struct pml__elf *f, uint64_t offset, void *to, size_t n) {
   if (!f->data || offset > f->size || f->size - offset < n) return false;
   memcpy(to, f->data + offset, n);
   return true;
@@ -32,7 +24,12 @@ static bool native(const ElfW(Ehdr) * h) {
          h->e_shentsize >= sizeof(ElfW(Shdr)) && h->e_phentsize >= sizeof(ElfW(Phdr));
 }
 
-static int map_file(struct image *f, const char *path) {
+void pml__elf_close(struct pml__elf *f) {
+  if (f->data) (void)munmap((void *)f->data, f->size);
+  f->data = NULL;
+}
+
+int pml__elf_open(struct pml__elf *f, const char *path) {
   struct stat st;
   int err = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -51,17 +48,17 @@ static int map_file(struct image *f, const char *path) {
   }
   (void)close(fd);
   if (err < 0) return err;
-  if (get(f, 0, &f->head, sizeof f->head) && native(&f->head)) return 0;
-  (void)munmap((void *)f->data, f->size);
+  if (pml__elf_get(f, 0, &f->head, sizeof f->head) && native(&f->head)) return 0;
+  pml__elf_close(f);
   return PML_EFORMAT;
 }
 
-static bool section(const struct image *f, uint64_t i, ElfW(Shdr) * s) {
-  return i < f->head.e_shnum && get(f, f->head.e_shoff + i * f->head.e_shentsize, s, sizeof *s);
+bool pml__elf_section(const struct pml__elf *f, uint64_t i, ElfW(Shdr) * s) {
+  return i < f->head.e_shnum && pml__elf_get(f, f->head.e_shoff + i * f->head.e_shentsize, s, sizeof *s);
 }
 
 /* Is the string at @offset of table @strings exactly @name? */
-static bool named(const struct image *f, const ElfW(Shdr) * strings, uint64_t offset, const char *name, size_t n) {
+static bool named(const struct pml__elf *f, const ElfW(Shdr) * strings, uint64_t offset, const char *name, size_t n) {
   if (offset >= strings->sh_size || strings->sh_size - offset < n) return false;
   uint64_t at = strings->sh_offset + offset;
   return at >= strings->sh_offset && at <= f->size && f->size - at >= n && memcmp(f->data + at, name, n) == 0;
@@ -74,15 +71,15 @@ static bool has_address(const ElfW(Sym) * s) {
          (type == STT_NOTYPE || type == STT_OBJECT || type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
-static int search_table(const struct image *f, const ElfW(Shdr) * table, const char *name, struct pml__symbol *sym) {
+static int search_table(const struct pml__elf *f, const ElfW(Shdr) * table, const char *name, struct pml__symbol *sym) {
   ElfW(Shdr) strings;
   ElfW(Sym) s;
   size_t n = strlen(name) + 1; /* with its end, so that a prefix is no match */
-  if (!section(f, table->sh_link, &strings) || table->sh_offset > f->size) return PML_ENOSYMBOL;
+  if (!pml__elf_section(f, table->sh_link, &strings) || table->sh_offset > f->size) return PML_ENOSYMBOL;
   uint64_t room = f->size - table->sh_offset;
   uint64_t count = (table->sh_size < room ? table->sh_size : room) / sizeof s;
   for (uint64_t i = 0; i < count; i++) {
-    if (!get(f, table->sh_offset + i * sizeof s, &s, sizeof s)) break;
+    if (!pml__elf_get(f, table->sh_offset + i * sizeof s, &s, sizeof s)) break;
     if (!has_address(&s) || !named(f, &strings, s.st_name, name, n)) continue;
     sym->value = s.st_value;
     sym->size = s.st_size;
@@ -91,21 +88,41 @@ static int search_table(const struct image *f, const ElfW(Shdr) * table, const c
   return PML_ENOSYMBOL;
 }
 
-static uint64_t file_offset(const struct image *f, uint64_t address) {
+uint64_t pml__elf_offset(const struct pml__elf *f, uint64_t address) {
   ElfW(Phdr) p;
   for (uint64_t i = 0; i < f->head.e_phnum; i++) {
-    if (!get(f, f->head.e_phoff + i * f->head.e_phentsize, &p, sizeof p)) break;
+    if (!pml__elf_get(f, f->head.e_phoff + i * f->head.e_phentsize, &p, sizeof p)) break;
     if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
       return p.p_offset + (address - p.p_vaddr);
   }
   return UINT64_MAX;
 }
 
+uint64_t pml__elf_address(const struct pml__elf *f, uint64_t offset) {
+  ElfW(Phdr) p;
+  for (uint64_t i = 0; i < f->head.e_phnum; i++) {
+    if (!pml__elf_get(f, f->head.e_phoff + i * f->head.e_phentsize, &p, sizeof p)) break;
+    if (p.p_type == PT_LOAD && (p.p_flags & PF_X) && offset >= p.p_offset && offset - p.p_offset < p.p_filesz)
+      return p.p_vaddr + (offset - p.p_offset);
+  }
+  return UINT64_MAX;
+}
+
+uint64_t pml__elf_data_address(const struct pml__elf *f, uint64_t offset) {
+  ElfW(Phdr) p;
+  for (uint64_t i = 0; i < f->head.e_phnum; i++) {
+    if (!pml__elf_get(f, f->head.e_phoff + i * f->head.e_phentsize, &p, sizeof p)) break;
+    if (p.p_type == PT_LOAD && !(p.p_flags & PF_X) && offset >= p.p_offset && offset - p.p_offset < p.p_memsz)
+      return p.p_vaddr + (offset - p.p_offset);
+  }
+  return UINT64_MAX;
+}
+
 int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym) {
   static const uint32_t kinds[] = {SHT_SYMTAB, SHT_DYNSYM};
-  struct image f = {0};
+  struct pml__elf f = {0};
   ElfW(Shdr) table;
-  int err = map_file(&f, path);
+  int err = pml__elf_open(&f, path);
   if (err < 0) {
     pml__event_note_shortage(err);
     return err;
@@ -113,9 +130,9 @@ int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym)
   err = PML_ENOSYMBOL;
   for (size_t k = 0; k < 2 && err < 0; k++)
     for (uint64_t i = 0; i < f.head.e_shnum && err < 0; i++)
-      if (section(&f, i, &table) && table.sh_type == kinds[k]) err = search_table(&f, &table, name, sym);
-  if (err == 0) sym->offset = file_offset(&f, sym->value);
-  (void)munmap((void *)f.data, f.size);
+      if (pml__elf_section(&f, i, &table) && table.sh_type == kinds[k]) err = search_table(&f, &table, name, sym);
+  if (err == 0) sym->offset = pml__elf_offset(&f, sym->value);
+  pml__elf_close(&f);
   return err;
 }
 

@@ -11,7 +11,10 @@ bool pml__event_may_be_user_only(const struct pml_event *ev);
 bool pml__event_counts_in_user_space(const struct pml_event *ev);
 /* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
-void pml__event_note_user_only(const struct pml_event *ev); /* for pml_event_user_only() */
+
+/* How @ev was opened otherwise than asked; for pml_event_user_only(). The first event of each kind is named. */
+enum pml__event_note { PML__NOTE_USER_ONLY, PML__NOTE_GUESTS, PML__NOTE_HOST, PML__NOTE_PRECISE, PML__NOTES };
+void pml__event_note(enum pml__event_note which, const struct pml_event *ev);
 /* pml__event_sysctl - the number in the file @path of /proc/sys; @absent where it cannot be read. */
 int pml__event_sysctl(const char *path, int absent);
 int pml__paranoid_level(void); /* kernel.perf_event_paranoid; 2, the kernel's default, where it cannot be read */
@@ -43,6 +46,10 @@ struct pml__core_pmu {
 };
 /* pml__core_pmus - the core PMUs sysfs shows (2 and more: hybrid), sorted by name; cached. Returns their number. */
 unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]);
+
+/* pml__sysfs_pinned_to - may the calling thread run on cpus of the core PMU @pmu alone? False where sysfs has no list.
+ */
+bool pml__sysfs_pinned_to(const char *pmu);
 /* pml__sysfs_pmu_of - the name of the PMU with this type, or "". */
 void pml__sysfs_pmu_of(uint32_t type, char pmu[64]);
 /* pml__sysfs_described - the root is not /sys. */
@@ -88,6 +95,25 @@ int pml__event_walk_trace(const struct pml__walk *w);
 int pml__event_parse_mem(struct pml_event *ev, const char *name);
 int pml__event_parse_uprobe(struct pml_event *ev, const char *name);
 int pml__event_walk_probe(const struct pml__walk *w);
+/* pml__uprobe_part - the first part of @ev: a probe at an offset of a file. Returns 0 or a failure with a detail. */
+int pml__uprobe_part(struct pml_event *ev, const char *name, const char *path, uint64_t offset);
+
+/* USDT probes: pml_event_usdt.c */
+int pml__event_parse_usdt(struct pml_event *ev, const char *name);
+
+/* One place of a probe, of a note that sys/sdt.h made. */
+struct pml__usdt_place {
+  const char *provider, *name; /* in the mapped file */
+  const char *arguments; /* where they are, "-4@%eax 8@$5": sizes, negative if signed, and operands; "": it has none */
+  uint64_t offset;       /* in the file */
+  uint64_t semaphore;    /* in the file; 0: it has none */
+};
+/*
+ * pml__usdt_walk - visit every place of every probe in the file until @visit is not 0. Returns what it returned last,
+ * 0, PML_EFORMAT or -errno; no detail.
+ */
+typedef int pml__usdt_visit(const struct pml__usdt_place *place, void *arg);
+PML__SHARED int pml__usdt_walk(const char *path, pml__usdt_visit *visit, void *arg);
 
 /* symbols of ELF files: pml_event_elf.c */
 struct pml__symbol {

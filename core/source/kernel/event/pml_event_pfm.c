@@ -5,7 +5,6 @@
 #include "base/pml_process.h"
 #include "source/kernel/event/pml_event_sysfs.h"
 
-#include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:=."
 
 static struct pml__lock pfm_lock;
+const struct pml__libpfm *pml__pfm;
 
 /*
  * The variable makes libpfm4 encode events of PMUs that are not here; it is read once, by pfm_initialize(), and the
@@ -23,7 +23,7 @@ static int initialize(void) {
   const char *var = "LIBPFM_ENCODE_INACTIVE";
   bool set = secure_getenv(var) != NULL;
   if (!set) (void)setenv(var, "1", 1);
-  int r = pfm_initialize();
+  int r = pml__pfm->initialize();
   if (!set) (void)unsetenv(var);
   return r;
 }
@@ -31,6 +31,7 @@ static int initialize(void) {
 bool pml__pfm_lock(void) {
   static int state = 1; /* 1: not tried yet, else what libpfm4 said */
   pml__lock_take(&pfm_lock);
+  if (state == 1 && (pml__pfm = pml__libpfm()) == NULL) state = PFM_ERR_NOTSUPP;
   if (state == 1) state = initialize();
   if (state == PFM_SUCCESS) return true;
   pml__lock_leave(&pfm_lock);
@@ -44,14 +45,14 @@ void pml__pfm_unlock(void) {
 bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu) {
   memset(pmu, 0, sizeof *pmu);
   pmu->size = sizeof *pmu;
-  return pfm_get_pmu_info((pfm_pmu_t)i, pmu) == PFM_SUCCESS;
+  return pml__pfm->get_pmu_info((pfm_pmu_t)i, pmu) == PFM_SUCCESS;
 }
 
 /* An uncore PMU that is not here has no perf type to be encoded for: take the codes its registers want. */
 static int encode_absent(const char *name, struct perf_event_attr *attr, int *idx) {
   uint64_t codes[3] = {0};
   pfm_pmu_encode_arg_t arg = {.codes = codes, .count = 3, .size = sizeof arg};
-  int r = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_NONE, &arg);
+  int r = pml__pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_NONE, &arg);
   if (r != PFM_SUCCESS) return r;
   attr->type = PML__TYPE_NONE;
   attr->config = codes[0];
@@ -64,7 +65,7 @@ static int encode_absent(const char *name, struct perf_event_attr *attr, int *id
 int pml__pfm_encode(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
   memset(attr, 0, sizeof *attr);
   pfm_perf_encode_arg_t arg = {.attr = attr, .size = sizeof arg};
-  int r = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+  int r = pml__pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
   *idx = arg.idx;
   *cpu = arg.cpu;
   if (r == PFM_ERR_NOTSUPP) {
@@ -75,14 +76,16 @@ int pml__pfm_encode(const char *name, struct perf_event_attr *attr, int *idx, in
   return r;
 }
 
-/* Our ":uk" is libpfm4's ":u:k"; taken apart only when it does not know the suffix itself. */
+/* Our ":ukpp" is libpfm4's ":u:k:precise=2"; taken apart only when it does not know the suffix itself. */
 static int encode_with_mods(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
   int r = pml__pfm_encode(name, attr, idx, cpu);
   struct pml__mods m;
-  char base[PML_EVENT_NAME_MAX], full[PML_EVENT_NAME_MAX + 8];
+  char base[PML_EVENT_NAME_MAX], full[PML_EVENT_NAME_MAX + 20], precise[12] = "";
   pml__mods_split(&m, base, name);
-  if (r != PFM_ERR_ATTR || !m.any) return r;
-  (void)snprintf(full, sizeof full, "%s%s%s%s", base, m.user ? ":u" : "", m.kernel ? ":k" : "", m.hyper ? ":h" : "");
+  if (r != PFM_ERR_ATTR || (!m.any && m.precise == 0)) return r;
+  if (m.precise > 0) (void)snprintf(precise, sizeof precise, ":precise=%u", m.precise & 3);
+  (void)snprintf(full, sizeof full, "%s%s%s%s%s", base, m.user ? ":u" : "", m.kernel ? ":k" : "", m.hyper ? ":h" : "",
+                 precise);
   return pml__pfm_encode(full, attr, idx, cpu);
 }
 
@@ -141,7 +144,7 @@ static void correct_topdown(const char *name, const pfm_event_info_t *info, stru
 static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int idx, int cpu) {
   pfm_event_info_t info = {.size = sizeof info};
   pfm_pmu_info_t pmu;
-  if (pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS || !pml__pfm_pmu((int)info.pmu, &pmu))
+  if (pml__pfm->get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS || !pml__pfm_pmu((int)info.pmu, &pmu))
     return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU%s", ev->name,
                     secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others"
                                                               : "");
@@ -173,7 +176,7 @@ static int find_event(const char *full, const char **rest) {
     *colon = '\0';
     *rest = full + (colon - head) + 1;
   }
-  return pfm_find_event(head);
+  return pml__pfm->find_event(head);
 }
 
 static bool has_attribute(const pfm_event_info_t *info, const char *s, size_t n) {
@@ -181,7 +184,7 @@ static bool has_attribute(const pfm_event_info_t *info, const char *s, size_t n)
   for (int i = 0; i < info->nattrs; i++) {
     memset(&attr, 0, sizeof attr);
     attr.size = sizeof attr;
-    if (pfm_get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
+    if (pml__pfm->get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
     if (strlen(attr.name) == n && strncasecmp(attr.name, s, n) == 0) return true;
   }
   return false;
@@ -193,12 +196,15 @@ static int fail_attribute(const char *name, int nhead, const pfm_event_info_t *i
   char text[300] = "", list[300] = "";
   for (int i = 0; i < info->nattrs; i++) {
     pfm_event_attr_info_t attr = {.size = sizeof attr};
-    if (pfm_get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
+    if (pml__pfm->get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
     pml__nearest_offer(&near, attr.name);
     size_t used = strlen(list);
     if (attr.type == PFM_ATTR_UMASK && used + strlen(attr.name) + 3 < 100)
       (void)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", attr.name);
   }
+  struct pml__mods m;
+  if (pml__mods_parse(&m, wanted) && m.precise > 0)
+    return pml_fail(PML_ENOEVENT, "%.160s: this event has no precise form; leave out the p of \"%.16s\"", name, wanted);
   if (!*wanted) return pml_fail(PML_ESYNTAX, "event \"%.160s\" needs a unit mask, such as %s", name, list);
   if (near.n)
     return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s", nhead, name, wanted,
@@ -212,8 +218,8 @@ static int fail_encoding(const char *name, int r) {
   const char *s;
   pfm_event_info_t info = {.size = sizeof info};
   int idx = find_event(name, &s);
-  if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pfm_strerror(r));
+  if (idx < 0 || pml__pfm->get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pml__pfm->strerror(r));
   int nhead = (int)(s - name) - (*s != '\0');
   if (r == PFM_ERR_UMASK && !*s) return fail_attribute(name, nhead, &info, "");
   while (r == PFM_ERR_ATTR && *s) {
@@ -225,7 +231,7 @@ static int fail_encoding(const char *name, int r) {
     }
     s += n + (s[n] == ':');
   }
-  return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pfm_strerror(r));
+  return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pml__pfm->strerror(r));
 }
 
 int pml__event_parse_pfm(struct pml_event *ev, const char *name) {

@@ -3,9 +3,8 @@
 #ifndef PML_EVENT_PFM_H
 #define PML_EVENT_PFM_H
 
+#include "source/kernel/event/pml_event_libpfm.h"
 #include "source/kernel/event/pml_event_parsers.h"
-
-#include <perfmon/pfmlib.h>
 
 /* attr.type of an event whose PMU has no perf type because it is not here. */
 #define PML__TYPE_NONE UINT32_MAX
@@ -13,6 +12,7 @@
 /* libpfm4 has global state: everything below is called between these. False: libpfm4 is not usable, nothing is held. */
 bool pml__pfm_lock(void);
 void pml__pfm_unlock(void);
+extern const struct pml__libpfm *pml__pfm;
 
 bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu); /* PMU number @i, if this libpfm4 has it */
 

@@ -87,7 +87,7 @@ static int walk_event(struct pfm_walk *p, const pfm_event_info_t *ev) {
   int err = row(p, name, ev->desc ? ev->desc : "");
   for (int i = 0; i < ev->nattrs && !err; i++) {
     pfm_event_attr_info_t attr = {.size = sizeof attr};
-    if (pfm_get_event_attr_info(ev->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
+    if (pml__pfm->get_event_attr_info(ev->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
     if (attr.type != PFM_ATTR_UMASK) continue;
     if ((size_t)snprintf(name + n, sizeof name - (size_t)n, ":%s", attr.name) >= sizeof name - (size_t)n) continue;
     (void)snprintf(text, sizeof text, "%s: %s", ev->desc ? ev->desc : "", attr.desc ? attr.desc : "");
@@ -97,9 +97,9 @@ static int walk_event(struct pfm_walk *p, const pfm_event_info_t *ev) {
 }
 
 static int walk_pmu(struct pfm_walk *p) {
-  for (int e = p->pmu.first_event; e != -1; e = pfm_get_event_next(e)) {
+  for (int e = p->pmu.first_event; e != -1; e = pml__pfm->get_event_next(e)) {
     pfm_event_info_t ev = {.size = sizeof ev};
-    if (pfm_get_event_info(e, PFM_OS_PERF_EVENT_EXT, &ev) != PFM_SUCCESS) continue;
+    if (pml__pfm->get_event_info(e, PFM_OS_PERF_EVENT_EXT, &ev) != PFM_SUCCESS) continue;
     int err = walk_event(p, &ev);
     if (err) return err;
   }

@@ -4,6 +4,7 @@
 #include "source/kernel/event/pml_event_sysfs.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,18 @@ static void find_cpus(const char *pmu, struct cpus *list) {
     list->cpu[i].package = topology(list->cpu[i].cpu, "physical_package_id");
     list->cpu[i].die = topology(list->cpu[i].cpu, "die_id");
   }
+}
+
+bool pml__sysfs_pinned_to(const char *pmu) {
+  char text[4096];
+  cpu_set_t may;
+  struct cpus *list = malloc(sizeof *list);
+  bool pinned = list != NULL && pml__sysfs_file(pmu, "cpus", text, sizeof text) == 0 && parse_list(list, text) &&
+                sched_getaffinity(0, sizeof may, &may) == 0;
+  for (unsigned i = 0; pinned && i < list->n; i++) CPU_CLR((size_t)list->cpu[i].cpu, &may);
+  pinned = pinned && CPU_COUNT(&may) == 0;
+  free(list);
+  return pinned;
 }
 
 /* The shortest name that is of cpu @i alone. */

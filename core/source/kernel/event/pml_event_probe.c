@@ -182,35 +182,39 @@ static int find_offset(const struct uprobe *u, const char *name, uint64_t *offse
   return 0;
 }
 
-/* The PMU's number and where its format puts the bit that asks for returns. */
-static int read_uprobe_pmu(const char *name, uint32_t *type, struct pml__format *at_return) {
-  char text[64];
-  if (pml__sysfs_type("uprobe", type) < 0)
+int pml__uprobe_part(struct pml_event *ev, const char *name, const char *path, uint64_t offset) {
+  uint32_t type = 0;
+  if (pml__sysfs_type("uprobe", &type) < 0)
     return pml_fail(PML_ENOEVENT, "event \"%.200s\": this kernel has no uprobe PMU (CONFIG_UPROBE_EVENTS)", name);
-  if (pml__sysfs_file("uprobe", "format/retprobe", text, sizeof text) < 0 || !pml__format_parse(at_return, text))
-    (void)pml__format_parse(at_return, "config:0");
+  path = pml__keep(path, strlen(path) + 1);
+  if (!path) return pml_fail(-ENOMEM, "no memory for the path of event \"%.200s\"", name);
+  struct pml_event_part *part = pml__event_first(ev, "uprobe");
+  part->attr.type = type;
+  part->attr.uprobe_path = (uintptr_t)path;
+  part->attr.probe_offset = offset;
   return 0;
+}
+
+/* Where the PMU's format puts the bit that asks for returns. */
+static void ask_for_returns(struct perf_event_attr *attr) {
+  char text[64];
+  struct pml__format format = {0};
+  uint64_t word[4] = {0};
+  if (pml__sysfs_file("uprobe", "format/retprobe", text, sizeof text) < 0 || !pml__format_parse(&format, text))
+    (void)pml__format_parse(&format, "config:0");
+  (void)pml__format_put(&format, &word[format.word], 1);
+  attr->config = word[0];
 }
 
 int pml__event_parse_uprobe(struct pml_event *ev, const char *name) {
   struct uprobe u = {0};
-  struct pml__format at_return = {0};
-  uint64_t offset = 0, word[4] = {0};
-  uint32_t type = 0;
+  uint64_t offset = 0;
   int err = split_uprobe(&u, name);
   if (err == 0) err = find_offset(&u, name, &offset);
-  if (err == 0) err = read_uprobe_pmu(name, &type, &at_return);
+  if (err == 0) err = pml__uprobe_part(ev, name, u.path, offset);
   if (err < 0) return err;
-  const char *path = pml__keep(u.path, strlen(u.path) + 1);
-  if (!path) return pml_fail(-ENOMEM, "no memory for the path of event \"%.200s\"", name);
-  if (u.at_return) (void)pml__format_put(&at_return, &word[at_return.word], 1);
-
-  struct pml_event_part *part = pml__event_first(ev, "uprobe");
-  part->attr.type = type;
-  part->attr.config = word[0];
-  part->attr.uprobe_path = (uintptr_t)path;
-  part->attr.probe_offset = offset;
-  pml__mods_apply(&u.mods, &part->attr, false);
+  if (u.at_return) ask_for_returns(&ev->first.attr);
+  pml__mods_apply(&u.mods, &ev->first.attr, false);
   return 0;
 }
 

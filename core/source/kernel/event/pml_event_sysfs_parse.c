@@ -202,7 +202,8 @@ int pml__event_parse_sysfs(struct pml_event *ev, const char *name) {
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": write a PMU's event as pmu/event/ or pmu/param=value,.../", name);
   if (*mods == ':') mods++;
   if (last[1] && !pml__mods_parse(&m, mods))
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.32s\" is not a modifier; use u, k or h", name, mods);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.32s\" is not a modifier; use u, k, h, or p up to three times",
+                    name, mods);
   if (npmu >= sizeof p.pmu) return pml_fail(PML_ENOEVENT, "the name of the PMU is too long in \"%.200s\"", name);
   pml__copy(p.pmu, npmu + 1, name);
   pml__copy(p.terms, (size_t)(last - first), first + 1);

@@ -27,13 +27,14 @@ bool pml__event_counts_in_user_space(const struct pml_event *ev) {
   return ev->nparts == 0 || (!pml__event_is_of_kernel(&ev->first.attr) && strcmp(ev->first.pmu, "kprobe") != 0);
 }
 
-/* :u, :k, :h at the end, PMU/EVENT/u, or libpfm4's :u=1. */
+/* :u, :k, :h, :p at the end, PMU/EVENT/u, or libpfm4's :u=1. */
 static bool has_modifier(const char *name) {
   struct pml__mods m;
   char base[PML_EVENT_NAME_MAX];
   pml__mods_split(&m, base, name);
-  if (m.any || strstr(name, ":u=") != NULL || strstr(name, ":k=") != NULL) return true;
-  const char *slash = strncmp(name, "uprobe:", 7) != 0 ? strrchr(name, '/') : NULL;
+  if (m.any || m.precise > 0 || strstr(name, ":u=") != NULL || strstr(name, ":k=") != NULL) return true;
+  bool has_path = strncmp(name, "uprobe:", 7) == 0 || strncmp(name, "usdt:", 5) == 0;
+  const char *slash = has_path ? NULL : strrchr(name, '/');
   return slash != NULL && slash[1] != '\0';
 }
 
@@ -58,26 +59,42 @@ int pml__paranoid_level(void) {
 }
 
 /* 0: empty; 1: the text is being written; 2: complete; 3: taken. The release of 2 publishes the text. */
-static _Atomic int state;
-static char text[PML_EVENT_NAME_MAX + 160];
+static struct {
+  _Atomic int state;
+  char text[PML_EVENT_NAME_MAX + 160];
+} note[PML__NOTES];
 
-void pml__event_note_user_only(const struct pml_event *ev) {
+void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
   int none = 0;
-  if (!atomic_compare_exchange_strong(&state, &none, 1)) return;
-  (void)snprintf(
-      text, sizeof text,
-      "perf_event_paranoid is %d, so events without a modifier count user space only (%s%s); as root, sysctl "
-      "kernel.perf_event_paranoid=1 adds the kernel",
-      pml__paranoid_level(), ev->name, PML__USER_ONLY);
-  atomic_store_explicit(&state, 2, memory_order_release);
+  if (!atomic_compare_exchange_strong(&note[which].state, &none, 1)) return;
+  char *text = note[which].text;
+  if (which == PML__NOTE_USER_ONLY)
+    (void)snprintf(
+        text, sizeof note->text,
+        "perf_event_paranoid is %d, so events without a modifier count user space only (%s%s); as root, sysctl "
+        "kernel.perf_event_paranoid=1 adds the kernel",
+        pml__paranoid_level(), ev->name, PML__USER_ONLY);
+  else if (which == PML__NOTE_GUESTS)
+    (void)snprintf(text, sizeof note->text, "this PMU is lent to guests (mediated): %s leaves them out", ev->name);
+  else if (which == PML__NOTE_HOST)
+    (void)snprintf(text, sizeof note->text, "this PMU cannot leave guests out: %s counts them, too", ev->name);
+  else
+    (void)snprintf(text, sizeof note->text,
+                   "this PMU has no precise events (a guest's?): %s was opened without precision", ev->name);
+  atomic_store_explicit(&note[which].state, 2, memory_order_release);
 }
 
 const char *pml_event_user_only(void) {
-  int there = 2;
-  return atomic_compare_exchange_strong_explicit(&state, &there, 3, memory_order_acquire, memory_order_relaxed) ? text
-                                                                                                                : NULL;
+  for (int i = 0; i < PML__NOTES; i++) {
+    int there = 2;
+    if (atomic_compare_exchange_strong_explicit(&note[i].state, &there, 3, memory_order_acquire, memory_order_relaxed))
+      return note[i].text;
+  }
+  return NULL;
 }
 
 const char *pml_event_user_only_reason(void) {
-  return atomic_load_explicit(&state, memory_order_acquire) >= 2 ? text : NULL;
+  for (int i = 0; i < PML__NOTES; i++)
+    if (atomic_load_explicit(&note[i].state, memory_order_acquire) >= 2) return note[i].text;
+  return NULL;
 }

@@ -4,21 +4,28 @@
 
 #include "base/pml_error.h"
 #include "substrate/trace/pml_otf2_error.h"
-#include "substrate/trace/read/pml_otf2_read_private.h"
+#include "substrate/trace/read/pml_otf2_cut.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* Records that are read at once: enough to hide the call of libotf2, few enough for the memory of many locations. */
 #define BATCH_MAX ((size_t)1024)
-#define BATCH_MIN ((size_t)16)
+#define BATCH_MIN ((size_t)4)
 #define BATCHES ((size_t)1 << 16) /* of all locations */
+/* As many of many locations are read at once, which need no open file then: 256 MB. */
+#define WHOLE ((uint64_t)1 << 22)
+/* Files that a program opens beside the trace's. */
+#define OTHER_FILES ((rlim_t)64)
 
 /* The events of a location that were read and not yet given. */
 struct stream {
   struct pml_otf2_events *of;
-  OTF2_EvtReader *reader; /* NULL: closed */
+  struct pml__otf2_opened reader;
   size_t location, n, at, capacity;
   struct pml_otf2_event *event;
   uint64_t last;
@@ -40,15 +47,22 @@ struct pml_otf2_events {
   bool *wanted;                   /* [nregions] */
   size_t *location, nlocations;   /* those that are asked for */
   size_t next, batch;             /* next: location that is opened */
+  size_t open, most_open;         /* readers of libotf2 that were not at their end, and how many there may be */
   struct stream *stream;          /* by time one for each location, else one */
   struct head *head;              /* a heap: the first is the earliest */
   size_t nheads;
+  size_t damaged; /* locations */
+  uint64_t given; /* events */
+  int why;        /* of the first damage, and its sentence */
+  char said[PML_FAILURE_BYTES];
 };
 
 /* ---- records of libotf2 ---- */
 
 static bool grow(struct stream *s) {
-  size_t capacity = s->capacity == 0 ? s->of->batch : 2 * s->capacity;
+  size_t first = (size_t)pml_otf2_read_location(s->of->trace, s->location)->events;
+  if (first > s->of->batch) first = s->of->batch;
+  size_t capacity = s->capacity == 0 ? first : 2 * s->capacity;
   struct pml_otf2_event *more = realloc(s->event, capacity * sizeof *more);
   if (more != NULL) {
     s->event = more;
@@ -169,6 +183,28 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
   return OTF2_CALLBACK_SUCCESS;
 }
 
+static void take_team(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_CommRef comm) {
+  struct pml_otf2_event *event = take(s, kind, time);
+  if (event == NULL) return;
+  event->what = PML_OTF2_NONE;
+  event->members = pml__otf2_members(s->of->trace, comm);
+  event->comm = comm;
+}
+
+static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                       OTF2_AttributeList *attributes, OTF2_CommRef comm) {
+  (void)location, (void)position, (void)attributes;
+  take_team(user, PML_OTF2_TEAM_BEGIN, time, comm);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                     OTF2_AttributeList *attributes, OTF2_CommRef comm) {
+  (void)location, (void)position, (void)attributes;
+  take_team(user, PML_OTF2_TEAM_END, time, comm);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_EvtReaderCallbacks *callbacks_of(unsigned kinds) {
   OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
   if (c == NULL) return NULL;
@@ -180,6 +216,8 @@ static OTF2_EvtReaderCallbacks *callbacks_of(unsigned kinds) {
   if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(c, on_ireceive);
   if (kinds & 1u << PML_OTF2_COLLECTIVE) OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, on_collective);
   if (kinds & 1u << PML_OTF2_METRIC) OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
+  if (kinds & 1u << PML_OTF2_TEAM_BEGIN) OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(c, on_team_begin);
+  if (kinds & 1u << PML_OTF2_TEAM_END) OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(c, on_team_end);
   return c;
 }
 
@@ -190,9 +228,19 @@ static int no_memory(const struct pml_otf2_events *e) {
 }
 
 static void close_stream(struct stream *s) {
-  if (s->reader != NULL) (void)OTF2_Reader_CloseEvtReader(s->of->trace->reader, s->reader);
-  s->reader = NULL;
-  pml__otf2_forget();
+  pml__otf2_close_events(&s->reader);
+}
+
+/* Damage of a location ends its events, and is remembered; other failures are returned. */
+static int damaged(struct stream *s, int err) {
+  struct pml_otf2_events *e = s->of;
+  if (!pml__otf2_is_damage(err)) return err;
+  if (e->damaged++ == 0) {
+    e->why = err;
+    (void)snprintf(e->said, sizeof e->said, "%s", pml_error_detail(err));
+  }
+  s->ended = true;
+  return 0;
 }
 
 static int open_stream(struct stream *s, size_t location) {
@@ -201,7 +249,8 @@ static int open_stream(struct stream *s, size_t location) {
   s->n = s->at = 0;
   s->last = 0;
   s->ended = false;
-  return pml__otf2_open_events(e->trace, location, e->callbacks, s, &s->reader);
+  int err = pml__otf2_open_events(e->trace, location, e->callbacks, s, &s->reader);
+  return err < 0 ? damaged(s, err) : 0;
 }
 
 /* 1: it has a next event; 0: no more. */
@@ -210,12 +259,19 @@ static int fill(struct stream *s) {
   while (s->at == s->n && !s->ended) {
     uint64_t n = 0;
     s->n = s->at = 0;
-    OTF2_ErrorCode code = OTF2_Reader_ReadLocalEvents(e->trace->reader, s->reader, e->batch, &n);
+    OTF2_ErrorCode code = OTF2_Reader_ReadLocalEvents(s->reader.archive, s->reader.events, e->batch, &n);
     if (e->refused) return no_memory(e);
-    if (!pml__otf2_is_fine(code)) return pml__otf2_failed_read(e->trace, "read the events of", code);
-    if (n < e->batch) s->ended = true;
+    if (!pml__otf2_is_fine(code)) {
+      int err = damaged(s, pml__otf2_failed_read(e->trace, "read the events of", code));
+      if (err < 0) return err;
+    }
+    if (n < e->batch && !s->ended) {
+      int err = pml__otf2_was_cut(e->trace, s->location);
+      if (err < 0) (void)damaged(s, err);
+      s->ended = true;
+    }
   }
-  if (s->at == s->n) close_stream(s);
+  if (s->ended) close_stream(s);
   return s->at < s->n;
 }
 
@@ -235,13 +291,33 @@ static void sift_down(struct head *head, size_t n, size_t i) {
   head[i] = moved;
 }
 
+/* libotf2 has a file open, and a chunk in memory, for each location of which there is more to read. */
+static size_t most_open(const struct pml_otf2_read *t) {
+  struct rlimit files;
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  uint64_t most = pages > 0 && page > 0 ? (uint64_t)pages / 4 * (uint64_t)page / (t->chunk + 1) : SIZE_MAX;
+  bool limited = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
+  if (limited && files.rlim_cur < most + OTHER_FILES)
+    most = files.rlim_cur > OTHER_FILES ? files.rlim_cur - OTHER_FILES : 1;
+  return most > 0 ? (size_t)most : 1;
+}
+
+static int too_many(const struct pml_otf2_events *e) {
+  return pml_fail(-EMFILE,
+                  "%.300s: too many long locations to be read in the order of time, here at most %zu; "
+                  "ask for fewer locations, or for a shorter window",
+                  e->trace->path, e->most_open);
+}
+
 static int open_heads(struct pml_otf2_events *e) {
   int err = 0;
+  e->most_open = most_open(e->trace);
   for (size_t i = 0; i < e->nlocations && err >= 0; i++) {
     struct stream *s = &e->stream[i];
     err = open_stream(s, e->location[i]);
     if (err == 0) err = fill(s);
     if (err == 1) e->head[e->nheads++] = (struct head){s->event[s->at].time, s};
+    if (err >= 0 && s->reader.archive != NULL && e->open++ == e->most_open) err = too_many(e);
   }
   for (size_t i = e->nheads / 2; i-- > 0;) sift_down(e->head, e->nheads, i);
   return err < 0 ? err : 0;
@@ -271,7 +347,7 @@ static int next_by_time(struct pml_otf2_events *e, const struct pml_otf2_event *
 static int next_of_location(struct pml_otf2_events *e, const struct pml_otf2_event **event) {
   struct stream *s = e->stream;
   while (s->at == s->n) {
-    int more = s->reader != NULL ? fill(s) : 0;
+    int more = s->reader.archive != NULL ? fill(s) : 0;
     if (more < 0) return more;
     if (more > 0) break;
     if (e->next == e->nlocations) return 0;
@@ -283,19 +359,39 @@ static int next_of_location(struct pml_otf2_events *e, const struct pml_otf2_eve
 }
 
 int pml_otf2_events_next(struct pml_otf2_events *e, const struct pml_otf2_event **event) {
-  return e->by_time ? next_by_time(e, event) : next_of_location(e, event);
+  int more = e->by_time ? next_by_time(e, event) : next_of_location(e, event);
+  e->given += more > 0;
+  return more == 0 && e->given == 0 && e->damaged > 0 ? pml_fail(e->why, "%s", e->said) : more;
+}
+
+size_t pml_otf2_events_damaged(const struct pml_otf2_events *e) {
+  return e->damaged;
 }
 
 /* ---- life ---- */
 
+/* How many records are read at once, where the longest of the locations asked for has @longest of all @events. */
+static size_t batch_of(const struct pml_otf2_events *e, uint64_t longest, uint64_t events) {
+  if (!e->by_time || e->nlocations <= BATCHES / BATCH_MAX) return BATCH_MAX;
+  if (events <= WHOLE) return (size_t)longest + 1;
+  return e->nlocations < WHOLE / BATCH_MAX   ? BATCH_MAX
+         : e->nlocations < WHOLE / BATCH_MIN ? (size_t)WHOLE / e->nlocations
+                                             : BATCH_MIN;
+}
+
 static int allocate(struct pml_otf2_events *e, const struct pml_otf2_question *q) {
   size_t n = e->trace->locations.n;
+  uint64_t longest = 0, events = 0;
   e->location = calloc(n + 1, sizeof *e->location);
-  for (size_t i = 0; e->location != NULL && i < n; i++)
-    if (pml__otf2_asked(e->trace, q, i)) e->location[e->nlocations++] = i;
+  for (size_t i = 0; e->location != NULL && i < n; i++) {
+    if (!pml__otf2_asked(e->trace, q, i)) continue;
+    const uint64_t has = pml_otf2_read_location(e->trace, i)->events;
+    if (has > longest) longest = has;
+    events = has > WHOLE || events > WHOLE ? WHOLE + 1 : events + has;
+    e->location[e->nlocations++] = i;
+  }
   size_t streams = e->by_time ? e->nlocations : 1;
-  e->batch = e->by_time && e->nlocations > BATCHES / BATCH_MAX ? BATCHES / e->nlocations : BATCH_MAX;
-  if (e->batch < BATCH_MIN) e->batch = BATCH_MIN;
+  e->batch = batch_of(e, longest, events);
   e->wanted = pml__otf2_wanted(e->trace, q);
   e->stream = calloc(streams + 1, sizeof *e->stream);
   e->head = calloc(streams + 1, sizeof *e->head);

@@ -18,7 +18,12 @@ PML_BEGIN_DECLS
 
 #define PML_OTF2_KINDS(X)                                                                                              \
   X(ENTER, "enter")                                                                                                    \
-  X(LEAVE, "leave") X(SEND, "send") X(RECEIVE, "receive") X(COLLECTIVE, "collective") X(METRIC, "metric")
+  X(LEAVE, "leave")                                                                                                    \
+  X(SEND, "send")                                                                                                      \
+  X(RECEIVE, "receive")                                                                                                \
+  X(COLLECTIVE, "collective")                                                                                          \
+  X(METRIC, "metric")                                                                                                  \
+  X(TEAM_BEGIN, "team_begin") X(TEAM_END, "team_end")
 #define PML_OTF2_KIND(id, name) PML_OTF2_##id,
 enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 #undef PML_OTF2_KIND
@@ -38,7 +43,7 @@ struct pml_otf2_event {
   bool is_integer;
   uint8_t operation;  /* of a collective: pml_otf2_operation() */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
-  uint32_t members;   /* ranks of a collective's communicator; 0: not known */
+  uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: not known */
 };
 
 struct pml_otf2_events;
@@ -51,14 +56,21 @@ struct pml_otf2_events;
  * Until pml_otf2_events_close(), which must come before pml_otf2_read_close(), nothing else reads events of @t. What
  * @q points to is copied.
  *
- * Returns 0, -EBUSY, -ENOMEM or PML_EOTF2; *e is NULL on failure. Memory: with @by_time some KB and libotf2's buffer
- * for each location, and a file that is open; else for one.
+ * Returns 0, -EBUSY, -ENOMEM, -EMFILE or PML_EOTF2; *e is NULL on failure. With @by_time each location whose events
+ * do not fit into its share of 256 MB needs a file that is open and libotf2's buffer, mostly of 1 MB. -EMFILE: those
+ * are more than this process may open, or than a quarter of the memory. Else one location has them at a time.
  */
 PML__SHARED int pml_otf2_events_open(struct pml_otf2_events **e, struct pml_otf2_read *t,
                                      const struct pml_otf2_question *q, bool by_time);
 PML__SHARED void pml_otf2_events_close(struct pml_otf2_events *e);
 
-/* pml_otf2_events_next - 1 and the next event, valid until the next call; 0: no more; or PML_EOTF2, -ENOMEM. */
+/*
+ * pml_otf2_events_next - 1 and the next event, valid until the next call; 0: no more; or -ENOMEM, -EMFILE and so on.
+ * A damage or cut ends the events of a location. PML_EOTF2, PML_EFORMAT or
+ * -ENOENT: no event could be read for this.
+ * pml_otf2_events_damaged - how many locations were cut or damaged so far.
+ */
+PML__SHARED size_t pml_otf2_events_damaged(const struct pml_otf2_events *e);
 PML__SHARED int pml_otf2_events_next(struct pml_otf2_events *e, const struct pml_otf2_event **event);
 
 /* pml_otf2_read_seconds - the time of an event in seconds since the trace's beginning. */

@@ -25,16 +25,20 @@ PML_BEGIN_DECLS
 
 struct pml_otf2_read;
 
+/* No place, where a place in an order is said. */
+#define PML_OTF2_NONE SIZE_MAX
+
 /* Texts are never NULL; what a trace does not say is "". They live as long as the reader. */
 struct pml_otf2_read_region {
   uint32_t id;
-  const char *name, *file, *paradigm;
-  uint32_t line; /* 0: not known */
+  const char *name, *file, *paradigm, *role; /* role: such as "implicit barrier"; "" */
+  uint32_t line;                             /* 0: not known */
 };
 struct pml_otf2_read_process {
   uint32_t id;
   const char *name, *host;
   int64_t rank; /* in MPI_COMM_WORLD; -1: none */
+  size_t node;  /* of the system tree; PML_OTF2_NONE */
 };
 struct pml_otf2_read_location {
   uint64_t id;
@@ -48,6 +52,31 @@ struct pml_otf2_read_metric {
   double scale;     /* of a value, to its unit */
   bool accumulated; /* it counts up; else each value stands for itself */
 };
+/* The system tree: machines, hosts, sockets and so on. */
+struct pml_otf2_read_node {
+  uint32_t id;
+  const char *name, *kind;
+  size_t parent; /* PML_OTF2_NONE: outermost */
+};
+struct pml_otf2_read_group {
+  uint32_t id;
+  const char *name, *kind, *paradigm; /* kind: locations, regions, metrics, ranks, communicator, self */
+  size_t n;
+  const uint64_t *member; /* [n] numbers of the archive; of a communicator: ranks */
+};
+struct pml_otf2_read_comm {
+  uint32_t id;
+  size_t group, parent; /* in the order of groups and communicators, or PML_OTF2_NONE */
+  const char *name;
+};
+enum pml_otf2_owner { PML_OTF2_OF_NODE, PML_OTF2_OF_PROCESS, PML_OTF2_OF_LOCATION };
+struct pml_otf2_read_property {
+  uint32_t id;
+  enum pml_otf2_owner of;
+  size_t owner; /* in the order of nodes, processes or locations, or PML_OTF2_NONE */
+  const char *name, *value;
+  char *own; /* internal */
+};
 struct pml_otf2_read_about {
   const char *creator, *machine;
   uint64_t ticks_per_second;
@@ -56,12 +85,13 @@ struct pml_otf2_read_about {
   uint64_t events;   /* of all locations, as the definitions say */
   size_t nregions, nprocesses, nlocations, nmetrics;
   size_t nranks;
+  uint64_t first, length; /* of the clock, in ticks: when the trace begins, and how long it is */
 };
 
 /*
  * pml_otf2_read_open - the definitions of the archive whose anchor file is @path. Returns 0, -errno, -ENOMEM,
  * PML_EOTF2 (libotf2 cannot read it) or PML_EFORMAT (no anchor, or its definitions contradict each other); *t is NULL
- * on failure.
+ * on failure. Of files of events that are cut, what is whole is copied into a folder in TMPDIR, until the close.
  * libotf2's error callback is replaced, for the whole process.
  */
 PML__SHARED int pml_otf2_read_open(struct pml_otf2_read **t, const char *path);
@@ -73,10 +103,30 @@ PML__SHARED const struct pml_otf2_read_region *pml_otf2_read_region(const struct
 PML__SHARED const struct pml_otf2_read_process *pml_otf2_read_process(const struct pml_otf2_read *t, size_t i);
 PML__SHARED const struct pml_otf2_read_location *pml_otf2_read_location(const struct pml_otf2_read *t, size_t i);
 PML__SHARED const struct pml_otf2_read_metric *pml_otf2_read_metric(const struct pml_otf2_read *t, size_t i);
+PML__SHARED const struct pml_otf2_read_node *pml_otf2_read_node(const struct pml_otf2_read *t, size_t i);
+PML__SHARED const struct pml_otf2_read_group *pml_otf2_read_group(const struct pml_otf2_read *t, size_t i);
+PML__SHARED const struct pml_otf2_read_comm *pml_otf2_read_comm(const struct pml_otf2_read *t, size_t i);
+PML__SHARED const struct pml_otf2_read_property *pml_otf2_read_property(const struct pml_otf2_read *t, size_t i);
+
+/*
+ * pml_otf2_read_clock - how the clock of location @i differs from the trace's, as the archive says; libotf2 adds the
+ * difference to its times. Returns 0 or -EINVAL (no such location). Cost: opens the location's file of definitions.
+ */
+struct pml_otf2_read_clock {
+  size_t offsets; /* measured; between them the difference is linear */
+  double least_s, most_s;
+};
+PML__SHARED int pml_otf2_read_clock(struct pml_otf2_read *t, size_t i, struct pml_otf2_read_clock *c);
 
 /* ---- questions ---- */
 
-enum { PML_OTF2_BY_REGION = 1, PML_OTF2_BY_PROCESS = 2, PML_OTF2_BY_LOCATION = 4 };
+enum {
+  PML_OTF2_BY_REGION = 1,
+  PML_OTF2_BY_PROCESS = 2,
+  PML_OTF2_BY_LOCATION = 4,
+  PML_OTF2_BY_COLUMN = 8,
+  PML_OTF2_BY_PATH = 16 /* not with BY_REGION */
+};
 
 struct pml_otf2_question {
   unsigned by;           /* PML_OTF2_BY_*; 0: one row */
@@ -85,34 +135,72 @@ struct pml_otf2_question {
   int64_t process;       /* in the order of processes; -1: all */
   const bool *locations; /* [nlocations] true: it is read; NULL: all */
   unsigned kinds;        /* of pml_otf2_events_open(): bits 1 << PML_OTF2_ENTER and so on; 0: all */
+  size_t columns;        /* equal parts of the window, at most PML_OTF2_COLUMNS_MAX */
+  bool sketches;         /* rows have the durations of their calls */
+  unsigned threads;      /* that read; 0: as many as the process may use cpus, few events: one */
 };
+#define PML_OTF2_COLUMNS_MAX ((size_t)1000000)
+
+/* pml_otf2_read_end - where the window of @q ends, at the latest with the trace; seconds since its beginning. */
+PML__SHARED double pml_otf2_read_end(const struct pml_otf2_read *t, const struct pml_otf2_question *q);
 
 /* ---- sums ---- */
 
 /*
  * Times are those parts that lie in the window; calls are those that began in it, least and most of those that also
- * ended in it. A region inside itself adds to inclusive time once. Without BY_REGION inclusive time is that of
- * outermost calls.
+ * ended in it. A region inside itself adds to inclusive time once. Without BY_REGION and BY_PATH inclusive time is that
+ * of calls that are inside no other call asked for. Each column is a window of its own.
+ * Messages and bytes are of the innermost call of a region asked for: what collective operations move is in bytes.
+ * With BY_PATH paths consist of regions asked for alone; exclusive time of other regions belongs to the call around.
  */
-#define PML_OTF2_NONE SIZE_MAX
+struct pml_sketch;
 struct pml_otf2_row {
-  size_t region, process, location; /* PML_OTF2_NONE: of all */
+  size_t region, process, location, column, path; /* PML_OTF2_NONE: of all */
   uint64_t calls, unreturned;
   double inclusive_s, exclusive_s, least_s, most_s; /* least > most: no call */
+  double first_s, last_s;                           /* when the first call began, when the last one ended; as least_s */
+  double most_began_s;                              /* when the longest call began, and on which location */
+  size_t most_location;
+  uint64_t sent, sent_bytes, received, received_bytes;
+  struct pml_sketch *durations; /* [s] of the calls that least_s and most_s are of; NULL: not asked for, or no call */
+};
+
+/* A call path. Those of all processes are one tree, by the numbers of regions; a parent comes before its children. */
+struct pml_otf2_path {
+  size_t parent; /* PML_OTF2_NONE: outermost */
+  size_t region;
+};
+
+struct pml_otf2_kind_count {
+  const char *name; /* of OTF2, such as "ThreadFork" */
+  uint64_t events;
 };
 
 struct pml_otf2_answer {
-  struct pml_otf2_row *row; /* by process, location and region; to be freed with free() */
+  struct pml_otf2_row *row; /* by process, location, column, path and region */
   size_t n;
+  struct pml_otf2_path *path; /* of BY_PATH; NULL otherwise */
+  size_t npaths;
   uint64_t events;    /* enters and leaves that were read */
   uint64_t unmatched; /* leaves without an enter, and enters that were open when an outer call returned */
   uint64_t backward;  /* events before the one before, which is taken for their time */
   uint64_t unknown;   /* of regions without a definition, which are left out */
+  uint64_t outside;   /* messages outside of all calls asked for; with BY_REGION or BY_PATH they are in no row */
+  size_t damaged;     /* locations whose file is cut, or whose events end before their number is reached */
+  uint64_t lost;      /* events that their definitions say and that were not read */
+  struct pml_otf2_kind_count *kind; /* of all events that were read, most first */
+  size_t nkinds;
 };
 
-/* Returns 0, PML_EOTF2 or -ENOMEM; a->row is NULL then. Cost: reading all events, some tens of ns each. */
+/*
+ * pml_otf2_read_sums - what @q asks for. Locations are read by several threads, which block all signals. A damage or
+ * cut ends the events of a location. Returns 0, -EINVAL, PML_EOTF2 or -ENOMEM; *a is empty then. Close it with
+ * pml_otf2_answer_close(). Cost: reading all events, some 30 ns each, of which libotf2 takes most. Memory: rows, paths,
+ * and the depth of calls.
+ */
 PML__SHARED int pml_otf2_read_sums(struct pml_otf2_read *t, const struct pml_otf2_question *q,
                                    struct pml_otf2_answer *a);
+PML__SHARED void pml_otf2_answer_close(struct pml_otf2_answer *a);
 
 /* ---- messages ---- */
 

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/trace/read/pml_otf2_read_pairs.c - messages of MPI in an archive, by sender and receiver. */
-#include "substrate/trace/read/pml_otf2_read_private.h"
-
 #include "base/pml_error.h"
+#include "substrate/trace/read/pml_otf2_workers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* One worker's. */
 struct sending {
   const struct pml_otf2_read *trace;
   uint64_t from, to;
-  size_t process;               /* that sends */
-  struct pml_otf2_pair *of;     /* [nprocesses] by receiver; of this sender */
-  struct pml_otf2_pairs *pairs; /* of those before */
-  size_t capacity;
+  size_t location;
+  struct pml_otf2_pair *of;   /* [nprocesses] by receiver; of this location */
+  size_t *receiver, n;        /* [nprocesses] those with messages */
+  struct pml_otf2_pair *pair; /* of the locations before */
+  size_t npairs, capacity, merged;
+  uint64_t unknown;
 };
 
 static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
                                  uint64_t bytes) {
   struct sending *s = user;
-  (void)position, (void)attributes, (void)tag;
+  (void)location, (void)position, (void)attributes, (void)tag;
   if (time < s->from || time > s->to) return OTF2_CALLBACK_SUCCESS;
-  size_t to = pml__otf2_peer(s->trace, pml__otf2_find(&s->trace->locations, location), receiver, comm);
-  if (to == PML_OTF2_NONE) {
-    s->pairs->unknown++;
+  size_t at = pml__otf2_peer(s->trace, s->location, receiver, comm);
+  if (at == PML_OTF2_NONE) {
+    s->unknown++;
   } else {
-    struct pml_otf2_pair *pair = &s->of[pml_otf2_read_location(s->trace, to)->process];
-    pair->messages++;
-    pair->bytes += bytes;
+    size_t to = pml_otf2_read_location(s->trace, at)->process;
+    if (s->of[to].messages++ == 0) s->receiver[s->n++] = to;
+    s->of[to].bytes += bytes;
   }
   return OTF2_CALLBACK_SUCCESS;
 }
@@ -41,74 +43,103 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
   return on_send(location, time, position, user, attributes, receiver, comm, tag, bytes);
 }
 
-static int put(struct sending *s, size_t to) {
-  struct pml_otf2_pairs *p = s->pairs;
-  if (p->n == s->capacity) {
-    size_t capacity = s->capacity == 0 ? 256 : 2 * s->capacity;
-    struct pml_otf2_pair *more = realloc(p->pair, capacity * sizeof *more);
-    if (more == NULL) return -ENOMEM;
-    p->pair = more;
-    s->capacity = capacity;
+/* ---- pairs ---- */
+
+static int by_pair(const void *a, const void *b) {
+  const struct pml_otf2_pair *x = a, *y = b;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Those of one sender and receiver become one. */
+static void merge(struct sending *s) {
+  size_t n = 0;
+  if (s->npairs > 0) qsort(s->pair, s->npairs, sizeof *s->pair, by_pair);
+  for (size_t i = 0; i < s->npairs; i++) {
+    if (n > 0 && by_pair(&s->pair[n - 1], &s->pair[i]) == 0) {
+      s->pair[n - 1].messages += s->pair[i].messages;
+      s->pair[n - 1].bytes += s->pair[i].bytes;
+    } else {
+      s->pair[n++] = s->pair[i];
+    }
   }
-  p->pair[p->n++] = (struct pml_otf2_pair){s->process, to, s->of[to].messages, s->of[to].bytes};
+  s->npairs = s->merged = n;
+}
+
+static bool room(struct sending *s, size_t more) {
+  if (s->npairs + more <= s->capacity) return true;
+  size_t capacity = 2 * s->capacity > s->npairs + more ? 2 * s->capacity : s->npairs + more + 256;
+  struct pml_otf2_pair *pair = realloc(s->pair, capacity * sizeof *pair);
+  if (pair == NULL) return false;
+  s->pair = pair;
+  s->capacity = capacity;
+  return true;
+}
+
+static void begin(void *state, size_t location) {
+  ((struct sending *)state)->location = location;
+}
+
+static int end(void *state, size_t location, const struct pml__otf2_location_read *read) {
+  struct sending *s = state;
+  size_t from = pml_otf2_read_location(s->trace, location)->process;
+  (void)read;
+  if (s->npairs >= 2 * s->merged + 65536) merge(s);
+  if (!room(s, s->n)) return -ENOMEM;
+  for (size_t i = 0; i < s->n; i++) {
+    struct pml_otf2_pair *of = &s->of[s->receiver[i]];
+    s->pair[s->npairs++] = (struct pml_otf2_pair){from, s->receiver[i], of->messages, of->bytes};
+    *of = (struct pml_otf2_pair){0};
+  }
+  s->n = 0;
   return 0;
 }
 
-/* The sender's rows, of all its locations. */
-static int end_process(struct sending *s) {
-  int err = 0;
-  for (size_t to = 0; to < s->trace->processes.n && err == 0; to++) {
-    if (s->of[to].messages > 0) err = put(s, to);
-    s->of[to] = (struct pml_otf2_pair){0};
+static int join(struct sending *s, unsigned workers, struct pml_otf2_pairs *p) {
+  for (unsigned k = 1; k < workers; k++) {
+    if (!room(s, s[k].npairs)) return -ENOMEM;
+    for (size_t i = 0; i < s[k].npairs; i++) s->pair[s->npairs++] = s[k].pair[i];
+    s->unknown += s[k].unknown;
   }
-  return err;
+  merge(s);
+  *p = (struct pml_otf2_pairs){s->pair, s->npairs, s->unknown};
+  s->pair = NULL;
+  return 0;
 }
 
-/* Locations by process, so that one sender's sums are in memory. */
-struct place {
-  size_t process, location;
-};
-
-static int by_process(const void *a, const void *b) {
-  const struct place *x = a, *y = b;
-  if (x->process != y->process) return x->process < y->process ? -1 : 1;
-  return (x->location > y->location) - (x->location < y->location);
-}
-
-static int read_all(struct sending *s, struct pml_otf2_read *t, const struct pml_otf2_question *q, struct place *place,
-                    const OTF2_EvtReaderCallbacks *c) {
-  int err = 0;
-  for (size_t i = 0; i < t->locations.n; i++) place[i] = (struct place){pml_otf2_read_location(t, i)->process, i};
-  if (t->locations.n > 0) qsort(place, t->locations.n, sizeof *place, by_process);
-  for (size_t i = 0; i < t->locations.n && err == 0; i++) {
-    if (!pml__otf2_asked(t, q, place[i].location)) continue;
-    if (place[i].process != s->process) err = end_process(s);
-    s->process = place[i].process;
-    if (err == 0) err = pml__otf2_read_events(t, place[i].location, c, s);
+static int ask(struct pml_otf2_read *t, const struct pml_otf2_question *q, struct sending *s, unsigned workers,
+               struct pml_otf2_pairs *p) {
+  OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
+  const struct pml__otf2_reading how = {.callbacks = c, .state = s, .size = sizeof *s, .begin = begin, .end = end};
+  bool done = c != NULL;
+  for (unsigned k = 0; done && k < workers; k++) {
+    s[k] = (struct sending){.trace = t,
+                            .from = pml__otf2_ticks(t, q->from_s),
+                            .to = pml__otf2_ticks(t, q->to_s),
+                            .of = calloc(t->processes.n + 1, sizeof *s->of),
+                            .receiver = calloc(t->processes.n + 1, sizeof *s->receiver)};
+    done = s[k].of != NULL && s[k].receiver != NULL;
   }
-  return err == 0 ? end_process(s) : err;
+  if (done) {
+    OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_send);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
+  }
+  int err = done ? pml__otf2_read_locations(t, q, workers, &how) : -ENOMEM;
+  OTF2_EvtReaderCallbacks_Delete(c);
+  return err == 0 ? join(s, workers, p) : err;
 }
 
 int pml_otf2_read_pairs(struct pml_otf2_read *t, const struct pml_otf2_question *q, struct pml_otf2_pairs *p) {
   *p = (struct pml_otf2_pairs){0};
-  struct sending s = {.trace = t,
-                      .from = pml__otf2_ticks(t, q->from_s),
-                      .to = pml__otf2_ticks(t, q->to_s),
-                      .of = calloc(t->processes.n + 1, sizeof *s.of),
-                      .pairs = p};
-  struct place *place = calloc(t->locations.n + 1, sizeof *place);
-  OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
-  int err = c != NULL && s.of != NULL && place != NULL ? 0 : -ENOMEM;
-  if (err == 0) {
-    OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_send);
-    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
-    err = read_all(&s, t, q, place, c);
+  if (t->reading) return pml__otf2_busy(t);
+  unsigned workers = pml__otf2_workers(t, q);
+  struct sending *s = calloc(workers, sizeof *s);
+  int err = s != NULL ? ask(t, q, s, workers, p) : -ENOMEM;
+  for (unsigned k = 0; s != NULL && k < workers; k++) {
+    free(s[k].of);
+    free(s[k].receiver);
+    free(s[k].pair);
   }
-  OTF2_EvtReaderCallbacks_Delete(c);
-  free(s.of);
-  free(place);
-  if (err == 0) return 0;
-  free(p->pair);
-  *p = (struct pml_otf2_pairs){0};
+  free(s);
   return err == -ENOMEM ? pml_fail(err, "%.300s: no memory for the pairs of its messages", t->path) : err;
 }

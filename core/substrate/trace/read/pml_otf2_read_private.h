@@ -5,6 +5,9 @@
 
 #include "substrate/trace/read/pml_otf2_read.h"
 
+#include "base/pml_error.h"
+
+#include <errno.h>
 #include <otf2/otf2.h>
 
 /* Definitions of a kind, of @size bytes each, which begin with their number: by number once all are read. */
@@ -25,15 +28,10 @@ static inline size_t pml__otf2_find(const struct pml__otf2_list *l, uint64_t id)
 }
 
 struct pml__otf2_group {
-  uint32_t id;
+  struct pml_otf2_read_group is;
   OTF2_GroupType type;
-  OTF2_Paradigm paradigm;
-  uint32_t n;
-  uint64_t *member;
-};
-
-struct pml__otf2_comm {
-  uint32_t id, group;
+  uint64_t *members; /* those of @is, to be freed */
+  bool mpi;
 };
 
 /* A class of metrics, or one that stands for another: of an instance. */
@@ -43,14 +41,22 @@ struct pml__otf2_class {
 };
 
 struct pml_otf2_read {
-  OTF2_Reader *reader;
+  OTF2_Reader *reader; /* of the definitions, while they are read */
   char *path, *creator, *machine;
   uint64_t resolution, start, length, realtime;
-  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes;
+  uint64_t chunk; /* bytes of memory that the events of a location are read through */
+  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes, properties;
   const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
   bool reading;                        /* an iteration over its events is open */
+  char *mended;                        /* the anchor that events are read from; NULL: @path */
+  uint64_t *whole;                     /* [nlocations] events of a copy of what was whole; 0: its file is not cut */
 };
+
+/* pml__otf2_read_definitions - after _open: 0, -ENOMEM, PML_EOTF2 or PML_EFORMAT. */
+void pml__otf2_definitions_open(struct pml_otf2_read *t);
+int pml__otf2_read_definitions(struct pml_otf2_read *t);
+void pml__otf2_definitions_close(struct pml_otf2_read *t);
 
 /* pml__otf2_class_of - that of a reference of an event; NULL: not defined. */
 const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id);
@@ -65,15 +71,45 @@ size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t r
 /* pml__otf2_members - how many ranks communicator @id has; 0: not known. */
 uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id);
 
-/* pml__otf2_open_events - the reader of location @i's events, to be closed with OTF2_Reader_CloseEvtReader(). */
-int pml__otf2_open_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
-                          OTF2_EvtReader **reader);
+/*
+ * pml__otf2_check_end - that the archive's file @name, such as "/0.evt" or ".def", ends as libotf2 ends files; 0 also
+ * if it is not there. PML_EFORMAT: it is cut, and must not be read.
+ */
+int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name);
 
-/* pml__otf2_read_events - the events of location @i go to @callbacks. 0, PML_EOTF2, or -EBUSY during an iteration. */
-int pml__otf2_read_events(struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user);
+/*
+ * The events of one location, by a reader of the archive that knows this location alone: what libotf2 does with a
+ * location grows with the number of those that a reader has. It costs 15 us and 10 KB, and as much memory as a chunk.
+ */
+struct pml__otf2_opened {
+  OTF2_Reader *archive; /* NULL: closed */
+  OTF2_EvtReader *events;
+};
+/* pml__otf2_open_events - those of location @i; closed on failure. Several threads may each have some. */
+int pml__otf2_open_events(const struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
+                          struct pml__otf2_opened *o);
+void pml__otf2_close_events(struct pml__otf2_opened *o);
+
+/*
+ * pml__otf2_read_events - the events of location @i go to @callbacks, one of which may interrupt; *n: how many.
+ * 0, or PML_EOTF2 after those before the damage.
+ */
+int pml__otf2_read_events(const struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
+                          uint64_t *n);
+
+/*
+ * pml__otf2_boundaries - [columns + 1] where the columns of @q's window begin and end, in ticks, to be freed with
+ * free(); NULL: no memory. One column ends with the window, several with the trace at the latest.
+ */
+uint64_t *pml__otf2_boundaries(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t columns);
 
 /* pml__otf2_ticks - a time of the trace's clock, of seconds since its beginning; out of range: 0 or UINT64_MAX. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
+
+/* pml__otf2_is_damage - @err is of one location's events, and says nothing of others. */
+static inline bool pml__otf2_is_damage(int err) {
+  return err == PML_EOTF2 || err == PML_EFORMAT || err == -ENOENT;
+}
 
 /* pml__otf2_busy - refuses to read events during an iteration. */
 int pml__otf2_busy(const struct pml_otf2_read *t);

@@ -128,7 +128,20 @@ local function shared_registers(pmu, config, config1)
   return list
 end
 
+--- One that perf or another PMU counts.
+local function other(event, why)
+  event.placements, event.registers, event.why = {}, {}, why
+  return event
+end
+
+local function is_metric(pmu, config)
+  for _, code in ipairs(pmu.metrics or {}) do
+    if config == code then return true end
+  end
+end
+
 local function on_core(pmu, counters, event, config, config1)
+  if is_metric(pmu, config) then return other(event, "PERF_METRICS has it, beside slots") end
   event.placements, event.why, event.dead = placements(pmu, counters, config)
   event.registers = shared_registers(pmu, config, config1)
   if #event.placements == 0 then event.dead = event.dead or "no counter of this PMU can count it" end
@@ -166,15 +179,13 @@ local function pass_on(err)
   return refuse(err)
 end
 
---- One that perf or another PMU counts.
-local function other(event, why)
-  event.placements, event.registers, event.why = {}, {}, why
-  return event
-end
+--- The energy of packages; libpfm4 gives it the type of core events where the kernel has no such PMU.
+local function is_energy(part) return part.pmu:find "rapl$" ~= nil end
 
 local function by_parts(pmu, counters, event, parsed)
   if parsed.kind ~= "perf" then return other(event, "it needs no counter") end
   local part = parsed.parts[1]
+  if is_energy(part) then return other(event, ("it is counted by PMU %s, for the whole package"):format(part.pmu)) end
   if elsewhere[part.type] then return other(event, elsewhere[part.type]) end
   if part.type == 0 then
     local code = pmu.generic[part.config & 0xff]
@@ -204,7 +215,7 @@ end
 --- An event of another core PMU, which libpfm4 finds when it is asked for a name without a PMU.
 local function foreign(pmu, parsed)
   local part = parsed.parts[1]
-  return parsed.kind == "perf" and part.type == 4 and part.pmu ~= pmu.name and not core_raw[part.pmu]
+  return parsed.kind == "perf" and part.type == 4 and part.pmu ~= pmu.name and not core_raw[part.pmu] and not is_energy(part)
 end
 
 local function elsewhere_or_nothing(pmu, counters, name, err)

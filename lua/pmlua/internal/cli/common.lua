@@ -28,11 +28,14 @@ function M.with(name, particular)
   return option
 end
 
+--- Is this the beginning of a name with a path in it, whose slashes enclose nothing?
+local function has_path(name) return name:find "^uprobe:" ~= nil or name:find "^usdt:" ~= nil end
+
 --- Add names between commas; those inside pmu/a,b/ are its own. What is wrong.
 local function add_names(names, text)
   local name, inside = "", false
   for c in (text .. ","):gmatch(".") do
-    if c == "/" then inside = not inside end
+    if c == "/" and not has_path(name) then inside = not inside end
     if c == "," and not inside then
       if name == "" then return "--event: an event's name is empty" end
       names[#names + 1], name = name, ""

@@ -10,6 +10,7 @@ local tally = require "pmlua.internal.tally"
 local M = {}
 
 local outlier_limit = 100
+local LARGE <const> = 1 << 20 -- values of a part, whose halves go at once, not when Lua's memory has doubled
 
 local function keep_outliers(cell, series, summary, round)
   local all = cell.outliers
@@ -24,14 +25,23 @@ local function keep_outliers(cell, series, summary, round)
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
 end
 
+--- Merge what was the last part into the one before.
+local function join(cell, last)
+  local parts = cell.parts
+  local before = parts[#parts]
+  parts[#parts] = tally.merge(before, last)
+  if #parts[#parts].value <= LARGE then return end
+  before, last = nil, nil -- luacheck: ignore 311
+  collectgarbage()
+end
+
 --- Add a part to a cell. Each part is at least twice as long as the one after it, so that in a thousand rounds a value is
 --- merged ten times, not a thousand.
 local function push(cell, part)
   local parts = cell.parts
-  parts[#parts + 1] = part
+  parts[#parts + 1], cell.tally = part, nil -- M.tally() makes the next
   while #parts > 1 and #parts[#parts - 1].value < 2 * #parts[#parts].value do
-    local last = table.remove(parts)
-    parts[#parts] = tally.merge(parts[#parts], last)
+    join(cell, table.remove(parts))
   end
 end
 
@@ -48,10 +58,12 @@ end
 ---@param cell pmlua.Cell
 ---@return pmlua.Tally? tally also in cell.tally; nil: nothing was measured
 function M.tally(cell)
-  local all
-  for i = #cell.parts, 1, -1 do all = tally.merge(all, cell.parts[i]) end
-  cell.tally, cell.parts = all, { all }
-  return all
+  local parts = cell.parts
+  while #parts > 1 do
+    join(cell, table.remove(parts))
+  end
+  cell.tally = parts[1]
+  return parts[1]
 end
 
 ---@class pmlua.CellRound

@@ -78,7 +78,7 @@ function M.summarise(run, cell)
   for i, r in ipairs(cell.rounds) do medians[i] = r.median end
   local low, high = stats.rounds_interval(medians)
   if low then s.median_lo, s.median_hi = math.min(low, s.median), math.max(high, s.median) end
-  s.shape = shape.of(medians, cell.tally, run.scale)
+  s.shape = shape.of(medians, cell.tally, run.scale, run.unit)
   s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(cell, run.exp.metrics)
   for _, m in ipairs(measured) do s[m[1]] = s[m[1]] and s[m[1]] * run.scale end
   return s

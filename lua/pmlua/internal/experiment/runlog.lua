@@ -57,7 +57,9 @@ end
 function RunLog:tell_columns(run, cell)
   if #run.exp.columns == 0 or run.core.clock.ns() < self.due then return end
   local begun = os.clock() -- of the processor: what others do meanwhile is no cost
-  cell.summary = datasets.summarise(run, cell)
+  for _, c in ipairs(run.cells) do -- a column may compare cells
+    if not c.tally then c.summary = datasets.summarise(run, c) end
+  end
   run:derive(cell)
   for k, c in ipairs(run.exp.columns) do tell(cell.index, 0, cell.summary.n, c.name, cell.derived[k]) end
   self.due = run.core.clock.ns() + math.max(PAUSE_NS, SHARE * (os.clock() - begun) * 1e9)

@@ -25,7 +25,7 @@ local visits = require "pmlua.internal.experiment.visit"
 
 local M = {}
 
--- The tallies of all cells together stay below half a GiB: 2^24 distinct values of 32 bytes.
+-- The tallies of all cells together stay below half a GiB: 2^24 distinct values of 16 bytes, and what they are merged into.
 local function bound(run, cell)
   local most = math.max(1 << 17, (1 << 24) // #run.cells)
   if cells.values(cell) <= most then return end
@@ -34,7 +34,7 @@ local function bound(run, cell)
   if not cell.coarse then
     run:warn(("%s: %d distinct values; its quantiles are rounded to 1/8192, samples.csv.gz is exact"):format(cell.label, values))
   end
-  cell.coarse, cell.parts = true, { tally.coarsen(cell.tally) }
+  cell.coarse, cell.parts, cell.tally = true, { tally.coarsen(cell.tally) }, nil
 end
 
 local function absorb(run, cell, round, position, visited)

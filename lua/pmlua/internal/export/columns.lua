@@ -32,9 +32,9 @@ p99_ns       real    ns   99 %
 max_ns       real    ns   longest call that returned
 ]]
 
---- The tables, in the order of a database.
+--- The tables of logs and jobs, in the order of a database. A trace is one table, `trace`.
 M.NAMES = { "sections", "processes", "events", "calls", "functions", "values", "openmp", "totals", "messages", "pairs",
-  "collectives" }
+  "collectives", "files" }
 
 local texts = {
   sections = process .. [[
@@ -151,16 +151,37 @@ to_last      integer -    last of them
 messages     integer -    from these to those
 bytes        integer B    of these messages
 ]],
+  trace = [[
+time_ns      integer ns   since the trace's beginning
+process      integer -    number of the process in the trace, from 1 on
+rank         integer -    of MPI; null without MPI
+location     integer -    number of the thread or other location in the trace, from 1 on
+kind         text    -    enter, leave, send, receive, collective or metric
+name         text    -    of the region, the metric or the collective operation
+peer         integer -    process at the other end of a message, or root of a collective operation
+communicator integer -    its number in the trace
+tag          integer -    of the message
+sent_bytes   integer B    of the message, or by this rank in a collective operation
+received_bytes integer B  likewise
+value        real    -    of the metric, in its unit
+]],
   collectives = [[
 operation    text    -    barrier, bcast, ...
 calls        integer -    of all ranks
 sent_bytes   integer B    by all ranks
 received_bytes integer B  by all ranks
 ]],
+  files = [[
+function     text    -    of MPI, as MPI_File_write_all
+calls        integer -    of all ranks
+bytes        integer B    read or written by all ranks
+most_bytes   integer B    of the rank with the most
+most_rank    integer -    that rank
+]],
 }
 
 --- The columns of a table.
----@param name string of M.NAMES
+---@param name string of M.NAMES, or trace
 ---@return pmlua.export.Column[]
 function M.of(name)
   local list = {}

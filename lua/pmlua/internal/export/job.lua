@@ -59,4 +59,12 @@ function M.collectives(source, sink)
   return true
 end
 
+--- A row for each function of MPI that read or wrote a file.
+---@param source pmlua.export.Source
+---@param sink pmlua.export.Sink
+function M.files(source, sink)
+  for _, f in ipairs(source.job.files) do sink.row { f["function"], f.calls, f.bytes, f.most, f.most_rank } end
+  return true
+end
+
 return M

@@ -22,13 +22,21 @@ end
 ---@field row fun(cells: any[]) a row, whose truths CSV and JSON have as true or false
 ---@field text fun(text: string) rows that are in the form already
 
+--- The first line of CSV.
+---@param list pmlua.export.Column[]
+---@return string
+function M.head(list)
+  local names = names_of { columns = list }
+  return csv.line(names, #names)
+end
+
 ---@param t pmlua.export.Table
 ---@param write fun(...: string)
 ---@return boolean? ok
 ---@return pmlua.Failure? failure
 function M.csv(t, write)
   local names = names_of(t)
-  write(csv.line(names, #names))
+  write(M.head(t.columns))
   return t.each { form = "csv", row = function(cells) write(csv.line(cells, #names)) end, text = write }
 end
 

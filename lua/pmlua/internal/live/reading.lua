@@ -13,30 +13,8 @@ local M = {}
 local CALLBACK_S = 1       -- that a callback of the application may take to give a value
 local VALUES = 65536       -- of a recorder, in one answer
 local NAME_BYTES = 400
-local ROWS = 10000         -- in one answer
-
---- A glob (* and ?) as the pieces between its stars, each a pattern without repetition.
-local function compile_glob(glob)
-  local pieces = {}
-  for piece in (glob .. "*"):gmatch("([^*]*)%*") do
-    pieces[#pieces + 1] = piece:gsub("[^%w%s:_]", "%%%0"):gsub("%%%?", ".")
-  end
-  if #pieces == 1 then return { exact = "^" .. pieces[1] .. "$" } end
-  local length = #glob:match("[^*]*$") -- of what must come last
-  return { first = "^" .. pieces[1], middle = { table.unpack(pieces, 2, #pieces - 1) }, last = "^" .. pieces[#pieces] .. "$",
-    length = length }
-end
-
---- Whether a name fits: each piece is taken where it comes first, so that nothing is tried twice.
-local function fits(name, glob)
-  if glob.exact then return name:find(glob.exact) ~= nil end
-  local _, at = name:find(glob.first)
-  for _, piece in ipairs(glob.middle) do
-    if not at then return false end
-    _, at = name:find(piece, at + 1)
-  end
-  return at ~= nil and #name - at >= glob.length and name:find(glob.last, #name - glob.length + 1) ~= nil
-end
+local ROWS = 10000         -- in one answer to a client that does not ask for pages
+local PAGE = 2000          -- rows of a page
 
 --- A number as JSON can carry it: what a double cannot hold is text, what JSON has no word for is a reason.
 local function portable(v)
@@ -96,30 +74,25 @@ local function full_name(name)
   return name:find("^sde:::") and name or "sde:::" .. name
 end
 
-local function fits_any(name, globs)
-  for _, glob in ipairs(globs) do
-    if fits(name, glob) then return true end
+--- The events of patterns: a page of them from a place on, or, without a place, all that one answer has room for.
+---@param patterns string[]
+---@param from integer?
+---@return pmlua.SdeInfo[] events
+---@return integer? next where the next page begins
+local function select_events(patterns, from)
+  if from then
+    local events, next_from = assert(core.sde.select(patterns, PAGE, from))
+    return events, next_from
   end
-  return false
-end
-
---- A recorder is shown with its quantiles; RECORDER:MED and its like only where the recorder itself was not asked for.
-local function select_events(globs)
-  local selected, recorders = {}, {}
-  for _, info in ipairs(core.sde.list()) do
-    if fits_any(info.name, globs) then
-      selected[#selected + 1] = info
-      recorders[info.name] = info.kind == "recorder" or nil
+  local shown, at = {}, 0
+  repeat
+    local events, next_from = assert(core.sde.select(patterns, ROWS, at))
+    table.move(events, 1, #events, #shown + 1, shown)
+    if #shown > ROWS or #shown == ROWS and next_from then
+      error(("more than %d events match; narrow the pattern"):format(ROWS), 0)
     end
-  end
-  local shown = {}
-  for _, info in ipairs(selected) do
-    local derived = info.kind == "quantile" or info.kind == "count"
-    if not derived or not recorders[info.name:match("^(.*):%w+$")] then shown[#shown + 1] = info end
-  end
-  if #shown > ROWS then
-    error(("%d events match; at most %d are read at once, so narrow the pattern"):format(#shown, ROWS), 0)
-  end
+    at = next_from
+  until not at
   return shown
 end
 
@@ -139,22 +112,27 @@ local function series_row(name, first)
   return { name = name, kind = info.kind, type = info.type, values = values, next = first + #values, reason = reason }
 end
 
---- Answer a question for events: each line a glob, or "+LIB::RECORDER FIRST" for the values of a recorder from a place on.
+--- Answer a question for events: each line a pattern, or "+LIB::RECORDER FIRST" for the values of a recorder from a place
+--- on, or "<PLACE" for one page of the events from this place on, 0 at first.
 ---@param payload string
----@return string json { time_s, rows }
+---@return string json { time_s, rows, next }; next is the place of the next page
 function M.read(payload)
-  local globs, rows = {}, json.array()
+  local patterns, rows, from, next_from = {}, json.array(), nil, nil
   for line in payload:gmatch("[^\n]+") do
     if #line > NAME_BYTES then error("too long for the name of an event", 0) end
     local name, first = line:match("^%+(.-)%s+(%d+)$")
-    if not name then globs[#globs + 1] = compile_glob(full_name(line))
+    local place = line:match("^<(%d%d?%d?%d?%d?%d?%d?%d?%d?%d?)$")
+    if place then from = math.tointeger(tonumber(place))
+    elseif not name then patterns[#patterns + 1] = (line:gsub("^sde:::", ""))
     else rows[#rows + 1] = series_row(full_name(name), math.max(1, math.tointeger(tonumber(first)) or 1)) end
   end
   local time = core.clock.realtime_ns() / 1e9
-  if #globs > 0 then
-    for _, info in ipairs(select_events(globs)) do rows[#rows + 1] = read_row(info) end
+  if #patterns > 0 then
+    local events
+    events, next_from = select_events(patterns, from)
+    for _, info in ipairs(events) do rows[#rows + 1] = read_row(info) end
   end
-  return json.line { time_s = time, rows = rows }
+  return json.line { time_s = time, rows = rows, next = next_from }
 end
 
 return M

@@ -231,7 +231,7 @@ local function find_event(name)
   check_time()
   check(name, "string", "sde.find")
   local full = "sde:::" .. original.gsub(name, "^sde:::", "")
-  for _, info in ipairs(core.sde.list()) do
+  for _, info in ipairs(core.sde.select({ original.sub(full, 7) }, 100) or {}) do
     if info.name == full then
       local event, err, code = core.sde.find(full)
       if not event then return nil, err, code end

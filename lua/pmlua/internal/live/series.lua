@@ -110,7 +110,8 @@ local function panels(set, crowded)
   local list, bykey = {}, {}
   for _, s in ipairs(set.list) do
     if has_value(s) then
-      local x, y = s.recorder and "number of the value" or "time [s]", s.unit or not crowded and meaning(s) or "value"
+      local x = s.x_label or s.recorder and "number of the value" or "time [s]"
+      local y = s.unit or not crowded and meaning(s) or "value"
       local key = x .. "\0" .. y .. "\0" .. (s.unit and "unit" or "")
       if not bykey[key] then
         bykey[key] = { x = x, y = s.unit and "[" .. y .. "]" or y, list = {} }

@@ -56,7 +56,7 @@ local function information()
   local command = slurp("/proc/self/cmdline"):gsub("%z$", ""):gsub("%z", " ")
   return {
     pid = core.sys.pid(), name = socket:match("^%d+%.(.*)$"), command = command, version = core.version, protocol = 1,
-    up_s = up_s(), events = #core.sde.list(), functions = json.array(live_text "functions" or {}),
+    up_s = up_s(), events = core.sde.count(), functions = json.array(live_text "functions" or {}),
   }
 end
 
@@ -176,7 +176,9 @@ end
 
 local function complete_event(word)
   local candidates = {}
-  for _, row in ipairs(core.sde.list()) do
+  if word:find "[*?]" then return candidates end
+  local name = word:gsub("^sde:::", "")
+  for _, row in ipairs(core.sde.select({ name .. "*" }, 200) or {}) do
     if begins(row.name, word) then add(candidates, row.name)
     elseif begins(row.name, "sde:::" .. word) then add(candidates, row.name:sub(7)) end
   end

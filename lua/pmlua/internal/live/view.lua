@@ -65,23 +65,18 @@ local function change(now, before)
   return (d > 0 and "+" or "") .. M.number(d)
 end
 
-local function index(answer)
-  local byname = {}
-  for _, row in ipairs(answer and answer.rows or {}) do byname[row.name] = row end
-  return byname
-end
-
---- An answer as a table; with the answer before it also what changed.
+--- An answer as a table; with the rows of the answer before it also what changed.
 ---@param answer table
----@param before table?
+---@param before table<string, table>? rows by name
 ---@param watching boolean? with a column for the change, empty at first
+---@param headless boolean? without the names of columns: another page of the table
 ---@return string
-function M.table(answer, before, watching)
+function M.table(answer, before, watching, headless)
   local function line(name, value, delta, kind, text)
     if watching then return { name, value, delta, kind, text } end
     return { name, value, kind, text }
   end
-  local lines, old = { line("NAME", "VALUE", "CHANGE", "KIND", "DESCRIPTION") }, index(before)
+  local lines, old = { not headless and line("NAME", "VALUE", "CHANGE", "KIND", "DESCRIPTION") or nil }, before or {}
   for _, row in ipairs(answer.rows) do
     local was = old[row.name] or {}
     local kind = row.kind .. (row.writable and row.kind ~= "placeholder" and " rw" or "")
@@ -116,10 +111,18 @@ function M.csv(answer, app, first)
   return first and text or text:match "\n(.*)$"
 end
 
---- An answer as one line of JSON that says whose it is.
-function M.json(answer, app)
-  json.array(answer.rows)
-  return json.line { time_s = answer.time_s, pid = app.pid, name = app.name, rows = answer.rows }
+--- The beginning of a line of JSON that says whose it is: its rows and its end follow.
+function M.json_begin(app)
+  return json.line { pid = app.pid, name = app.name }:sub(1, -2) .. ', "rows": ['
 end
+
+--- Rows of a page; pages are separated by ", ".
+function M.json_rows(answer)
+  local rows = {}
+  for i, row in ipairs(answer.rows) do rows[i] = json.line(row) end
+  return table.concat(rows, ", ")
+end
+
+function M.json_end(time_s) return '], "time_s": ' .. json.line(time_s) .. "}" end
 
 return M

@@ -85,7 +85,7 @@ local function missing(list, story)
   for rank = 0, story.ranks + story.missing - 1 do
     if not here[rank] then gone[#gone + 1] = rank end
   end
-  return n == story.ranks and #gone == story.missing and gone or {}
+  return n == story.ranks and #gone == story.missing and story.jobs == 1 and gone or {}
 end
 
 --- What its reader must know: a line each.
@@ -96,10 +96,14 @@ function M.notes(story)
   local function say(n, text, ...)
     if n > 0 then lines[#lines + 1] = text:format(...) end
   end
+  say(story.jobs > 1 and story.jobs or 0, "the logs are of %d jobs of MPI; the ranks of each follow those of the one before",
+    story.jobs)
   say(story.missing, "%d of %d ranks have no log%s; the trace has them without events", story.missing,
     story.ranks + story.missing, #story.gone > 0 and ": " .. numbers.ranges(story.gone) or "")
   say(story.early, "%d of %d messages arrived before they were sent, by the clocks of their ranks; in the trace, %d do",
     story.early, story.messages, story.still_early)
+  say(story.elsewhere, "%d messages are to or from ranks of another job (MPI_Comm_spawn, MPI_Comm_connect): they have no partner",
+    story.elsewhere)
   say(story.unmatched, "%d messages have no partner: one side is not recorded", story.unmatched)
   return lines
 end

@@ -80,12 +80,21 @@ local function json_columns(threads)
   return columns
 end
 
+--- A table of the rows of all sections, made when its indent is known.
+local function json_table(r, threads)
+  local rows
+  return function(indent)
+    rows = rows or rows_of.open("json", json_columns(threads), r.sections, indent)
+    return rows
+  end
+end
+
 --- An iterator over the rows of a section as items of an array; it gets their indent.
-local function json_rows(r, section, threads)
+---@param table_of fun(indent: string): userdata
+local function json_rows(r, section, threads, table_of)
   local each
   local function open(indent)
-    local rows = rows_of.open("json", json_columns(threads), { { label = section.label, events = section.events } }, indent)
-    return pieces(r, section, threads, rows, "json", function(of)
+    return pieces(r, section, threads, table_of(indent), "json", function(of)
       local items = {}
       for i, row in ipairs(threads and of.threads or { of.all }) do
         local out = row_of(row)
@@ -125,7 +134,7 @@ local function quantiles(r, section)
   end
 end
 
-local function section_of(r, section)
+local function section_of(r, section, processes, threads)
   local out = row_of(section.all)
   out.label, out.type, out.exclusive = sections.show(section.label), section.type, section.exclusive
   out.unit = section.type == "communication" and "byte" or "operation"
@@ -133,7 +142,7 @@ local function section_of(r, section)
   out.imbalance = section.all.imbalance
   out.work_source = section.all.work > 0 and (section.counted_work and "compiler" or "program") or nil
   if section.all.most then out.slowest = report.process_name(r, section.all.most) end
-  out.processes, out.threads = json_rows(r, section, false), json_rows(r, section, true)
+  out.processes, out.threads = json_rows(r, section, false, processes), json_rows(r, section, true, threads)
   out.quantiles = quantiles(r, section)
   if section.metrics and #section.metrics > 0 then
     out.metrics = json.array()
@@ -183,9 +192,10 @@ end
 ---@return boolean? ok
 ---@return pmlua.Failure? failure a log could not be read again: its rows are missing
 function M.json(r, write)
+  local processes, threads = json_table(r, false), json_table(r, true)
   local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
     processes = upto(#r.processes, function(i) return process_of(r, i) end),
-    sections = upto(#r.sections, function(i) return section_of(r, r.sections[i]) end),
+    sections = upto(#r.sections, function(i) return section_of(r, r.sections[i], processes, threads) end),
     openmp = #r.openmp > 0 and json.array(r.openmp) or nil, events = json.array() }
   each_event(r, function(e) out.events[#out.events + 1] = e end)
   json.write(out, write)
@@ -250,17 +260,27 @@ local function cells_of(r, columns, values, row)
   return cells
 end
 
-local function csv_section(r, section, level, columns, write)
-  local values = { sections.show(section.label), section.type, section.exclusive and "yes" or "no", work_source(r, section) }
+--- The texts that all rows of a section share.
+local function section_values(r, section)
+  return { sections.show(section.label), section.type, section.exclusive and "yes" or "no", work_source(r, section) }
+end
+
+local function csv_section(r, section, level, columns, rows, write)
+  local values = section_values(r, section)
   local function line(row) return csv.line(cells_of(r, columns, values, row), #columns) end
   if level == "basic" then return write(line(section.all)) end
   local threads = level == "threads"
-  local rows = rows_of.open("csv", columns, { { label = section.label, events = section.events, values = values } })
   for piece in pieces(r, section, threads, rows, "csv", function(of)
     local lines = {}
     for i, row in ipairs(threads and of.threads or { of.all }) do lines[i] = line(row) end
     return table.concat(lines)
   end) do write(piece) end
+end
+
+local function csv_table(r, columns)
+  local list = {}
+  for i, of in ipairs(r.sections) do list[i] = { label = of.label, events = of.events, values = section_values(r, of) } end
+  return rows_of.open("csv", columns, list)
 end
 
 --- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
@@ -275,7 +295,8 @@ function M.csv(r, level, write)
   local columns, names = csv_columns(r, level), {}
   for i, c in ipairs(columns) do names[i] = c.name end
   write(csv.line(names, #names))
-  for _, section in ipairs(r.sections) do csv_section(r, section, level, columns, write) end
+  local rows = level ~= "basic" and csv_table(r, columns) or nil
+  for _, section in ipairs(r.sections) do csv_section(r, section, level, columns, rows, write) end
   return not r.failed or nil, r.failed
 end
 

@@ -28,10 +28,12 @@ local MOST <const> = 1 << 24 -- ranks that a log may claim
 ---@field logs table<integer, string> of ranks
 ---@field sizes { sent: table, received: table } by the number of bits of a message's size: { messages, bytes, time }, ns
 ---@field collectives table[] { operation, calls, sent, received }
+---@field files table[] { function, calls, bytes, most, most_rank }: what functions of MPI read or wrote
 ---@field paths table[] call paths with their spread over ranks, outer ones first
 ---@field waits pmlua.Wait[] by rank; empty without a trace
 ---@field pairs table[] { from, to, messages, bytes }, blocks of ranks
----@field damaged string[] files beside the summary that cannot be read
+---@field damaged string[] files that cannot be read
+---@field odd string[] what else a reader must know, as lines
 
 local function mode(path) return require "lfs".attributes(path, "mode") end
 
@@ -71,17 +73,29 @@ local function logs_in(folder)
   return of
 end
 
---- The log of the process that called MPI_Init, and the size of its job; of a rank's launchers and children there are others.
---- Where messages could not be recorded, no log says so: the first counts then.
-local function log_of(paths)
-  local first
+--- What a log says of its job; nil: it is of no process that called MPI_Init.
+local function job_of(log)
+  local mpi = log.definitions[MPI]
+  return mpi and string.unpack("=i4", mpi[1], 5), mpi and (string.unpack("=I4", mpi[#mpi], 13))
+end
+
+--- The logs of processes of a rank that called MPI_Init; of its launchers and children there are others. Where messages could
+--- not be recorded, no log says so: the first counts then. A log of a job of another size than @job_size is left out: a job that
+--- this one started may have its logs here, too.
+---@return { path: string, size: integer, job: integer }[] size 0, job 0: not known
+---@return pmlua.Failure? why one cannot be read
+local function logs_of(paths, job_size)
+  local list, first, unreadable = {}, nil, nil
   for _, path in ipairs(paths) do
-    local log = core.log.read(path)
-    local mpi = log and log.definitions[MPI]
-    if mpi then return path, (string.unpack("=i4", mpi[1], 5)) end
-    first = first or log and path
+    local log, why = core.log.read(path)
+    local size, job
+    if log then size, job = job_of(log) end
+    if size and (not job_size or size == job_size) then list[#list + 1] = { path = path, size = size, job = job } end
+    first = first or log and not size and path
+    unreadable = unreadable or why
   end
-  return first, 0
+  if #list == 0 and first then list[1] = { path = first, size = 0, job = 0 } end
+  return list, #list == 0 and unreadable or nil
 end
 
 --- Did a process of a rank call MPI_Init?
@@ -91,8 +105,8 @@ end
 function M.has_mpi(folder, rank)
   if mode(folder .. "/" .. FILE) == "file" then return true end
   for number, paths in pairs(logs_in(folder)) do
-    local _, size = log_of(paths)
-    if size and size > 0 and (rank == nil or rank == number) then return true end
+    local list = logs_of(paths)
+    if list[1] and list[1].size > 0 and (rank == nil or rank == number) then return true end
   end
   return false
 end
@@ -153,12 +167,28 @@ local function read_pairs(job, index, what, row)
   end
 end
 
+local function read_file(job, row)
+  local moved = row.values[2]
+  if not moved or moved.name ~= "bytes" then error(DAMAGED) end
+  table.insert(job.files, { ["function"] = row.detail, calls = value_of(row, "calls"), bytes = value_of(row, "bytes"),
+    most = whole(moved.spread.max, 0), most_rank = moved.spread.most })
+end
+
+--- What the summary has no room for.
+local function tell_left_out(job, row)
+  job.odd[#job.odd + 1] = ("%d functions with the least time, %s in all, are left out of %s, which has 8 KB for each rank; "
+    .. "pmlua record --detail ranks keeps them"):format(value_of(row, "functions"),
+    require "pmlua.internal.report.units".time(row.self.sum), FILE)
+end
+
 local function read_traffic(job)
   local index = {}
   for _, row in ipairs(job.summary:rows "mpi") do
     local what, rest = row.label:match "^(%l+) (%l+)$"
     if rest == "to" then read_pairs(job, index, what, row)
     elseif row.label == "time" then job.time = row
+    elseif row.label == "left out" then tell_left_out(job, row)
+    elseif row.label == "file" then read_file(job, row)
     elseif job.sizes[rest] then read_sizes(job.sizes[rest], what, row)
     elseif row.label == "collective" then
       table.insert(job.collectives, { operation = row.detail, calls = value_of(row, "calls"), sent = value_of(row, "sent"),
@@ -166,6 +196,17 @@ local function read_traffic(job)
     end
   end
   table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
+end
+
+--- Sections of one name, but of several types.
+local function tell_types(job)
+  for _, row in ipairs(job.sections) do
+    if row.detail ~= "" then
+      local name = require "pmlua.sections".show(row.label):sub(1, 60)
+      job.odd[#job.odd + 1] = ("ranks disagree about the type of section %s, which is %s in rank %d: each type has a row"):format(
+        name, row.detail, row.first)
+    end
+  end
 end
 
 --- A section is a region of the profile, too, with a source file. MPI_Finalize makes the summary, so that only late ranks
@@ -192,7 +233,7 @@ local function summary_of(path)
   local text, err = disk.read(path)
   if not text then return nil, err end
   local summary, why = core.summary.unpack(text)
-  if not summary then return refuse(why, path) end
+  if not summary then return refuse(why, path, "remove it to report the logs of the ranks") end
   return summary
 end
 
@@ -225,22 +266,85 @@ local function missing(job)
   return list
 end
 
---- Add the logs of ranks that are not in the summary. A rank whose log cannot be read is gone.
-local function add_logs(job, folder)
-  local list = {}
-  for rank, paths in pairs(logs_in(folder)) do
-    local path, size = log_of(paths)
-    if path then
-      job.logs[rank] = path
-      list[#list + 1] = path
-      job.size = math.max(job.size, math.min(math.max(size, rank + 1), MOST))
+local function is_cut(path)
+  local log = core.log.read(path)
+  return log ~= nil and log.missing > 0
+end
+
+--- The job of which most ranks have a log; 0: not known.
+local function job_of_most(of)
+  local n, most = {}, 0
+  for _, list in pairs(of) do
+    local seen = {}
+    for _, log in ipairs(list) do
+      if log.job ~= 0 and not seen[log.job] then n[log.job] = (n[log.job] or 0) + 1 end
+      seen[log.job] = true
     end
   end
-  job.openmp = require "pmlua.internal.record.openmp".read(list)
-  for _, rank in ipairs(missing(job)) do
-    local path = job.logs[rank]
-    table.insert(path and job.summary:process(path, rank) and job.late or job.gone, rank)
+  for job, ranks in pairs(n) do
+    if most == 0 or ranks > n[most] or ranks == n[most] and job < most then most = job end
   end
+  return most
+end
+
+--- The log of a rank that is of the job, if there is one.
+local function choose(list, job)
+  for _, log in ipairs(list) do
+    if log.job == job then return log end
+  end
+  return list[1]
+end
+
+--- Ranks whose logs are of another job than those of most, and those that have others beside theirs.
+local function tell_jobs(job, of, most, is_needed)
+  local others, beside = {}, {}
+  for rank, list in pairs(of) do
+    local chosen = choose(list, most)
+    local n = 0
+    for _, log in ipairs(list) do n = n + (log.job ~= chosen.job and log.job ~= 0 and 1 or 0) end
+    if chosen.job ~= 0 and chosen.job ~= most and is_needed[rank] then others[#others + 1] = rank end
+    if n > 0 then beside[#beside + 1] = rank end
+  end
+  local ranges = require "pmlua.internal.report.numbers".ranges
+  table.sort(others)
+  table.sort(beside)
+  if #others > 0 then
+    job.odd[#job.odd + 1] = ("logs of another job than that of the other ranks: %s; name the files of one job"):format(
+      ranges(others))
+  end
+  if #beside > 0 then
+    job.odd[#job.odd + 1] = ("another job has logs here, too, of its ranks %s; they are left out"):format(ranges(beside))
+  end
+end
+
+--- Add the logs of ranks that are not in the summary. A rank whose log cannot be read is gone.
+local function add_logs(job, folder)
+  local list, job_size, of = {}, job.size > 0 and job.size or nil, {}
+  for rank, paths in pairs(logs_in(folder)) do
+    local why
+    of[rank], why = logs_of(paths, job_size)
+    if why then job.damaged[#job.damaged + 1] = core.failure.sentence(why) end
+    if #of[rank] == 0 then of[rank] = nil end
+  end
+  local most = job_of_most(of)
+  for rank, logs in pairs(of) do
+    local log = choose(logs, most)
+    job.logs[rank] = log.path
+    list[#list + 1] = log.path
+    job.size = math.max(job.size, math.min(math.max(log.size, rank + 1), MOST))
+  end
+  job.openmp = require "pmlua.internal.record.openmp".read(list)
+  local is_needed = {}
+  for _, rank in ipairs(missing(job)) do
+    is_needed[rank] = true
+    local path = job.logs[rank]
+    local is_here = path and job.summary:process(path, rank)
+    table.insert(is_here and job.late or job.gone, rank)
+    if is_here and is_cut(path) then
+      job.odd[#job.odd + 1] = ("%s: the log is cut short; not all of what rank %d measured is here"):format(path, rank)
+    end
+  end
+  tell_jobs(job, of, most, is_needed)
 end
 
 --- How many ranks each host had.
@@ -261,6 +365,7 @@ local function read_rows(job, folder)
   job.hosts, job.sections = hosts_of(job), summary:sections()
   job.calls, job.counters, job.recorders = calls_of(job), events_of(summary, "counter"), events_of(summary, "recorder")
   table.sort(job.sections, by_time)
+  tell_types(job)
   table.sort(job.calls, by_time)
   read_traffic(job)
 end
@@ -269,7 +374,8 @@ end
 local function read_files(job, folder)
   local waits, no_waits = require "pmlua.internal.report.waits".read(folder)
   local paths, no_paths = require "pmlua.internal.record.parts".paths(folder)
-  job.waits, job.paths, job.damaged = waits or {}, paths or {}, { no_waits }
+  job.waits, job.paths = waits or {}, paths or {}
+  job.damaged[#job.damaged + 1] = no_waits
   job.damaged[#job.damaged + 1] = no_paths
 end
 
@@ -282,7 +388,7 @@ function M.read(path)
   local summary, err = summary_of(file)
   if not summary then return nil, err end
   local job = { summary = summary, late = {}, gone = {}, sizes = { sent = {}, received = {} }, collectives = {},
-    pairs = {}, logs = {}, whole = mode(file) == "file" }
+    files = {}, pairs = {}, logs = {}, damaged = {}, odd = {}, whole = mode(file) == "file" }
   local sound, why = pcall(read_rows, job, folder)
   if why == DAMAGED then
     return refuse("EFORMAT", file .. ": damaged: its rows contradict each other", "remove it to report the logs of the ranks")

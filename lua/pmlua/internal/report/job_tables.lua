@@ -66,7 +66,8 @@ local heads = { "CALLS", "AVERAGE", "MOST", "OF RANK", "MAX/AVG" }
 local function table_of_sections(job)
   local rows = { { "SECTION", table.unpack(heads) } }
   for _, row in ipairs(job.sections) do
-    rows[#rows + 1] = { sections.show(row.label) .. (row.inclusive and " (*)" or ""), table.unpack(balance(row, job)) }
+    local type = row.detail ~= "" and ", " .. row.detail or "" -- ranks disagree
+    rows[#rows + 1] = { sections.show(row.label) .. type .. (row.inclusive and " (*)" or ""), table.unpack(balance(row, job)) }
   end
   return M.lined_up("Sections, time of a rank", rows, 1)
 end
@@ -154,6 +155,15 @@ local function table_of_collectives(job)
     rows[#rows + 1] = { c.operation, ("%d"):format(c.calls), units.scaled(c.sent, "B"), units.scaled(c.received, "B") }
   end
   return M.lined_up("Collective operations", rows, 1)
+end
+
+local function table_of_files(job)
+  local rows = { { "FUNCTION", "CALLS", "DATA", "MOST", "OF RANK" } }
+  for _, f in ipairs(job.files) do
+    rows[#rows + 1] = { f["function"], ("%d"):format(f.calls), units.scaled(f.bytes, "B"), units.scaled(f.most, "B"),
+      ("%d"):format(f.most_rank) }
+  end
+  return M.lined_up("Data of files", rows, 1)
 end
 
 local function ranks_of(block, job)
@@ -245,7 +255,7 @@ end
 function M.text(job)
   return table_of_sections(job) .. table_of_durations(job) .. table_of_events(job) .. table_of_mpi(job) .. waits.text(job.waits)
     .. table_of_functions(job) .. table_of_paths(job) .. table_of_counters(job) .. table_of_recorders(job)
-    .. table_of_sizes(job) .. table_of_collectives(job) .. table_of_pairs(job)
+    .. table_of_sizes(job) .. table_of_collectives(job) .. table_of_files(job) .. table_of_pairs(job)
 end
 
 return M

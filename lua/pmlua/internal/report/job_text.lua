@@ -30,6 +30,7 @@ function M.notes(job)
       numbers.ranges(job.gone))
   end
   for _, file in ipairs(job.damaged) do list[#list + 1] = file .. "; left out" end
+  for _, line in ipairs(job.odd) do list[#list + 1] = line end
   return list
 end
 
@@ -131,7 +132,8 @@ local function as_json(job, o)
   return json.encode { ranks = ranks, size = job.size, hosts = json.array(job.hosts), sections = rows_of(job.sections, job),
     calls = rows_of(job.calls, job), mpi = job.time and M.row_of(job.time, job) or nil, counters = counters_of(job),
     recorders = recorders_of(job), sent = sizes_of(job.sizes.sent), received = sizes_of(job.sizes.received),
-    collectives = json.array(job.collectives), pairs = json.array(job.pairs), ranks_of_a_pair = job.block,
+    collectives = json.array(job.collectives), files = json.array(job.files), pairs = json.array(job.pairs),
+    ranks_of_a_pair = job.block,
     waits = json.array(job.waits), paths = json.array(job.paths),
     openmp = json.array(job.openmp),
     late = json.array(job.late), missing = json.array(job.gone), notes = json.array(M.notes(job)) }

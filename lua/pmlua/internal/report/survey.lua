@@ -237,6 +237,8 @@ end
 --- A number without a fraction is an integer.
 local function exact(v) return math.tointeger(v) or v end
 
+local nothing = setmetatable({}, { __newindex = function() error("a row without values is not to be changed", 2) end })
+
 local own = { running = true, work = true, iterations = true, torn = true }
 
 --- A row of a summary as merge() has it, and the names of its events.
@@ -246,9 +248,11 @@ local own = { running = true, work = true, iterations = true, torn = true }
 function M.merged(row)
   local calls = row.calls
   local all = { count = exact(calls.n), running = 0, total_ns = row.time.sum, self_ns = row.self.sum, min_ns = calls.min,
-    max_ns = calls.max, mean_ns = calls.mean, stddev_ns = calls.deviation, work = 0, iterations = 0, values = {}, misuse = {},
-    threads = row.threads, torn = 0 }
+    max_ns = calls.max, mean_ns = calls.mean, stddev_ns = calls.deviation, work = 0, iterations = 0, values = nothing,
+    misuse = nothing, threads = row.threads, torn = 0 }
+  if #row.values == 0 then return all, nothing end -- as most: a table for each would be a third of a report's memory
   local events = {}
+  all.values, all.misuse = {}, {}
   for _, v in ipairs(row.values) do
     local name = v.name:match "^ (.*)"
     if not name then
@@ -263,10 +267,11 @@ end
 ---@param process pmlua.SectionProcess
 ---@param label string
 ---@param threads? boolean each of them, too
+---@param cache? userdata the log's sections: core.summary.cache
 ---@return { all: table, threads: table[], quantiles: number[]? }? section nil: the process was not in it, or its log is gone
-function M.one(process, label, threads)
+function M.one(process, label, threads, cache)
   if process.log then
-    local one = core.summary.one(process.log, label, threads)
+    local one = core.summary.one(cache or process.log, label, threads)
     if one then one.all = M.merged(one.all) end
     return one
   end

@@ -23,7 +23,8 @@ function M.draw(job, path)
   end
   if #lines == 0 then return refuse("ENODATA", "no message between ranks was counted: there is nothing to draw") end
   local blocks = (job.size + job.block - 1) // job.block
-  local title = ("%d messages with %s between %d ranks"):format(messages, units.scaled(bytes, "B"), job.size)
+  local title = ("%d message%s with %s between %d ranks"):format(messages, messages == 1 and "" or "s", units.scaled(bytes, "B"),
+    job.size)
   local run = picture.run_gp(title, { "blocks = " .. blocks, "ranks_of_block = " .. job.block,
     ("most_bytes = %.9g"):format(most), ("least_bytes = %.9g"):format(least) })
   return picture.draw("traffic", { ["run.gp"] = run, ["traffic.dat"] = table.concat(lines, "\n") .. "\n" }, path)

@@ -85,7 +85,7 @@ end
 --- The words that run a command so; what they say is left in @dir.
 local function words_of(dir, words, options)
   -- How long the clock's rate is measured would be counted, and even how long its digits are read.
-  local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.info().ticks_per_second)
+  local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.rate())
   local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
   local library, path = preload.library("simulate"), preload.locate(words[1])
   if library and not (path and preload.obstacle(path)) then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end

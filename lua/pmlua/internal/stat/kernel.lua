@@ -32,11 +32,17 @@ local function attach(self, places)
   for i, name in ipairs(self.names) do
     self.sets[i] = {}
     for _, place in ipairs(places) do
-      local set, err, code = core.eventset.open({ name }, place)
-      if set then table.insert(self.sets[i], set)
-      elseif code ~= "ESRCH" then self.reasons[i] = sentence(err, name) end
+      if place.label == self.cgroups[i] then self:open(i, name, place) end
     end
   end
+end
+
+--- Count the event of row @i in one more place.
+local function open(self, i, name, place)
+  local set, err, code = core.eventset.open({ name }, { pid = place.pid, cpu = place.cpu, cgroup = place.cgroup,
+    inherit = place.inherit, on_exec = place.on_exec })
+  if set then table.insert(self.sets[i], set)
+  elseif code ~= "ESRCH" then self.reasons[i] = sentence(err, name) end
 end
 
 --- Add the names of an event's parts that never got a counter: kinds of cores the command did not visit, or places in use
@@ -54,14 +60,16 @@ local function add(row, r, scale)
 end
 
 local function row_of(self, i)
-  local row = { event = self.names[i], unit = "", reason = self.reasons[i] }
+  local row = { event = self.names[i], cgroup = self.cgroups[i], unit = "", reason = self.reasons[i] }
   if row.reason or #self.sets[i] == 0 then return row end
   row.raw, row.enabled_ns, row.running_ns, row.value = 0, 0, 0, 0
   local idle = {}
   for _, set in ipairs(self.sets[i]) do
     local about = set:event(1)
     local readings, err = set:readings()
-    if not readings then return { event = about.name, unit = about.unit, reason = core.failure.sentence(err) } end
+    if not readings then
+      return { event = about.name, cgroup = row.cgroup, unit = about.unit, reason = core.failure.sentence(err) }
+    end
     row.event, row.unit = about.name, about.unit
     add(row, readings[1], about.scale ~= 1 and about.scale or 1)
     add_idle(idle, set, about)
@@ -94,11 +102,21 @@ local function check(name)
   return refuse("ENOTSUP", ("%s: only the kernel's events can be counted in another process"):format(name))
 end
 
----@param options { events: string[]?, all: boolean? }
+--- Every event once for each cgroup, and its cgroup.
+local function in_each(names, cgroups)
+  if not cgroups then return names, {} end
+  local events, of = {}, {}
+  for _, cgroup in ipairs(cgroups) do
+    for _, name in ipairs(names) do events[#events + 1], of[#of + 1] = name, cgroup end
+  end
+  return events, of
+end
+
+---@param options { events: string[]?, all: boolean?, cgroups: string[]? }
 ---@return table? handle
 ---@return pmlua.Failure? failure
 function M.open(options)
-  local names = options.events and {} or usual(options.all)
+  local names = options.events and {} or usual(options.all or options.cgroups)
   for _, name in ipairs(options.events or {}) do
     if not compiler.takes(name) then
       local fine, err = check(name)
@@ -106,7 +124,9 @@ function M.open(options)
       names[#names + 1] = name
     end
   end
-  return { names = names, sets = {}, reasons = {}, attach = attach, rows = rows, close = close }
+  local cgroups
+  names, cgroups = in_each(names, options.cgroups)
+  return { names = names, cgroups = cgroups, sets = {}, reasons = {}, attach = attach, open = open, rows = rows, close = close }
 end
 
 return M

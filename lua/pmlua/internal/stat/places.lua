@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/stat/places.lua - where pmlua stat counts if not in a command of its own: in a running process, or on
--- all cpus.
+-- lua/pmlua/internal/stat/places.lua - where pmlua stat counts if not in a command of its own: in a running process, in
+-- cgroups, or on all cpus.
 --
 -- Try:  pmlua stat -p $$ -- sleep 1
 
+local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
-local refuse = require "pmlua.core".failure.refuse
+local refuse = core.failure.refuse
 
 local M = {}
 
@@ -34,25 +35,52 @@ local function of_process(pid)
   return list
 end
 
-local function of_cpus()
+--- The places of file systems for cgroups, as systemd and others mount them.
+local ROOTS <const> = { "/sys/fs/cgroup/", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/unified/" }
+
+--- The folder of a cgroup; a relative name is one below the places where cgroups are mounted.
+local function folder_of(name)
+  if not name:find "^/" then
+    for _, root in ipairs(ROOTS) do
+      if core.sys.realpath(root .. name) then return root .. name end
+    end
+  end
+  return name:find "^/" and name or ROOTS[1] .. name
+end
+
+local function of_cpus(cgroup)
   local text, err = disk.read "/sys/devices/system/cpu/online"
   if not text then return refuse(err) end
   local list = {}
   for first, last in text:gmatch "(%d+)%-?(%d*)" do
     for cpu = tonumber(first), tonumber(last ~= "" and last or first) do
-      list[#list + 1] = { pid = -1, cpu = math.tointeger(cpu) }
+      list[#list + 1] = { pid = not cgroup and -1 or nil, cgroup = cgroup, cpu = math.tointeger(cpu) }
     end
   end
   return list
 end
 
 --- Where to count, as options of core.eventset.open; nil: in a command.
----@param o { pid: integer?, all: boolean? }
+---@param o { pid: integer?, all: boolean?, cgroups: string[]? }
 ---@return pmlua.EventsetOptions[]? places
 ---@return pmlua.Failure? failure
 function M.of(o)
   if o.pid then return of_process(o.pid) end
   if o.all then return of_cpus() end
+  local all = o.cgroups and {} or nil
+  for _, name in ipairs(o.cgroups or {}) do
+    local folder = folder_of(name)
+    if not core.sys.realpath(folder .. "/cgroup.procs") then
+      return refuse("EINVAL", ("%s: no cgroup %s"):format(name, folder), "find /sys/fs/cgroup -type d lists them all")
+    end
+    local list, err = of_cpus(folder)
+    if not list then return nil, err end
+    for _, place in ipairs(list) do
+      place.label = name
+      all[#all + 1] = place
+    end
+  end
+  return all
 end
 
 return M

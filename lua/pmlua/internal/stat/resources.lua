@@ -20,10 +20,10 @@ local function tell(self, ended)
 end
 
 --- Of a process that is not waited for, or of cpus, only the time is known.
----@param options { pid: integer?, all: boolean? }
+---@param options { pid: integer?, all: boolean?, cgroups: string[]? }
 ---@return table handle
 function M.open(options)
-  return { rows = tell, n = (options.pid or options.all) and 1 or #rows }
+  return { rows = tell, n = (options.pid or options.all or options.cgroups) and 1 or #rows }
 end
 
 return M

@@ -33,6 +33,7 @@ M.sources = {
 
 ---@class pmlua.CountRow
 ---@field event string
+---@field cgroup string? where it was counted
 ---@field value number? nil: not counted, for this reason:
 ---@field reason string?
 ---@field unit string
@@ -47,7 +48,9 @@ M.sources = {
 ---@field events? string[] nil: what there is
 ---@field pid? integer count in this process instead, while the command runs, or until it ends
 ---@field all? boolean count on all cpus instead
----@field every? { seconds: number, call: fun(rows: pmlua.CountRow[]) } called with the counts so far, again and again
+---@field cgroups? string[] count in these cgroups instead
+---@field every? { seconds: number, call: fun(rows: pmlua.CountRow[]), begin: fun() } begin where counting begins, then call
+---  again and again
 ---@field child? pmlua.ChildOptions
 
 local function close(handles)
@@ -98,11 +101,13 @@ local function run_command(words, handles, set, options)
   local how = setmetatable({ environment = set, every = every }, { __index = options.child })
   return child.run(words, function(pid)
     if not options.elsewhere then attach(handles, { { pid = pid, inherit = true, on_exec = true } }) end
+    if options.every then options.every.begin() end
   end, how)
 end
 
 --- Wait until Ctrl-C, or the end of the process that is counted.
 local function wait(handles, options)
+  if options.every then options.every.begin() end
   local began, due = core.clock.ns(), options.every and options.every.seconds or math.huge
   core.sys.on_interrupt()
   while not core.sys.interrupted() and places.go_on(options.pid) do

@@ -28,11 +28,14 @@ local function remark(r)
   return r.at_least and "at least" or coverage(r)
 end
 
+--- The event, with the cgroup that it was counted in.
+local function name_of(r) return r.cgroup and ("%s in %s"):format(r.event, r.cgroup) or r.event end
+
 -- ---- one run ----
 
 local function rows_of(result)
   local rows = {}
-  for i, r in ipairs(result.rows) do rows[i] = { r.event, r.value, r.unit, r.source, remark(r) } end
+  for i, r in ipairs(result.rows) do rows[i] = { name_of(r), r.value, r.unit, r.source, remark(r) } end
   return rows
 end
 
@@ -97,9 +100,9 @@ end
 -- ---- intervals ----
 
 local function line_of(o, time_s, r, count)
-  if o.csv then return csv.line({ ("%.6f"):format(time_s), r.event, count, r.unit, r.source, remark(r) }, 6) end
+  if o.csv then return csv.line({ ("%.6f"):format(time_s), name_of(r), count, r.unit, r.source, remark(r) }, 6) end
   return ("%10.3f  %16s  %-6s %s\n"):format(time_s, count and tabulate.number(count) or "-", r.unit,
-    r.event .. (r.reason and "  not counted: " .. r.reason or ""))
+    name_of(r) .. (r.reason and "  not counted: " .. r.reason or ""))
 end
 
 --- What was counted since the last call, a line for each event; a count that is scaled may only grow.
@@ -117,9 +120,10 @@ function M.interval(out, o, time_s, rows, before)
   before.began = true
   for _, r in ipairs(rows) do
     if r.source == "perf_event" then
-      local count = r.value and math.max(0, r.value - (before[r.event] or 0))
-      before[r.event] = r.value or before[r.event]
-      list[#list + 1] = { event = r.event, value = count, unit = r.unit, source = r.source, reason = r.reason }
+      local name = name_of(r)
+      local count = r.value and math.max(0, r.value - (before[name] or 0))
+      before[name] = r.value or before[name]
+      list[#list + 1] = { event = r.event, cgroup = r.cgroup, value = count, unit = r.unit, source = r.source, reason = r.reason }
       lines[#lines + 1] = line_of(o, time_s, r, count)
     end
   end

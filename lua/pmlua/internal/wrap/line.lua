@@ -29,7 +29,7 @@ local function append(list, ...)
 end
 
 --- What libpmlua.a needs, where no shared library brings it along (core/core.mk).
-local OF_ARCHIVE = { "-lpfm", "-lotf2", "-lpthread", "-ldl", "-lm" }
+local OF_ARCHIVE = { "-lotf2", "-lpthread", "-ldl", "-lm" }
 
 --- Whether the program has no shared library at all.
 local function is_static(words)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/record/lsection_cache.c - the sections of a log in memory: pmlua.core.summary.cache. */
+#include "record/lsection_cache.h"
+
+struct handle {
+  struct lutil_handle h;
+  struct pml__section_cache cache;
+};
+
+static void cache_close(void *handle) {
+  pml__section_cache_close(&((struct handle *)handle)->cache);
+}
+
+static const struct lutil_class cache_class = {"sectioncache", sizeof(struct handle), cache_close};
+
+int lsection_cache_open(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct handle *h = lutil_new(L, &cache_class, 0, 0);
+  int err = pml__section_cache_open(&h->cache, path);
+  h->h.open = 1;
+  if (err == 0) return 1;
+  lutil_close(&h->h);
+  return pml_pusherr(L, err, "summary.cache");
+}
+
+void lsection_cache_class(lua_State *L) {
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  lutil_class(L, &cache_class, none, NULL);
+}
+
+const struct pml__section_cache *lsection_cache_at(lua_State *L, int idx) {
+  struct handle *h = lutil_test(L, idx, &cache_class);
+  if (h != NULL && !h->h.open) luaL_error(L, "the section cache is closed");
+  return h != NULL ? &h->cache : NULL;
+}

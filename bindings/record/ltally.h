@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/record/ltally.h - lists of numbers at 8 bytes each, and the tallies that are made of them. */
+#ifndef LTALLY_H
+#define LTALLY_H
+
+#include "lutil.h"
+
+/* ltally_open - the metatable of packed lists, and tally() and merge_tallies() as fields of the table on top. */
+void ltally_open(lua_State *L);
+
+/* Of a list at @idx, a table or packed: is it one, how long is it, and its number @i, pushed. */
+int ltally_is_list(lua_State *L, int idx);
+lua_Integer ltally_length(lua_State *L, int idx);
+void ltally_get(lua_State *L, int idx, lua_Integer i);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/mpi/reduction/pml_mpi_files.h - how many bytes a rank read from files by MPI, and wrote. */
+#ifndef PML_MPI_FILES_H
+#define PML_MPI_FILES_H
+
+#include "base/pml_api.h"
+#include "record/summary/pml_summary.h"
+
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* Functions that move data, without MPI_File_. Of a split operation its end moves them. */
+#define PML__MPI_FILE_FUNCTIONS(X)                                                                                     \
+  X(read)                                                                                                              \
+  X(read_at)                                                                                                           \
+  X(read_all)                                                                                                          \
+  X(read_at_all)                                                                                                       \
+  X(read_shared)                                                                                                       \
+  X(read_ordered)                                                                                                      \
+  X(iread)                                                                                                             \
+  X(iread_at)                                                                                                          \
+  X(iread_all)                                                                                                         \
+  X(iread_at_all)                                                                                                      \
+  X(iread_shared)                                                                                                      \
+  X(read_all_end)                                                                                                      \
+  X(read_at_all_end)                                                                                                   \
+  X(read_ordered_end)                                                                                                  \
+  X(write)                                                                                                             \
+  X(write_at)                                                                                                          \
+  X(write_all)                                                                                                         \
+  X(write_at_all)                                                                                                      \
+  X(write_shared)                                                                                                      \
+  X(write_ordered)                                                                                                     \
+  X(iwrite)                                                                                                            \
+  X(iwrite_at)                                                                                                         \
+  X(iwrite_all)                                                                                                        \
+  X(iwrite_at_all)                                                                                                     \
+  X(iwrite_shared)                                                                                                     \
+  X(write_all_end)                                                                                                     \
+  X(write_at_all_end)                                                                                                  \
+  X(write_ordered_end)
+
+#define PML__MPI_FILE(name) PML__MPI_FILE_##name,
+enum pml__mpi_file_function { PML__MPI_FILE_FUNCTIONS(PML__MPI_FILE) PML__MPI_FILE_N };
+#undef PML__MPI_FILE
+
+/* pml__mpi_count_file - a call of @function moved @bytes. From any thread and signal handler; two atomic additions. */
+PML__SHARED void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes);
+
+/*
+ * pml__mpi_files_summary - add to @s what was counted in this process, @rank: rows PML_SUMMARY_MPI "file", whose detail
+ * is the function's whole name, with values "calls" and "bytes". Returns 0 or what pml_summary_add() returns.
+ */
+int pml__mpi_files_summary(struct pml_summary *s, int rank);
+
+PML_END_DECLS
+
+#endif

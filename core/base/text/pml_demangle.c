@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/text/pml_demangle.c - the demangler of libstdc++, which nothing here is linked to. */
+#include "base/text/pml_demangle.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+
+static char *(*demangle)(const char *name, char *buffer, size_t *n, int *status);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* What pthread_once() orders before each return. */
+static void find(void) {
+  void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+  if (library != NULL) *(void **)&demangle = dlsym(library, "__cxa_demangle");
+}
+
+char *pml__demangled(const char *name) {
+  if (name[0] != '_' || name[1] != 'Z') return NULL;
+  (void)pthread_once(&once, find);
+  return demangle != NULL ? demangle(name, NULL, NULL, NULL) : NULL;
+}

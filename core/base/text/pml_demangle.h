@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/text/pml_demangle.h - names of C++ functions as their sources have them. Internal. */
+#ifndef PML_DEMANGLE_H
+#define PML_DEMANGLE_H
+
+#include "base/pml_api.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * pml__demangled - the name of the symbol @name, to be freed with free(). NULL: it is not mangled, libstdc++ is not
+ * installed, or there is no memory. Any thread; not async-signal-safe. Cost: the first call may load libstdc++.
+ */
+PML__SHARED char *pml__demangled(const char *name);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/event/pml_event_elf.h - an ELF file that may be anything: every access is checked. Internal. */
+#ifndef PML_EVENT_ELF_H
+#define PML_EVENT_ELF_H
+
+#include "base/pml_api.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file mapped whole, of this machine's kind. A file that others cut short meanwhile ends the process (SIGBUS). */
+struct pml__elf {
+  const unsigned char *data;
+  size_t size;
+  ElfW(Ehdr) head;
+};
+
+/* pml__elf_open - returns 0, PML_EFORMAT (not a regular ELF file of this kind) or -errno; no detail. */
+int pml__elf_open(struct pml__elf *f, const char *path);
+void pml__elf_close(struct pml__elf *f);
+
+/* pml__elf_get - copy @n bytes at @offset; false if the file does not have them. */
+bool pml__elf_get(const struct pml__elf *f, uint64_t offset, void *to, size_t n);
+
+/* pml__elf_section - the header of section @i; false if there is none. */
+bool pml__elf_section(const struct pml__elf *f, uint64_t i, ElfW(Shdr) * s);
+
+/* pml__elf_offset - where the file has what is loaded at @address; UINT64_MAX: nowhere. */
+uint64_t pml__elf_offset(const struct pml__elf *f, uint64_t address);
+
+/* pml__elf_address - where code of the file at @offset is loaded; UINT64_MAX: it is not. */
+uint64_t pml__elf_address(const struct pml__elf *f, uint64_t offset);
+
+/*
+ * pml__elf_data_address - the same for data. Behind what the file has of a segment, @offset goes on as the memory does:
+ * there are variables that begin as zeros. UINT64_MAX: no segment of data is there.
+ */
+uint64_t pml__elf_data_address(const struct pml__elf *f, uint64_t offset);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/sampler/pml_sampler_drain.c - what the kernel wrote, taken out of the buffers and counted. */
+#include "source/kernel/sampler/pml_sampler_private.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* What stands between the addresses of a chain: whose the next ones are. */
+static bool is_context(uint64_t word) {
+  return word >= (uint64_t)PERF_CONTEXT_MAX;
+}
+
+/* Room for @n words more behind the others. */
+static bool make_room(struct pml_sampler *s, size_t n) {
+  size_t most = s->options.max * PML_SAMPLER_CALLS, room = s->stacks_room ? s->stacks_room : 65536;
+  if (s->stacks + n <= s->stacks_room) return true;
+  while (room < s->stacks + n) room *= 2;
+  if (room > most) room = most;
+  void *more = room >= s->stacks + n ? realloc(s->stack, room * sizeof *s->stack) : NULL;
+  if (more == NULL) return false;
+  s->stack = more;
+  s->stacks_room = room;
+  return true;
+}
+
+/* Keep the stack of @r behind the others. */
+static bool keep_stack(struct pml_sampler *s, const struct pml__record *r, struct pml_sample *sample) {
+  if (!make_room(s, sample->depth)) return false;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < sample->depth; i++) {
+    uint64_t word;
+    memcpy(&word, r->chain + 8 * (size_t)i, sizeof word);
+    if (!is_context(word)) s->stack[s->stacks + kept++] = word;
+  }
+  sample->stack = s->stacks;
+  sample->depth = kept;
+  s->stacks += kept;
+  return true;
+}
+
+/* Words behind a sample in a record of @size bytes; the first says what they are: 0 none, 2 those of 64 bits. */
+static bool keep_registers(struct pml_sampler *s, const unsigned char *record, size_t size, struct pml_sample *sample) {
+  const unsigned char *at = record + sizeof(struct perf_event_header) + PML__SAMPLE_BYTES;
+  size_t words = (size - (size_t)(at - record)) / 8; /* a sample that was read is not shorter */
+  uint64_t kind = 0;
+  if (words > 0) memcpy(&kind, at, sizeof kind);
+  sample->depth = kind == PERF_SAMPLE_REGS_ABI_64 ? (uint32_t)words - 1 : 0;
+  if (!make_room(s, sample->depth)) return false;
+  if (sample->depth > 0) memcpy(&s->stack[s->stacks], at + 8, 8 * (size_t)sample->depth);
+  sample->stack = s->stacks;
+  s->stacks += sample->depth;
+  return true;
+}
+
+static bool keep_words(struct pml_sampler *s, const struct pml__record *r, const unsigned char *record, size_t size,
+                       struct pml_sample *sample) {
+  if (s->options.registers) return keep_registers(s, record, size, sample);
+  sample->depth = r->sample.depth;
+  return keep_stack(s, r, sample);
+}
+
+static void keep(struct pml_sampler *s, const struct pml__record *r, const unsigned char *record, size_t size) {
+  struct pml_sample sample = r->sample;
+  if (s->samples == s->samples_room) {
+    size_t room = s->samples_room ? 2 * s->samples_room : 4096;
+    if (room > s->options.max) room = s->options.max;
+    void *more = room > s->samples ? realloc(s->sample, room * sizeof *s->sample) : NULL;
+    if (more == NULL) {
+      s->counts.dropped++;
+      return;
+    }
+    s->sample = more;
+    s->samples_room = room;
+  }
+  sample.depth = 0;
+  if (PML_UNLIKELY(s->options.registers || s->options.calls) && !keep_words(s, r, record, size, &sample)) {
+    s->counts.dropped++;
+    return;
+  }
+  s->sample[s->samples++] = sample;
+  s->counts.samples++;
+}
+
+static void take(struct pml_sampler *s, const unsigned char *record, size_t size) {
+  struct pml__record r;
+  if (!pml__record_read(record, size, &r)) {
+    s->counts.odd++;
+    return;
+  }
+  switch (r.kind) {
+  case PML__RECORD_SAMPLE:
+    keep(s, &r, record, size);
+    return;
+  case PML__RECORD_MAP:
+  case PML__RECORD_EXEC:
+  case PML__RECORD_FORK:
+    if (pml__maps_add(&s->maps, &r) < 0) s->counts.lost++;
+    return;
+  case PML__RECORD_LOST:
+    s->counts.lost += r.lost;
+    return;
+  case PML__RECORD_THROTTLE:
+    s->counts.throttled++;
+    return;
+  case PML__RECORD_OTHER:
+    return;
+  }
+}
+
+/*
+ * The kernel writes records and then, with release order, the head; the acquire load of it makes these records visible.
+ * The release store of the tail comes after all reads of what it gives back: the kernel looks at it before it writes
+ * there again.
+ */
+static void drain(struct pml_sampler *s, struct pml__sampler_buffer *b) {
+  const unsigned char *record;
+  uint64_t head = __atomic_load_n(&b->page->data_head, __ATOMIC_ACQUIRE);
+  for (int size; (size = pml__ring_next(&b->ring, head, s->scratch, &record)) != 0;) {
+    if (size > 0)
+      take(s, record, (size_t)size);
+    else
+      s->counts.odd++;
+  }
+  __atomic_store_n(&b->page->data_tail, b->ring.tail, __ATOMIC_RELEASE);
+}
+
+int64_t pml_sampler_drain(struct pml_sampler *s) {
+  size_t before = s->samples;
+  if (getpid() != s->owner) return pml_fail(PML_EMODE, "%s: the sampler belongs to the parent process", s->name);
+  for (size_t i = 0; i < s->buffers; i++) drain(s, &s->buffer[i]);
+  return (int64_t)(s->samples - before);
+}
+
+int64_t pml_sampler_stop(struct pml_sampler *s) {
+  if (getpid() == s->owner)
+    for (size_t i = 0; i < s->events; i++) (void)ioctl(s->event[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+  return pml_sampler_drain(s);
+}
+
+struct pml_sampler_counts pml_sampler_counts(const struct pml_sampler *s) {
+  return s->counts;
+}
+
+const struct pml_sample *pml_sampler_samples(const struct pml_sampler *s, size_t *n) {
+  *n = s->samples;
+  return s->sample;
+}
+
+const uint64_t *pml_sampler_registers(const struct pml_sampler *s, size_t i, size_t *n) {
+  *n = i < s->samples && s->options.registers ? s->sample[i].depth : 0;
+  return *n > 0 ? &s->stack[s->sample[i].stack] : NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/archive/pml_archive_lags.h - how early messages between two clocks are, over time, and by which shifts
+ * of these clocks no message is early. Internal.
+ *
+ * Clocks are measured at the beginning and at the end of a job and taken for linear in between. Where they are not, the
+ * messages of the program are measurements that cost it nothing: one from A to B says how far B's clock is behind at
+ * least, one from B to A how far at most. Time is divided by knots. At each knot the shift of each clock is the least
+ * that satisfies all messages of the steps before and after it; the shortest paths of a system of difference
+ * constraints (Cormen et al., Introduction to Algorithms, 24.4). Between knots shifts are linear, so that a message
+ * within a step, which is satisfied at both of its ends, is satisfied at any time between them, but for how much the
+ * shift changes while it is on its way.
+ */
+#ifndef PML_ARCHIVE_LAGS_H
+#define PML_ARCHIVE_LAGS_H
+
+#include "substrate/archive/pml_archive_clock.h"
+
+struct pml__archive;
+
+/* By how much messages between two clocks are early at most, of those near each knot. */
+struct pml__archive_lag {
+  uint32_t from, to; /* processes whose clocks these are; equal: a free place */
+  int64_t *ns;       /* [knots] INT64_MIN: there is no message */
+};
+
+struct pml__archive_lags {
+  uint64_t first_ns, step_ns;
+  uint32_t knots;               /* 0: messages are not looked at */
+  struct pml__archive_lag *lag; /* [capacity], a power of two; by @from and @to */
+  size_t n, capacity;
+};
+
+/*
+ * pml__archive_lags_begin - messages from @first_ns to @last_ns are to come; a new @l. @clocks: how many there are, by
+ * which the steps are fewer, so that memory is bounded by 32 MiB, or 16 bytes for each pair of clocks.
+ * pml__archive_lag - a message between the clocks of two processes, at times without shifts of this round.
+ * pml__archive_lags_shift - add to the shifts of the clocks what the messages ask for. Where that contradicts itself,
+ * or a clock would go backwards, shifts stay. *@shifted: whether there are any. Each returns 0 or -ENOMEM.
+ * pml__archive_lags_free - of what it has.
+ */
+void pml__archive_lags_begin(struct pml__archive_lags *l, uint64_t first_ns, uint64_t last_ns, size_t clocks);
+int pml__archive_lag(struct pml__archive_lags *l, uint32_t from, uint32_t to, uint64_t sent_ns, uint64_t received_ns);
+int pml__archive_lags_shift(const struct pml__archive_lags *l, struct pml__archive *a, bool *shifted);
+void pml__archive_lags_free(struct pml__archive_lags *l);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/export/pml_export.c - the table of forms, and the walk over an archive's events. */
+#include "substrate/trace/export/pml_export_private.h"
+
+#include "base/pml_error.h"
+#include "substrate/trace/export/pml_export_link.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)1 << 16)
+
+static const struct pml__export_form *const forms[] = {&pml__export_perfetto, &pml__export_chrome,
+                                                       &pml__export_speedscope, &pml__export_csv, &pml__export_jsonl};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+/* The calls of a location that are open; @first to @last is the window in ns. */
+struct walk {
+  struct pml__export x;
+  struct pml__export_links *links;
+  uint64_t first, last, now; /* now: time of the location's latest event */
+  size_t *stack, depth, capacity;
+  uint64_t *open;   /* [nregions] calls under way */
+  bool began, over; /* the location's part in the window has begun, is over */
+};
+
+const char *pml_export_form(size_t i) {
+  return i < FORMS ? forms[i]->name : NULL;
+}
+
+/* ---- out ---- */
+
+static void flush(struct pml__export *x) {
+  if (x->failed == 0 && x->out.n > 0) x->failed = x->sink(x->user, x->out.at, x->out.n);
+  x->out.n = 0;
+}
+
+/* A process has the number of its first location, which viewers then take for its main thread. */
+static bool number_processes(struct pml__export *x) {
+  x->pid_of = calloc(x->about.nprocesses + 1, sizeof *x->pid_of);
+  if (x->pid_of == NULL) return false;
+  for (size_t i = x->about.nlocations; i-- > 0;) {
+    size_t process = pml_otf2_read_location(x->trace, i)->process;
+    if (process < x->about.nprocesses) x->pid_of[process] = (int64_t)i + 1;
+  }
+  for (size_t i = 0; i < x->about.nprocesses; i++)
+    if (x->pid_of[i] == 0) x->pid_of[i] = (int64_t)(x->about.nlocations + i) + 1;
+  return true;
+}
+
+double pml__export_value(const struct pml__export *x, const struct pml_otf2_event *e) {
+  double v = e->is_integer ? (double)e->value.integer : e->value.number;
+  return e->what != PML_OTF2_NONE ? v * pml_otf2_read_metric(x->trace, e->what)->scale : v;
+}
+
+/* ---- a location ---- */
+
+static uint64_t ns_of(const struct pml_otf2_read *t, uint64_t time) {
+  double ns = nearbyint(1e9 * pml_otf2_read_seconds(t, time));
+  return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static uint64_t window_ns(double s) {
+  return s <= 0 ? 0 : s >= 1.8e10 ? UINT64_MAX : (uint64_t)nearbyint(1e9 * s);
+}
+
+static void begin_location(struct walk *w, size_t location) {
+  struct pml__export *x = &w->x;
+  x->location = location;
+  x->at = pml_otf2_read_location(x->trace, location);
+  x->pid = x->pid_of[x->at->process];
+  x->tid = (int64_t)location + 1;
+  w->began = w->over = false;
+  w->now = 0;
+}
+
+static void put_enter(struct walk *w, uint64_t ns, size_t region) {
+  if (w->x.form->enter != NULL) w->x.form->enter(&w->x, ns, region);
+  w->x.counts->calls++;
+}
+
+static void put_leave(struct walk *w, uint64_t ns, size_t region) {
+  if (w->x.form->leave != NULL) w->x.form->leave(&w->x, ns, region);
+}
+
+/* The window begins: calls that are open began before it. */
+static void begin_window(struct walk *w) {
+  w->began = true;
+  if (w->x.form->begin_location != NULL) w->x.form->begin_location(&w->x);
+  for (size_t i = 0; i < w->depth; i++) put_enter(w, w->first, w->stack[i]);
+}
+
+/* All that is open ends. */
+static void end_window(struct walk *w, uint64_t ns) {
+  for (size_t i = w->depth; w->began && i-- > 0;) put_leave(w, ns, w->stack[i]);
+  if (w->began && w->x.form->end_location != NULL) w->x.form->end_location(&w->x, ns);
+  w->over = true;
+}
+
+static void end_location(struct walk *w) {
+  if (w->x.location == PML_OTF2_NONE) return;
+  if (!w->over && !w->began && w->depth > 0 && w->now >= w->first) begin_window(w);
+  if (!w->over) end_window(w, w->now);
+  while (w->depth > 0) w->open[w->stack[--w->depth]]--;
+  if (w->x.out.n >= CHUNK) flush(&w->x);
+}
+
+/* ---- events ---- */
+
+static bool push(struct walk *w, size_t region) {
+  if (w->depth == w->capacity) {
+    size_t capacity = w->capacity == 0 ? 256 : 2 * w->capacity;
+    size_t *more = realloc(w->stack, capacity * sizeof *more);
+    if (more == NULL) return false;
+    w->stack = more;
+    w->capacity = capacity;
+  }
+  w->stack[w->depth++] = region;
+  w->open[region]++;
+  return true;
+}
+
+/* A leave of an outer call ends those in it. */
+static void leave(struct walk *w, uint64_t ns, size_t region) {
+  w->x.counts->unmatched += w->open[region] == 0;
+  while (w->open[region] > 0) {
+    size_t innermost = w->stack[--w->depth];
+    w->open[innermost]--;
+    if (w->began && !w->over) put_leave(w, ns, innermost);
+    if (innermost == region) return;
+    w->x.counts->unmatched++;
+  }
+}
+
+static void message(struct walk *w, uint64_t ns, const struct pml_otf2_event *e) {
+  struct pml__export *x = &w->x;
+  uint64_t link = 0;
+  if (e->kind != PML_OTF2_COLLECTIVE) {
+    link = pml__export_link(w->links, e, x->at->process);
+    x->counts->unlinked += link == 0;
+    x->counts->messages += e->kind == PML_OTF2_SEND;
+  }
+  if (x->form->message != NULL) x->form->message(x, ns, e, link);
+}
+
+static bool take(struct walk *w, const struct pml_otf2_event *e) {
+  uint64_t ns = ns_of(w->x.trace, e->time);
+  if (ns < w->now) ns = w->now;
+  w->now = ns < w->last ? ns : w->last;
+  if (ns > w->last && !w->over) {
+    if (!w->began && w->depth > 0) begin_window(w);
+    end_window(w, w->last);
+  }
+  bool inside = ns >= w->first && !w->over;
+  if (inside && !w->began) begin_window(w);
+  if (e->kind == PML_OTF2_ENTER) {
+    if (inside) put_enter(w, ns, e->what);
+    return push(w, e->what);
+  }
+  if (e->kind == PML_OTF2_LEAVE) {
+    leave(w, ns, e->what);
+  } else if (inside && e->kind == PML_OTF2_METRIC) {
+    w->x.counts->metrics++;
+    if (w->x.form->metric != NULL) w->x.form->metric(&w->x, ns, e);
+  } else if (e->kind != PML_OTF2_METRIC) {
+    if (inside)
+      message(w, ns, e);
+    else if (e->kind != PML_OTF2_COLLECTIVE)
+      (void)pml__export_link(w->links, e, w->x.at->process);
+  }
+  return true;
+}
+
+static int walk_all(struct walk *w, struct pml_otf2_events *events) {
+  const struct pml_otf2_event *e;
+  int more;
+  while ((more = pml_otf2_events_next(events, &e)) > 0) {
+    if (e->location != w->x.location) {
+      end_location(w);
+      begin_location(w, e->location);
+    }
+    if (!take(w, e)) return -ENOMEM;
+    if (w->x.out.n >= CHUNK) flush(&w->x);
+    if (w->x.failed < 0 || w->x.out.failed) return w->x.failed < 0 ? w->x.failed : -ENOMEM;
+  }
+  if (more == 0) end_location(w);
+  return more;
+}
+
+/* ---- an export ---- */
+
+static int run(struct walk *w, const struct pml_otf2_question *q) {
+  struct pml_otf2_question all = *q;
+  struct pml_otf2_events *events;
+  struct pml__export *x = &w->x;
+  all.from_s = -INFINITY; /* calls that began before the window are in it, and messages are counted from the first on */
+  all.to_s = INFINITY;
+  all.kinds = (1u << PML_OTF2_TEAM_BEGIN) - 1; /* no form has teams */
+  int err = pml_otf2_events_open(&events, x->trace, &all, false);
+  if (err < 0) return err;
+  if (x->form->begin != NULL) x->form->begin(x);
+  err = walk_all(w, events);
+  pml_otf2_events_close(events);
+  if (err == 0 && x->form->end != NULL) x->form->end(x);
+  if (err == 0) flush(x);
+  if (err == 0 && (x->out.failed || x->name.failed || x->place.failed)) err = -ENOMEM;
+  return err < 0 ? err : x->failed;
+}
+
+static const struct pml__export_form *form_of(const char *name) {
+  for (size_t i = 0; i < FORMS; i++)
+    if (strcmp(forms[i]->name, name) == 0) return forms[i];
+  return NULL;
+}
+
+int pml_export_events(struct pml_otf2_read *t, const struct pml_otf2_question *q, const char *form,
+                      pml_export_sink *sink, void *user, struct pml_export_counts *counts) {
+  struct walk w = {.first = window_ns(q->from_s), .last = window_ns(q->to_s)};
+  w.x = (struct pml__export){.form = form_of(form), .trace = t, .counts = counts, .sink = sink, .user = user};
+  w.x.location = PML_OTF2_NONE;
+  *counts = (struct pml_export_counts){0};
+  if (w.x.form == NULL) return pml_fail(-EINVAL, "'%.40s' is not a form of an export", form);
+  pml_otf2_read_about(t, &w.x.about);
+  w.open = calloc(w.x.about.nregions + 1, sizeof *w.open);
+  w.x.own = calloc(1, w.x.form->own + w.x.about.nregions + w.x.about.nmetrics + 1);
+  w.x.name_of = calloc(w.x.about.nregions + 1, sizeof *w.x.name_of);
+  w.links = pml__export_links_new();
+  bool ready = w.open != NULL && w.x.name_of != NULL && w.x.own != NULL && w.links != NULL && number_processes(&w.x);
+  int err = ready ? run(&w, q) : -ENOMEM;
+  pml__export_links_free(w.links);
+  free(w.x.own);
+  free(w.x.pid_of);
+  free(w.x.out.at);
+  free(w.x.name.at);
+  free(w.x.place.at);
+  free(w.x.names.at);
+  free(w.x.name_of);
+  free(w.stack);
+  free(w.open);
+  return err == -ENOMEM ? pml_fail(err, "no memory for the export") : err;
+}

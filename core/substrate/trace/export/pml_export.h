@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/export/pml_export.h - the events of an archive, in the form that a viewer or a table reads.
+ *
+ *   struct pml_export_counts n;
+ *   struct pml_otf2_question q = {.from_s = 0, .to_s = INFINITY, .process = -1};
+ *   if (pml_export_events(t, &q, "perfetto", write_it, file, &n) == 0) ...n.calls...
+ *
+ * A form is one entry of the table in pml_export.c, and one file.
+ */
+#ifndef PML_EXPORT_H
+#define PML_EXPORT_H
+
+#include "substrate/trace/read/pml_otf2_events.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * What was written. Calls are cut at the window and at their location's last event; leaves without an enter are left
+ * out, and a leave of an outer call ends those inside it: both are counted as unmatched.
+ */
+struct pml_export_counts {
+  uint64_t calls, messages, metrics; /* messages: sends */
+  uint64_t unmatched; /* leaves without an enter, and enters that were open when an outer call returned */
+  uint64_t unlinked;  /* sends and receives without an arrow: the other end is unknown, or too many channels */
+};
+
+/* What takes the bytes, some 64 KiB at a time. 0, or a negative code that ends the export. */
+typedef int pml_export_sink(void *user, const char *bytes, size_t n);
+
+/* pml_export_form - the name of form @i; NULL behind the last. */
+PML__SHARED const char *pml_export_form(size_t i);
+
+/*
+ * pml_export_events - hand the events that @q asks for to @sink, in form @form; its kinds are not asked, and lines of
+ * "csv" have no head. One location after another: memory for regions, metrics, the depth of calls, and of messages
+ * for each sender, receiver, communicator and tag, of at most 2^20; never for events.
+ *
+ * Returns 0, -EINVAL (unknown form), -EBUSY, -ENOMEM, PML_EOTF2, or what @sink returned.
+ * Cost: reading the events, and 10 to 60 ns for each.
+ */
+PML__SHARED int pml_export_events(struct pml_otf2_read *t, const struct pml_otf2_question *q, const char *form,
+                                  pml_export_sink *sink, void *user, struct pml_export_counts *counts);
+
+PML_END_DECLS
+
+#endif

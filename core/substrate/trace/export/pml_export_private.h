@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/export/pml_export_private.h - an export under way, and what a form is. Internal. */
+#ifndef PML_EXPORT_PRIVATE_H
+#define PML_EXPORT_PRIVATE_H
+
+#include "base/text/pml_text.h"
+#include "substrate/trace/export/pml_export.h"
+
+struct pml__export_form;
+
+/* A part of a text; n is 0 before it is there. */
+struct pml__export_name {
+  size_t at, n;
+};
+
+struct pml__export {
+  const struct pml__export_form *form;
+  struct pml_otf2_read *trace;
+  struct pml_otf2_read_about about;
+  struct pml_export_counts *counts;
+  pml_export_sink *sink;
+  void *user;
+  struct pml__text out;             /* handed to @sink when it is large, and at the end */
+  struct pml__text name;            /* the form's, for a text of its own */
+  struct pml__text place;           /* the form's, for the location whose events come */
+  struct pml__text names;           /* of regions, as the form writes them: pml__export_region() */
+  struct pml__export_name *name_of; /* [nregions] */
+  int failed;                       /* what @sink returned */
+  void *own;                        /* of the form */
+  int64_t *pid_of;                  /* [nprocesses] */
+
+  size_t location;                         /* the one whose events come */
+  const struct pml_otf2_read_location *at; /* the same */
+  int64_t pid, tid;                        /* numbers of its process and of itself, as viewers want them */
+};
+
+/*
+ * A form. Of each location that has events begin_location() comes first and end_location() last; in between times do
+ * not go back, and each enter has its leave, properly nested. NULL: the form has nothing for it.
+ */
+struct pml__export_form {
+  const char *name;
+  size_t own; /* bytes of x->own, zeroed; [nregions] and [nmetrics] bytes more */
+  void (*begin)(struct pml__export *x);
+  void (*begin_location)(struct pml__export *x);
+  void (*put_region)(struct pml__text *out, const char *name); /* as pml__export_region() gives it, at least a byte */
+  void (*enter)(struct pml__export *x, uint64_t ns, size_t region);
+  void (*leave)(struct pml__export *x, uint64_t ns, size_t region);
+  /* A send, receive or collective operation. @link: the same for a send and its receive; 0: none. */
+  void (*message)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e, uint64_t link);
+  void (*metric)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e);
+  void (*end_location)(struct pml__export *x, uint64_t ns);
+  void (*end)(struct pml__export *x);
+};
+
+extern const struct pml__export_form pml__export_perfetto, pml__export_chrome, pml__export_speedscope, pml__export_csv,
+    pml__export_jsonl;
+
+/* pml__export_region - append the name of a region as the form's put_region() writes it, which is asked once. */
+void pml__export_region(struct pml__export *x, size_t region);
+
+/* pml__export_value - a metric's value in its unit. */
+double pml__export_value(const struct pml__export *x, const struct pml_otf2_event *e);
+
+/*
+ * pml__export_clean - @n bytes of a name as UTF-8 of the same length. pml__export_string - a string of JSON.
+ * pml__export_plain - text as it is. pml__export_whole, pml__export_real - numbers; what is not finite is null.
+ */
+void pml__export_clean(struct pml__text *out, const char *text, size_t n);
+void pml__export_string(struct pml__text *out, const char *text);
+void pml__export_plain(struct pml__text *out, const char *text);
+void pml__export_whole(struct pml__text *out, int64_t v);
+void pml__export_real(struct pml__text *out, double v);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/read/pml_otf2_walk.c - a stack of calls, and what each event adds to sums. */
+#include "substrate/trace/read/pml_otf2_walk.h"
+
+#include "record/quantile/pml_sketch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of durations: 1 % of the value, over 8 decades and more. */
+#define ALPHA 0.01
+#define BUCKETS 1024u
+
+/* ---- sums ---- */
+
+/* NULL: no memory. */
+static struct pml__otf2_sums *widen(struct pml__otf2_walk *w, size_t item) {
+  size_t n = w->items;
+  while (n <= item) n = 2 * n + 64;
+  struct pml__otf2_sums *sums = calloc(n, sizeof *sums);
+  size_t *touched = sums != NULL ? realloc(w->touched, n * sizeof *touched) : NULL;
+  w->refused |= touched == NULL;
+  if (touched == NULL) {
+    free(sums);
+    return NULL;
+  }
+  w->touched = touched;
+  if (w->items > 0) memcpy(sums, w->sums, w->items * sizeof *sums);
+  free(w->sums);
+  w->sums = sums;
+  w->items = n;
+  return &sums[item];
+}
+
+static inline struct pml__otf2_sums *sums_of(struct pml__otf2_walk *w, size_t item) {
+  struct pml__otf2_sums *s = item < w->items ? &w->sums[item] : widen(w, item);
+  if (s != NULL && !s->touched) {
+    *s = (struct pml__otf2_sums){.least = UINT64_MAX, .first = UINT64_MAX, .touched = true};
+    w->touched[w->ntouched++] = item;
+  }
+  return s;
+}
+
+static void add_duration(struct pml__otf2_walk *w, struct pml__otf2_sums *s, uint64_t ticks) {
+  if (s->durations == NULL && pml_sketch_open(&s->durations, ALPHA, BUCKETS) < 0) {
+    s->durations = NULL;
+    w->refused = true;
+  }
+  if (s->durations != NULL) pml_sketch_add(s->durations, (double)ticks / (double)w->trace->resolution);
+}
+
+/* ---- calls ---- */
+
+/* The part of a call that lies in the column, until @time. */
+static inline uint64_t account(struct pml__otf2_walk *w, struct pml__otf2_frame *f, struct pml__otf2_sums *s,
+                               uint64_t time) {
+  uint64_t from = f->enter > w->from ? f->enter : w->from, to = time < w->to ? time : w->to;
+  uint64_t span = to > from ? to - from : 0;
+  s->exclusive += span - (f->inside < span ? f->inside : span);
+  if (f->outer) s->inclusive += span;
+  if (f->top) w->topmost += span;
+  return span;
+}
+
+static inline bool began(const struct pml__otf2_walk *w, const struct pml__otf2_frame *f) {
+  return f->enter >= w->from && f->enter <= w->to;
+}
+
+static void count(struct pml__otf2_sums *s, const struct pml__otf2_frame *f) {
+  s->calls++;
+  if (f->enter < s->first) s->first = f->enter;
+}
+
+static void complete(struct pml__otf2_walk *w, struct pml__otf2_sums *s, const struct pml__otf2_frame *f,
+                     uint64_t time) {
+  uint64_t whole = time - f->enter;
+  if (whole > s->most || s->least == UINT64_MAX) {
+    s->most = whole;
+    s->most_began = f->enter;
+  }
+  if (whole < s->least) s->least = whole;
+  if (time > s->last) s->last = time;
+  if (w->question->sketches && f->wanted) add_duration(w, s, whole);
+}
+
+enum ending { RETURNED, UNRETURNED, GOES_ON };
+
+static void pop(struct pml__otf2_walk *w, uint64_t time, enum ending ending) {
+  struct pml__otf2_frame *f = &w->stack[--w->depth];
+  struct pml__otf2_sums *s = sums_of(w, f->item);
+  w->open[f->region]--;
+  w->ntop -= f->wanted;
+  if (s == NULL) return;
+  uint64_t span = account(w, f, s, time);
+  if (began(w, f)) {
+    count(s, f);
+    s->unreturned += ending == UNRETURNED;
+    if (ending == RETURNED && time <= w->to) complete(w, s, f, time);
+  }
+  if (w->depth > 0) w->stack[w->depth - 1].inside += span;
+}
+
+static bool push(struct pml__otf2_walk *w, size_t region, uint64_t time) {
+  if (w->depth == w->stack_capacity) {
+    size_t capacity = w->stack_capacity == 0 ? 256 : 2 * w->stack_capacity;
+    struct pml__otf2_frame *more = realloc(w->stack, capacity * sizeof *more);
+    w->refused |= more == NULL;
+    if (more == NULL) return false;
+    w->stack = more;
+    w->stack_capacity = capacity;
+  }
+  size_t item = region;
+  if (w->by_path) {
+    item = pml__otf2_tree_node(&w->tree, w->depth > 0 ? w->stack[w->depth - 1].item : PML_OTF2_NONE, region);
+    w->refused |= item == PML_OTF2_NONE;
+    if (item == PML_OTF2_NONE || sums_of(w, item) == NULL) return false;
+  }
+  bool wanted = w->wanted[region];
+  w->stack[w->depth++] = (struct pml__otf2_frame){
+      region, item, time, 0, wanted, w->open[region] == 0 || w->by_path, wanted && w->ntop == 0};
+  w->open[region]++;
+  w->ntop += wanted;
+  return true;
+}
+
+/* ---- columns ---- */
+
+/* The column ends, and with it the parts of calls that lie in it; the calls go on in the next one. */
+static void turn(struct pml__otf2_walk *w) {
+  uint64_t inside = 0;
+  for (size_t i = w->depth; i-- > 0;) {
+    struct pml__otf2_frame *f = &w->stack[i];
+    struct pml__otf2_sums *s = sums_of(w, f->item);
+    if (s == NULL) return;
+    f->inside += inside;
+    inside = account(w, f, s, w->to);
+    if (began(w, f)) count(s, f);
+    f->inside = 0;
+  }
+  pml__otf2_rows_column(w);
+  w->column++;
+  w->from = w->boundary[w->column];
+  w->to = w->boundary[w->column + 1];
+}
+
+/* Time of a location does not go back. */
+static inline uint64_t at(struct pml__otf2_walk *w, uint64_t time) {
+  if (time < w->last) w->backward++;
+  if (time > w->last) w->last = time;
+  while (w->last >= w->to && w->column + 1 < w->columns && !w->refused) turn(w);
+  w->past = w->last > w->to;
+  return w->last;
+}
+
+static inline OTF2_CallbackCode go_on(const struct pml__otf2_walk *w) {
+  return w->refused || w->past ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
+}
+
+/* ---- events ---- */
+
+static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes;
+  w->kinds.of[PML__OTF2_KIND_Enter]++;
+  uint64_t now = at(w, time);
+  if (w->past) return OTF2_CALLBACK_INTERRUPT;
+  size_t region = pml__otf2_find(&w->trace->regions, id);
+  if (region == PML_OTF2_NONE)
+    w->unknown++;
+  else if (!w->by_path || w->wanted[region])
+    (void)push(w, region, now);
+  return go_on(w);
+}
+
+/* A leave of an outer call ends those in it. */
+static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes;
+  w->kinds.of[PML__OTF2_KIND_Leave]++;
+  uint64_t now = at(w, time);
+  size_t region = pml__otf2_find(&w->trace->regions, id);
+  if (region == PML_OTF2_NONE) {
+    w->unknown++;
+  } else if (w->by_path && !w->wanted[region]) {
+    return go_on(w);
+  } else if (w->open[region] == 0) {
+    w->unmatched++;
+  } else {
+    for (; w->stack[w->depth - 1].region != region; w->unmatched++) pop(w, now, UNRETURNED);
+    pop(w, now, RETURNED);
+  }
+  return go_on(w);
+}
+
+/* Where a message is summed; NULL: outside of the window, or of all calls asked for. */
+static struct pml__otf2_sums *message(struct pml__otf2_walk *w, uint64_t time) {
+  uint64_t now = at(w, time);
+  if (now < w->from || w->past) return NULL;
+  for (size_t i = w->depth; i-- > 0;)
+    if (w->stack[i].wanted) return sums_of(w, w->stack[i].item);
+  w->outside++;
+  return w->by_path || w->by_region ? NULL : &w->loose;
+}
+
+static OTF2_CallbackCode sent(struct pml__otf2_walk *w, uint64_t time, uint64_t bytes) {
+  struct pml__otf2_sums *s = message(w, time);
+  if (s != NULL) {
+    s->sent++;
+    s->sent_bytes += bytes;
+  }
+  return go_on(w);
+}
+
+static OTF2_CallbackCode received(struct pml__otf2_walk *w, uint64_t time, uint64_t bytes) {
+  struct pml__otf2_sums *s = message(w, time);
+  if (s != NULL) {
+    s->received++;
+    s->received_bytes += bytes;
+  }
+  return go_on(w);
+}
+
+static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                 OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                 uint64_t bytes) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes, (void)receiver, (void)comm, (void)tag;
+  w->kinds.of[PML__OTF2_KIND_MpiSend]++;
+  return sent(w, time, bytes);
+}
+
+static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                  uint64_t bytes, uint64_t request) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes, (void)receiver, (void)comm, (void)tag, (void)request;
+  w->kinds.of[PML__OTF2_KIND_MpiIsend]++;
+  return sent(w, time, bytes);
+}
+
+static OTF2_CallbackCode on_receive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                    OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                    uint64_t bytes) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes, (void)sender, (void)comm, (void)tag;
+  w->kinds.of[PML__OTF2_KIND_MpiRecv]++;
+  return received(w, time, bytes);
+}
+
+static OTF2_CallbackCode on_ireceive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                     OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                     uint64_t bytes, uint64_t request) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes, (void)sender, (void)comm, (void)tag, (void)request;
+  w->kinds.of[PML__OTF2_KIND_MpiIrecv]++;
+  return received(w, time, bytes);
+}
+
+static OTF2_CallbackCode on_collective(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                       OTF2_AttributeList *attributes, OTF2_CollectiveOp operation, OTF2_CommRef comm,
+                                       uint32_t root, uint64_t out, uint64_t in) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)position, (void)attributes, (void)operation, (void)comm, (void)root;
+  w->kinds.of[PML__OTF2_KIND_MpiCollectiveEnd]++;
+  struct pml__otf2_sums *s = message(w, time);
+  if (s != NULL) {
+    s->sent_bytes += out;
+    s->received_bytes += in;
+  }
+  return go_on(w);
+}
+
+static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
+                                   OTF2_AttributeList *attributes, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
+                                   const OTF2_MetricValue *value) {
+  struct pml__otf2_walk *w = user;
+  (void)location, (void)time, (void)position, (void)attributes, (void)id, (void)n, (void)type, (void)value;
+  w->kinds.of[PML__OTF2_KIND_Metric]++;
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+void pml__otf2_walk_callbacks(OTF2_EvtReaderCallbacks *c) {
+  pml__otf2_count_kinds(c);
+  (void)OTF2_EvtReaderCallbacks_SetEnterCallback(c, on_enter);
+  (void)OTF2_EvtReaderCallbacks_SetLeaveCallback(c, on_leave);
+  (void)OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_send);
+  (void)OTF2_EvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
+  (void)OTF2_EvtReaderCallbacks_SetMpiRecvCallback(c, on_receive);
+  (void)OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(c, on_ireceive);
+  (void)OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, on_collective);
+  (void)OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
+}
+
+/* ---- locations ---- */
+
+void pml__otf2_walk_begin(struct pml__otf2_walk *w, size_t location) {
+  w->location = location;
+  w->column = 0;
+  w->from = w->boundary[0];
+  w->to = w->boundary[1];
+  w->last = 0;
+  w->past = false;
+}
+
+void pml__otf2_walk_end(struct pml__otf2_walk *w) {
+  while (w->depth > 0) pop(w, w->last, w->past ? GOES_ON : UNRETURNED);
+  pml__otf2_rows_column(w);
+}
+
+bool pml__otf2_walk_open(struct pml__otf2_walk *w) {
+  size_t n = w->trace->regions.n + 1;
+  w->by_path = w->question->by & PML_OTF2_BY_PATH;
+  w->by_region = w->question->by & PML_OTF2_BY_REGION;
+  w->items = w->by_path ? 0 : n;
+  w->open = calloc(n, sizeof *w->open);
+  w->sums = calloc(n, sizeof *w->sums);
+  w->touched = calloc(n, sizeof *w->touched);
+  w->loose = (struct pml__otf2_sums){.least = UINT64_MAX, .first = UINT64_MAX};
+  return w->open != NULL && w->sums != NULL && w->touched != NULL;
+}
+
+void pml__otf2_walk_close(struct pml__otf2_walk *w) {
+  for (size_t i = 0; i < w->ntouched; i++) pml_sketch_close(w->sums[w->touched[i]].durations);
+  for (size_t i = 0; i < w->nrows; i++) pml_sketch_close(w->row[i].sums.durations);
+  pml__otf2_tree_free(&w->tree);
+  free(w->open);
+  free(w->sums);
+  free(w->touched);
+  free(w->stack);
+  free(w->row);
+}

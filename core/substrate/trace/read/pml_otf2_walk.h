@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/read/pml_otf2_walk.h - calls and messages of one location after another, summed. Internal. */
+#ifndef PML_OTF2_WALK_H
+#define PML_OTF2_WALK_H
+
+#include "substrate/trace/read/pml_otf2_kinds.h"
+#include "substrate/trace/read/pml_otf2_read_private.h"
+#include "substrate/trace/read/pml_otf2_tree.h"
+
+/* Of one region or path, or of all; times in ticks. */
+struct pml__otf2_sums {
+  uint64_t calls, unreturned, inclusive, exclusive;
+  uint64_t least, most, most_began, first, last; /* least > most: no call; first > last: none began, or none ended */
+  uint64_t sent, sent_bytes, received, received_bytes;
+  struct pml_sketch *durations; /* NULL: no call, or not asked for */
+  bool touched;
+};
+
+/* What is not asked for is PML_OTF2_NONE; item: region, or node of the tree. */
+struct pml__otf2_gathered {
+  size_t process, location, column, item, most_location;
+  struct pml__otf2_sums sums;
+};
+
+struct pml__otf2_frame {
+  size_t region, item;
+  uint64_t enter, inside; /* inside: time of the calls in it, in the column */
+  bool wanted;
+  bool outer; /* of its region: it is in no other call of it */
+  bool top;   /* in no other call that is asked for */
+};
+
+/* One thread's: it reads one location at a time. */
+struct pml__otf2_walk {
+  struct pml__otf2_counts kinds; /* first: callbacks that count get the walk */
+  const struct pml_otf2_read *trace;
+  const struct pml_otf2_question *question;
+  const bool *wanted;       /* [nregions] */
+  const uint64_t *boundary; /* [columns + 1] in ticks */
+  size_t location, columns, column;
+  uint64_t from, to, last; /* from, to: of the column */
+  bool past;               /* the window's end was passed: no more is read */
+  bool by_path, by_region;
+  uint64_t unmatched, backward, unknown, outside, known; /* known: events at the last location's end */
+  size_t damaged;
+  uint64_t lost;
+  uint64_t topmost; /* ticks in calls that are in no other call asked for; of the column */
+  size_t ntop;      /* open calls that are asked for */
+  size_t *open;     /* [nregions] open calls */
+  struct pml__otf2_tree tree;
+  struct pml__otf2_sums *sums; /* [items] */
+  size_t items, *touched, ntouched;
+  struct pml__otf2_sums loose; /* messages outside of all calls */
+  struct pml__otf2_frame *stack;
+  size_t depth, stack_capacity;
+  struct pml__otf2_gathered *row;
+  size_t nrows, rows_capacity, merged; /* merged: how many rows there were after the last merge */
+  bool refused;                        /* no memory */
+  char apart[128];                     /* the next worker's counts are on no line of the cache that this one reads */
+};
+
+/* pml__otf2_walk_open - @w has trace, question, wanted, boundary, columns. False: no memory. */
+bool pml__otf2_walk_open(struct pml__otf2_walk *w);
+void pml__otf2_walk_close(struct pml__otf2_walk *w);
+void pml__otf2_walk_callbacks(OTF2_EvtReaderCallbacks *c);
+/* pml__otf2_walk_begin - before the first event of a location. _end: its rows; what is still open ends there. */
+void pml__otf2_walk_begin(struct pml__otf2_walk *w, size_t location);
+void pml__otf2_walk_end(struct pml__otf2_walk *w);
+
+/* pml__otf2_rows_merge - rows of one place become one, in order. */
+void pml__otf2_rows_merge(struct pml__otf2_walk *w);
+/* pml__otf2_rows_take - the rows of @from, which has none then; false: no memory. */
+bool pml__otf2_rows_take(struct pml__otf2_walk *w, struct pml__otf2_walk *from);
+/* pml__otf2_rows_column - rows of all that was touched in the column that ends. */
+void pml__otf2_rows_column(struct pml__otf2_walk *w);
+
+#endif

@@ -1,0 +1,279 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/analysis/critical_path.lua - the critical path of a job of MPI, or of a process with threads of OpenMP: the chain of
+-- work, messages and barriers that its length is made of, and which regions, ranks and threads it goes through.
+--
+-- Try:  local t = assert(pml.trace.open "out/traces.otf2")
+--       for _, r in ipairs(assert(require("pmlua.analysis.critical_path").of(t)).regions) do print(r.region, r.path_s) end
+--
+-- It is found backwards, after D. Böhme, F. Wolf, B. R. de Supinski, M. Schulz, M. Geimer, Scalable Critical-Path Based
+-- Performance Analysis (IPDPS 2012): from the last event of the job along its rank, and where that rank waited, on along the rank
+-- that it waited for, from the moment that ended the waiting. Waits are those of pmlua.analysis.waits. Making a region on the
+-- path shorter shortens the job, until another path is the longest; time beside the path is somebody's waiting.
+--
+-- A thread of an OpenMP team comes from the thread that forked the team. Without ranks the path is that of the process whose last
+-- event is the trace's last. Of other threads nothing is known that they wait for.
+
+local waits = require "pmlua.analysis.waits"
+
+local M = {}
+
+---@class pmlua.analysis.CriticalPath
+---@field length_s number from the first event to the last: the sum of all parts
+---@field regions { region: string, number: integer?, path_s: number, all_s: number, most_rank: integer?, most_s: number }[]
+---  time on the path in each region itself (exclusive), the region's time on all ranks, and the rank with most of the path; a
+---  region without a number is the time in no recorded call
+---@field paths { path: string, path_s: number, all_s: number, most_rank: integer?, most_s: number }[] the same by call path
+---@field ranks { process: integer, rank: integer?, path_s: number }[] time on the path by process, most first
+---@field parts pmlua.analysis.CriticalPart[] in the order of time
+---@field waits integer how often the path goes over to another rank or thread
+
+---@class pmlua.analysis.CriticalPart
+---@field process integer
+---@field rank integer?
+---@field location integer
+---@field from_s number
+---@field to_s number
+---@field region string the one with most of the part
+---@field region_s number how much
+---@field path string the call path with most of the part
+---@field path_s number
+---@field after string? the kind of the wait that ended when the part began, because the part before was over
+---@field waited_in string? its call path, of the part's own rank
+---@field ended_by string? the call path of the part before that ended it
+
+-- ---- the way back ----
+
+--- The ends of waits of each location, by time: { at, to }: at that time another location ended it, or forked its team;
+--- of a wait also its kind, and the call paths of both.
+local function ends_of_waits(reader)
+  local of = {}
+  local function add(location, at, to, kind, node, ended_by)
+    local list = of[location] or {}
+    of[location] = list
+    list[#list + 1] = { at = at, to = to, kind = kind, node = node, ended_by = ended_by }
+  end
+  local done, err = waits.each(reader, function(kind, call, _, _, last)
+    if last.location ~= call.location then add(call.location, last.enter, last.location, kind, call.node, last.node) end
+  end, add)
+  if not done then return nil, err end
+  for _, list in pairs(of) do table.sort(list, function(a, b) return a.at < b.at end) end
+  return of
+end
+
+--- The last end of a wait at or before a time.
+local function end_before(list, time)
+  local low, high = 1, #list
+  while low <= high do
+    local middle = (low + high) // 2
+    if list[middle].at <= time then low = middle + 1 else high = middle - 1 end
+  end
+  return list[high]
+end
+
+--- The first and last event of each location that has any.
+local function spans_of(reader)
+  local spans, last, ranks = {}, nil, reader:about().ranks > 0
+  local done, err = reader:each(function(e)
+    local s = spans[e.location]
+    if not s then
+      s = { first = e.time_s, process = e.process, rank = e.rank }
+      spans[e.location] = s
+    end
+    s.last = e.time_s
+  end, { where = { kinds = { "enter", "leave" } } })
+  if not done then return nil, err end
+  for location, s in pairs(spans) do
+    local asked = s.rank or not ranks
+    local later = asked and (not last or s.last > spans[last].last or s.last == spans[last].last and location < last)
+    if later then last = location end
+  end
+  return spans, last
+end
+
+local function parts_of(spans, ends, location)
+  local parts, time = {}, spans[location].last
+  while true do
+    local step = end_before(ends[location] or {}, time)
+    local from = step and step.at or spans[location].first
+    if time > from then
+      parts[#parts + 1] = { process = spans[location].process, rank = spans[location].rank, location = location, from_s = from,
+        to_s = time, region = waits.OUTSIDE, region_s = 0.0, path_s = 0.0, after = step and step.kind,
+        waited_in = step and step.node and waits.path_of(step.node),
+        ended_by = step and step.ended_by and waits.path_of(step.ended_by) }
+    end
+    -- two that end a wait for each other at one moment would lead back and forth
+    if not step or not spans[step.to] or step.stepped then break end
+    step.stepped = true
+    location, time = step.to, from
+  end
+  for i = 1, #parts // 2 do parts[i], parts[#parts + 1 - i] = parts[#parts + 1 - i], parts[i] end
+  return parts
+end
+
+-- ---- what is on it ----
+
+local Sums = {}
+Sums.__index = Sums
+
+local function new_sum(region) return { region = region, path_s = 0.0, all_s = 0.0, most_s = 0.0, of = {} } end
+
+local function add_to(sum, process, rank, seconds)
+  sum.path_s = sum.path_s + seconds
+  sum.of[process] = (sum.of[process] or 0.0) + seconds
+  if sum.of[process] > sum.most_s then sum.most_s, sum.most_rank = sum.of[process], rank end
+end
+
+--- Time of a call path on the critical path. @node: root of all where no call is open.
+function Sums:add(node, process, rank, seconds)
+  local region, path = self.by[node.number or 0], self.by_node[node]
+  if not region then
+    region = new_sum(node.region)
+    region.number = node.number
+    self.by[node.number or 0], self.list[#self.list + 1] = region, region
+  end
+  if not path then
+    path = new_sum(nil)
+    path.path = waits.path_of(node)
+    self.by_node[node], self.paths[#self.paths + 1] = path, path
+  end
+  add_to(region, process, rank, seconds)
+  add_to(path, process, rank, seconds)
+end
+
+--- The times of a part are known: it keeps the region and the path with most.
+function Sums:finish(part)
+  local regions = {}
+  for node, seconds in pairs(part.by or {}) do
+    self:add(node, part.process, part.rank, seconds)
+    local of_region = (regions[node.region] or 0.0) + seconds
+    regions[node.region] = of_region
+    if of_region > part.region_s then part.region, part.region_s = node.region, of_region end
+    if seconds > part.path_s then part.node, part.path_s = node, seconds end
+  end
+  part.by = nil
+end
+
+--- Time of a location between two events, in its innermost call, as far as it is on the path.
+function Sums:between(list, from_s, to_s, node)
+  while list.at <= #list and list[list.at].from_s < to_s do
+    local part = list[list.at]
+    local least, most = math.max(part.from_s, from_s), math.min(part.to_s, to_s)
+    if most > least then
+      local by = part.by or {}
+      part.by, by[node] = by, (by[node] or 0.0) + most - least
+    end
+    if part.to_s > to_s then return end
+    self:finish(part)
+    list.at = list.at + 1
+  end
+end
+
+--- The node of a call in another, or in the root.
+local function inner(node, e)
+  local child = node[e.number]
+  if not child then
+    child = { parent = node, region = e.region, number = e.number }
+    node[e.number] = child
+  end
+  return child
+end
+
+local function sum_regions(reader, parts)
+  local by_location = {}
+  for _, p in ipairs(parts) do
+    local list = by_location[p.location] or { at = 1 }
+    by_location[p.location] = list
+    list[#list + 1] = p
+  end
+  local sums = setmetatable({ by = {}, list = {}, by_node = {}, paths = {},
+    root = { region = waits.OUTSIDE } }, Sums)
+  local location, list, top, before = nil, nil, sums.root, 0.0
+  local done, err = reader:each(function(e)
+    if e.location ~= location then
+      location, list, top, before = e.location, by_location[e.location], sums.root, e.time_s
+    end
+    local now = e.time_s
+    if list then sums:between(list, before, now, top) end
+    before = now
+    if e.kind == "enter" then top = inner(top, e) else top = top.parent or top end
+  end, { where = { kinds = { "enter", "leave" } } })
+  if not done then return nil, err end
+  for _, part in ipairs(parts) do sums:finish(part) end
+  return sums
+end
+
+--- The time of each region and path on all locations, on the critical path or not.
+local function add_all(reader, sums, spans)
+  local outside, beside = sums.by[0], sums.by_node[sums.root]
+  local all = 0.0
+  for _, s in pairs(spans) do all = all + s.last - s.first end
+  for _, row in ipairs((assert(reader:group()))) do
+    local r = sums.by[row.number]
+    if r then r.all_s = row.exclusive_s end
+    all = all - row.exclusive_s
+  end
+  if outside then outside.all_s, beside.all_s = all, all end
+  local nodes = {}
+  for i, row in ipairs((assert(reader:paths()))) do
+    local around = row.parent and nodes[row.parent] or not row.parent and sums.root
+    nodes[i] = around and around[row.number]
+    local p = nodes[i] and sums.by_node[nodes[i]]
+    if p then p.all_s = row.exclusive_s end
+  end
+end
+
+local function most_first(list, name)
+  table.sort(list, function(a, b)
+    if a.path_s ~= b.path_s then return a.path_s > b.path_s end
+    return a[name] < b[name]
+  end)
+  for _, r in ipairs(list) do r.of = nil end
+end
+
+local function add_ranks(parts)
+  local by, list = {}, {}
+  for _, p in ipairs(parts) do
+    local r = by[p.process]
+    if not r then
+      r = { process = p.process, rank = p.rank, path_s = 0.0 }
+      by[p.process], list[#list + 1] = r, r
+    end
+    r.path_s = r.path_s + p.to_s - p.from_s
+  end
+  table.sort(list, function(a, b)
+    if a.path_s ~= b.path_s then return a.path_s > b.path_s end
+    return a.process < b.process
+  end)
+  return list
+end
+
+--- The critical path of a trace. Reads all events three times, once in the order of time, in all 1 to 2 µs each;
+--- memory for waits and call paths, not for events.
+---@param reader pmlua.TraceReader
+---@return pmlua.analysis.CriticalPath? path
+---@return pmlua.Failure? failure
+function M.of(reader)
+  local spans, last = spans_of(reader)
+  if not spans then return nil, last end
+  if not last then return { length_s = 0.0, regions = {}, paths = {}, ranks = {}, parts = {}, waits = 0 } end
+  local ends, err = ends_of_waits(reader)
+  if not ends then return nil, err end
+  local parts = parts_of(spans, ends, last)
+  local sums, why = sum_regions(reader, parts)
+  if not sums then return nil, why end
+  add_all(reader, sums, spans)
+  most_first(sums.list, "region")
+  most_first(sums.paths, "path")
+  for _, p in ipairs(parts) do
+    p.path = p.node and waits.path_of(p.node) or waits.OUTSIDE
+    p.node = nil
+  end
+  local length, over = 0.0, 0
+  for i, p in ipairs(parts) do
+    length = length + p.to_s - p.from_s
+    if i > 1 and p.location ~= parts[i - 1].location then over = over + 1 end
+  end
+  return { length_s = length, regions = sums.list, paths = sums.paths, ranks = add_ranks(parts), parts = parts, waits = over }
+end
+
+return M

@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Arm Cortex-A57: as Cortex-A53, with operations by kind, speculative ones among them.
+return {
+  like = "cortex_a53",
+  pmus = { "arm_ac57" },
+  source = "Event names and meanings: libpfm4 and Arm Cortex-A57 Technical Reference Manual, performance monitoring unit.",
+  groups = {
+    FLOPS = {
+      prose = "Floating-point and vector instructions, speculative ones among them: this PMU does not tell how many " ..
+        "operations an instruction makes.",
+      events = {
+        scalar_fp = "INST_SPEC_EXEC_VFP", simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC", cycles = "CPU_CYCLES",
+        instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "scalar_fp_rate", unit = "instruction/s", formula = "scalar_fp / time" },
+        { name = "simd_rate", unit = "instruction/s", formula = "simd / time" },
+        { name = "fp_simd_share", unit = "%", formula = "100 * (scalar_fp + simd) / speculated" },
+        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
+          thresholds = { { "< 1", "most issue slots are empty" } } },
+      },
+    },
+    VECTOR = {
+      prose = "Advanced SIMD instructions beside scalar floating-point ones.",
+      events = { scalar_fp = "INST_SPEC_EXEC_VFP", simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC" },
+      metrics = {
+        { name = "vector", unit = "%", formula = "100 * simd / (scalar_fp + simd)",
+          thresholds = { { "< 50", "most floating-point instructions are scalar" } } },
+        { name = "simd_share", unit = "%", formula = "100 * simd / speculated" },
+      },
+    },
+    LOADSTORE = {
+      prose = "Loads and stores, speculative ones among them, and accesses whose address is not aligned.",
+      events = {
+        loads = "INST_SPEC_EXEC_LOAD", stores = "INST_SPEC_EXEC_STORE", unaligned = "UNALIGNED_ACCESS",
+        reads = "DATA_MEM_READ_ACCESS", writes = "DATA_MEM_WRITE_ACCESS", instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
+        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
+        { name = "loads_per_store", unit = "", formula = "loads / stores" },
+        { name = "unaligned_ratio", unit = "%", formula = "100 * unaligned / (reads + writes)",
+          thresholds = { { "> 5", "data is not aligned to its access" } } },
+      },
+    },
+  },
+}

@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Intel Haswell: as Broadwell, but its counters see no floating-point operations and no cycles of the divider.
+return {
+  like = "bdw",
+  pmus = { "hsw" },
+  groups = {
+    FLOPS = false,
+    VECTOR = false,
+    USER = false,
+    DIVIDE = false,
+    UOPS = {
+      prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued and retired.",
+      events = {
+        decoded = "IDQ:MITE_UOPS", from_dsb = "IDQ:DSB_UOPS", microcode = "IDQ:MS_UOPS", issued = "UOPS_ISSUED:ANY",
+        retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "uops_per_instruction", unit = "", formula = "retired_slots / instructions" },
+        { name = "dsb_share", unit = "%", formula = "100 * from_dsb / (decoded + from_dsb + microcode)",
+          thresholds = { { "< 50", "most micro-operations come from the decoders, which are slower" } } },
+        { name = "microcode_share", unit = "%", formula = "100 * microcode / (decoded + from_dsb + microcode)" },
+        { name = "issued_per_retired", unit = "", formula = "issued / retired_slots", about = "above 1: work on wrong paths" },
+      },
+    },
+  },
+}

@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Arm Neoverse N2: as V1, with five slots a cycle and SVE vectors of 128 bits.
+return {
+  like = "neoverse_v1",
+  pmus = { "arm_n2" },
+  constants = { width = { 5, "" }, lanes = { 1, "" } },
+  groups = {
+    FLOPS = {
+      prose = "Floating-point operations, speculative ones among them. SVE vectors have 128 bits, which is the size that the " ..
+        "event assumes. A fused multiply-add counts twice.",
+      events = {},
+    },
+    LOADSTORE = { events = { reads = "MEM_READ_ACCESS", writes = "MEM_WRITE_ACCESS", unaligned = "UNALIGNED_LDST_ACCESS" } },
+  },
+}

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Intel Sandy Bridge: as Haswell, with the events that Ivy Bridge and Haswell renamed.
+return {
+  like = "hsw",
+  pmus = { "snb", "snb_ep" },
+  groups = {
+    FLOPS = {
+      prose = "Floating-point operations by width, times the elements of that width. They are counted when they are " ..
+        "executed, not when they retire: an operation that waits for its data in cache is counted again at each try, so that " ..
+        "the rates are upper bounds for code that misses L1.",
+      events = {
+        fpsp1 = "FP_COMP_OPS_EXE:SSE_FP_SCALAR_SINGLE", fpsp4 = "FP_COMP_OPS_EXE:SSE_PACKED_SINGLE",
+        fpsp8 = "SIMD_FP_256:PACKED_SINGLE", fpdp1 = "FP_COMP_OPS_EXE:SSE_SCALAR_DOUBLE",
+        fpdp2 = "FP_COMP_OPS_EXE:SSE_FP_PACKED_DOUBLE", fpdp4 = "SIMD_FP_256:PACKED_DOUBLE",
+        cycles = "CPU_CLK_UNHALTED:THREAD_P", instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "sp_flop", unit = "flop", formula = "fpsp1 + 4 * fpsp4 + 8 * fpsp8" },
+        { name = "dp_flop", unit = "flop", formula = "fpdp1 + 2 * fpdp2 + 4 * fpdp4" },
+        { name = "flop", unit = "flop", formula = "sp_flop + dp_flop" },
+        { name = "sp_rate", unit = "flop/s", formula = "sp_flop / time" },
+        { name = "dp_rate", unit = "flop/s", formula = "dp_flop / time" },
+        { name = "flop_rate", unit = "flop/s", formula = "flop / time" },
+        { name = "dp_per_cycle", unit = "flop/cycle", formula = "dp_flop / cycles" },
+        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
+          thresholds = { { "< 1", "most issue slots are empty" } } },
+      },
+    },
+    VECTOR = {
+      prose = "How much of the floating-point work is done by vector instructions, and of which width, as shares of " ..
+        "operations executed; per precision, so that each share is from one run.",
+      events = {
+        fpsp1 = "FP_COMP_OPS_EXE:SSE_FP_SCALAR_SINGLE", fpsp4 = "FP_COMP_OPS_EXE:SSE_PACKED_SINGLE",
+        fpsp8 = "SIMD_FP_256:PACKED_SINGLE", fpdp1 = "FP_COMP_OPS_EXE:SSE_SCALAR_DOUBLE",
+        fpdp2 = "FP_COMP_OPS_EXE:SSE_FP_PACKED_DOUBLE", fpdp4 = "SIMD_FP_256:PACKED_DOUBLE",
+      },
+      metrics = {
+        { name = "sp_vector", unit = "%", formula = "100 * (4 * fpsp4 + 8 * fpsp8) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8)",
+          thresholds = { { "< 50", "most single precision work is scalar" } } },
+        { name = "dp_vector", unit = "%", formula = "100 * (2 * fpdp2 + 4 * fpdp4) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
+          thresholds = { { "< 50", "most double precision work is scalar" } } },
+        { name = "dp_256bit", unit = "%", formula = "100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)" },
+      },
+    },
+    BANDWIDTH = { events = { l2_in = "L2_LINES_IN:ANY", l3_miss = "LAST_LEVEL_CACHE_MISSES" } },
+    CACHE = {
+      prose = "Where micro-operations of loads that retired found their data; a line that was already on its way (fill " ..
+        "buffer) is apart. These events count on the lower four counters only.",
+      events = {
+        l1_hit = "MEM_LOAD_UOPS_RETIRED:L1_HIT", in_flight = "MEM_LOAD_UOPS_RETIRED:HIT_LFB",
+        l2_hit = "MEM_LOAD_UOPS_RETIRED:L2_HIT", loads = "MEM_UOPS_RETIRED:ALL_LOADS",
+      },
+      metrics = {
+        { name = "l1_miss_ratio", unit = "%", formula = "100 * (loads - l1_hit - in_flight) / (loads - in_flight)",
+          thresholds = { { "> 10", "the working set does not stay in L1" } } },
+        { name = "l2_miss_ratio", unit = "%",
+          formula = "100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+      },
+    },
+    CYCLE = {
+      events = {
+        cycles = "CPU_CLK_UNHALTED:THREAD_P", stalls = "CYCLE_ACTIVITY:CYCLES_NO_DISPATCH",
+        memory_stalls = "CYCLE_ACTIVITY:STALLS_L1D_PENDING",
+      },
+    },
+    TOPDOWN = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
+    TOPDOWN2 = {
+      prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation and the rest of it; bad " ..
+        "speculation by its causes, and the cycles without dispatch by whether a miss of L1 was outstanding.",
+      events = {
+        cycles = "CPU_CLK_UNHALTED:THREAD_P", all_stalls = "CYCLE_ACTIVITY:CYCLES_NO_DISPATCH",
+        memory_stalls = "CYCLE_ACTIVITY:STALLS_L1D_PENDING",
+      },
+    },
+    TOPDOWN3 = {
+      prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed.",
+      events = {
+        cycles = "CPU_CLK_UNHALTED:THREAD_P", l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_PENDING",
+        l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_PENDING",
+      },
+      metrics = {
+        { name = "l2_bound", unit = "%", formula = "100 * (l1_stalls - l2_stalls) / cycles" },
+        { name = "beyond_l2_bound", unit = "%", formula = "100 * l2_stalls / cycles", about = "L3 and memory",
+          thresholds = { { "> 20", "L3 or memory is waited for; look at BANDWIDTH, L3 and TLB" } } },
+      },
+    },
+    TLB = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
+    L2 = {
+      prose = "What was asked of L2 by loads that are demands, and what loads, stores and code it did not have.",
+      events = {
+        asked = "L2_RQSTS:ALL_DEMAND_DATA_RD", had = "L2_RQSTS:ALL_DEMAND_RD_HIT", owns_missed = "L2_RQSTS:RFO_MISS",
+        code_missed = "L2_RQSTS:CODE_RD_MISS", instructions = "INST_RETIRED:ANY_P",
+      },
+      metrics = {
+        { name = "l2_demand_ratio", unit = "%", formula = "100 * (asked - had) / asked",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l2_read_mpki", unit = "miss/1000 instructions", formula = "1000 * (asked - had) / instructions" },
+        { name = "l2_write_mpki", unit = "miss/1000 instructions", formula = "1000 * owns_missed / instructions" },
+        { name = "l2_code_mpki", unit = "miss/1000 instructions", formula = "1000 * code_missed / instructions" },
+      },
+    },
+    L3 = { events = { l3_asked = "LAST_LEVEL_CACHE_REFERENCES", l3_missed = "LAST_LEVEL_CACHE_MISSES" } },
+    STALLS = {
+      prose = "Cycles in which nothing was dispatched, and with which misses outstanding; a cycle with a miss of L2 is one " ..
+        "with a miss of L1, too.",
+      events = {
+        cycles = "CPU_CLK_UNHALTED:THREAD_P", all_stalls = "CYCLE_ACTIVITY:CYCLES_NO_DISPATCH",
+        l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_PENDING", l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_PENDING",
+      },
+      metrics = {
+        { name = "stalled", unit = "%", formula = "100 * all_stalls / cycles",
+          thresholds = { { "> 50", "the core waits for more than half of its cycles" } } },
+        { name = "stalled_beyond_l1", unit = "%", formula = "100 * l1_stalls / cycles" },
+        { name = "stalled_beyond_l2", unit = "%", formula = "100 * l2_stalls / cycles" },
+      },
+    },
+    DIVIDE = {
+      prose = "Cycles in which the divider was busy with divisions or square roots, of integers or floating-point numbers.",
+      events = { divider = "ARITH:FPU_DIV_ACTIVE", cycles = "CPU_CLK_UNHALTED:THREAD_P" },
+      metrics = {
+        { name = "divider_busy", unit = "%", formula = "100 * divider / cycles",
+          thresholds = { { "> 20", "multiply by a reciprocal where the accuracy allows it" } } },
+      },
+    },
+  },
+}

@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- AMD Zen 1: as Zen 2, with operations by precision, and fills of the data cache by prefetches only.
+return {
+  like = "zen2",
+  pmus = { "amd64_fam17h_zen1" },
+  groups = {
+    FLOPS = {
+      prose = "Floating-point operations that retired, by precision; both halves of a multiply-add are counted. Up to 64 of " ..
+        "them retire in a cycle, so the event takes two counters: an even one and the next.",
+      events = {
+        flop_any = "RETIRED_SSE_AVX_OPERATIONS:SP_ADD_SUB_FLOPS:SP_MULT_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:" ..
+          "DP_ADD_SUB_FLOPS:DP_MULT_FLOPS:DP_MULT_ADD_FLOPS:DP_DIV_FLOPS",
+        sp = "RETIRED_SSE_AVX_OPERATIONS:SP_ADD_SUB_FLOPS:SP_MULT_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS",
+        dp = "RETIRED_SSE_AVX_OPERATIONS:DP_ADD_SUB_FLOPS:DP_MULT_FLOPS:DP_MULT_ADD_FLOPS:DP_DIV_FLOPS",
+        div = "RETIRED_SSE_AVX_OPERATIONS:SP_DIV_FLOPS:DP_DIV_FLOPS", cycles = "CYCLES_NOT_IN_HALT",
+        instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "flop", unit = "flop", formula = "flop_any" },
+        { name = "flop_rate", unit = "flop/s", formula = "flop / time" },
+        { name = "sp_rate", unit = "flop/s", formula = "sp / time" },
+        { name = "dp_rate", unit = "flop/s", formula = "dp / time" },
+        { name = "flop_per_cycle", unit = "flop/cycle", formula = "flop / cycles",
+          thresholds = { { "< 1", "no more than a scalar operation a cycle" } } },
+        { name = "div_share", unit = "%", formula = "100 * div / flop_any",
+          thresholds = { { "> 10", "divisions take many cycles each" } } },
+        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
+          thresholds = { { "< 1", "most issue slots are empty" } } },
+      },
+    },
+    BANDWIDTH = {
+      prose = "Lines that the hardware prefetcher filled into the data cache, by where they came from; Zen 1 does not tell " ..
+        "where demand fills come from, so that these rates are lower bounds. Software prefetches are not among them.",
+      events = {
+        from_l2 = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:MABRESP_LCL_L2",
+        from_cache = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_CACHE:LS_MABRESP_LCL_RMT_CACHE",
+        from_dram = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_DRAM:LS_MABRESP_LCL_RMT_DRAM",
+      },
+      metrics = {
+        { name = "prefetched_from_l2", unit = "byte/s", formula = "line * from_l2 / time" },
+        { name = "prefetched_from_cache", unit = "byte/s", formula = "line * from_cache / time" },
+        { name = "prefetched_from_memory", unit = "byte/s", formula = "line * from_dram / time" },
+      },
+    },
+    L3 = false,
+    NUMA = {
+      prose = "Lines that the hardware prefetcher filled into the data cache, from this socket's memory and from another's.",
+      events = {
+        local_memory = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_DRAM",
+        remote_memory = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_RMT_DRAM",
+        remote_clean = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_RMT_CACHE",
+      },
+    },
+    VECTOR = {
+      events = {
+        flop_any = "RETIRED_SSE_AVX_OPERATIONS:SP_ADD_SUB_FLOPS:SP_MULT_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:" ..
+          "DP_ADD_SUB_FLOPS:DP_MULT_FLOPS:DP_MULT_ADD_FLOPS:DP_DIV_FLOPS",
+      },
+    },
+    USER = {
+      events = {
+        flop_any = "RETIRED_SSE_AVX_OPERATIONS:SP_ADD_SUB_FLOPS:SP_MULT_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:" ..
+          "DP_ADD_SUB_FLOPS:DP_MULT_FLOPS:DP_MULT_ADD_FLOPS:DP_DIV_FLOPS",
+      },
+    },
+  },
+}

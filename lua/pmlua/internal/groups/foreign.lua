@@ -1,0 +1,318 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Groups of other tools: LIKWID's group files, perf's metrics, Intel's perfmon and Arm's telemetry JSON.
+--
+-- Their names of events become pmlua's, each event is checked against libpfm4 or the facts of the PMU, and what cannot be
+-- taken is listed with the reason. Nothing of theirs is kept.
+--
+--     local chooser = assert(pml.chooser.open { pmu = "skx", groups = "likwid" })
+--     for _, r in ipairs(chooser.refused) do print(r.group, r.metric, r.why) end
+
+local core = require "pmlua.core"
+local expression = require "pmlua.internal.groups.expression"
+local file = require "pmlua.internal.file"
+local formula = require "pmlua.formula"
+local perf_text = require "pmlua.internal.groups.perf_text"
+local refuse = core.failure.refuse
+
+local M = {}
+
+local FILES_MAX, BYTES_MAX = 512, 64 << 20
+
+-- --- names ---
+
+--- FP_ARITH_INST_RETIRED.128B_PACKED_DOUBLE, ..._RETIRED:128B_... and LIKWID's ..._RETIRED_128B_... are one.
+local function plain(name)
+  return (name:upper():gsub("[^%w]", "_"))
+end
+
+local indices = setmetatable({}, { __mode = "k" })
+
+--- The chooser's own names by their plain form. Of several that look alike, the shortest.
+local function index_of(chooser)
+  if indices[chooser] then return indices[chooser] end
+  local index = {}
+  for _, name in ipairs(chooser:all_events()) do
+    local key = plain(name)
+    if not index[key] or #name < #index[key] then index[key] = name end
+  end
+  indices[chooser] = index
+  return index
+end
+
+-- What counts on a fixed counter goes by other names in libpfm4.
+local ALIASES <const> = {
+  INST_RETIRED_ANY = { "INST_RETIRED:ANY_P", "INSTRUCTION_RETIRED" },
+  CPU_CLK_UNHALTED_THREAD = { "CPU_CLK_UNHALTED:THREAD_P", "CPU_CLK_THREAD_UNHALTED:THREAD_P", "UNHALTED_CORE_CYCLES" },
+  CPU_CLK_UNHALTED_CORE = { "CPU_CLK_UNHALTED:CORE_P", "UNHALTED_CORE_CYCLES" },
+  CPU_CLK_UNHALTED_REF_TSC = { "CPU_CLK_UNHALTED:REF_TSC", "UNHALTED_REFERENCE_CYCLES" },
+  TOPDOWN_SLOTS = { "TOPDOWN:SLOTS_P", "TOPDOWN:SLOTS" },
+  MSR_TSC = { "msr/tsc/" }, TSC = { "msr/tsc/" }, MSR_APERF = { "msr/aperf/" }, MSR_MPERF = { "msr/mperf/" },
+}
+
+local MODIFIER <const> = { c = "c", cmask = "c", i = "i", inv = "i", e = "e", edge = "e" }
+
+--- "NAME:c1:i1:k" of perfmon: the name, and modifiers in libpfm4's form.
+local function split(name)
+  local base, rest = name:match "^([^:]+):?(.*)$"
+  if not base then return name, "" end
+  local parts = {}
+  for word in rest:gmatch "[^:]+" do
+    local key, value = word:lower():match "^(%l+)=?(0?x?%x+)$"
+    if MODIFIER[key] and tonumber(value) then parts[#parts + 1] = ("%s=%d"):format(MODIFIER[key], tonumber(value))
+    elseif word:find "^[ukUK]+$" then parts[#parts + 1] = word:lower()
+    else base = base .. ":" .. word end
+  end
+  return base, #parts > 0 and ":" .. table.concat(parts, ":") or ""
+end
+
+local function first_that_opens(chooser, names, suffix)
+  for _, name in ipairs(names) do
+    local event = chooser:event(name .. suffix)
+    if event then return name .. suffix, event end
+  end
+end
+
+--- pmlua's name of an event.
+---@return string? name
+---@return string? why not
+local function name_of(builder, name, candidates, suffix)
+  local chooser = builder.chooser
+  local base = name
+  if not suffix then base, suffix = split(name) end
+  local found = first_that_opens(chooser, candidates or {}, suffix)
+  if found then return found end
+  local key = plain(base)
+  local known = builder.index[key] or builder.index[key:gsub("_CAUSES_A_WALK$", "_MISS_CAUSES_A_WALK")]
+  found = first_that_opens(chooser, { known, table.unpack(ALIASES[key] or {}) }, suffix)
+    or not known and first_that_opens(chooser, ALIASES[key] or {}, suffix)
+  if found then return found end
+  local given = builder.events[base:upper()]
+  if given and given.sysfs and chooser:event(given.sysfs .. suffix) then return given.sysfs .. suffix end
+  if given and given.config and given.msr == 0 and suffix == "" then
+    local raw = ("r%x"):format(given.config)
+    if chooser:event(raw) then return raw end
+  end
+  if base:find "/" and chooser:event(base) then return base end
+  if given and given.msr ~= 0 then return nil, ("%s needs a register that only libpfm4 or sysfs can name"):format(base) end
+  return nil, ("%s has no event %s"):format(chooser.pmu.name, name)
+end
+
+-- --- a group ---
+
+local Builder = {}
+Builder.__index = Builder
+
+function Builder:refuse(group, metric, why)
+  self.refused[#self.refused + 1] = { group = group.name, metric = metric.name or "?", why = why }
+end
+
+local function identifier(name, default)
+  local id = name:gsub("%%", " percent "):gsub("[^%w]+", "_"):gsub("^_+", ""):gsub("_+$", "")
+  if id == "" then id = default end
+  return id:find "^%d" and "n" .. id or id
+end
+
+--- What every formula may name, and the machine's own numbers.
+function Builder:known(name)
+  local lower = name:lower()
+  if lower == "duration_time" or lower == "durationtimeinseconds" or name == "time" then return "key", "time" end
+  if lower == "#smt_on" or lower == "hyperthreading_on" then return "number", self.chooser.smt and 1.0 or 0.0 end
+  if lower == "threads_per_core" then return "number", self.chooser.smt and 2.0 or 1.0 end
+  if lower == "#core_wide" then return "number", 0.0 end
+  if self.slots and (name == "#slots" or name == "num_slots") then return "number", self.slots end
+end
+
+--- An event's key in a group's formulas.
+function Builder:key_of(group, name)
+  local found, why = name_of(self, name)
+  if not found then return nil, why end
+  local key = identifier(found:lower(), "event")
+  while group.events[key] and group.events[key] ~= found do key = key .. "_" end
+  group.events[key] = found
+  return key
+end
+
+function Builder:resolver(group, metric)
+  return function(name)
+    local own = metric.alias and metric.alias[name] or name
+    local kind, value = self:known(own)
+    if kind then return kind, value end
+    local other = self.metrics[own]
+    if other and other ~= metric then
+      local node, why = expression.parse(other.expression)
+      if node then return "expression", node end
+      return "unknown", why
+    end
+    if own:find "^#" or own:find "^system%." then return "unknown", ("it needs %s of the machine"):format(own) end
+    local key, why = self:key_of(group, own)
+    if key then return "key", key end
+    return "unknown", why
+  end
+end
+
+--- A formula and its events: LIKWID's names the counters, the others the events.
+function Builder:formula_of(group, described, metric)
+  if not described.events then
+    local node, why = expression.parse(metric.expression)
+    if not node then return nil, why end
+    return expression.formula(node, self:resolver(group, metric))
+  end
+  local compiled, err = formula.compile(metric.expression)
+  if not compiled then return nil, err.text end
+  local text = metric.expression
+  for _, name in ipairs(compiled.names) do
+    local event = described.events[name]
+    if event and event.why then return nil, event.why end
+    if event then
+      local found, why = name_of(self, event.name, event.candidates, event.suffix)
+      if not found then return nil, event.otherwise or why end
+      group.events[name] = found
+      if event.times then text = text:gsub("%f[%w_]" .. name .. "%f[^%w_]", ("(%.17g * %s)"):format(event.times, name)) end
+    elseif name == "inverseClock" then
+      group.inputs[name] = "seconds for a cycle at the nominal frequency"
+    elseif name ~= "time" then
+      return nil, ("it names %s, which the EVENTSET has not"):format(name)
+    end
+  end
+  return text
+end
+
+function Builder:add(group, described, metric)
+  local text, why = self:formula_of(group, described, metric)
+  if not text then return self:refuse(group, metric, why) end
+  local compiled, err = formula.compile(text)
+  if not compiled then return self:refuse(group, metric, err.text) end
+  local made = { name = identifier(metric.name:lower(), "metric"), group = group.name, unit = metric.unit, about = metric.about,
+    formula = compiled, events = {}, parts = {}, thresholds = {} }
+  while group.by_name[made.name] do made.name = made.name .. "_" end
+  for _, name in ipairs(compiled.names) do made.events[name] = group.events[name] end
+  group.metrics[#group.metrics + 1], group.by_name[made.name] = made, made
+end
+
+function Builder:group(described)
+  local group = { name = identifier(described.name, "GROUP"), prose = described.prose, source = self.source, events = {},
+    inputs = {}, metrics = {}, by_name = {}, constants = {}, dimensions = {} }
+  while self.groups[group.name] do group.name = group.name .. "_" end
+  for _, metric in ipairs(described.metrics) do self:add(group, described, metric) end
+  if #group.metrics > 0 then self.groups[group.name] = group end
+end
+
+-- --- files ---
+
+local function is_folder(path)
+  return require "lfs".attributes(path, "mode") == "directory"
+end
+
+local function paths_of(path)
+  if not is_folder(path) then return { path } end
+  local list = {}
+  for _, name in ipairs(file.names(path)) do
+    if name:find "%.txt$" or name:find "%.json$" then list[#list + 1] = path .. "/" .. name end
+  end
+  table.sort(list)
+  return list
+end
+
+local function read_all(path)
+  local paths, files, bytes = paths_of(path), {}, 0
+  if #paths == 0 then return refuse("ENOENT", path .. ": no .txt (LIKWID) and no .json files in it") end
+  if #paths > FILES_MAX then return refuse("EFBIG", ("%s: more than %d files"):format(path, FILES_MAX)) end
+  for i, p in ipairs(paths) do
+    local text, err = file.read(p, BYTES_MAX)
+    if not text then return nil, err end
+    bytes = bytes + #text
+    if bytes > BYTES_MAX then return refuse("EFBIG", ("%s: more than %d MiB"):format(path, BYTES_MAX >> 20)) end
+    files[i] = { path = p, text = text }
+  end
+  return files
+end
+
+--- What a command prints; nil: it failed, or printed nothing such.
+local function printed(words, is)
+  local temporary = os.tmpname()
+  local ended, err = require "pmlua.internal.child".run(words, nil, { output = temporary, error = "/dev/null" })
+  local text = file.read(temporary, BYTES_MAX)
+  os.remove(temporary)
+  if not ended then return nil, err end
+  if ended.status ~= 0 or not text or not is(text) then return nil end
+  return { { path = table.concat(words, " "), text = text } }
+end
+
+--- The metrics that perf has for this machine: as JSON, or of perf before 6.2 as text.
+local function ask_perf()
+  local files, err = printed({ "perf", "list", "--json" }, function(text) return text:find "^%s*%[" end)
+  if not files and not err then files, err = printed({ "perf", "list", "--details", "metric" }, perf_text.is) end
+  if files or err then return files, err end
+  return refuse("ENOTSUP", "perf list: this perf prints no metrics for this machine", "name a file of its output")
+end
+
+local function files_of(chooser, path)
+  if path == "perf" then return ask_perf() end
+  if path ~= "likwid" then return read_all(path) end
+  local folder, why = require "pmlua.internal.groups.likwid".folder(chooser.pmu.name)
+  if not folder then return refuse("ENOENT", why) end
+  return read_all(folder)
+end
+
+--- The groups of files, all LIKWID's or all JSON.
+local function describe(files, pmu)
+  local texts, jsons = { groups = {} }, {}
+  for _, f in ipairs(files) do
+    local name = f.path:match "([^/]*)%.txt$"
+    if name and not perf_text.is(f.text) then
+      local described, why = require "pmlua.internal.groups.likwid".parse(f.text, name, f.path, pmu)
+      if not described then return refuse("EFORMAT", why) end
+      texts.groups[#texts.groups + 1] = described.groups[1]
+    else
+      jsons[#jsons + 1] = f
+    end
+  end
+  if #jsons == 0 then return texts end
+  local described, why = require "pmlua.internal.groups.catalogue".parse(jsons)
+  if not described then return refuse("EFORMAT", why) end
+  table.move(texts.groups, 1, #texts.groups, #described.groups + 1, described.groups)
+  return described
+end
+
+--- Which counters an event may use, of Intel's Counter column: behind what the facts say.
+local function rules_of(chooser, events)
+  local lists = { table.unpack(chooser.pmu.lists) }
+  local names = {}
+  for name in pairs(events) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local e = events[name]
+    if e.counters and not e.counters.fixed and #e.counters < chooser.counters.general then
+      lists[#lists + 1] = { code = e.code, counters = e.counters, why = "perfmon's Counter column says so" }
+    end
+  end
+  return lists
+end
+
+--- Does a path stand for groups of another tool?
+---@param path string
+---@return boolean
+function M.is(path)
+  return path == "likwid" or path == "perf" or path:find "%.txt$" ~= nil or path:find "%.json$" ~= nil or is_folder(path)
+end
+
+--- Read the groups of another tool for a chooser, which gets them, and the rules that come with them.
+---@param chooser pmlua.Chooser
+---@param path string "likwid" (installed), "perf" (the running machine's), a file or a folder
+---@return { groups: table<string, pmlua.Group>, refused: { group: string, metric: string, why: string }[] }? read
+---@return pmlua.Failure? failure
+function M.read(chooser, path)
+  local files, err = files_of(chooser, path)
+  if not files then return nil, err end
+  local described, why = describe(files, chooser.pmu.name)
+  if not described then return nil, why end
+  local lists = rules_of(chooser, described.events or {})
+  local pmu = chooser.pmu
+  chooser.pmu = setmetatable({ lists = lists }, { __index = pmu })
+  local builder = setmetatable({ chooser = chooser, index = index_of(chooser), events = described.events or {},
+    metrics = described.metrics or {}, groups = {}, refused = {}, source = path }, Builder)
+  for _, group in ipairs(described.groups) do builder:group(group) end
+  return { groups = builder.groups, refused = builder.refused }
+end
+
+return M

@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- LIKWID's group files: a line SHORT, the events of an EVENTSET with their counters, METRICS that name the counters.
+--
+--     for _, group in ipairs(likwid.parse(text, "MEM_DP", "MEM_DP.txt", "skx").groups) do print(group.name) end
+
+local M = {}
+
+-- libpfm4's or another PMU's names of what LIKWID counts on fixed counters and by registers that are no core's.
+local NAMES <const> = {
+  INSTR_RETIRED_ANY = { "INST_RETIRED:ANY_P", "INSTRUCTION_RETIRED", "INST_RETIRED:ANY" },
+  CPU_CLK_UNHALTED_CORE = { "CPU_CLK_UNHALTED:THREAD_P", "CPU_CLK_THREAD_UNHALTED:THREAD_P", "UNHALTED_CORE_CYCLES" },
+  CPU_CLK_UNHALTED_REF = { "CPU_CLK_UNHALTED:REF_TSC", "UNHALTED_REFERENCE_CYCLES" },
+  TOPDOWN_SLOTS = { "TOPDOWN:SLOTS_P", "TOPDOWN:SLOTS" },
+  ACTUAL_CPU_CLOCK = { "msr/aperf/", "CYCLES_NOT_IN_HALT" }, -- both count what APERF counts
+  MAX_CPU_CLOCK = { "msr/mperf/", "P0_FREQ_CYCLES_NOT_IN_HALT:P0_FREQ_CYCLES" },
+  CPU_CLOCKS_UNHALTED = { "CYCLES_NOT_IN_HALT" },
+}
+
+-- Energies come in joules there, and in 2^-32 J from the kernel.
+local ENERGY <const> = 2.3283064365386963e-10
+local DOMAINS <const> = {
+  PWR_PKG_ENERGY = "PKG", RAPL_PKG_ENERGY = "PKG", PWR_DRAM_ENERGY = "DRAM", PWR_PP0_ENERGY = "CORES",
+  RAPL_CORE_ENERGY = "CORES", PWR_PP1_ENERGY = "GPU", PWR_PLATFORM_ENERGY = "PSYS",
+}
+
+-- Boxes outside of the core: libpfm4's PMUs of a processor, and what its events' names begin with.
+local UNCORE <const> = { skx = "skx", clx = "skx", icx = "icx", spr = "spr", hsw_ep = "hswep", bdw_ep = "bdx", ivb_ep = "ivbep",
+  snb_ep = "snbep" }
+local BOXES <const> = {
+  MBOX = { { "imc", "UNC_M_" } }, CBOX = { { "cha", "UNC_CHA_" }, { "cbo", "UNC_C_" } },
+  SBOX = { { "upi", "UNC_UPI_" }, { "upi", "UNC_UPI_L_" } }, QBOX = { { "qpi", "UNC_Q_" } }, BBOX = { { "ha", "UNC_H_" } },
+}
+
+--- Names of an event of a box: its unit mask may begin behind any of the underscores.
+local function of_box(pmu, box, number, name)
+  local family, list = UNCORE[pmu], {}
+  for _, at in ipairs(family and BOXES[box] or {}) do
+    local unit = ("%s_unc_%s%s::%s"):format(family, at[1], number, at[2])
+    list[#list + 1] = unit .. name
+    for position in name:gmatch "()_" do
+      list[#list + 1] = unit .. name:sub(1, position - 1) .. ":" .. name:sub(position + 1)
+    end
+  end
+  return list
+end
+
+local OPTIONS <const> = { EDGEDETECT = "e=1", INVERT = "i=1", ANYTHREAD = "t=1", KERNEL = "k" }
+
+--- PMC0:EDGEDETECT:THRESHOLD=0x1 gives the modifiers that libpfm4 has for them.
+local function modifiers(options)
+  local list = {}
+  for option in options:gmatch "[^:]+" do
+    local threshold = option:match "^THRESHOLD=(%w+)$"
+    local n = threshold and math.tointeger(tonumber(threshold))
+    local other = OPTIONS[option]
+    if not n and not other then return nil, ("its counter has the option %s"):format(option:sub(1, 40)) end
+    list[#list + 1] = n and ("c=%d"):format(n) or other
+  end
+  return #list > 0 and ":" .. table.concat(list, ":") or ""
+end
+
+local function event_of(counter, name, pmu)
+  local key, options = counter:match "^([%a_][%w_]*)(.*)$"
+  if not key then return nil, nil, "malformed counter" end
+  local suffix, why = modifiers(options)
+  if not suffix then return key, { why = why } end
+  local box, number = key:match "^(%u+)(%d+)C%d+$"
+  local candidates = BOXES[box] and of_box(pmu, box, number, name) or NAMES[name]
+  if DOMAINS[name] then
+    local at = DOMAINS[name]
+    return key, { name = name, candidates = { ("power/energy-%s/"):format(at:lower()), "rapl::RAPL_ENERGY_" .. at }, suffix = "",
+      times = ENERGY, otherwise = ("power/energy-%s/ has no name on a machine without this PMU"):format(at:lower()) }
+  end
+  return key, { name = name, candidates = candidates, suffix = suffix }
+end
+
+--- "Memory bandwidth [MBytes/s] 1.0E-06*PMC0/time": the formula is what stands behind the last blank or the unit.
+local function metric_of(line)
+  local title, formula = line:match "^(.-)%s+(%S+)%s*$"
+  local name, unit, behind = line:match "^(.-)%s*(%b[])%s*(.+)$"
+  if behind and not behind:find "^%s*$" then title, formula = name .. " " .. unit, behind end
+  if not formula then return nil end
+  return { name = title:gsub("%s*%b[]", ""), unit = (title:match "%[(.-)%]" or ""), about = title, expression = formula }
+end
+
+--- Parse the text of a group file.
+---@param text string
+---@param name string of the group: the file's without .txt
+---@param path string for errors
+---@param pmu string whose boxes are meant
+---@return { groups: table[] }? description
+---@return string? why "file:line: what"
+function M.parse(text, name, path, pmu)
+  local group = { name = name, prose = "", events = {}, metrics = {} }
+  local part, n = nil, 0
+  for line in (text .. "\n"):gmatch "(.-)\r?\n" do
+    n = n + 1
+    local short = line:match "^SHORT%s+(.*)$"
+    if short then group.prose = short
+    elseif line:find "^EVENTSET" or line:find "^METRICS" then part = line:match "^%a+"
+    elseif line:find "^LONG" then break
+    elseif part and line:find "%S" and not line:find "^%s*#" then
+      if part == "EVENTSET" then
+        local counter, event = line:match "^%s*(%S+)%s+(%S+)"
+        if not counter then return nil, ("%s:%d: a counter and an event are expected"):format(path, n) end
+        local key, described, why = event_of(counter, event, pmu)
+        if not key then return nil, ("%s:%d: %s"):format(path, n, why) end
+        group.events[key] = described
+      else
+        local metric = metric_of(line)
+        if not metric then return nil, ("%s:%d: a metric and its formula are expected"):format(path, n) end
+        group.metrics[#group.metrics + 1] = metric
+      end
+    end
+  end
+  if not next(group.metrics) then return nil, ("%s:%d: the file has no METRICS"):format(path, n) end
+  return { groups = { group } }
+end
+
+-- --- where Debian's package has them ---
+
+local INSTALLED <const> = "/usr/share/likwid/perfgroups/"
+
+local FOLDERS <const> = {
+  skx = "skylakeX", clx = "CLX", icl = "ICL", icx = "ICX", spr = "SPR", skl = "skylake", hsw = "haswell", hsw_ep = "haswellEP",
+  bdw = "broadwell", bdw_ep = "broadwellEP", ivb = "ivybridge", ivb_ep = "ivybridgeEP", snb = "sandybridge",
+  snb_ep = "sandybridgeEP", nhm = "nehalem", nhm_ex = "nehalemEX", wsm = "westmere", wsm_dp = "westmere", slm = "silvermont",
+  glm = "goldmont", knl = "knl", core = "core2", atom = "atom", amd64_k8_revf = "k8", amd64_fam10h_barcelona = "k10",
+  amd64_fam15h_interlagos = "interlagos", amd64_fam16h = "kabini", amd64_fam17h_zen1 = "zen", amd64_fam17h_zen2 = "zen2",
+  amd64_fam19h_zen3 = "zen3", amd64_fam19h_zen4 = "zen4", arm_n1 = "arm8_n1", arm_a64fx = "arm64fx", arm_thunderx2 = "arm8_tx2",
+  power8 = "power8", power9 = "power9",
+}
+
+--- The folder of a PMU's group files where LIKWID is installed.
+---@param pmu string
+---@return string? folder
+---@return string? why
+function M.folder(pmu)
+  local folder = FOLDERS[pmu]
+  if not folder then return nil, ("LIKWID has no groups for %s"):format(pmu) end
+  if not require "pmlua.core".sys.realpath(INSTALLED .. folder) then
+    return nil, ("%s%s is not there; install LIKWID (Debian: likwid) or give a folder of its group files"):format(INSTALLED,
+      folder)
+  end
+  return INSTALLED .. folder
+end
+
+return M

@@ -1,0 +1,181 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/import/archive.lua - an OTF2 archive of what another tool measured: calls with times, samples of call
+-- stacks, or sums of them.
+--
+-- Try:  pmlua import perf.txt -o imported; pmlua flame imported -o flame.svg
+--
+-- A thread's samples become calls: a stack is open from its sample to the next one, and what two neighbours have in common
+-- stays open. What a sample stands for (a period, a weight) is counted by a metric, exactly: sums of it by call path are those
+-- of the samples, whatever times were made of them.
+
+local core = require "pmlua.core"
+local lfs = require "lfs"
+local refuse = core.failure.refuse
+
+local M = {}
+
+local FLUSH <const> = 16384 -- records; the buffer of a location holds 65536
+local DEEPEST <const> = 4096
+
+---@class pmlua.import.Frame
+---@field name string
+---@field file? string
+---@field line? integer
+
+local Archive = {}
+Archive.__index = Archive
+
+-- Begin an archive in a folder, which is made if it is not there.
+local function open(dir, process, metrics, began_ns)
+  local is_new = lfs.attributes(dir, "mode") ~= "directory"
+  if is_new then
+    local made, err = lfs.mkdir(dir)
+    if not made then return refuse("EACCES", ("%s: %s"):format(dir, err)) end
+  end
+  local trace, err = core.trace.create(dir, { metrics = metrics, process = process, began_ns = began_ns or 0 })
+  if not trace then
+    if is_new then lfs.rmdir(dir) end
+    return nil, err
+  end
+  return setmetatable({ trace = trace, process = process, threads = {}, order = {}, regions = {}, records = 0,
+    nmetrics = #metrics, calls = 0, samples = 0, odd = 0, is_folder_new = is_new, path = dir .. "/traces.otf2" }, Archive)
+end
+
+--- The number of a region; names are cut where the core would refuse them.
+function Archive:region(frame)
+  local key = ("%s\0%s\0%d"):format(frame.name, frame.file or "", frame.line or 0)
+  if not self.regions[key] then
+    self.regions[key] = core.region.intern(frame.name:gsub("%z", " "), frame.file, frame.line)
+  end
+  return self.regions[key]
+end
+
+--- A thread by its name and that of its process.
+---@param name string
+---@param process? string nil: not known
+---@return table? thread
+---@return pmlua.Failure? failure
+function Archive:thread(name, process)
+  local key = ("%s\0%s"):format(process or "", name)
+  local t = self.threads[key]
+  if not t then
+    local location, err = self.trace:location(name, process or self.process)
+    if not location then return nil, err end
+    local sums = {}
+    for i = 1, self.nmetrics do sums[i] = 0 end
+    t = { location = location, stack = {}, now = 0, sums = sums }
+    self.threads[key], self.order[#self.order + 1] = t, t
+  end
+  return t
+end
+
+function Archive:count(n)
+  self.records = self.records + n
+  if self.records < FLUSH then return end
+  self.trace:flush()
+  self.records = 0
+end
+
+-- Times of a thread do not go back: one before the last is that one, and counted.
+function Archive:time(thread, ns)
+  if ns < thread.now then
+    self.odd = self.odd + 1
+    return thread.now
+  end
+  thread.now = ns
+  return ns
+end
+
+--- A call begins.
+function Archive:enter(thread, ns, frame)
+  if #thread.stack >= DEEPEST then
+    self.odd = self.odd + 1
+    return
+  end
+  ns = self:time(thread, ns)
+  thread.stack[#thread.stack + 1] = self:region(frame)
+  thread.location:enter(thread.stack[#thread.stack], ns)
+  self.calls = self.calls + 1
+  self:count(1)
+end
+
+--- The innermost call ends; without one it is counted as odd.
+function Archive:leave(thread, ns)
+  local region = table.remove(thread.stack)
+  if not region then
+    self.odd = self.odd + 1
+    return
+  end
+  thread.location:leave(region, self:time(thread, ns))
+  self:count(1)
+end
+
+--- End calls from the innermost on until n are open.
+function Archive:leave_to(thread, ns, n)
+  while #thread.stack > n do self:leave(thread, ns) end
+end
+
+--- How many of the open calls are the outermost ones of a stack.
+function Archive:common(thread, stack)
+  local n = 0
+  while n < #stack and n < #thread.stack and thread.stack[n + 1] == self:region(stack[n + 1]) do n = n + 1 end
+  return n
+end
+
+--- A stack that lasts from one time to another, and what it counts by each metric.
+---@param thread table
+---@param from_ns integer
+---@param to_ns integer
+---@param stack pmlua.import.Frame[] outermost first
+---@param values integer[]
+function Archive:sample(thread, from_ns, to_ns, stack, values)
+  if thread.until_ns ~= from_ns then self:leave_to(thread, thread.until_ns or from_ns, 0) end
+  from_ns = self:time(thread, from_ns)
+  self:leave_to(thread, from_ns, self:common(thread, stack))
+  for i = #thread.stack + 1, math.min(#stack, DEEPEST) do self:enter(thread, from_ns, stack[i]) end
+  if self.nmetrics > 0 then
+    thread.location:metric(thread.sums, from_ns)
+    for i, v in ipairs(values) do thread.sums[i] = thread.sums[i] + v end
+    thread.location:metric(thread.sums, self:time(thread, to_ns))
+    self:count(2 + self.nmetrics)
+  end
+  thread.until_ns, self.samples = to_ns, self.samples + 1
+end
+
+-- What a file that was refused has become so far.
+local function drop(archive, dir)
+  archive.trace:close()
+  if lfs.attributes(dir .. "/traces") then
+    for name in lfs.dir(dir .. "/traces") do os.remove(("%s/traces/%s"):format(dir, name)) end
+  end
+  for _, name in ipairs { "/traces", "/traces.def", "/traces.otf2" } do os.remove(dir .. name) end
+  if archive.is_folder_new then lfs.rmdir(dir) end
+end
+
+--- Fill a new archive by a function; nothing is left of it if that fails.
+---@param dir string
+---@param process string what the events are of
+---@param metrics { name: string, unit: string }[] counters that samples have
+---@param began_ns? integer CLOCK_REALTIME of ns 0
+---@param fill fun(archive: table): true?, pmlua.Failure?
+---@return table? archive to be closed
+---@return pmlua.Failure? failure
+function M.fill(dir, process, metrics, began_ns, fill)
+  local archive, err = open(dir, process, metrics, began_ns)
+  if not archive then return nil, err end
+  local filled
+  filled, err = fill(archive)
+  if filled then return archive end
+  drop(archive, dir)
+  return nil, err
+end
+
+--- Write what is left and close the archive. Calls that are open end with their thread.
+---@return boolean? ok
+---@return pmlua.Failure? failure
+function Archive:close()
+  for _, t in ipairs(self.order) do self:leave_to(t, t.until_ns or t.now, 0) end
+  return self.trace:close()
+end
+
+return M

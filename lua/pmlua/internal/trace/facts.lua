@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/trace/facts.lua - all that pmlua trace says of an archive, read in a few passes over its events.
+--
+-- Try:  local t = assert(pml.trace.open "out/traces.otf2")
+--       print(#assert(require("pmlua.internal.trace.facts").read(t, {})).regions)
+
+local balance = require "pmlua.analysis.balance"
+local critical_path = require "pmlua.analysis.critical_path"
+local waits = require "pmlua.analysis.waits"
+
+local M = {}
+
+local CLOCKS <const> = 4096 -- locations whose definitions are opened to look for corrections
+
+local function by_name(counts)
+  local list = {}
+  for name, events in pairs(counts) do list[#list + 1] = { kind = name, events = events } end
+  table.sort(list, function(a, b)
+    if a.events ~= b.events then return a.events > b.events end
+    return a.kind < b.kind
+  end)
+  return list
+end
+
+--- Metrics over all locations that recorded them, in the order of their numbers.
+local function metrics_of(series)
+  local by, list = {}, {}
+  for _, s in ipairs(series) do
+    local m = by[s.number]
+    if not m then
+      m = { metric = s.metric, unit = s.unit ~= "" and s.unit or nil, number = s.number, accumulated = s.accumulated,
+        locations = 0, values = 0 }
+      by[s.number], list[#list + 1] = m, m
+    end
+    m.locations, m.values = m.locations + 1, m.values + s.counts[1]
+    if s.counts[1] > 0 then
+      m.least, m.most = math.min(m.least or math.huge, s.least[1]), math.max(m.most or -math.huge, s.most[1])
+      m.last = (m.last or 0) + s.values[1]
+    end
+  end
+  table.sort(list, function(a, b) return a.number < b.number end)
+  return list
+end
+
+local function clocks_of(reader, about)
+  return about.locations <= CLOCKS and reader:clocks() or {}
+end
+
+---@class pmlua.trace.Facts
+---@field about pmlua.TraceAbout
+---@field processes table[]
+---@field regions pmlua.analysis.Balance[]
+---@field odd pmlua.TraceOddities
+---@field kinds { kind: string, events: integer }[]
+---@field ranks pmlua.analysis.Ranks?
+---@field messages table[]
+---@field unknown integer
+---@field unreceived integer messages that were sent and not received; negative: received and not sent
+---@field metrics table[]
+---@field clocks table[]
+---@field waits pmlua.analysis.Wait[]?
+---@field threads { first: table<integer, integer>, name: string[] }? with waits or the critical path: the first location of
+---  each process with several, and the names of locations
+---@field critical_path pmlua.analysis.CriticalPath?
+---@field paths table[]?
+
+--- Names of locations, and the first of each process that has several.
+local function threads_of(reader)
+  local first, name, count = {}, {}, {}
+  for i, l in ipairs(reader:locations()) do
+    first[l.process], name[i], count[l.process] = first[l.process] or i, l.name, (count[l.process] or 0) + 1
+  end
+  for process, n in pairs(count) do if n == 1 then first[process] = nil end end
+  return { first = first, name = name }
+end
+
+--- Messages sent less those received, of a whole archive.
+local function unreceived(counts, where)
+  if where.window or where.region or where.process or where.rank or where.location then return 0 end
+  return (counts.MpiSend or 0) + (counts.MpiIsend or 0) - (counts.MpiRecv or 0) - (counts.MpiIrecv or 0)
+end
+
+--- Everything of an open trace.
+---@param reader pmlua.TraceReader
+---@param where pmlua.TraceWhere
+---@param also { waits: boolean?, critical_path: boolean?, paths: boolean? }?
+---@return pmlua.trace.Facts? facts
+---@return pmlua.Failure? failure
+function M.read(reader, where, also)
+  also = also or {}
+  local about = reader:about()
+  local facts = { about = about, processes = reader:processes(), messages = {}, unknown = 0, metrics = {},
+    clocks = clocks_of(reader, about) }
+  local odd, err
+  facts.regions, odd, facts.ranks = balance.of(reader, where)
+  if not facts.regions then return nil, odd end
+  facts.odd, facts.kinds, facts.unreceived = odd, by_name(odd.kinds), unreceived(odd.kinds, where)
+  if odd.damaged > 0 then facts.ranks = nil end -- of what is there they would say little
+  if about.ranks > 0 then
+    facts.messages, facts.unknown = reader:messages { where = where }
+    if not facts.messages then return nil, facts.unknown end
+  end
+  if about.metrics > 0 then
+    local series, refused = reader:series { columns = 1, where = { window = where.window } }
+    if not series then return nil, refused end
+    facts.metrics = metrics_of(series)
+  end
+  if also.waits or also.critical_path then facts.threads = threads_of(reader) end
+  if also.waits then
+    facts.waits, err = waits.of(reader)
+    if not facts.waits then return nil, err end
+  end
+  if also.critical_path then
+    facts.critical_path, err = critical_path.of(reader)
+    if not facts.critical_path then return nil, err end
+  end
+  if also.paths then
+    facts.paths, err = reader:paths { where = where }
+    if not facts.paths then return nil, err end
+  end
+  return facts
+end
+
+return M

@@ -1,0 +1,57 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua flame RUN -o flame.svg`: a flame graph of what was recorded.
+--
+--     pmlua record -o out -- ./solver; pmlua flame out -o flame.svg
+
+local common = require "pmlua.internal.cli.common"
+local printable = require "pmlua.internal.printable"
+local windows = require "pmlua.internal.trace.window"
+
+local M = {
+  summary = "draw a flame graph of calls, sections or a trace",
+  arguments = { { name = "RUN", key = "path", kind = "file",
+    missing = "name a folder of pmlua record, a log, or a trace (*.otf2)" } },
+  about = [[
+Each bar is a call path, as wide as the time in it; what it called lies on it. RUN is the folder of pmlua record, of
+PMLUA_REPORT, of an experiment, or a trace of any tool. All processes and threads are added up. Sections alone know no call
+path: each is a bar of its own time.
+
+The picture is one SVG file without anything from elsewhere. In a browser a click on a bar enlarges it, "search" or Ctrl-F
+marks bars by name and adds up their part, and the pointer on a bar shows its value.]],
+  options = {
+    common.with("out", { help = "write the picture into FILE instead of standard output" }),
+    { name = "value", kind = "text", value = "WHAT", shown = "time", help = "what makes bars wide: time, calls, or a counter "
+      .. "that the trace has, as sde:::BYFL::flop_count_I" },
+    windows.option "draw only what lies in this window of the trace, in seconds since its beginning; one of both may be left out",
+    { name = "where", kind = "glob", value = "PATTERN", help = "only regions of the trace with such names, as MPI_*" },
+    { name = "title", kind = "text", value = "TEXT", help = "the title; RUN otherwise" },
+    { name = "width", kind = "integer", min = 200, max = 20000, default = 1200, help = "width in pixels" },
+    { name = "icicle", help = "draw the outermost calls on top" },
+  },
+  examples = { "pmlua flame out -o flame.svg", "pmlua flame trace/traces.otf2 --window :0.1 --icicle -o begin.svg" },
+}
+
+local function complain(err)
+  io.stderr:write("pmlua flame: ", printable(require "pmlua.core".failure.sentence(err)), "\n")
+  return 1
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local where = (o.window or o.where) and { window = o.window, region = o.where } or nil
+  local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where })
+  if not stacks then return complain(err) end
+  for _, note in ipairs(stacks.notes) do io.stderr:write("pmlua flame: note: ", printable(note), "\n") end
+  local file, why = io.stdout, nil
+  if o.out then file, why = require "pmlua.internal.file".output(o.out) end
+  if not file then return complain(why) end
+  local drawn = require("pmlua.internal.export.flame").svg(stacks, function(text) file:write(text) end,
+    { title = o.title or o.path, width = o.width, icicle = o.icicle })
+  if not drawn then return complain(("%s: the %s of all calls is 0"):format(o.path, stacks.value)) end
+  if not o.out then return 0 end
+  local closed, trouble = file:close()
+  return closed and 0 or complain(trouble)
+end
+
+return M

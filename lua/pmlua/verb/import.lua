@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua import FILE -o DIR`: a trace of what another tool measured.
+--
+--     perf script >perf.txt; pmlua import perf.txt -o imported; pmlua flame imported -o flame.svg
+
+local printable = require "pmlua.internal.printable"
+local common = require "pmlua.internal.cli.common"
+
+local FORMS <const> = { "perf", "chrome", "pprof", "folded" }
+
+local M = {
+  summary = "make a trace of what another tool measured",
+  arguments = { { name = "FILE", key = "path", kind = "file", missing = "name the file that the other tool wrote" } },
+  about = [[
+The trace, DIR/traces.otf2, is read by pmlua trace, flame, export and pml.trace.open like one of pmlua's own.
+
+perf: the text of perf script. A thread's stack lasts from its sample to the next one, of cpu-clock and task-clock at most the
+period, of other events a second; what two neighbours have in common is one call. Counters of the trace have the periods, so that
+pmlua flame --value cycles is what perf counted.
+
+chrome: JSON of Chrome's trace viewer; B, E and X are calls.
+
+pprof and folded have no times: call paths are laid one after another, each as long as its time, or 1 ns for each unit of its
+value. Counters of the trace have all values.]],
+  options = {
+    common.with("folder", { shown = "FILE.trace", help = "the folder for the trace; it is created" }),
+    { name = "from", kind = "choice", choices = FORMS, shown = "as the file begins", help = "the form of the file" },
+  },
+  examples = { "pmlua import stacks.folded -o imported", "pmlua import profile.pb.gz --from pprof -o profile" },
+}
+
+local function complain(err)
+  io.stderr:write("pmlua import: ", printable(require "pmlua.core".failure.sentence(err)), "\n")
+  return 1
+end
+
+local function form_of(head)
+  for _, name in ipairs(FORMS) do
+    if require("pmlua.internal.import." .. name).is(head) then return name end
+  end
+end
+
+local function note(archive)
+  local function say(n, text) if n > 0 then io.stderr:write("pmlua import: note: ", text:format(n), "\n") end end
+  say(archive.odd, "%d times went back, calls were too deep or ends have no beginning; they are changed or left out")
+  say(archive.left_out or 0, "%d events are no calls and are left out")
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local file <close>, err = require("pmlua.internal.file").open(o.path)
+  if not file then return complain(err) end
+  local head = file:read(4096) or ""
+  local form = o.from or form_of(head)
+  if not form then
+    return complain(o.path .. ": neither perf script, Chrome's JSON, pprof nor folded stacks; name its form with --from")
+  end
+  file:seek "set"
+  local archive, why = require("pmlua.internal.import." .. form).read(file, o.path, o.out or o.path .. ".trace")
+  if not archive then return complain(why) end
+  local closed, trouble = archive:close()
+  if not closed then return complain(trouble) end
+  note(archive)
+  print(printable(archive.path))
+  return 0
+end
+
+return M
