@@ -14,11 +14,13 @@ unit = longest < 1e-6 ? 1e9 : longest < 1e-3 ? 1e6 : longest < 1 ? 1e3 : 1
 unit_name = unit == 1e9 ? "ns" : unit == 1e6 ? "µs" : unit == 1e3 ? "ms" : "s"
 
 set datafile separator "\t"
+others = 0
+stats "bars.dat" using (others = others + (int($6) == 2), 0) nooutput
 set datafile commentschars ""
 set title run_name . (bars_note eq "" ? "" : " (" . bars_note . ")")
 set xlabel "time [" . unit_name . "]"
 # What stands behind the longest bar needs some 290 pixels of the width.
-left = 28 + 8.8 * longest_label
+left = 28 + 9.3 * longest_label
 set xrange [0 : unit * longest * (plot_width - left - 20) / (plot_width - left - 310)]
 set yrange [bars + 0.6 : 0.4]
 set ytics scale 0 noenhanced
@@ -39,5 +41,6 @@ plot "bars.dat" using (0):1:(0):(unit * $3):($1 - half):($1 + half):(int($6)):yt
      "" using (unit * ($5 > $2 ? $5 : $2)):1:(stringcolumn(8)) with labels left offset 0.8, 0 noenhanced font ",10" notitle, \
      NaN with boxes linetype 1 fillstyle solid 0.75 title what eq "sections" ? "calculation, its own" : "its own", \
      NaN with boxes linetype 1 fillstyle solid 0.2 title "in " . what . " inside", \
-     (what eq "sections" ? NaN : 1/0) with boxes linetype 2 fillstyle solid 0.75 title what eq "sections" ? "communication" : "", \
+     (others > 0 ? NaN : 1/0) with boxes linetype 2 fillstyle solid 0.75 \
+       title others == 0 ? "" : what eq "sections" ? "communication" : "MPI", \
      (several ? NaN : 1/0) with lines linecolor rgb col_black linewidth 1.2 title several ? "least to most of a process" : ""

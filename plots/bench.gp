@@ -215,8 +215,8 @@ do for [p = 1:panels] {
            with yerrorbars linetype g pointsize 0.9 notitle, \
          for [g = 1:lines] "" using (line_of[int($1)] == g ? column(axis_column) : NaN):(unit[p] * column(c)) \
            with linespoints linetype g pointsize 0.9 title (p == 1 ? line_name[g] : ""), \
-         "" using (column(axis_column)):(unit[p] * column(c)):(p == 1 ? remark(0) : "") with labels center offset 0, 1 noenhanced \
-           font ",8" textcolor rgb col_grey notitle
+         "" using (column(axis_column)):(unit[p] * column(lo + 1)):(p == 1 ? short(remark(0)) : "") \
+           with labels center offset 0, 0.8 noenhanced font ",8" textcolor rgb col_grey notitle
   } else {
     unset logscale x
     set xtics autofreq
@@ -228,7 +228,7 @@ do for [p = 1:panels] {
          "data.dat" using (unit[p] * column(c)):1:(unit[p] * column(lo)):(unit[p] * column(lo + 1)) \
            with xerrorbars linetype 2 linewidth 2.2 pointtype 5 pointsize 0.8 title (p == 1 ? "median, 95 % interval" : ""), \
          "" using (unit[p] * column(c)):1 with points linetype 2 pointtype 5 pointsize 0.8 notitle, \
-         "" using (unit[p] * column(c)):($1 + 0.36):(p == 1 ? remark(0) : "") with labels center noenhanced font ",8" \
+         "" using (unit[p] * column(c)):($1 + 0.36):(p == 1 ? short(remark(0)) : "") with labels center noenhanced font ",8" \
            textcolor rgb col_grey notitle # points alone: where there is no interval
   }
   if (p == 1) {

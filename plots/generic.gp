@@ -64,7 +64,7 @@ if (axis > 0 && lines <= 6) {
   plot for [i = 1:lines] "data.dat" using (of(i)):(unit * column(c_median)) smooth unique with lines linetype i notitle, \
        for [i = 1:lines] "" using (of(i)):(unit * column(c_median)):(unit * column(c_median_lo)):(unit * column(c_median_hi)) \
          with yerrorbars linetype i pointsize 0.9 title line_of[i] . (lines == 1 ? ", 95 % interval" : ""), \
-       "" using (column(1 + axis)):(unit * column(c_median)):(remark(0)) with labels center offset 0, 1 noenhanced font ",8" \
+       "" using (column(1 + axis)):(unit * column(c_median_hi)):(short(remark(0))) with labels center offset 0, 0.8 noenhanced font ",8" \
          textcolor rgb col_grey notitle
 } else {
   cell_label(n) = n == 0 ? "" : (n == 1 ? "" : cell_label(n - 1) . " ") . strcol(1 + n)
@@ -94,6 +94,6 @@ if (axis > 0 && lines <= 6) {
        with candlesticks linetype 8 linewidth 2 notitle, \
     "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median_lo)):(unit * column(c_median_hi)) \
        with yerrorbars linetype 2 pointsize 0.7 title "median, 95 % interval", \
-    "" using (column(0) + 1):(unit * low_end):(remark(0)) \
+    "" using (column(0) + 1.35):(unit * low_end):(remark(0)) \
        with labels rotate by 90 left noenhanced font ",9" textcolor rgb col_grey notitle
 }

@@ -12,8 +12,10 @@ precisions = ""
 kernels = ""
 once(list, name) = strstrt(list . " ", " " . name . " ") ? list : list . " " . name
 low_rate = 1e30
-stats "data.dat" using (builds = once(builds, strcol(c_build)), precisions = once(precisions, strcol(c_precision)), \
+# Builds that this processor cannot run have no column.
+stats "data.dat" using (column(c_samples) > 0 ? (builds = once(builds, strcol(c_build)), 0) : 0, precisions = once(precisions, strcol(c_precision)), \
   kernels = once(kernels, strcol(c_kernel)), 0) nooutput
+if (builds eq "") { builds = " scalar" }
 columns = words(builds)
 rows = 2 * words(precisions)
 # workload.dat: kernel, precision, build, user, system by the PMU, ..., 9 flops at source, 10 at final, ..., 13 bytes by

@@ -13,7 +13,7 @@ note(b) = (b < smallest ? (smallest = b) : 0, b > largest ? (largest = b) : 0, 0
 stats "data.dat" using (strides = once(strides, strcol(c_stride)), column(c_samples) > 0 ? note(column(c_bytes)) : 0) nooutput
 panels = words(strides)
 plot_width = 1180
-plot_height = 110 + 380 * panels
+plot_height = 120 + 405 * panels
 load "theme.gp"
 if (largest == 0) { smallest = 4096; largest = 8192 }
 
@@ -45,13 +45,13 @@ set ylabel "latency [ns]"
 set format y "%g"
 set lmargin at screen 0.065
 set rmargin at screen 0.985
-step = (1 - 98.0 / plot_height) / panels
+step = (1 - 108.0 / plot_height) / panels
 has_knees = strstrt(run_files, " knees.dat ") > 0
 knee_file = has_knees ? "knees.dat" : "data.dat"
 do for [panel = 1:panels] {
   stride = word(strides, panel)
-  set tmargin at screen 1 - 92.0 / plot_height - (panel - 1) * step
-  set bmargin at screen 1 - 92.0 / plot_height - panel * step + 84.0 / plot_height
+  set tmargin at screen 1 - 100.0 / plot_height - (panel - 1) * step
+  set bmargin at screen 1 - 100.0 / plot_height - panel * step + 104.0 / plot_height
   set title sprintf("(%s) A slot every %s bytes", substr("abcdefgh", panel, panel), stride) font ",11.5"
   unset arrow
   if (has_caches) {

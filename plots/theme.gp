@@ -11,7 +11,7 @@
 #   run_factor_kinds: words, "text" or "number"; run_factor_units: words, "-": none
 #   run_metrics, run_metric_columns, run_metric_rounds, run_metric_units: words, the metrics' names, their columns of data.dat
 #   and rounds.dat, and their units ("-": none)
-# and from here: format, w_line (line width), plain(text), tic(text), remark(0), col_blue, col_orange ... and the line types 1 to 8 in these colours.
+# and from here: format, w_line (line width), plain(text), tic(text), remark(0), short(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #
 # Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
 
@@ -56,6 +56,9 @@ tic(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")] . "%" . tic(s[strstrt(s, "%") + 
 if (!exists("c_shape") && exists("c_status")) c_shape = c_status
 remark(dummy) = strcol(c_status) ne "ok" ? plain(strcol(c_status)) : strcol(c_shape) eq "steady" || strcol(c_shape) eq "ok" ? "" \
   : plain(strcol(c_shape))
+
+# Beside a point there is room for a few words: those before the numbers.
+short(s) = strstrt(s, ": ") ? s[1:strstrt(s, ": ") - 1] : s
 
 set border 3 linecolor rgb "#404040" linewidth 1
 set tics nomirror out scale 0.6

@@ -5,9 +5,10 @@
 --     pmlua scripts/choose_events.lua spr zen4        # only these
 --
 -- A row is a PMU with one or two threads on each core. A column is a group: the number of runs that count all its metrics,
--- each with all its events in one run; "+" marks a group with a metric that needs several. The last column counts all groups
--- together. "<=" marks a plan that is not proved to be the best. `pmlua choose --pmu PMU GROUP...` shows any of these plans,
--- and `pmlua choose GROUP... --run -- COMMAND` carries one out. A sample is the time that planning a row takes.
+-- each with all its events in one run; "+" marks a group with a metric that needs several, "-" one that the PMU lacks. The
+-- last column counts all groups together. "<=" marks a plan that is not proved to be the best. `pmlua choose --pmu PMU
+-- GROUP...` shows any of these plans, and `pmlua choose GROUP... --run -- COMMAND` carries one out. A sample is the time that
+-- planning a row takes.
 
 local pml = require "pmlua"
 
@@ -47,9 +48,13 @@ end
 local plans = {} -- by PMU and threads: the text of each column
 
 local function measure(chooser, p)
-  local cells, start = {}, pml.clock.ns()
-  for _, group in ipairs(pml.groups.NAMES) do cells[group] = plan_of(chooser, { group }) end
-  cells.all = plan_of(chooser, pml.groups.NAMES)
+  local cells, names, start = {}, {}, pml.clock.ns()
+  for _, group in ipairs(pml.groups.NAMES) do
+    if pml.groups.of(chooser.pmu.name)[group] then
+      cells[group], names[#names + 1] = plan_of(chooser, { group }), group
+    end
+  end
+  cells.all = plan_of(chooser, names)
   local seconds = (pml.clock.ns() - start) / 1e9
   cells.PMU, cells.general, cells.fixed = chooser.pmu.name, chooser.counters.general, chooser.counters.fixed
   plans[p.PMU .. p.threads] = cells

@@ -10,38 +10,20 @@ local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
 
 local pml = require "pmlua"
+local choice = require "core_to_core.choice"
 local laboratory = require "core_to_core.lab"
 local report = require "core_to_core.report"
 
 local MOST = 64 -- cpus, unless they are chosen: 2016 pairs
 local lab, cpus, all
 
--- Cpus of a list such as 0-3,8 that this process may use.
-local function chosen(text, allowed)
-  local may, out = {}, {}
-  for _, cpu in ipairs(allowed) do may[cpu] = true end
-  for word in text:gmatch "[^,]+" do
-    local first, last = word:match "^(%d+)%-?(%d*)$"
-    first, last = math.tointeger(first), math.tointeger(last ~= "" and last or first)
-    if not first or not last or last < first or last >= 1 << 16 then
-      error(("option --cpus: %s is not a cpu or a range such as 0-3"):format(word), 0)
-    end
-    for cpu = first, last do
-      if may[cpu] == nil then error(("option --cpus: this process may not use cpu %d"):format(cpu), 0) end
-      if may[cpu] then out[#out + 1] = cpu end
-      may[cpu] = false
-    end
-  end
-  if #out == 0 then error("option --cpus: the list is empty", 0) end
-  table.sort(out)
-  return out
-end
-
 local function prepare(options)
   local allowed = pml.sys.affinity()
   all = #allowed
-  cpus = options.cpus and chosen(options.cpus, allowed) or table.move(allowed, 1, math.min(MOST, all), 1, {})
   local err
+  cpus = table.move(allowed, 1, math.min(MOST, all), 1, {})
+  if options.cpus then cpus, err = choice(options.cpus, allowed) end
+  if not cpus then error("option --cpus: " .. err, 0) end
   lab, err = laboratory.new { trips = options.trips, patience = options.patience }
   if not lab then error(err, 0) end
   return { { "pair", laboratory.pairs(cpus) } }

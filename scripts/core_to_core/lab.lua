@@ -17,8 +17,11 @@ function M.new(options)
   if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   local workload, err = pml.workload.load(pml.paths.workloads .. "/exchange.so")
   if not workload then return nil, err:sentence() end
+  local clock = pml.clock.info()
   return setmetatable({
-    workload = workload, trips = options.trips, patience = options.patience, tick = 1e9 / pml.clock.info().ticks_per_second,
+    -- a trip takes some tens of nanoseconds: a batch of them is far longer than what the clock resolves
+    workload = workload, trips = math.max(options.trips, math.ceil(clock.resolution_ns)), patience = options.patience,
+    tick = 1e9 / clock.ticks_per_second,
   }, Lab)
 end
 

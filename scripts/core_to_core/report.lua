@@ -9,6 +9,7 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local SHOWN = 16 -- cpus of a matrix on the terminal
+local MOVED = 1.5 -- medians of rounds that differ by more are of different places
 
 -- Both ways: a trip to and fro does not tell them apart.
 local function matrix_table(run, cpus)
@@ -55,6 +56,21 @@ local function shown(t, cpus)
   return tabulate(names, rows, 1)
 end
 
+-- The pair whose rounds differ most, if they do.
+local function warn_of_moves(run)
+  local worst, text = MOVED, nil
+  for _, cell in ipairs(run.cells) do
+    local least, most = math.huge, 0
+    for _, round in ipairs(cell.rounds) do least, most = math.min(least, round.median), math.max(most, round.median) end
+    if most > worst * least then
+      worst = most / least
+      text = ("cpus %s: %.0f to %.0f ns in different rounds: other programs run there, or the host moves virtual cpus"):format(
+        cell.p.pair, least, most)
+    end
+  end
+  if text then run:warn(text) end
+end
+
 ---@param run table
 ---@param cpus integer[]
 ---@param all integer cpus of this process
@@ -65,6 +81,7 @@ function M.write(run, cpus, all)
   if #t.rows > 0 and #cpus <= SHOWN then
     run:say("\nTime of a cache line from one cpu to another [ns]\n" .. shown(t, cpus))
   end
+  warn_of_moves(run)
   if #cpus == 1 then run:warn "one cpu: an exchange needs two; nothing was measured" end
   if #cpus < all and #cpus > 1 then run:warn(("%d of the %d cpus were measured; choose with --cpus"):format(#cpus, all)) end
 end

@@ -39,7 +39,7 @@ function M.new(pml, options)
   if not workload then return nil, err end
   local self = setmetatable({
     pml = pml, workload = workload, copies = options.copies or 0, batch_ns = options.batch_ns or 100000,
-    ns_per_tick = 1e9 / pml.clock.info().ticks_per_second, memory = available_memory(), refused = {},
+    ns_per_tick = 1e9 / pml.clock.rate(), memory = available_memory(), refused = {},
   }, Lab)
   self.cores = self.copies > 0 and self.copies or #pml.sys.affinity()
   return self
@@ -64,7 +64,7 @@ function Lab:missing(build)
   if why == nil then
     local samples, err, code = self:measure({ kernel = "copy", precision = "double", build = build, n = 1, copies = 1,
       batch_ns = 1 }, 1)
-    if not samples and code ~= "ENOTSUP" then error(err, 0) end
+    if not samples and code ~= "EOPNOTSUPP" then error(err, 0) end
     why = not samples and err:match "cannot run: (.*)$" or false
     self.refused[build] = why
   end

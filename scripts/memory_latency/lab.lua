@@ -19,7 +19,9 @@ function M.new(options)
   if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   local workload, err = pml.workload.load(pml.paths.workloads .. "/chase.so")
   if not workload then return nil, err:sentence() end
-  return setmetatable({ workload = workload, loads = options.loads, tick = 1e9 / pml.clock.info().ticks_per_second }, Lab)
+  local clock = pml.clock.info()
+  return setmetatable({ workload = workload, loads = options.loads, tick = 1e9 / clock.ticks_per_second,
+    grain = clock.resolution_ns / options.loads }, Lab)
 end
 
 --- Sizes from 4 KiB to @largest, @steps to each doubling, multiples of a line.

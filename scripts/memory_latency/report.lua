@@ -13,6 +13,7 @@ local M = {}
 
 local SHARE = 0.03 -- of a knee's size, to which it is narrowed down
 local AGAIN = 9 -- batches at each further size
+local COARSE = 0.05 -- of a latency, by which the clock may round it
 
 -- Curves by stride and pages, in the order of the cells.
 local function curves(run)
@@ -51,6 +52,14 @@ local function levels()
   return out
 end
 
+local function warn_of_clock(run, lab)
+  local least = math.huge
+  for _, cell in ipairs(run.cells) do least = math.min(least, cell.summary and cell.summary.median or least) end
+  if lab.grain <= COARSE * least then return end
+  run:warn(("the clock rounds a latency to %.2g ns, the shortest is %.2g ns: too coarse for the nearest caches"):format(lab.grain,
+    least))
+end
+
 --- knees.dat and caches.dat, and both on the terminal.
 ---@param run table
 ---@param lab table memory_latency.lab
@@ -73,6 +82,7 @@ function M.write(run, lab, largest)
     { "shared", "", "cpus that share it" }, { "source", "text", "" } }, rows = known })
   run:say("\nWorking sets at which a load takes longer\n"
     .. tabulate({ "stride [B]", "pages", "fits", "exceeds", "before [ns]", "after [ns]" }, shown, 2))
+  warn_of_clock(run, lab)
   local last = known[#known]
   if last and last[2] * 2 > largest then
     run:warn(("the latency of memory was not measured: %s has %s, the largest working set is %s; raise --largest"):format(

@@ -109,7 +109,7 @@ local function values(take)
 end
 
 local function to_trace(lab, plugin)
-  local trace <close> = assert(lab.pml.trace.open(lab.folder))
+  local trace <close> = assert(lab.pml.trace.create(lab.folder))
   local written = assert(trace:plugin(plugin))
   assert(trace:close())
   return written

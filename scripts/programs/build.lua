@@ -86,7 +86,11 @@ local function first_error(text)
   return line or "the compiler failed without a message"
 end
 
-local function compiler(language)
+--- The compiler that the environment names or the machine has; nil and why.
+---@param language "c"|"cpp"
+---@return string? command
+---@return string? err
+function M.compiler(language)
   local wanted = os.getenv(language == "c" and "CC" or "CXX")
   if wanted and wanted ~= "" then return wanted end
   for _, name in ipairs(language == "c" and { "cc", "gcc", "clang" } or { "c++", "g++", "clang++" }) do
@@ -105,7 +109,7 @@ end
 function Folder:program_command(name, sources, more)
   local language = sources[1]:match "%.(%a+)$"
   local cc, err = language == "c" and self.cc, nil
-  if not cc then cc, err = compiler(language) end
+  if not cc then cc, err = M.compiler(language) end
   if not cc then return nil, err end
   local words = { cc, flags[language] }
   for _, file in ipairs(sources) do

@@ -35,7 +35,7 @@ function M.new(pml, options)
   local workload, err = pml.workload.load(pml.paths.workloads .. "/recorder.so")
   if not workload then return nil, err end
   local self = setmetatable({ pml = pml, options = options, workload = workload, grown = {}, last = {} }, Measure)
-  self.least_spike = M.least_spike_ns * pml.clock.info().ticks_per_second / 1e9
+  self.least_spike = M.least_spike_ns * pml.clock.rate() / 1e9
   local ok, why = self:try "none"
   if not ok then return nil, why end
   ok, why = self:try "libsde"

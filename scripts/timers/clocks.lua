@@ -41,7 +41,7 @@ function M.new(pml, options)
   if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   local workload, err = pml.workload.load(pml.paths.workloads .. "/timers.so")
   if not workload then return nil, err end
-  local tick = 1e9 / pml.clock.info().ticks_per_second
+  local tick = 1e9 / pml.clock.rate()
   return setmetatable({
     pml = pml, options = options, workload = workload, tick = tick, seen = {}, lua = {
       ["lua:ticks"] = { read = pml.clock.ticks, unit = tick, claimed = tick },

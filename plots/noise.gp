@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/noise.gp - every detour by its moment and length, what each cpu lost, and the periods that were found.
+#
+# Reads detours.dat, kernel.dat and periods.dat.
+
+plot_width = 1180
+plot_height = 800
+load "theme.gp"
+
+causes = "another_thread interrupt_or_host interrupt moved page_fault slept"
+cause_type(i) = word("2 1 1 5 3 4", i)
+has(name) = strstrt(run_files, " " . name . " ") > 0
+
+# Moments are of several visits, one after the other; a long break between two of them is not drawn.
+rows = 0; most = 0; least = 1e30; until = 1
+note(at, length) = (rows = rows + 1, length > most ? (most = length) : 0, length < least ? (least = length) : 0, \
+  at > until ? (until = at) : 0, 0)
+if (has("detours.dat")) { stats "detours.dat" using (note($2, $3)) nooutput }
+if (rows == 0) { least = 1; most = 10 }
+seen = ""
+if (rows > 0) { stats "detours.dat" using (seen = strstrt(seen . " ", " " . strcol(4) . " ") ? seen : seen . " " . strcol(4), 0) nooutput }
+
+set multiplot
+set label 1 "What takes the processor away" at screen 0.012, 0.968 left font ",16" noenhanced
+set tmargin at screen 0.885
+set bmargin at screen 0.555
+set lmargin at screen 0.085
+set rmargin at screen 0.985
+set title "(a) Each detour: when, how long, and what the kernel counted meanwhile" font ",11.5"
+set logscale y
+set format y "%g"
+set xlabel "time [s]" offset 0, 0.4
+set ylabel "length [us]" offset 0.8, 0
+set xrange [0:until / 1000 * 1.01]
+set yrange [least / 1.6 : most * 3.5]
+set key at graph 0.99, graph 0.98 right top opaque horizontal samplen 1
+if (rows > 0) {
+  plot for [i = 1:words(causes)] "detours.dat" using ($2 / 1000):(strcol(4) eq word(causes, i) ? $3 : NaN) with points \
+    pointtype 7 pointsize 0.35 linecolor rgb word(sprintf("%s %s %s %s %s %s", col_vermillion, col_blue, col_blue, col_purple, col_green, col_orange), i) \
+    title (strstrt(seen . " ", " " . word(causes, i) . " ") ? plain(word(causes, i)) : "")
+} else {
+  set label 3 "no detour" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+  plot NaN notitle
+  unset label 3
+}
+unset label 1
+unset label 9001
+unset label 9002
+
+# (b) kernel.dat: cpu, time, lost, waited, steal, detours, interrupts ...
+set tmargin at screen 0.42
+set bmargin at screen 0.085
+set lmargin at screen 0.085
+set rmargin at screen 0.46
+set title "(b) Share of the time, by who says it" font ",11.5"
+unset logscale
+set xlabel "cpu" offset 0, 0.4
+set ylabel "of the time [%]" offset 0, 0
+set style data histograms
+set style histogram clustered gap 1.5
+set boxwidth 0.9 relative
+set style fill solid 0.75 noborder
+set xrange [-0.6:*]
+set yrange [0:*]
+set offsets 0, 0, graph 0.35, 0
+set key at graph 0.98, graph 0.98 right top vertical
+set xtics ()
+if (has("kernel.dat")) {
+  plot "kernel.dat" using 3:xticlabels(1) linetype 1 title "detours", "" using 4 linetype 2 title "run queue, by the scheduler", \
+    "" using 5 linetype 4 title "steal time, by the kernel"
+} else {
+  plot NaN notitle
+}
+unset offsets
+
+# (c) periods.dat: cpu, length, period, times, regular
+set lmargin at screen 0.55
+set rmargin at screen 0.97
+set title "(c) Detours of like length that come regularly" font ",11.5"
+set style data points
+set logscale xy
+set xtics autofreq
+set format x "%g"
+set xlabel "length [us]" offset 0, 0.4
+set ylabel "period [us]"
+first_cpu = -1; families = 0; short = 1e30; long = 0; shortest = 1e30; longest = 0
+family(l, p, cpu) = (families = families + 1, first_cpu < 0 ? (first_cpu = cpu) : 0, l < short ? (short = l) : 0, l > long ? (long = l) : 0, p < shortest ? (shortest = p) : 0, \
+  p > longest ? (longest = p) : 0, 0)
+if (has("periods.dat")) { stats "periods.dat" using ($3 > 0 ? family($2, $3, $1) : NaN) nooutput }
+if (families > 0) {
+  # Whole powers of ten, so that each axis has two at least.
+  set xrange [10 ** floor(log10(short / 1.5)) : 10 ** ceil(log10(long * 1.5))]
+  set yrange [10 ** floor(log10(shortest / 1.5)) : 10 ** ceil(log10(longest * 1.5))]
+  unset key
+  plot "periods.dat" using 2:3:(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
+    "" using 2:($1 == first_cpu ? $3 : NaN):(sprintf($2 < 100 ? "%.2g us every %.4g ms" : "%.0f us every %.4g ms", $2, $3 / 1000)) \
+      with labels offset 0, 1.1 font ",9"
+} else {
+  set xrange [1:10]
+  set yrange [1:10]
+  set label 3 "none" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+  plot NaN notitle
+}
+unset multiplot

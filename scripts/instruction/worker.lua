@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/instruction/worker.lua - a process that calls the assembled functions: what they do wrong ends it, not the experiment.
+--
+-- Try:  pmlua scripts/instruction/worker.lua ./sequence.so 9 chain cycles:u
+--
+-- A line of output is a sample: what one_ref, two_ref, one_WAY and two_WAY took, in ticks or by the counter.
+
+local pml = require "pmlua"
+
+local path, n, way, event = arg[1], math.tointeger(arg[2]), arg[3], arg[4]
+
+local calls = {}
+for i, name in ipairs { "one_ref", "two_ref", "one_" .. way, "two_" .. way } do
+  calls[i] = assert(package.loadlib(path, name))
+end
+
+local read = pml.clock.ticks_ordered
+local set
+if event then
+  set = assert(pml.eventset { event })
+  set:start()
+  read = function() return (set:read()) end
+end
+
+pml.sys.pin(pml.sys.cpu()) -- counts and clocks of one processor; where it may not, the samples spread
+local out = {}
+for i = 0, n do
+  local took = {}
+  for k, call in ipairs(calls) do
+    local from = read()
+    call()
+    took[k] = read() - from
+  end
+  if i > 0 then out[i] = table.concat(took, " ") end -- the first one warms up
+end
+print(table.concat(out, "\n"))

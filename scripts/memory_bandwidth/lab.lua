@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/memory_bandwidth/lab.lua - passes of threads over their memory, and how much of it this machine allows.
+--
+-- Try:  print(require("memory_bandwidth.lab").new { megabytes = 64 }:measure({ threads = 1, writes = 50 }, 5)[1])
+
+local caches = require "kernels.caches"
+local latency = require "memory_latency.lab"
+local pml = require "pmlua"
+
+local M = {}
+
+local Lab = {}
+Lab.__index = Lab
+
+local GROUP = 4 * 4096 -- bytes of four blocks
+
+--- Of each thread: twice the last cache for all of them, 64 to 512.
+---@return integer
+function M.megabytes()
+  local cpus = pml.sys.affinity()
+  local last = 0
+  for _, level in ipairs(caches.levels(1, cpus[1])) do last = math.max(last, level.bytes) end
+  return math.max(64, math.min(512, 2 * last // #cpus >> 20))
+end
+
+--- 1, 2, 4 ... and all.
+---@return integer[]
+function M.threads(cpus)
+  local out, n = {}, 1
+  while n < cpus do
+    out[#out + 1] = n
+    n = 2 * n
+  end
+  out[#out + 1] = cpus
+  return out
+end
+
+---@param options { megabytes: integer }
+---@return table? lab
+---@return string? err
+function M.new(options)
+  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
+  local workload, err = pml.workload.load(pml.paths.workloads .. "/bandwidth.so")
+  if not workload then return nil, err:sentence() end
+  return setmetatable({ workload = workload, each = (options.megabytes << 20) // GROUP * GROUP,
+    tick = 1e9 / pml.clock.rate() }, Lab)
+end
+
+--- Bytes that all threads read and write in a pass.
+function Lab:bytes(p) return self.each * p.threads end
+
+--- Whether there is memory for it; true or why not.
+function Lab:room(p)
+  local room = latency.available()
+  if not room or self:bytes(p) <= room then return true end
+  return ("needs %d MiB; half of the memory that is available is %d MiB"):format(self:bytes(p) >> 20, room >> 20)
+end
+
+--- n passes, in nanoseconds.
+---@param p { threads: integer, writes: integer } writes: 0, 25, 50, 75 or 100 %
+---@return number[]? samples
+---@return table|string about phases; or why not
+function Lab:measure(p, n)
+  local samples <close> = pml.samples.new(n)
+  local run, err = self.workload:run {
+    operation = "empty", samples = { samples }, phases = 1,
+    options = { threads = p.threads, bytes = self.each, writes = p.writes // 25 },
+  }
+  if not run then return nil, (err:sentence():gsub("^bandwidth: ", "")) end
+  local out = {}
+  for i = 1, #samples do out[i] = samples[i] * self.tick end
+  return out, { phases = run.phases }
+end
+
+--- Say so where the memory of all threads fits into a cache.
+function Lab:warn(run)
+  local cpus = pml.sys.affinity()
+  local last
+  for _, level in ipairs(caches.levels(1, cpus[1])) do last = level.bytes > 0 and level or last end
+  if last and self.each * #cpus < 2 * last.bytes then
+    run:warn(("%s has %d MiB: a part of %d MiB of all threads stays in it; raise --megabytes"):format(last.name,
+      last.bytes >> 20, self.each * #cpus >> 20))
+  end
+end
+
+return M
