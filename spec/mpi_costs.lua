@@ -8,7 +8,8 @@ local M = {}
 local sh = require("spec.shell").sh
 
 local MPIS = { "openmpi", "mpich" }
-local CALLS = { "Send", "Recv", "Isend", "Irecv", "Wait", "Barrier", "Allreduce", "Comm_rank" }
+local CALLS = { "Send", "Recv", "Sendrecv", "Isend", "Irecv", "Wait", "Test", "Waitall", "Barrier", "Allreduce", "Comm_rank" }
+local REQUESTS = { Waitall = 4 } -- of a call: its row is what each takes
 
 --- Read a callgrind file: the instructions of each hook_MPI_NAME but those of PMPI_NAME, and how often it was called.
 local function hooks(file)
@@ -72,7 +73,7 @@ function M.rows(build)
       local row = { name = ("mpi_%s_%s"):format(call:lower(), mpi) }
       rows[#rows + 1] = row
       if cost then
-        row.cost = cost[call] and math.floor(cost[call] / calls[call] + 0.5) or 0
+        row.cost = cost[call] and math.floor(cost[call] / calls[call] / (REQUESTS[call] or 1) + 0.5) or 0
       else
         row.why = calls
       end

@@ -17,8 +17,15 @@ local READER = "core/source/kernel/pml_rdpmc.h"
 local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_log.c"
 local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
 local PLAINLY = "core/base/stream/pml_stream_private.h"
+local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
+local TRACK = "core/substrate/recording/pml_recording_track.h"
+local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
+local DURATION = "core/substrate/profile/pml_profile_private.h"
 local RECORDER, KEEP = "core/record/recorder/pml_recorder.c", "core/record/recorder/pml_recorder_keep.c"
+local NEAR = "core/record/recorder/pml_recorder_near.c"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
+local RSEQ, FAULT = "core/source/kernel/pml_rseq.h", "core/source/kernel/pml_rdpmc_fault.c"
+local PRIVATE = "core/source/kernel/pml_counter_private.h"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
 local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
 local SHARE = "core/source/kernel/pml_eventset_kernel.c"
@@ -26,10 +33,19 @@ local RING = "core/record/pml_ring.h"
 local ARCHIVE = "core/substrate/archive/pml_archive_"
 local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCHIVE .. "pairs.c"
 local RANKS, TOGETHER, PART = ARCHIVE .. "ranks.c", ARCHIVE .. "share.c", ARCHIVE .. "part.c"
+local OF_CALLS, READS = "core/substrate/recording/pml_recording_events.c", "core/record/log/pml_log_read.c"
 local JSON = "lua/pmlua/json.lua"
+local IMBALANCE, CRITICAL = "lua/pmlua/analysis/imbalance.lua", "lua/pmlua/analysis/critical_path.lua"
+local READ = "core/substrate/trace/read/pml_otf2_"
+local WALK, ROWS, SUMS, EVENTS = READ .. "walk.c", READ .. "rows.c", READ .. "read_sums.c", READ .. "events.c"
+local SAMPLER = "core/source/kernel/sampler/pml_sampler_"
+local SAMPLES, MAPS = SAMPLER .. "ring.c", SAMPLER .. "maps.c"
 
 --- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
-local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/stream/pml_stream*.c",
+local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/sde/*.c",
+  [PLAINLY] = "core/base/stream/pml_stream*.c",
+  [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
+  [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
   [LAYOUT] = SET .. " " .. SHARE }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
@@ -38,7 +54,7 @@ local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/strea
 --- larger ones.
 local mutants = {
   { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
-  { "index not decremented", READER, "PML_RDPMC_INSN(index - 1)", "PML_RDPMC_INSN(index)" },
+  { "index not decremented", READER, "PML__RDPMC_TAKE(pc, index - 1, pmc)", "PML__RDPMC_TAKE(pc, index, pmc)" },
   { "sign-extension dropped", READER, "pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);", "", pmu = "maybe" },
   { "zero-extension", READER, "(uint64_t)((int64_t)(pmc << shift) >> shift)", "(pmc << shift) >> shift" },
   { "width is 32", READER, "(pmc, pc->pmc_width)", "(pmc, 32)" },
@@ -68,40 +84,58 @@ local mutants = {
   { "short-time mask ignored", READER, "if (pc->cap_user_time_short) {", "if (false) {" },
   { "short time where it is not", READER, "if (pc->cap_user_time_short) {", "if (true) {", pmu = false },
 
-  { "counter: owner unchecked", COUNTER, "c->owner == pml_thread_id() && pml_rdpmc_read", "pml_rdpmc_read" },
-  { "counter: owner not asked for the path", COUNTER, "c->owner != pml_thread_id()", "false" },
+  { "counter: owner unchecked", PRIVATE, "if (PML_LIKELY(c->owner == self)) return", "if (true) return" },
+  { "counter: owner not asked for the path", COUNTER, "(c->owner & ~PML__OWNER_RESTARTS) != pml_thread_id()", "false" },
   { "counter: page of an inherited event", COUNTER, "if (attr->inherit) return", "if (false) return" },
   { "counter: page of another's event", COUNTER, "if (pid != 0) return", "if (false) return" },
-  { "counter: page of a cpu-wide event", COUNTER, [[if (pid == -1) return OF_CPU;
+  { "counter: page of a cpu-wide event", COUNTER, [[if (pid < 0) return OF_CPU;
   if (pid != 0) return OF_OTHER;]], "if (pid > 0) return OF_OTHER; cpu = -1;" },
   { "counter: page of a cpu-bound event", COUNTER, "if (cpu != -1) return", "if (false) return" },
   { "counter: page though turned off", COUNTER, "if (flags & PML_OPEN_NO_PAGE) return", "if (false) return" },
   { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },
-  { "group: owner unchecked", GROUP, "c->page != NULL && c->owner == self", "c->page != NULL && (self | 1)" },
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
   { "set: owner unchecked", SHARE, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
   { "set: owner unchecked where all are read by page", SHARE, "k->owner != pml_thread_id()", "false" },
-  { "set: half by page", SHARE, "value++);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
-    "value++);\n    if (tries == 0) continue;" },
+  { "set: half by page", SHARE, "false, restarts);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
+    "false, restarts);\n    if (tries == 0) continue;" },
 
   { "counter: close leaves the page mapped", COUNTER, "if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());",
     "" },
-  { "counter: a forbidden page stays mapped", COUNTER, "if (c->page->cap_user_rdpmc) return;\n  unmap(c);",
-    "if (c->page->cap_user_rdpmc) return;\n  c->page = NULL;" },
+  { "counter: a forbidden page stays mapped", COUNTER, "return;\n  }\n  unmap(c);",
+    "return;\n  }\n  c->page = NULL;" },
 
   { "page: lock loaded after the index", READER, [[  uint32_t seq = pc->lock;
   PML_RDPMC_FENCE();
 
   if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-  uint32_t index = pc->index;
+  uint64_t pmc = 0;
+  int rc = pml__rdpmc_register(pc, &pmc, restarts);
 ]], [[  if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-  uint32_t index = pc->index;
+  uint64_t pmc = 0;
+  int rc = pml__rdpmc_register(pc, &pmc, restarts);
   uint32_t seq = pc->lock;
   PML_RDPMC_FENCE();
 ]], by = "page_step" },
+  { "sampler: record that wraps cut", SAMPLES, "memcpy(to + first, r->data, n - first);", "", by = "sampler" },
+  { "sampler: size of a record unchecked", SAMPLES, "if (h.size < sizeof h || h.size > there) goto broken;", "", by = "sampler" },
+  { "sampler: length of a stack unchecked", SAMPLES, "if (words > 0 && words > (n - SAMPLE_BYTES - 8) / 8) return false;",
+    "", by = "sampler" },
+  { "sampler: maps outlive an exec", MAPS, " || at->kind == PML__RECORD_EXEC", "", by = "sampler" },
+  { "sampler: maps of later", MAPS, "at->time_ns <= time_ns)", "at->time_ns <= UINT64_MAX)", by = "sampler" },
+  { "sampler: a fork without its parent's maps", MAPS, "pid = fork->parent;", "", by = "sampler" },
   { "page: offset loaded after the lock", READER, "r->raw = raw;", "r->raw = (uint64_t)pc->offset + pmc;", by = "page_step" },
   { "page: a time loaded after the lock", READER, "r->running_ns = running;",
     "r->running_ns = enabled - pc->time_enabled + pc->time_running;", by = "page_step" },
+
+  { "page: no section", RSEQ, [["movq %%rcx, %%fs:8(%%rdx)\n"]], [["\n"]], by = "page_moved" },
+  { "page: the section ends before the counter is read", RSEQ, [["5:\t" PML_RSEQ_INSN "\n"
+                                             "2:\n\t"]], [["5:\n2:\t" PML_RSEQ_INSN "\n\t"]], by = "page_moved" },
+  { "page: the section begins behind the index", RSEQ, [["1:\tmovl %[index], %%ecx\n\t"
+                                             "subl $1, %%ecx\n\t"]],
+    [["movl %[index], %%ecx\n\t" "subl $1, %%ecx\n1:\t"]], by = "page_moved" },
+  { "page: a forbidden one is tried again", FAULT, "(void)mmap((void *)page, bytes,",
+    "if (bytes == 0) (void)mmap((void *)page, bytes,",
+    by = "page_forbidden" },
 
   { "set: difference of 32 bits", LAYOUT, "values[i] = now[word[i]] - base[word[i]];",
     "values[i] = (uint32_t)(now[word[i]] - base[word[i]]);", by = "perf_reads" },
@@ -134,19 +168,29 @@ local mutants = {
   { "counter: target cpu off by one", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = t->cpu_plus;", by = "perf_times" },
   { "counter: target cpu ignored", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = -1;", by = "perf_times" },
 
-  { "section: reset unseen at a stop", SECTION, " || pml__section_own(f->stat)->epoch != epoch", "" },
+  { "section: reset unseen at a stop", SECTION, " && pml__section_own(f->stat)->epoch == plain()", "" },
   { "section: recursion counted twice", SECTION, "PML_UNLIKELY(pml__own_take32_release(&stat->depth))",
     "pml__own_take32_release(&stat->depth) && false" },
   { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
   { "log: a child goes on in its parent's", LOG, "MADV_WIPEONFORK", "MADV_NORMAL" },
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
   { "stream: removal does not wait", STREAM,
-    "memory_order_seq_cst);\n  }\n  wait_for_all();", "memory_order_seq_cst);\n  }" },
-
+    "  clear_places();\n  wait_for_all();", "  clear_places();" },
+  { "stream: threads keep a consumer's place", STREAM, "    __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);",
+    "    (void)t;", by = "mpi_place" },
   { "stream: who took an event plainly has it again", RAISE,
     "if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;", "" },
   { "stream: a removed consumer is still known", PLAINLY, "PML_LIKELY(t->known[kind].generation == generation) &&",
     "t->known[kind].generation != 0 &&" },
+  { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  movq CALL_INNER",
+    "  movq CALL_INNER", by = "intercept_calls" },
+  { "call: any call ends with the innermost", CALL, " || t->open != p", "", by = "intercept_calls" },
+  { "call: what declines is told for all that", STUBS, "  jz .Lenter_begun\n", "", by = "intercept_calls" },
+  { "call: an end that declines is told for all that", STUBS, "  jz .Lleave_begun\n", "", by = "intercept_calls" },
+  { "trace: limits forgotten", TRACK, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
+  { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
+  { "profile: durations in the octave below", HISTOGRAM, "highest - 2", "highest - 3", by = "profile" },
+  { "profile: a leave before its enter takes for ever", DURATION, "d > ticks", "false", by = "profile" },
   { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(t->one[kind].generation == generation);",
     "t->one[kind].generation != 0;" },
 
@@ -161,6 +205,10 @@ local mutants = {
     by = "sde_ends" },
   { "recorder: a log has what is of before a reset", RECORDER, "__atomic_store_n(&cell->epoch, epoch, __ATOMIC_RELEASE);",
     "", by = "sde_ends" },
+  { "recorder: a handle keeps what is of before a reset", NEAR, "uint64_t key = __atomic_load_n(&n->key_less_8, "
+    .. "__ATOMIC_SEQ_CST), fresh", "uint64_t key = CLOSED, fresh", by = "compat_near" },
+  { "sde: a handle's ways stay open", SDE_COUNTER, "if (was != NULL && was != fast) close_ways(was);", "",
+    by = "compat_near" },
   { "recorder: a child's log goes on from its parent's", KEEP, "lane->mark = &lane->own;\n  lane->log = NULL;",
     "lane->log = NULL;", by = "sde_ends" },
 
@@ -188,16 +236,59 @@ local mutants = {
   { "ranks: communicators before their parents", RANKS, "int order = compare(x->first, y->first);", "int order = 0;",
     by = "archive" },
   { "share: a lock that was removed counts", TOGETHER, "if (err == 0 && !names_still(path, fd)) err = -EAGAIN;", "",
-    by = "archive" },
+    by = "archive_share" },
   { "share: a folder is removed with another's lock", TOGETHER, "if (rmdir(s->dir) != 0) (void)lock(s);",
-    "if (rmdir(s->dir) != 0) pml__archive_remove(s->dir);", by = "archive" },
-  { "share: a killed leader's archive stays", TOGETHER, "  remove_cut(s, dir);\n", "", by = "archive" },
-  { "share: an archive without a sign is removed", TOGETHER, "if (access(path, F_OK) != 0) return;", "", by = "archive" },
+    "if (rmdir(s->dir) != 0) pml__archive_remove(s->dir);", by = "archive_share" },
+  { "share: a killed leader's archive stays", TOGETHER, "  remove_cut(s, dir);\n", "", by = "archive_share" },
+  { "share: an archive without a sign is removed", TOGETHER, "if (access(path, F_OK) != 0) return;", "", by = "archive_share" },
   { "share: a whole archive is removed", TOGETHER, " && st.st_size > 0) return;", " && st.st_size < 0) return;",
-    by = "archive" },
-  { "share: a plan's ranks without limit", TOGETHER, "a->mpi.nranks <= a->nprocesses * PML__ARCHIVE_RANKS_MAX", "true",
-    by = "archive" },
-  { "part: threads that are not there", PART, "t->threads == threads", "true", by = "archive" },
+    by = "archive_share" },
+  { "share: a plan's ranks without limit", TOGETHER, "a->mpi.nranks <= (a->nprocesses + 1) * PML__ARCHIVE_RANKS_MAX", "true",
+    by = "archive_share" },
+  { "calls: what completes has the time of the enter", OF_CALLS, "is_after(what) ? ticks_behind", "false ? ticks_behind",
+    by = "recording_calls" },
+  { "calls: an operation ends with the first call inside", OF_CALLS, "else if (t->inside == 0)", "else if (t->inside < 9)",
+    by = "recording_calls" },
+  { "calls: an operation ends with a call that did not return", OF_CALLS, "leave->word >> 32 == PML__LOG_LEAVE", "true",
+    by = "recording_calls" },
+  { "calls: too few values", READS, "return n >= 1 ? message_values(code", "return n < 9 ? message_values(code",
+    by = "recording_calls" },
+  { "part: threads that are not there", PART, "t->threads == threads", "true", by = "archive_share" },
+
+  { "sums: time before the window", WALK, "uint64_t from = f->enter > w->from ? f->enter : w->from,",
+    "uint64_t from = f->enter,", by = "otf2_read" },
+  { "sums: time behind the window", WALK, "to = time < w->to ? time : w->to;", "to = time;", by = "otf2_read" },
+  { "sums: exclusive with the calls inside", WALK, "s->exclusive += span - (f->inside < span ? f->inside : span);",
+    "s->exclusive += span;", by = "otf2_read" },
+  { "sums: a region in itself counts twice", WALK, "if (f->outer) s->inclusive += span;", "s->inclusive += span;",
+    by = "otf2_read" },
+  { "sums: all calls are topmost", WALK, "wanted && w->ntop == 0}", "wanted}", by = "otf2_read" },
+  { "sums: calls that began before the window", WALK, "return f->enter >= w->from && f->enter <= w->to;",
+    "return f->enter <= w->to;", by = "otf2_read" },
+  { "sums: calls that end behind the window are whole", WALK, "ending == RETURNED && time <= w->to", "ending == RETURNED",
+    by = "otf2_read" },
+  { "sums: a call that its outer one ended returned", WALK, "pop(w, now, UNRETURNED);", "pop(w, now, RETURNED);",
+    by = "otf2_read" },
+  { "sums: open calls never were", WALK, "  while (w->depth > 0) pop(w, w->last, w->past ? GOES_ON : UNRETURNED);\n",
+    "  w->depth = 0;\n", by = "otf2_read" },
+  { "sums: a leave without its enter is none", WALK, "    w->unmatched++;\n  } else {", "  } else {", by = "otf2_read" },
+  { "sums: messages of the outermost call", WALK, "for (size_t i = w->depth; i-- > 0;)\n    if (w->stack[i].wanted)",
+    "for (size_t i = 0; i < w->depth; i++)\n    if (w->stack[i].wanted)", by = "otf2_read" },
+  { "sums: messages before the window", WALK, "if (now < w->from || w->past) return NULL;", "if (w->past) return NULL;",
+    by = "otf2_read" },
+  { "sums: of equal longest calls the last", ROWS, "s->most > t->most)", "s->most >= t->most)", by = "otf2_read" },
+  { "sums: the shortest of the first row", ROWS, "if (s->least < t->least) t->least = s->least;", "", by = "otf2_read" },
+  { "sums: messages outside of calls are of none", ROWS, "all = {.sums = w->loose,", "all = {.sums = {.least = UINT64_MAX},",
+    by = "otf2_read" },
+  { "sums: a location's process is the first", ROWS,
+    "pml_otf2_read_location(w->trace, w->location)->process : PML_OTF2_NONE,", "0 : PML_OTF2_NONE,", by = "otf2_read" },
+  { "sums: paths of workers as they are numbered there", SUMS, "w[k].row[i].item = map[w[k].row[i].item];", ";",
+    by = "otf2_read" },
+  { "sums: what other workers found odd", SUMS, "    w->unmatched += w[k].unmatched;\n", "", by = "otf2_read" },
+  { "events: of one time the last location first", EVENTS, "a->stream < b->stream", "a->stream > b->stream",
+    by = "otf2_read" },
+  { "events: files of locations that were read", EVENTS, "  if (s->ended) close_stream(s);\n", "", by = "otf2_read" },
+  { "events: as many files as there are locations", EVENTS, "e->open++ == e->most_open", "false", by = "otf2_read" },
 
   { "json: control characters as they are", JSON, [[if not s:find('[%c"\\]')]], [[if not s:find('["\\]')]] },
   { "json: bytes as they are", JSON, [[s = s:gsub("[\128-\255]", "?")]], "s = s" },
@@ -207,6 +298,14 @@ local mutants = {
   { "json: keys backwards", JSON, "return tostring(a) < tostring(b) end or nil",
     "return tostring(a) < tostring(b) end or function(a, b) return a > b end" },
   { "json: streamed keys backwards", JSON, "  table.sort(keys)\n", "  table.sort(keys, function(a, b) return a > b end)\n" },
+  { "imbalance: tasks in a barrier are waiting", IMBALANCE, " - inside(call, stacks[call.location], last.enter)", "" },
+  { "imbalance: for the first thread", IMBALANCE, "local last, deepest = calls[#calls], calls[1]",
+    "local last, deepest = calls[1], calls[1]" },
+  { "imbalance: a barrier never ends", IMBALANCE, "  self.instances[team.key] = nil\n", "" },
+  { "imbalance: without the calls of the fork", IMBALANCE, "    call.node = deepest.node\n", "" },
+  { "critical path: a team comes from nowhere", CRITICAL, "  end, add)\n", "  end)\n" },
+  { "critical path: until the last enters no more", CRITICAL, "add(call.location, last.enter, last.location,",
+    "add(call.location, call.enter, last.location," },
   { "json: streamed items without commas", JSON,
     [[write(first and "[\n" or ",\n", inner)]], [[write(first and "[\n" or "\n", inner)]] },
   { "json: an empty stream is nothing", JSON, [[first and "[]"]], [[first and ""]] },
@@ -263,27 +362,44 @@ local function programs()
     { title = arch, file = READER, arch = arch, build = native:format "spec/c/page_model.c", run = "'$OUT' 300000" },
   }
   if arch == "x86_64" then
-    list[2] = { title = "x86_64 as it ships", file = READER, arch = arch, build = native:format "spec/c/page_trap.c",
-      run = "'$OUT' 10000" }
+    list[2] = { title = "x86_64 as it ships", file = READER, arch = arch, build = native:format "spec/c/page_trap.c"
+        .. (" %s/libpmlua.a -lotf2 -ldl -lm"):format(BUILD), run = "'$OUT' 10000" }
     list[3] = { title = "whose page", arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore "
-      .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
+      .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
   for _, of in ipairs { { SECTION, "section" }, { LOG, "section_ends" }, { STREAM, "stream" }, { PLAINLY, "stream" },
+                        { RAISE, "stream" },
                         { RING, "ring" }, { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
-      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
+      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
   end
-  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "sde_ends", "archive" } do
+  if arch == "x86_64" then
+    list[#list + 1] = { title = "its own spec", by = "intercept_calls", arch = arch, run = "'$OUT' sparing mixed",
+      build = ("%s %s -Wno-psabi -I'$DIR' -Icore -Ispec/c spec/c/intercept_calls.c $SOURCES -L%s/spec -lintercept "
+      .. "-Wl,-rpath,\"$PWD/%s/spec\" %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, BUILD,
+      BUILD, BUILD) }
+  end
+  list[#list + 1] = { title = "its own spec", by = "compat_near", arch = arch, run = "'$OUT'", build = ("%s %s "
+    .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
+    .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
+  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "sde_ends", "archive",
+    "archive_share", "otf2_read", "recording", "recording_calls", "profile", "mpi_place", "sampler" } do
     local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
-      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
+      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       name, BUILD, link) }
   end
   list[#list + 1] = { title = "its own spec", file = JSON, arch = arch, build = "test -d spec",
     run = [[env LUA_INIT="package.preload['pmlua.json'] = loadfile '$DIR/lua/pmlua/json.lua'" ]]
       .. "busted --lua=/usr/bin/lua5.4 -o TAP spec/lua/json_spec.lua" }
+  for _, file in ipairs { IMBALANCE, CRITICAL } do
+    local module = file:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/", ".")
+    list[#list + 1] = { title = "its own spec", file = file, arch = arch, build = "test -d spec",
+      run = ("env LUA_INIT=\"package.preload['%s'] = loadfile '$DIR/%s'\" "):format(module, file)
+        .. "busted --lua=/usr/bin/lua5.4 -o TAP spec/lua/imbalance_spec.lua" }
+  end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
   local arm = { title = "aarch64", file = READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",
@@ -302,7 +418,7 @@ local function judges(program, mutant)
   local file = mutant[2]
   if program.by or mutant.by then return program.by == mutant.by end
   if program.file then return program.file == file end
-  return file == COUNTER or file == GROUP or file == SET or file == SHARE
+  return file == COUNTER or file == PRIVATE or file == GROUP or file == SET or file == SHARE
 end
 
 --- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.
@@ -394,7 +510,7 @@ local function run()
   local list, rows, jobs, scripts = programs(), { { mutant = "(the code as it is)" } }, {}, {}
   local function add(row, column, program, mutant, dir)
     local out = ("%s/%d-%d"):format(folder, row, column)
-    local own = mutant and mutant[2]:match "core/(.*%.c)$"
+    local own = mutant and mutant[2]:match "core/(.*%.[cS])$"
     local source = own and dir .. "/" .. own or mutant and SOURCES_OF[mutant[2]]
     jobs[#jobs + 1] = { row = row, program = program, mutant = mutant, out = out }
     scripts[#scripts + 1] = script(program, dir, out, source)

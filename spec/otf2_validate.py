@@ -119,6 +119,10 @@ class Definitions:
             "RmaWin": window,
         }
 
+    def name_of_group(self, ref):
+        """The name of a location group, or None."""
+        return self.tables["string"].get(self.tables["group"].get(ref, (None,))[0])
+
     def members_of(self, metric):
         """The members of a metric class, or of the class of an instance; None if it is not defined."""
         what = self.tables["metric"].get(metric)
@@ -335,6 +339,8 @@ class Job:
         groups = {r: definitions.tables["location"].get(l, (0, 0, 0, None))[3]
                   for r, l in enumerate(getattr(definitions, "rank_locations", []))}
         self.rank_of = {process: rank for rank, process in reversed(groups.items())}
+        # of these nothing is known but that they take part
+        self.foreign = {r for r, g in groups.items() if definitions.name_of_group(g) == "ranks of other jobs"}
         self.sent, self.received = collections.defaultdict(list), collections.defaultdict(list)
         self.requests = collections.defaultdict(list)  # (moment, what), by id
         self.operations = collections.defaultdict(list)  # [moment, comm, (operation, root)], by rank
@@ -356,6 +362,8 @@ class Job:
         if members is None or peer >= len(members):
             self.findings.add("peer-undefined", "rank %d has a message of rank %d of communicator %d, which has no such",
                               rank, peer, comm)
+        elif members[peer] in self.foreign:
+            pass
         elif what in ("MpiSend", "MpiIsend"):
             self.sent[comm, rank, members[peer], tag].append((moment, length))
         else:
@@ -428,7 +436,7 @@ class Job:
                     by_comm[comm].setdefault(rank, []).append(what)
         for comm, lists in by_comm.items():
             groups = self.definitions.tables["comm"].get(comm, (0, [], 0))[1]
-            members = {m for g in groups for m in self.definitions.tables["ranks"].get(g, (0, 0, 0, []))[3]}
+            members = {m for g in groups for m in self.definitions.tables["ranks"].get(g, (0, 0, 0, []))[3]} - self.foreign
             different = [r for r in lists if lists[r] != next(iter(lists.values()))]
             if members and (set(lists) != members or (different and len(groups) == 1)):
                 self.findings.add("collective-incomplete", "communicator %d: ranks %s of %s take part, ranks %s in others",

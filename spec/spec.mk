@@ -67,7 +67,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 # Logs of very large jobs, for what reads them.
-$(B)/spec/logs: spec/bench/scale/logs.c
+$(B)/spec/logs: spec/bench/scale/logs.c core/record/log/pml_log_format.h
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< -o $@
 
@@ -103,7 +103,7 @@ mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be cau
 # Instructions of a call, of the compiler that the file names.
 GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
 GUARDED := path_* pml_recorder_push* papi_sde_record papi_sde_inc_counter pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
-  pml__eventset_differences_mixed pml__eventset_choose_read pml__sde_share_* snapshot_* $(addprefix read_,first all simple kernel paged counted metric metrics) \
+  pml__eventset_differences_mixed pml__eventset_choose_read pml__sde_share_* snapshot_* $(addprefix read_,first all simple kernel paged restartable paged_restartable counted sums metric metrics) \
   pml_group_read pml_counter_read pml__stream_raise \
   pml__profile_*er* pml__profile_leave* $(addprefix pml__wrap_,enter leave results) pml_clock_ticks* pml_clock_ns pml_sde_group_add
 guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more instructions a call than spec/data/hot_paths.guard says
@@ -145,7 +145,9 @@ bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/pmlua spec/bench/substrate.lua
 	@$(B)/pmlua spec/bench/count.lua
 	@$(B)/pmlua spec/bench/cells.lua
-bench-scale: all $(B)/spec/logs ## what a report costs for a rank, from 100 ranks to 100,000 (3 GB in TMPDIR for a while)
+	@$(B)/pmlua spec/bench/trace.lua
+bench-scale: all $(B)/spec/logs ## how time and memory grow with depth, cells, events, labels and the like; what a report costs for a rank, from 100 ranks to 100,000 (3 GB in TMPDIR for a while)
+	@$(B)/pmlua spec/bench/growth.lua
 	@PMLUA_BUILD=$(B) $(B)/pmlua spec/bench/scale.lua
 
 SOAK_SECONDS ?= 600

@@ -187,6 +187,7 @@ int main(void) {
   bench_wrap_rows();
   bench_startup_rows();
   bench_recorder_rows();
+  bench_dropin_rows();
   bench_count_rows();
   printf("(*) on a page that the bench owns, the clock instruction in place of the counter's in both.\n");
   printf("%u over their limit\n", bench_rows_over());

@@ -72,6 +72,9 @@ bench_batch bench_sde_record, bench_sde_record_shared;
 /* Recorders and quantiles. */
 void bench_recorder_rows(void);
 
+/* The drop-in for libsde beside the real one. */
+void bench_dropin_rows(void);
+
 /* Intercepted calls. */
 void bench_intercept_rows(void);
 

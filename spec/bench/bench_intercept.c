@@ -5,11 +5,14 @@
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile.h"
+#include "substrate/recording/pml_recording.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Through its slot. */
 static void call(void *arg, size_t n) {
@@ -47,6 +50,20 @@ static void rows_with_profile(bench_function **plain) {
   pml_profile_close(profile);
 }
 
+/* Into a log in a folder of its own: some 32 bytes a call, as many calls as the row needs. */
+static void row_with_trace(bench_function **plain) {
+  char folder[] = "/tmp/pmlua-bench-XXXXXX", path[4096];
+  struct pml_recording *recording = NULL;
+  if (mkdtemp(folder) == NULL) return;
+  if (pml_recording_open(&recording, folder, "bench") == 0) {
+    snprintf(path, sizeof path, "%s", pml_recording_path(recording));
+    if (pml_recording_trace(recording, NULL) == 0) row("intercepted call, trace", plain, 1.6);
+    pml_recording_close(recording);
+    (void)unlink(path);
+  }
+  (void)rmdir(folder);
+}
+
 /* A consumer that may use every register has them all saved: for information, its limit is what that took once. */
 void bench_intercept_rows(void) {
   bench_function *plain;
@@ -58,6 +75,7 @@ void bench_intercept_rows(void) {
   row("intercepted call", &plain, 1.35);
   (void)pml_stream_remove(id);
   rows_with_profile(&plain);
+  row_with_trace(&plain);
   memset(c.plain, 0, sizeof c.plain);
   if (pml_stream_add(&c, &id) < 0) return;
   row("intercepted call, all registers", &plain, 4.0);

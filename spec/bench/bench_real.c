@@ -19,7 +19,8 @@ void bench_real_count_bare(void *arg, size_t n) {
   for (size_t i = 0; i < n; i++) {
     uint32_t index = c->page->index;
     if (index == 0) continue; /* rdpmc of no counter would be fatal */
-    uint64_t pmc = PML_RDPMC_INSN(index - 1);
+    uint64_t pmc = 0;
+    if (!pml__rdpmc_insn(c->page, index - 1, &pmc)) continue; /* forbidden by now */
     sink = (uint64_t)c->page->offset + (uint64_t)((int64_t)(pmc << 16) >> 16);
   }
 }

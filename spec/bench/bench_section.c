@@ -87,7 +87,7 @@ static void second_row(struct pml_section *s) {
   }
   bench_run(op, 2);
   bench_second_stop();
-  bench_row("section, 2 threads on one", &op[1], "two clock reads", &op[0], 1.3, NULL, NULL);
+  bench_row("section, 2 threads on one", &op[1], "two clock reads", &op[0], 1.25, NULL, NULL);
 }
 
 /* ---- with events ---- */
@@ -177,7 +177,8 @@ void bench_section_rows(void) {
                            {.batch = disabled, .arg = many[0]}};
   struct bench_op two_ns = {.ns = 2};
   bench_run(op, 7);
-  bench_row("section by handle", &op[1], "two clock reads", &op[0], 1.3, NULL, NULL);
+  bench_row("section by handle", &op[1], "two clock reads", &op[0], 1.25, NULL, NULL);
+  /* Intel's rdtsc waits for the loads before it: one more that leads to the section, a workload to be added behind. */
   bench_row("section by handle, 50 in turn", &op[2], "two clock reads", &op[0], 1.3, NULL, NULL);
   bench_row("section by handle, 5000 in turn", &op[3], "two clock reads", &op[0], 1.3, NULL, NULL);
   bench_row("section by label", &op[4], "two clock reads", &op[0], 2.5, NULL, NULL);

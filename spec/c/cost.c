@@ -71,6 +71,21 @@ PATH(eventset_accum_page_1, pml_eventset_accum(paged[1], values))
 PATH(eventset_reset_page_1, pml_eventset_reset(paged[1]))
 PATH(eventset_read_kernel_1, pml_eventset_read(kernel1, values))
 PATH(eventset_read_kernel_8, pml_eventset_read(kernel8, values))
+#if defined(__x86_64__) /* where cores differ in kind; the machines that count by PMU have one kind */
+static struct pml_counter restartable;
+static struct pml_eventset *restartable1, *restartable6;
+PATH(rdpmc_read_restartable, pml_rdpmc_read_restartable(counter.page, &readings[0]))
+PATH(counter_read_restartable, pml_counter_read(&restartable, &readings[0]))
+PATH(eventset_read_restartable_1, pml_eventset_read(restartable1, values))
+PATH(eventset_read_restartable_6, pml_eventset_read(restartable6, values))
+PATH(eventset_start_restartable_1, pml_eventset_start(restartable1))
+#define RESTARTABLE_PATHS(X)                                                                                           \
+  X(rdpmc_read_restartable)                                                                                            \
+  X(counter_read_restartable)                                                                                          \
+  X(eventset_read_restartable_1) X(eventset_read_restartable_6) X(eventset_start_restartable_1)
+#else
+#define RESTARTABLE_PATHS(X)
+#endif
 PATH(probe_hit_empty, pml_probe_hit(&probe))
 PATH(samples_push, pml_samples_push(&samples, 7))
 PATH(otf2_enter, pml_otf2_enter(location, ticks, region))
@@ -84,6 +99,7 @@ static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 
 #include "cost_count.h"
 #include "cost_plugin.h"
+#include "cost_sampler.h"
 #include "cost_sde.h"
 #include "cost_stream.h"
 
@@ -93,8 +109,9 @@ static char folder[] = "/tmp/pmlua-cost-XXXXXX";
   X(group_read_page_1) X(group_read_page_6) X(eventset_read_page_1) X(eventset_read_page_2) X(eventset_read_page_3)    \
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
-  X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) SDE_PATHS(X) COUNT_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) STREAM_PATHS(X)
+  RESTARTABLE_PATHS(X) X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
+  X(otf2_metric) SDE_PATHS(X) COUNT_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) STREAM_PATHS(X) \
+  SAMPLER_PATHS(X)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -145,6 +162,7 @@ static int open_common(void) {
   if (rc < 0) return fail("region", rc);
   rc = pml_section_define(label, NULL, &section);
   if (rc < 0) return fail("section", rc);
+  sampler_open();
   rc = sde_open();
   if (rc < 0) return fail("software-defined events", rc);
   rc = plugin_open();
@@ -272,12 +290,13 @@ static void emulate(int sig, siginfo_t *info, void *context) {
 }
 
 /* A set of software events, disguised as hardware events with pages of our own. */
-static int dress(uint32_t n) {
-  int rc = open_software(&paged[n], n);
+static int dress(struct pml_eventset **set, uint32_t n, bool restarts) {
+  int rc = open_software(set, n);
   if (rc < 0) return rc;
-  struct pml_eventset *s = paged[n];
+  struct pml_eventset *s = *set;
   struct pml__kernel_share *k = pml__kernel_share_of(s);
   k->owner = pml_thread_self()->id;
+  k->restarts = restarts;
   k->group[0].paged = true;
   pml__kernel_choose_read(k);
   pml__eventset_choose_read(s);
@@ -301,7 +320,12 @@ static int open_dressed(void) {
   group1 = (struct pml_group){.member = member, .n = 1};
   group6 = (struct pml_group){.member = member, .n = PAGED};
   int rc = 0;
-  for (uint32_t n = 1; rc >= 0 && n <= PAGED; n++) rc = dress(n);
+  for (uint32_t n = 1; rc >= 0 && n <= PAGED; n++) rc = dress(&paged[n], n, false);
+  restartable = member[0];
+  restartable.owner |= PML__OWNER_RESTARTS;
+  (void)pml__rseq_ready();
+  if (rc >= 0) rc = dress(&restartable1, 1, true);
+  if (rc >= 0) rc = dress(&restartable6, PAGED, true);
   return rc;
 }
 

@@ -5,6 +5,7 @@
 #define SPEC_COST_STREAM_H
 
 #include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/section/pml_section.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_region.h"
@@ -80,8 +81,11 @@ static inline void once_intercept(void) {
 }
 
 static inline void once_consume(void) {
-  static const struct pml_stream_consumer c = {
-      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &profile};
+  static const struct pml_stream_consumer c = {.thread_begin = begin,
+                                               .event = {drop, drop, NULL},
+                                               .plain = {drop_plainly, drop_plainly, NULL},
+                                               .sparing = true,
+                                               .arg = &profile};
   if (consumer == 0) (void)pml_stream_add(&c, &consumer);
 }
 
@@ -181,6 +185,20 @@ static inline void once_switch_off(void) {
   pml_section_enable(false);
 }
 
+/* From here on calls carry the value of an event: what takes it may use any register. */
+static inline void once_count(void) {
+  static const struct pml_stream_consumer c = {.thread_begin = begin, .event = {drop, drop, NULL}, .arg = &profile};
+  static const char *const event[] = {"sde:::COST::V0"};
+  static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost"};
+  const struct pml_stream_metrics *metrics;
+  static bool done;
+  if (done) return;
+  done = true;
+  pml_intercept_remove();
+  if (pml_intercept_count(event, 1, NULL, &metrics) == 0) (void)pml_intercept_install(&o);
+  (void)pml_stream_add(&c, &consumer);
+}
+
 static void stream_close(void) {
   pml_scorep_close(plugin);
   pml_buffer_close(buffer);
@@ -212,13 +230,14 @@ PATH(stream_plugin, once_open_plugin(); raise_call(64))
 PATH(stream_tuned, once_open_tune(); raise_call(64))
 PATH(stream_balanced, once_open_balancer(); raise_call(64))
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
+PATH(intercepted_counted, once_count(); logarithm = logb(number))
 
 /* clang-format off */
 #define STREAM_PATHS(X)                                                                                                \
   X(stream_unwanted) X(library_call) X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed)        \
   X(profiled) X(wrap_profiled) X(section_profiled) X(intercepted_profiled) X(intercepted_recorded)                     \
   X(intercepted_traced) X(section_traced) X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin)                \
-  X(stream_tuned) X(stream_balanced) X(section_off)
+  X(stream_tuned) X(stream_balanced) X(section_off) X(intercepted_counted)
 /* clang-format on */
 
 #endif

@@ -2,7 +2,7 @@
 /* spec/c/counter.c - one counter: what it counts, on whom, and how it refuses. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/kernel/pml_counter.h"
+#include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_group.h"
 
 #include "check.h"
@@ -298,7 +298,7 @@ static void descriptors_of_the_program(void) {
   fd = c.fd;
   dup2(other.fd, fd);
   pml_counter_close(&c);
-  c = (struct pml_counter){.fd = fd};
+  c = (struct pml_counter){.fd = fd, .owner = PML__OWNER_NONE};
   CHECK(pml_counter_read(&c, r) == 0, "nor does it close another event of that number");
   close(fd);
   pml_counter_close(&other);

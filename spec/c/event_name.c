@@ -78,6 +78,13 @@ static void modifiers(void) {
   CHECK(excludes("cycles:hku", false, false, false), "the order of modifiers does not matter");
   CHECK(excludes("page-faults:u", false, true, true), "software events take modifiers");
   CHECK(excludes("page-faults", false, false, false), "software events exclude nothing");
+  CHECK(excludes("cycles:pp", false, false, true) && attr()->precise_ip == 2, ":pp is precise, of user and kernel");
+  CHECK(excludes("cycles:ppup", false, true, true) && attr()->precise_ip == 3, "it goes with others");
+  CHECK(excludes("r3c:p", false, false, true) && attr()->precise_ip == 1, "raw codes may be precise");
+  CHECK(excludes("cycles:u", false, true, true) && attr()->precise_ip == 0, "nothing is precise by itself");
+  CHECK(pml_event_parse(&ev, "cycles:pppp") < 0, "more than :ppp there is not");
+  CHECK(pml_event_parse(&ev, "task-clock:p") == PML_ESYNTAX, "software has no precise events");
+  CHECK(pml_event_parse(&ev, "mem:main:x:p") == PML_ESYNTAX, "nor have breakpoints");
   CHECK(excludes("r3c:u", false, true, true), "raw codes take modifiers");
   check_fails("cycles:uu", PML_ENOEVENT, "cycles");
   check_fails("cycles:q", PML_ENOEVENT, "no attribute \"q\"");

@@ -56,6 +56,9 @@ static void elsewhere(void) {
   CHECK(encodes("skx::L2_RQSTS:MISS:uk", PERF_TYPE_RAW, 0x3f24) && !ev.first.attr.exclude_user &&
             !ev.first.attr.exclude_kernel,
         "modifiers in one word follow unit masks");
+  CHECK(encodes("skx::MEM_LOAD_RETIRED:L1_MISS:upp", PERF_TYPE_RAW, 0x8d1) && ev.first.attr.precise_ip == 2 &&
+            ev.first.attr.exclude_kernel,
+        ":upp is libpfm4's :u:precise=2");
   CHECK(encodes("skx::L2_RQSTS:MISS:u=1", PERF_TYPE_RAW, 0x3f24) && ev.first.attr.exclude_kernel,
         "libpfm4's own modifiers follow unit masks");
   CHECK(encodes("skx::inst_retired:any_p:c=2:i", PERF_TYPE_RAW, 0x28000c0),
@@ -81,6 +84,7 @@ static void elsewhere(void) {
         "so does an uncore event of another machine");
   CHECK(pml_event_parse(&ev, "UNC_CLK_UNHALTED") == 0 && !ev.first.here && strstr(ev.first.pmu, "unc"),
         "an event no PMU here has is found elsewhere");
+  check_fails("skx::L2_RQSTS:MISS:pp", PML_ENOEVENT, "skx::L2_RQSTS:MISS:pp: this event has no precise form");
   check_fails("skx::L2_RQSTS:MISSS", PML_ENOEVENT, "skx::L2_RQSTS has no attribute \"MISSS\"; nearest: MISS");
   check_fails("skx::L2_RQSTS:u=7", PML_ESYNTAX, "skx::L2_RQSTS:u=7");
   check_fails("snb::L2_RQSTS:QQQQQQQQ", PML_ENOEVENT, "its unit masks: ");

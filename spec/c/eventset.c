@@ -2,6 +2,7 @@
 /* spec/c/eventset.c - what start, read, stop, reset and accum mean, on counts that are known exactly. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/pml_eventset.h"
 
@@ -301,7 +302,47 @@ static void by_name(void) {
   pml_eventset_close(NULL);
 }
 
+static int rank_of(uint32_t type, uint64_t config, bool intel) {
+  struct perf_event_attr attr = {.type = type, .config = config};
+  return pml__kernel_rank(&attr, "cpu", intel);
+}
+
+static void packed(void) {
+  CHECK(rank_of(PERF_TYPE_RAW, 0x400, true) == 0, "Intel's slots are opened first, to lead");
+  int metric = rank_of(PERF_TYPE_RAW, 0x8000, true), cycles = rank_of(PERF_TYPE_RAW, 0x3c, true);
+  CHECK(metric > 0 && rank_of(PERF_TYPE_RAW, 0x8700, true) == metric && cycles > metric,
+        "then what shares their register");
+  CHECK(rank_of(PERF_TYPE_HARDWARE, 0, true) == cycles && rank_of(PERF_TYPE_RAW, 0x400, false) == cycles,
+        "another maker's event of the same number is like any other");
+  CHECK(rank_of(PERF_TYPE_MAX + 3, 0x400, true) > cycles, "then events of other PMUs");
+  CHECK(rank_of(PERF_TYPE_SOFTWARE, 0, true) == PML__KERNEL_RANKS - 1, "and software last");
+}
+
+/* On a processor that has them: fractions of one group add up, in differences as from the start. */
+static void topdown(void) {
+  const char *const names[] = {"r8000", "r8100", "r8200", "r8300", "r400"};
+  struct pml_eventset *s;
+  if (!pml__cpu_is_intel() || pml_eventset_open(&s, names, 5, NULL) < 0) {
+    SKIP("this machine's core PMU has no topdown metrics");
+    return;
+  }
+  uint64_t v[5], w[5];
+  pml_eventset_start(s);
+  for (int i = 0; i < 3; i++) {
+    CHECK(pml_eventset_read(s, v) == 0, "slots and metrics are read together");
+    for (volatile unsigned n = 0; n < 3000000; n++) {
+    }
+    pml_eventset_read(s, w);
+    double sum = 0, slots = (double)(w[4] - v[4]);
+    for (int k = 0; k < 4; k++) sum += (double)(w[k] - v[k]);
+    CHECK(sum > 0.97 * slots && sum < 1.03 * slots, "the four add up to the slots: %g of %g", sum, slots);
+  }
+  pml_eventset_close(s);
+}
+
 int main(void) {
+  packed();
+  topdown();
   single_group();
   single_event();
   ungrouped();

@@ -8,8 +8,8 @@
 enum { ROOM = 16 };
 #define SENT PML__LOG_COMMUNICATED(PML__LOG_SEND, 3, 0)
 
-static struct pml__log_event events[ROOM];
-static struct pml_stream_place place = {events, events + ROOM, 0};
+static struct pml__log_event extent[1 + ROOM], *const events = extent + 1; /* before events is another, always */
+static struct pml_stream_place place;
 static unsigned handed, counted;
 
 static void *begin(void *arg, uint64_t thread) {
@@ -45,8 +45,9 @@ static void raise_it(void) {
 }
 
 static void start_again(void) {
-  memset(events, 0, sizeof events);
-  place = (struct pml_stream_place){events, events + ROOM, 0};
+  memset(extent, 0, sizeof extent);
+  place = (struct pml_stream_place){
+      .next = events, .fits = events + ROOM - PML_STREAM_FITS, .end = events + ROOM, .last_ticks = 0};
 }
 
 static void check_written(void) {
@@ -76,6 +77,42 @@ static void check_refused(void) {
   CHECK(put(), "after which all is as before");
 }
 
+#define ENTER PML__LOG_WORD(PML__LOG_ENTER, 7)
+#define OF_CALL PML__LOG_COMMUNICATED(PML__LOG_SEND, 1, 1)
+
+/* As a call's enter and the shim write it. */
+static struct pml_stream_place *open_call(void) {
+  static const uint64_t enter = ENTER;
+  return pml__mpi_open(pml__stream_self, &enter);
+}
+
+static void check_call(void) {
+  start_again();
+  CHECK(open_call() == NULL && place.next == events, "an event of a call is not written without the call's enter");
+  events[0] = (struct pml__log_event){5, ENTER};
+  place.next = events + 1;
+  CHECK(open_call() == &place, "behind its enter it is");
+  struct pml__log_event *e = pml__mpi_take(&place, 2);
+  e[1].ticks = 9;
+  pml__mpi_store(e, OF_CALL, 100);
+  pml__stream_end_pass(pml__stream_self);
+  CHECK(e == events + 1 && place.next == events + 3, "it has its room");
+  CHECK(e->word == PML__LOG_WORD(PML__LOG_CALL_COMMUNICATION, OF_CALL) && e->ticks == 100 && e[1].ticks == 9,
+        "and what it is");
+  CHECK(open_call() == NULL && place.next == events + 3, "behind it there is no other");
+  events[2].word = ENTER + 1;
+  CHECK(open_call() == NULL, "nor behind another enter");
+  events[2].word = ENTER;
+  place.fits = events + 3;
+  CHECK(open_call() == NULL, "nor where the extent ends");
+  place.fits = events + 4;
+  pml__stream_begin_plainly(pml__stream_self);
+  CHECK(open_call() == NULL, "nor while another is handed out");
+  pml__stream_end_pass(pml__stream_self);
+  CHECK(open_call() == &place, "after which it is");
+  pml__stream_end_pass(pml__stream_self);
+}
+
 static void check_several(uint64_t first) {
   uint64_t second = add(&counted, false);
   start_again();
@@ -91,6 +128,7 @@ static void check_several(uint64_t first) {
 }
 
 int main(void) {
+  start_again();
   uint64_t id = add(&handed, true);
   if (pml_clock_init() < 0 || pml__clock.kind != PML_CLOCK_COUNTER || !atomic_load(&pml__stream_expedited)) {
     SKIP("the clock is no counter, or the kernel has no membarrier(2)");
@@ -98,6 +136,7 @@ int main(void) {
   }
   check_written();
   check_refused();
+  check_call();
   check_several(id);
   return check_done();
 }

@@ -5,7 +5,9 @@
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 #include "check.h"
 
+#include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the tree ---- */
@@ -41,6 +43,78 @@ static void check_block(void) {
   CHECK(pml__mpi_block(PML__MPI_BLOCKS + 1) == 2, "one more, and blocks have two");
   for (int size = 1; size < 100000; size += 77, all++) good += (size - 1) / pml__mpi_block(size) < PML__MPI_BLOCKS;
   CHECK(good == all, "there are no more blocks than there is room for");
+}
+
+/* ---- within so many bytes ---- */
+
+enum { FUNCTIONS = 1000 };
+
+static void add_function(struct pml_summary *s, const char *name, double ns) {
+  const struct pml_summary_spread of = pml_summary_one(ns, 0);
+  const struct pml_summary_row row = {
+      .kind = PML_SUMMARY_CALL, .name = name, .processes = 1, .calls = of, .time = of, .self = of};
+  if (pml_summary_add(s, &row) != 0) abort();
+}
+
+/* Function i took 1000.3 i + 1 ns; the one of MPI took less than all. */
+static struct pml_summary *many_functions(void) {
+  struct pml_summary *s;
+  char name[32];
+  if (pml_summary_open(&s) != 0) abort();
+  for (int i = 0; i < FUNCTIONS; i++) {
+    snprintf(name, sizeof name, "f%d", (i * 7) % FUNCTIONS);
+    add_function(s, name, 1000.3 * ((i * 7) % FUNCTIONS) + 1);
+  }
+  add_function(s, "MPI_Barrier", 0.5);
+  for (int rank = 0; rank < 3; rank++) (void)pml_summary_seen(s, rank);
+  return s;
+}
+
+static bool has_function(const struct pml_summary *s, int i) {
+  char name[32];
+  snprintf(name, sizeof name, "f%d", i);
+  return pml_summary_find(s, PML_SUMMARY_CALL, name, "") != NULL;
+}
+
+/* Those left out are the first @n, and the row of them says so. */
+static bool leaves_out(const struct pml_summary *s, int *n) {
+  const struct pml_summary_row *left = pml_summary_find(s, PML_SUMMARY_MPI, "left out", "");
+  if (left == NULL) return false;
+  for (*n = 0; *n < FUNCTIONS && !has_function(s, *n);) ++*n;
+  for (int i = *n; i < FUNCTIONS; i++)
+    if (!has_function(s, i)) return false;
+  double ns = 1000.3 * *n * (*n - 1) / 2 + *n;
+  return left->value[0].whole == *n && left->value[1].of.sum == *n && fabs(left->self.sum - ns) < 1e-6 * ns;
+}
+
+static void check_bound(void) {
+  struct pml_summary *s = many_functions(), *back = NULL;
+  unsigned char *bytes;
+  size_t whole, n;
+  int out;
+  CHECK(pml__mpi_pack_within(s, SIZE_MAX, &bytes, &whole) == 0 && pml_summary_unpack(&back, bytes, whole) == 0 &&
+            has_function(back, 0) && pml_summary_find(back, PML_SUMMARY_MPI, "left out", "") == NULL,
+        "with room for all nothing is left out");
+  pml_summary_close(back);
+  free(bytes);
+  for (size_t most = whole - 1; most > 1000; most = most * 3 / 4) {
+    CHECK(pml__mpi_pack_within(s, most, &bytes, &n) == 0 && n <= most && pml_summary_unpack(&back, bytes, n) == 0,
+          "%zu bytes are not more than %zu", n, most);
+    CHECK(leaves_out(back, &out), "%d functions with the least time are left out and counted", out);
+    CHECK(n + 40 * whole / FUNCTIONS > most, "and no more than must be");
+    int64_t first, last;
+    CHECK(pml_summary_find(back, PML_SUMMARY_CALL, "MPI_Barrier", "") != NULL &&
+              pml_summary_range(back, 0, &first, &last) && first == 0 && last == 2,
+          "what is MPI's stays, and which ranks it is of");
+    pml_summary_close(back);
+    free(bytes);
+  }
+  CHECK(pml__mpi_pack_within(s, 1, &bytes, &n) == 0 && pml_summary_unpack(&back, bytes, n) == 0 &&
+            leaves_out(back, &out) && out == FUNCTIONS,
+        "where nothing fits all are left out");
+  pml_summary_close(back);
+  free(bytes);
+  pml_summary_close(s);
 }
 
 /* ---- messages ---- */
@@ -104,6 +178,7 @@ static void check_messages(void) {
 int main(void) {
   check_tree();
   check_block();
+  check_bound();
   check_messages();
   return check_done();
 }

@@ -17,10 +17,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -239,6 +242,7 @@ static void targets(void) {
       {"what shall not be read by page", {.pid = 0}, PML_OPEN_NO_PAGE},
   };
   pid_t child = fork();
+  if (child == 0) (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a mutant may crash below */
   while (child == 0) pause();
   other[1].target.pid = child;
   if (CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "an event opens")) reads(&c, true, "the own thread");
@@ -307,7 +311,75 @@ static void unmapped(void) {
   pml_counter_close(&c);
 }
 
-int main(void) {
+/* ---- a machine of two kinds of core ---- */
+
+static bool opens_by_page(const struct pml_event *ev, unsigned part, bool *restarts, const char **why) {
+  struct pml_counter c;
+  *why = "it does not open";
+  if (pml_counter_open(&c, ev, part, NULL, NULL, 0) != 0) return false;
+  bool by_page = pml_counter_path(&c, why) == PML_PATH_PAGE;
+  *restarts = (c.owner & PML__OWNER_RESTARTS) != 0;
+  pml_counter_close(&c);
+  return by_page;
+}
+
+/* The part of the kind that has the cpus 0 to 11, and of the one that has 12 to 19. */
+static unsigned part_of(const struct pml_event *ev, const char *pmu) {
+  unsigned p = 0;
+  while (p < ev->nparts && strcmp(pml_event_part(ev, p).pmu, pmu) != 0) p++;
+  return p;
+}
+
+static void two_kinds(void) {
+  struct pml_event ev;
+  bool restarts = false;
+  const char *why = NULL;
+  bool two =
+      pml_event_set_sysfs("spec/data/sysfs/hybrid") == 0 && pml_event_parse(&ev, "cycles:u") == 0 && ev.nparts == 2;
+  if (!CHECK(two, "an event of two kinds of core has two parts")) return;
+  unsigned core = part_of(&ev, "cpu_core"), atom = part_of(&ev, "cpu_atom");
+  if (pml__rseq_ready()) {
+    CHECK(opens_by_page(&ev, core, &restarts, &why) && restarts, "each is read by page, in a restartable section");
+    CHECK(opens_by_page(&ev, atom, &restarts, &why) && restarts, "and so is the other");
+  } else {
+    CHECK(opens_by_page(&ev, core, &restarts, &why) && !restarts,
+          "a thread that is pinned to cores of one kind reads their counters by page");
+    CHECK(!opens_by_page(&ev, atom, &restarts, &why) && why != NULL, "and the others' by read(2), because %s", why);
+  }
+  pml_event_set_sysfs(NULL);
+}
+
+/* Runs again without restartable sequences, on a cpu whose number the described machine gives to its first kind. */
+static void without_sequences(char *self) {
+  char *argv[] = {self, (char *)(uintptr_t) "two kinds", NULL};
+  cpu_set_t may, first;
+  CPU_ZERO(&first);
+  sched_getaffinity(0, sizeof may, &may);
+  for (size_t i = 0; i < 12; i++)
+    if (CPU_ISSET(i, &may)) CPU_SET(i, &first);
+  if (CPU_COUNT(&first) == 0) {
+    SKIP("this process may run on none of the cpus 0 to 11");
+    return;
+  }
+  pid_t child = fork();
+  if (child == 0) {
+    sched_setaffinity(0, sizeof first, &first);
+    setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
+    execv("/proc/self/exe", argv);
+    _exit(126);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+        "without restartable sequences it depends on where the thread may run");
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) {
+    two_kinds();
+    if (pml__rseq_ready()) SKIP("this C library registers restartable sequences whatever it is told");
+    return check_done();
+  }
   if (!trap_rdpmc(answer)) {
     SKIP("rdpmc does not fault here: a real counter answers");
     return check_done();
@@ -321,6 +393,8 @@ int main(void) {
   targets();
   forbidden();
   unmapped();
+  two_kinds();
+  without_sequences(argv[0]);
   return check_done();
 }
 

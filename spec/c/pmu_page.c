@@ -85,7 +85,8 @@ static uint64_t held_up(uint32_t counter) {
     hold.before--;
     wait_inside();
   }
-  uint64_t v = pml__rdpmc_insn(counter);
+  uint64_t v = 0;
+  (void)pml__rdpmc_insn(NULL, counter, &v);
   if (hold.after > 0) {
     hold.after--;
     wait_inside();

@@ -313,6 +313,21 @@ static void sections(void) {
   pml_profile_close(p);
 }
 
+/* Of two clocks, or of a signal handler's enter that comes late. */
+static void backwards(void) {
+  struct pml_profile *p;
+  struct paths seen = {0};
+  pml_profile_open(&p);
+  for (int i = 0; i < 2; i++) {
+    enter(0, 100);
+    leave(0, 90);
+  }
+  CHECK(pml_profile_visit(p, keep, &seen) == 0 && seen.n == 1, "a call is told that ended before it began");
+  const struct pml_profile_node *a = node_at(&seen, "/a");
+  CHECK(a->count == 2 && a->max_ns == 0 && a->inclusive_ns == 0, "it took no time");
+  pml_profile_close(p);
+}
+
 int main(void) {
   static const char *const names[] = {"a", "b", "c", "d"};
   if (pml_clock_init() < 0) return 1;
@@ -324,6 +339,7 @@ int main(void) {
   ending_early();
   buckets();
   functions();
+  backwards();
   sections();
   return check_done();
 }

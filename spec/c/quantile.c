@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define MOST 60000
+#define MANY 160000 /* of a long series */
 
 static uint64_t seed = 88172645463325252u;
 
@@ -85,7 +86,7 @@ static const struct {
 
 /* Quantiles that differ from those of qsort, over all percents. */
 static unsigned wrong_doubles(struct pml_quantile *q, const double *v, size_t n) {
-  static double sorted[MOST];
+  static double sorted[MANY];
   size_t kept = 0;
   unsigned wrong = 0;
   for (size_t i = 0; i < n; i++)
@@ -117,6 +118,28 @@ static void doubles_in_parts(void) {
     pml_quantile_clear(q);
     wrong = pml_quantile_count(q) != 0 || pml_quantile_at(q, 50) != NULL || pml_quantile_add(q, v, 100) != 0;
     CHECK(wrong + wrong_doubles(q, v, 100) == 0, "and again after clear");
+    pml_quantile_close(q);
+  }
+}
+
+/* So many at once that they are sorted where they are asked for; then few more, more than a fourth, and as many again.
+ */
+static void long_series(void) {
+  static const size_t ends[] = {MANY / 2, MANY / 2 + 500, MANY / 2 + 501, MANY * 3 / 4, MANY};
+  static double v[MANY];
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    struct pml_quantile *q;
+    unsigned wrong = 0;
+    if (pml_quantile_open(&q, PML_TYPE_DOUBLE, 0, NULL) != 0) return;
+    for (size_t i = 0; i < MANY; i++) v[i] = kinds[k].make(i);
+    for (size_t i = 0, n = 0; i < sizeof ends / sizeof ends[0]; n = ends[i++]) {
+      wrong += pml_quantile_add(q, v + n, ends[i] - n) != 0;
+      wrong += wrong_doubles(q, v, ends[i]);
+    }
+    pml_quantile_clear(q);
+    wrong += pml_quantile_add(q, v, MANY) != 0;
+    wrong += wrong_doubles(q, v, MANY);
+    CHECK(wrong == 0, "%s: as qsort, in a long series, at every percent (%u wrong)", kinds[k].name, wrong);
     pml_quantile_close(q);
   }
 }
@@ -319,6 +342,7 @@ int main(void) {
   one_rule();
   sorting();
   doubles_in_parts();
+  long_series();
   other_types();
   comparators();
   return check_done();

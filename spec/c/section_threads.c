@@ -279,6 +279,46 @@ static void forking(void) {
 }
 #endif
 
+/* Pages in memory. */
+static long resident(void) {
+  long pages = 0, size = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (f != NULL && fscanf(f, "%ld %ld", &size, &pages) != 2) pages = 0;
+  if (f != NULL) fclose(f);
+  return pages;
+}
+
+static pthread_barrier_t at_work;
+
+static void *first_section(void *arg) {
+  (void)arg;
+  pthread_barrier_wait(&at_work); /* all have their stacks */
+  pthread_barrier_wait(&at_work);
+  pml_section_start(common);
+  pml_section_stop(common);
+  pthread_barrier_wait(&at_work);
+  pthread_barrier_wait(&at_work);
+  return NULL;
+}
+
+/* A page of sums, one of what is the process's own, and what malloc() gives: a stack of frames, a few tables. */
+static void first_sections(void) {
+  enum { MANY = 128, PAGES = 2 + 2 };
+  pthread_t t[MANY];
+  if (SANITIZED) return; /* which have memory of their own for each */
+  pthread_barrier_init(&at_work, NULL, MANY + 1);
+  for (int i = 0; i < MANY; i++)
+    if (pthread_create(&t[i], NULL, first_section, NULL) != 0) exit(1);
+  pthread_barrier_wait(&at_work);
+  long before = resident();
+  pthread_barrier_wait(&at_work);
+  pthread_barrier_wait(&at_work);
+  long more = resident() - before;
+  pthread_barrier_wait(&at_work);
+  for (int i = 0; i < MANY; i++) pthread_join(t[i], NULL);
+  CHECK(more <= MANY * PAGES, "a thread's first section takes %d pages or less (%d threads: %ld)", PAGES, MANY, more);
+}
+
 static void a_million(void) {
   enum { MILLION = SANITIZED ? 20000 : 1000000 };
   unsigned wrong = 0;
@@ -310,6 +350,7 @@ int main(void) {
   events_and_series();
   unreadable_events();
   forking();
+  first_sections();
   a_million();
   return check_done();
 }

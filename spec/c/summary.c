@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/summary.c - what processes measured adds up by name, in whatever order, and comes back from bytes. */
 #include "base/pml_error.h"
+#include "base/pml_lz.h"
 #include "check.h"
 #include "record/summary/pml_summary.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +38,9 @@ static int add(struct pml_summary *s, int64_t number, uint32_t flags) {
   return err == 0 ? pml_summary_seen(s, number) : err;
 }
 
+/* As bytes a real has 28 bits. */
 static bool near(double a, double b) {
-  return fabs(a - b) <= 1e-12 * fabs(b);
+  return fabs(a - b) <= 0x1p-28 * fabs(b);
 }
 
 static bool is_whole(const struct pml_summary *s) {
@@ -96,9 +99,9 @@ static void as_bytes(void) {
     bytes[i / 8] ^= (unsigned char)(1u << i % 8);
   }
   CHECK(odd == 0, "with any bit turned they are a summary, or are refused in one line");
-  bytes[5] = 2;
+  bytes[5] = 1;
   CHECK(pml_summary_unpack(&back, bytes, n) == PML_EFORMAT &&
-            strstr(pml_error_detail(PML_EFORMAT), "version 2") != NULL,
+            strstr(pml_error_detail(PML_EFORMAT), "version 1;") != NULL,
         "another version is named");
   free(bytes);
   free(again);
@@ -117,6 +120,36 @@ static void refused(void) {
   pml_summary_close(s);
   pml_summary_close(other);
   CHECK(pml_summary_unpack(&s, "PMLUALOG", 8) == PML_EFORMAT && s == NULL, "other bytes are no summary");
+}
+
+/* Processes that disagree about a section keep a row of each type, in whatever order they join. */
+static void apart(void) {
+  static const uint32_t type[] = {0, PML_SUMMARY_COMMUNICATION, 0, PML_SUMMARY_COMMUNICATION | PML_SUMMARY_INCLUSIVE};
+  for (unsigned order = 0; order < 24; order++) {
+    struct pml_summary *s, *one;
+    unsigned left = 15, k = order;
+    pml_summary_open(&s);
+    for (unsigned n = 4; n > 0; k /= n, n--) {
+      unsigned i = 0;
+      for (unsigned skip = k % n; (left >> i & 1) == 0 || skip-- > 0;) i++;
+      left &= ~(1u << i);
+      pml_summary_open(&one);
+      CHECK(add(one, i, type[i]) == 0 && pml_summary_merge_apart(s, one) == 0, "process %u joins", i);
+      pml_summary_close(one);
+    }
+    uint64_t processes[4] = {0};
+    size_t rows = 0;
+    for (const struct pml_summary_row *r; (r = pml_summary_row(s, rows)) != NULL; rows++)
+      processes[r->flags] += r->processes;
+    CHECK(rows == 3 && processes[0] == 2 && processes[1] == 1 && processes[3] == 1, "three types have a row each");
+    struct pml_summary *twice;
+    pml_summary_open(&twice);
+    CHECK(pml_summary_merge_apart(twice, s) == 0 && pml_summary_merge_apart(twice, s) == 0 &&
+              pml_summary_row(twice, 2) != NULL && pml_summary_row(twice, 3) == NULL,
+          "and keep them");
+    pml_summary_close(twice);
+    pml_summary_close(s);
+  }
 }
 
 static void names(void) {
@@ -150,6 +183,107 @@ static void overflow(void) {
   CHECK(pml_summary_row(s, 0)->value[0].real && pml_summary_row(s, 0)->value[0].of.sum == 0x1p64,
         "a sum that is too large becomes real");
   pml_summary_close(s);
+}
+
+/* A function with values as clocks give them: three numbers that are whole, and others. */
+static struct pml_summary_row function_of(char *name, size_t bytes, int i) {
+  double ns = 1e6 / 3 * (i + 1);
+  struct pml_summary_row row = {
+      .kind = PML_SUMMARY_CALL, .name = name, .detail = "/usr/lib/x86_64-linux-gnu/libsolve.so.2"};
+  snprintf(name, bytes, "_ZN5solve6matrix%dmultiplyERKS_i", 100 + i);
+  row.processes = row.threads = 1;
+  row.calls = (struct pml_summary_spread){{7, ns / 7, 0, ns / 9, ns / 5}, ns, 0, 0};
+  row.time = row.self = pml_summary_one(ns, 0);
+  return row;
+}
+
+/* Whole numbers below 2^53 come back as they are, others to 2^-28, and the second time as the first time. */
+static void reals(void) {
+  static const double value[] = {0,          -0.0,         1,         -1,           0.1,          -1 / 3.0, 0x1p53 - 1,
+                                 1 - 0x1p53, 0x1p53 - 0.5, 0x1p53,    M_PI,         0x1p-1074,    1e-310,   1e300,
+                                 DBL_MAX,    INFINITY,     -INFINITY, 0x1p30 + 0.5, 123456789.125};
+  struct pml__pack p = {0};
+  unsigned wrong = 0;
+  for (size_t i = 0; i < sizeof value / sizeof *value; i++) pml__pack_short_real(&p, value[i]);
+  struct pml__unpack u = {p.at, p.n, false};
+  for (size_t i = 0; i < sizeof value / sizeof *value; i++) {
+    double v = value[i], back = pml__unpack_short_real(&u);
+    bool exact = fabs(v) < 0x1p53 && v == nearbyint(v), large = fabs(v) > 1e308;
+    wrong += back != pml__pack_rounded(v) || back != pml__pack_rounded(back);
+    wrong += exact || isinf(v) ? back != v : large ? !isinf(back) : !(fabs(back - v) <= 0x1p-28 * fabs(v) + 0x1p-1074);
+  }
+  CHECK(wrong == 0 && !u.failed && u.left == 0, "reals come back rounded once");
+  size_t n = p.n;
+  pml__pack_short_real(&p, 1234567.25);
+  CHECK(p.n - n == 5, "and take five bytes (%zu)", p.n - n);
+  CHECK(isinf(pml__pack_rounded(NAN)), "what is not a number is too large");
+  free(p.at);
+}
+
+/* As LAMMPS has: long names of one library. */
+static void small(void) {
+  struct pml_summary *s, *back;
+  unsigned char *bytes;
+  size_t n, wrong = 0;
+  char name[64];
+  enum { FUNCTIONS = 400 };
+  pml_summary_open(&s);
+  for (int i = 0; i < FUNCTIONS; i++) {
+    struct pml_summary_row row = function_of(name, sizeof name, i);
+    wrong += pml_summary_add(s, &row) != 0;
+  }
+  CHECK(pml_summary_pack(s, &bytes, &n) == 0 && n < 40 * FUNCTIONS, "a function of one rank takes %zu bytes",
+        n / FUNCTIONS);
+  CHECK(pml_summary_unpack(&back, bytes, n) == 0 && back != NULL, "they come back");
+  for (int i = 0; i < FUNCTIONS; i++) {
+    struct pml_summary_row row = function_of(name, sizeof name, i);
+    const struct pml_summary_row *r = pml_summary_find(back, row.kind, row.name, row.detail);
+    wrong += r == NULL || !near(r->calls.sum, row.calls.sum) || !near(r->calls.of.mean, row.calls.of.mean) ||
+             !near(r->calls.of.min, row.calls.of.min) || !near(r->self.sum, row.self.sum) || r->time.sum != r->self.sum;
+  }
+  CHECK(wrong == 0, "with their names, sums and extremes");
+  free(bytes);
+  pml_summary_close(s);
+  pml_summary_close(back);
+}
+
+static bool survives(const unsigned char *bytes, size_t n, size_t *packed) {
+  struct pml__pack p = {0};
+  pml__lz_pack(&p, bytes, n);
+  struct pml__unpack u = {p.at, p.n, false};
+  unsigned char *back = pml__lz_unpack(&u, n);
+  bool same = back != NULL && memcmp(back, bytes, n) == 0;
+  free(back);
+  for (size_t cut = 0; cut < p.n; cut++) {
+    u = (struct pml__unpack){p.at, cut, false};
+    back = pml__lz_unpack(&u, n);
+    same &= back == NULL && u.failed;
+    free(back);
+  }
+  *packed = p.n;
+  free(p.at);
+  return same;
+}
+
+/* Bytes without a pattern, of few letters, and all alike; of every short length. */
+static void repeats(void) {
+  static unsigned char bytes[3][3000];
+  size_t n, wrong = 0, packed = 0;
+  uint32_t r = 1;
+  for (size_t i = 0; i < sizeof bytes[0]; i++) {
+    r = r * 1664525u + 1013904223u;
+    bytes[0][i] = (unsigned char)(r >> 24);
+    bytes[1][i] = r >> 31 ? 'a' : 'b';
+    bytes[2][i] = 'x';
+  }
+  for (size_t k = 0; k < 3; k++)
+    for (n = 0; n < 300; n++) wrong += !survives(bytes[k], n, &packed);
+  CHECK(wrong == 0, "bytes come back from their steps, and cut ones do not");
+  CHECK(survives(bytes[0], sizeof bytes[0], &packed) && packed < sizeof bytes[0] + 10, "random ones take %zu", packed);
+  CHECK(survives(bytes[1], sizeof bytes[1], &packed) && packed < sizeof bytes[0], "two letters take %zu", packed);
+  CHECK(survives(bytes[2], sizeof bytes[2], &packed) && packed < 100, "equal ones take %zu", packed);
+  struct pml__unpack u = {bytes[2], 9, false};
+  CHECK(pml__lz_unpack(&u, SIZE_MAX / 2) == NULL && u.failed, "nine bytes are not 2^62");
 }
 
 /* Counts that no job has: a summary whose numbers were damaged. */
@@ -195,8 +329,12 @@ int main(void) {
   any_order();
   as_bytes();
   refused();
+  apart();
   names();
   overflow();
+  reals();
+  small();
+  repeats();
   too_large();
   runs();
   return check_done();

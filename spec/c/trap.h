@@ -9,6 +9,8 @@
 #ifndef SPEC_TRAP_H
 #define SPEC_TRAP_H
 
+#include "source/kernel/pml_rdpmc_fault.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,13 +45,15 @@ static void trap_handler(int sig, siginfo_t *info, void *context) {
   if (!trap_emulate(((ucontext_t *)context)->uc_mcontext.gregs)) signal(sig, SIG_DFL); /* not caused by this */
 }
 
-/* trap_rdpmc - from now on; returns whether the instruction faults at all here. */
+/* trap_rdpmc - from now on, and before pmlua's own handler; returns whether the instruction faults at all here. */
 static bool trap_rdpmc(bool (*rdpmc)(uint32_t counter, uint64_t *value)) {
   struct sigaction sa = {.sa_sigaction = trap_handler, .sa_flags = SA_SIGINFO};
   trap.rdpmc = rdpmc;
+  pml__rdpmc_guard();
   sigaction(SIGSEGV, &sa, NULL);
   unsigned before = trap.taken;
-  (void)pml__rdpmc_insn(0);
+  uint64_t value;
+  (void)pml__rdpmc_insn(NULL, 0, &value);
   return trap.taken == before + 1;
 }
 

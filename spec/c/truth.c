@@ -314,6 +314,19 @@ static void together(const char *uprobe) {
   pml_eventset_close(s);
 }
 
+/* A probe is the first of its group, which waits until the others have joined. */
+static void leads(const char *uprobe) {
+  const char *names[] = {uprobe, "page-faults"};
+  struct pml_eventset *s = open_set(names, 2, "a probe that leads a group");
+  uint64_t v[2];
+  if (!s) return;
+  pml_eventset_start(s);
+  call_probed();
+  pml_eventset_stop(s, v);
+  CHECK(v[0] == TIMES, "a probe that leads a group counts %llu calls", (unsigned long long)v[0]);
+  pml_eventset_close(s);
+}
+
 int main(void) {
   char self[256] = "", uprobe[400];
   bool traced = mounts_tracefs();
@@ -329,6 +342,7 @@ int main(void) {
   one_kind("mem:truth_called:x:u", call_probed, TIMES, "executions of an instruction");
   one_kind("mem:truth_written:w:u", nothing, 0, "writes to it when there are none");
   one_kind(uprobe, call_probed, TIMES, "calls of a probed function");
+  leads(uprobe);
   if (!traced) {
     SKIP("tracepoints: tracefs is not mounted, and mounting it takes root");
     return check_done();

@@ -119,4 +119,30 @@ describe("pml.command", function()
     assert.is_nil(io.open(("/proc/%d/stat"):format(pid)))
     assert.is_nil(io.open(file .. ".never"))
   end)
+
+  it("ends with its caller, where that is asked for", function()
+    local folder = support.folder()
+    -- The shell ends the caller; what it becomes is bound to that, or not.
+    support.spit(folder .. "/bound.lua", [[
+      local command = require "pmlua.core".command
+      local c = assert(command.spawn({ "sh", "-c", "echo $$ > pid; exec > /dev/null 2>&1; kill -KILL $PPID; exec sleep 60" },
+        { bound = arg[1] == "bound" }))
+      assert(c:start())
+      c:wait()
+    ]])
+    for how, lives in pairs { bound = false, alone = true } do
+      support.shell_in(folder, ("%s/pmlua bound.lua %s"):format(core.sys.realpath(support.build), how), 60)
+      local pid = tonumber(support.slurp(folder .. "/pid"))
+      local there = true
+      for _ = 1, how == "bound" and 500 or 10 do
+        local stat = io.open(("/proc/%d/stat"):format(pid))
+        there = stat ~= nil and not stat:read "a":find "%) Z"
+        if stat then stat:close() end
+        if not there then break end
+        core.sys.sleep(0.01)
+      end
+      support.shell("kill -KILL " .. pid .. " 2>/dev/null", 10)
+      assert.same({ how, lives }, { how, there })
+    end
+  end)
 end)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/core/event_spec.lua - pml.event from Lua.
 
+local helper = require "spec.lua.helper"
 local support = require "spec.core.support"
 local it = support.it
 local event = support.core and support.core.event
@@ -23,6 +24,22 @@ describe("An event's name", function()
     assert.is_nil(e)
     assert.equal("ENOEVENT", code)
     assert.matches("^event%.parse: ENOEVENT: .*page%-faults", err)
+  end)
+
+  it("of a PMU needs libpfm4, which is loaded for it; the kernel's own names do without", function()
+    local folder = helper.folder()
+    helper.write(folder .. "/libpfm.so.4", "this is no library")
+    local run = ("LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} %s/pmlua stat -e %%s -- true")
+      :format(folder, helper.build)
+    for _, name in ipairs { "INST_RETIRED", "skx::INST_RETIRED" } do
+      local status, _, err = helper.shell(run:format(name))
+      assert.equal(1, status)
+      assert.matches("^pmlua stat: [^\n]*libpfm%.so%.4, which knows the events of PMUs, is not installed [^\n]*\n$", err)
+    end
+    local status, out, err = helper.shell(run:format("page-faults"))
+    assert.equal(0, status, err)
+    assert.matches("page%-faults +%d+", out .. err)
+    helper.clean()
   end)
 
   it("must not contain a zero byte", function()

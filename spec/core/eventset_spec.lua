@@ -106,6 +106,17 @@ describe("An event set", function()
     assert.equal(1, #s:parts(1))
   end)
 
+  it("counts a cpu at once, also where a thread's events would wait for its program", function()
+    local set, err, code = core.eventset.open({ "cpu-clock" }, { pid = -1, cpu = 0, on_exec = true })
+    if not set and (code == "EPARANOID" or code == "ECAP") then return pending(tostring(err)) end
+    assert.truthy(set, tostring(err))
+    local waiting <close> = assert(core.eventset.open({ "page-faults:u" }, { on_exec = true }))
+    core.sys.sleep(0.02)
+    assert.is_true(set:read() > 0)
+    assert.equal(0, (waiting:read()))
+    set:close()
+  end)
+
   it("names what did not open", function()
     local s, err, code = core.eventset.open { "clock::ns", "nonsense" }
     assert.is_nil(s)

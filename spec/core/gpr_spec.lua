@@ -38,4 +38,37 @@ describe("code for general registers only", function()
     end
     assert.truthy(#files >= 2)
   end)
+
+  -- An intercepted call hands events to consumers without saving r8 to r11.
+  it("keeps r8 to r11 where consumers' functions say so, as x86-64's compiler is told", function()
+    if support.shell("command -v objdump") ~= 0 then return pending("objdump is not installed") end
+    if support.build:find("[at]san") then return pending("a sanitizer adds calls of its own") end
+    local _, told = support.shell(("make -n -B B=%s %s/obj/core/substrate/profile/pml_profile_gpr.o"):format(
+      support.quote(support.build), support.quote(support.build)))
+    if not told:find("-fcall-saved-r8", 1, true) then return pending("this compiler cannot be told so, or needs not") end
+    local functions, used = 0, {}
+    for _, file in ipairs((gpr_files())) do
+      if not file:find("/adapter/", 1, true) and not file:find("_several_gpr", 1, true) then
+        local name, saved = nil, {}
+        for line in lines("objdump -d --no-show-raw-insn " .. support.quote(file)) do
+          local begins = line:match "^%x+ <(.-)>:"
+          if begins then
+            name, saved = begins, {}
+            functions = functions + 1
+          end
+          local pushed = line:match "push%s+%%(r%d+)"
+          if pushed then saved[pushed] = true end
+          for register in line:gmatch "%%r(%d+)[dwb]?%f[%W]" do
+            register = "r" .. register
+            if tonumber(register:sub(2)) <= 11 then
+              used[register] = true
+              assert.is_true(saved[register] or false, ("%s: %s is not saved: %s"):format(name, register, line))
+            end
+          end
+        end
+      end
+    end
+    assert.truthy(functions > 20)
+    assert.truthy(next(used))
+  end)
 end)

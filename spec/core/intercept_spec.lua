@@ -186,7 +186,7 @@ describe("Interception of the own process", function()
         local zlib = require "zlib"
         local three = zlib.crc32()("three")
         local calls <close> = assert(pml.intercept { lib = "libz" })
-        local trace <close> = assert(pml.trace.open(os.getenv "TRACE", {}))
+        local trace <close> = assert(pml.trace.create(os.getenv "TRACE", {}))
         assert(trace:attach())
         for _, text in ipairs { "one", "three" } do zlib.crc32()(text) end
         trace:detach()

@@ -6,16 +6,18 @@ local values = require "misuse_values"
 local NIL, file = values.NIL, values.file
 
 local dir = arg[1]
+local values_of, up_to = core.statistics.tally { 1, 2, 2 }
 local M = {}
 
 M.names = { "task-clock", "page-faults" }
 M.functions = {
-  clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
+  clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {}, rate = {} },
   event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" },
-            user_only = {} },
+            user_only = {}, pmu_traits = {}, usdt = { "/bin/sh", "misuse", "probe" } },
   command = { spawn = { { "/bin/true" }, { environment = { "MISUSE=yes" } } } },
   count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
   counter = { open = { "task-clock", {} }, exercise = { "chain", 1 } },
+  sampler = { open = { "page-faults", { period = 1000, max = 10 } } },
   group = { open = { M.names, {} } },
   eventset = { open = { M.names, {} } },
   region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {}, demangle = { "_ZN1a1bEv" } },
@@ -23,7 +25,7 @@ M.functions = {
   samples_log = { open = { dir .. "/nowhere" }, visit = { 1, 1, 4 }, took = { 0.5 }, tell = { 1, 1, 0, "a", "b" }, kept = {},
                   close = {}, left = { dir .. "/nosuch.pmlog" } },
   workload = { load = { "/nowhere/x.so" } },
-  trace = { open = { dir, {} }, read = { dir .. "/nosuch.otf2" } },
+  trace = { create = { dir, {} }, open = { dir .. "/nosuch.otf2" } },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" }, log_text = { dir .. "/nosuch.pmlog" } },
@@ -38,7 +40,8 @@ M.functions = {
   filter = { open = { dir .. "/misuse.filter" } },
   tune = { open = { { rules = { { region = "misuse", threads = 2 } }, dry_run = true } }, allowed = {} },
   balance = { open = { { sync = { "misuse" }, dry_run = true } }, controller = { { reference = 3e9 } } },
-  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
+  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" }, count = {},
+          select = { { "*" }, 10 } },
   sys = { launched = {}, interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, columns = { 1 },
           affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
@@ -49,7 +52,7 @@ M.functions = {
           edit_history = { dir .. "/nowhere/history", 10 }, edit_save = { dir .. "/nowhere/history", 10 },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   log = { read = { dir .. "/nosuch.pmlog" } },
-  summary = { open = {}, one = { dir .. "/nosuch.pmlog", "label", true },
+  summary = { open = {}, one = { dir .. "/nosuch.pmlog", "label", true }, cache = { dir .. "/nosuch.pmlog" },
               all = { dir .. "/nosuch.pmlog" }, unpack = { "PMLS" }, misuses = {} },
   rows = { open = { { columns = { { field = "time" , name = "t" } }, sections = {}, events = {} } } },
   link = { connect = { "/nowhere/socket" } },
@@ -67,14 +70,15 @@ M.functions = {
   data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },
   statistics = { quantile = { { 1, 2 }, { 1, 3 }, 0.5 }, bucket = { 17 }, least = { 17 },
                  histogram_quantile = { { [3] = 2 }, 0.5 }, moments = { { 1, 2 } }, median_interval = { { 1, 2, 3, 4, 5 }, 0.95 },
-                 plus = { 1, 2 }, add = { { 1 }, { 2 } },
+                 plus = { 1, 2 }, add = { { 1 }, { 2 } }, tally = { { 1, 2, 2 } },
+                 merge_tallies = { values_of, up_to, values_of, up_to },
                  merge = { { { count = 1, mean_ns = 1, stddev_ns = 0, min_ns = 1, max_ns = 1 } } } },
   tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
 M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
-           ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-           ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
-           ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
+           ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.create"] = true,
+           ["sampler.open"] = true, ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true,
+           ["command.spawn"] = true, ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
            ["plugin.provide"] = true, ["tool.run"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 M.few = {
@@ -102,6 +106,8 @@ M.region = core.region.intern("misuse")
 function M.methods(handles)
   return {
     counter = { read = {}, path = {}, name = {} },
+    sampler = { drain = {}, stop = {}, name = {}, counts = {}, sample = { 1 }, fold = { "code" }, place = { "/bin/sh", 1 },
+                variable = { "/bin/sh", 1 }, registers = { 1 } },
     group = { read = {} },
     eventset = { start = {}, read = {}, read_ts = {}, stop = {}, reset = {}, accum = { {} }, reader = {}, readings = {},
                  event = { 1 }, parts = { 1 } },
@@ -109,10 +115,15 @@ function M.methods(handles)
                 quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 } },
     workload = { run = { { operation = "empty", samples = { handles.samples } } } },
     trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {}, plugin = { handles.plugin, 0 } },
-    tracereader = { about = {}, regions = {}, processes = {}, locations = {}, metrics = {},
+    tracereader = { about = {}, regions = {}, processes = {}, locations = {}, metrics = {}, system = {}, groups = {},
+                    communicators = {}, properties = {}, clocks = {},
+                    series = { { metric = "m*", columns = 3, threads = 2, where = { window = { 0, 1 } } } },
+                    concurrency = { { columns = 3, where = { region = "r*" } } },
                     each = { function() return false end, { order = "time", where = { kinds = { "enter" }, location = { 1 } } } },
-                    group = { { by = { "region" }, where = { window = { 0, 1 }, region = "r*", process = 1 } } },
-                    messages = { { where = { window = { 0, 1 } } } }, paths = { { where = { region = "m*" } } } },
+                    group = { { by = { "region", "column" }, columns = 3, sum = { "count" }, quantiles = { 0.5 }, threads = 2,
+                                where = { window = { 0, 1 }, region = "r*", process = 1 } } },
+                    messages = { { where = { window = { 0, 1 } } } }, paths = { { where = { region = "m*" } } },
+                    export = { "folded", io.stderr, { where = { region = "m*" } } } },
     section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
     sectionscope = { stop = { { operations = 1 } } },
     profile = { nodes = {}, stats = {}, functions = {} },
@@ -138,7 +149,7 @@ function M.methods(handles)
     countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
     sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
     location = { enter = { M.region }, leave = { M.region }, metric = { { 1 } } },
-    summary = { log = { dir .. "/nosuch.pmlog", 1 }, process = { dir .. "/nosuch.pmlog", 1 }, rows = { "call" },
+    summary = { log = { dir .. "/nosuch.pmlog", 1 }, process = { dir .. "/nosuch.pmlog", 1 }, rows = { "call" }, section = { 1 },
                 numbers = {}, sections = {}, pack = {}, merge = { core.summary.open() },
                 add = { 1, { label = "s", count = 1, total_ns = 1, self_ns = 1, min_ns = 1, max_ns = 1, mean_ns = 1,
                              stddev_ns = 0, threads = 1, values = { { "e", 1 } } } } },

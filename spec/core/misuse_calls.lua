@@ -136,8 +136,10 @@ core.sys.pin(affinity)
 for _, opener in ipairs { "counter", "group", "eventset" } do
   attackoptions(opener .. ".open", core[opener].open, opener == "counter" and "task-clock" or names, target)
 end
+attackoptions("sampler.open", core.sampler.open, "page-faults",
+  { "pid", "all", "inherit", "on_exec", "address", "period", "frequency", "max" })
 attackoptions("counter.open", core.counter.open, "task-clock", { "disabled", "part" })
-attackoptions("eventset.open", core.eventset.open, names, { "ungrouped", "multiplex" })
+attackoptions("eventset.open", core.eventset.open, names, { "ungrouped", "multiplex", "cgroup" })
 attackoptions("sdelibrary:counter", function(event, options)
   return handles.sdelibrary:counter(event, options)
 end, "OPTIONS", { "readonly", "instant" })
@@ -180,7 +182,7 @@ attackoptions("watchpoint.plan", function(_, point)
   point.path, point.name = point.path or "/proc/self/exe", point.name or "main"
   return core.watchpoint.plan(dir .. "/nowhere/plan", { point })
 end, "", { "path", "name", "access", "content" })
-attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
+attackoptions("trace.create", core.trace.create, "/nowhere", { "metrics", "buffer" })
 attackoptions("plugin.load", function(name, options)
   options.name = options.name or name
   return core.plugin.load(options)
@@ -195,7 +197,7 @@ for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent", "type", "base" } do
     local metric = { name = "m" }
     if v ~= NIL then metric[key] = v end
-    call("trace.open{metrics}", core.trace.open, arguments { "/nowhere", { metrics = { metric } } })
+    call("trace.create{metrics}", core.trace.create, arguments { "/nowhere", { metrics = { metric } } })
   end
 end
 for _, v in ipairs(values) do call("eventset()", core.eventset, arguments { v }) end

@@ -11,7 +11,7 @@ local function trace()
   os.remove(path)
   path = dir .. "/" .. path:match("[^/]*$")
   assert(os.execute("mkdir -p '" .. path .. "'"))
-  return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
+  return assert(core.trace.create(path, { metrics = { { name = "m" } }, buffer = 16 }))
 end
 
 local function filter()
@@ -57,7 +57,7 @@ local function watchpoints()
   local path = dir .. "/watchpoints"
   local f <close> = assert(io.open(path, "wb"))
   local bytes = 4096 + 4096 * 64 + 16384
-  local log = placed(65536, { { 0, string.pack("<c8I4", "PMLUALOG", 1) }, { 56, string.pack("<d", 1e9) },
+  local log = placed(65536, { { 0, string.pack("<c8I4", "PMLUALOG", 2) }, { 56, string.pack("<d", 1e9) },
     { 116, string.pack("<I4", 1) }, { 4096, string.pack("<I4I4I8I8I8", 13, 0, 0, 65536, bytes) } })
   local head = string.pack("<I4I4I4I4i4", 1, 1, 1, 1, 42)
   local lane = string.pack("<I4I4I8I8I8I4I4", 42, 0, 1, 0, 0, 1, 1)
@@ -102,17 +102,18 @@ local function tracereader()
   os.remove(path)
   path = dir .. "/" .. path:match "[^/]*$"
   assert(os.execute("mkdir -p '" .. path .. "'"))
-  local t <close> = assert(core.trace.open(path))
+  local t <close> = assert(core.trace.create(path))
   local l = assert(t:location("main"))
   assert(l:enter(core.region.intern("misuse")) and l:leave(core.region.intern("misuse")))
   assert(t:close())
-  return assert(core.trace.read(path .. "/traces.otf2"))
+  return assert(core.trace.open(path .. "/traces.otf2"))
 end
 
 --- One of each kind.
 function M.all()
   local h = {}
   h.counter = assert(core.counter.open("task-clock"))
+  h.sampler = assert(core.sampler.open("page-faults", { period = 1000, max = 10 }))
   h.group = assert(core.group.open { "task-clock", "page-faults" })
   h.eventset = assert(core.eventset.open { "task-clock", "clock::ns" })
   h.samples = assert(core.samples.new(8))

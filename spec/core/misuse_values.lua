@@ -24,8 +24,13 @@ M.file = io.tmpfile()
 local shut = io.tmpfile()
 shut:close()
 
---- All of them, and @handles, and the function that makes such.
-function M.with(handles, make)
+--- All of them, and @handles, and a function that makes such. What this one may fail with, as for want of descriptors, is
+--- no fault of who calls it.
+function M.with(handles, make_all)
+  local function make()
+    local made, err = pcall(make_all)
+    if not made then error("raised by a metamethod, or the like: " .. tostring(err)) end
+  end
   local values = {
     NIL, true, false, 0, 1, -1, 2, math.maxinteger, math.mininteger, 1 << 31, 1 << 32, 1 << 53, 0.5, -0.0, 1e308, -1e308,
     5e-324, 0 / 0, 1 / 0, -1 / 0, "", "x", "task-clock", "a\0b", ("y"):rep(70000), "%s%n%s", "../..", "/dev/null", "1", {},

@@ -96,7 +96,7 @@ describe("A metric plugin", function()
     assert.is_true(ticks.ns[1] < ticks.ns[2])
     assert.same({ 0.25, "absolute_next", "float", 0.01, "V" }, { wave.value[2], wave.mode, wave.type, wave.scale, wave.unit })
     local dir = support.folder()
-    local trace = assert(pml.trace.open(dir, {}))
+    local trace = assert(pml.trace.create(dir, {}))
     assert.equal(#ticks.value + #wave.value + #huge.value, trace:plugin(p))
     assert.is_true(trace:close())
     local status, out = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(dir))
@@ -179,7 +179,7 @@ describe("A plugin in Lua", function()
       return pending "otf2-print is not installed" -- luacheck: ignore 113
     end
     local dir = support.folder()
-    local t = assert(pml.trace.open(dir, { metrics = { { name = "n" },
+    local t = assert(pml.trace.create(dir, { metrics = { { name = "n" },
       { name = "whole", mode = "absolute" }, { name = "real", mode = "absolute", type = "float" } } }))
     local l = assert(t:location("main"))
     local region = pml.region.intern("region")

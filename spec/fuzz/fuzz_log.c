@@ -168,6 +168,7 @@ static void put_blocks(void) {
 static void put_calls(void) {
   const struct pml__log_recording r = {.traced = 1};
 #define COMMUNICATED(what, n) PML__LOG_WORD(PML__LOG_COMMUNICATION, PML__LOG_COMMUNICATED(what, n, 0))
+#define OF_CALL(what, n, code) PML__LOG_WORD(PML__LOG_CALL_COMMUNICATION, PML__LOG_COMMUNICATED(what, n, code))
   const uint64_t on = UINT64_C(3) << 32;
   const struct pml__log_event event[] = {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)},
                                          {1, COMMUNICATED(PML__LOG_ISEND, 4)},
@@ -186,7 +187,16 @@ static void put_calls(void) {
                                          {2, COMMUNICATED(PML__LOG_RMA, 3)},
                                          {on | 1, 8},
                                          {2, 0},
-                                         {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
+                                         {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)},
+                                         {3, PML__LOG_WORD(PML__LOG_ENTER, 1)},
+                                         {8, OF_CALL(PML__LOG_ISEND, 2, 3)},
+                                         {UINT64_C(5) << 32 | 1, 3},
+                                         {on | 1, OF_CALL(PML__LOG_COLLECTIVE_END, 2, PML__LOG_BCAST)},
+                                         {8, 8},
+                                         {8, OF_CALL(PML__LOG_IRECV_COMPLETE, 2, 3)},
+                                         {UINT64_C(5) << 32, 1},
+                                         {3, OF_CALL(PML__LOG_ISEND_COMPLETE, 0, 3)},
+                                         {4, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
   put(place_of[RECORDING], &r, sizeof r);
   put_blocks();
   put(place_of[TRACK] + sizeof(struct pml__log_track), event, sizeof event);

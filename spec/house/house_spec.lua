@@ -136,7 +136,7 @@ int main(void) {
   end)
 
   it("gives a static library that links without the shared one", function()
-    local link = "cd %s && gcc t.c -I%s/include/pmlua %s/lib/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o ts && ./ts"
+    local link = "cd %s && gcc t.c -I%s/include/pmlua %s/lib/libpmlua.a -lotf2 -lpthread -ldl -lm -o ts && ./ts"
     local out, code = sh(link:format(dest, prefix, prefix))
     assert.equal(0, code, out)
     assert.equal("1\n", out)

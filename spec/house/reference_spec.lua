@@ -17,6 +17,7 @@ local HANDLES = {
   filter = "pmlua.Filter",
   group = "pmlua.CounterGroup", location = "pmlua.TraceLocation", luasubstrate = "pmlua.SubstrateFunctions",
   plugin = "pmlua.Plugin", point = "pmlua.Point", profile = "pmlua.Profile", recorder = "pmlua.Recorder",
+  sampler = "pmlua.Sampler",
   samples = "pmlua.Samples", sdecounter = "pmlua.SdeCounter", sdeevent = "pmlua.SdeEvent", sdelibrary = "pmlua.SdeLibrary",
   section = "pmlua.SectionHandle", sectionscope = "pmlua.SectionScope", substrateplugin = "pmlua.SubstratePlugin",
   trace = "pmlua.Trace", tracereader = "pmlua.TraceReader", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store",
@@ -25,8 +26,9 @@ local HANDLES = {
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   eventlist = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
+  sectioncache = true, numbers = true, tallykeys = true,
   recordingcalls = true, pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true,
-  traceeach = true, tracerows = true }
+  traceeach = true, tracerows = true, traceovertime = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
 

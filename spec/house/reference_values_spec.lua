@@ -188,7 +188,7 @@ describe("The values that annotated functions give", function()
     local profile <close> = check("pml.profile.open", pml.profile.open())
     local buffer <close> = check("pml.buffer.open", pml.buffer.open())
     sh("mkdir " .. dir .. "/trace")
-    local trace = check("pml.trace.open", pml.trace.open(dir .. "/trace", { metrics = { { name = "n" } } }))
+    local trace = check("pml.trace.create", pml.trace.create(dir .. "/trace", { metrics = { { name = "n" } } }))
     check("pmlua.Trace:attach", trace:attach())
     do
       local scope <close> = check("pmlua.SectionHandle:enter", solve:enter())
@@ -264,7 +264,7 @@ describe("The values that annotated functions give", function()
       table.pack(pml.eventset { "no-such-event" }), table.pack(pml.counter.open "no-such-event"),
       table.pack(pml.samples.new(1 << 50)), table.pack(pml.filter.open(dir .. "/none")),
       table.pack(pml.sys.realpath(dir .. "/none")),
-      table.pack(pml.command.spawn { dir .. "/none" }:start()), table.pack(pml.trace.open(dir .. "/none")),
+      table.pack(pml.command.spawn { dir .. "/none" }:start()), table.pack(pml.trace.create(dir .. "/none")),
     } do
       assert.is_nil(refused[1])
       assert.truthy(tostring(refused[2]):find ": E%u+: ", tostring(refused[2]))

@@ -51,9 +51,9 @@ describe("pmlua choose answers", function()
   end
 
   it("where it has no groups for a PMU that is known, with what to do", function()
-    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for hsw; use those of perf's generic events: " ..
-      "--pmu generic\n" }, { choose "--pmu hsw CYCLE" })
-    assert.matches('no event "hsw::NONE_SUCH"', (select(3, choose "--pmu hsw NONE_SUCH")))
+    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for nhm; use those of perf's generic events: " ..
+      "--pmu generic\n" }, { choose "--pmu nhm CYCLE" })
+    assert.matches('no event "nhm::NONE_SUCH"', (select(3, choose "--pmu nhm NONE_SUCH")))
   end)
 
   it("with the events of each run as CSV, as many as in JSON", function()
@@ -96,7 +96,7 @@ describe("pmlua choose refuses", function()
     [""] = { 2, "name a group, a metric, a preset or an event" }, ["--bogus"] = { 2, "no such option: %-%-bogus" },
     ["--pmu"] = { 2, "%-%-pmu needs a value" }, ["--smt perhaps X"] = { 2, "%-%-smt needs on or off, not 'perhaps'" },
     ["X --run"] = { 2, "%-%-run needs a command after %-%-" }, ["X -- true"] = { 2, "a command needs %-%-run" },
-    ["--work much X"] = { 2, "%-%-work needs a number" }, ["--pmu skq X"] = { 1, "skq: no such core PMU; did you mean skx%?" },
+    ["--work much X"] = { 2, "%-%-work needs a number" }, ["--pmu sqx X"] = { 1, "sqx: no such core PMU; did you mean skx%?" },
     ["--pmu skx FLOPZ"] = { 1, "did you mean FLOPS%?" }, ["--groups /nowhere.lua X"] = { 1, "/nowhere%.lua: No such file" },
     ["--pmu spr CPU_CLK_UNHALTED:THREAD"] = { 1, "none of these events can be counted on spr" },
     ["--pmu generic task-clock --out /nowhere/x"] = { 1, "/nowhere/x: No such file" },

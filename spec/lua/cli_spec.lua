@@ -12,8 +12,8 @@ local quote = support.quote
 local by_kind = { integer = "3", number = "3", percent = "3", duration = "3ms", picture = "p.svg" }
 local by_name = { metric = "host::load_1", I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64", flow = "f.svg",
   headers = "zlib.h", parameter = "x=1,2", ["fail-on"] = "slower:2%",
-  window = "1.5:2" }
-local by_verb = { ["guard event"] = "Ir", ["watchpoint event"] = "mem:x:w" }
+  window = "1.5:2", width = "800" }
+local by_verb = { ["guard event"] = "Ir", ["watchpoint event"] = "mem:x:w", ["trace plot"] = "matrix" }
 
 local function sample(verb, option)
   return by_verb[verb.name .. " " .. option.name] or by_name[option.name] or option.choices and option.choices[1]

@@ -241,7 +241,7 @@ describe("A program that counts", function()
       end
       for i, metrics in ipairs { counts, { { name = "task-clock" } } } do
         os.execute("mkdir -p trace" .. i)
-        local t = assert(pml.trace.open("trace" .. i, { metrics = metrics }))
+        local t = assert(pml.trace.create("trace" .. i, { metrics = metrics }))
         local s = pml.section.define { label = "section" .. i, events = i == 2 and { "task-clock" } or nil }
         assert(t:attach())
         s:start()

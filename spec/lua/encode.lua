@@ -12,7 +12,8 @@ local pmus = require "pmlua.pmus"
 local passed, failed, unknown = 0, 0, 0
 
 local function check(pmu, name)
-  local event, err = core.event.parse(pmu.name == "generic" and name or pmu.name .. "::" .. name)
+  local event, err = core.event.parse((pmu.name == "generic" or name:find "^[%w_]+::" or name:find "^r%x+$") and name
+    or pmu.name .. "::" .. name)
   local code = event and (event.parts[1] and event.parts[1].config or 0)
   local own = pmu.events and pmu.events[name:match("^[%w_]+")]
   if code and (not own or own == code) then

@@ -35,9 +35,13 @@ target_link_libraries(app z)
 local prepare = {
   plot = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null",
   compare = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null && cd results/read_overhead && "
-    .. "cp -rL latest 20261121T013000Z",
+    .. "cp -rL latest 20261121T013000Z && cd - >/dev/null && for when in before after; do "
+    .. "pmlua record --lib libz --trace -q -o $when -- ./solver || exit; done",
   report = "PMLUA_REPORT=out ./solver",
-  export = "PMLUA_REPORT=out ./solver",
+  export = "PMLUA_REPORT=out ./solver && pmlua record --lib libz --trace -q -o trace -- ./solver",
+  import = "printf 'main;a 3\\nmain 2\\n' >stacks.folded && pmlua import stacks.folded -o s && pmlua export s --to pprof "
+    .. "-o profile.pb.gz",
+  flame = "pmlua record --lib libz --trace -q -o out -- ./solver && cp -r out trace",
   trace = "pmlua record --lib libz --trace -o pmlua-record-4711 -- ./solver && rm -r pmlua-record-4711/traces*",
 }
 local wrapper = "pmlua wrap init --name zlib --headers zlib.h --libs -lz --example app.c && pmlua wrap build wrap-zlib && "

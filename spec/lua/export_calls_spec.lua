@@ -159,7 +159,7 @@ int main(void) {
     export(("%s --to sqlite -o %s/calls.db"):format(dir, folder))
     local out = sh(([[sqlite3 %s/calls.db 'SELECT sum(calls), typeof(inclusive_ns) FROM calls' \
       'SELECT sum(calls), typeof(inclusive_ns) FROM functions' 'SELECT count(DISTINCT "table") FROM columns']]):format(folder))
-    assert.equal("55|real\n55|integer\n11\n", out)
+    assert.equal("55|real\n55|integer\n12\n", out)
   end)
 end)
 
@@ -233,6 +233,19 @@ describe("pmlua export of a job", function()
       assert.same({ c.calls, c.sent, c.received }, collectives[c.operation])
     end
     check_forms(to, { "totals", "messages", "pairs", "collectives" })
+  end)
+
+  mpi_job.it_of_each("has the bytes that functions of files moved", function(name)
+    local to, file = folder .. "/files-" .. name, folder .. "/moved"
+    local out, code = mpi_job.record(name, 3, mpi_job.compile(name, "files", folder, "-w") .. " " .. file, to, { limit_s = 120 })
+    assert.equal(0, code, out)
+    local list = rows(to, "files")
+    assert.equal(28, #list) -- the k-th moves k doubles of each rank; rank 1 writes one more by MPI_File_write_at
+    for k, row in ipairs(list) do
+      local more = row["function"] == "MPI_File_write_at" and 8 or 0
+      assert.same({ 24 * k + more, 8 * k + more, more > 0 and 1 or 0 }, { row.bytes, row.most_bytes, row.most_rank })
+    end
+    check_forms(to, { "files" })
   end)
 
   mpi_job.it_of_each("has the sums of the report over all ranks, and says where logs are not left", function(name)

@@ -52,8 +52,8 @@ describe("Every event of every group and preset is encoded by libpfm4, on any ma
 end)
 
 describe("Every PMU that is promised", function()
-  for _, name in ipairs { "skx", "clx", "icx", "icl", "spr", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4",
-                          "arm_n1", "arm_v1", "arm_a64fx", "generic" } do
+  for _, name in ipairs { "skx", "clx", "skl", "bdw", "bdw_ep", "icx", "icl", "spr", "amd64_fam17h_zen1", "amd64_fam17h_zen2",
+                          "amd64_fam19h_zen3", "amd64_fam19h_zen4", "arm_n1", "arm_v1", "arm_a64fx", "generic" } do
     it(name .. " has every group with prose and source, and presets", function()
       local list = groups.of(name)
       for _, group in ipairs(groups.NAMES) do
@@ -70,7 +70,7 @@ describe("Every PMU that is promised", function()
     assert.equal("skx", pmus.get("intel_skx").name)
     assert.equal("amd64_fam19h_zen4", pmus.get("Zen4").name)
     assert.equal("arm_n1", pmus.get("n1").name)
-    assert.equal("skq: no such core PMU; did you mean skx?", tostring(select(2, pmus.get("skq"))))
+    assert.equal("sqx: no such core PMU; did you mean skx?", tostring(select(2, pmus.get("sqx"))))
   end)
 
   it("is known to libpfm4 with its number of counters, or by its facts alone", function()
@@ -156,6 +156,57 @@ describe("Every formula", function()
     assert.equal(84368411 / 2, (groups.value(group, group.by_name.flop_rate, counts)))
     assert.equal(84368411, (groups.value(groups.presets("skx").PAPI_FP_OPS, groups.presets("skx").PAPI_FP_OPS.metrics[1],
       { s1 = 1, d1 = 10, s4 = 100, s8 = 1000, s16 = 10000, d2 = 1e5, d4 = 1e6, d8 = 1e7 })))
+  end)
+
+  it("of top-down divides what there was: the shares add up to 100 %, of a section as of a run", function()
+    local seed = 7
+    local function random(n)
+      seed = (seed * 1103515245 + 12345) & 0x7fffffff
+      return (seed >> 8) % n + 1
+    end
+    local seen = 0
+    for _, pmu in ipairs(groups.pmus()) do
+      local g = groups.of(pmu).TOPDOWN
+      local before, after = { time = 1 }, { time = 2 }
+      for key in pairs(g and g.events or {}) do
+        before[key] = random(1000)
+        after[key] = before[key] + random(100000)
+      end
+      local difference = {}
+      for key, v in pairs(after) do difference[key] = v - before[key] end
+      for _, counts in ipairs(g and { before, after, difference } or {}) do
+        local sum = 0
+        for _, metric in ipairs(g.metrics) do sum = sum + assert(groups.value(g, metric, counts)) end
+        assert.is_true(math.abs(sum - 100) < 1e-9, pmu .. " " .. sum)
+        seen = seen + 1
+      end
+    end
+    assert.is_true(seen >= 3 * 21, seen)
+  end)
+
+  it("of PERF_METRICS takes differences of fractions times slots, so that a section's shares are its own", function()
+    local phases = { { 4e6, 128, 32, 64, 31 }, { 1020, 0, 51, 153, 51 }, { 9e9, 255, 0, 0, 0 }, { 2550000, 102, 51, 51, 51 } }
+    local keys, names = { "slots", "retired_slots", "wasted_slots", "starved_slots", "backend_slots" },
+      { "retiring", "bad_speculation", "frontend_bound", "backend_bound" }
+    for _, pmu in ipairs { "icl", "icx", "spr" } do
+      local g = groups.of(pmu).TOPDOWN_METRICS
+      local total = { 0, 0, 0, 0, 0 }
+      for _, phase in ipairs(phases) do
+        local before = { table.unpack(total) }
+        total[1] = total[1] + phase[1]
+        for k = 2, 5 do total[k] = total[k] + phase[1] * phase[k] // 255 end -- as the kernel makes counts
+        local counts = {}
+        for k, key in ipairs(keys) do counts[key] = total[k] - before[k] end
+        local sum = 0
+        for k, name in ipairs(names) do
+          local share = groups.value(g, g.by_name[name], counts)
+          assert.is_true(math.abs(share - 100 * phase[k + 1] / 255) < 0.2, name)
+          sum = sum + share
+        end
+        assert.is_true(math.abs(sum - 100) < 1e-9)
+        assert.is_true(math.abs(groups.value(g, g.by_name.counted, counts) - 100) < 0.5)
+      end
+    end
   end)
 
   it("can be equation 8, whose last term is printed with the name of the first", function()
@@ -274,6 +325,17 @@ describe("A file that is like another", function()
     local file, err = read "mine"
     assert.is_nil(file)
     assert.matches("mine%.lua:1: metric rate: unknown event or metric cycles", err)
+  end)
+
+  it("has the other's presets, with its own events in them, and without those that it takes away", function()
+    local one = '{ name = "PAPI_%s", formula = "a + b", about = "x", events = { a = "%s", b = "B" } }'
+    write("presets", ('return { pmus = { "skx" }, presets = { %s, %s } }'):format(one:format("A", "A"), one:format("B", "A")))
+    write("mine", 'return { like = "presets", pmus = { "icx" }, presets = { { name = "PAPI_A", events = { a = "OTHER" } },\n' ..
+      '{ name = "PAPI_B", events = false }, { name = "PAPI_C", formula = "c", events = { c = "C" } } } }')
+    local mine = assert(read "mine").groups
+    assert.same({ a = "OTHER", b = "B" }, mine.PAPI_A.metrics[1].events)
+    assert.same({ "x", nil, "C" }, { mine.PAPI_A.metrics[1].about, mine.PAPI_B, mine.PAPI_C.metrics[1].events.c })
+    assert.same({ a = "A", b = "B" }, assert(read "presets").groups.PAPI_A.events)
   end)
 
   it("does not stand for the other's PMUs", function()

@@ -19,29 +19,41 @@ end
 
 local function signed(v) return whole(v << 1 ~ (v < 0 and -1 or 0)) end
 
+--- Not below 0; its 27 bits are enough for it.
+local function real(v)
+  if v == math.floor(v) and v < 2.0 ^ 53 then return whole(math.tointeger(v) << 2) end
+  local e = math.floor(math.log(v, 2))
+  local fraction = math.floor((v / 2.0 ^ e - 1) * 2.0 ^ 27)
+  return whole(((e << 1 ~ (e < 0 and -1 or 0)) << 27 | fraction) << 2 | 1)
+end
+
 local NO_SPREAD <const> = "\0"
 
-local function spread(count) return whole(count) .. ("<d"):pack(1) .. signed(0) .. signed(0) .. ("<dddd"):pack(1, 0, 1, 1) end
+local function spread(count)
+  return whole(count) .. real(1) .. signed(0) .. signed(0) .. real(0) .. real(1) .. real(1)
+end
 
---- @values: { name, sum }; a float is real.
+--- Its texts and its numbers. @values: { name, sum }; a float is real.
 local function row(kind, name, detail, values, calls)
-  local parts = { whole(kind), whole(0), name .. "\0", detail .. "\0", whole(1), whole(1), signed(0), calls or NO_SPREAD,
-    NO_SPREAD, NO_SPREAD, whole(#values) }
+  local texts = name .. "\0" .. detail .. "\0"
+  local parts = { whole(kind), whole(0), whole(1), whole(1), signed(0), whole(0), calls or NO_SPREAD, NO_SPREAD, NO_SPREAD,
+    whole(#values) }
   for _, v in ipairs(values) do
-    local is_real = math.type(v[2]) == "float"
-    parts[#parts + 1] = v[1] .. "\0" .. (is_real and whole(1) .. whole(1) .. ("<d"):pack(v[2]) .. signed(0)
-      or whole(0) .. signed(v[2]) .. NO_SPREAD)
+    texts = texts .. v[1] .. "\0"
+    parts[#parts + 1] = math.type(v[2]) == "float" and whole(1) .. whole(1) .. real(v[2]) .. signed(0)
+      or whole(0) .. signed(v[2]) .. NO_SPREAD
   end
-  return table.concat(parts) .. whole(0)
+  return { texts = texts, numbers = table.concat(parts) .. whole(0) }
 end
 
 local SECTION <const>, COUNTER <const>, RECORDER <const>, MPI <const> = 3, 5, 6, 7
 
 --- A summary of ranks @first to @last.
 local function summary(rows, first, last)
-  local text = "PMLS\0" .. whole(1) .. whole(1) .. signed(first or 0) .. signed(last or 1) .. whole(0)
-  for _, r in ipairs(rows) do text = text .. whole(1) .. r end
-  return text .. whole(0)
+  local texts, numbers = "", whole(1) .. signed(first or 0) .. signed(last or 1) .. whole(0)
+  for _, r in ipairs(rows) do texts, numbers = texts .. r.texts, numbers .. whole(1) .. r.numbers end
+  numbers = numbers .. whole(0)
+  return table.concat { "PMLS\0", whole(2), whole(#texts), whole(#numbers), whole(#texts + #numbers), texts, numbers, whole(0) }
 end
 
 local function shape(size, block) return row(MPI, "job", "", { { "size", size }, { "block", block } }) end

@@ -73,6 +73,43 @@ describe("A read", function()
     assert.matches("neither", answer("+READ::nocounter 1").nocounter.reason)
   end)
 
+  it("takes a name without a library from each, and a pattern, too", function()
+    core.sde.library("READ2"):counter("twin"):add(2)
+    lib:counter("twin"):add(1)
+    local function values(pattern)
+      local _, text = session.handle("read", pattern)
+      local list = {}
+      for i, row in ipairs(json.decode(text).rows) do list[i] = ("%s %d"):format(row.name, row.value) end
+      table.sort(list)
+      return list
+    end
+    local both = { "sde:::READ2::twin 2", "sde:::READ::twin 1" }
+    assert.same(both, values "twin")
+    assert.same(both, values "tw?n")
+    assert.same({ both[2] }, values "READ::twin\nsde:::READ::twin")
+    assert.same({}, values "win")
+  end)
+
+  it("gives very many page by page, each once and in their order", function()
+    local many = core.sde.library("MANY")
+    for i = 1, 4500 do many:counter("m" .. i):add(i) end
+    assert.is_true(core.sde.count() >= 4500)
+    local from, seen, pages = 0, {}, {}
+    repeat
+      local _, text = session.handle("read", ("<%d\nMANY::*"):format(from))
+      local page = json.decode(text)
+      pages[#pages + 1] = #page.rows
+      for _, row in ipairs(page.rows) do seen[#seen + 1] = math.tointeger(row.value) end
+      if #pages == 1 then many:unregister "m1" end -- what goes meanwhile moves nothing
+      from = page.next and math.tointeger(page.next)
+    until not from
+    assert.same({ 2000, 2000, 500 }, pages)
+    for i = 1, 4500 do assert.equal(i, seen[i]) end
+    assert.same({ true, "m44" }, { session.handle("complete", "'MANY::m4499") == true, answer("MANY::m44").m44.name:sub(-3) })
+    many:shutdown()
+    assert.same({}, (core.sde.select({ "MANY::*" }, 10)))
+  end)
+
   it("is not held up by a glob of many stars", function()
     lib:counter(("a"):rep(200))
     assert.is_nil(next(answer("READ::" .. ("*a"):rep(100) .. "b")))

@@ -28,10 +28,10 @@ function M.it_of_each(what, test)
 end
 
 --- A program of spec/c/mpi, compiled into a folder.
-function M.compile(name, program, folder, options, libraries)
+function M.compile(name, program, folder, options, libraries, environment)
   local to = ("%s/%s.%s"):format(folder, program, name)
-  local out, code = sh(("mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread %s"):format(name, options or "", to, program,
-    libraries or ""))
+  local out, code = sh(("%s mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread %s"):format(environment or "", name, options or "", to,
+    program, libraries or ""))
   assert(code == 0, out)
   return to
 end

@@ -8,7 +8,8 @@ local M = {}
 local WHAT = { "send", "isend", "isend complete", "irecv", "receive", "irecv complete", "tested", "cancelled", "begin",
   "end", "rma" }
 local OPERATION = { [0] = "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv",
-  "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce", "reduce_scatter", "scan", "exscan", "reduce_scatter_block" }
+  "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce", "reduce_scatter", "scan", "exscan", "reduce_scatter_block",
+  "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw" }
 -- Of what events have in the first value: a communicator's number above a rank.
 local WITH_PEER = { send = true, isend = true, receive = true, ["irecv complete"] = true, ["end"] = true, rma = true }
 
@@ -87,7 +88,44 @@ local function communication(ticks, low, values, n)
   return c
 end
 
+-- The values of a communication of a call, as one with a time of its own has them.
+local function of_call(low, first, more)
+  if low >> 24 == 10 then return { first, more[1] or 0, more[2] or 0, 0 } end
+  if #more == 0 then return { first } end
+  return { (low & 0xffff) << 32 | more[1] & 0xffffffff, more[1] >> 32, first, more[2] }
+end
+
+-- Those that are complete when the call returns; the others are begun by it.
+local AFTER = { ["isend complete"] = true, receive = true, ["irecv complete"] = true, tested = true }
+
 local function track(log, text, e)
+  local state = {} -- by thread: ticks of its last event, calls under way, communications that wait for the next event
+  local function of(thread)
+    state[thread] = state[thread] or { calls = {}, waiting = {} }
+    return state[thread]
+  end
+  local function add(event) log.events[#log.events + 1] = event end
+  local function follow(s, event) -- a leave or any other event with a time
+    for _, c in ipairs(s.waiting) do c.ticks = event.ticks add(c) end
+    s.waiting, s.ticks = {}, event.ticks
+    if event.kind == "enter" then
+      s.calls[#s.calls + 1] = false
+    elseif event.kind == "leave" then
+      local collective = table.remove(s.calls)
+      if collective and not event.left then collective.ticks = event.ticks add(collective) end
+    end
+  end
+  local function begin(s, c)
+    c.ticks = s.ticks
+    if c.what == "end" then
+      add { kind = "communication", ticks = s.ticks, what = "begin", values = { 0 }, request = 0, thread = c.thread }
+      s.calls[#s.calls] = c
+    elseif AFTER[c.what] then
+      s.waiting[#s.waiting + 1] = c
+    else
+      add(c)
+    end
+  end
   local at, stop = e.from + 64, e.from + e.bytes
   local thread = e.owner
   while at + 16 <= stop do
@@ -96,16 +134,28 @@ local function track(log, text, e)
     if kind == 0 then break end
     local event = { ticks = ticks }
     if kind == 1 or kind == 2 or kind == 5 then
-      event.kind, event.region = kind == 1 and "enter" or "leave", log.regions[low]
+      event.kind, event.region, event.left = kind == 1 and "enter" or "leave", log.regions[low], kind == 5
     elseif kind == 7 then
       local n = low >> 16 & 0xff
       event = communication(ticks, low, table.pack(string.unpack(("<" .. ("I8"):rep(n)), text, at + 1)), n)
       at = at + (n + 1) // 2 * 16
+    elseif kind == 9 then
+      local n = low >> 16 & 0xff
+      local more = table.pack(string.unpack(("<" .. ("I8"):rep(n)), text, at + 1))
+      more[n + 1] = nil
+      local values = of_call(low, ticks, more)
+      event = communication(nil, low, values, #values)
+      event.thread = thread
+      begin(of(thread), event)
+      at, event = at + (n + 1) // 2 * 16, {}
     elseif kind == 4 then
       thread = low
     end
     event.thread = thread
-    if event.kind then log.events[#log.events + 1] = event end
+    if event.kind then
+      follow(of(thread), event)
+      add(event)
+    end
   end
 end
 

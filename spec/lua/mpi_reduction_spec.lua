@@ -11,9 +11,32 @@ local report = mpi_job.report
 local folder = helper.folder()
 
 local function compile(name, program)
-  local own = ({ counters = true, durations = true, ending = true })[program]
+  local own = ({ counters = true, durations = true, ending = true, disagree = true })[program]
   return mpi_job.compile(name, program, folder, "-w -Icore",
     own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build))
+end
+
+--- Names without much in common.
+local function function_name(i) return ("f%03d_%08x"):format(i, i * 2654435761 & 0xffffffff) end
+
+--- A program that calls a thousand functions of a library, and one that takes longer.
+local function compile_functions(name)
+  local library = { "#include <unistd.h>\nvoid slow(void) { usleep(2000); }\n" }
+  local main = { "#include <mpi.h>\nvoid slow(void);\n",
+    "int main(int argc, char **argv) {\n  MPI_Init(&argc, &argv);\n  slow();\n" }
+  for i = 0, 999 do
+    library[#library + 1] = ("void %s(void) {}\n"):format(function_name(i))
+    table.insert(main, 2, ("void %s(void);\n"):format(function_name(i)))
+    main[#main + 1] = ("  %s();\n"):format(function_name(i))
+  end
+  main[#main + 1] = "  return MPI_Finalize();\n}\n"
+  local at = ("%s/functions.%s"):format(folder, name)
+  helper.write(at .. "-lib.c", table.concat(library))
+  helper.write(at .. ".c", table.concat(main))
+  local out, code = sh(("gcc -shared -fPIC -o %s/libfunctions.so %s-lib.c && mpicc.%s -o %s %s.c -L%s -Wl,-rpath,%s -lfunctions")
+    :format(folder, at, name, at, at, folder, folder))
+  assert(code == 0, out)
+  return at
 end
 
 --- Run a job; its folder, exit status and output. It ends within a minute.
@@ -93,6 +116,50 @@ for name in pairs(mpi_job.RUN) do
       to = job(name, 2, compile(name, "messages"))
       for _, s in ipairs(told(to).sent) do assert.is_nil(s.time_ns) end
       assert.is_nil(report(to):find("time of all ranks", 1, true))
+      os.execute("rm -rf " .. to)
+    end)
+
+    it_is("has the bytes that each function of files moved", function()
+      local functions = {}
+      for f in helper.read("core/adapter/mpi/reduction/pml_mpi_files.h"):gmatch "X%((%l[%l_]+)%)" do
+        functions[#functions + 1] = "MPI_File_" .. f
+      end
+      assert.are.equal(28, #functions)
+      local file = os.tmpname()
+      local to, code, out = job(name, 3, compile(name, "files") .. " " .. file)
+      os.remove(file)
+      assert.are.equal(0, code, out)
+      local files = told(to).files
+      for k, f in ipairs(files) do
+        local more = f["function"] == "MPI_File_write_at" and 8 or 0 -- rank 1 writes one double more
+        assert.are.same({ functions[k], 24 * k + more, 8 * k + more, more > 0 and 1 or 0 },
+          { f["function"], f.bytes, f.most, f.most_rank })
+        assert.are.equal(f["function"] == "MPI_File_read_at" and 6 or more > 0 and 4 or 3, f.calls)
+      end
+      assert.are.equal(#functions, #files)
+      assert.is_truthy(report(to):find("\nMPI_File_iwrite +3 +504%.0 B +168%.0 B +0\n"))
+      os.execute("rm -rf " .. to)
+    end)
+
+    it_is("has at most 8 KB a rank, and says which functions it has no room for", function()
+      local to, code, out = job(name, 1, compile_functions(name))
+      assert.are.equal(0, code, out)
+      local size = #helper.read(to .. "/job.pmlsum")
+      assert(size <= 8192 and size > 6000, size)
+      local note = report(to):match "(%d+) functions with the least time, [^\n]+ in all, are left out of job.pmlsum"
+      local kept = {}
+      for _, c in ipairs(told(to).calls) do kept[c.name] = true end
+      local n = 0
+      for i = 0, 999 do n = n + (kept[function_name(i)] and 1 or 0) end
+      assert(note and kept.slow and kept.MPI_Init and n > 50, n)
+      assert.are.equal(1000, n + tonumber(note))
+      os.execute("rm -rf " .. to)
+      to, code, out = job(name, 1, compile_functions(name), nil, "--detail ranks")
+      assert.are.equal(0, code, out)
+      assert.is_nil(report(to):find("left out", 1, true))
+      n = 0
+      for _, c in ipairs(told(to).calls) do n = n + (c.name:find "^f%d%d%d_" and 1 or 0) end
+      assert.are.equal(1000, n)
       os.execute("rm -rf " .. to)
     end)
 
@@ -297,6 +364,81 @@ for name in pairs(mpi_job.RUN) do
       for _, of in ipairs { "calls", "ranks", "threads" } do assert.are.equal(whole[of], barrier[of], of) end
       for _, of in ipairs { "total_ns", "most_ns", "least_ns" } do
         assert.is_near(1, barrier[of] / whole[of], 1e-3, of) -- each process measures how fast its clock ticks
+      end
+      os.execute("rm -rf " .. to)
+    end)
+
+    it_is("names logs that are cut short, of another version, or of another job", function()
+      local to, other = job(name, 3, compile(name, "leave"), 10, "--trace --detail=ranks"), job(name, 3,
+        compile(name, "leave"), 10, "--trace --detail=ranks")
+      for _, dir in ipairs { to, other } do os.execute(("rm -rf %s/traces* %s/job.pmlsum %s/*.json"):format(dir, dir, dir)) end
+      local path = sh(("ls %s/rank-1/*.pmlog"):format(to)):match "[^\n]+"
+      local whole = helper.read(path)
+      local foreign = helper.read(sh(("ls %s/rank-1/*.pmlog"):format(other)):match "[^\n]+")
+      local cases = {
+        { whole, "MPI_Finalize left no summary", false },
+        { whole:sub(1, 9000), "the log is cut short; not all of what rank 1 measured is here", "1 of 3 ranks have no log: 1;" },
+        { whole:sub(1, 8) .. "\99" .. whole:sub(10), "a log of version 99; this pmlua reads version 2; left out",
+          "a log of version 99; this pmlua reads version 2" },
+        { foreign, "logs of another job than that of the other ranks: 1; name the files of one job",
+          "the logs are of 2 jobs of MPI; the ranks of each follow those of the one before" },
+      }
+      for i, case in ipairs(cases) do
+        helper.write(path, case[1])
+        local printed = report(to)
+        assert.is_truthy(printed:find(case[2], 1, true), i .. ": " .. printed)
+        assert.are.equal(i > 1, printed:find("cut short", 1, true) ~= nil or printed:find("left out", 1, true) ~= nil
+          or printed:find("another job", 1, true) ~= nil)
+        local out = sh(("%s/pmlua trace %s"):format(helper.build, to))
+        assert.is_truthy(out:find(case[3] or "traces.otf2", 1, true), i .. ": " .. out)
+        assert.are.equal(i > 1, out:find("pmlua trace: ", 1, true) ~= nil, out)
+        os.execute(("rm -rf %s/traces* %s/*.json"):format(to, to))
+      end
+      os.execute(("rm -rf %s %s"):format(to, other))
+    end)
+
+    it_is("has a row for each type of a section about which ranks disagree", function()
+      local to, code, out = job(name, 3, compile(name, "disagree"), nil, "--detail ranks")
+      assert.are.equal(0, code, out)
+      for _ = 1, 2 do
+        local r, calls = told(to), {}
+        assert.are.same({}, r.missing)
+        for _, s in ipairs(r.sections) do calls[#calls + 1] = ("%s %d of %d"):format(s.name, s.calls, s.ranks) end
+        table.sort(calls)
+        assert.are.same({ "phase 4 of 1", "phase 8 of 2" }, calls)
+        local printed = report(to)
+        assert.matches("ranks disagree about the type of section phase, which is %l+ in rank %d: each type has a row", printed)
+        os.remove(to .. "/job.pmlsum")
+      end
+      os.execute("rm -rf " .. to)
+    end)
+
+    it_is("has functions of different programs under their own names", function()
+      local to = os.tmpname()
+      os.remove(to)
+      for _, n in ipairs { "one", "two" } do
+        helper.write(("%s/%s.c"):format(folder, n), ("void %s_step(void) {}\n"):format(n))
+        helper.write(("%s/%s-main.c"):format(folder, n), ("#include <mpi.h>\nvoid %s_step(void);\n" ..
+          "int main(int argc, char **argv) {\n  MPI_Init(&argc, &argv);\n  %s_step();\n  return MPI_Finalize();\n}\n")
+          :format(n, n))
+        local out, code = sh(([[cd %s && gcc -shared -fPIC -o lib%s.so %s.c && mpicc.%s -o %s %s-main.c -L. -Wl,-rpath,%s -l%s]])
+          :format(folder, n, n, name, n, n, folder, n))
+        assert(code == 0, out)
+      end
+      local record = ("%s/pmlua record --quiet --trace -o %s -- %s/"):format(helper.build, to, folder)
+      local out, code = sh(("%s -n 1 %sone : -n 1 %stwo"):format(mpi_job.RUN[name], record, record), 60)
+      assert.are.equal(0, code, out)
+      local found = {}
+      for _, c in ipairs(told(to).calls) do
+        if c.name:find "_step$" then
+          found[c.name] = ("%d in rank %d, %s"):format(c.calls, c.most_rank, c.library:match "[^/]*$")
+        end
+      end
+      assert.are.same({ one_step = "1 in rank 0, libone.so", two_step = "1 in rank 1, libtwo.so" }, found)
+      if select(2, sh("command -v otf2-print")) == 0 then
+        local events = sh(("otf2-print %s/traces.otf2"):format(to))
+        assert.is_truthy(events:find('ENTER +0 [^\n]*"one_step"') and events:find('ENTER +1 [^\n]*"two_step"'), events)
+        assert.is_nil(events:find('ENTER +1 [^\n]*"one_step"') or events:find('ENTER +0 [^\n]*"two_step"'))
       end
       os.execute("rm -rf " .. to)
     end)

@@ -179,6 +179,40 @@ for _, name in ipairs(NAMES) do
       assert.are.same({ "bcast 60 of 2", "allgatherv 6 of 2", turn[1], turn[2], turn[1], turn[2], turn[1], turn[2] }, got)
     end)
 
+    it_is("have operations between neighbours of each kind of topology, beside requests of files", function()
+      local ranks = 4
+      local logs = record(name, ranks, compile(name, "topology") .. " " .. folder .. "/file." .. name)
+      assert.are.equal(ranks, #check(logs, ranks)) -- a ring of messages, completed with requests of a file
+      -- Two neighbours in a ring of four, which moves 32 bytes each time; a line has three edges, both ways 24 bytes. A graph
+      -- and a distributed graph have one neighbour each, 16 bytes. The copy of the line is a line.
+      local moved, large = {}, logs[0].mpi.version:find "MPICH" and { "neighbor_alltoall", "neighbor_alltoall",
+        "neighbor_allgather" } or {}
+      local turn = { "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv",
+        "neighbor_alltoallw", "neighbor_alltoall", table.unpack(large) }
+      for _, list in pairs(mpi.collectives(logs)) do
+        if list[1].operation ~= "barrier" then
+          local got = {}
+          for i, one in ipairs(list) do
+            got[i] = one.operation
+            assert.are.same({ ranks, list[1].sent }, { one.ranks, one.sent })
+          end
+          assert.are.same(turn, got)
+          moved[#moved + 1] = list[1].sent
+        end
+      end
+      table.sort(moved)
+      assert.are.same({ 16, 16, 24, 24, 32 }, moved)
+      local members = {}
+      for _, log in pairs(logs) do
+        for _, c in pairs(log.communicators) do
+          if #c.ranks > 0 then members[#members + 1] = c.ranks end
+        end
+      end
+      table.sort(members)
+      local all = "0 1 2 3" -- of five topologies, and of one host
+      assert.are.same({ all, all, all, all, all, all, "1 0" }, members)
+    end)
+
     for _, unseen in ipairs { "", " unseen" } do
       it_is("attribute each message where handles are used again" .. (unseen ~= "" and ", and requests end unseen" or ""),
         function()

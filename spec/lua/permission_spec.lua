@@ -130,7 +130,7 @@ describe("An ordinary user", function()
     local folder = helper.folder()
     os.execute(("chmod a+rwx %s"):format(quote(folder)))
     local status, _, err = helper.shell(([[cd %s && %s%s/pmlua -e '
-      local t = assert(pml.trace.open(".", { metrics = { { name = "task-clock" } } }))
+      local t = assert(pml.trace.create(".", { metrics = { { name = "task-clock" } } }))
       local s = assert(pml.section.define { label = "x", events = { "task-clock" } })
       assert(t:attach())
       do local _ <close> = s:enter() end

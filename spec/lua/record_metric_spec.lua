@@ -87,6 +87,12 @@ describe("pmlua record --metric", function()
 
   it("records all the same where the command ends before there is a value", function()
     local status, _, err = shell(command .. " record --metric host::load_1 --every 10s -o brief -- true")
-    assert.equal(0, status, err)
+    assert.equal(0, status, err) -- whether there was a reading or none
+    local beside = require "pmlua.internal.host.beside"
+    local none = assert(beside.load({ host = { "load_1" } }, 10, support.core.sys.pid()))
+    none.handles, none.follower = {}, { finish = function() end }
+    local kept, why = none:finish(dir)
+    assert.is_nil(kept)
+    assert.equal("ENODATA", why.code)
   end)
 end)

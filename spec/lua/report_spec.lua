@@ -141,6 +141,34 @@ describe("A report of known files", function()
     assert.truthy(math.abs(solve.stddev_s - math.sqrt(500 / 3) / 1000) < 1e-12)
   end)
 
+  it("reads a log with many sections once, with the same figures: calls, work, events and quantiles of each", function()
+    local dir = support.folder()
+    support.spit(dir .. "/many.lua", [[
+      local section = require "pmlua".section
+      for i = 1, 100 do
+        assert(section.define { label = "l" .. i, record = i % 2 == 0 and "all" or i % 5 == 0 and "sketch" or nil,
+          events = i % 3 == 0 and { "clock::ns" } or nil })
+      end
+      for _ = 1, 20 do
+        for i = 1, 100 do assert(section.start("l" .. i)) assert(section.stop("l" .. i, { operations = i })) end
+      end
+    ]])
+    assert.equal(0, (support.shell(("PMLUA_REPORT=%s %s %s"):format(quote(dir .. "/out"), command, quote(dir .. "/many.lua")))))
+    local _, text = pmlua("--json " .. quote(dir .. "/out"))
+    local all = json.decode(text)
+    assert.are.equal(100, #all.sections)
+    for _, s in ipairs(all.sections) do
+      local i = math.tointeger(tonumber(s.label:match "^l(%d+)$"))
+      local row, thread = s.processes[1], s.threads[1]
+      assert.are.same({ 1, 1, 20, 20, 20 * i, 20 * i },
+        { #s.processes, #s.threads, row.calls, thread.calls, row.work, thread.work })
+      assert.are.equal(s.time_s, row.time_s)
+      assert.are.equal(i % 3 == 0, row.events ~= nil)
+      assert.are.equal(i % 2 == 0 or i % 5 == 0, s.quantiles ~= nil and #s.quantiles == 1)
+      if i % 2 == 0 then assert.are.equal(row.max_s, s.quantiles[1].max_s) end
+    end
+  end)
+
   it("gives one table as CSV", function()
     local _, out = pmlua(quote(known()) .. " --csv")
     assert.matches("^section,type,exclusive,calls,running,time_s,share,self_s,mean_s,min_s,max_s,stddev_s,work,iterations,"

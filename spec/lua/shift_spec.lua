@@ -118,12 +118,12 @@ describe("the shape of a cell", function()
   local function modes(n, f)
     local random, values = rng(n), {}
     for i = 1, n do values[i] = f(random) end
-    return shape.modes(tally.of(values))
+    return shape.modes(tally.of(values), 1e-3, "us")
   end
 
   it("names two modes with their share", function()
     local text = modes(1000, function(random) return (random(10) <= 7 and 100 or 130) + normal(random) end)
-    assert.matches("^two modes: [19][09]%d?%.%d* %([67]%d %%%) and 1[23][09]", text)
+    assert.matches("^two modes: 0%.%d+ us %([67]%d %%%) and 0%.1[23]%d* us$", text)
     assert.is_truthy(modes(1000, function(random) return 26 * ((random(10) <= 6 and 40 or 60) + random(6)) end)) -- of a clock
   end)
 

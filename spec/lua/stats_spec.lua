@@ -44,9 +44,13 @@ describe("stats", function()
     local a, b = { 5, 1, 5, 9 }, { 2, 5, 9, 11, 0 }
     local merged = tally.merge(tally.of(a), tally.of(b))
     local both = tally.of { 5, 1, 5, 9, 2, 5, 9, 11, 0 }
-    assert.same(both.value, merged.value)
-    assert.same(both.upto, merged.upto)
-    assert.equal(both.n, merged.n)
+    local function list(packed) return table.move(packed, 1, #packed, 1, {}) end
+    assert.same({ 0, 1, 2, 5, 9, 11 }, list(merged.value))
+    assert.same({ 1, 2, 3, 6, 8, 9 }, list(merged.upto))
+    assert.same({ list(both.value), list(both.upto), both.n }, { list(merged.value), list(merged.upto), merged.n })
+    local whole = tally.merge(tally.of { math.mininteger, math.maxinteger, -1, 0 }, tally.of { math.maxinteger - 1 })
+    assert.same({ math.mininteger, -1, 0, math.maxinteger - 1, math.maxinteger }, list(whole.value))
+    assert.same({ -2.5, -0.5, 0.0, 3.0 }, list(tally.merge(tally.of { 3, -0.5, -0.0 }, tally.of { 0, -2.5 }).value))
   end)
 
   it("coarsens a tally of too many values: few values, near quantiles, the same extremes and number", function()

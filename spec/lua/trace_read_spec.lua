@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/trace_read_spec.lua - pml.trace.read and pmlua trace FILE.otf2: planted calls and messages, damaged archives.
+-- spec/lua/trace_read_spec.lua - pml.trace.open and pmlua trace FILE.otf2: planted calls and messages, damaged archives.
 
 local cjson = require "cjson"
 local helper = require "spec.lua.helper"
@@ -18,16 +18,17 @@ end
 local function planted(name, calls)
   local dir = folder .. "/" .. name
   require "lfs".mkdir(dir)
-  local t = assert(pml.trace.open(dir))
+  local t = assert(pml.trace.create(dir))
   local at, first = {}, pml.clock.ticks()
-  for _, c in ipairs(calls) do
+  for i, c in ipairs(calls) do
+    if i % 60000 == 0 then t:flush() end
     at[c[1]] = at[c[1]] or assert(t:location(c[1]))
     local region = pml.region.intern(c[3])
     assert(at[c[1]][c[2] == "+" and "enter" or "leave"](at[c[1]], region, first + c[4]))
   end
   assert(t:close())
   local path = dir .. "/traces.otf2"
-  local r <close> = assert(pml.trace.read(path))
+  local r <close> = assert(pml.trace.open(path))
   return path, r:about().ticks_per_second
 end
 
@@ -47,16 +48,17 @@ local CALLS <const> = { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "o
   { "one", "+", "a", 500 }, { "one", "-", "a", 550 }, { "one", "-", "b", 700 }, { "one", "-", "a", 1100 },
   { "two", "+", "c", 150 }, { "two", "+", "b", 160 }, { "two", "-", "b", 1160 }, { "two", "-", "c", 2150 } }
 
-describe("pml.trace.read", function()
+describe("pml.trace.open", function()
   it("sums planted calls by region, without counting a call in itself twice", function()
     local path, rate = planted("sums", CALLS)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     local rows, odd = assert(t:group())
     local of = by_region(rows)
     assert.are.same({ 2, 0, 1000, 650, 50, 1000 }, ticks(of.a, rate))
     assert.are.same({ 3, 0, 1400, 1350, 100, 1000 }, ticks(of.b, rate))
     assert.are.same({ 1, 0, 2000, 1000, 2000, 2000 }, ticks(of.c, rate))
-    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0 }, odd)
+    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0, outside = 0, damaged = 0, lost = 0,
+      kinds = { Enter = 6, Leave = 6 } }, odd)
     of = by_region((assert(t:group { by = { "region", "location" }, where = { region = "b" } })))
     assert.are.same({ 2, 0, 400, 350, 100, 300 }, ticks(of["b@1"], rate))
     assert.are.same({ 1, 0, 1000, 1000, 1000, 1000 }, ticks(of["b@2"], rate))
@@ -67,7 +69,7 @@ describe("pml.trace.read", function()
 
   it("takes of a window the parts that lie in it, and the calls that begin in it", function()
     local path, rate = planted("window", CALLS)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     -- from 150 to 600 after the first event, which is at 100: 250 to 700
     local of = by_region((assert(t:group { where = { window = { 150 / rate, 600 / rate } } })))
     assert.are.same({ 1, 0, 450, 150 }, { table.unpack(ticks(of.a, rate), 1, 4) })
@@ -76,12 +78,12 @@ describe("pml.trace.read", function()
     assert.is_nil(of.c.least_s)
     assert.has_error(function() t:group { where = { window = { 2, 1 } } } end, "where.window: it ends before it begins")
     assert.has_error(function() t:group { by = { "thread" } } end,
-      "by: unknown name 'thread'; choose from region, process, location")
+      "by: unknown name 'thread'; choose from region, process, rank, location, column")
   end)
 
   it("ends calls that were open at the end, and says so", function()
     local path, rate = planted("open", { { "one", "+", "a", 0 }, { "one", "+", "b", 10 }, { "one", "-", "b", 30 } })
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     local of = by_region((assert(t:group())))
     assert.are.same({ 1, 0, 20, 20, 20, 20 }, ticks(of.b, rate))
     assert.are.equal(10, ticks(of.a, rate)[4])
@@ -93,13 +95,13 @@ describe("pml.trace.read", function()
       calls[2 * i - 1], calls[2 * i] = { "one", "+", "z" .. i % 3, i }, { "one", "-", "z" .. i % 3, i }
     end
     local path, rate = planted("short", calls)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     assert.are.same({ 66, 0, 0, 0, 0, 0 }, ticks(by_region((assert(t:group()))).z0, rate))
   end)
 
   it("gives each event to a function, one location after another or in the order of time", function()
     local path, rate = planted("each", CALLS)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     local function listed(question)
       local list = {}
       local n = assert(t:each(function(e)
@@ -120,7 +122,8 @@ describe("pml.trace.read", function()
     local n = 0
     assert.are.equal(3, t:each(function() n = n + 1 return n < 3 end))
     assert.has_error(function() t:each(print, { where = { kinds = { "call" } } }) end,
-      "where.kinds: unknown name 'call'; choose from enter, leave, send, receive, collective, metric")
+      "where.kinds: unknown name 'call'; choose from enter, leave, send, receive, collective, metric, team_begin, "
+        .. "team_end")
     assert.has_error(function() t:each(print, { where = { location = "a" } }) end,
       "where.location: give a number, or a list of numbers")
   end)
@@ -140,7 +143,7 @@ describe("pml.trace.read", function()
     local expected, got = {}, {}
     for i, c in ipairs(calls) do expected[i] = { c[4], tonumber(c[1]:sub(2)), i } end
     table.sort(expected, function(a, b) return a[1] < b[1] end)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     local seen, first = {}, expected[1][1]
     assert.are.equal(#calls, t:each(function(e)
       got[#got + 1] = math.floor(e.time_s * rate + 0.5) + first
@@ -152,7 +155,7 @@ describe("pml.trace.read", function()
 
   it("sums by call path, also of a window or of some regions", function()
     local path, rate = planted("paths", CALLS)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     local function listed(where)
       local list, names = {}, {}
       for i, p in ipairs(assert(t:paths { where = where })) do
@@ -167,7 +170,7 @@ describe("pml.trace.read", function()
     assert.are.same({ "b 3 1400 1400" }, listed { region = "b" })
     assert.are.same({ "a 0 450 100", "a/b 1 350 300", "a/b/a 1 50 50", "c 0 450 0", "c/b 0 450 450" },
       listed { window = { 150 / rate, 600 / rate } })
-    assert.are.equal(0, select(2, t:paths()))
+    assert.are.equal(0, select(2, t:paths()).unmatched)
   end)
 
   it("has as many paths as were walked, with the sums of regions", function()
@@ -194,7 +197,7 @@ describe("pml.trace.read", function()
       end
     end
     local name, rate = planted("many_paths", calls)
-    local t <close> = assert(pml.trace.read(name))
+    local t <close> = assert(pml.trace.open(name))
     local paths, calls_of, exclusive_of = assert(t:paths()), {}, {}
     assert.are.equal(n, #paths)
     for _, p in ipairs(paths) do
@@ -209,7 +212,7 @@ describe("pml.trace.read", function()
 
   it("ends an iteration with its function, and refuses what would disturb it", function()
     local path = planted("nested", CALLS)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     assert.has_error(function() t:each(function() error("enough", 0) end) end, "enough")
     assert.are.equal(12, #assert(t:group { by = { "location" } }) * 6)
     local codes = {}
@@ -229,29 +232,29 @@ describe("pml.trace.read", function()
       local whole = helper.read(dir .. "/" .. file)
       for i = 1, #whole, math.max(1, #whole // 100) do
         helper.write(dir .. "/" .. file, whole:sub(1, i - 1) .. "\255" .. whole:sub(i + 1))
-        local t <close> = pml.trace.read(path)
+        local t <close> = pml.trace.open(path)
         for _, ask in ipairs(t and { "each", "each", "paths" } or {}) do
-          local done, _, code = t[ask](t, ask == "each" and function() end or nil, ask == "each" and { order = "time" } or nil)
+          local done, odd, code = t[ask](t, ask == "each" and function() end or nil, ask == "each" and { order = "time" } or nil)
           assert.are.equal(done == nil, code ~= nil)
-          if code then refused = refused + 1 end
+          if code or (type(odd) == "table" and odd.damaged or odd) > 0 then refused = refused + 1 end
         end
       end
       helper.write(dir .. "/" .. file, whole)
     end
     assert.is_true(refused > 0)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     assert.are.equal(12, t:each(function() end))
   end)
 
   it("gives metrics and their values", function()
     local dir = folder .. "/metrics"
     require "lfs".mkdir(dir)
-    local w = assert(pml.trace.open(dir, { metrics = { { name = "residual", type = "float", unit = "m", mode = "absolute" },
+    local w = assert(pml.trace.create(dir, { metrics = { { name = "residual", type = "float", unit = "m", mode = "absolute" },
       { name = "steps", type = "integer", mode = "accumulated" } } }))
     local l, first = assert(w:location("one")), pml.clock.ticks()
     for i = 1, 5 do assert(l:metric({ i / 4, 3 * i }, first + i)) end
     assert(w:close())
-    local t <close> = assert(pml.trace.read(dir .. "/traces.otf2"))
+    local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
     local of, values = {}, {}
     for _, m in ipairs(t:metrics()) do of[m.name] = m end
     assert.are.same({ "m", false, 1 }, { of.residual.unit, of.residual.accumulated, of.residual.scale })
@@ -263,7 +266,7 @@ describe("pml.trace.read", function()
 
   it("gives definitions as tables", function()
     local path = planted("definitions", CALLS)
-    local t <close> = assert(pml.trace.read(path))
+    local t <close> = assert(pml.trace.open(path))
     local about, names = t:about(), {}
     assert.are.same({ 3, 1, 2, 0, 12 }, { about.regions, about.processes, about.locations, about.ranks, about.events })
     for _, r in ipairs(t:regions()) do names[#names + 1] = r.name end
@@ -281,13 +284,83 @@ describe("pmlua trace FILE.otf2", function()
     local path = planted("shown", CALLS)
     local out, code = shown(path)
     assert.are.equal(0, code, out)
-    assert.matches("^1 process, 2 locations, 1 host, [^\n]+, 12 events, written by pmlua [^\n]+\n\nRegions, time of all ", out)
+    assert.matches("^1 process, 2 locations, 1 host, [^\n]+, 12 events, written by pmlua [^\n]+\n"
+      .. "events: 6 Enter, 6 Leave\n\nRegions, time of all ", out)
     assert.matches("\nb +user +3 +.* +45%.0 %% ", out)
     local r = cjson.decode((shown(path, "--json")))
     assert.are.same({ "b", 3, 0 }, { r.regions[1].region, r.regions[1].calls, #r.messages })
     assert.matches("^region,paradigm,calls,[^\n]+\nb,user,3,0,", (shown(path, "--csv")))
     assert.matches("\nand 2 more; %-%-top lists them\n", (shown(path, "--top 1")))
     assert.is_nil(shown(path, "--where a"):find("\nb ", 1, true))
+  end)
+
+  it("prints call paths, tables for programs, and what is odd", function()
+    local path = planted("tables", CALLS)
+    assert.matches("\nCALL PATH +CALLS .*\na +1 .*\n  b +2 .*\n    a +1 .*\nc +1 ", (shown(path, "--paths")))
+    local out = shown(path, "--csv --table paths")
+    assert.matches("^path,calls,[^\n]+\na,1,[^\n]+\na/b,2,[^\n]+\na/b/a,1,", out)
+    assert.are.equal("kind,events\nEnter,6\nLeave,6\n", (shown(path, "--csv --table kinds"):gsub("\r", "")))
+    assert.matches("%-%-table is of %-%-csv", (shown(path, "--table kinds")))
+    assert.matches("%-%-table needs regions, paths, messages", (shown(path, "--csv --table frogs")))
+    assert.are.equal(6, cjson.decode((shown(path, "--json"))).kinds[1].events)
+  end)
+
+  it("reads what is whole of a trace that is cut, and says what is missing", function()
+    local calls = {}
+    for i = 1, 3000 do
+      for k, l in ipairs { "one", "two" } do
+        calls[#calls + 1] = { l, "+", "r", 100 * i }
+        calls[#calls + 1] = { l, "-", "r", 100 * i + 10 * k }
+      end
+    end
+    local path = planted("cut", calls)
+    local file = path:gsub("%.otf2$", "/1.evt")
+    local whole = helper.read(file)
+    for _, left in ipairs { 0, 1, 20, #whole // 3, #whole // 2, #whole - 2, #whole - 1 } do
+      helper.write(file, whole:sub(1, left))
+      local t <close> = assert(pml.trace.open(path))
+      local n = math.min(6000, math.max(0, (left - 18) // 11)) -- behind a header; an event and its time are 11 bytes
+      for threads = 1, 2 do
+        local rows, odd = assert(t:group { by = { "location" }, threads = threads })
+        assert.are.same({ n > 0 and 2 or 1, 1, 3000, 1, 6000 - n }, { #rows, rows[1].location, rows[1].calls, odd.damaged,
+          odd.lost })
+        assert.are.same({ (n + 1) // 2, n // 2 }, n == 0 and { 0, 0 } or { rows[2].calls, odd.kinds.Leave - 3000 })
+      end
+      for _, order in ipairs { "time", "location" } do
+        assert.are.same({ 6000 + n, 1 }, { t:each(function() end, { order = order }) })
+      end
+    end
+    helper.write(file, whole:sub(1, 18 + 11 * 1000 + 5))
+    local out, code = shown(path)
+    assert.are.equal(0, code, out)
+    assert.matches("\n1 location is cut or damaged: its events are missing from there on, or all\n"
+      .. "5000 events that the definitions count are not in the files\n", out)
+    os.remove(file)
+    local t <close> = assert(pml.trace.open(path))
+    local rows, odd = assert(t:group { by = { "location" }, threads = 2 })
+    assert.are.same({ 1, 6000 }, { #rows, odd.lost })
+    local first = path:gsub("%.otf2$", "/0.evt")
+    helper.write(first, helper.read(first):sub(1, -2))
+    assert.are.same({ "EFORMAT", "EFORMAT" }, { select(3, t:group()), (select(3, t:each(function() end))) })
+  end)
+
+  it("draws timeline, profile and metrics", function()
+    if select(2, sh("gnuplot --version", 10)) ~= 0 then return pending("gnuplot is not installed") end
+    local path = planted("drawn", CALLS)
+    local picture = folder .. "/picture.svg"
+    for _, kind in ipairs { "timeline", "profile" } do
+      local out, code = shown(path, ("--plot %s=%s"):format(kind, picture))
+      assert.are.equal(0, code, out)
+      assert.are.equal(picture .. "\n", out)
+      assert.matches("<svg", helper.read(picture))
+      os.remove(picture)
+    end
+    for kind, why in pairs { metrics = "no values of metrics are in the trace", matrix = "no message between ranks" } do
+      local out, code = shown(path, ("--plot %s=%s"):format(kind, picture))
+      assert.are.equal(1, code)
+      assert.matches("^pmlua trace: " .. why .. "[^\n]+\n$", out)
+    end
+    assert.matches("%-%-plot: timeline, profile, matrix or metrics", (shown(path, "--plot frog")))
   end)
 
   mpi_job.it_of_each("has the messages of a job, as its summary counted them", function(name)
@@ -308,6 +381,12 @@ describe("pmlua trace FILE.otf2", function()
     os.execute("rm -rf " .. to)
   end)
 
+  it("refuses -o where no trace is made", function()
+    local out, code = sh(("%s/pmlua trace %s --plot timeline -o run.svg"):format(helper.build, planted("read", CALLS)))
+    assert.are.equal(1, code)
+    assert.truthy(out:find("^pmlua trace: %-o is for a trace that is made; [^\n]*\n$"), out)
+  end)
+
   it("refuses in one line what is no trace, cut, or damaged", function()
     local path = planted("damaged", CALLS)
     local dir = path:match "^(.*)/"
@@ -315,12 +394,12 @@ describe("pmlua trace FILE.otf2", function()
     helper.write(dir .. "/no.txt", "")
     assert(os.rename(path, dir .. "/anchor.txt"))
     for _, file in ipairs { "no.otf2", "no.txt", "traces.def", "anchor.txt" } do
-      local t, err, code = pml.trace.read(dir .. "/" .. file)
+      local t, err, code = pml.trace.open(dir .. "/" .. file)
       assert.are.same({ nil, "EFORMAT" }, { t, code })
       assert.truthy(err:find("/" .. file .. ": not an OTF2 archive; name its anchor file, which ends in .otf2", 1, true), err)
     end
     assert(os.rename(dir .. "/anchor.txt", path))
-    assert.are.equal("ENOENT", select(3, pml.trace.read(dir .. "/nowhere.otf2")))
+    assert.are.equal("ENOENT", select(3, pml.trace.open(dir .. "/nowhere.otf2")))
     for _, file in ipairs { "no.otf2", "nowhere.otf2" } do
       local out, code = shown(dir .. "/" .. file)
       assert.are.equal(1, code, file)
@@ -342,3 +421,45 @@ describe("pmlua trace FILE.otf2", function()
 end)
 
 teardown(helper.clean)
+
+describe("pmlua compare of two traces", function()
+  local function compared(a, b, options)
+    return sh(("%s/pmlua compare %s %s %s"):format(helper.build, options or "", a, b), 60)
+  end
+
+  it("says what became slower by call path, in parts that add up", function()
+    local slower = {}
+    for i, c in ipairs(CALLS) do -- a as it was, b in it 200 longer, c on the other location 1000 shorter, d is new
+      slower[i] = { c[1], c[2], c[3], c[4] + (c[1] == "one" and c[4] >= 700 and 200 or 0)
+        - (c[1] == "two" and c[4] == 2150 and 990 or 0) }
+    end
+    table.insert(slower, { "one", "+", "d", 2000 })
+    table.insert(slower, { "one", "-", "d", 2050 })
+    local a, rate = planted("before", CALLS)
+    local b = planted("after", slower)
+    local r, of, sum, parts = cjson.decode((compared(a, b, "--json"))), {}, 0, 0
+    for _, p in ipairs(r.paths) do
+      of[p.path] = math.floor(p.difference_s * rate + 0.5)
+      sum, parts = sum + p.difference_s, parts + p.part
+    end
+    assert.are.same({ a = 0, ["a/b"] = 200, ["a/b/a"] = 0, c = -990, ["c/b"] = 0, d = 50 }, of)
+    assert.is_near(r.difference_s, sum, 1e-12)
+    assert.is_near(1, parts, 1e-9)
+    assert.are.equal(-740, math.floor(r.difference_s * rate + 0.5))
+    local out, code = compared(a, b)
+    assert.are.equal(0, code, out)
+    assert.matches("\nc +1 +1 .*\na/b +2 +2 .*\nd +0 +1 .*\nall .* 100%.0 %%\n", out)
+    assert.matches("^path,calls_a,calls_b,a_s,b_s,difference_s,part\r?\nc,1,1,", (compared(a, b, "--csv")))
+  end)
+
+  it("fails on a verdict, and refuses in one line what is no trace", function()
+    local a, b = planted("was", CALLS), planted("is", { { "one", "+", "a", 0 }, { "one", "-", "a", 9000 } })
+    local out, code = compared(a, b, "--csv --fail-on slower:50%")
+    assert.are.equal(1, code)
+    assert.matches("\npmlua compare: slower by %d+", "\n" .. out)
+    assert.are.equal(0, select(2, compared(b, a, "--fail-on slower:50%")))
+    out, code = compared(a, folder .. "/nowhere.otf2")
+    assert.are.equal(1, code)
+    assert.matches("^pmlua compare: [^\n]+nowhere.otf2: No such file or directory\n$", out)
+  end)
+end)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 local helper = require "spec.lua.helper"
 local permission = require "spec.permission"
+local pml = require "pmlua"
 local trace = require "pmlua.trace"
 
 local function sequence(phases, first, last)
@@ -54,7 +55,7 @@ describe("trace", function()
   end
 
   it("offers what the core has under its name", function()
-    assert.equal(helper.core.trace.open, trace.open)
+    assert.equal(helper.core.trace.create, trace.create)
   end)
 
   it("writes an archive that otf2-print reads: a region per cell, phases, metrics", function()
@@ -82,10 +83,31 @@ describe("trace", function()
   it("says why there is none, and which events are missing", function()
     local t, err = trace.follow(helper.core, "/nonexistent")
     assert.is_nil(t)
-    assert.truthy(tostring(err):find "^trace%.open: E%u+: ")
+    assert.truthy(tostring(err):find "^trace%.create: E%u+: ")
     t, err = trace.follow(helper.core, helper.folder(), { "no-such-event" })
     assert.is_truthy(t)
     assert.matches("no%-such%-event", err)
     t:close()
+  end)
+
+  it("has functions of C++ by the names of their source", function()
+    local mangled = "_ZN6solver4stepEid"
+    if pml.region.demangle(mangled) == mangled then return pending "libstdc++ is not installed" end
+    local folder = helper.folder()
+    do
+      local t <close> = assert(pml.trace.create(folder))
+      local location = assert(t:location "main")
+      for _, name in ipairs { mangled, "_Zero" } do
+        local region = assert(pml.region.intern(name))
+        location:enter(region)
+        location:leave(region)
+      end
+    end
+    local reader <close> = assert(pml.trace.open(folder .. "/traces.otf2"))
+    local names = {}
+    for _, r in ipairs((assert(reader:group()))) do names[r.region] = r.calls end
+    assert.same({ ["solver::step(int, double)"] = 1, _Zero = 1 }, names)
+    local _, text = helper.pmlua(("trace %s/traces.otf2 --where 'solver::*'"):format(folder))
+    assert.matches("\nsolver::step%(int, double%) +user +1 ", text)
   end)
 end)

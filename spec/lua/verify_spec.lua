@@ -81,11 +81,67 @@ describe("pmlua doctor --verify", function()
     end
   end)
 
+  it("limits plans for this machine to the counters that counted at the same time", function()
+    local state = ("XDG_STATE_HOME=%s "):format(quote(dir .. "/limited"))
+    local status, out, err = shell(state .. command .. [[-e '
+      local verify = require "pmlua.internal.verify"
+      assert(verify.keep({}, 2))
+      local plan = assert(pml.chooser.open { pmu = "generic" })
+      print(plan.counters.general, #plan:choose { "CYCLE" }.runs, table.concat(plan.notes, " "))'
+      ]])
+    assert.same({ 0, "" }, { status, err })
+    assert.truthy(out:find "^2\t2\t2 of 4 counters counted at the same time on this machine", out)
+    local _, spr = shell(state .. command .. "-e 'print(pml.chooser.open { pmu = \"spr\" }.counters.general)'")
+    assert.equal("8\n", spr)
+  end)
+
   it_counts("tries counters at the same time", function()
     local verify = require "pmlua.internal.verify"
     local n, why = verify.together "page-faults"
     assert.same({ 16 }, { n, why })
-    if not support.core.event.has_pmu() then assert.equal(0, (verify.together())) end
+    if not support.core.event.has_pmu() then assert.equal(0, (verify.together "branches:u")) end
+    assert.is_nil(verify.sound { { event = "page-faults", verdict = "right" }, { event = "branches:u", verdict = "wrong" } })
+    assert.equal("cycles:u", verify.sound { { event = "branches:u", verdict = "not counted" },
+      { event = "instructions:u", verdict = "wrong" }, { event = "cycles:u", verdict = "right" } })
+  end)
+end)
+
+describe("errata", function()
+  local errata = require "pmlua.internal.errata"
+
+  local function numbers(vendor, family, model)
+    local list = {}
+    local text = "processor\t: 0\nvendor_id\t: %s\ncpu family\t: %s\nmodel\t\t: %s\nmodel name\t: x\n"
+    for i, e in ipairs(errata.of(text:format(vendor, family, model))) do list[i] = e.number end
+    return table.concat(list, " ")
+  end
+
+  it("are those of the family and model", function()
+    assert.equal("1292 ", numbers("AuthenticAMD", 25, 1))
+    assert.equal("", numbers("AuthenticAMD", 25, 0x11))
+    assert.equal("1291 ", numbers("AuthenticAMD", 23, 0x31))
+    assert.equal("1054 ", numbers("AuthenticAMD", 23, 0x11))
+    assert.equal("", numbers("GenuineIntel", 25, 1))
+    assert.equal("", numbers("AuthenticAMD", "x", "y"))
+    assert.same({}, errata.of "")
+    assert.same({}, errata.of "CPU implementer : 0x41\n")
+  end)
+
+  it("say what they concern, in a line each", function()
+    for _, file in ipairs(require "pmlua.internal.literal".list "errata") do
+      local data = assert(require "pmlua.internal.literal".read(file.path))
+      assert.is_true(#data.source > 20 and #data.errata > 0)
+      for _, e in ipairs(data.errata) do
+        assert.is_true(#e.events > 3 and #e.what > 10 and #e.events + #e.what < 180 and e.models[1] <= e.models[2])
+      end
+    end
+  end)
+
+  it("of this machine are printed below what was tried", function()
+    local _, out = shell(("XDG_STATE_HOME=%s %s doctor --verify"):format(quote(support.folder()), command))
+    local here = errata.here()
+    assert.equal(#here > 0, out:find("errata of this processor", 1, true) ~= nil)
+    for _, e in ipairs(here) do assert.truthy(out:find(e.events:sub(1, 10), 1, true), out) end
   end)
 end)
 

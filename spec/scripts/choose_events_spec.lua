@@ -20,7 +20,8 @@ describe("scripts/choose_events.lua", function()
     assert.matches("\nskx +1 +8 +3 +1 ", out)
     assert.matches("\narm_a64fx +any +8 +1 +1 ", out)
     local _, lines = out:match("^.-\n\n"):gsub("\n", "")
-    assert.equal(1 + 12 + 2 + 1, lines) -- the head, twelve PMUs, and skx and clx once more
+    assert.equal(1 + 26 + 11 + 1, lines) -- the head, 26 PMUs, 11 whose threads share counters once more, and the line behind
+    assert.matches("\nhsw +1 +8 +3 +%- +1 ", out) -- it counts no floating-point operations
   end)
 
   it("takes the PMUs that are named, and knows which it does not", function()

@@ -53,6 +53,10 @@ int main(int argc, char **argv) {
   before("allreduce", 0, 80);
   MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 
+  MPI_Barrier(MPI_COMM_WORLD);
+  before("scan", 1, 110);
+  MPI_Scan(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+
   MPI_Finalize();
   for (int i = 0; i < n; i++) printf("%d %s %lld\n", rank, entered[i].name, entered[i].ns);
   return 0;

@@ -56,6 +56,19 @@ describe("A link in a folder", function()
     assert.equal("file", lfs.symlinkattributes(dir .. "/table", "mode"))
   end)
 
+  it("that the user names as output may be a FIFO, which waits for its reader, but not for ever", function()
+    local fifo = dir .. "/fifo"
+    os.execute("mkfifo " .. quote(fifo))
+    local late = ("(sleep 0.3; cat %s >%s/read) & timeout 60 %s stat -e page-faults --json --out %s -- true; e=$?; wait; exit $e")
+    local status, _, err = helper.shell(late:format(quote(fifo), quote(dir), command, quote(fifo)))
+    assert.equal(0, status, err)
+    assert.matches("page%-faults.*}%s*$", helper.read(dir .. "/read"))
+    status, _, err = helper.shell(("timeout 60 %s events --out %s"):format(command, quote(fifo)))
+    assert.equal(1, status, err)
+    assert.equal(("pmlua events: %s: no program opened this FIFO to read within 5 s; start the reader first\n"):format(fifo), err)
+    assert.equal("named pipe", lfs.attributes(fifo, "mode"))
+  end)
+
   it("under the name of a recorded process's results is replaced", function()
     local name = ('for n in calls calls.new; do ln -s %s %s/out/$$.$n; done; exec true'):format(target, dir)
     local status, _, err = helper.shell(("%s record -o %s/out -- sh -c %s"):format(command, dir, quote(name)))
@@ -81,7 +94,7 @@ describe("A link in a folder", function()
     for _, name in ipairs { "traces.otf2", "traces.def", "traces" } do
       local folder = helper.folder()
       assert(lfs.link(folder .. "/dangling", folder .. "/" .. name, true))
-      local trace, err = helper.core.trace.open(folder, { metrics = {} })
+      local trace, err = helper.core.trace.create(folder, { metrics = {} })
       if trace then trace:close() end
       assert.is_nil(trace, err)
       assert.is_nil(lfs.attributes(folder .. "/dangling", "mode"))

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/event_usdt.c - probes that a program's author placed: found by name, counted at all places, in damaged files.
+ */
+#include "check.h"
+#include "pml.h"
+#include "source/kernel/event/pml_event_parsers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NOTE_SECTION ".note.stapsdt, \"\", @note"
+#define BASE_SECTION ".stapsdt.base, \"aG\", @progbits, .stapsdt.base, comdat"
+
+/* A place of a probe as sys/sdt.h marks it; SEMAPHORE is a symbol or 0. */
+#define PROBE(PROVIDER, NAME, SEMAPHORE)                                                                               \
+  __asm__ volatile("990: nop\n"                                                                                        \
+                   ".pushsection " NOTE_SECTION "\n"                                                                   \
+                   ".balign 4\n"                                                                                       \
+                   ".4byte 992f-991f, 994f-993f, 3\n"                                                                  \
+                   "991: .asciz \"stapsdt\"\n"                                                                         \
+                   "992: .balign 4\n"                                                                                  \
+                   "993: .8byte 990b, _.stapsdt.base, " SEMAPHORE "\n"                                                 \
+                   ".asciz \"" PROVIDER "\"\n"                                                                         \
+                   ".asciz \"" NAME "\"\n"                                                                             \
+                   ".asciz \"\"\n"                                                                                     \
+                   "994: .balign 4\n"                                                                                  \
+                   ".popsection\n"                                                                                     \
+                   ".ifndef _.stapsdt.base\n"                                                                          \
+                   ".pushsection " BASE_SECTION "\n"                                                                   \
+                   ".weak _.stapsdt.base\n"                                                                            \
+                   ".hidden _.stapsdt.base\n"                                                                          \
+                   "_.stapsdt.base: .space 1\n"                                                                        \
+                   ".size _.stapsdt.base, 1\n"                                                                         \
+                   ".popsection\n"                                                                                     \
+                   ".endif\n"                                                                                          \
+                   :                                                                                                   \
+                   :                                                                                                   \
+                   : "memory")
+
+extern volatile unsigned short usdt_gate;
+volatile unsigned short usdt_gate __attribute__((section(".probes"), used)) = 0;
+
+static __attribute__((noinline)) void single(void) {
+  PROBE("pmlua_spec", "single", "0");
+}
+
+static __attribute__((noinline)) void of_another(void) {
+  PROBE("other_spec", "single", "0");
+}
+
+static __attribute__((noinline)) void twice(bool first) {
+  if (first) {
+    PROBE("pmlua_spec", "both", "0");
+    (void)usdt_gate; /* a read, so that the compiler does not make one place of the two */
+  } else {
+    PROBE("pmlua_spec", "both", "0");
+  }
+}
+
+/* As the macro of sys/sdt.h tells authors to: what is expensive only while somebody counts. */
+static __attribute__((noinline)) bool gated(void) {
+  bool open = usdt_gate != 0;
+  PROBE("pmlua_spec", "gated", "usdt_gate");
+  return open;
+}
+
+static char self[256];
+
+static int parse(struct pml_event *ev, const char *probe) {
+  char name[PML_EVENT_NAME_MAX];
+  (void)snprintf(name, sizeof name, "usdt:%.200s:%s", self, probe);
+  return pml_event_parse(ev, name);
+}
+
+static void check_fails(const char *name, int code, const char *says) {
+  struct pml_event ev;
+  int err = pml_event_parse(&ev, name);
+  CHECK(err == code && strstr(pml_error_detail(err), says), "%s: %s", name, pml_error_detail(err));
+}
+
+static void parses(void) {
+  struct pml_event ev, other;
+  CHECK(parse(&ev, "pmlua_spec:single") == 0 && ev.nparts == 1, "a probe with one place");
+  CHECK(parse(&ev, "pmlua_spec:single:u") == 0 && ev.first.attr.exclude_kernel, "with a modifier");
+  CHECK(parse(&ev, "pmlua_spec:both") == 0 && ev.nparts == 2, "a probe with two places has two parts: %u", ev.nparts);
+  CHECK(ev.nparts == 2 && pml_event_part(&ev, 0).attr.probe_offset != pml_event_part(&ev, 1).attr.probe_offset,
+        "each has its place");
+  CHECK(parse(&other, "pmlua_spec:gated") == 0 && other.first.attr.config >> 32 != 0, "a semaphore is in the config");
+  char text[PML_EVENT_NAME_MAX + 64];
+  (void)snprintf(text, sizeof text, "usdt:%s:pmlua_spec:singel", self);
+  check_fails(text, PML_ENOSYMBOL, "nearest: pmlua_spec:single");
+  check_fails("usdt:/no/such/file:a:b", -ENOENT, "/no/such/file");
+  check_fails("usdt:/etc/passwd:a:b", PML_EFORMAT, "not an ELF file");
+  check_fails("usdt:/tmp:a:b", PML_EFORMAT, "not an ELF file");
+  check_fails("usdt:a:b", PML_ESYNTAX, "usdt:PATH");
+  check_fails("usdt:", PML_ESYNTAX, "usdt:PATH");
+  check_fails("usdt:::", PML_ESYNTAX, "usdt:PATH");
+}
+
+#define TIMES 1000
+
+static void counts(void) {
+  const char *probes[] = {"pmlua_spec:both", "pmlua_spec:single", "pmlua_spec:gated"};
+  struct pml_eventset *set = NULL;
+  char name[3][PML_EVENT_NAME_MAX];
+  const char *names[3];
+  uint64_t values[3];
+  for (int i = 0; i < 3; i++) {
+    (void)snprintf(name[i], sizeof name[i], "usdt:%.200s:%s", self, probes[i]);
+    names[i] = name[i];
+  }
+  CHECK(!gated(), "nobody counts yet");
+  int err = pml_eventset_open(&set, names, 3, NULL);
+  if (err == -EACCES || err == PML_EPARANOID || err == PML_ECAP) {
+    SKIP("this user may not place probes");
+    return;
+  }
+  if (!CHECK(err == 0, "a set of three probes: %s", err ? pml_error_detail(err) : "")) return;
+  (void)pml_eventset_start(set);
+  CHECK(gated(), "the kernel raised the semaphore");
+  for (int i = 0; i < TIMES; i++) {
+    single();
+    of_another();
+    twice(i % 4 == 0);
+    (void)gated();
+  }
+  (void)pml_eventset_read(set, values);
+  CHECK(values[0] == TIMES && values[1] == TIMES && values[2] == TIMES + 1, "each is counted: %llu, %llu, %llu",
+        (unsigned long long)values[0], (unsigned long long)values[1], (unsigned long long)values[2]);
+  pml_eventset_close(set);
+  CHECK(!gated(), "and lowered it");
+}
+
+static int count_places(const struct pml__usdt_place *place, void *arg) {
+  *(unsigned *)arg += strlen(place->provider) > 0 && strlen(place->name) > 0;
+  return 0;
+}
+
+/* This file with bytes of its first and last pages and of its notes at other values. */
+static void survives_damage(void) {
+  struct {
+    unsigned char *data;
+    size_t size;
+  } file = {0};
+  char path[64];
+  FILE *f = fopen(self, "rbe");
+  if (!f || fseek(f, 0, SEEK_END) != 0) return;
+  file.size = (size_t)ftell(f);
+  file.data = malloc(file.size);
+  rewind(f);
+  bool whole = file.data && fread(file.data, 1, file.size, f) == file.size;
+  (void)fclose(f);
+  if (!CHECK(whole, "this file is read")) return;
+  int fd = memfd_create("usdt", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, file.data, file.size) != (ssize_t)file.size) abort();
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  unsigned places = 0, answers = 0, tries = 0;
+  int walked = pml__usdt_walk(path, count_places, &places);
+  CHECK(walked == 0 && places == 5, "%u places", places);
+  const unsigned char *notes = memmem(file.data, file.size, "stapsdt\0", 8);
+  size_t from[] = {0, notes ? (size_t)(notes - file.data) - 12 : 0, file.size - 4096};
+  for (size_t k = 0; k < 3; k++)
+    for (size_t i = 0; i < (k == 1 ? 400 : 4096) && from[k] + i < file.size; i += k == 1 ? 1 : 3)
+      for (int v = 0; v < 2; v++) {
+        unsigned char bad = v ? 0xff : 0x7f, good = file.data[from[k] + i];
+        unsigned found = 0;
+        if (pwrite(fd, &bad, 1, (off_t)(from[k] + i)) != 1) abort();
+        int err = pml__usdt_walk(path, count_places, &found);
+        answers += err == 0 || err == PML_EFORMAT;
+        tries++;
+        if (pwrite(fd, &good, 1, (off_t)(from[k] + i)) != 1) abort();
+      }
+  CHECK(answers == tries, "damage of any of %u bytes is survived", tries);
+  (void)close(fd);
+  free(file.data);
+}
+
+int main(void) {
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n <= 0 || n > 180) SKIP("no path of this program");
+  survives_damage();
+  struct pml_event ev;
+  int err = parse(&ev, "pmlua_spec:single");
+  if (err == PML_ENOEVENT) SKIP("this kernel has no uprobe PMU");
+  parses();
+  counts();
+  return check_done();
+}

@@ -1,0 +1,343 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/foreign_groups_spec.lua - groups of other tools: LIKWID's files, perf's, Intel's and Arm's JSON, written here.
+
+local support = require "spec.core.support"
+local chooser = require "pmlua.chooser"
+local expression = require "pmlua.internal.groups.expression"
+local formula = require "pmlua.formula"
+local groups = require "pmlua.groups"
+
+local folder
+
+local function spit(name, text)
+  support.spit(folder .. "/" .. name, text)
+  return folder .. "/" .. name
+end
+
+local function open(pmu, path)
+  return assert(chooser.open { pmu = pmu, groups = path, smt = true, watchdog = false })
+end
+
+local function refusals(c)
+  local of = {}
+  for _, r in ipairs(c.refused) do of[r.group .. "/" .. r.metric] = r.why end
+  return of
+end
+
+describe("expressions of other tools", function()
+  local env = { ["A.B"] = 6, ["C"] = 3, ["cpu/event=0x3c,cmask=1/"] = 10 }
+  local constants = { ["#SMT_on"] = 1.0 }
+
+  local function value(text)
+    local node, why = expression.parse(text)
+    if not node then return nil, why end
+    local keys, n = {}, 0
+    local written
+    written, why = expression.formula(node, function(name)
+      if constants[name] then return "number", constants[name] end
+      if name == "M" then return "expression", assert(expression.parse "A.B - 1") end
+      if name == "LOOP" then return "expression", assert(expression.parse "LOOP + 1") end
+      if not env[name] then return "unknown", name .. " is nowhere" end
+      n = n + 1
+      keys["k" .. n] = env[name]
+      return "key", "k" .. n
+    end)
+    if not written then return nil, why end
+    return (assert(formula.compile(written)):value(keys))
+  end
+
+  for _, case in ipairs {
+    { "100 * A.B / C", 200 }, { "A.B - C - 1", 2 }, { "A.B / C / 2", 1 }, { "A.B / (C / 2)", 4 }, { "-A.B + 1", -5 },
+    { "A.B - (C - 1)", 4 }, { "A.B * (C + 1) - 2", 22 }, { "1.5e1 + .5", 15.5 }, { "0x10 + 1", 17 },
+    { "d_ratio(A.B, C)", 2 }, { "max(A.B, C) - min(A.B, C, 1)", 5 }, { "C * M", 15 }, { "10 - M - 1", 4 },
+    { "A.B if #SMT_on else C", 6 }, { "A.B if #SMT_on > 1 else C", 3 }, { "A.B / (2 if #SMT_on else 1)", 3 },
+    { "1 if 0 else 2 if 0 else 3", 3 }, { [[cpu@event\=0x3c\,cmask\=1@ / C * 3]], 10 }, { "2 * (3 - 5)", -4 },
+    { "C - -2", 5 }, { "(#SMT_on + 1) * C", 6 },
+  } do
+    it("come to what they say: " .. case[1], function() assert.equal(case[2], (assert(value(case[1])))) end)
+  end
+
+  for _, case in ipairs {
+    { "A.B if C else 1", "it depends on a condition of counts" }, { "A.B < C", "it has the operator < on counts" },
+    { "has_event(C)", "it calls has_event, which formulas have not" }, { "A.B +", "its end where a value is expected" },
+    { "NOTHING", "NOTHING is nowhere" }, { "LOOP", "LOOP is made of itself" }, { "(A.B", "its end where ')' is expected" },
+    { "cpu@event", "an @ that nothing closes" }, { "A ? B", "an unexpected character in column 3" },
+    { ("("):rep(300) .. "1", "it is nested too deeply" }, { "1 2", "2 where it should end" },
+    { "", "its end where a value is expected" },
+  } do
+    it("are refused with the reason: " .. case[1]:sub(1, 20), function()
+      local v, why = value(case[1])
+      assert.same({ nil, case[2] }, { v, why })
+    end)
+  end
+end)
+
+local LIKWID <const> = [[
+SHORT work and memory
+
+EVENTSET
+FIXC0 INSTR_RETIRED_ANY
+FIXC1 CPU_CLK_UNHALTED_CORE
+PMC0  FP_ARITH_INST_RETIRED_SCALAR_DOUBLE
+PMC1  IDQ_MITE_UOPS:THRESHOLD=0x2:INVERT
+PMC1:THRESHOLD=0x4:EDGEDETECT  IDQ_MITE_UOPS
+PMC2  NO_SUCH_EVENT
+PMC3:MATCH0=0x1  L1D_REPLACEMENT
+MBOX0C0 CAS_COUNT_RD
+MBOX1C0 CAS_COUNT_RD
+
+METRICS
+Runtime [s] FIXC1*inverseClock
+CPI  FIXC1/FIXC0
+Scalar DP [MFLOP/s]  1.0E-06*PMC0/time
+Bandwidth [MBytes/s] 1.0E-06*(MBOX0C0+MBOX1C0)*64.0/time
+Edges PMC1
+Broken PMC2/PMC0
+Option PMC3
+Stranger PMC9
+
+LONG
+This part is for readers: 1 + ] (
+]]
+
+describe("LIKWID's group files", function()
+  setup(function() folder = support.folder() end)
+  teardown(support.cleanup)
+
+  it("give groups whose formulas come to what they say, and list what cannot be taken", function()
+    local c = open("skx", spit("WORK.txt", LIKWID))
+    local g = c.groups.WORK
+    assert.equal("work and memory", g.prose)
+    local counts = { FIXC0 = 200, FIXC1 = 300, PMC0 = 4e6, PMC1 = 7, MBOX0C0 = 1e6, MBOX1C0 = 2e6, time = 2, inverseClock = 0.5 }
+    local expected = { runtime = 150, cpi = 1.5, scalar_dp = 2, bandwidth = 96, edges = 7 }
+    for name, wanted in pairs(expected) do
+      local v, why = groups.value(g, assert(g.by_name[name], name), counts)
+      assert.is_nil(why)
+      assert.is_true(math.abs(v - wanted) < 1e-9, name .. " " .. v)
+    end
+    assert.equal("MFLOP/s", g.by_name.scalar_dp.unit)
+    assert.equal("INST_RETIRED:ANY_P", g.events.FIXC0)
+    assert.equal("FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", g.events.PMC0)
+    assert.equal("IDQ:MITE_UOPS:c=4:e=1", g.events.PMC1)
+    assert.equal("skx_unc_imc1::UNC_M_CAS_COUNT:RD", g.events.MBOX1C0)
+    assert.same({
+      ["WORK/Broken"] = "skx has no event NO_SUCH_EVENT", ["WORK/Option"] = "its counter has the option MATCH0=0x1",
+      ["WORK/Stranger"] = "it names PMC9, which the EVENTSET has not",
+    }, refusals(c))
+    assert.equal(1, #assert(c:choose { "WORK/cpi", "scalar_dp" }).runs)
+    local list, refused = groups.foreign(folder .. "/WORK.txt", "skx")
+    assert.same({ g.events, c.refused }, { list.WORK.events, refused })
+    list, refused = groups.foreign(folder .. "/NONE.txt", "skx")
+    assert.is_nil(list)
+    assert.truthy(refused.text:find "NONE.txt")
+  end)
+
+  it("are refused with file and line where they are none", function()
+    for text, why in pairs {
+      [""] = ":1: the file has no METRICS", ["EVENTSET\nPMC0\n"] = ":2: a counter and an event are expected",
+      ["EVENTSET\nPMC0 X\nMETRICS\nword\n"] = ":4: a metric and its formula are expected",
+      ["EVENTSET\n0 X\n"] = ":2: malformed counter",
+    } do
+      local path = spit("BAD.txt", text)
+      local c, err = chooser.open { pmu = "skx", groups = path }
+      assert.is_nil(c)
+      assert.truthy(err.text:find(path .. why, 1, true), err.text)
+    end
+    os.remove(folder .. "/BAD.txt")
+  end)
+
+  it("are read as Debian's package has them, every file of every processor", function()
+    local likwid = require "pmlua.internal.groups.likwid"
+    if not likwid.folder "skx" then pending "LIKWID is not installed (Debian: likwid)" return end
+    for _, pmu in ipairs { "skx", "icx", "hsw_ep", "snb", "amd64_fam19h_zen3", "arm_n1" } do
+      local c, taken = open(pmu, "likwid"), 0
+      for _, g in pairs(c.groups) do taken = taken + #g.metrics end
+      assert.is_true(taken > 40, pmu .. " " .. taken)
+      for _, r in ipairs(c.refused) do assert.is_true(#r.why > 10 and #r.why < 200, r.why) end
+    end
+    local c, err = chooser.open { pmu = "generic", groups = "likwid" }
+    assert.same({ nil, "LIKWID has no groups for generic" }, { c, err.text })
+  end)
+end)
+
+local PERF <const> = [=[[
+ { "MetricName": "IPC", "MetricExpr": "INST_RETIRED.ANY / CPU_CLK_UNHALTED.THREAD", "MetricGroup": "Summary;Ret",
+   "BriefDescription": "instructions per cycle" },
+ { "MetricName": "tma_retiring", "MetricExpr": "UOPS_RETIRED.RETIRE_SLOTS / tma_slots", "ScaleUnit": "100%",
+   "MetricGroup": "TmaL1" },
+ { "MetricName": "tma_slots", "MetricGroup": "",
+   "MetricExpr": "4 * CPU_CLK_UNHALTED.THREAD if #SMT_on else CPU_CLK_UNHALTED.THREAD" },
+ { "MetricName": "stuck", "MetricExpr": "cpu@ITLB_NONSENSE@", "MetricGroup": "TmaL1" },
+ { "MetricName": "seconds", "MetricExpr": "duration_time", "MetricGroup": "Summary" },
+ { "MetricName": "four", "MetricExpr": "IDQ.MITE_UOPS:c4:i1", "MetricGroup": "Summary" },
+ { "EventName": "MADE.UP", "EventCode": "0x3C", "UMask": "0x01", "CounterMask": "2", "Counter": "0,1" },
+ { "MetricName": "made", "MetricExpr": "MADE.UP", "MetricGroup": "Summary" },
+ { "EventType": "Kernel event", "EventName": "cpu-cycles" }, 7, null
+]]=]
+
+local INTEL <const> = [=[{ "Header": {}, "Metrics": [
+ { "MetricName": "loads_share", "UnitOfMeasure": "percent", "Category": "Memory",
+   "Events": [ { "Name": "MEM_INST_RETIRED.ALL_LOADS", "Alias": "a" }, { "Name": "INST_RETIRED.ANY", "Alias": "b" } ],
+   "Constants": [ { "Name": "HYPERTHREADING_ON", "Alias": "ht" } ], "Formula": "100 * (a / b) * (1 + ht)" } ] }]=]
+
+local ARM <const> = [[{ "product_configuration": { "product_name": "A core" },
+ "events": { "CPU_CYCLES": { "code": "0x0011" }, "STALL_BACKEND": { "code": "0x0024" }, "NEW_EVENT": { "code": "0x0123" } },
+ "metrics": { "backend_stalled_cycles": { "title": "Backend stalled", "units": "percent of cycles",
+    "formula": "((STALL_BACKEND / CPU_CYCLES) * 100)" },
+    "loose": { "formula": "NEW_EVENT / CPU_CYCLES", "units": "" } },
+ "groups": { "metrics": { "Cycle_Accounting": { "title": "Cycles", "metrics": ["backend_stalled_cycles", "absent"] } } } }]]
+
+describe("catalogues in JSON", function()
+  setup(function() folder = support.folder() end)
+  teardown(support.cleanup)
+
+  local function value(c, full, counts)
+    local name, metric = full:match "^(.-)/(.*)$"
+    local g = assert(c.groups[name], name)
+    local m = assert(g.by_name[metric], metric)
+    local of = { time = 3 }
+    for key, event in pairs(m.events) do of[key] = assert(counts[event], event) end
+    return groups.value(g, m, of)
+  end
+
+  it("of perf give metrics by their groups, made of events and of each other", function()
+    local c = open("skx", spit("perf.json", PERF))
+    local counts = { ["INST_RETIRED:ANY_P"] = 500, ["UOPS_RETIRED:RETIRE_SLOTS"] = 100,
+      ["CPU_CLK_UNHALTED:THREAD_P"] = 250, ["IDQ:MITE_UOPS:c=4:i=1"] = 9, ["r200013c"] = 11 }
+    assert.equal(2, value(c, "Summary/ipc", counts))
+    assert.equal(2, value(c, "Ret/ipc", counts))
+    assert.equal(10, value(c, "TmaL1/tma_retiring", counts))
+    assert.equal(1000, value(c, "METRICS/tma_slots", counts))
+    assert.equal(3, value(c, "Summary/seconds", counts))
+    assert.equal(9, value(c, "Summary/four", counts))
+    assert.equal(11, value(c, "Summary/made", counts))
+    assert.truthy(refusals(c)["TmaL1/stuck"]:find "ITLB_NONSENSE")
+    assert.equal(1, #c.refused)
+    assert.equal("100%", "100" .. c.groups.TmaL1.by_name.tma_retiring.unit)
+  end)
+
+  local PERF_TEXT <const> = [==[
+List of pre-defined events:
+
+  cycles                                             [Hardware event]
+
+Metrics:
+
+  CPI
+       [Cycles for each instruction [of a thread]]
+       [CPU_CLK_UNHALTED.THREAD / INST_RETIRED.ANY]
+  Nameless
+       [It has no formula]
+  Broken
+       [It cannot be read]
+       [CPU_CLK_UNHALTED.THREAD / ( ]
+
+Summary:
+  half
+       [Half of the instructions, in a text that is
+        broken into lines]
+       [0.5 *
+        INST_RETIRED.ANY]
+       [half > 7]
+  CPI
+
+Metric Groups:
+
+Summary
+]==]
+
+  it("of a perf that prints text give what its JSON would", function()
+    for _, name in ipairs { "perf.txt", "text.json" } do
+      local c = open("skx", spit(name, PERF_TEXT))
+      local counts = { ["INST_RETIRED:ANY_P"] = 500, ["CPU_CLK_UNHALTED:THREAD_P"] = 250 }
+      assert.equal(0.5, value(c, "Summary/cpi", counts))
+      assert.equal(250, value(c, "Summary/half", counts))
+      assert.equal("Half of the instructions, in a text that is broken into lines", c.groups.Summary.by_name.half.about)
+      assert.equal("Cycles for each instruction [of a thread]", c.groups.Summary.by_name.cpi.about)
+      assert.truthy(refusals(c)["METRICS/Broken"])
+      assert.equal(1, #c.refused)
+    end
+    local c, err = chooser.open { pmu = "skx", groups = spit("none.txt", "Metrics:\n\n  NAME\n    [no formula]\n") }
+    assert.is_nil(c)
+    assert.truthy(err.text:find("none.txt: no metrics with formulas in it", 1, true), err.text)
+  end)
+
+  it("are asked of the perf that is installed", function()
+    local _, text = support.shell "perf list --json 2>/dev/null || perf list --details metric 2>/dev/null"
+    local known = 0
+    for _ in text:gmatch '"MetricExpr"' do known = known + 1 end
+    if known == 0 then known = #require "pmlua.internal.groups.perf_text".rows(text) end
+    if known == 0 then return pending "no perf with metrics for this machine is installed" end
+    local c = open("icl", "perf")
+    local taken = {}
+    for _, g in pairs(c.groups) do for _, m in ipairs(g.metrics) do taken[m.name] = true end end
+    local n = #c.refused
+    for _ in pairs(taken) do n = n + 1 end
+    assert.is_true(n >= 0.9 * known, ("%d of %d"):format(n, known))
+    for _, r in ipairs(c.refused) do assert.is_true(#r.why > 10, r.metric) end
+  end)
+
+  it("of Intel name their events by aliases, and their Counter column limits them", function()
+    local c = open("skx", spit("intel.json", INTEL))
+    assert.equal(100, value(c, "Memory/loads_share", { ["MEM_INST_RETIRED:ALL_LOADS"] = 5, ["INST_RETIRED:ANY_P"] = 10 }))
+    c = open("hsw", spit("events.json", PERF))
+    local event = assert(c:event "r200013c")
+    assert.same({ 1, 2 }, event.placements)
+    assert.equal("perfmon's Counter column says so", event.why)
+    assert.same({ 1, 2, 4, 8 }, { table.unpack(assert(c:event "r0003").placements, 1, 4) })
+  end)
+
+  it("of AMD have codes of twelve bits, and events of the core only", function()
+    local c = open("amd64_fam19h_zen3", spit("amd.json", [=[
+      [{"EventName": "ex_ret_fused_instr", "EventCode": "0x1d0"},
+       {"EventName": "ex_ret_brn_misp", "EventCode": "0xc3", "UMask": "0x00"},
+       {"EventName": "l3_lookup", "EventCode": "0x04", "UMask": "0xff", "Unit": "L3PMC"},
+       {"MetricName": "fused", "MetricExpr": "d_ratio(ex_ret_fused_instr, ex_ret_brn_misp)"},
+       {"MetricName": "farther", "MetricExpr": "l3_lookup / 2"}]
+    ]=]))
+    assert.equal(4, value(c, "METRICS/fused", { r1000000d0 = 8, rc3 = 2 }))
+    assert.equal("amd64_fam19h_zen3 has no event l3_lookup", refusals(c)["METRICS/farther"])
+  end)
+
+  it("that perf list prints have events in the kernel's own terms", function()
+    local c = open("skx", spit("list.json", [=[
+      [{"EventName": "clock", "Encoding": "software/config=1,period=0x186a3/"},
+       {"EventName": "far", "Encoding": "none_such/event=1/"},
+       {"MetricName": "half", "MetricExpr": "clock / 2"},
+       {"MetricName": "other", "MetricExpr": "far / 2"}]
+    ]=]))
+    if not support.core.event.parse "software/config=1/" then return pending "this kernel has no perf events" end
+    assert.equal(4, value(c, "METRICS/half", { ["software/config=1/"] = 8 }))
+    assert.equal("skx has no event far", refusals(c)["METRICS/other"])
+  end)
+
+  it("of Arm give events that libpfm4 lacks by their number", function()
+    local c = open("arm_n1", spit("arm.json", ARM))
+    assert.equal(25, value(c, "Cycle_Accounting/backend_stalled_cycles", { STALL_BACKEND = 1, CPU_CYCLES = 4 }))
+    assert.equal(2, value(c, "METRICS/loose", { r123 = 8, CPU_CYCLES = 4 }))
+    assert.same({}, c.refused)
+  end)
+
+  it("are refused where they are none", function()
+    local none = { "", "[", "7", "{}", '[{"MetricName": 7}]', '{"metrics": {"x": 1}, "groups": 3, "events": []}', "[null]" }
+    for _, text in ipairs(none) do
+      local c, err = chooser.open { pmu = "skx", groups = spit("bad.json", text) }
+      assert.is_nil(c, text)
+      assert.truthy(err.text:find "bad.json" and #err:sentence() < 200, err.text)
+    end
+    local c, err = chooser.open { pmu = "skx", groups = folder .. "/nowhere.json" }
+    assert.is_nil(c)
+    assert.truthy(err.text:find "nowhere.json")
+  end)
+
+  it("are listed by pmlua choose, with what cannot be taken and why", function()
+    local status, out, err = support.shell(("%s/pmlua choose --pmu skx --groups %s --list"):format(support.build,
+      support.quote(folder .. "/perf.json")))
+    assert.same({ 0, "" }, { status, err })
+    assert.truthy(out:find "\nSummary\n" and out:find "\nnot taken: 1 metric\n  TmaL1/stuck: ", out)
+    status, out = support.shell(("%s/pmlua choose --pmu skx --groups %s ipc TmaL1"):format(support.build,
+      support.quote(folder .. "/perf.json")))
+    assert.equal(0, status)
+    assert.truthy(out:find "TmaL1/tma_retiring", out)
+  end)
+end)

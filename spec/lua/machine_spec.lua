@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/machine_spec.lua - pml.machine: asked once it measures, asked again it reads what was kept; nothing harms.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local lfs = require "lfs"
+local quote, shell = support.quote, support.shell
+
+local dir
+
+-- Run code with a state folder of its own: what it prints, and what it writes to standard error.
+local function answer(code, environment)
+  local status, out, err = shell(("XDG_STATE_HOME=%s/state TMPDIR=%s/tmp %s %s/pmlua -e %s"):format(dir, dir, environment or "",
+    support.build, quote(code)))
+  assert.equal(0, status, err)
+  return out, err
+end
+
+local function write(path, text)
+  local f <close> = assert(io.open(path, "w"))
+  f:write(text)
+end
+
+local function kept(subject)
+  return answer "print(pml.machine.folder())":match "[^\n]+" .. "/" .. subject .. ".json"
+end
+
+local function entries(path)
+  local n = 0
+  for name in lfs.dir(path) do n = n + (name:find "^%.+$" and 0 or 1) end
+  return n
+end
+
+-- The cheapest of its subjects, and one that needs a compiler.
+local EXCHANGE = [[
+  local e, why = pml.machine.exchange(%s)
+  print(e and e.measured, e and e.quick, e and #e.pairs or tostring(why))
+]]
+
+describe("pml.machine", function()
+  before_each(function()
+    dir = support.temporary_folder and support.temporary_folder() or os.tmpname()
+    os.remove(dir)
+    assert(lfs.mkdir(dir))
+    assert(lfs.mkdir(dir .. "/tmp"))
+  end)
+  after_each(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  local function several() return #require "pmlua".sys.affinity() > 1 end
+
+  it("measures once, keeps the result, and measures anew when asked", function()
+    if not several() then return pending "this process has one cpu" end
+    assert.matches("nil%s+nil%s+core_to_core was not measured on this machine", answer(EXCHANGE:format "{ kept = true }"))
+    local first = answer(EXCHANGE:format "")
+    assert.matches("^%d+%-%d+%-%d+T%S+%s+true%s+%d+\n$", first)
+    assert.equal(first, answer(EXCHANGE:format "{ kept = true }"))
+    local path = kept "exchange"
+    local data = json.decode(assert(io.open(path)):read "a")
+    assert.same({ "exchange", true }, { data.subject, data.quick })
+    data.result.measured = "long ago"
+    write(path, json.encode(data))
+    assert.matches("^long ago", answer(EXCHANGE:format ""))
+    assert.matches("^%d+%-", answer(EXCHANGE:format "{ again = true }"))
+    assert.equal(0, entries(dir .. "/tmp"))
+  end)
+
+  it("does not take a quick result for a whole one", function()
+    if not several() then return pending "this process has one cpu" end
+    answer(EXCHANGE:format "")
+    assert.matches("was not measured", answer(EXCHANGE:format "{ kept = true, quick = false }"))
+  end)
+
+  it("reads nothing from a damaged file, a folder or a device, and writes through no link", function()
+    if not several() then return pending "this process has one cpu" end
+    answer(EXCHANGE:format "")
+    local path = kept "exchange"
+    for _, text in ipairs { "", "{", "[]", "null", '{"measured": 1}', ("x"):rep(2 << 20) } do
+      write(path, text)
+      assert.matches("was not measured", answer(EXCHANGE:format "{ kept = true }"))
+    end
+    os.remove(path)
+    write(dir .. "/other", "untouched")
+    assert(lfs.link(dir .. "/other", path, true))
+    assert.matches("^%d+%-", answer(EXCHANGE:format ""))
+    assert.equal("untouched", assert(io.open(dir .. "/other")):read "a")
+  end)
+
+  it("answers without a folder of the user's", function()
+    if not several() then return pending "this process has one cpu" end
+    local status, out, err = shell(("env -u HOME -u XDG_STATE_HOME TMPDIR=%s/tmp %s/pmlua -e %s"):format(dir, support.build,
+      quote(EXCHANGE:format "" .. " print(pml.machine.folder())")))
+    assert.equal(0, status, err)
+    assert.matches("nil\tnowhere to keep results: neither HOME nor XDG_STATE_HOME is set", out)
+  end)
+
+  it("forgets this machine only", function()
+    if not several() then return pending "this process has one cpu" end
+    answer(EXCHANGE:format "")
+    assert(lfs.mkdir(dir .. "/state/pmlua/machine/other"))
+    answer "pml.machine.forget()"
+    assert.equal(1, entries(dir .. "/state/pmlua/machine"))
+    assert.matches("was not measured", answer(EXCHANGE:format "{ kept = true }"))
+  end)
+
+  it("has a failure for code that is wrong, and raises for misuse", function()
+    local machine = require "pmlua".sys.uname().machine
+    if machine ~= "x86_64" and machine ~= "aarch64" then return pending("no sequences for " .. machine) end
+    assert.matches("^nil\t[^\n]*foo bar: [^\n]+\n$", answer 'local i, why = pml.machine.instruction "foo bar" print(i, why)')
+    local status, _, err = shell(support.build .. "/pmlua -e " .. quote "pml.machine.noise { qiuck = true }")
+    assert.equal(1, status)
+    assert.matches("machine.noise: [^\n]*qiuck[^\n]*quick", err)
+    status, _, err = shell(support.build .. "/pmlua -e " .. quote 'pml.machine.instruction "nop || nop"')
+    assert.equal(1, status)
+    assert.matches("one sequence at a time", err)
+  end)
+
+  it("has numbers for each subject", function()
+    local out = answer [[
+      local function has(name, v) print(name, v ~= nil and v) end
+      local l = assert(pml.machine.latency())
+      has("latency", #l.points > 10 and l.points[1].ns > 0)
+      local b = assert(pml.machine.bandwidth())
+      has("bandwidth", b.mixes[1].best > 0 and b.mixes[1].threads == 1)
+      local n = assert(pml.machine.noise())
+      has("noise", n.cpus[1].grain > 0 and n.cpus[1].lost >= 0)
+    ]]
+    assert.equal("latency\ttrue\nbandwidth\ttrue\nnoise\ttrue\n", out)
+  end)
+end)
