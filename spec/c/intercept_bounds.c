@@ -143,8 +143,8 @@ static bool needed_versions(void) {
 
 /* ---- hash tables ---- */
 
-static bool visit(void *arg, uint32_t hash, size_t symbol) {
-  (void)hash, (void)symbol;
+static bool visit(void *arg, size_t symbol) {
+  (void)symbol;
   ++*(size_t *)arg;
   return true;
 }
@@ -233,6 +233,60 @@ static bool old_hashes(void) {
   return true;
 }
 
+/* The older table leads to a name through its chain; a chain that is a circle ends. */
+static bool old_names(void) {
+  size_t n = symbols_of_file(), at = symbol_named("leaf_calls"), other = at == 1 ? 2 : 1;
+  uint32_t word[256] = {1, (uint32_t)n, (uint32_t)at}, *chain = word + 3;
+  WANT(at < n && n + 3 <= 256 && pml__object_defines(looked_at(), "leaf_calls"));
+  add_segment(edge_end, PF_R);
+  with_one_table();
+  entry(DT_GNU_HASH)->d_tag = DT_HASH;
+  set(DT_HASH, to_the_end(word, (n + 3) * sizeof *word));
+  WANT(looked_at()->gnu_hash == NULL && pml__object_defines(looked_at(), "leaf_calls"));
+  WANT(!pml__object_defines(looked_at(), "leaf_call") && goes_on(1));
+  word[2] = (uint32_t)other;
+  chain[other] = (uint32_t)at;
+  set(DT_HASH, to_the_end(word, (n + 3) * sizeof *word));
+  WANT(pml__object_defines(looked_at(), "leaf_calls"));
+  chain[other] = (uint32_t)other;
+  set(DT_HASH, to_the_end(word, (n + 3) * sizeof *word));
+  WANT(!pml__object_defines(looked_at(), "leaf_calls") && goes_on(1));
+  chain[other] = UINT32_MAX;
+  set(DT_HASH, to_the_end(word, (n + 3) * sizeof *word));
+  WANT(!pml__object_defines(looked_at(), "leaf_calls"));
+  word[0] = UINT32_MAX;
+  set(DT_HASH, to_the_end(word, (n + 3) * sizeof *word));
+  WANT(!pml__object_defines(looked_at(), "leaf_calls") && goes_on(1));
+  return true;
+}
+
+/* The filter of the newer one is believed where its size is a power of two. */
+static bool filters(void) {
+  static const char name[] = "leaf_calls";
+  size_t at = symbol_named(name);
+  uint32_t hash = pml__object_hash(name, sizeof name - 1);
+  /* buckets, first symbol, double words of the filter, shift; filter; a bucket; its chain */
+  uint32_t word[8] = {1, (uint32_t)at, 1, 6, UINT32_MAX, UINT32_MAX, (uint32_t)at, hash | 1};
+  struct pml__hash_table h;
+  add_segment(edge_end, PF_R);
+  with_one_table();
+  set(DT_GNU_HASH, to_the_end(word, sizeof word));
+  WANT(pml__hash_table_read(looked_at(), &h) && pml__hash_table_may_have(&h, hash));
+  WANT(pml__object_defines(looked_at(), name) && goes_on(1));
+  word[4] = word[5] = 0;
+  set(DT_GNU_HASH, to_the_end(word, sizeof word));
+  WANT(pml__hash_table_read(looked_at(), &h) && !pml__hash_table_may_have(&h, hash));
+  word[3] = UINT32_MAX; /* a shift of more bits than there are */
+  set(DT_GNU_HASH, to_the_end(word, sizeof word));
+  WANT(pml__hash_table_read(looked_at(), &h) && h.shift < 32);
+  word[2] = 0; /* no filter: any name may be there */
+  memmove(word + 4, word + 6, 2 * sizeof *word);
+  set(DT_GNU_HASH, to_the_end(word, 6 * sizeof *word));
+  WANT(pml__hash_table_read(looked_at(), &h) && pml__hash_table_may_have(&h, hash));
+  WANT(pml__object_defines(looked_at(), name) && goes_on(1));
+  return true;
+}
+
 /* ---- all tables together ---- */
 
 static bool dynamic(void) {
@@ -271,6 +325,8 @@ int main(int argc, char **argv) {
   CHECK(in_child(hashes), "buckets and chains of a hash table end with it");
   CHECK(in_child(hashes_of_symbols), "and with the symbols; no more are told than there are");
   CHECK(in_child(old_hashes), "so it is with the older table");
+  CHECK(in_child(old_names), "the older table leads to a name, and a chain that is a circle ends");
+  CHECK(in_child(filters), "a filter of names is used if its size is a power of two");
   CHECK(in_child(dynamic), "a dynamic section without an end is read to the end of its segment");
   return check_done();
 }

@@ -25,18 +25,14 @@ static struct pml_intercept_stats counts; /* under whole */
 /* How many objects were ever loaded and unloaded at the last scan. */
 static unsigned long long seen_adds, seen_subs; /* adds is atomic */
 
-struct traffic {
-  unsigned long long adds, subs;
-};
-
 static int tell(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size;
-  *(struct traffic *)arg = (struct traffic){info->dlpi_adds, info->dlpi_subs};
+  *(struct pml__traffic *)arg = (struct pml__traffic){info->dlpi_adds, info->dlpi_subs};
   return 1;
 }
 
-static struct traffic traffic(void) {
-  struct traffic t = {0, 0};
+struct pml__traffic pml__intercept_traffic(void) {
+  struct pml__traffic t = {0, 0};
   dl_iterate_phdr(tell, &t);
   return t;
 }
@@ -54,7 +50,7 @@ const struct pml__choice *pml__intercept_last_choice(void) {
 }
 
 static int scan(void) {
-  struct traffic t = traffic();
+  struct pml__traffic t = pml__intercept_traffic();
   int err = pml__intercept_scan(chosen, &counts, t.subs != seen_subs);
   if (err < 0) return err;
   seen_subs = t.subs;
@@ -63,7 +59,7 @@ static int scan(void) {
 }
 
 void pml__intercept_scan_new(void) {
-  if (!is_on() || traffic().adds == __atomic_load_n(&seen_adds, __ATOMIC_RELAXED)) return;
+  if (!is_on() || pml__intercept_traffic().adds == __atomic_load_n(&seen_adds, __ATOMIC_RELAXED)) return;
   if (!pml__lock_try(&whole)) return; /* the next dlsym() will */
   if (is_on()) (void)scan();
   pml__lock_leave(&whole);

@@ -9,6 +9,7 @@
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
 #include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_process.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -91,16 +92,28 @@ static bool stays(uintptr_t address) {
   return is;
 }
 
-/* Whether @at, found as @name, is a function that is chosen, of @o, whose path is to be freed in any case. */
-static bool is_chosen(const struct pml__choice *c, void *at, const char *name, struct pml__object *o) {
+/* An object in which a function was found, and what it has wrappers for. */
+struct place {
+  struct pml__object o;
+  struct pml__wrap_list wrapped;
+  struct pml__traffic when; /* what had been loaded and unloaded */
+};
+
+static bool find_place(struct place *p, uintptr_t at) {
+  p->o = (struct pml__object){0};
+  p->when = pml__intercept_traffic();
+  if (!pml__object_at(&p->o, at)) return false;
+  p->wrapped = pml__wrap_listed(&p->o);
+  return true;
+}
+
+/* Whether @at, found as @name, is a function that is chosen, of @p. */
+static bool is_chosen(const struct pml__choice *c, void *at, const char *name, const struct place *p) {
   size_t n = strlen(name);
-  *o = (struct pml__object){0};
-  if (!pml__object_at(o, (uintptr_t)at)) return false;
-  if (pml__hooks_role(file_of(o->path)) == PML__HOOKS_LIBRARY) return true;
+  if (pml__hooks_role(file_of(p->o.path)) == PML__HOOKS_LIBRARY) return true;
   if (!pml__choice_function(c, name, n)) return false;
-  struct pml__wrap_list wrapped = pml__wrap_listed(o);
-  if (!pml__choice_library(c, o->path, o->program) || !pml__object_exports(o, name, (uintptr_t)at) ||
-      pml__wrap_lists(&wrapped, name))
+  if (!pml__choice_library(c, p->o.path, p->o.program) || !pml__object_exports(&p->o, name, (uintptr_t)at) ||
+      pml__wrap_lists(&p->wrapped, name))
     return false;
   pml__choice_note(c, name, n);
   return true;
@@ -114,17 +127,45 @@ static uintptr_t thunk_of(void *at, const char *name, const struct pml__object *
   return region != NULL ? pml__intercept_thunk(to, region, "") : 0;
 }
 
+static uintptr_t thunk_in(const struct pml__choice *c, void *at, const char *name, const struct place *p) {
+  if (!is_chosen(c, at, name, p)) return 0;
+  uintptr_t thunk = c->dlsym ? thunk_of(at, name, &p->o) : 0;
+  if (thunk == 0) __atomic_fetch_add(&unseen, 1, __ATOMIC_RELAXED);
+  return thunk;
+}
+
+/*
+ * The place of the last function: programs look up many of one library in turn, some thousands when they start. The
+ * lock is tried: who holds the loader's may be waited for by who has this one.
+ */
+static struct pml__lock lock;
+static struct place last; /* under the lock; its path NULL: none */
+
+static bool is_last(uintptr_t at) {
+  struct pml__traffic now = pml__intercept_traffic();
+  return last.o.path != NULL && at - last.o.lo < last.o.hi - last.o.lo && now.adds == last.when.adds &&
+         now.subs == last.when.subs;
+}
+
+static bool make_last(uintptr_t at) {
+  free(last.o.path);
+  return find_place(&last, at);
+}
+
 /* What the program shall get for what was found: that, or its thunk. */
 static void *given(void *at, const char *name) {
   const struct pml__choice *c = pml__intercept_chosen();
   uintptr_t thunk = 0;
-  struct pml__object o;
   if (c == NULL || at == NULL) return at;
   int saved = errno;
-  bool is = is_chosen(c, at, name, &o);
-  if (is && c->dlsym) thunk = thunk_of(at, name, &o);
-  if (is && thunk == 0) __atomic_fetch_add(&unseen, 1, __ATOMIC_RELAXED);
-  free(o.path);
+  if (pml__lock_try(&lock)) {
+    if (is_last((uintptr_t)at) || make_last((uintptr_t)at)) thunk = thunk_in(c, at, name, &last);
+    pml__lock_leave(&lock);
+  } else {
+    struct place p;
+    if (find_place(&p, (uintptr_t)at)) thunk = thunk_in(c, at, name, &p);
+    free(p.o.path);
+  }
   (void)dlerror(); /* of a look-up of ours */
   errno = saved;
   return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
@@ -211,5 +252,6 @@ uint64_t pml__intercept_unseen(void) {
 }
 
 void pml__intercept_doors_forked(void) {
-  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent reports its own */
+  if (pml__lock_torn(&lock)) last = (struct place){0}; /* another thread was at it */
+  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED);      /* the parent reports its own */
 }

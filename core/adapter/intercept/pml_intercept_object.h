@@ -98,8 +98,35 @@ const char *pml__object_needs(const struct pml__object *o, size_t i);
 /* The hash that DT_GNU_HASH has of a name. */
 uint32_t pml__object_hash(const char *name, size_t n);
 
-/* @seen is called with every symbol of the hash tables and its hash, whose lowest bit is set, until it says false. */
-void pml__object_walk(const struct pml__object *o, bool (*seen)(void *arg, uint32_t hash, size_t symbol), void *arg);
+/* An object's table of the names that it has: DT_GNU_HASH. */
+struct pml__hash_table {
+  const uint64_t *filter; /* NULL: there is none that can be used */
+  size_t mask;            /* of the filter's words */
+  const uint32_t *bucket, *chain;
+  size_t nchain;                   /* at most */
+  uint32_t nbuckets, first, shift; /* first: the symbol that the chain begins with */
+};
+
+/* False: the object has none, or an older one alone. */
+bool pml__hash_table_read(const struct pml__object *o, struct pml__hash_table *h);
+
+/* False: no name with this hash is in it. Cost: one load, most often. */
+static inline bool pml__hash_table_may_have(const struct pml__hash_table *h, uint32_t hash) {
+  if (h->filter == NULL) return true;
+  uint64_t bits = UINT64_C(1) << hash % 64 | UINT64_C(1) << (hash >> h->shift) % 64;
+  return (h->filter[hash / 64 & h->mask] & bits) == bits;
+}
+
+/*
+ * pml__hash_table_find - @seen is called with every symbol of @o that is named @name, of @n bytes and hash @hash, until
+ * it says false. @h: NULL: by the older table. Defined or not: that is for @seen to ask.
+ */
+typedef bool pml__seen_symbol(void *arg, size_t symbol);
+void pml__hash_table_find(const struct pml__object *o, const struct pml__hash_table *h, const char *name, size_t n,
+                          uint32_t hash, pml__seen_symbol *seen, void *arg);
+
+/* @seen is called with every symbol of the hash table, whichever there is, until it says false. */
+void pml__object_walk(const struct pml__object *o, pml__seen_symbol *seen, void *arg);
 
 /*
  * Whether @address is that of a piece of the PLT of @o, the program, which stands in for the function @name of a

@@ -30,6 +30,12 @@ void pml__intercept_restore(const struct pml__choice *last);                /* @
 extern __attribute__((visibility("hidden"))) uint64_t pml__intercept_looks; /* at an object, in all scans */
 void pml__intercept_give_up(void);                                          /* a scan that will never end */
 
+/* How many objects were ever loaded and unloaded. Takes the loader's lock for a moment. */
+struct pml__traffic {
+  unsigned long long adds, subs;
+};
+struct pml__traffic pml__intercept_traffic(void);
+
 /* ---- doors: functions of the loader with which a program looks for others ---- */
 
 void pml__intercept_doors_prepare(void);

@@ -9,6 +9,7 @@
 
 #include "adapter/arch/pml_arch.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,7 +111,7 @@ struct use {
 };
 struct pml__uses {
   struct use *use;
-  size_t n;
+  size_t n, open; /* open: called, and not known to be used */
 };
 
 static int by_place(const void *a, const void *b) {
@@ -118,33 +119,60 @@ static int by_place(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-static void note_use(void *arg, uintptr_t slot, bool call) {
-  const struct pml__uses *u = arg;
-  struct use key = {.at = slot}, *found = bsearch(&key, u->use, u->n, sizeof key, by_place);
-  if (found == NULL) return;
-  found->slot->called |= call;
-  found->slot->used |= !call;
+static struct pml__scan_slot *slot_at(const struct pml__uses *u, uintptr_t at) {
+  struct use key = {.at = at}, *found = bsearch(&key, u->use, u->n, sizeof key, by_place);
+  return found != NULL ? found->slot : NULL;
 }
 
-bool pml__scan_read_code(const struct pml__object *o, struct pml__scan *s) {
-  struct pml__uses u = {NULL, s->n - s->ncalls};
-  if (s->code_read || u.n == 0) return true;
-  u.use = malloc(u.n * sizeof *u.use);
+static bool note_call(void *arg, uintptr_t slot, bool call) {
+  struct pml__scan_slot *s = slot_at(arg, slot);
+  if (s != NULL) s->called |= call;
+  return true;
+}
+
+/* What is not called stays as it is anyway: the scan is over when the others are known. */
+static bool note_use(void *arg, uintptr_t slot, bool call) {
+  struct pml__uses *u = arg;
+  struct pml__scan_slot *s = call ? NULL : slot_at(u, slot);
+  if (s == NULL || s->used) return true;
+  s->used = true;
+  return !s->called || --u->open > 0;
+}
+
+static void look_at_segments(const struct pml__object *o, struct pml__uses *u, bool calls) {
+  for (uint32_t i = 0; i < o->nsegments && (calls || u->open > 0); i++) {
+    const struct pml__segment *x = &o->segment[i];
+    size_t n = (x->flags & PF_X) != 0 ? pml__object_readable(o, x) : 0;
+    const uint8_t *text = (const uint8_t *)x->lo; /* NOLINT(performance-no-int-to-ptr) */
+    uintptr_t lo = u->use[0].at, hi = u->use[u->n - 1].at + 1;
+    if (n > 0 && calls) (void)pml_arch_scan_calls(text, text + n, lo, hi, note_call, u);
+    if (n > 0 && !calls) (void)pml_arch_scan(text, text + n, lo, hi, note_use, u);
+  }
+}
+
+static bool read_code(const struct pml__object *o, struct pml__scan *s, bool calls) {
+  struct pml__uses u = {NULL, s->n - s->ncalls, 0};
+  u.use = malloc((u.n + 1) * sizeof *u.use);
   if (u.use == NULL) return false;
   for (size_t i = 0; i < u.n; i++) {
     struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
     u.use[i] = (struct use){o->base + o->rela[slot->index].r_offset, slot};
+    u.open += slot->called;
   }
   qsort(u.use, u.n, sizeof *u.use, by_place);
-  for (uint32_t i = 0; i < o->nsegments; i++) {
-    const struct pml__segment *x = &o->segment[i];
-    size_t n = (x->flags & PF_X) != 0 ? pml__object_readable(o, x) : 0;
-    const uint8_t *text = (const uint8_t *)x->lo; /* NOLINT(performance-no-int-to-ptr) */
-    if (n > 0) (void)pml_arch_scan(text, text + n, u.use[0].at, u.use[u.n - 1].at + 1, note_use, &u);
-  }
+  if (u.n > 0) look_at_segments(o, &u, calls);
   free(u.use);
-  s->code_read = true;
   return true;
+}
+
+/* Most code calls through slots of calls alone: then what else it does with those of addresses does not matter. */
+int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot) {
+  if (!s->calls_read && !read_code(o, s, true)) return -ENOMEM;
+  s->calls_read = true;
+  if (!slot->called) return 0;
+  if (!s->code_read && !read_code(o, s, false)) return -ENOMEM;
+  s->code_read = true;
+  return !slot->used;
 }
 
 /* ---- keeping ---- */

@@ -32,7 +32,7 @@ struct pml__file {
 struct pml__scan {
   struct pml__scan_slot *slot; /* NULL: a free place */
   size_t n, ncalls;            /* slots of calls stand first */
-  bool named, code_read;
+  bool named, calls_read, code_read;
   struct pml__file file;
   uint64_t use;
 };
@@ -43,8 +43,12 @@ struct pml__scan {
  */
 struct pml__scan *pml__scan_of(const struct pml__object *o, uint64_t *made);
 
-/* Find out what the code of @o does with its slots of addresses, if that is not known. False: no memory. */
-bool pml__scan_read_code(const struct pml__object *o, struct pml__scan *s);
+/*
+ * Whether the code of @o, of which @s is, calls through @slot, one of addresses, and does nothing else with it. Reads
+ * the code when this is first asked: once for calls, and once more when there are any through such a slot. 1, 0 or
+ * -ENOMEM.
+ */
+int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot);
 
 const Elf64_Rela *pml__scan_relocation(const struct pml__object *o, const struct pml__scan_slot *s);
 

@@ -126,7 +126,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
 
 /*
  * A function whose address is also compared or kept must have the same address everywhere: those slots stay. The code
- * is read when the first slot of an address asks for it.
+ * is read when a slot of an address first asks for it.
  */
 static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan,
                      struct pml__scan_slot *slot, struct opened *w) {
@@ -136,8 +136,9 @@ static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct p
   uintptr_t value = __atomic_load_n(at, __ATOMIC_RELAXED);
   uintptr_t thunk = thunk_for(x, o, slot, ELF64_R_SYM(r->r_info), value);
   if (thunk == 0) return 0;
-  if (slot->address && !pml__scan_read_code(o, scan)) return pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
-  if (!slot->address || (slot->called && !slot->used))
+  int calls_only = slot->address ? pml__scan_calls_only(o, scan, slot) : 1;
+  if (calls_only < 0) return pml_fail(calls_only, "no memory to look at %.200s", o->path);
+  if (calls_only)
     x->stats->slots += fill(w, at, value, thunk);
   else
     x->stats->shared += !x->again;
@@ -147,12 +148,7 @@ static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct p
 static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan) {
   struct opened w = {o, false};
   int err = 0;
-  for (size_t i = 0; i < scan->n && err == 0; i++) {
-    size_t left = i < scan->ncalls ? scan->ncalls - i : 0; /* of calls */
-    if (i % PML__SLOTS_BUNCH == 0 && left > 0)
-      pml__slots_fetch(x, o, &scan->slot[i], left < PML__SLOTS_BUNCH ? left : PML__SLOTS_BUNCH);
-    err = fill_slot(x, o, scan, &scan->slot[i], &w);
-  }
+  for (size_t i = 0; i < scan->n && err == 0; i++) err = fill_slot(x, o, scan, &scan->slot[i], &w);
   close_again(&w);
   return err;
 }
@@ -269,7 +265,7 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
   if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
   if (err == 0) err = scan_all(&x, patience, unloaded);
   if (err == 0) remember(&x.all, patience);
-  pml__index_free(x.index);
+  free(x.startup);
   pml__objects_free(&x.all);
   free(patience);
   return err;

@@ -6,7 +6,7 @@
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
 
-struct pml__index;
+struct pml__startup;
 struct pml__scan_slot;
 
 /* One scan. */
@@ -14,7 +14,7 @@ struct pml__slots {
   struct pml__objects all;
   const struct pml__choice *choice;
   struct pml_intercept_stats *stats;
-  struct pml__index *index; /* NULL: not needed yet */
+  struct pml__startup *startup; /* their hash tables; NULL: not needed yet; owned */
   bool any_wanted, any_hooked;
   size_t asked;     /* slots of the program's first objects that were not filled yet */
   bool again, left; /* the object was looked at before; slots of it are left to the loader */
@@ -23,10 +23,5 @@ struct pml__slots {
 /* Where @o's reference to @name, its symbol @symbol, leads; 0: that is left to the loader. */
 uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, size_t symbol, const char *name,
                              size_t n);
-/* [@count] slots of @o, at most a bunch, will be looked up next. */
-#define PML__SLOTS_BUNCH 32u
-void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot,
-                      size_t count);
-void pml__index_free(struct pml__index *x);
 
 #endif

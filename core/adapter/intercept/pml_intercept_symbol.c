@@ -76,88 +76,116 @@ static size_t words_from(const struct pml__object *o, const uint32_t *at) {
   return 0;
 }
 
-struct gnu_hash {
-  const uint32_t *bucket, *chain;
-  uint32_t nbuckets, first; /* first: the symbol that the chain begins with */
-  size_t nchain;            /* at most */
-};
-
 /* Four words; the filter, of double words; the buckets; a word for each symbol. */
-static bool read_gnu_hash(const struct pml__object *o, struct gnu_hash *h) {
+bool pml__hash_table_read(const struct pml__object *o, struct pml__hash_table *h) {
   size_t words = o->gnu_hash != NULL ? words_from(o, o->gnu_hash) : 0;
   if (words < 4) return false;
-  h->nbuckets = o->gnu_hash[0];
-  h->first = o->gnu_hash[1];
-  size_t before = 4 + 2 * (size_t)o->gnu_hash[2];
-  if (before + h->nbuckets > words) return false;
+  size_t filter = o->gnu_hash[2], before = 4 + 2 * filter;
+  if (before + o->gnu_hash[0] > words) return false;
+  bool usable = filter > 0 && (filter & (filter - 1)) == 0 && (uintptr_t)o->gnu_hash % sizeof(uint64_t) == 0;
+  *h = (struct pml__hash_table){.nbuckets = o->gnu_hash[0], .first = o->gnu_hash[1], .shift = o->gnu_hash[3] % 32};
+  h->filter = usable ? (const uint64_t *)(const void *)(o->gnu_hash + 4) : NULL;
+  h->mask = usable ? filter - 1 : 0;
   h->bucket = o->gnu_hash + before;
   h->chain = h->bucket + h->nbuckets;
   h->nchain = words - before - h->nbuckets;
   return true;
 }
 
-typedef bool seen_symbol(void *arg, uint32_t hash, size_t symbol);
+/* The hash of the older table, DT_HASH. */
+static uint32_t older_hash(const char *name, size_t n) {
+  uint32_t h = 0;
+  for (size_t i = 0; i < n; i++) {
+    h = (h << 4) + (unsigned char)name[i];
+    h = (h ^ (h >> 24 & 0xf0)) & 0x0fffffff;
+  }
+  return h;
+}
 
-static bool walk_chain(const struct pml__object *o, const struct gnu_hash *h, uint32_t bucket, seen_symbol *seen,
-                       void *arg) {
+/* How many buckets and symbols; the buckets; the next symbol of each. A damaged chain is followed no longer than that.
+ */
+static void find_by_older(const struct pml__object *o, const char *name, size_t n, pml__seen_symbol *seen, void *arg) {
+  size_t words = o->hash != NULL ? words_from(o, o->hash) : 0;
+  if (words < 2 || o->hash[0] == 0 || (size_t)o->hash[0] + 2 > words) return;
+  size_t nbuckets = o->hash[0], nchain = words - 2 - nbuckets;
+  const uint32_t *bucket = o->hash + 2, *chain = bucket + nbuckets;
+  size_t i = bucket[older_hash(name, n) % nbuckets];
+  for (size_t steps = 0; i != 0 && i < nchain && i < o->nsym && steps < o->nsym; steps++, i = chain[i])
+    if (pml__object_is_named(o, &o->sym[i], name, n) && !seen(arg, i)) return;
+}
+
+/* Of one bucket, the symbols whose hash is @hash, which is odd as the table has it; 0: all. */
+static bool walk_chain(const struct pml__object *o, const struct pml__hash_table *h, uint32_t bucket, uint32_t hash,
+                       pml__seen_symbol *seen, void *arg) {
   uint32_t first = h->bucket[bucket];
   if (first < h->first) return true;
   for (size_t i = first - h->first; i < h->nchain && i + h->first < o->nsym; i++) {
-    if (!seen(arg, h->chain[i] | 1, i + h->first)) return false;
+    if ((hash == 0 || (h->chain[i] | 1) == hash) && !seen(arg, i + h->first)) return false;
     if ((h->chain[i] & 1) != 0) break;
   }
   return true;
 }
 
-/* Without the newer table: its older kin has the number of symbols. */
-static void walk_all(const struct pml__object *o, seen_symbol *seen, void *arg) {
-  if (o->hash == NULL || words_from(o, o->hash) < 2) return;
-  for (size_t i = 1; i < o->hash[1] && i < o->nsym; i++) {
-    size_t n;
-    const char *name = pml__object_name(o, &o->sym[i], &n);
-    if (name != NULL && !seen(arg, pml__object_hash(name, n) | 1, i)) return;
-  }
+struct named {
+  const struct pml__object *o;
+  const char *name;
+  size_t n;
+  pml__seen_symbol *seen;
+  void *arg;
+};
+
+static bool seen_named(void *arg, size_t symbol) {
+  const struct named *x = arg;
+  return !pml__object_is_named(x->o, &x->o->sym[symbol], x->name, x->n) || x->seen(x->arg, symbol);
+}
+
+void pml__hash_table_find(const struct pml__object *o, const struct pml__hash_table *h, const char *name, size_t n,
+                          uint32_t hash, pml__seen_symbol *seen, void *arg) {
+  struct named x = {o, name, n, seen, arg};
+  if (h == NULL)
+    find_by_older(o, name, n, seen, arg);
+  else if (h->nbuckets > 0)
+    (void)walk_chain(o, h, hash % h->nbuckets, hash | 1, seen_named, &x);
 }
 
 /* Chains of a damaged table may overlap: no more steps are taken than there are symbols. */
 struct bounded {
-  seen_symbol *seen;
+  pml__seen_symbol *seen;
   void *arg;
   size_t left;
 };
 
-static bool seen_bounded(void *arg, uint32_t hash, size_t symbol) {
+static bool seen_bounded(void *arg, size_t symbol) {
   struct bounded *b = arg;
-  return b->left-- > 0 && b->seen(b->arg, hash, symbol);
+  return b->left-- > 0 && b->seen(b->arg, symbol);
 }
 
-void pml__object_walk(const struct pml__object *o, seen_symbol *seen, void *arg) {
-  struct gnu_hash h;
-  if (!read_gnu_hash(o, &h)) {
-    walk_all(o, seen, arg);
-    return;
-  }
+/* The older table has the number of symbols. */
+void pml__object_walk(const struct pml__object *o, pml__seen_symbol *seen, void *arg) {
+  struct pml__hash_table h;
   struct bounded b = {seen, arg, o->nsym};
-  for (uint32_t i = 0; i < h.nbuckets; i++)
-    if (!walk_chain(o, &h, i, seen_bounded, &b)) return;
+  if (pml__hash_table_read(o, &h)) {
+    for (uint32_t i = 0; i < h.nbuckets; i++)
+      if (!walk_chain(o, &h, i, 0, seen_bounded, &b)) return;
+  } else if (o->hash != NULL && words_from(o, o->hash) >= 2) {
+    for (size_t i = 1; i < o->hash[1] && i < o->nsym; i++)
+      if (!seen(arg, i)) return;
+  }
 }
 
 /* ---- what a name stands for ---- */
 
 struct sought {
   const struct pml__object *o;
-  const char *name;
-  size_t n;
-  uint32_t hash;
-  uintptr_t address;
+  uintptr_t address; /* 0: any */
   bool found;
 };
 
-static bool is_sought(void *arg, uint32_t hash, size_t symbol) {
+static bool is_sought(void *arg, size_t symbol) {
   struct sought *x = arg;
   const Elf64_Sym *s = &x->o->sym[symbol];
-  if (hash != x->hash || s->st_shndx == SHN_UNDEF || !pml__object_is_named(x->o, s, x->name, x->n)) return true;
   unsigned type = ELF64_ST_TYPE(s->st_info);
+  if (s->st_shndx == SHN_UNDEF) return true;
   x->found =
       !pml__symbol_is_variant(s) &&
       (type == STT_GNU_IFUNC || (type == STT_FUNC && (x->address == 0 || x->o->base + s->st_value == x->address)));
@@ -166,13 +194,10 @@ static bool is_sought(void *arg, uint32_t hash, size_t symbol) {
 
 static bool has_function(const struct pml__object *o, const char *name, uintptr_t address) {
   size_t n = strlen(name);
-  uint32_t hash = pml__object_hash(name, n);
-  struct sought x = {o, name, n, hash | 1, address, false};
-  struct gnu_hash h;
-  if (!read_gnu_hash(o, &h))
-    walk_all(o, is_sought, &x);
-  else if (h.nbuckets > 0)
-    (void)walk_chain(o, &h, hash % h.nbuckets, is_sought, &x);
+  struct sought x = {o, address, false};
+  struct pml__hash_table h;
+  bool newer = pml__hash_table_read(o, &h);
+  pml__hash_table_find(o, newer ? &h : NULL, name, n, pml__object_hash(name, n), is_sought, &x);
   return x.found;
 }
 

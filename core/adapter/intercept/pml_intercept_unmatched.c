@@ -75,11 +75,10 @@ static int tell_libraries(const struct asked *a, pml_intercept_unmatched_visit *
 
 /* ---- functions ---- */
 
-static bool see_function(void *arg, uint32_t hash, size_t symbol) {
+static bool see_function(void *arg, size_t symbol) {
   struct asked *a = arg;
   const Elf64_Sym *s = pml__object_symbol(a->o, symbol);
   size_t n;
-  (void)hash;
   if (s == NULL || s->st_shndx == SHN_UNDEF) return true;
   if (ELF64_ST_TYPE(s->st_info) != STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC) return true;
   const char *name = pml__object_name(a->o, s, &n);

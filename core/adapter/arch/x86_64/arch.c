@@ -6,6 +6,8 @@
 
 #include <cpuid.h>
 #include <elf.h>
+#include <emmintrin.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -72,15 +74,57 @@ void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
  * A slot is used relative to the instruction's end, by an operand that ends in 101 and has no register: call and jmp
  * are ff 15 and ff 25 before the distance. Any four bytes can be the distance to some slot, so the operand matters.
  */
-bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
-                   void (*seen)(void *arg, uintptr_t slot, bool call), void *arg) {
-  for (const uint8_t *p = text + 2; p + 4 <= end; p++) {
-    int32_t distance;
-    if ((p[-1] & 0xc7) != 0x05) continue;
-    memcpy(&distance, p, sizeof distance);
-    uintptr_t slot = (uintptr_t)(p + 4) + (uintptr_t)(intptr_t)distance;
-    if (slot - lo < hi - lo) seen(arg, slot, p[-2] == 0xff && (p[-1] == 0x15 || p[-1] == 0x25));
+#define DISTANCE 4
+static inline bool is_call(const uint8_t *operand) {
+  return operand[-1] == 0xff && (operand[0] == 0x15 || operand[0] == 0x25);
+}
+
+static inline uintptr_t slot_of(const uint8_t *operand) {
+  int32_t distance;
+  memcpy(&distance, operand + 1, sizeof distance);
+  return (uintptr_t)(operand + 1 + DISTANCE) + (uintptr_t)(intptr_t)distance;
+}
+
+/* The operands of @p[1] to @p[16] that a slot may follow, in the bits of the result; of calls and jumps, or of all. */
+static inline uint32_t operands_of_16(const uint8_t *p, bool calls) {
+  const __m128i mask = _mm_set1_epi8((char)0xc7), relative = _mm_set1_epi8(0x05);
+  const __m128i ff = _mm_set1_epi8((char)0xff), call = _mm_set1_epi8(0x15), jump = _mm_set1_epi8(0x25);
+  __m128i before = _mm_loadu_si128((const __m128i *)(const void *)p);
+  __m128i operand = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+  __m128i is = calls ? _mm_and_si128(_mm_cmpeq_epi8(before, ff),
+                                     _mm_or_si128(_mm_cmpeq_epi8(operand, call), _mm_cmpeq_epi8(operand, jump)))
+                     : _mm_cmpeq_epi8(_mm_and_si128(operand, mask), relative);
+  return (uint32_t)_mm_movemask_epi8(is);
+}
+
+static inline bool is_operand(const uint8_t *p, bool calls) {
+  return calls ? is_call(p) : (p[0] & 0xc7) == 0x05;
+}
+
+/* Ends when @seen says so. */
+__attribute__((always_inline)) static inline void scan(const uint8_t *text, const uint8_t *end, uintptr_t lo,
+                                                       uintptr_t hi, bool calls, pml_arch_seen *seen, void *arg) {
+  const uint8_t *p = text;
+  for (; end - p >= 16 + 1 + DISTANCE; p += 16) {
+    for (uint32_t bits = operands_of_16(p, calls); bits != 0; bits &= bits - 1) {
+      const uint8_t *operand = p + __builtin_ctz(bits) + 1;
+      uintptr_t slot = slot_of(operand);
+      if (slot - lo < hi - lo && !seen(arg, slot, is_call(operand))) return;
+    }
   }
+  for (; end - p >= 2 + DISTANCE; p++)
+    if (is_operand(p + 1, calls) && slot_of(p + 1) - lo < hi - lo && !seen(arg, slot_of(p + 1), is_call(p + 1))) return;
+}
+
+bool pml_arch_scan_calls(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
+                         void *arg) {
+  scan(text, end, lo, hi, true, seen, arg);
+  return true;
+}
+
+bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
+                   void *arg) {
+  scan(text, end, lo, hi, false, seen, arg);
   return true;
 }
 
