@@ -8,7 +8,8 @@
 -- run. Comments in the page say what differs:
 --
 --   <!-- slow: WHY -->            the page is followed in check-all only
---   <!-- needs: COMMAND ... -->   without these commands the page cannot be followed here
+--   <!-- needs: COMMAND ... -->   without these commands the page cannot be followed here; `watchpoints` is that a variable can
+--                                 be watched
 --   <!-- not run: WHY -->         the next block is only shown
 --   <!-- exact -->                the next block of text is printed letter by letter
 --   <!-- head -->                 the next block of text is known by its first line; the other rows depend on the machine
@@ -49,10 +50,20 @@ end
 --- The value of a page's comment such as `slow`, or nil.
 function M.mark(path, name) return read(path):match("<!%-%- " .. name .. ": (.-) %-%->") end
 
---- The first command that a page needs and this machine lacks.
+local function no_watchpoints()
+  local out = shell.sh(build .. [[/pmlua -e 'local _, why = pml.watchpoint.available() io.write(tostring(why or ""))']])
+  return out ~= "" and out or nil
+end
+
+--- Why the first thing that a page needs is not on this machine.
 function M.lacks(path)
-  for command in (M.mark(path, "needs") or ""):gmatch "%S+" do
-    if select(2, shell.sh("command -v " .. command)) ~= 0 then return command end
+  for need in (M.mark(path, "needs") or ""):gmatch "%S+" do
+    if need == "watchpoints" then
+      local why = no_watchpoints()
+      if why then return why end
+    elseif select(2, shell.sh("command -v " .. need)) ~= 0 then
+      return need .. " is not installed"
+    end
   end
 end
 

@@ -16,7 +16,7 @@ describe("A slow page of the documentation", function()
   for _, path in ipairs(page.pages(true)) do
     it("works as it says: " .. path, function()
       local lacks = page.lacks(path)
-      if lacks then return pending(lacks .. " is not installed") end
+      if lacks then return pending(lacks) end
       local done, why = page.follow(path, prefix)
       sh("rm -rf " .. done.dir)
       assert.is_nil(why)

@@ -25,7 +25,7 @@ describe("A page of the documentation", function()
   for _, path in ipairs(page.pages(false)) do
     it("works as it says: " .. path, function()
       local lacks = page.lacks(path)
-      if lacks then return pending(lacks .. " is not installed") end
+      if lacks then return pending(lacks) end
       local done, why = page.follow(path, prefix)
       if not why and path:find "getting%-started" then
         local said = read "docs/formats.md"

@@ -54,6 +54,6 @@ describe("Following a page", function()
 
   it("says which command a page needs that is not here", function()
     shell.write(dir .. "/page.md", "# A\n\n<!-- needs: sh no-such-command -->\n")
-    assert.equal("no-such-command", page.lacks(dir .. "/page.md"))
+    assert.equal("no-such-command is not installed", page.lacks(dir .. "/page.md"))
   end)
 end)

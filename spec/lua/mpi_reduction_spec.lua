@@ -310,15 +310,15 @@ for name in pairs(mpi_job.RUN) do
       for _, path in ipairs { reported .. "/job.pmlsum", recorded } do
         local by = {}
         for _, s in ipairs(told(path).sections) do by[s.name] = s.durations end
-        for _, d in pairs(by) do
-          assert.are.equal(40, d.calls)
+        for _, d in pairs(by) do -- of 60, 20 are of 1 ms, 30 of 2, 10 of 4: each quantile is far from where these change
+          assert.are.equal(60, d.calls)
           assert(d.min_ns >= 1e6 and d.max_ns >= 4e6 and d.q1_ns >= 0.98 * 1e6
             and d.median_ns >= 0.98 * 2e6 and d.p95_ns >= 0.98 * 4e6)
         end
         for _, q in ipairs { "min_ns", "q1_ns", "median_ns", "q3_ns", "p95_ns", "max_ns" } do
           assert.is_near(1, by.few[q] / by.all[q], 0.05, q)
         end
-        assert.matches("\nDurations of calls, of all ranks, to 2 %%\n[^\n]*\nall +40 +1%.[^\n]*\nfew +40 +1%.", report(path))
+        assert.matches("\nDurations of calls, of all ranks, to 2 %%\n[^\n]*\nall +60 +1%.[^\n]*\nfew +60 +1%.", report(path))
       end
       os.execute("rm -rf " .. recorded)
     end)

@@ -177,7 +177,7 @@ int main(void) {
 
   it("finds the plugins that ship, and watches variables by one: counts of calls, and contents", function()
     local possible, why = core.watchpoint.available()
-    if not possible then return pending(why) end
+    if not possible then return pending(tostring(why)) end
     support.spit(dir .. "/level.c", [[
 #include <zlib.h>
 volatile int level;
