@@ -7,7 +7,8 @@
 
 #define METRICS_MAX 128
 #define RECORDS_MAX (1 << 26)
-#define BUFFER_RECORDS 65536u /* what pml_otf2_open() takes for 0 */
+#define FLUSH_NS_MAX 3600000000000 /* an hour */
+#define BUFFER_RECORDS 65536u      /* what pml_otf2_open() takes for 0 */
 
 struct trace {
   struct lutil_handle h;
@@ -100,7 +101,7 @@ static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
 }
 
 static int l_create(lua_State *L) {
-  static const char *const known[] = {"metrics", "buffer", "process", "began_ns", NULL};
+  static const char *const known[] = {"metrics", "buffer", "process", "began_ns", "flush_every_ns", NULL};
   struct pml_otf2_metric metric[METRICS_MAX];
   const char *dir = lutil_string(L, 1);
   lua_settop(L, 2);
@@ -108,6 +109,7 @@ static int l_create(lua_State *L) {
   size_t records = (size_t)lutil_intfield(L, 2, "buffer", 0, 0, RECORDS_MAX);
   const char *process = lutil_stringfield(L, 2, "process", NULL);
   uint64_t began_ns = (uint64_t)lutil_intfield(L, 2, "began_ns", 0, 0, LUA_MAXINTEGER);
+  uint64_t flush_ns = (uint64_t)lutil_intfield(L, 2, "flush_every_ns", 0, 0, FLUSH_NS_MAX);
   size_t n = readmetrics(L, metric);
   struct trace *t = lutil_new(L, &trace_class, 0, 0);
   int err = pml_otf2_open(&t->archive, dir, metric, n, records);
@@ -122,6 +124,7 @@ static int l_create(lua_State *L) {
   }
   t->h.open = 1;
   err = process != NULL ? pml_otf2_foreign(t->archive, process, began_ns) : 0;
+  if (err == 0 && flush_ns > 0) err = pml_otf2_flush_every(t->archive, flush_ns);
   return err < 0 ? pml_pusherr(L, err, "trace.create") : 1;
 }
 

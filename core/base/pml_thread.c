@@ -4,6 +4,8 @@
 
 #include "base/pml_process.h"
 
+#include <dlfcn.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -30,4 +32,27 @@ struct pml_thread *pml__thread_register(void) {
   (void)pml__process_watch(after_fork_in_child);
   take_id();
   return &pml__thread;
+}
+
+/* ---- threads of our own ---- */
+
+/* Our own code must stay while our threads run: an interpreter that loaded it may unload it. */
+static void stay_loaded(void) {
+  Dl_info info;
+  if (dladdr((const void *)(uintptr_t)stay_loaded, &info) != 0 && info.dli_fname != NULL)
+    (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+int pml__thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, stay_loaded);
+  sigset_t all, before;
+  pthread_t started;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int err = pthread_create(&started, NULL, run, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (err == 0 && thread == NULL) pthread_detach(started);
+  if (err == 0 && thread != NULL) *thread = started;
+  return -err;
 }

@@ -5,6 +5,7 @@
 
 #include "base/pml_api.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -42,6 +43,12 @@ static inline struct pml_thread *pml_thread_self(void) {
 static inline uint64_t pml_thread_id(void) {
   return pml__thread.id;
 }
+
+/*
+ * pml__thread_start - start a thread of pmlua's own, which no signal reaches: joinable, or detached if @thread is NULL.
+ * Returns 0 or -errno.
+ */
+int pml__thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 PML_END_DECLS
 

@@ -57,7 +57,8 @@ static int ask_trace(void *object) {
   struct pml_otf2_stats s;
   const struct pml_otf2_metric metric = {.name = "load"};
   const struct pml_plugin_pair pair = {.ticks = 1, .value = 1};
-  bool refused = pml_otf2_flush(a) == PML_EMODE && pml_otf2_location(a, "child", &loc) == PML_EMODE &&
+  bool refused = pml_otf2_flush(a) == PML_EMODE && pml_otf2_flush_every(a, 0) == PML_EMODE &&
+                 pml_otf2_location(a, "child", &loc) == PML_EMODE &&
                  pml_otf2_series(a, &metric, "machine", &pair, 1) == PML_EMODE;
   pml_otf2_stats(a, &s);
   return refused && s.written == 0 && pml_otf2_close(a) == PML_EMODE ? 0 : 1;
@@ -77,6 +78,7 @@ static void trace(void) {
   if (!CHECK(err == 0, "a trace: %s", pml_error_detail(err))) return;
   pml_otf2_enter(loc, 1, region);
   pml_otf2_leave(loc, 2, region);
+  CHECK(pml_otf2_flush_every(a, UINT64_C(3600000000000)) == 0, "a trace has a thread that flushes it");
   CHECK(in_child(&a->lock, ask_trace, a) == 0, "a child is refused to write its parent's trace, and to close it");
   CHECK(access(anchor, F_OK) != 0, "the trace goes on");
   err = pml_otf2_flush(a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/otf2_threads.c - eight threads record while one flushes: nothing is lost without being counted.
+ * spec/c/otf2_threads.c - eight threads record while one flushes, the program's or the archive's own: nothing is lost
+ * without being counted.
  *
  * `otf2_threads DIR` leaves the archive in DIR for the validator.
  */
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { NTHREADS = 8, ROUNDS = 4000, RECORDS = 64 };
 
@@ -75,18 +77,53 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
   return remove(path);
 }
 
+static void start(struct worker *workers, struct pml_otf2 *a) {
+  atomic_store(&recording, NTHREADS);
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    workers[i] = (struct worker){.archive = a, .number = i};
+    if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) abort();
+  }
+}
+
+/* No thread of the program flushes. */
+static void by_itself(void) {
+  char dir[] = "/tmp/pmlua-otf2-XXXXXX";
+  struct worker workers[NTHREADS];
+  struct pml_otf2 *a;
+  struct pml_otf2_stats s;
+  uint64_t attempted = 0, refused = 0;
+  if (!CHECK(mkdtemp(dir) != NULL && pml_otf2_open(&a, dir, metrics, 3, RECORDS) == 0, "an archive opens")) return;
+  CHECK(pml_otf2_flush_every(a, 1) == 0, "it flushes itself as often as it can");
+  start(workers, a);
+  unsigned failures = 0;
+  for (unsigned i = 0; i < 100 && atomic_load(&recording) > 0; i++) {
+    failures += pml_otf2_flush_every(a, i % 3 == 0 ? 0 : 100000 + i) != 0;
+    sched_yield();
+  }
+  CHECK(failures == 0 && pml_otf2_flush_every(a, 200000) == 0, "that ends, begins and changes while threads record");
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    pthread_join(workers[i].thread, NULL);
+    attempted += workers[i].attempted;
+    refused += workers[i].refused;
+  }
+  for (unsigned i = 0; i < 10000; i++) {
+    pml_otf2_stats(a, &s);
+    if (s.written + s.dropped == attempted) break;
+    usleep(1000);
+  }
+  CHECK(s.written > 0 && s.written + s.dropped == attempted && refused == 0,
+        "all is flushed or counted, without a call");
+  CHECK(pml_otf2_close(a) == 0, "the archive closes while its thread runs");
+  nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(int argc, char **argv) {
   char own[] = "/tmp/pmlua-otf2-XXXXXX";
   const char *dir = argc == 2 ? argv[1] : mkdtemp(own);
-  struct worker workers[NTHREADS] = {0};
+  struct worker workers[NTHREADS];
   struct pml_otf2 *a;
   if (!CHECK(dir != NULL && pml_otf2_open(&a, dir, metrics, 3, RECORDS) == 0, "an archive opens")) return check_done();
-  atomic_store(&recording, NTHREADS);
-  for (unsigned i = 0; i < NTHREADS; i++) {
-    workers[i].archive = a;
-    workers[i].number = i;
-    if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) abort();
-  }
+  start(workers, a);
   unsigned flushes = 0, failures = 0, backwards = 0;
   uint64_t seen = 0;
   while (atomic_load(&recording) > 0) {
@@ -115,5 +152,6 @@ int main(int argc, char **argv) {
   printf("# %u flushes; %llu written, %llu dropped\n", flushes, (unsigned long long)s.written,
          (unsigned long long)s.dropped);
   if (argc != 2) nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  if (argc != 2) by_itself();
   return check_done();
 }

@@ -25,6 +25,20 @@ describe("A trace", function()
     assert.matches("ENTER.*\"a phase\".*METRIC.*LEAVE", out)
   end)
 
+  it("is flushed by a thread of its own, if that is asked for", function()
+    local t <close> = assert(core.trace.create(support.folder(), { flush_every_ns = 100000 }))
+    local main, region = assert(t:location("main")), core.region.intern("r")
+    main:enter(region)
+    main:leave(region)
+    for _ = 1, 1000 do
+      if t:stats().written == 2 then break end
+      support.shell "sleep 0.01"
+    end
+    assert.equal(2, t:stats().written)
+    assert.has_error(function() core.trace.create(support.folder(), { flush_every_ns = -1 }) end)
+    assert.has_error(function() core.trace.create(support.folder(), { flush_every_ns = 0.5 }) end)
+  end)
+
   it("refuses a leave without its enter and counts it", function()
     local t <close> = assert(core.trace.create(support.folder()))
     local main = assert(t:location("main"))

@@ -7,7 +7,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,27 +34,6 @@ void *pml__sde_object_hold(const void *address) {
 
 void pml__sde_object_drop(void *object) {
   if (object != NULL) (void)dlclose(object);
-}
-
-/* Our own code must stay while our threads run: an interpreter that loaded it may unload it. */
-static void stay_loaded(void) {
-  Dl_info info;
-  if (dladdr((const void *)(uintptr_t)stay_loaded, &info) != 0 && info.dli_fname != NULL)
-    (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, stay_loaded);
-  sigset_t all, before;
-  pthread_t started;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int err = pthread_create(&started, NULL, run, arg);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (err == 0 && thread == NULL) pthread_detach(started);
-  if (err == 0 && thread != NULL) *thread = started;
-  return -err;
 }
 
 /* ---- recorders ---- */

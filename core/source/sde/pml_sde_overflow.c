@@ -10,6 +10,7 @@
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
+#include "base/pml_thread.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
@@ -109,7 +110,7 @@ static void *run(void *unused) {
 
 /* The thread is not there in the child; what it polled is. */
 static void in_child(void) {
-  poll.running = poll.first != NULL && pml__sde_thread(NULL, run, NULL) == 0;
+  poll.running = poll.first != NULL && pml__thread_start(NULL, run, NULL) == 0;
 }
 
 static void watch_forks(void) {
@@ -130,7 +131,7 @@ static int start_polling(struct polled **p, struct pml_sde_event *ev) {
     *p = NULL;
   }
   if (poll.running) return 0;
-  int rc = pml__sde_thread(NULL, run, NULL);
+  int rc = pml__thread_start(NULL, run, NULL);
   poll.running = rc == 0;
   return rc;
 }

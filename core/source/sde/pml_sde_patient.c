@@ -9,6 +9,7 @@
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
+#include "base/pml_thread.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
@@ -148,7 +149,7 @@ static int begin(struct job **job, struct pml_sde_event *ev) {
   pthread_cond_init(&j->came, &monotonic);
   pthread_condattr_destroy(&monotonic);
   j->event = ev;
-  int rc = pml__sde_thread(&j->helper, help, j);
+  int rc = pml__thread_start(&j->helper, help, j);
   if (rc < 0) {
     pthread_cond_destroy(&j->came);
     free(j);

@@ -174,8 +174,6 @@ struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type ty
 void pml__sde_body_free(struct pml__sde_body *b);
 void *pml__sde_object_hold(const void *address); /* may call the loader: without the lock */
 void pml__sde_object_drop(void *object);
-/* pml__sde_thread - start a detached thread (@thread NULL) or a joinable one that no signal reaches. 0 or -errno. */
-int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* --- groups: pml_sde_group.c, with the lock held --- */
 

@@ -209,14 +209,19 @@ static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint6
 }
 
 /* After a failure the rings are still emptied, so that recording goes on as if nothing had happened. */
-static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+bool pml__otf2_drain(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t most) {
   uint64_t head = __atomic_load_n(&loc->ring.head, __ATOMIC_ACQUIRE), at = loc->tail;
-  while (at != head) {
+  for (uint64_t n = 0; at != head && n < most; n++) {
     if (a->error != 0 || remember(a, write_record(a, loc, at)) < 0) loc->discarded++;
     uint64_t kind = loc->ring.slot[at & loc->ring.mask].word >> 32;
     at += kind == PML__LOG_METRIC ? loc->metric_slots : kind == PML__LOG_SINGLE ? PML__OTF2_SINGLE_SLOTS : 1;
     __atomic_store_n(&loc->tail, at, __ATOMIC_RELEASE);
   }
+  return at != head;
+}
+
+static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  (void)pml__otf2_drain(a, loc, UINT64_MAX);
 }
 
 int pml__otf2_here(const struct pml_otf2 *a) {
@@ -522,6 +527,7 @@ int pml_otf2_close(struct pml_otf2 *a) {
   if (a == NULL) return 0;
   int err = pml__otf2_here(a);
   if (err < 0) return err;
+  pml__otf2_flusher_stop(a);
   pml__mutex_take(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     drain(a, loc);

@@ -109,6 +109,15 @@ PML_API int pml_otf2_series_file(struct pml_otf2 *a, const char *path);
  */
 PML_API int pml_otf2_flush(struct pml_otf2 *a);
 
+/*
+ * pml_otf2_flush_every - from now on a thread of the archive's own flushes it every @ns, at least 100 us: no thread
+ * that records spends the time of a flush, some 200 ns a record and a write of 4 MiB now and then. What is recorded
+ * faster than it is flushed still fills the rings: a ring should hold some periods. 0 ends the thread, as
+ * pml_otf2_close() does. One caller at a time. Returns 0, -ENOMEM or -EAGAIN (no thread can be started), PML_EMODE in a
+ * child.
+ */
+PML_API int pml_otf2_flush_every(struct pml_otf2 *a, uint64_t ns);
+
 struct pml_otf2_stats {
   uint64_t written;   /* records handed to libotf2 */
   uint64_t dropped;   /* records dropped because a ring was full, or libotf2 had failed */

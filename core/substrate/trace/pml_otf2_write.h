@@ -67,7 +67,8 @@ struct pml_otf2 {
   const struct pml__otf2_mpi *mpi; /* borrowed; NULL: no process is a rank */
   struct pml__otf2_teams *teams;   /* of OpenMP; NULL: none */
   struct pml__otf2_map *maps;
-  int error; /* the first failure of libotf2; nothing is written after it */
+  struct pml__otf2_flusher *flusher; /* NULL: no thread flushes; not guarded by the lock */
+  int error;                         /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
   struct pml__otf2_chunk *spare[PML__OTF2_SPARE]; /* atomic: chunks of libotf2's memory that await their next use */
@@ -126,6 +127,10 @@ pml_region_t *pml__otf2_regions(const struct pml_otf2 *a);
 /* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
  * parent's. */
 int pml__otf2_here(const struct pml_otf2 *a);
+
+/* pml__otf2_drain - under the lock: hand at most @most records of @loc to libotf2. True: there are more. */
+bool pml__otf2_drain(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t most);
+void pml__otf2_flusher_stop(struct pml_otf2 *a); /* if there is one; not under the lock */
 void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
 int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
 

@@ -27,6 +27,7 @@ function trace.open(path) end
 ---@field process? string the events are of this other process, measured elsewhere: all times are ns since began_ns, not ticks
 ---@field began_ns? integer CLOCK_REALTIME of ns 0; 0: not known
 ---@field buffer? integer records that each location can hold between two flushes, 24 bytes each; 65536
+---@field flush_every_ns? integer a thread flushes the trace so often, such as 5000000: what records need not; at least 100000
 
 ---@class pmlua.TraceMetric
 ---@field name string
