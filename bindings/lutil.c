@@ -12,12 +12,13 @@
 
 /* --- handles --- */
 
+static void setmetatable(lua_State *L, const struct lutil_class *class);
+
 void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int values) {
   struct lutil_handle *h = lua_newuserdatauv(L, class->size + extra, values);
   memset(h, 0, class->size + extra);
   h->class = class;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, class);
-  lua_setmetatable(L, -2);
+  setmetatable(L, class);
   return h;
 }
 
@@ -144,8 +145,21 @@ void lutil_strict(lua_State *L, const char *what) {
   lua_setmetatable(L, -2);
 }
 
+/* What a class's metatable is made of; a userdata at the class's place in the registry until the first handle. */
+struct recipe {
+  const luaL_Reg *methods;
+  lua_CFunction index;
+};
+
 void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index) {
-  lua_createtable(L, 0, 8); /* the metatable */
+  struct recipe *r = lua_newuserdatauv(L, sizeof *r, 0);
+  *r = (struct recipe){methods, index};
+  lua_rawsetp(L, LUA_REGISTRYINDEX, class);
+}
+
+/* Push the metatable. */
+static void make(lua_State *L, const struct lutil_class *class, const struct recipe *r) {
+  lua_createtable(L, 0, 8);
   lua_pushfstring(L, "pml.%s", class->name);
   lua_setfield(L, -2, "__name");
   lua_pushboolean(L, 0);
@@ -155,14 +169,24 @@ void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *
   setclosure(L, class, h_tostring, "__tostring");
   lua_newtable(L); /* the methods */
   setclosure(L, class, h_close, "close");
-  for (; methods->name != NULL; methods++) {
-    lua_pushcfunction(L, methods->func);
-    lua_setfield(L, methods->name[0] == '_' ? -3 : -2, methods->name);
+  for (const luaL_Reg *m = r->methods; m->name != NULL; m++) {
+    lua_pushcfunction(L, m->func);
+    lua_setfield(L, m->name[0] == '_' ? -3 : -2, m->name);
   }
   lutil_strict(L, class->name);
-  if (index != NULL) lua_pushcclosure(L, index, 1);
+  if (r->index != NULL) lua_pushcclosure(L, r->index, 1);
   lua_setfield(L, -2, "__index");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, class);
+}
+
+/* Of the handle on top. A program uses few of the classes: the first handle of each makes its metatable. */
+static void setmetatable(lua_State *L, const struct lutil_class *class) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, class) == LUA_TUSERDATA) {
+    make(L, class, lua_touserdata(L, -1));
+    lua_remove(L, -2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, class);
+  }
+  lua_setmetatable(L, -2);
 }
 
 /* --- failures --- */

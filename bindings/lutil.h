@@ -30,8 +30,9 @@ struct lutil_handle {
 };
 
 /*
- * lutil_class - make the metatable of @class with @methods, close and the metamethods. @index may be NULL; it gets the
- * methods as its upvalue, and ends with lutil_unknown() for a key that is neither its own nor a method.
+ * lutil_class - say of what the first handle of @class in this state makes the metatable: @methods (static; those that
+ * begin with "__" are metamethods), close and the metamethods of handles. @index may be NULL; it gets the methods as
+ * its upvalue, and ends with lutil_unknown() for a key that is neither its own nor a method.
  */
 void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index);
 

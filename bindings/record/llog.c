@@ -77,7 +77,8 @@ static int l_read(lua_State *L) {
 
 int luaopen_pmlua_log(lua_State *L) {
   static const luaL_Reg functions[] = {{"read", l_read}, {NULL, NULL}};
-  lutil_class(L, &log_class, (const luaL_Reg[]){{NULL, NULL}}, NULL);
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  lutil_class(L, &log_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;
 }

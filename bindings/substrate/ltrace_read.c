@@ -56,12 +56,9 @@ void ltrace_read_classes(lua_State *L) {
                                      {"concurrency", ltrace_concurrency},
                                      {"clocks", ltrace_clocks},
                                      {"close", l_close},
+                                     {"__close", l_close},
                                      {NULL, NULL}};
   lutil_class(L, &reader_class, methods, NULL);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_class);
-  lua_pushcfunction(L, l_close);
-  lua_setfield(L, -2, "__close");
-  lua_pop(L, 1);
   ltrace_rows_class(L);
   ltrace_over_time_class(L);
   ltrace_each_class(L);
