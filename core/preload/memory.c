@@ -8,7 +8,8 @@
  * allocated for it (getline(), scandir()), goes back to where it came from.
  *
  * One range of addresses, of slabs of 64 KiB. A slab has blocks of one size, a power of two; larger blocks are slabs.
- * A lock that no fork carries over guards the lists of free blocks; each change of them is one store.
+ * Blocks of a slab that were never given away are not touched, so that a size costs the pages that it uses. A lock that
+ * no fork carries over guards the lists of free blocks and the places of unused ones; each change of them is one store.
  */
 #include "preload/memory.h"
 
@@ -57,6 +58,7 @@ static uintptr_t base, end;
 static struct pml__lock lock;
 static PML_THREAD_LOCAL bool inside __attribute__((tls_model("initial-exec")));
 static struct block *free_blocks[SIZES]; /* by the logarithm of their size */
+static uintptr_t unused[SIZES];          /* the first block that was never given away, of the newest slab; 0: none */
 static size_t slabs, opened;             /* that are in use, that can be read and written */
 static bool sealed;                      /* no system calls any more */
 static uint8_t bits[SLABS];              /* of the blocks in a slab; of a large block in its first one */
@@ -110,15 +112,13 @@ static struct block *new_slabs(unsigned size) {
   return (void *)(base + at * SLAB); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* All blocks of a new slab but the first one are free. */
+/* A block that was never given away. */
 static struct block *more(unsigned size) {
-  struct block *first = new_slabs(size);
-  for (size_t at = SLAB; first != NULL && size < SLAB_BITS && (at -= (size_t)1 << size) > 0;) {
-    struct block *b = (struct block *)(void *)((char *)first + at);
-    b->next = free_blocks[size];
-    __atomic_store_n(&free_blocks[size], b, __ATOMIC_RELEASE);
-  }
-  return first;
+  if (size >= SLAB_BITS) return new_slabs(size);
+  uintptr_t at = unused[size] != 0 ? unused[size] : (uintptr_t)new_slabs(size), next = at + ((uintptr_t)1 << size);
+  if (at == 0) return NULL;
+  __atomic_store_n(&unused[size], next % SLAB != 0 ? next : 0, __ATOMIC_RELEASE);
+  return (void *)at; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* False: a signal handler interrupted its thread in here; it gets nothing, and what it gives back is lost. */
