@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 4096
-#define VARIABLES_MAX 64
+#define VARIABLES_MAX 256
 #define SLICE_MS 100
 
 struct handle {

@@ -7,20 +7,18 @@ local child = require "pmlua.internal.child"
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
-local flowgraph = require "pmlua.internal.flow.graph"
 local kinds = require "pmlua.internal.cli.kinds"
 local preload = require "pmlua.internal.preload"
-local beside = require "pmlua.internal.host.beside"
 local recording = require "pmlua.internal.record.report"
 local refuse = core.failure.refuse
 
 local function metric(o, text)
   o.wanted = o.wanted or {}
-  return beside.take(o.wanted, text)
+  return require("pmlua.internal.host.beside").take(o.wanted, text)
 end
 
 local function flow_of(text)
-  local format, wrong = flowgraph.format(text)
+  local format, wrong = require("pmlua.internal.flow.graph").format(text)
   return format and text, wrong
 end
 
@@ -111,12 +109,11 @@ function M.check(o)
   if o.finish then return (o.command or o.out) and "--finish DIR runs no command and takes no other folder" or nil end
   if #(o.command or {}) == 0 then return "no command given" end
   if o.every and not o.wanted then return "--every works with --metric only" end
-  if o.command[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
   if (o.max_depth or o.max_calls or o.min_duration) and not (o.trace or o.flow) then
     return "--max-depth, --max-calls and --min-duration limit a trace; add --trace"
   end
   local _, wrong
-  if o.color then _, wrong = flowgraph.ratio(o.color, o.events or {}) end
+  if o.color then _, wrong = require("pmlua.internal.flow.graph").ratio(o.color, o.events or {}) end
   return wrong and "--color: " .. wrong
 end
 
@@ -242,8 +239,8 @@ end
 local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "NOT", "not", ":" }, { "FILTER", "filter" },
   { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" } }
 
-local function words_of(o, library, dir)
-  local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
+local function environment_of(o, library, dir)
+  local words = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for _, v in ipairs(variables) do
     local value = o[v[2]]
     if type(value) == "table" then value = table.concat(value, v[3]) end
@@ -256,13 +253,13 @@ local function words_of(o, library, dir)
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
   if o.plugins then table.move(o.plugins, 1, #o.plugins, #words + 1, words) end
   words[#words + 1] = o.substrates
-  return table.move(o.command, 1, #o.command, #words + 1, words)
+  return words
 end
 
 --- The metrics that are wanted, measured from now on; false if none are; nil and why.
 local function measure(o, pid)
   if not o.wanted then return false end
-  local metrics, err = beside.load(o.wanted, o.every, pid)
+  local metrics, err = require("pmlua.internal.host.beside").load(o.wanted, o.every, pid)
   local started
   if metrics then started, err = metrics:start() end
   if not started then return refuse(err, "--metric") end
@@ -271,11 +268,11 @@ end
 
 --- How the command ended; nil and why. What was measured meanwhile is o.metrics.
 local function run(o, library, dir)
-  local ended, err = child.run(words_of(o, library, dir), function(pid)
+  local ended, err = child.run(o.command, function(pid)
     local why
     o.metrics, why = measure(o, pid)
     return o.metrics ~= nil, why
-  end, { bound = o.bound })
+  end, { environment = environment_of(o, library, dir), bound = o.bound })
   if not o.metrics then return ended, err end
   local kept, why = o.metrics:finish(dir, o.trace)
   if not kept then complain("--metric: " .. sentence(why), why.code ~= "ENODATA") end -- it was too brief

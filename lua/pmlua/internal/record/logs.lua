@@ -8,7 +8,6 @@
 -- Try:  for _, p in ipairs(require("pmlua.internal.record.logs").gather("pmlua-record-4711")) do print(p.name, p.ended) end
 
 local core = require "pmlua.core"
-local flowgraph = require "pmlua.internal.flow.graph"
 
 local M = {}
 
@@ -204,13 +203,15 @@ function M.names(region) return library_of(region), function_name(region.name) e
 local function write_series(path, dir, name)
   local stem = ("%s/plugins-%s"):format(dir, name)
   if core.sys.realpath(stem .. ".dat") then return true end
+  local series = core.plugin.read(path)
+  if series and #series == 0 then return true end -- as of most processes
   local n, err = require("pmlua.plugin").tabulate(path, stem)
   return n and true, err
 end
 
 local function make_flow(r, log, o)
   local flow <close>, refused = log:flow(o.progress)
-  if flow then r.flow = flowgraph.of(flow) else r.err = sentence(refused) end
+  if flow then r.flow = require("pmlua.internal.flow.graph").of(flow) else r.err = sentence(refused) end
 end
 
 --- A process that has just begun has made the file, but may have nothing in it yet.

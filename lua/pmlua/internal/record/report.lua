@@ -5,7 +5,6 @@
 
 local core = require "pmlua.core"
 local calls = require "pmlua.internal.record.functions"
-local countfile = require "pmlua.countfile"
 local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
 local openmp = require "pmlua.internal.record.openmp"
@@ -19,6 +18,7 @@ local M = {}
 local LINES = 40     -- of the table
 local NAME = 64      -- bytes of a function's
 local PROCESSES = 5  -- that are named one by one
+local REASON = 1024  -- bytes of a line, PML_REASONS_LINE of core/record/pml_reasons.h
 
 --- Events that were counted, in the order they were asked for.
 local function events_of(all)
@@ -47,7 +47,7 @@ local function counters_text(counters)
   if #counters == 0 then return nil end
   local names = {}
   for i, c in ipairs(counters) do names[i] = c.event end
-  return ("%s: counted by the %s\n"):format(table.concat(names, ", "), countfile.label(counters[1].stage))
+  return ("%s: counted by the %s\n"):format(table.concat(names, ", "), require("pmlua.countfile").label(counters[1].stage))
 end
 
 local value_heads = { "library", "function", "value", "calls", "sum", "mean", "min", "max" }
@@ -70,7 +70,6 @@ end
 
 --- Print the table in one write, as other processes may print, too.
 local function print_table(all, dir)
-  local tabulate = require "pmlua.tabulate"
   local rows, events, heads, scales = {}, events_of(all), {}, {}
   for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
   local unreturned = 0
@@ -88,9 +87,9 @@ local function print_table(all, dir)
   table.move(heads, 1, #heads, #names + 1, names)
   if unreturned > 0 then table.insert(names, 4, "did not return") end
   local more, text, values = #all.functions - #rows, {}, value_rows(all)
-  if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
+  if #rows > 0 then text[1] = "\n" .. require "pmlua.tabulate"(names, rows, 2) .. "\n" end
   text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
-  if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 2) .. "\n" end
+  if #values > 0 then text[#text + 1] = "\n" .. require "pmlua.tabulate"(value_heads, values, 2) .. "\n" end
   local constructs = openmp.text(all.openmp, LINES)
   text[#text + 1] = constructs and "\n" .. constructs or nil
   if more > 0 then text[#text + 1] = ("and %d more functions; --json lists all\n"):format(more) end
@@ -197,12 +196,14 @@ local function explained(text) return text .. (remedies[text:match("[^:]*$"):gsu
 local function read_reasons(dir)
   local f <close> = disk.open(dir .. "/reasons")
   local list, seen = {}, {}
-  for line in ((f and f:read(65536)) or ""):gmatch(" ([^%z]+)") do
-    local pid, program, why = line:match("^(%d*)\t([^\t]*)\t(.+)$")
+  for text in function() return f and f:read(REASON) end do
+    if text:byte() == 0 then break end -- lines are taken in their order
+    local line = text:match "^ ([^%z]+)"
+    local pid, program, why = (line or ""):match("^(%d*)\t([^\t]*)\t(.+)$")
     if pid and not seen[line] then
       list[#list + 1] = { pid = pid ~= "" and pid or nil, program = printable(program), why = printable(why) }
+      seen[line] = true
     end
-    seen[line] = true
   end
   return list
 end
@@ -423,6 +424,13 @@ local function check(results, o, dir, complain)
   return all
 end
 
+local function has_flow(results)
+  for _, r in ipairs(results) do
+    if r.flow then return true end
+  end
+  return false
+end
+
 local function gather(o, dir)
   local show, clear = M.progress(o.quiet)
   local results = logs.gather(dir, { progress = show })
@@ -494,7 +502,7 @@ function M.report(o, dir, complain)
   if not all then return false end
   print_all(all, o, dir, complain)
   write_constructs(all, dir, complain)
-  require("pmlua.internal.flow.files").report(results, dir, o, complain)
+  if has_flow(results) then require("pmlua.internal.flow.files").report(results, dir, o, complain) end
   return true
 end
 
