@@ -39,15 +39,6 @@ local function folder(...)
   end
 end
 
--- The checkout and an installation (PREFIX/share/pmlua) keep scripts and plots beside lua.
-local here = core.sys.realpath(file or debug.getinfo(1, "S").source:sub(2))
-if here then
-  local lua = parent(here, 2)
-  pml.paths.lua = lua
-  pml.paths.scripts = folder(parent(lua) .. "/scripts")
-  pml.paths.plots = folder(parent(lua) .. "/plots")
-end
-
 -- Workloads and what is preloaded are built code, so they are found from the code that runs now: build/pmlua,
 -- build/lua/pmlua/core.so, PREFIX/bin/pmlua or PREFIX/lib/lua/5.4/pmlua/core.so.
 local origin = parent(core.origin)
@@ -55,26 +46,48 @@ local function built(name)
   return folder(origin .. "/" .. name, parent(origin) .. "/lib/pmlua/" .. name, parent(origin, 2) .. "/" .. name,
     parent(origin, 3) .. "/pmlua/" .. name)
 end
-pml.paths.workloads = built "workloads"
-pml.paths.preload = built "preload"
-pml.paths.programs = built "programs"
-pml.paths.plugins = built "plugins"
--- The command is the code that runs, or beside it.
-pml.paths.command = core.origin:find "/pmlua$" and core.sys.realpath(core.origin)
-  or folder(parent(origin, 2) .. "/pmlua", parent(origin, 4) .. "/bin/pmlua")
+
+--- The checkout and an installation (PREFIX/share/pmlua) keep scripts and plots beside lua.
+local here = file or debug.getinfo(1, "S").source:sub(2)
+if here:sub(1, 1) ~= "/" then here = core.sys.realpath(here) or here end
+local function beside(name)
+  local lua = pml.paths.lua
+  return lua and folder(parent(lua) .. "/" .. name)
+end
+
+-- Each is looked for when it is first asked for: most programs need none.
+local place = {
+  lua = function()
+    local real = core.sys.realpath(here)
+    return real and parent(real, 2)
+  end,
+  scripts = beside, plots = beside, workloads = built, preload = built, programs = built, plugins = built,
+  -- The command is the code that runs, or beside it.
+  command = function()
+    return core.origin:find "/pmlua$" and core.sys.realpath(core.origin)
+      or folder(parent(origin, 2) .. "/pmlua", parent(origin, 4) .. "/bin/pmlua")
+  end,
+}
+setmetatable(pml.paths, {
+  __index = function(self, name)
+    local path = place[name] and place[name](name)
+    self[name] = path
+    return path
+  end,
+  __pairs = function(self)
+    for name in next, place do local _ = self[name] end
+    return next, self, nil
+  end,
+})
 
 --- Where the Lua module pmlua.NAME is, if there is one.
 local function find(name)
   return name ~= "init" and name:find("^[%a_][%w_]*$") and package.searchpath("pmlua." .. name, package.path)
 end
 
---- Whether a module of that name is beside this file: the loop below asks for two dozen names, most of which are the core's
---- alone, and a search along all of package.path for each took a tenth of the start.
-local function is_beside(name)
-  if not here then return find(name) end
-  local f <close> = io.open(("%s/%s.lua"):format(parent(here), name))
-  return f ~= nil
-end
+-- Lua modules that build on the core's table of their name and stand for it.
+local built_on = { balance = true, flow = true, intercept = true, plugin = true, sampler = true, sde = true, substrate = true,
+  trace = true, tune = true, watchpoint = true }
 
 -- What only pmlua's own modules use of the core.
 local inner = { data = true, file = true, link = true, log = true, origin = true, recording = true,
@@ -82,8 +95,7 @@ local inner = { data = true, file = true, link = true, log = true, origin = true
   tool = true }
 
 for name, value in pairs(core) do
-  -- A Lua module of the same name builds on the core's table and stands for it.
-  if not inner[name] and not (type(value) == "table" and is_beside(name)) then pml[name] = value end
+  if not inner[name] and not built_on[name] then pml[name] = value end
 end
 
 -- Names of the Lua modules beside this file.
