@@ -3,12 +3,12 @@
 
 EMBED_SONAME := libpmlua-embed.so.0
 CLANG_SRC := bindings/instrument/clang.c bindings/instrument/clang_table.c
-BIND_SRC := $(filter-out bindings/command/main.c bindings/instrument/%,$(wildcard bindings/*.c bindings/*/*.c))
+BIND_SRC := $(filter-out bindings/command/main.c bindings/command/compiled.c bindings/instrument/%,$(wildcard bindings/*.c bindings/*/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
-MAIN_OBJ := $(B)/obj/bindings/command/main.o
+MAIN_OBJ := $(patsubst %,$(B)/obj/bindings/command/%.o,main compiled compiled_chunks)
 
 $(B)/obj/bindings/%.o: ALLCFLAGS += -Ibindings
 
@@ -26,6 +26,14 @@ $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so
 	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
+
+# pmlua's Lua modules, compiled: the command need not compile those whose sources are the same.
+COMPILED_LUA := $(shell find lua -name '*.lua' ! -path 'lua/pmlua/meta/*' | LC_ALL=C sort)
+$(B)/obj/bindings/command/compiled.bin: bindings/command/compile.lua $(COMPILED_LUA)
+	@mkdir -p $(@D)
+	$(LUA) bindings/command/compile.lua $@ "$$($(LUA) -v)" lua $(COMPILED_LUA:lua/%=%)
+$(B)/obj/bindings/command/compiled_chunks.o: bindings/command/compiled_chunks.S $(B)/obj/bindings/command/compiled.bin
+	$(CC) $(CFLAGS) -Wa,-I$(@D) -c $< -o $@
 
 # For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
 $(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so

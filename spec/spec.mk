@@ -80,7 +80,7 @@ specs: $(SPEC_BIN) $(B)/spec/logs
 
 # What a file gets said is printed together, when its clang-tidy is done: several run at once.
 LINT_JOBS = $(shell nproc)
-TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c $(BIND_SRC) \
+TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c bindings/command/compiled.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore -Ibindings $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
 .PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers messages asan asan-build tsan tsan-build bench bench-scale soak

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/command/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
+#include "command/compiled.h"
 #include "command/interrupt.h"
 #include "embed/locate.h"
 #include "embed/state.h"
@@ -250,7 +251,9 @@ static int callmodule(lua_State *L, const char *module, const char *function, in
 static int runverb(lua_State *L, const char *verb, char **argv, int argc, int first) {
   setarg(L, argv, argc, first);
   /* A verb raises no events: what it runs does. */
-  if (callmodule(L, "substrate", "leave_environment", 0) != DONE) return FAILED;
+  const char *plugins = secure_getenv("SCOREP_SUBSTRATE_PLUGINS");
+  bool has = plugins != NULL && plugins[0] != '\0';
+  if (has && callmodule(L, "substrate", "leave_environment", 0) != DONE) return FAILED;
   lua_pushstring(L, verb);
   lua_getglobal(L, "arg");
   return callmodule(L, "internal.cli.verb", "run", 2);
@@ -381,7 +384,7 @@ struct invocation {
 static int protected(lua_State *L) {
   struct invocation *in = lua_touserdata(L, 1);
   lua_settop(L, 0);
-  state_libraries(L, lua_dir, true);
+  state_libraries(L, lua_dir, true, compiled_searcher());
   interrupt_execute(L);
   numeric_setlocale(L);
   in->status = runall(L, in->argv, in->argc, in->options);

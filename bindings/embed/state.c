@@ -40,6 +40,20 @@ static void trust(lua_State *L, const char *lua_dir, bool foreign) {
   lua_call(L, 1, 0);
 }
 
+/* The first of package.searchers after what is preloaded; it sees @lua_dir as its upvalue. */
+static void setsearcher(lua_State *L, const char *lua_dir, lua_CFunction searcher) {
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_getfield(L, -1, "searchers");
+  for (lua_Integer i = luaL_len(L, -1); i >= 2; i--) {
+    lua_geti(L, -1, i);
+    lua_seti(L, -2, i + 1);
+  }
+  lua_pushstring(L, lua_dir);
+  lua_pushcclosure(L, searcher, 1);
+  lua_seti(L, -2, 2);
+  lua_pop(L, 2);
+}
+
 static int l_no_variable(lua_State *L) {
   lua_pushnil(L);
   return 1;
@@ -52,7 +66,7 @@ static void preload(lua_State *L) {
   lua_pop(L, 1);
 }
 
-void state_libraries(lua_State *L, const char *lua_dir, bool foreign) {
+void state_libraries(lua_State *L, const char *lua_dir, bool foreign, lua_CFunction searcher) {
   bool secure = getauxval(AT_SECURE) != 0;
   lua_pushboolean(L, secure); /* LUA_PATH and LUA_CPATH are left alone then */
   lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
@@ -64,11 +78,12 @@ void state_libraries(lua_State *L, const char *lua_dir, bool foreign) {
     lua_pop(L, 1);
   }
   preload(L);
+  if (searcher != NULL) setsearcher(L, lua_dir, searcher);
   trust(L, lua_dir, foreign);
 }
 
 static int furnish(lua_State *L) {
-  state_libraries(L, lua_touserdata(L, 1), false);
+  state_libraries(L, lua_touserdata(L, 1), false, NULL);
   limit_guard(L);
   return 0;
 }

@@ -26,9 +26,10 @@ char *state_copy(lua_State *L, int idx, size_t *n);
  * state_libraries - the standard libraries, pmlua.core preloaded, and modules from trusted folders only
  * (pmlua.internal.search):
  * @lua_dir first, then what is absolute. @foreign: a user's script may require modules in C from relative folders.
+ * @searcher: one of package.searchers that comes first, with @lua_dir as its upvalue; NULL: none.
  * In a set-uid program the environment is not looked at, also by os.getenv. May raise.
  */
-void state_libraries(lua_State *L, const char *lua_dir, bool foreign);
+void state_libraries(lua_State *L, const char *lua_dir, bool foreign, lua_CFunction searcher);
 /* state_addpath - a folder whose modules the user's script may require, after the trusted ones. May raise. */
 void state_addpath(lua_State *L, const char *dir);
 
