@@ -3,16 +3,16 @@
 # linked with no MPI: the process that loads it has one.
 
 MPI_SHIM_SRC := $(wildcard core/adapter/mpi/shim/*.c)
-# What a compiler says is defined by its mpi.h. $(call mpi_has,COMPILER,NAME)
-mpi_has = $(if $(1),$(shell $(1) -dM -E -include mpi.h -x c /dev/null 2>/dev/null | grep -o '^.define $(2) '))
-# Debian's names, and the one that all have. $(call mpi_compiler,NAMES,MACRO)
-mpi_compiler = $(firstword $(foreach c,$(1),$(if $(call mpi_has,$(shell command -v $(c)),$(2)),$(c))))
-MPICC_openmpi ?= $(call mpi_compiler,mpicc.openmpi mpicc,OPEN_MPI)
-MPICC_mpich ?= $(call mpi_compiler,mpicc.mpich mpicc,MPICH_NUMVERSION)
-MPIS := $(foreach m,openmpi mpich,$(if $(MPICC_$(m)),$(m)))
+# Of the first compiler whose mpi.h defines a macro: its name, the number of MPI's version, and what it calls. make asks
+# each once, as preprocessing mpi.h takes longer than all else that it does before it builds. $(call mpi_found,NAMES,MACRO)
+mpi_found = $(shell for c in $(1); do $$c -dM -E -include mpi.h -x c /dev/null 2>/dev/null | awk -v c=$$c '$$2 == "$(2)" { found = 1 } \
+  $$2 == "MPI_VERSION" { version = $$3 } END { if (found) print c, version; exit !found }' && $$c -show && break; done)
+# Debian's names, and the one that all have; MPICC_openmpi=COMPILER names another, and none if it is empty.
+mpi_asked = $(if $(filter undefined,$(origin MPICC_$(1))),$(call mpi_found,$(2),$(3)),$(if $(MPICC_$(1)),$(call mpi_found,$(MPICC_$(1)),MPI_VERSION)))
+MPI_openmpi := $(call mpi_asked,openmpi,mpicc.openmpi mpicc,OPEN_MPI)
+MPI_mpich := $(call mpi_asked,mpich,mpicc.mpich mpicc,MPICH_NUMVERSION)
+MPIS := $(foreach m,openmpi mpich,$(if $(MPI_$(m)),$(m)))
 MPI_SHIM_SO := $(MPIS:%=$(B)/preload/libpmlua-mpi-%.so)
-# Where its header is.
-mpi_include = $(filter -I%,$(shell $(1) -show))
 
 all: $(MPI_SHIM_SO)
 
@@ -25,13 +25,13 @@ MPI_SHIM_CFLAGS := $(shell o="-maccumulate-outgoing-args -fno-gcse"; \
 
 define mpi_shim
 MPI_SHIM_OBJ_$(1) := $(MPI_SHIM_SRC:%.c=$(B)/obj/mpi-$(1)/%.o) \
-  $(if $(shell $(MPICC_$(1)) -dM -E -include mpi.h -x c /dev/null 2>/dev/null | grep '^.define MPI_VERSION *[4-9]'),$(MPI_SHIM_LARGE:%=$(B)/obj/mpi-$(1)/%_large.o))
+  $(if $(filter 4 5 6 7 8 9,$(word 2,$(MPI_$(1)))),$(MPI_SHIM_LARGE:%=$(B)/obj/mpi-$(1)/%_large.o))
 $(B)/obj/mpi-$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALLCFLAGS) $$(MPI_SHIM_CFLAGS) -fno-stack-protector -fno-plt $(patsubst -I%,-isystem %,$(call mpi_include,$(MPICC_$(1)))) -c $$< -o $$@
+	$$(CC) $$(ALLCFLAGS) $$(MPI_SHIM_CFLAGS) -fno-stack-protector -fno-plt $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_$(1)))) -c $$< -o $$@
 $(B)/obj/mpi-$(1)/%_large.o: %.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALLCFLAGS) $$(MPI_SHIM_CFLAGS) -DLARGE -fno-stack-protector -fno-plt $(patsubst -I%,-isystem %,$(call mpi_include,$(MPICC_$(1)))) -c $$< -o $$@
+	$$(CC) $$(ALLCFLAGS) $$(MPI_SHIM_CFLAGS) -DLARGE -fno-stack-protector -fno-plt $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_$(1)))) -c $$< -o $$@
 $(B)/preload/libpmlua-mpi-$(1).so: $$(MPI_SHIM_OBJ_$(1)) | $(B)/libpmlua.so
 	@mkdir -p $$(@D)
 	$$(CC) $$(SAN) $$(LDFLAGS) $$(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-mpi-$(1).so \
