@@ -27,11 +27,14 @@ $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so
 	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
-# pmlua's Lua modules, compiled: the command need not compile those whose sources are the same.
+# pmlua's Lua modules, compiled: the command need not compile those whose sources are the same. Where this system has Lua's
+# library but not its interpreter, the command has none.
 COMPILED_LUA := $(shell find lua -name '*.lua' ! -path 'lua/pmlua/meta/*' | LC_ALL=C sort)
 $(B)/obj/bindings/command/compiled.bin: bindings/command/compile.lua $(COMPILED_LUA)
 	@mkdir -p $(@D)
-	$(LUA) bindings/command/compile.lua $@ "$$($(LUA) -v)" lua $(COMPILED_LUA:lua/%=%)
+	@release=$$($(LUA) -v 2>/dev/null); case $$release in \
+	  "Lua 5.4"*) $(LUA) bindings/command/compile.lua $@ "$$release" lua $(COMPILED_LUA:lua/%=%);; \
+	  *) echo "$(LUA) is not here: pmlua will compile its modules at each start"; : >$@;; esac
 $(B)/obj/bindings/command/compiled_chunks.o: bindings/command/compiled_chunks.S $(B)/obj/bindings/command/compiled.bin
 	$(CC) $(CFLAGS) -Wa,-I$(@D) -c $< -o $@
 
