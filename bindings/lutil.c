@@ -7,18 +7,20 @@
 #include "live/limit.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* --- handles --- */
 
-static void setmetatable(lua_State *L, const struct lutil_class *class);
+static void pushmetatable(lua_State *L, const struct lutil_class *class);
 
 void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int values) {
   struct lutil_handle *h = lua_newuserdatauv(L, class->size + extra, values);
   memset(h, 0, class->size + extra);
   h->class = class;
-  setmetatable(L, class);
+  pushmetatable(L, class);
+  lua_setmetatable(L, -2);
   return h;
 }
 
@@ -145,15 +147,18 @@ void lutil_strict(lua_State *L, const char *what) {
   lua_setmetatable(L, -2);
 }
 
+static const char recipes = 0; /* its address marks a userdata as one */
+
 /* What a class's metatable is made of; a userdata at the class's place in the registry until the first handle. */
 struct recipe {
+  const char *mark;
   const luaL_Reg *methods;
   lua_CFunction index;
 };
 
 void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index) {
   struct recipe *r = lua_newuserdatauv(L, sizeof *r, 0);
-  *r = (struct recipe){methods, index};
+  *r = (struct recipe){&recipes, methods, index};
   lua_rawsetp(L, LUA_REGISTRYINDEX, class);
 }
 
@@ -178,15 +183,36 @@ static void make(lua_State *L, const struct lutil_class *class, const struct rec
   lua_setfield(L, -2, "__index");
 }
 
-/* Of the handle on top. A program uses few of the classes: the first handle of each makes its metatable. */
-static void setmetatable(lua_State *L, const struct lutil_class *class) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, class) == LUA_TUSERDATA) {
-    make(L, class, lua_touserdata(L, -1));
-    lua_remove(L, -2);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, class);
+/* Push it. A program uses few of the classes: the first handle of each makes its metatable. */
+static void pushmetatable(lua_State *L, const struct lutil_class *class) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, class) != LUA_TUSERDATA) return;
+  make(L, class, lua_touserdata(L, -1));
+  lua_remove(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, class);
+}
+
+static bool isrecipe(lua_State *L, int idx) {
+  const struct recipe *r = lua_type(L, idx) == LUA_TUSERDATA ? lua_touserdata(L, idx) : NULL;
+  return r != NULL && lua_rawlen(L, idx) == sizeof *r && r->mark == &recipes;
+}
+
+int lutil_metatables(lua_State *L) {
+  lua_settop(L, 0);
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, LUA_REGISTRYINDEX) != 0; lua_settop(L, 2)) {
+    if (isrecipe(L, 3)) {
+      pushmetatable(L, lua_touserdata(L, 2));
+      lua_replace(L, 3);
+    }
+    if (!lua_istable(L, 3)) continue;
+    lua_pushliteral(L, "__name");
+    if (lua_rawget(L, 3) == LUA_TSTRING) {
+      lua_pushvalue(L, 3);
+      lua_settable(L, 1);
+    }
   }
-  lua_setmetatable(L, -2);
+  return 1;
 }
 
 /* --- failures --- */

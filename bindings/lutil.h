@@ -35,6 +35,8 @@ struct lutil_handle {
  * its upvalue, and ends with lutil_unknown() for a key that is neither its own nor a method.
  */
 void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index);
+/* lutil_metatables - for Lua: the metatables of this state by their names, also of classes without a handle yet. */
+int lutil_metatables(lua_State *L);
 
 /* lutil_new - push a closed handle with @extra bytes after the struct, all zero, and @values user values. */
 void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int values);

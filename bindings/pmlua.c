@@ -34,6 +34,8 @@ int luaopen_pmlua_core(lua_State *L) {
   lua_setfield(L, -2, "version");
   pushorigin(L);
   lua_setfield(L, -2, "origin");
+  lua_pushcfunction(L, lutil_metatables);
+  lua_setfield(L, -2, "metatables");
 #define MODULE(name)                                                                                                   \
   luaopen_pmlua_##name(L);                                                                                             \
   strict(L, "pml." #name);                                                                                             \

@@ -90,7 +90,7 @@ local built_on = { balance = true, flow = true, intercept = true, plugin = true,
   trace = true, tune = true, watchpoint = true }
 
 -- What only pmlua's own modules use of the core.
-local inner = { data = true, file = true, link = true, log = true, origin = true, recording = true,
+local inner = { data = true, file = true, link = true, log = true, metatables = true, origin = true, recording = true,
   samples_log = true, rows = true, statistics = true, summary = true,
   tool = true }
 

@@ -86,13 +86,10 @@ end
 -- The metatables of handles, by name.
 local function handles()
   local list = {}
-  for _, value in pairs(debug.getregistry()) do
-    local name = type(value) == "table" and type(rawget(value, "__name")) == "string" and value.__name:match "^pml%.(.*)$"
-    if name then
-      local methods = value.__index
-      if type(methods) == "function" then methods = select(2, debug.getupvalue(methods, 1)) end
-      list[name] = { methods = methods, meta = value }
-    end
+  for name, value in pairs(require "pmlua.core".metatables()) do
+    local methods, short = value.__index, name:match "^pml%.(.*)$"
+    if type(methods) == "function" then methods = select(2, debug.getupvalue(methods, 1)) end
+    if short then list[short] = { methods = methods, meta = value } end
   end
   return list
 end
