@@ -30,13 +30,13 @@ $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so
 # pmlua's Lua modules, compiled: the command need not compile those whose sources are the same. Where this system has Lua's
 # library but not its interpreter, the command has none.
 COMPILED_LUA := $(shell find lua -name '*.lua' ! -path 'lua/pmlua/meta/*' | LC_ALL=C sort)
-$(B)/obj/bindings/command/compiled.bin: bindings/command/compile.lua $(COMPILED_LUA)
+$(B)/obj/bindings/command/compiled_chunks.c: bindings/command/compile.lua $(COMPILED_LUA)
 	@mkdir -p $(@D)
 	@release=$$($(LUA) -v 2>/dev/null); case $$release in \
 	  "Lua 5.4"*) $(LUA) bindings/command/compile.lua $@ "$$release" lua $(COMPILED_LUA:lua/%=%);; \
-	  *) echo "$(LUA) is not here: pmlua will compile its modules at each start"; : >$@;; esac
-$(B)/obj/bindings/command/compiled_chunks.o: bindings/command/compiled_chunks.S $(B)/obj/bindings/command/compiled.bin
-	$(CC) $(CFLAGS) -Wa,-I$(@D) -c $< -o $@
+	  *) echo "$(LUA) is not here: pmlua will compile its modules at each start"; echo 'const char compiled_chunks[16];' >$@;; esac
+$(B)/obj/bindings/command/compiled_chunks.o: $(B)/obj/bindings/command/compiled_chunks.c
+	$(CC) $(ALLCFLAGS) -c $< -o $@
 
 # For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
 $(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- bindings/command/compile.lua - compile Lua modules into the data that bindings/command/compiled.c reads.
+-- bindings/command/compile.lua - compile Lua modules into the data that bindings/command/compiled.c reads, as a file of C.
 --
 -- Usage: lua5.4 bindings/command/compile.lua OUT RELEASE FOLDER FILE...
 --
@@ -21,7 +21,7 @@ local NAMED <const> = "@pmlua"
 -- lundump.h: signature, version, format, data, three sizes, an integer, a number; one byte for the number of upvalues.
 local BEFORE <const> = 4 + 1 + 1 + 6 + 3 + 8 + 8 + 1
 
---- As hash() of compiled.c.
+--- As holds() of compiled.c.
 local function hash(text)
   local h = 0xcbf29ce484222325 ~ #text
   local padded = text .. ("\0"):rep(-#text % 8)
@@ -67,5 +67,14 @@ for i, m in ipairs(modules) do
   entries[i] = string.pack("=I8I4I4I4I4", m.hash, m.bytes, m.name_at, add(m.chunk), #m.chunk)
 end
 
+--- As a string of C; three digits end an escape, whatever follows.
+local function quoted(bytes)
+  local lines = {}
+  local function escape(c) return ("\\%03o"):format(c:byte()) end
+  for from = 1, #bytes, 512 do lines[#lines + 1] = ('"%s"'):format(bytes:sub(from, from + 511):gsub("[^%w ]", escape)) end
+  return table.concat(lines, "\n")
+end
+
+local data = head .. table.concat(entries) .. table.concat(parts)
 local f <close> = assert(io.open(out, "wb"))
-assert(f:write(head, table.concat(entries), table.concat(parts)))
+assert(f:write("_Alignas(16) const char compiled_chunks[] =\n", quoted(data), ";\n"))

@@ -31,7 +31,7 @@ struct entry {
   uint32_t bytes;
 };
 
-extern const char compiled_chunks[]; /* compiled_chunks.S */
+extern const char compiled_chunks[]; /* of compile.lua, aligned for these */
 
 static const struct header *data(void) {
   return (const struct header *)(const void *)compiled_chunks;

@@ -46,7 +46,9 @@ describe("Compiled modules", function()
     local before = copy("stats")
     assert.equal(dir .. "/lua/pmlua/stats.lua\n", run([[print((select(2, package.searchers[2]("pmlua.stats"))))]], before))
     local message = run([[print(select(2, pcall(require "pmlua.stats".median, 1)))]], before)
-    assert.equal(1, message:find(dir .. "/lua/pmlua/stats.lua:", 1, true), message)
+    local where = message:match("^(.-):%d+: "):gsub("^%.%.%.", "") -- Lua cuts the beginning of what is long
+    assert.equal(where, (dir .. "/lua/pmlua/stats.lua"):sub(-#where), message)
+    assert.truthy(where:find("/stats.lua", 1, true))
   end)
 
   it("give way to an edited source at once", function()
