@@ -35,9 +35,14 @@ static int is_errno(int err) {
   return err < 0 && err >= -LAST_ERRNO;
 }
 
+/* Two names are of one number: ours is the one that Lua's own refusals have. */
+static const char *errno_name(int err) {
+  return err == -ENOTSUP ? "ENOTSUP" : strerrorname_np(-err);
+}
+
 const char *pml_error_name(int err) {
   const struct row *r = find(err);
-  const char *name = r ? r->name : is_errno(err) ? strerrorname_np(-err) : NULL;
+  const char *name = r ? r->name : is_errno(err) ? errno_name(err) : NULL;
   return name ? name : "EUNKNOWN";
 }
 

@@ -64,7 +64,7 @@ function Lab:missing(build)
   if why == nil then
     local samples, err, code = self:measure({ kernel = "copy", precision = "double", build = build, n = 1, copies = 1,
       batch_ns = 1 }, 1)
-    if not samples and code ~= "EOPNOTSUPP" then error(err, 0) end
+    if not samples and code ~= "ENOTSUP" then error(err, 0) end
     why = not samples and err:match "cannot run: (.*)$" or false
     self.refused[build] = why
   end
