@@ -11,7 +11,7 @@ COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(filter-out %/system.S,$(wildcard core/adapter/arch/*/*.S))
 LIVE_SRC := core/preload/live.c core/preload/exec.c
-RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/exec.c
+RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
 MEMORY_SRC := core/preload/memory.c
 comma := ,

@@ -49,14 +49,15 @@ static int l_reasons(lua_State *L) {
   return 1;
 }
 
+static const char *const endings[] = {"running", "exit", "_exit", "failed"}; /* enum pml_recording_end */
+
 static int l_story(lua_State *L) {
-  static const char *const ended[] = {"running", "exit", "_exit", "failed"};
   struct pml_recording_story s;
   pml_recording_read_story(check(L)->reader, &s);
   lua_createtable(L, 0, 15);
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
-  lutil_setstr(L, "ended", ended[s.ended]);
+  lutil_setstr(L, "ended", endings[s.ended]);
   lutil_setbool(L, "traced", s.traced);
   lutil_setstr(L, "counted", pml_count_at_name(s.counted));
   lutil_setint(L, "lost_children", s.lost_children);
@@ -173,6 +174,31 @@ static int read_openmp(lua_State *L) {
 /* openmp(): a list of constructs, each as far as one thread executed it with one number in its team. */
 static int l_openmp(lua_State *L) {
   return closed_meanwhile(L, read_openmp);
+}
+
+static int add_child(const struct pml_recording_child *c, void *arg) {
+  lua_State *L = arg;
+  lua_createtable(L, 0, 5);
+  lutil_setint(L, "pid", (uint64_t)(int64_t)c->pid);
+  lutil_setint(L, "parent", (uint64_t)(int64_t)c->parent);
+  lutil_setbool(L, "has_log", c->has_log);
+  lutil_setstr(L, "ended", endings[c->ended]);
+  if (c->refused != 0) lutil_setstr(L, "refused", pml_error_text(c->refused));
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  return 0;
+}
+
+static int read_children(lua_State *L) {
+  struct handle *h = lua_touserdata(L, 1);
+  luaL_checkstack(L, 8, NULL);
+  lua_newtable(L);
+  int err = pml_recording_read_children(h->reader, add_child, L);
+  return err < 0 ? pml_pusherr(L, err, "recording.children") : 1;
+}
+
+/* children(): a list of those that were forked and noted, as they are now. */
+static int l_children(lua_State *L) {
+  return closed_meanwhile(L, read_children);
 }
 
 static void push_value(lua_State *L, const struct pml_value *v) {
@@ -448,9 +474,9 @@ static int l_archive_help(lua_State *L) {
 }
 
 int luaopen_pmlua_recording(lua_State *L) {
-  static const luaL_Reg methods[] = {{"story", l_story},   {"note", l_note},     {"profile", l_profile},
-                                     {"sums", l_sums},     {"values", l_values}, {"flow", l_flow},
-                                     {"openmp", l_openmp}, {"calls", l_calls},   {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"story", l_story}, {"note", l_note},     {"profile", l_profile},   {"sums", l_sums},   {"values", l_values},
+      {"flow", l_flow},   {"openmp", l_openmp}, {"children", l_children}, {"calls", l_calls}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},       {"reasons", l_reasons},
                                        {"archive", l_archive}, {"archive_help", l_archive_help},
                                        {"series", l_series},   {NULL, NULL}};

@@ -22,18 +22,27 @@ static struct {
 /* Without memory for the first range there is one lock for all and a number that no fork changes. */
 static struct {
   uint64_t number;
+  uint32_t told;
   pthread_mutex_t memory, look;
-} no_memory = {1, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+} no_memory = {1, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
 uint64_t *pml__process_number = &no_memory.number;
 static pthread_mutex_t *memory_lock = &no_memory.memory, *look_lock = &no_memory.look;
 
+enum when { AT_ONCE, AT_BIRTH, AT_USE, AT_LAST };
+enum told { UNTOLD, TOLD, WAITS };      /* WAITS: the fork handler has left all but births to the first use */
 static uint64_t last_number;            /* under look_lock */
-static pid_t pid;                       /* of the process that was seen last */
+static pid_t pid, parent;               /* of the process that was seen last, or was born; parent 0: not known */
 static void (*watcher[WATCHERS])(void); /* atomic; the first free one ends them */
+static uint32_t when[WATCHERS];         /* atomic: of each watcher; until it is stored, at once */
 static void (*before[WATCHERS])(void);  /* the same before forks */
+static const struct pml__process_births *births; /* atomic; NULL: no child waits */
+static uint32_t *told = &no_memory.told;         /* what the fork handler told this process: cleared in children */
 static PML_THREAD_LOCAL bool looking __attribute__((tls_model("initial-exec")));
-static bool told; /* while the fork handler looks */
+static PML_THREAD_LOCAL struct {
+  pid_t by;    /* 0: not known */
+  void *entry; /* NULL: the child does not wait */
+} fork_under_way __attribute__((tls_model("initial-exec")));
 
 /* ---- memory ---- */
 
@@ -67,6 +76,7 @@ static void prepare(void) {
     _Alignas(LINE) pthread_mutex_t memory;
     _Alignas(LINE) pthread_mutex_t look;
     _Alignas(LINE) uint64_t number;
+    uint32_t told;
   } *first = take(sizeof *first);
   if (first == NULL) return;
   uint64_t *number = &first->number;
@@ -74,6 +84,7 @@ static void prepare(void) {
   pid = getpid();
   memory_lock = &first->memory;
   look_lock = &first->look;
+  told = &first->told;
   __atomic_store_n(&pml__process_number, number, __ATOMIC_RELEASE);
   (void)pthread_atfork(before_fork, NULL, in_child);
 }
@@ -111,42 +122,80 @@ pthread_mutex_t *pml__lock_make(struct pml__lock *l) {
 
 /* ---- children ---- */
 
-static int add_watch(void (**list)(void), void (*watch)(void)) {
+static int add_watch(void (**list)(void), void (*watch)(void), enum when at) {
   prepare_once();
   for (uint32_t i = 0; i < WATCHERS; i++) {
     void (*there)(void) = NULL;
-    if (__atomic_compare_exchange_n(&list[i], &there, watch, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
-        there == watch)
-      return 0;
+    bool is_new = __atomic_compare_exchange_n(&list[i], &there, watch, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (is_new && at != AT_ONCE) __atomic_store_n(&when[i], at, __ATOMIC_RELEASE);
+    if (is_new || there == watch) return 0;
   }
   return -ENOMEM;
 }
 
-static void call_all(void (**list)(void)) {
-  for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&list[i], __ATOMIC_ACQUIRE) != NULL; i++) list[i]();
+static void call_before(void) {
+  for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&before[i], __ATOMIC_ACQUIRE) != NULL; i++) before[i]();
+}
+
+static enum when when_of(uint32_t i) {
+  return (enum when)__atomic_load_n(&when[i], __ATOMIC_ACQUIRE);
+}
+
+#define WHEN(at) (UINT32_C(1) << (at))
+static void call_watchers(uint32_t whens) {
+  for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&watcher[i], __ATOMIC_ACQUIRE) != NULL; i++)
+    if ((WHEN(when_of(i)) & whens) != 0) watcher[i]();
 }
 
 int pml__process_watch(void (*watch)(void)) {
-  return add_watch(watcher, watch);
+  return add_watch(watcher, watch, AT_ONCE);
+}
+
+int pml__process_watch_use(void (*watch)(void)) {
+  return add_watch(watcher, watch, AT_USE);
+}
+
+int pml__process_watch_birth(void (*watch)(void)) {
+  return add_watch(watcher, watch, AT_BIRTH);
+}
+
+int pml__process_watch_last(void (*watch)(void)) {
+  return add_watch(watcher, watch, AT_LAST);
 }
 
 int pml__process_watch_before(void (*watch)(void)) {
-  return add_watch(before, watch);
+  return add_watch(before, watch, AT_ONCE);
 }
 
 bool pml__process_was_told(void) {
-  return told;
+  return *told != UNTOLD;
 }
 
-/* The watchers look, too, and so may what they call. */
+bool pml__process_waited(void) {
+  return *told == WAITS;
+}
+
+void pml__process_wait(const struct pml__process_births *b) {
+  __atomic_store_n(&births, b, __ATOMIC_RELEASE);
+}
+
+/*
+ * The watchers look, too, and so may what they call. Of a child that waited, the number was stored at its birth: here
+ * it may be a child of vfork() that leads here, on its parent's memory.
+ */
 __attribute__((cold)) void pml__process_begins(void) {
   if (looking) return;
   int saved = errno;
   looking = true;
   pthread_mutex_lock(look_lock);
   if (__atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0) {
-    pid = getpid();
-    call_all(watcher);
+    if (*told == UNTOLD) {
+      pid = getpid();
+      parent = 0;
+    }
+    call_watchers(WHEN(AT_ONCE) | WHEN(AT_USE) | (*told == WAITS ? 0 : WHEN(AT_BIRTH)));
+    call_watchers(WHEN(AT_LAST));
+    *told = UNTOLD;
     __atomic_store_n(pml__process_number, ++last_number, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(look_lock);
@@ -154,19 +203,57 @@ __attribute__((cold)) void pml__process_begins(void) {
   errno = saved;
 }
 
+static bool all_can_wait(void) {
+  uint32_t i = 0;
+  while (i < WATCHERS && __atomic_load_n(&watcher[i], __ATOMIC_ACQUIRE) != NULL && when_of(i) != AT_ONCE) i++;
+  return i == WATCHERS || __atomic_load_n(&watcher[i], __ATOMIC_ACQUIRE) == NULL;
+}
+
 static void before_fork(void) {
-  call_all(before);
+  const struct pml__process_births *b = __atomic_load_n(&births, __ATOMIC_ACQUIRE);
+  bool is_known = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) != 0 || *told == WAITS;
+  call_before();
+  fork_under_way.by = is_known ? pid : 0;
+  bool may = b != NULL && __atomic_load_n(&before[0], __ATOMIC_ACQUIRE) == NULL && all_can_wait();
+  fork_under_way.entry = may ? b->before() : NULL;
+}
+
+static void is_born(pid_t now) {
+  int saved = errno;
+  *told = WAITS;
+  call_watchers(WHEN(AT_BIRTH));
+  births->born(fork_under_way.entry, now);
+  errno = saved;
 }
 
 /* Another handler may have led here before. What the kernel has not cleared is cleared now. */
 static void in_child(void) {
+  pid_t now = getpid();
   bool cleared = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0;
-  if (!cleared && pid != getpid())
+  if (!cleared && pid != now) {
     for (uint32_t i = 0; i < memory.nranges; i++) (void)madvise(memory.range[i], RANGE_BYTES, MADV_DONTNEED);
+    cleared = true;
+  }
   looking = false;
-  told = true;
+  if (!cleared) return;
+  parent = fork_under_way.by;
+  pid = now;
+  if (fork_under_way.entry != NULL) {
+    is_born(now);
+  } else {
+    *told = TOLD;
+    pml__process_look();
+  }
+}
+
+pid_t pml__process_pid(void) {
   pml__process_look();
-  told = false;
+  return pml__process_number != &no_memory.number ? pid : getpid();
+}
+
+pid_t pml__process_parent(void) {
+  pml__process_look();
+  return parent != 0 && pml__process_number != &no_memory.number ? parent : getppid();
 }
 
 /* ---- what it is ---- */

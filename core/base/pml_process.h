@@ -12,6 +12,9 @@
  * Where the kernel does not clear it (before Linux 4.14, and under an emulator that ignores the advice), a fork handler
  * does, so that there only children of fork() are noticed.
  *
+ * Most children call exec or _exit at once. A child of fork() waits like the others, with no more than a few stores in
+ * the fork handler, if nothing in the process must be done at once: see pml__process_wait().
+ *
  * No lock is held before a fork: another library's handler may wait there for a thread that wants it.
  */
 #ifndef PML_PROCESS_H
@@ -24,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 /*
@@ -40,6 +44,34 @@ PML__SHARED void *pml__process_memory(size_t bytes);
 PML__SHARED int pml__process_watch(void (*watch)(void));
 
 /*
+ * pml__process_watch_use - the same of a watcher that may be called as late as the child's first use, also in a child
+ * of fork(). pml__process_watch_birth - the same; in a child of fork() that waits it is called in the fork handler, and
+ * not again. It takes no lock and allocates nothing. pml__process_watch_last - as _use, after all others.
+ */
+PML__SHARED int pml__process_watch_use(void (*watch)(void));
+int pml__process_watch_birth(void (*watch)(void));
+int pml__process_watch_last(void (*watch)(void));
+
+/*
+ * pml__process_wait - children of fork() may wait until their first use, as long as no watcher is there that must be
+ * called at once, nor one that is called before forks. @before: is called before each fork by the thread that forks;
+ * what it returns, unless that is NULL, is given to @born, which the child calls with its number, and then waits.
+ * Neither takes a lock or allocates: the thread may be anywhere.
+ */
+struct pml__process_births {
+  void *(*before)(void);
+  void (*born)(void *entry, pid_t pid);
+};
+PML__SHARED void pml__process_wait(const struct pml__process_births *births);
+
+/*
+ * pml__process_pid - the process whose memory this is: in a child of vfork(), its parent. pml__process_parent - the
+ * process that forked it, also when that ended meanwhile.
+ */
+PML__SHARED pid_t pml__process_pid(void);
+pid_t pml__process_parent(void);
+
+/*
  * pml__process_watch_before - @watch is called before each fork(), by the thread that forks: for what a child could not
  * find any more, as it is shared and goes on to change. It takes no lock. Returns 0 or -ENOMEM.
  */
@@ -47,6 +79,9 @@ int pml__process_watch_before(void (*watch)(void));
 
 /* pml__process_was_told - by a watcher: fork() made this child, and told its handlers; nothing else does. */
 PML__SHARED bool pml__process_was_told(void);
+
+/* pml__process_waited - by a watcher: the fork handler was told, and left it to the child's first use to call this. */
+PML__SHARED bool pml__process_waited(void);
 
 /*
  * pml__process_look - if this process has not been seen before, call the watchers. For slow paths: one load, one

@@ -163,7 +163,7 @@ static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_reg
 int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
   *id = 0;
   if (!name || !*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
-  (void)pml__process_watch(in_child);
+  (void)pml__process_watch_use(in_child);
   pml__process_look();
   struct pml_region_info r = {name, file ? file : "", line};
   uint64_t hash = hash_region(&r);

@@ -29,7 +29,7 @@ static void after_fork_in_child(void) {
 }
 
 struct pml_thread *pml__thread_register(void) {
-  (void)pml__process_watch(after_fork_in_child);
+  (void)pml__process_watch_birth(after_fork_in_child);
   take_id();
   return &pml__thread;
 }

@@ -13,4 +13,10 @@
 /* The calling thread, and with it perhaps the process, is about to be confined. What else prctl() does is not told. */
 void pml__preload_confined(bool without_clock);
 
+/*
+ * pml__preload_begin - the process is about to give up rights: a child that has waited so far makes its log now. Not in
+ * a signal handler.
+ */
+void pml__preload_begin(void);
+
 #endif

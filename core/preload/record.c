@@ -19,8 +19,9 @@
  * (adapter/mpi/reduction), and each rank in it notes so in its log.
  *
  * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) as it goes, so that no end loses anything
- * and nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record
- * reads the logs; one without its program's own end was cut short.
+ * and nothing is left to do at the end. A forked child begins its own at its first recorded call, or before it gives up
+ * what it needs for that (confine.h, rights.c). Until then it is noted in its parent's. Nothing is ever printed, no
+ * thread or signal handler is added. pmlua record reads the logs; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
@@ -37,6 +38,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
+#include "base/pml_stream.h"
 #include "record/pml_reasons.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
@@ -65,10 +67,11 @@ static struct {
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
-  bool trace, flow;   /* what events are for; neither: they are not kept */
-  bool plugins;       /* this process has some, not the one that it was forked from */
-  bool substrates;    /* the same of substrate plugins */
-  size_t nsubstrates; /* of those, that were opened */
+  bool trace, flow;             /* what events are for; neither: they are not kept */
+  bool plugins;                 /* this process has some, not the one that it was forked from */
+  bool substrates;              /* the same of substrate plugins */
+  size_t nsubstrates;           /* of those, that were opened */
+  struct pml__log_child *birth; /* of a child without a log of its own: its entry in one of its forebears' */
 } record;
 
 /* ---- what is noted of the process ---- */
@@ -197,13 +200,29 @@ static bool is_ours(void) {
   return record.calls != NULL && (record.confined || record.pid == getpid());
 }
 
+/* A child that has not begun its own: what @record has is its forebear's. */
+static bool waits(void) {
+  return record.birth != NULL && record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0;
+}
+
+/* By a child that needed no log. One of vfork() has its memory, but is another. */
+static void end_waiting(enum pml_recording_end how) {
+  if (waits() && pml_recording_child_is(record.birth, (int)getpid())) pml_recording_child_ended(record.birth, how);
+}
+
 /* Most modules that count are loaded after us; a process may be killed at any time after that. */
 static void note_counted(void) {
   if (is_ours()) pml_recording_counted(record.calls, pml_count_here());
 }
 
+/* The last moment to make a log. */
+void pml__preload_begin(void) {
+  if (record.calls != NULL) pml__process_look();
+}
+
 /* The last moment to read anything: nothing can be reported later. */
 void pml__preload_confined(bool without_clock) {
+  pml__preload_begin();
   if (!is_ours()) return;
   if (record.substrates && !record.confined) pml__record_substrates_close(true); /* they may make any system call */
   pml_intercept_confine(without_clock);
@@ -222,6 +241,7 @@ static void end_substrates(void) {
 }
 
 __attribute__((destructor)) static void finish(void) {
+  end_waiting(PML_RECORDING_EXIT);
   if (!is_ours()) return;
   /* What plugins still do is no call of the program. */
   if ((record.plugins || record.substrates) && !record.confined) pml_intercept_remove();
@@ -236,6 +256,7 @@ PML_API void _Exit(int status);
 
 /* From a signal handler, too: nothing but a store. */
 PML_API void _exit(int status) {
+  end_waiting(PML_RECORDING_LEFT);
   if (is_ours()) pml_recording_end(record.calls, PML_RECORDING_LEFT);
   for (;;) (void)syscall(SYS_exit_group, status);
 }
@@ -363,7 +384,7 @@ static int listen_to_values(void) {
 
 /* Before plugins are started, whose values belong to the recording. */
 static int begin(void) {
-  record.pid = getpid();
+  record.pid = pml__process_pid();
   if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
   if (record.here != NULL) __atomic_store_n(record.here, 1, __ATOMIC_RELAXED);
   record.profile = NULL;
@@ -386,7 +407,7 @@ static void leave_reason(int err) {
   char line[PML_REASONS_LINE], program[256];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
-  (void)snprintf(line, sizeof line, "%d\t%s\t%s", (int)getpid(), program, pml_error_detail(err));
+  (void)snprintf(line, sizeof line, "%d\t%s\t%s", (int)record.pid, program, pml_error_detail(err));
   (void)pml_reasons_leave(record.dir, line);
 }
 
@@ -401,6 +422,33 @@ static void give_up(int err) {
   record.calls = NULL;
 }
 
+/* ---- children ---- */
+
+/*
+ * A confined process has no system calls left for its children either. A child of a thread that is inside a consumer,
+ * as when a signal handler forks, goes on there: it must not have the parent's log any more.
+ */
+static void *before_fork(void) {
+  bool begun = record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) != 0;
+  if (record.calls == NULL || record.confined || (!begun && !waits()) || pml__stream_is_inside()) return NULL;
+  return pml_recording_child(record.calls, begun);
+}
+
+static void is_born(void *entry, pid_t pid) {
+  record.birth = entry;
+  pml_recording_child_born(entry, (int)pid);
+}
+
+/* Why a child is not recorded, where it is looked for. */
+static void lose_child(struct pml_recording *parents, int err) {
+  if (record.birth != NULL) {
+    pml_recording_child_opened(record.birth, err);
+  } else {
+    pml_recording_lose_child(parents);
+    if (err < 0) leave_reason(err);
+  }
+}
+
 /*
  * The child's calls are its own, and the parent's files the parent's. What the parent had in memory is left as it is:
  * its other threads may have been changing it.
@@ -409,14 +457,19 @@ static void start_in_child(void) {
   struct pml_recording *parents = record.calls;
   if (parents == NULL) return;
   int saved = errno;
+  if (!pml__process_waited()) record.birth = NULL; /* a copy of its parent's */
   record.calls = NULL;
   pml_recording_share(NULL);
   pml_wrap_listen(NULL);
   record.plugins = record.substrates = false;
   int err = record.confined ? 0 : begin();
+  if (record.calls == NULL)
+    lose_child(parents, err);
+  else if (record.birth != NULL)
+    pml_recording_child_opened(record.birth, 0);
+  record.birth = NULL;
   if (err == 0 && record.calls != NULL) err = start();
-  if (record.calls == NULL) pml_recording_lose_child(parents);
-  if (err < 0)
+  if (record.calls != NULL && err < 0)
     give_up(err);
   else if (record.calls != NULL)
     tell(NULL, false);
@@ -425,6 +478,7 @@ static void start_in_child(void) {
 }
 
 __attribute__((constructor)) static void start_in_program(void) {
+  static const struct pml__process_births births = {before_fork, is_born};
   const char *dir = secure_getenv("PMLUA_RECORD_DIR");
   struct pml_intercept_options o = {secure_getenv("PMLUA_RECORD_LIB"),
                                     secure_getenv("PMLUA_RECORD_SYM"),
@@ -448,7 +502,8 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = start_job();
   if (err == 0) err = pml_intercept_install(&o);
-  if (err == 0) err = pml__process_watch(start_in_child); /* after those that it builds on */
+  if (err == 0) err = pml__process_watch_use(start_in_child); /* after those that it builds on */
+  if (err == 0) pml__process_wait(&births);
   if (err < 0) end_substrates();
   if (err < 0)
     give_up(err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/bench/bench_startup.c - what interception adds to a program's start, and to a program whose calls have no
- * consumer.
+ * spec/bench/bench_startup.c - what interception adds to a program's start, to a program whose calls have no consumer,
+ * and to a forked child that makes no call.
  *
  * The bench builds the program: 100 libraries of 1000 functions, each with 1000 slots for functions of the others. It
  * times a whole process, from its creation to its end, and takes the fastest of 21.
@@ -23,6 +23,7 @@
 #define LIBRARIES 100
 #define FUNCTIONS 1000
 #define LIMIT_NS 50e6
+#define CHILD_NS 50e3
 #define ROUNDS 21
 
 #ifdef __aarch64__
@@ -73,12 +74,22 @@ static bool write_library(int l) {
 static bool write_program(void) {
   FILE *f = create("main.c");
   if (f == NULL) return false;
-  fprintf(f, "#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\nvoid l0_function_0(void);\n"
-             "static long long now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);\n"
+  fprintf(f, "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/wait.h>\n#include <time.h>\n#include <unistd.h>\n"
+             "void l0_function_0(void);\n"
+             "static long long at(clockid_t c) { struct timespec t; clock_gettime(c, &t);\n"
              "  return t.tv_sec * 1000000000LL + t.tv_nsec; }\n"
+             "static long long now(void) { return at(CLOCK_PROCESS_CPUTIME_ID); }\n"
              "int main(int argc, char **argv) {\n"
              "  if (argc < 2) return 0;\n"
              "  long n = atol(argv[1]); long long least = 1LL << 60;\n"
+             "  if (argc > 2) for (long i = 0; i < n; i++) {\n"
+             "    long long from = at(CLOCK_MONOTONIC);\n"
+             "    pid_t p = fork();\n"
+             "    if (p == 0) _exit(0);\n"
+             "    waitpid(p, NULL, 0);\n"
+             "    from = at(CLOCK_MONOTONIC) - from;\n"
+             "    if (from < least) least = from; }\n"
+             "  if (argc > 2) { printf(\"%%lld\\n\", least); return 0; }\n"
              "  unsigned sum = (unsigned)n;\n"
              "  for (int round = 0; round < 20; round++) {\n"
              "    long long from = now();\n"
@@ -127,10 +138,10 @@ static double start_ns(char *const *environment) {
   return (double)(pml_clock_ns() - from);
 }
 
-static double work_ns(const char *environment) {
+static double work_ns(const char *environment, const char *arguments) {
   char command[PATH_MAX + 256];
   long long ns = 0;
-  snprintf(command, sizeof command, "env %s %s 50000", environment, program);
+  snprintf(command, sizeof command, "env %s %s %s", environment, program, arguments);
   FILE *f = popen(command, "r");
   if (f == NULL) return 0;
   if (fscanf(f, "%lld", &ns) != 1) ns = 0;
@@ -159,16 +170,17 @@ static void start_row(const char *figure, char *bind) {
   if (op[0].ns > 0) bench_row(figure, &op[1], "the same without", &op[0], 1 + LIMIT_NS / op[0].ns, NULL, NULL);
 }
 
-static void filtered_row(void) {
+/* @more: ns that the ratio may have beside @limit. */
+static void program_row(const char *figure, const char *arguments, const char *lib, double limit, double more) {
   char with[2 * PATH_MAX];
   double a[ROUNDS], b[ROUNDS];
-  snprintf(with, sizeof with, "%s %s PMLUA_RECORD_LIB=libnone", preload, results);
+  snprintf(with, sizeof with, "%s %s PMLUA_RECORD_LIB=%s", preload, results, lib);
   for (int i = 0; i < ROUNDS; i++) {
-    a[i] = work_ns("");
-    b[i] = work_ns(with);
+    a[i] = work_ns("", arguments);
+    b[i] = work_ns(with, arguments);
   }
   struct bench_op op[2] = {{.ns = fastest(a), .instructions = -1}, {.ns = fastest(b), .instructions = -1}};
-  if (op[0].ns > 0) bench_row("calls without a consumer", &op[1], "the same without", &op[0], 1.01, NULL, NULL);
+  if (op[0].ns > 0) bench_row(figure, &op[1], "the same without", &op[0], limit + more / op[0].ns, NULL, NULL);
 }
 
 void bench_startup_rows(void) {
@@ -180,7 +192,8 @@ void bench_startup_rows(void) {
   else {
     start_row("start, 100000 slots, bound late", lazy);
     start_row("start, 100000 slots, bound at once", now);
-    filtered_row();
+    program_row("calls without a consumer", "50000", "libnone", 1.01, 0);
+    program_row("a child that calls _exit", "50 forks", "libm.so*", 1, CHILD_NS);
   }
   (void)run("rm -rf %s", folder);
 }

@@ -6,7 +6,7 @@
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
  * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events with messages;
  * two counters, one of them sampled, and two recorders, one of them a section's; a metric of a plugin with a series;
- * a window; a construct of OpenMP, and a team with a task and a lock.
+ * a window; a construct of OpenMP, and a team with a task and a lock; two forked children.
  *
  * Runs: 1500
  */
@@ -46,6 +46,7 @@ enum place {
   SERIES,
   OPENMP,
   TEAM,
+  CHILDREN,
   PLACES
 };
 static const uint64_t place_of[PLACES] = {0,      PML__LOG_ENTRIES_AT,
@@ -55,8 +56,9 @@ static const uint64_t place_of[PLACES] = {0,      PML__LOG_ENTRIES_AT,
                                           102400, 107584,
                                           110592, 114688,
                                           118784, 122880,
-                                          126976, 131072};
-#define BYTES 135168u
+                                          126976, 131072,
+                                          135168};
+#define BYTES 139264u
 #define NARGUMENTS 2u
 
 /* A refusal is one line; everything else is a valid file of sections. */
@@ -235,6 +237,15 @@ static void put_openmp(void) {
   put_entry(11, PML__LOG_EVENTS, TEAM, 4096, 0);
 }
 
+static void put_children(void) {
+  const struct pml__log_children head = {.taken = 2, .room = 63};
+  const struct pml__log_child child[2] = {{.ticks = 1, .parent = 7, .pid = 8, .ended = PML__LOG_ENDED_LEFT},
+                                          {.ticks = 2, .parent = 8, .pid = 9, .refused = EACCES}};
+  put(place_of[CHILDREN], &head, sizeof head);
+  put(place_of[CHILDREN] + sizeof head, child, sizeof child);
+  put_entry(12, PML__LOG_CHILDREN, CHILDREN, 4096, 0);
+}
+
 static void whole_log(void) {
   struct pml__log_head h = {.magic = PML__LOG_MAGIC,
                             .version = PML__LOG_VERSION,
@@ -244,7 +255,7 @@ static void whole_log(void) {
                             .started_ns = pml_clock_realtime_ns(),
                             .ticks_per_second = pml__clock.ticks_per_second,
                             .epoch = 1,
-                            .entries = 12,
+                            .entries = 13,
                             .host = "h",
                             .command = "c"};
   struct pml__section_stat stat[2] = {
@@ -284,6 +295,7 @@ static void whole_log(void) {
   put(place_of[SERIES], &series, sizeof series);
   put_entry(9, PML__LOG_SERIES, SERIES, 4096, sizeof series);
   put_openmp();
+  put_children();
 }
 
 /* A piece: its place, how far behind it in units of 4 bytes, how many bytes, the bytes. */
@@ -388,6 +400,13 @@ static int check_construct(const struct pml_recording_openmp *o, void *arg) {
   return 0;
 }
 
+static int check_child(const struct pml_recording_child *c, void *arg) {
+  unsigned *n = arg;
+  PROMISE(c->pid > 0 && c->ended <= PML_RECORDING_LEFT && c->refused <= 0, "a child has a number and an end");
+  PROMISE(++*n <= 63, "and room in its extent");
+  return 0;
+}
+
 /* A parent stands before its children, in the same thread. */
 static void check_threads(struct pml_recording_reader *r) {
   struct pml_recording_call *c;
@@ -412,8 +431,10 @@ static void check_calls(struct pml_recording_reader *r) {
   struct pml_profile *p;
   uint32_t last = 0;
   uint64_t sum = 0;
+  unsigned children = 0;
   pml_recording_read_story(r, &s);
   PROMISE(s.ended <= PML_RECORDING_FAILED, "a story is told");
+  PROMISE(pml_recording_read_children(r, check_child, &children) == 0, "children are told");
   int err = pml_recording_read_profile(r, &p);
   PROMISE((err == 0) == (p != NULL), "there is a profile or a reason");
   if (p != NULL) PROMISE(pml_profile_visit(p, visit, &last) == 0, "and it can be visited");

@@ -60,6 +60,7 @@ static int scan(void) {
 
 void pml__intercept_scan_new(void) {
   if (!is_on() || pml__intercept_traffic().adds == __atomic_load_n(&seen_adds, __ATOMIC_RELAXED)) return;
+  pml__process_look();
   if (!pml__lock_try(&whole)) return; /* the next dlsym() will */
   if (is_on()) (void)scan();
   pml__lock_leave(&whole);
@@ -79,7 +80,7 @@ static int prepare(void) {
   if (err < 0 || done) return err;
   (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_thunks_watch_forks();
-  (void)pml__process_watch(in_child);
+  (void)pml__process_watch_use(in_child);
   pml__intercept_doors_prepare();
   done = true;
   return 0;

@@ -154,5 +154,5 @@ static void in_child(void) {
 }
 
 void pml__intercept_thunks_watch_forks(void) {
-  (void)pml__process_watch(in_child);
+  (void)pml__process_watch_use(in_child);
 }

@@ -127,12 +127,24 @@ static void register_membarrier(void) {
   atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
 }
 
-/* The child has no consumers. What the consumers and the threads of the parent had is left where it is. */
+static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1}; /* of no consumer, and learnt by none */
+
+/* Under the lock, or where no other thread changes it. */
+static void set_generation(unsigned kind, uint64_t generation, memory_order how) {
+  atomic_store_explicit(&pml__stream_generation[kind], generation, how);
+  if (kind <= PML_STREAM_LEAVE) choose_sparing(kind);
+}
+
+/*
+ * The child has no consumers yet. What the consumers and the threads of the parent had is left where it is. The child
+ * may have threads that raise events meanwhile: what was wanted still is, so that they come to look at the process,
+ * too, and wait until all watchers were called, which may add consumers.
+ */
 static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
-    __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
-    atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
-    if (k <= PML_STREAM_LEAVE) choose_sparing(k);
+    bool wanted = __atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) != NULL;
+    __atomic_store_n(&pml__stream_list[k], wanted ? &awaited : NULL, __ATOMIC_RELEASE);
+    set_generation(k, wanted ? awaited.generation : NOBODYS, memory_order_release);
   }
   memset(pml__stream_slot, 0, sizeof pml__stream_slot);
   nconsumers = 0;
@@ -141,10 +153,20 @@ static void in_child(void) {
   register_membarrier();
 }
 
+static void settle_in_child(void) {
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
+    if (__atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) == &awaited) {
+      __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
+      set_generation(k, NOBODYS, memory_order_release);
+    }
+  }
+}
+
 static void prepare(void) {
   register_membarrier();
   has_key = pthread_key_create(&key, thread_ends) == 0;
-  (void)pml__process_watch(in_child);
+  (void)pml__process_watch_use(in_child);
+  (void)pml__process_watch_last(settle_in_child);
 }
 
 /* Called by the adder of the first consumer, and by threads that may have seen only the list that has it. */
@@ -252,17 +274,21 @@ static void publish(void) {
       list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at, c->sparing};
     }
     list->generation = ++last_generation;
+    if (list->n == 0 && __atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) == &awaited) continue;
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
-    atomic_store_explicit(&pml__stream_generation[k], list->n > 0 ? list->generation : NOBODYS, memory_order_seq_cst);
-    if (k <= PML_STREAM_LEAVE) choose_sparing(k);
+    set_generation(k, list->n > 0 ? list->generation : NOBODYS, memory_order_seq_cst);
   }
   clear_places();
   wait_for_all();
 }
 
+bool pml__stream_is_inside(void) {
+  return pml__stream_self->here && pml__stream_in_pass(pml__stream_self);
+}
+
 static bool in_a_consumer(void) {
   pml__process_look();
-  return pml__stream_self->here && pml__stream_in_pass(pml__stream_self);
+  return pml__stream_is_inside();
 }
 
 static bool consumes_nothing(const struct pml_stream_consumer *c) {

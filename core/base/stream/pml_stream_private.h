@@ -22,7 +22,7 @@ struct pml__stream_entry {
 };
 
 struct pml__stream_list {
-  uint32_t n;
+  uint32_t n;          /* 0: consumers may come: a child is being looked at */
   uint64_t generation; /* no other list of the kind has it */
   struct pml__stream_entry at[PML_STREAM_CONSUMERS_MAX];
 };

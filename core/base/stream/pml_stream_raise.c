@@ -20,8 +20,8 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
 /* In a pass. */
 static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
-  if (list == NULL) return;
-  uint32_t i = 0; /* a list has at least one */
+  if (list == NULL || list->n == 0) return;
+  uint32_t i = 0;
   do {
     uint32_t at = list->at[i].slot;
     if (t->at[at].id != list->at[i].id) begin_for(t, at);
@@ -165,7 +165,7 @@ static bool all_spare(const struct pml__stream_list *list) {
 
 /* What the thread has for the consumers of @list; false: not all of them take events plainly. */
 static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
-  if (list->n > PML__STREAM_SEVERAL) return false;
+  if (list->n == 0 || list->n > PML__STREAM_SEVERAL) return false;
   s->n = list->n;
   s->handed = 0;
   for (uint32_t i = 0; i < list->n; i++) {

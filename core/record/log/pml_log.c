@@ -95,11 +95,15 @@ static void fill_entry(struct pml__log_entry *e, enum pml__log_kind kind, uint32
 }
 
 /* The last entry of a directory is kept for the next one. */
-static bool has_entry(struct pml__log *log, int *err) {
+static bool has_entry_here(const struct pml__log *log) {
   uint32_t most = PML__LOG_DIRECTORY / sizeof(struct pml__log_entry);
   if (log->directory == (void *)((char *)log->head + PML__LOG_ENTRIES_AT))
     most -= PML__LOG_ENTRIES_AT / (uint32_t)sizeof(struct pml__log_entry);
-  if (log->used < most - 1) return true;
+  return log->used < most - 1;
+}
+
+static bool has_entry(struct pml__log *log, int *err) {
+  if (has_entry_here(log)) return true;
   uint64_t at = log->end;
   struct pml__log_part *p = make_part(log, whole_pages(PML__LOG_DIRECTORY), 0, err);
   if (p == NULL) return false;
@@ -145,6 +149,19 @@ void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t ke
   if (p == NULL) return NULL;
   *entry = p->entry;
   return p->mapped + offset(p, bytes);
+}
+
+void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t bytes) {
+  void *memory = NULL;
+  uint64_t at;
+  if (pml__log_is_sealed(log) || !pml__lock_try(&log->lock)) return NULL;
+  at = log->end;
+  if (has_entry_here(log) && pml__grown_map(&log->file, at, bytes, NULL, &memory) == 0) {
+    log->end += bytes;
+    fill_entry(take_entry(log), kind, 0, 0, at, bytes, memory);
+  }
+  pml__lock_leave(&log->lock);
+  return memory;
 }
 
 void pml__log_fill(struct pml__log *log, const struct pml__log_entry *entry) {
@@ -234,8 +251,9 @@ int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *f
 
 /* The 22nd field; the second one, a name in parentheses, may have anything in it. */
 static uint64_t birth(void) {
-  char text[1024];
-  int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  char text[1024], path[32];
+  (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pml__process_pid());
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
   if (fd >= 0) close(fd);
   text[n > 0 ? n : 0] = '\0';
@@ -250,8 +268,8 @@ static void write_head(struct pml__log_head *h, const struct pml__log_process *p
   (void)pml_clock_init();
   (void)snprintf(h->clock, sizeof h->clock, "%s", pml__clock_name());
   h->version = PML__LOG_VERSION;
-  h->pid = getpid();
-  h->parent = getppid();
+  h->pid = pml__process_pid();
+  h->parent = pml__process_parent();
   h->rank = process->rank;
   h->size = process->size;
   h->born = birth();
@@ -278,7 +296,7 @@ static void name_file(char *name, size_t size, int rank) {
   for (char *c = host; *c != '\0'; c++)
     if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-", *c) == NULL) *c = '_';
   if (rank >= 0) (void)snprintf(of_rank, sizeof of_rank, "rank%d.", rank);
-  (void)snprintf(name, size, "%s%s.%d", of_rank, host, (int)getpid());
+  (void)snprintf(name, size, "%s%s.%d", of_rank, host, (int)pml__process_pid());
 }
 
 static int make_file(struct pml__log *log, const char *folder, const char *name) {
@@ -329,6 +347,7 @@ void pml__log_share(struct pml__log *log) {
 }
 
 struct pml__log *pml__log_shared(void) {
+  pml__process_look();
   return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
 }
 
@@ -342,6 +361,7 @@ static void unmap_all(const struct pml__log_part *p) {
 void pml__log_abandon(struct pml__log *log) {
   unmap_all(log->parts);
   unmap_all(log->spare);
+  pml__log_children_unmap(log);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
   pml__grown_close(&log->file);
 }

@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define PML__LOG_CHILDREN_EXTENTS 32u
+
 struct pml__log_part;
 
 struct pml__log {
@@ -30,10 +32,11 @@ struct pml__log {
   uint32_t used; /* entries of the current directory */
   char *room;    /* the current extent of definitions */
   struct pml__log_part *parts, *spare;
-  bool sealed; /* atomic */
+  bool sealed;                                                   /* atomic */
+  struct pml__log_children *children[PML__LOG_CHILDREN_EXTENTS]; /* atomic, from the first one on; the last has room */
 };
 
-/* What the process knows of itself when the log begins. */
+/* What the process that owns the memory knows of itself when the log begins. */
 struct pml__log_process {
   const char *name; /* the file's, without what is behind the last dot; NULL: [rankN.]HOST.PID */
   int rank, size;   /* -1: not known */
@@ -84,6 +87,13 @@ static inline bool pml__log_is_sealed(const struct pml__log *log) {
  */
 void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t key, uint64_t owner, size_t bytes,
                       size_t behind, struct pml__log_entry **entry);
+
+/*
+ * pml__log_child - an entry for a child that the calling thread is about to fork, with its parent and the time; NULL:
+ * no room, or not now. @grows: there may be more room; only in the process that writes the log. Never waits for a lock,
+ * allocates nothing: async-signal-safe. The rest of the entry is the child's, while it has the log mapped.
+ */
+struct pml__log_child *pml__log_child(struct pml__log *log, bool grows, int parent);
 
 /* pml__log_commit - the first @bytes of an extent are whole. One store. */
 static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes) {
@@ -139,6 +149,12 @@ void pml__log_end(struct pml__log *log);
 static inline void pml__log_left(struct pml__log *log) {
   __atomic_store_n(&log->head->ended, PML__LOG_ENDED_LEFT, __ATOMIC_RELEASE);
 }
+
+/* ---- pml_log.c for pml_log_child.c ---- */
+
+/* Whole pages as an extent without waiting or allocation, of no part: the caller unmaps them. NULL: not now. */
+void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t bytes);
+void pml__log_children_unmap(struct pml__log *log);
 
 /* ---- pml_log_read.c ---- */
 

@@ -32,6 +32,7 @@ enum pml__log_kind {
   PML__LOG_ACCESSES,       /* of watchpoints: struct pml__store_head, lanes and chunks */
   PML__LOG_SERIES,         /* of plugin metric @key, at thread @owner: struct pml__log_series, then pairs */
   PML__LOG_OPENMP,         /* struct pml__log_openmp, fixed in place */
+  PML__LOG_CHILDREN,       /* struct pml__log_children, of forked children that have no log of their own yet */
   PML__LOG_KINDS
 };
 
@@ -396,6 +397,24 @@ struct pml__log_recording {
   uint64_t real[2];                  /* atomic: which metrics are doubles */
   uint64_t count[PML__LOG_COUNTERS]; /* atomic: of threads without a track */
 };
+
+/* A child of fork(); each process that has the extent mapped may take one. */
+struct pml__log_child {
+  uint64_t ticks; /* before the fork */
+  int32_t parent;
+  int32_t pid;      /* atomic, stored by the child after all else; 0: no child came of it */
+  uint32_t has_log; /* atomic: 1: a log of its own */
+  int32_t refused;  /* atomic: the errno of why it has none; 0: it needed none so far */
+  uint32_t ended;   /* atomic: enum pml__log_ended, of a child that has none */
+  uint32_t unused[9];
+};
+_Static_assert(sizeof(struct pml__log_child) == 64, "children do not share cache lines");
+struct pml__log_children {
+  uint32_t taken, room; /* atomic */
+  uint32_t unused[14];
+  struct pml__log_child child[]; /* [room] */
+};
+_Static_assert(sizeof(struct pml__log_children) == 64, "the first child begins a cache line");
 
 struct pml__log_track {
   uint64_t count[PML__LOG_COUNTERS]; /* atomic: of the threads whose events follow */

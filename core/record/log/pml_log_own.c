@@ -81,7 +81,7 @@ static void prepare(void) {
   origin.started_ns = pml_clock_realtime_ns();
   origin.zero_ticks = pml_clock_ticks();
   read_rank();
-  problem = pml__process_watch(forget);
+  problem = pml__process_watch_use(forget);
   if (problem == 0) problem = read_folder();
   if (problem == 0) return;
   folder[0] = '\0';

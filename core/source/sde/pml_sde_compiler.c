@@ -172,7 +172,7 @@ static int is_runtime(struct dl_phdr_info *info, size_t size, void *path) {
 }
 
 __attribute__((constructor)) static void look_for_runtime(void) {
-  (void)pml__process_watch(in_child);
+  (void)pml__process_watch_use(in_child);
   const char *path = NULL;
   void *library = NULL, *found = dlsym(RTLD_DEFAULT, "pml_count_runtime");
   if (found == NULL && dl_iterate_phdr(is_runtime, &path) != 0 &&

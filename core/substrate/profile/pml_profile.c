@@ -6,6 +6,7 @@
 #include "base/pml_cancel.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "substrate/profile/pml_profile_private.h"
 
 #include <errno.h>
@@ -175,7 +176,7 @@ static void thread_end(void *arg, void *data) {
 /* ---- life ---- */
 
 static void begin_life(struct pml_profile *p) {
-  p->pid = getpid();
+  p->pid = pml__process_pid();
   pthread_mutex_init(&p->lock.mutex, NULL);
 }
 

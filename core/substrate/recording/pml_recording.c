@@ -131,6 +131,31 @@ void pml_recording_lose_child(struct pml_recording *s) {
   __atomic_fetch_add(&s->head->lost_children, 1, __ATOMIC_RELAXED);
 }
 
+/* ---- children ---- */
+
+struct pml__log_child *pml_recording_child(struct pml_recording *s, bool grows) {
+  return pml__log_child(s->log, grows, (int)getpid());
+}
+
+void pml_recording_child_born(struct pml__log_child *c, int pid) {
+  __atomic_store_n(&c->pid, pid, __ATOMIC_RELEASE);
+}
+
+void pml_recording_child_opened(struct pml__log_child *c, int err) {
+  if (err < 0)
+    __atomic_store_n(&c->refused, -err, __ATOMIC_RELEASE);
+  else
+    __atomic_store_n(&c->has_log, 1, __ATOMIC_RELEASE);
+}
+
+void pml_recording_child_ended(struct pml__log_child *c, enum pml_recording_end how) {
+  __atomic_store_n(&c->ended, how == PML_RECORDING_EXIT ? PML__LOG_ENDED_EXIT : PML__LOG_ENDED_LEFT, __ATOMIC_RELEASE);
+}
+
+bool pml_recording_child_is(const struct pml__log_child *c, int pid) {
+  return c->pid == pid;
+}
+
 /* ---- life ---- */
 
 const char *pml_recording_path(const struct pml_recording *s) {

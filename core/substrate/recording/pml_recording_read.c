@@ -179,10 +179,45 @@ static int code_of(int32_t reason) {
   return reason > 0 && reason < 8192 ? -reason : 0;
 }
 
-static enum pml_recording_end end_of(const struct pml_recording_reader *r) {
+static enum pml_recording_end end_as(uint32_t ended) {
   static const enum pml_recording_end ends[] = {PML_RECORDING_RUNNING, PML_RECORDING_EXIT, PML_RECORDING_LEFT};
-  if (r->head.failed != 0) return PML_RECORDING_FAILED;
-  return r->log.head.ended <= PML__LOG_ENDED_LEFT ? ends[r->log.head.ended] : PML_RECORDING_RUNNING;
+  return ended <= PML__LOG_ENDED_LEFT ? ends[ended] : PML_RECORDING_RUNNING;
+}
+
+static enum pml_recording_end end_of(const struct pml_recording_reader *r) {
+  return r->head.failed != 0 ? PML_RECORDING_FAILED : end_as(r->log.head.ended);
+}
+
+/* Children may be written while they are read: a word at a time, so that what is copied first may be the older. */
+static int each_child_of(const struct pml_recording_reader *r, const struct pml__log_entry *e,
+                         int (*visit)(const struct pml_recording_child *c, void *arg), void *arg) {
+  struct pml__log_children head;
+  struct pml__log_child part[64];
+  if (e->bytes < sizeof head) return 0;
+  int err = pml__log_read_at(&r->log, e->at, &head, sizeof head);
+  uint64_t left = (e->bytes - sizeof head) / sizeof part[0], at = e->at + sizeof head;
+  if (err == 0 && head.taken < left) left = head.taken;
+  while (err == 0 && left > 0) {
+    uint64_t n = left < 64 ? left : 64;
+    err = pml__log_read_at(&r->log, at, part, n * sizeof part[0]);
+    for (uint64_t i = 0; err == 0 && i < n; i++) {
+      const struct pml__log_child *c = &part[i];
+      const struct pml_recording_child child = {c->pid, c->parent, c->has_log != 0, code_of(c->refused),
+                                                end_as(c->ended)};
+      if (c->pid > 0) err = visit(&child, arg);
+    }
+    at += n * sizeof part[0];
+    left -= n;
+  }
+  return err;
+}
+
+int pml_recording_read_children(const struct pml_recording_reader *r,
+                                int (*visit)(const struct pml_recording_child *c, void *arg), void *arg) {
+  int err = 0;
+  for (size_t i = 0; i < r->log.n && err == 0; i++)
+    if (r->log.entry[i].kind == PML__LOG_CHILDREN) err = each_child_of(r, &r->log.entry[i], visit, arg);
+  return err;
 }
 
 void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_recording_story *s) {

@@ -108,6 +108,20 @@ PML__SHARED int pml_recording_read_openmp(const struct pml_recording_reader *r,
                                           int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg);
 
 /*
+ * pml_recording_read_children - the children of fork() that the process noted, and theirs, in any order; also those that
+ * have a log by now. Read anew in each call. Ends early with what @visit returns if that is not 0; it may leave by a
+ * longjmp. Returns 0, -errno or what @visit returned.
+ */
+struct pml_recording_child {
+  int pid, parent;
+  bool has_log;
+  int refused;                  /* a code: why its log could not be made when it was needed; 0: it was not needed */
+  enum pml_recording_end ended; /* without a log: RUNNING, EXIT or LEFT */
+};
+PML__SHARED int pml_recording_read_children(const struct pml_recording_reader *r,
+                                            int (*visit)(const struct pml_recording_child *c, void *arg), void *arg);
+
+/*
  * pml_recording_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
  * closed as any. @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the
  * work. NULL: no reports. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress

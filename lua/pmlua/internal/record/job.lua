@@ -27,11 +27,19 @@ local function mark_of(job, rank) return folder_of(job, rank) .. "/complete" end
 
 -- ---- the logs of a rank ----
 
+--- Whether a log has what is known of a child without one.
+local function notes_others(r)
+  for _, c in ipairs(r.children or {}) do
+    if not c.has_log then return true end
+  end
+  return false
+end
+
 --- Whether the job's summary has all that is in a log, except for call paths.
 local function is_summed(r)
   local p = r.process
   if not p or p.in_job ~= "1" or p.ended ~= "exit" or r.traced or r.flow then return false end
-  return #p.sums == 0 and #p.values == 0 and #p.openmp == 0
+  return #p.sums == 0 and #p.values == 0 and #p.openmp == 0 and not notes_others(r)
 end
 
 --- Remove the logs that the job's summary makes superfluous.

@@ -3,7 +3,7 @@
 -- plugins-NAME.dat.
 --
 -- A process leaves HOST.PID.pmlog, and HOST.PID.2.pmlog and so on of the programs it became later. NAME is what stands
--- between the host and the ending.
+-- between the host and the ending. A forked child that made no recorded call is noted in its parent's log alone.
 --
 -- Try:  for _, p in ipairs(require("pmlua.internal.record.logs").gather("pmlua-record-4711")) do print(p.name, p.ended) end
 
@@ -144,6 +144,7 @@ end
 ---@field sums table[] what functions' own calls added to events
 ---@field values table[] arguments and results
 ---@field openmp table[] constructs of OpenMP, by threads
+---@field noted? boolean it made no call, and has no log: its parent's log has what is known
 
 local function process_of(log, story, ended)
   local p = notes_of(log)
@@ -177,6 +178,62 @@ local function ending(file, story, running, known)
   local _, pid, program = M.parse(file)
   local later = file:gsub("%." .. pid .. "%..*$", (".%d.%d.pmlog"):format(pid, program + 1))
   return known[later] and "exec" or "cut"
+end
+
+-- ---- children without a log ----
+
+-- What a forked child has from its parent, and what it has none of.
+local inherited = { "program", "objects", "functions", "slots", "shared", "scans", "events", "units", "flow",
+  "counted", "tick_ns" }
+local none = { "deep", "nested", "unseen", "threads", "unmatched", "dropped", "abandoned", "untraced", "left_lost_children",
+  "left_deep", "left_brief", "left_often" }
+local empty = { "troubles", "absent", "unmatched_patterns", "paths", "durations", "sums", "values", "openmp" }
+
+--- The children that a process noted, as they are once it was found that they do not run any more.
+local function children_of(log, path)
+  local running, children = {}, log:children()
+  if not children or #children == 0 then return {} end
+  for _, c in ipairs(children) do
+    if not c.has_log and c.ended == "running" then running[c.pid] = is_running(path, c.pid) end
+  end
+  if next(running) then children = log:children() or {} end -- what is said at the end must be in it
+  for _, c in ipairs(children) do
+    c.running = c.ended == "running" and running[c.pid]
+  end
+  return children
+end
+
+--- How a child without a log ended; nil: it has a log by now, or none is missing. @later: a log of its number is there.
+local function ending_of_child(c, later)
+  if c.has_log then return nil end
+  if c.refused then return "failed" end
+  if c.ended ~= "running" then return c.ended end
+  if c.running then return not later and "running" or nil end
+  return later and "exec" or "cut"
+end
+
+--- A child as a process without calls.
+local function noted(parent, c, ended)
+  local p = { pid = c.pid, parent = c.parent, ended = ended, noted = true }
+  for _, key in ipairs(inherited) do p[key] = parent[key] end
+  for _, key in ipairs(none) do p[key] = 0 end
+  for _, key in ipairs(empty) do p[key] = {} end
+  if c.refused then
+    p.failure = ("no log could be made at its first recorded call: %s"):format(c.refused)
+  end
+  return { name = tostring(c.pid), ended = ended, process = p }
+end
+
+--- Add the children that have no logs to the processes that noted them.
+local function add_children(list, known)
+  for i = 1, #list do
+    local r = list[i]
+    for _, c in ipairs(r.process and r.children or {}) do
+      local host = r.file:match "^(.*%.)%d+%.%d+%.pmlog$" or r.file:match "^(.*%.)%d+%.pmlog$"
+      local ended = ending_of_child(c, known[host .. c.pid .. ".pmlog"])
+      if ended then list[#list + 1] = noted(r.process, c, ended) end
+    end
+  end
 end
 
 --- The process of one log; nil: no recorded calls, or, with a reason, it cannot be read.
@@ -230,6 +287,7 @@ end
 ---@field err? string why it has no results, or not all
 ---@field flow? pmlua.Flow if it was asked for
 ---@field traced? boolean its events are for a trace
+---@field children? table[] what it noted of forked children
 
 --- @o: nil: nothing is made of it. Nil for a log without recorded calls.
 local function results(dir, file, known, o)
@@ -240,6 +298,7 @@ local function results(dir, file, known, o)
   if not log then return { name = name, ended = "cut", err = sentence(err) } end
   local story = log:story()
   local r = { name = name, file = file, ended = ending(file, story, running, known) }
+  r.children = children_of(log, path)
   local process, lost = process_of(log, story, r.ended)
   r.process, r.err = process, not process and ("%s: %s"):format(path, sentence(lost)) or nil
   if not process or not o or r.ended == "running" then return r end
@@ -281,6 +340,7 @@ local function all(dir, o)
     for _, file in ipairs(files) do list[#list + 1] = results(real, file, known, o) end
     if #files == 0 then break end
   end
+  add_children(list, known)
   return list
 end
 

@@ -229,7 +229,7 @@ local function tell_endings(all, dir, complain)
     return "stopped counting events before its end; their values are too low: " .. explained(p.uncounted)
   end)
   name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
-    function(p) return "is not recorded: " .. tostring(p.failure) end)
+    function(p) return "is not recorded: " .. explained(tostring(p.failure)) end)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
     return "was cut short by a signal, or by executing a program that is not recorded; calls until then are included"
   end)
@@ -292,7 +292,7 @@ end
 local function tell_unmatched(all, complain)
   local processes, count, near, order = 0, {}, {}, {}
   for _, p in ipairs(all.processes) do
-    if p.ended == "exit" then processes = processes + 1
+    if p.ended == "exit" and not p.noted then processes = processes + 1
     elseif #p.paths > 0 then
       return -- it may have matched, and could not say so
     end
