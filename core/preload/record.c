@@ -181,7 +181,7 @@ static void tell(const char *failure, bool at_end) {
   char program[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
-  note("program", program);
+  if (n > 0) note("program", program); /* in another root it is not seen any more */
   if (failure != NULL)
     note("failure", failure);
   else

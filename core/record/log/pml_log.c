@@ -152,16 +152,16 @@ void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t ke
 }
 
 void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t bytes) {
-  void *memory = NULL;
-  uint64_t at;
+  void *memory;
   if (pml__log_is_sealed(log) || !pml__lock_try(&log->lock)) return NULL;
-  at = log->end;
-  if (has_entry_here(log) && pml__grown_map(&log->file, at, bytes, NULL, &memory) == 0) {
+  uint64_t at = log->end;
+  bool has = has_entry_here(log) && pml__grown_map(&log->file, at, bytes, NULL, &memory) == 0;
+  if (has) {
     log->end += bytes;
     fill_entry(take_entry(log), kind, 0, 0, at, bytes, memory);
   }
   pml__lock_leave(&log->lock);
-  return memory;
+  return has ? memory : NULL;
 }
 
 void pml__log_fill(struct pml__log *log, const struct pml__log_entry *entry) {

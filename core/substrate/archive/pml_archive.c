@@ -8,6 +8,7 @@
 #include "substrate/archive/pml_archive_share.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,14 +65,29 @@ static int add_missing(struct pml__archive *a, struct pml_otf2 *whole) {
   return err == 0 && a->nforeign > 0 ? add_silent(a, whole, true, "ranks of other jobs", "another job") : err;
 }
 
-/* Threads have the first numbers, then ranks without a log, then series. */
+/* Children without a log have a location each, and no events. */
+static int add_children(const struct pml__archive_process *p, struct pml_otf2 *whole) {
+  char name[512], thread[32];
+  int err = 0;
+  for (size_t i = 0; i < p->nchildren && err == 0; i++) {
+    struct pml__otf2_process *group;
+    struct pml_otf2_location *none;
+    (void)snprintf(name, sizeof name, "%.400s (%d)", p->program, p->child[i]);
+    (void)snprintf(thread, sizeof thread, "thread %d", p->child[i]);
+    err = pml__otf2_add_process(whole, name, p->host, &group);
+    if (err == 0) err = pml__otf2_location_of(whole, thread, group, &whole->own, &none);
+  }
+  return err;
+}
+
+/* Threads have the first numbers, then ranks and children without a log, then series. */
 static int first_series(const struct pml__archive *a, uint64_t *number) {
   int err = 0;
   *number = (a->story->missing != 0 ? 1u : 0u) + (a->nforeign != 0 ? 1u : 0u);
   for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
     uint64_t threads = 0;
     err = pml__archive_part_threads(a, i, &threads);
-    *number += threads;
+    *number += threads + a->process[i].nchildren;
   }
   return err;
 }
@@ -80,6 +96,7 @@ static int take_all(struct pml__archive *a, struct pml__archive_merge *m) {
   int err = first_series(a, &m->series);
   for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = pml__archive_part_take(a, i, m);
   if (err == 0) err = add_missing(a, m->whole);
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = add_children(&a->process[i], m->whole);
   while (m->waiting != NULL) {
     struct pml_otf2_location *l = m->waiting;
     m->waiting = l->next;

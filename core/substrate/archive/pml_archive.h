@@ -3,8 +3,8 @@
  * core/substrate/archive/pml_archive.h - one OTF2 archive of the events that several processes left in their logs.
  *
  * A process is a location group, each of its threads a location, each host a node. Processes that are ranks of MPI come
- * first, in their order, as "MPI Rank N"; the others are "PROGRAM (PID)" in the order of their starts. Regions, metrics
- * and communicators of the same name are defined once.
+ * first, in their order, as "MPI Rank N"; the others are "PROGRAM (PID)" in the order of their starts, and then
+ * children that made no call and have no log. Regions, metrics and communicators of the same name are defined once.
  *
  * Times are ns since the first process began. Processes of a host share a clock. Where ranks of several hosts measured
  * how their clocks differ, times are those of rank 0; then each host's are shifted over time (pml_archive_lags.h), and

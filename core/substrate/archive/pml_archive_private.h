@@ -59,6 +59,9 @@ struct pml__archive_process {
   size_t ncomms;
   struct pml__archive_window *window; /* [nwindows] in the order of definition; a later one of a number counts */
   size_t nwindows;
+  int32_t *child; /* [nchildren] numbers of children that have no log: they made no call */
+  size_t nchildren;
+  char *program;
   struct pml_archive_log planned; /* in a helper: @log, as the plan has it */
 };
 

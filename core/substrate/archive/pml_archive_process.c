@@ -129,15 +129,24 @@ static void sort_comms(struct pml__archive_process *p) {
 static int name_it(struct pml__archive_process *p, const struct pml_recording_reader *r) {
   const char *program = pml_recording_read_note(r, "program");
   const char *slash = program != NULL ? strrchr(program, '/') : NULL;
-  int n = p->rank >= 0 ? asprintf(&p->name, "MPI Rank %d", p->rank)
-                       : asprintf(&p->name, "%.400s (%d)",
-                                  slash != NULL     ? slash + 1
-                                  : program != NULL ? program
-                                                    : "?",
-                                  p->pid);
+  p->program = strdup(slash != NULL ? slash + 1 : program != NULL ? program : "?");
+  int n = p->rank >= 0         ? asprintf(&p->name, "MPI Rank %d", p->rank)
+          : p->program != NULL ? asprintf(&p->name, "%.400s (%d)", p->program, p->pid)
+                               : -1;
   if (n < 0) p->name = NULL;
   p->host = strdup(r->log.head.host);
-  return p->name != NULL && p->host != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a process of a trace");
+  bool all = p->program != NULL && p->name != NULL && p->host != NULL;
+  return all ? 0 : pml_fail(-ENOMEM, "no memory for a process of a trace");
+}
+
+static int take_child(const struct pml_recording_child *c, void *arg) {
+  struct pml__archive_process *p = arg;
+  if (c->has_log) return 0;
+  int32_t *more = realloc(p->child, (p->nchildren + 1) * sizeof *more);
+  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the children of a process of a trace");
+  p->child = more;
+  p->child[p->nchildren++] = c->pid;
+  return 0;
 }
 
 static int know(struct pml__archive_process *p, const struct pml_recording_reader *r) {
@@ -149,6 +158,7 @@ static int know(struct pml__archive_process *p, const struct pml_recording_reade
   p->own.ns_per_tick = 1e9 / h->ticks_per_second;
   int err = pml__log_read_definitions(&r->log, take_definition, p);
   sort_comms(p);
+  if (err == 0) err = pml_recording_read_children(r, take_child, p);
   return err == 0 ? name_it(p, r) : err;
 }
 
@@ -169,6 +179,8 @@ void pml__archive_forget(struct pml__archive_process *p) {
   free(p->window);
   free(p->name);
   free(p->host);
+  free(p->program);
+  free(p->child);
   free(p->delay);
   pml__archive_clock_free(&p->own);
   for (size_t i = 0; i < p->planned.nseries; i++) free((char *)(uintptr_t)p->planned.series[i]);
