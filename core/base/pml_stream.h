@@ -182,7 +182,8 @@ static inline void pml_stream_ready(pml_region_t region) {
   if (pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_ready(region);
 }
 
-/* pml__stream_is_inside - the calling thread is in a consumer, also where a signal handler asks that interrupted one. */
+/* pml__stream_is_inside - the calling thread is in a consumer, also where a signal handler asks that interrupted one.
+ */
 PML__SHARED bool pml__stream_is_inside(void);
 
 PML_END_DECLS

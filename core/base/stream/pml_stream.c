@@ -127,7 +127,9 @@ static void register_membarrier(void) {
   atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
 }
 
-static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1}; /* of no consumer, and learnt by none */
+/* Of no consumer, and learnt by none. */
+static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1,
+                                                .at = {{.slot = PML_STREAM_CONSUMERS_MAX - 1}}};
 
 /* Under the lock, or where no other thread changes it. */
 static void set_generation(unsigned kind, uint64_t generation, memory_order how) {

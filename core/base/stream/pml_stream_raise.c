@@ -20,8 +20,8 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
 /* In a pass. */
 static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
-  if (list == NULL || list->n == 0) return;
-  uint32_t i = 0;
+  if (list == NULL) return;
+  uint32_t i = 0; /* a list has at least one, or a first entry that stands for nothing */
   do {
     uint32_t at = list->at[i].slot;
     if (t->at[at].id != list->at[i].id) begin_for(t, at);

@@ -108,9 +108,9 @@ PML__SHARED int pml_recording_read_openmp(const struct pml_recording_reader *r,
                                           int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg);
 
 /*
- * pml_recording_read_children - the children of fork() that the process noted, and theirs, in any order; also those that
- * have a log by now. Read anew in each call. Ends early with what @visit returns if that is not 0; it may leave by a
- * longjmp. Returns 0, -errno or what @visit returned.
+ * pml_recording_read_children - the children of fork() that the process noted, and theirs, in any order; also those
+ * that have a log by now. Read anew in each call. Ends early with what @visit returns if that is not 0; it may leave by
+ * a longjmp. Returns 0, -errno or what @visit returned.
  */
 struct pml_recording_child {
   int pid, parent;
