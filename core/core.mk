@@ -67,6 +67,9 @@ $(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o %/system.o,$(COUNT_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 
+# A forked child that waits (base/pml_process.c) touches one page less.
+$(B)/obj/core/base/pml_process.o: ALLCFLAGS += -fno-plt
+
 # GNU C, for the segment of the thread pointer (record/pml_recorder_near.h).
 $(B)/obj/core/compat/libsde.o: ALLCFLAGS += -std=gnu11
 

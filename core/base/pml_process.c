@@ -20,28 +20,34 @@ static struct {
 } memory; /* under its lock, which is the first block */
 
 /* Without memory for the first range there is one lock for all and a number that no fork changes. */
-static struct {
-  uint64_t number;
-  uint32_t told;
-  pthread_mutex_t memory, look;
-} no_memory = {1, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+/* Cleared in children: a child that waits touches no more of our memory than this. */
+struct self {
+  uint64_t number;   /* see pml__process_number */
+  uint32_t told;     /* what the fork handler told this process */
+  pid_t pid, parent; /* 0: not known */
+  int32_t *birth;    /* where a child that waits has stored its number */
+};
 
-uint64_t *pml__process_number = &no_memory.number;
+static struct {
+  struct self self;
+  pthread_mutex_t memory, look;
+} no_memory = {{.number = 1}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+
+uint64_t *pml__process_number = &no_memory.self.number;
+static struct self *self = &no_memory.self;
 static pthread_mutex_t *memory_lock = &no_memory.memory, *look_lock = &no_memory.look;
 
 enum when { AT_ONCE, AT_BIRTH, AT_USE, AT_LAST };
-enum told { UNTOLD, TOLD, WAITS };      /* WAITS: the fork handler has left all but births to the first use */
-static uint64_t last_number;            /* under look_lock */
-static pid_t pid, parent;               /* of the process that was seen last, or was born; parent 0: not known */
-static void (*watcher[WATCHERS])(void); /* atomic; the first free one ends them */
-static uint32_t when[WATCHERS];         /* atomic: of each watcher; until it is stored, at once */
-static void (*before[WATCHERS])(void);  /* the same before forks */
-static const struct pml__process_births *births; /* atomic; NULL: no child waits */
-static uint32_t *told = &no_memory.told;         /* what the fork handler told this process: cleared in children */
+enum told { UNTOLD, TOLD, WAITS };       /* WAITS: the fork handler has left all but births to the first use */
+static uint64_t last_number;             /* under look_lock */
+static void (*watcher[WATCHERS])(void);  /* atomic; the first free one ends them */
+static uint32_t when[WATCHERS];          /* atomic: of each watcher; until it is stored, at once */
+static void (*before[WATCHERS])(void);   /* the same before forks */
+static int32_t *(*before_waiting)(void); /* atomic; NULL: no child waits */
 static PML_THREAD_LOCAL bool looking __attribute__((tls_model("initial-exec")));
 static PML_THREAD_LOCAL struct {
-  pid_t by;    /* 0: not known */
-  void *entry; /* NULL: the child does not wait */
+  pid_t by;       /* 0: not known */
+  int32_t *birth; /* NULL: the child does not wait */
 } fork_under_way __attribute__((tls_model("initial-exec")));
 
 /* ---- memory ---- */
@@ -75,17 +81,15 @@ static void prepare(void) {
   struct {
     _Alignas(LINE) pthread_mutex_t memory;
     _Alignas(LINE) pthread_mutex_t look;
-    _Alignas(LINE) uint64_t number;
-    uint32_t told;
+    _Alignas(LINE) struct self self;
   } *first = take(sizeof *first);
   if (first == NULL) return;
-  uint64_t *number = &first->number;
-  last_number = *number = 1;
-  pid = getpid();
+  first->self.pid = getpid();
+  last_number = first->self.number = 1;
   memory_lock = &first->memory;
   look_lock = &first->look;
-  told = &first->told;
-  __atomic_store_n(&pml__process_number, number, __ATOMIC_RELEASE);
+  self = &first->self;
+  __atomic_store_n(&pml__process_number, &first->self.number, __ATOMIC_RELEASE);
   (void)pthread_atfork(before_fork, NULL, in_child);
 }
 
@@ -168,15 +172,15 @@ int pml__process_watch_before(void (*watch)(void)) {
 }
 
 bool pml__process_was_told(void) {
-  return *told != UNTOLD;
+  return self->told != UNTOLD;
 }
 
-bool pml__process_waited(void) {
-  return *told == WAITS;
+void pml__process_wait(int32_t *(*wait)(void)) {
+  __atomic_store_n(&before_waiting, wait, __ATOMIC_RELEASE);
 }
 
-void pml__process_wait(const struct pml__process_births *b) {
-  __atomic_store_n(&births, b, __ATOMIC_RELEASE);
+int32_t *pml__process_birth(void) {
+  return self->told == WAITS ? self->birth : NULL;
 }
 
 /*
@@ -189,13 +193,10 @@ __attribute__((cold)) void pml__process_begins(void) {
   looking = true;
   pthread_mutex_lock(look_lock);
   if (__atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0) {
-    if (*told == UNTOLD) {
-      pid = getpid();
-      parent = 0;
-    }
-    call_watchers(WHEN(AT_ONCE) | WHEN(AT_USE) | (*told == WAITS ? 0 : WHEN(AT_BIRTH)));
+    if (self->told == UNTOLD) self->pid = getpid();
+    call_watchers(WHEN(AT_ONCE) | WHEN(AT_USE) | (self->told == WAITS ? 0 : WHEN(AT_BIRTH)));
     call_watchers(WHEN(AT_LAST));
-    *told = UNTOLD;
+    self->told = UNTOLD;
     __atomic_store_n(pml__process_number, ++last_number, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(look_lock);
@@ -210,50 +211,44 @@ static bool all_can_wait(void) {
 }
 
 static void before_fork(void) {
-  const struct pml__process_births *b = __atomic_load_n(&births, __ATOMIC_ACQUIRE);
-  bool is_known = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) != 0 || *told == WAITS;
+  int32_t *(*wait)(void) = __atomic_load_n(&before_waiting, __ATOMIC_ACQUIRE);
   call_before();
-  fork_under_way.by = is_known ? pid : 0;
-  bool may = b != NULL && __atomic_load_n(&before[0], __ATOMIC_ACQUIRE) == NULL && all_can_wait();
-  fork_under_way.entry = may ? b->before() : NULL;
-}
-
-static void is_born(pid_t now) {
-  int saved = errno;
-  *told = WAITS;
-  call_watchers(WHEN(AT_BIRTH));
-  births->born(fork_under_way.entry, now);
-  errno = saved;
+  bool may = wait != NULL && __atomic_load_n(&before[0], __ATOMIC_ACQUIRE) == NULL && all_can_wait();
+  fork_under_way.by = self->pid;
+  fork_under_way.birth = may ? wait() : NULL;
 }
 
 /* Another handler may have led here before. What the kernel has not cleared is cleared now. */
 static void in_child(void) {
   pid_t now = getpid();
-  bool cleared = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0;
-  if (!cleared && pid != now) {
+  bool cleared = self->number == 0;
+  if (!cleared && self->pid != now) {
     for (uint32_t i = 0; i < memory.nranges; i++) (void)madvise(memory.range[i], RANGE_BYTES, MADV_DONTNEED);
     cleared = true;
   }
   looking = false;
   if (!cleared) return;
-  parent = fork_under_way.by;
-  pid = now;
-  if (fork_under_way.entry != NULL) {
-    is_born(now);
-  } else {
-    *told = TOLD;
+  self->parent = fork_under_way.by;
+  self->pid = now;
+  self->birth = fork_under_way.birth;
+  if (self->birth == NULL) {
+    self->told = TOLD;
     pml__process_look();
+  } else {
+    self->told = WAITS;
+    call_watchers(WHEN(AT_BIRTH));
+    __atomic_store_n(self->birth, (int32_t)now, __ATOMIC_RELEASE);
   }
 }
 
 pid_t pml__process_pid(void) {
   pml__process_look();
-  return pml__process_number != &no_memory.number ? pid : getpid();
+  return self->pid != 0 ? self->pid : getpid();
 }
 
 pid_t pml__process_parent(void) {
   pml__process_look();
-  return parent != 0 && pml__process_number != &no_memory.number ? parent : getppid();
+  return self->parent != 0 ? self->parent : getppid();
 }
 
 /* ---- what it is ---- */

@@ -54,15 +54,13 @@ int pml__process_watch_last(void (*watch)(void));
 
 /*
  * pml__process_wait - children of fork() may wait until their first use, as long as no watcher is there that must be
- * called at once, nor one that is called before forks. @before: is called before each fork by the thread that forks;
- * what it returns, unless that is NULL, is given to @born, which the child calls with its number, and then waits.
- * Neither takes a lock or allocates: the thread may be anywhere.
+ * called at once, nor one that is called before forks. @before is called before each fork by the thread that forks: it
+ * takes no lock and allocates nothing, as the thread may be anywhere. It returns where the child stores its number, in
+ * memory that they share; NULL: the child does not wait.
+ * pml__process_birth - that place, in a child that waits and while its watchers are called; else NULL.
  */
-struct pml__process_births {
-  void *(*before)(void);
-  void (*born)(void *entry, pid_t pid);
-};
-PML__SHARED void pml__process_wait(const struct pml__process_births *births);
+PML__SHARED void pml__process_wait(int32_t *(*before)(void));
+PML__SHARED int32_t *pml__process_birth(void);
 
 /*
  * pml__process_pid - the process whose memory this is: in a child of vfork(), its parent. pml__process_parent - the
@@ -79,9 +77,6 @@ int pml__process_watch_before(void (*watch)(void));
 
 /* pml__process_was_told - by a watcher: fork() made this child, and told its handlers; nothing else does. */
 PML__SHARED bool pml__process_was_told(void);
-
-/* pml__process_waited - by a watcher: the fork handler was told, and left it to the child's first use to call this. */
-PML__SHARED bool pml__process_waited(void);
 
 /*
  * pml__process_look - if this process has not been seen before, call the watchers. For slow paths: one load, one

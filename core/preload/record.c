@@ -67,11 +67,10 @@ static struct {
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
-  bool trace, flow;             /* what events are for; neither: they are not kept */
-  bool plugins;                 /* this process has some, not the one that it was forked from */
-  bool substrates;              /* the same of substrate plugins */
-  size_t nsubstrates;           /* of those, that were opened */
-  struct pml__log_child *birth; /* of a child without a log of its own: its entry in one of its forebears' */
+  bool trace, flow;   /* what events are for; neither: they are not kept */
+  bool plugins;       /* this process has some, not the one that it was forked from */
+  bool substrates;    /* the same of substrate plugins */
+  size_t nsubstrates; /* of those, that were opened */
 } record;
 
 /* ---- what is noted of the process ---- */
@@ -200,14 +199,10 @@ static bool is_ours(void) {
   return record.calls != NULL && (record.confined || record.pid == getpid());
 }
 
-/* A child that has not begun its own: what @record has is its forebear's. */
-static bool waits(void) {
-  return record.birth != NULL && record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0;
-}
-
-/* By a child that needed no log. One of vfork() has its memory, but is another. */
+/* By a child that needed no log: what @record has is its forebear's. One of vfork() has its memory, but is another. */
 static void end_waiting(enum pml_recording_end how) {
-  if (waits() && pml_recording_child_is(record.birth, (int)getpid())) pml_recording_child_ended(record.birth, how);
+  int32_t *birth = pml__process_birth();
+  if (birth != NULL && *birth == (int32_t)getpid()) pml_recording_child_ended(birth, how);
 }
 
 /* Most modules that count are loaded after us; a process may be killed at any time after that. */
@@ -428,21 +423,16 @@ static void give_up(int err) {
  * A confined process has no system calls left for its children either. A child of a thread that is inside a consumer,
  * as when a signal handler forks, goes on there: it must not have the parent's log any more.
  */
-static void *before_fork(void) {
+static int32_t *before_fork(void) {
   bool begun = record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) != 0;
-  if (record.calls == NULL || record.confined || (!begun && !waits()) || pml__stream_is_inside()) return NULL;
-  return pml_recording_child(record.calls, begun);
-}
-
-static void is_born(void *entry, pid_t pid) {
-  record.birth = entry;
-  pml_recording_child_born(entry, (int)pid);
+  if (record.calls == NULL || record.confined || pml__stream_is_inside()) return NULL;
+  return begun || pml__process_birth() != NULL ? pml_recording_child(record.calls, begun) : NULL;
 }
 
 /* Why a child is not recorded, where it is looked for. */
 static void lose_child(struct pml_recording *parents, int err) {
-  if (record.birth != NULL) {
-    pml_recording_child_opened(record.birth, err);
+  if (pml__process_birth() != NULL) {
+    pml_recording_child_opened(pml__process_birth(), err);
   } else {
     pml_recording_lose_child(parents);
     if (err < 0) leave_reason(err);
@@ -457,7 +447,6 @@ static void start_in_child(void) {
   struct pml_recording *parents = record.calls;
   if (parents == NULL) return;
   int saved = errno;
-  if (!pml__process_waited()) record.birth = NULL; /* a copy of its parent's */
   record.calls = NULL;
   pml_recording_share(NULL);
   pml_wrap_listen(NULL);
@@ -465,9 +454,8 @@ static void start_in_child(void) {
   int err = record.confined ? 0 : begin();
   if (record.calls == NULL)
     lose_child(parents, err);
-  else if (record.birth != NULL)
-    pml_recording_child_opened(record.birth, 0);
-  record.birth = NULL;
+  else if (pml__process_birth() != NULL)
+    pml_recording_child_opened(pml__process_birth(), 0);
   if (err == 0 && record.calls != NULL) err = start();
   if (record.calls != NULL && err < 0)
     give_up(err);
@@ -478,7 +466,6 @@ static void start_in_child(void) {
 }
 
 __attribute__((constructor)) static void start_in_program(void) {
-  static const struct pml__process_births births = {before_fork, is_born};
   const char *dir = secure_getenv("PMLUA_RECORD_DIR");
   struct pml_intercept_options o = {secure_getenv("PMLUA_RECORD_LIB"),
                                     secure_getenv("PMLUA_RECORD_SYM"),
@@ -503,7 +490,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (err == 0) err = start_job();
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0) err = pml__process_watch_use(start_in_child); /* after those that it builds on */
-  if (err == 0) pml__process_wait(&births);
+  if (err == 0) pml__process_wait(before_fork);
   if (err < 0) end_substrates();
   if (err < 0)
     give_up(err);

@@ -133,27 +133,25 @@ void pml_recording_lose_child(struct pml_recording *s) {
 
 /* ---- children ---- */
 
-struct pml__log_child *pml_recording_child(struct pml_recording *s, bool grows) {
-  return pml__log_child(s->log, grows, (int)getpid());
+static struct pml__log_child *child_of(int32_t *pid) {
+  return (struct pml__log_child *)(void *)((char *)pid - offsetof(struct pml__log_child, pid));
 }
 
-void pml_recording_child_born(struct pml__log_child *c, int pid) {
-  __atomic_store_n(&c->pid, pid, __ATOMIC_RELEASE);
+int32_t *pml_recording_child(struct pml_recording *s, bool grows) {
+  struct pml__log_child *c = pml__log_child(s->log, grows, (int)getpid());
+  return c != NULL ? &c->pid : NULL;
 }
 
-void pml_recording_child_opened(struct pml__log_child *c, int err) {
+void pml_recording_child_opened(int32_t *pid, int err) {
   if (err < 0)
-    __atomic_store_n(&c->refused, -err, __ATOMIC_RELEASE);
+    __atomic_store_n(&child_of(pid)->refused, -err, __ATOMIC_RELEASE);
   else
-    __atomic_store_n(&c->has_log, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&child_of(pid)->has_log, 1, __ATOMIC_RELEASE);
 }
 
-void pml_recording_child_ended(struct pml__log_child *c, enum pml_recording_end how) {
-  __atomic_store_n(&c->ended, how == PML_RECORDING_EXIT ? PML__LOG_ENDED_EXIT : PML__LOG_ENDED_LEFT, __ATOMIC_RELEASE);
-}
-
-bool pml_recording_child_is(const struct pml__log_child *c, int pid) {
-  return c->pid == pid;
+void pml_recording_child_ended(int32_t *pid, enum pml_recording_end how) {
+  uint32_t ended = how == PML_RECORDING_EXIT ? PML__LOG_ENDED_EXIT : PML__LOG_ENDED_LEFT;
+  __atomic_store_n(&child_of(pid)->ended, ended, __ATOMIC_RELEASE);
 }
 
 /* ---- life ---- */

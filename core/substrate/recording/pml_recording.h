@@ -65,16 +65,13 @@ PML__SHARED void pml_recording_lose_counts(struct pml_recording *s, int err);
 /*
  * pml_recording_child - before a fork: room in the log to note the child until it has a recording of its own; NULL:
  * none now. @s is the calling process's, or, while that has none, of the process that it was forked from: @grows says
- * which. No lock, no allocation: async-signal-safe. The child notes there, each by one store, async-signal-safe:
- * pml_recording_child_born - that it is there, with @pid; _opened - that it has a recording, or @err, why it has none;
- * _ended - how it ends without one. pml_recording_child_is - whether this is @pid's entry.
+ * which. The child stores its pid there, with release order: then it is noted. No lock, no allocation:
+ * async-signal-safe. pml_recording_child_opened - the child has a recording, or @err, why it has none; _ended - how it
+ * ends without one. By the child, each one store; async-signal-safe.
  */
-struct pml__log_child;
-PML__SHARED struct pml__log_child *pml_recording_child(struct pml_recording *s, bool grows);
-PML__SHARED void pml_recording_child_born(struct pml__log_child *c, int pid);
-PML__SHARED void pml_recording_child_opened(struct pml__log_child *c, int err);
-PML__SHARED void pml_recording_child_ended(struct pml__log_child *c, enum pml_recording_end how);
-PML__SHARED bool pml_recording_child_is(const struct pml__log_child *c, int pid);
+PML__SHARED int32_t *pml_recording_child(struct pml_recording *s, bool grows);
+PML__SHARED void pml_recording_child_opened(int32_t *pid, int err);
+PML__SHARED void pml_recording_child_ended(int32_t *pid, enum pml_recording_end how);
 
 /* pml_recording_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
 PML__SHARED void pml_recording_lose_child(struct pml_recording *s);
