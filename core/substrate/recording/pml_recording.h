@@ -65,9 +65,10 @@ PML__SHARED void pml_recording_lose_counts(struct pml_recording *s, int err);
 /*
  * pml_recording_child - before a fork: room in the log to note the child until it has a recording of its own; NULL:
  * none now. @s is the calling process's, or, while that has none, of the process that it was forked from: @grows says
- * which. The child stores its pid there, with release order: then it is noted. No lock, no allocation:
- * async-signal-safe. pml_recording_child_opened - the child has a recording, or @err, why it has none; _ended - how it
- * ends without one. By the child, each one store; async-signal-safe.
+ * which. The child stores its pid there, with release order: then it is noted. Never waits for a lock, allocates
+ * nothing: async-signal-safe. Of the file: 4 KiB for the first 63 children, then 64 KiB to 4 MiB at a time.
+ * pml_recording_child_opened - the child has a recording, or @err, why it has none; _ended - how it ends without one.
+ * By the child, each one store; async-signal-safe.
  */
 PML__SHARED int32_t *pml_recording_child(struct pml_recording *s, bool grows);
 PML__SHARED void pml_recording_child_opened(int32_t *pid, int err);
