@@ -55,7 +55,7 @@ local function has(needs)
   for _, what in ipairs(needs or {}) do
     if what == "watchpoints" then
       local there, why = support.core.watchpoint.available()
-      if not there then return nil, why end
+      if not there then return nil, tostring(why) end
     elseif what == "libclang" then
       if not require("pmlua.internal.wrap.paths").module "clang" then return nil, "pmlua was built without libclang" end
     elseif not support.has(what) then return nil, what .. " is not installed" end
