@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/mpi/durations.c - sections that keep the durations of their calls, all or a sketch, around the same sleeps: two
- * of rank + 1 ms and one of twice that, TIMES times, for spec/lua/mpi_reduction_spec.lua. usage: durations TIMES
+ * spec/c/mpi/durations.c - sections that keep the durations of their calls, all or a sketch, around the same sleeps:
+ * two of rank + 1 ms and one of twice that, TIMES times, for spec/lua/mpi_reduction_spec.lua. usage: durations TIMES
  */
 #include <mpi.h>
 #include <pml.h>
