@@ -29,7 +29,7 @@ static void fixed_time(struct workload *l, size_t cpu) {
     before = s[AT].value[i] + s[LENGTH].value[i];
   }
   CHECK(ordered, "%zu detours, one after the other", s[AT].n);
-  CHECK(workload_value(l, "lost") == 0, "none is left out");
+  CHECK(workload_value(l, "lost") == 0 || s[AT].n == N, "none is left out while there is room");
   workload_phases_in_order(l, 1);
 }
 
@@ -49,6 +49,7 @@ static void planted(struct workload *l, size_t cpu) {
   workload_set(l, "cpu", (double)cpu);
   workload_set(l, "plant_period", 10e6);
   workload_set(l, "plant_length", 1e6);
+  workload_set(l, "threshold", 500e3); /* a busy machine has more short ones than there is room for */
   if (!CHECK(workload_go(l, NULL) == 0, "with a planted thread %s", l->run.error)) return;
   double times = workload_value(l, "plant_times"), length = workload_value(l, "plant_length");
   unsigned found = 0;
