@@ -158,6 +158,7 @@ static void *given(void *at, const char *name) {
   uintptr_t thunk = 0;
   if (c == NULL || at == NULL) return at;
   int saved = errno;
+  pml__process_look(); /* a child: whether another thread was at the last place */
   if (pml__lock_try(&lock)) {
     if (is_last((uintptr_t)at) || make_last((uintptr_t)at)) thunk = thunk_in(c, at, name, &last);
     pml__lock_leave(&lock);
