@@ -19,7 +19,6 @@ static struct {
   uint32_t nranges;
 } memory; /* under its lock, which is the first block */
 
-/* Without memory for the first range there is one lock for all and a number that no fork changes. */
 /* Cleared in children: a child that waits touches no more of our memory than this. */
 struct self {
   uint64_t number;   /* see pml__process_number */
@@ -28,6 +27,7 @@ struct self {
   int32_t *birth;    /* where a child that waits has stored its number */
 };
 
+/* Without memory for the first range there is one lock for all and a number that no fork changes. */
 static struct {
   struct self self;
   pthread_mutex_t memory, look;

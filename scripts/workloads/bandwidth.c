@@ -36,7 +36,7 @@ struct member {
   pthread_t thread;
   uint64_t *words, begin, end;
   size_t mapped, cpu, passes;
-  bool wrong; /* it read a word that nobody wrote */
+  bool wrong; /* it read a word that no thread had written */
   int error;
 };
 

@@ -100,7 +100,7 @@ uint32_t pml__object_hash(const char *name, size_t n);
 
 /* An object's table of the names that it has: DT_GNU_HASH. */
 struct pml__hash_table {
-  const uint64_t *filter; /* NULL: there is none that can be used */
+  const uint64_t *filter; /* NULL: absent, or damaged */
   size_t mask;            /* of the filter's words */
   const uint32_t *bucket, *chain;
   size_t nchain;                   /* at most */

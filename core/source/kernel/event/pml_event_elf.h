@@ -25,7 +25,7 @@ void pml__elf_close(struct pml__elf *f);
 /* pml__elf_get - copy @n bytes at @offset; false if the file does not have them. */
 bool pml__elf_get(const struct pml__elf *f, uint64_t offset, void *to, size_t n);
 
-/* pml__elf_section - the header of section @i; false if there is none. */
+/* pml__elf_section - the header of section @i; false: the file has no such section. */
 bool pml__elf_section(const struct pml__elf *f, uint64_t i, ElfW(Shdr) * s);
 
 /* pml__elf_offset - where the file has what is loaded at @address; UINT64_MAX: nowhere. */

@@ -90,7 +90,7 @@ static void message(struct pml__export *x, uint64_t ns, const struct pml_otf2_ev
   pml__export_plain(&x->out, "}}");
 }
 
-/* Counters are the process's: one of each location is told apart by its number. */
+/* The format keeps counters by process: the number of the location in the name keeps them apart. */
 static void metric(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e) {
   struct pml__text *out = &x->out;
   if (e->what == PML_OTF2_NONE) return;

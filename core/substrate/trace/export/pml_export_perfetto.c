@@ -4,7 +4,7 @@
  *
  * Field numbers are those of perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto,
  * thread_descriptor.proto, process_descriptor.proto, counter_descriptor.proto and interned_data.proto. Each location is
- * a sequence of packets with a track, and with names of regions that are told once. A metric of a location is a counter
+ * a sequence of packets with a track, and with names of regions, each written once. A metric of a location is a counter
  * track below it, a message a flow between two instants.
  */
 #include "substrate/trace/export/pml_export_private.h"

@@ -176,7 +176,7 @@ end
 ---@field width integer of the picture, in pixels
 ---@field icicle? boolean the outermost calls on top
 
---- Write the picture. Values are those of `stacks`; without any above 0 there is none.
+--- Write the picture. Values are those of `stacks`; if none is above 0, no picture is written.
 ---@param stacks pmlua.Stacks
 ---@param write fun(text: string)
 ---@param o pmlua.FlameOptions
