@@ -166,29 +166,59 @@ static int pin(void) {
   return -1;
 }
 
-int main(void) {
+static void kernel_rows(void) {
+  for (size_t n = 1; n <= MOST; n++) set_rows(n);
+}
+
+/* In this order: what comes last changes what sections do. */
+static const struct {
+  const char *name;
+  void (*rows)(void);
+} groups[] = {{"kernel", kernel_rows},
+              {"clock", clock_rows},
+              {"page", page_rows},
+              {"real", real_page_rows},
+              {"sde", bench_sde_rows},
+              {"section", bench_section_rows},
+              {"plugin", bench_plugin_rows},
+              {"substrate", bench_substrate_rows},
+              {"intercept", bench_intercept_rows},
+              {"wrap", bench_wrap_rows},
+              {"startup", bench_startup_rows},
+              {"recorder", bench_recorder_rows},
+              {"dropin", bench_dropin_rows},
+              {"count", bench_count_rows}};
+#define GROUPS (sizeof groups / sizeof groups[0])
+
+static bool is_wanted(const char *name, char **wanted) {
+  if (*wanted == NULL) return true;
+  for (; *wanted != NULL; wanted++)
+    if (strcmp(*wanted, name) == 0) return true;
+  return false;
+}
+
+static bool is_group(const char *name) {
+  for (size_t i = 0; i < GROUPS; i++)
+    if (strcmp(groups[i].name, name) == 0) return true;
+  fprintf(stderr, "no group of rows is called '%s'; there are", name);
+  for (size_t i = 0; i < GROUPS; i++) fprintf(stderr, " %s", groups[i].name);
+  fputc('\n', stderr);
+  return false;
+}
+
+int main(int argc, char **argv) {
   int cpu = pin();
   struct pml_clock_info clock;
+  for (int i = 1; i < argc; i++)
+    if (!is_group(argv[i])) return 2;
   if (pml_clock_init() != 0 || pml_clock_describe(&clock) != 0) return 1;
   (void)bench_sde_open();
   const char *papi = bench_papi_version();
   printf("medians over 401 interleaved batches of 0.25 ms, cpu %d, clock %s (a read: %.1f ns), peer %s\n", cpu,
          clock.name, clock.cost_ns, papi != NULL ? papi : "not installed");
   bench_head();
-  for (size_t n = 1; n <= MOST; n++) set_rows(n);
-  clock_rows();
-  page_rows();
-  real_page_rows();
-  bench_sde_rows();
-  bench_section_rows();
-  bench_plugin_rows();
-  bench_substrate_rows();
-  bench_intercept_rows();
-  bench_wrap_rows();
-  bench_startup_rows();
-  bench_recorder_rows();
-  bench_dropin_rows();
-  bench_count_rows();
+  for (size_t i = 0; i < GROUPS; i++)
+    if (is_wanted(groups[i].name, argv + 1)) groups[i].rows();
   printf("(*) on a page that the bench owns, the clock instruction in place of the counter's in both.\n");
   printf("%u over their limit\n", bench_rows_over());
   return 0;

@@ -16,8 +16,8 @@
 /* Of libm, which does next to nothing. */
 typedef double bench_function(double);
 
-static volatile uint64_t bench_sink;
-static volatile double bench_value;
+static _Thread_local volatile uint64_t bench_sink; /* a second thread shares no line with the first */
+static _Thread_local volatile double bench_value;
 
 /* @arg: a pointer to the function, which is called by it and not through a slot. */
 static void plain_and_clocks(void *arg, size_t n) {

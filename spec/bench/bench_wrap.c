@@ -47,7 +47,7 @@ static void call_and_drain(void *arg, size_t n) {
 }
 
 static void row_with_buffer(bench_function **plain) {
-  const struct pml_buffer_options o = {.records = 1u << 20};
+  const struct pml_buffer_options o = {.records = 1u << 16}; /* of all a batch has, and memory that is used again */
   struct pml_buffer *b;
   if (pml_buffer_open(&b, &o) < 0) return;
   call_row("wrapped call, buffered and drained", call_and_drain, b, plain, 2.5);
