@@ -116,6 +116,43 @@ static void sections(void) {
   CHECK(met.after == 1 && met.before == 0, "and for a section's first start");
 }
 
+/* ---- who has an enter already ---- */
+
+static unsigned asked, taken;
+static void count_asked(void *data, pml_region_t region) {
+  (void)data, (void)region;
+  asked++;
+}
+static bool take_plainly(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region, (void)ticks;
+  taken++;
+  return true;
+}
+
+/* What comes next is inside the call to it. */
+static void of_two(const struct pml_stream_consumer *slow) {
+  struct pml_stream_consumer quick = {.thread_begin = begin,
+                                      .ready = count_asked,
+                                      .event = {on_leave, on_leave, NULL},
+                                      .plain = {take_plainly, leave_plainly, NULL},
+                                      .arg = &met};
+  struct pml_intercept_options o = {.lib = "libintercept"};
+  uint64_t first, second;
+  if (!CHECK(pml_stream_add(&quick, &first) == 0 && pml_stream_add(slow, &second) == 0 &&
+                 pml_intercept_install(&o) == 0,
+             "a consumer that needs no time, and one that does"))
+    return;
+  lib_nothing();
+  asked = taken = 0;
+  memset(&met, 0, sizeof met);
+  lib_nothing();
+  CHECK(taken == 1 && met.before + met.after == 1, "both get the enter (%u, %u)", taken, met.before + met.after);
+  CHECK(asked == 0, "who has it is not asked to get ready for it (%u times)", asked);
+  pml_intercept_remove();
+  pml_stream_remove(second);
+  pml_stream_remove(first);
+}
+
 int main(void) {
   struct pml_stream_consumer c = {.thread_begin = begin,
                                   .ready = ready,
@@ -129,5 +166,6 @@ int main(void) {
   wrapped();
   sections();
   pml_stream_remove(id);
+  of_two(&c);
   return check_done();
 }

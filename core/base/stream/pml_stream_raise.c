@@ -17,13 +17,20 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
   pml__cancel_again(cancel);
 }
 
-/* In a pass. */
-static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
+static bool has_it(const struct pml__stream_several *s, uint64_t id) {
+  uint32_t i = 0;
+  while (i < s->handed && s->at[i].id != id) i++;
+  return i < s->handed;
+}
+
+/* In a pass; all but those that have the event already: what comes next is another one to them. NULL: none has. */
+static void get_ready(struct pml__stream_thread *t, pml_region_t region, const struct pml__stream_several *have) {
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
   if (list == NULL) return;
   uint32_t i = 0; /* a list has at least one, or a first entry that stands for nothing */
   do {
     uint32_t at = list->at[i].slot;
+    if (have != NULL && has_it(have, list->at[i].id)) continue;
     if (t->at[at].id != list->at[i].id) begin_for(t, at);
     if (t->at[at].data != NULL && pml__stream_slot[at].consumer.ready != NULL)
       pml__stream_slot[at].consumer.ready(t->at[at].data, region);
@@ -35,7 +42,7 @@ void pml__stream_ready(pml_region_t region) {
   if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
   if (pml__stream_in_pass(t)) return; /* as its enter will be, without a consumer */
   if (!pml__stream_begin_pass(t)) return;
-  get_ready(t, region);
+  get_ready(t, region, NULL);
   pml__stream_end_pass(t);
 }
 
@@ -55,14 +62,8 @@ __attribute__((always_inline)) static inline struct pml__stream_thread *in_its_p
 
 bool pml__stream_ready_in_pass(pml_region_t region) {
   struct pml__stream_thread *t = in_its_pass();
-  get_ready(t, region);
+  get_ready(t, region, &t->several[PML_STREAM_ENTER]);
   return t->several[PML_STREAM_ENTER].handed == 0;
-}
-
-static bool has_it(const struct pml__stream_several *s, uint64_t id) {
-  uint32_t i = 0;
-  while (i < s->handed && s->at[i].id != id) i++;
-  return i < s->handed;
 }
 
 /* To all but those that have it already; inline, as most callers know that none has. */
