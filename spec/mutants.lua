@@ -251,6 +251,10 @@ local mutants = {
     by = "recording_calls" },
   { "calls: an operation ends with a call that did not return", OF_CALLS, "leave->word >> 32 == PML__LOG_LEAVE", "true",
     by = "recording_calls" },
+  { "turns: events that are being moved out come twice", READS, "now.turn == r->entry[i].turn", "true",
+    by = "recording_turns" },
+  { "turns: what was moved out comes last", READS, "== (last == 1)", "== (last == 0)", by = "recording_turns" },
+  { "calls: a whole call is a tick short", TRACK, "(took + 1) <<", "took <<", by = "recording_turns" },
   { "calls: too few values", READS, "return n >= 1 ? message_values(code", "return n < 9 ? message_values(code",
     by = "recording_calls" },
   { "part: threads that are not there", PART, "t->threads == threads", "true", by = "archive_share" },
@@ -385,7 +389,7 @@ local function programs()
     .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
     .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "sde_ends", "archive",
-    "archive_share", "otf2_read", "recording", "recording_calls", "profile", "mpi_place", "sampler" } do
+    "archive_share", "otf2_read", "recording", "recording_calls", "recording_turns", "profile", "mpi_place", "sampler" } do
     local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,

@@ -70,7 +70,7 @@ static inline struct told read_back(void) {
     if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
     struct pml__log_event *e = pml__log_read_extent(&r->log, i, &bytes, &err);
     for (size_t k = PML__RECORDING_FIRST_EVENT; e != NULL && k < PML__RECORDING_EXTENT_EVENTS && e[k].word != 0; k++)
-      t.written += e[k].word >> 32 <= PML__LOG_LEAVE;
+      t.written += PML__LOG_IS_WHOLE(e[k].word) ? 2 : e[k].word >> 32 <= PML__LOG_LEAVE;
     free(e);
   }
   pml_recording_read_close(r);

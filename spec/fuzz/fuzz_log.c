@@ -89,6 +89,8 @@ static void put_entry(unsigned i, uint32_t kind, enum place place, uint64_t byte
   if (kind == PML__LOG_ELEMENTS) e.key = 3;
   if (kind == PML__LOG_SERIES) e.key = 5;
   if (kind == PML__LOG_ELEMENTS) e.address = 1000;
+  if (place == TRACK) e.turn = 1;
+  if (place == TEAM) e.from = place_of[TRACK];
   put(PML__LOG_ENTRIES_AT + i * sizeof e, &e, sizeof e);
 }
 
@@ -198,7 +200,8 @@ static void put_calls(void) {
                                          {8, OF_CALL(PML__LOG_IRECV_COMPLETE, 2, 3)},
                                          {UINT64_C(5) << 32, 1},
                                          {3, OF_CALL(PML__LOG_ISEND_COMPLETE, 0, 3)},
-                                         {4, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
+                                         {4, PML__LOG_WORD(PML__LOG_LEAVE, 1)},
+                                         {5, UINT64_C(4) << PML__LOG_WHOLE_SHIFT | PML__LOG_WORD(PML__LOG_ENTER, 1)}};
   put(place_of[RECORDING], &r, sizeof r);
   put_blocks();
   put(place_of[TRACK] + sizeof(struct pml__log_track), event, sizeof event);

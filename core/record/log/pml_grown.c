@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-#define FILL_BYTES 65536u
-#define FILL_PIECES 4u /* at a time */
 
 static int out_of_the_way(int fd) {
   int high = pml__file_high(fd);
@@ -86,25 +80,22 @@ int pml__grown_map(struct pml__grown *g, uint64_t at, uint64_t bytes, void *ther
   return err;
 }
 
-/* Where files are memory, allocating has made their pages: they are only mapped. By no point of cancellation, either.
- */
-void pml__grown_fill(struct pml__grown *g, uint64_t at, uint64_t bytes) {
-  static char zeros[FILL_BYTES];
-  struct iovec piece[FILL_PIECES];
-  struct statfs fs;
+/* By no point of cancellation, either, and by no write that would end the process with a signal. */
+int pml__grown_write(struct pml__grown *g, uint64_t at, const void *memory, uint64_t bytes) {
   struct rlimit most;
-  int saved = errno, fd = descriptor(g);
-  bool allowed =
-      getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes <= most.rlim_cur; /* else a signal ends the process */
-  if (allowed && fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC) {
-    for (size_t i = 0; i < FILL_PIECES; i++) piece[i] = (struct iovec){zeros, FILL_BYTES};
-    for (long n = 1; n > 0 && bytes >= FILL_BYTES; at += (uint64_t)n, bytes -= (uint64_t)n) {
-      size_t pieces = bytes / FILL_BYTES < FILL_PIECES ? bytes / FILL_BYTES : FILL_PIECES;
-      n = syscall(SYS_pwritev, fd, piece, pieces, (long)at, (long)(at >> 32));
-      if (n < 0) n = 0;
-    }
+  int saved = errno, fd = descriptor(g), err = fd < 0 ? fd : 0;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur) err = -EFBIG;
+  for (const char *from = memory; err == 0 && bytes > 0;) {
+    long n = syscall(SYS_pwrite64, fd, from, bytes, at);
+    if (n < 0 && errno != EINTR) err = -errno;
+    if (n == 0) err = -ENOSPC;
+    if (n <= 0) continue;
+    from += n;
+    at += (uint64_t)n;
+    bytes -= (uint64_t)n;
   }
   errno = saved;
+  return err;
 }
 
 int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path) {

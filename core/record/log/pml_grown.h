@@ -35,11 +35,10 @@ int pml__grown_make(struct pml__grown *g, int folder, const char *name, const ch
 int pml__grown_map(struct pml__grown *g, uint64_t at, uint64_t bytes, void *there, void **memory);
 
 /*
- * pml__grown_fill - write zeros to @bytes at @at, which are mapped and still are zeros. Pages that a write made are
- * large where the file system has such: touching them takes a sixth of the time then, and no page one by one. To be
- * called where all will be written soon. A failure is not told: then each page is made when it is touched.
+ * pml__grown_write - @bytes of @memory at @at, which are not mapped. Returns 0 or -errno. Thread-safe, if no two write
+ * the same bytes.
  */
-void pml__grown_fill(struct pml__grown *g, uint64_t at, uint64_t bytes);
+int pml__grown_write(struct pml__grown *g, uint64_t at, const void *memory, uint64_t bytes);
 
 /* pml__grown_close - the descriptor, if it is still this file's; what is mapped stays. */
 void pml__grown_close(struct pml__grown *g);

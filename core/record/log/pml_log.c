@@ -164,8 +164,29 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
   return has ? memory : NULL;
 }
 
-void pml__log_fill(struct pml__log *log, const struct pml__log_entry *entry) {
-  if (!pml__log_is_sealed(log)) pml__grown_fill(&log->file, entry->at, entry->bytes);
+static int move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
+  int err;
+  if (!has_entry(log, &err)) return err;
+  uint64_t at = log->end;
+  err = pml__grown_write(&log->file, at, memory, entry->bytes);
+  if (err < 0) return err;
+  log->end += whole_pages(entry->bytes);
+  struct pml__log_entry *e = take_entry(log);
+  e->turn = entry->turn;
+  e->from = entry->at;
+  fill_entry(e, entry->kind, entry->key, entry->owner, at, entry->bytes, NULL);
+  return 0;
+}
+
+bool pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
+  int saved = errno;
+  if (pml__log_is_sealed(log)) return false;
+  pml__lock_take(&log->lock);
+  int err = move_out(log, entry, memory);
+  if (err < 0) __atomic_store_n(&log->head->refused, -err, __ATOMIC_RELAXED);
+  pml__lock_leave(&log->lock);
+  errno = saved;
+  return err == 0;
 }
 
 struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory) {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define PML__LOG_MAGIC UINT64_C(0x474f4c41554c4d50) /* PMLUALOG, from the lowest byte to the highest */
-#define PML__LOG_VERSION 2u
+#define PML__LOG_VERSION 3u
 #define PML__LOG_STEP 4096u       /* extents begin and end at multiples of it */
 #define PML__LOG_ENTRIES_AT 4096u /* of the first directory, behind the head */
 #define PML__LOG_DIRECTORY 65536u /* bytes: the head with the first directory, and each further directory */
@@ -64,8 +64,9 @@ struct pml__log_entry {
   uint64_t owner; /* a thread's number, 0: of several that ended */
   uint64_t at, bytes;
   uint64_t committed; /* atomic: bytes that are whole, from the beginning; 0 where records are fixed in place */
-  uint64_t address;   /* of its first byte, in the memory of the process that wrote it */
-  uint64_t unused[2];
+  uint64_t address;   /* of its first byte, in the memory of the process that wrote it; 0: it was never mapped */
+  uint64_t turn;      /* atomic: how often it was moved out; of what was moved out: how often before */
+  uint64_t from;      /* where the extent is that this was moved out of; 0: of none */
 };
 _Static_assert(sizeof(struct pml__log_entry) == 64, "entries do not share cache lines");
 
@@ -155,7 +156,7 @@ struct pml__log_mpi {
 
 struct pml__log_event {
   uint64_t ticks; /* of PML__LOG_THREAD: the tid */
-  uint64_t word;  /* kind << 32 | region; atomic, stored last. 0: no more events here */
+  uint64_t word;  /* kind << 32 | region, PML__LOG_IS_WHOLE; atomic, stored last. 0: no more events here */
 };
 enum pml__log_event_kind {
   PML__LOG_ENTER = 1,
@@ -170,6 +171,12 @@ enum pml__log_event_kind {
   PML__LOG_SINGLE = 255        /* not in files: a value alone, which follows; the lower half says which */
 };
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
+
+/* A whole call with nothing inside: an enter with the ticks that it took, and one more, in the bits above its kind. */
+#define PML__LOG_WHOLE_SHIFT 40
+#define PML__LOG_WHOLE_LONGEST ((UINT64_C(1) << (64 - PML__LOG_WHOLE_SHIFT)) - 2)
+#define PML__LOG_IS_WHOLE(word) ((word) >> PML__LOG_WHOLE_SHIFT != 0)
+#define PML__LOG_WHOLE_TICKS(word) (((word) >> PML__LOG_WHOLE_SHIFT) - 1)
 
 /* The lower half of values of a call: whether they are results, how many there are, and the region. */
 #define PML__LOG_OF_CALL(results, n, region) ((uint32_t)(results) << 31 | (uint32_t)(n) << 24 | (uint32_t)(region))

@@ -120,6 +120,79 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
   return 0;
 }
 
+/* ---- what was moved out of others ---- */
+
+struct origin {
+  uint64_t at;
+  size_t i;      /* of its entry */
+  uint64_t turn; /* how many were moved out of it */
+};
+
+static int by_place(const void *a, const void *b) {
+  const struct origin *x = a, *y = b;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+static bool is_moved_out(const struct pml__log_entry *e) {
+  return e->kind == PML__LOG_EVENTS && e->from != 0;
+}
+
+/* The entry of an origin says from now on how many are there that were moved out of it. */
+static void count_turns(struct pml__log_reader *r, struct origin *o, size_t n) {
+  qsort(o, n, sizeof *o, by_place);
+  for (size_t i = 0; i < r->n; i++) {
+    const struct origin key = {.at = r->entry[i].from};
+    struct origin *of = is_moved_out(&r->entry[i]) ? bsearch(&key, o, n, sizeof *o, by_place) : NULL;
+    if (of != NULL) of->turn++;
+  }
+  for (size_t i = 0; i < n; i++) r->entry[o[i].i].turn = o[i].turn;
+}
+
+static bool has_turns(const struct pml__log_entry *e) {
+  return e->kind == PML__LOG_EVENTS && e->from == 0 && e->turn > 0;
+}
+
+/* Behind all others, so that they come after what was moved out of them. */
+static void put_last(struct pml__log_reader *r, struct pml__log_entry *entry, uint64_t *place) {
+  size_t k = 0;
+  for (int last = 0; last < 2; last++)
+    for (size_t i = 0; i < r->n; i++)
+      if (has_turns(&r->entry[i]) == (last == 1)) {
+        entry[k] = r->entry[i];
+        place[k++] = r->place[i];
+      }
+  free(r->entry);
+  free(r->place);
+  r->entry = entry;
+  r->place = place;
+}
+
+static int order_turns(struct pml__log_reader *r) {
+  size_t moved = 0;
+  for (size_t i = 0; i < r->n; i++) moved += is_moved_out(&r->entry[i]);
+  if (moved == 0) {
+    for (size_t i = 0; i < r->n; i++) r->entry[i].turn = 0;
+    return 0;
+  }
+  struct origin *o = calloc(r->n + 1, sizeof *o);
+  struct pml__log_entry *entry = calloc(r->n + 1, sizeof *entry);
+  uint64_t *place = calloc(r->n + 1, sizeof *place);
+  size_t n = 0;
+  if (o == NULL || entry == NULL || place == NULL) {
+    free(o);
+    free(entry);
+    free(place);
+    return pml_fail(-ENOMEM, "no memory to read a log");
+  }
+  for (size_t i = 0; i < r->n; i++)
+    if (r->entry[i].kind == PML__LOG_EVENTS && r->entry[i].from == 0)
+      o[n++] = (struct origin){.at = r->entry[i].at, .i = i};
+  count_turns(r, o, n);
+  put_last(r, entry, place);
+  free(o);
+  return 0;
+}
+
 int pml__log_read_open(struct pml__log_reader *r, const char *path) {
   struct stat st;
   *r = (struct pml__log_reader){.fd = -1, .path = path};
@@ -129,7 +202,8 @@ int pml__log_read_open(struct pml__log_reader *r, const char *path) {
   if (fstat(r->fd, &st) == 0) r->modified_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
   int err = pml__log_read_at(r, 0, &r->head, sizeof r->head);
   if (err == 0) err = check_head(&r->head, path);
-  return err == 0 ? read_directories(r, path) : err;
+  if (err == 0) err = read_directories(r, path);
+  return err == 0 ? order_turns(r) : err;
 }
 
 void pml__log_read_close(struct pml__log_reader *r) {
@@ -141,18 +215,26 @@ void pml__log_read_close(struct pml__log_reader *r) {
 
 /* ---- extents ---- */
 
-/* All but what is committed, which grows. */
+/*
+ * All but what is committed, which grows. Events were moved out as often as there are extents of it: else the process
+ * ended while it did so, or they are newer than the directory that was read.
+ */
 static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
   struct pml__log_entry now;
   *err = pml__log_read_at(r, r->place[i], &now, sizeof now);
-  return *err == 0 && memcmp(&now, &r->entry[i], offsetof(struct pml__log_entry, committed)) == 0;
+  if (*err < 0 || memcmp(&now, &r->entry[i], offsetof(struct pml__log_entry, committed)) != 0) return false;
+  return now.kind != PML__LOG_EVENTS || is_moved_out(&now) || now.turn == r->entry[i].turn;
+}
+
+static bool may_change(const struct pml__log_reader *r, size_t i) {
+  return r->head.ended == PML__LOG_RUNNING || r->entry[i].kind == PML__LOG_EVENTS;
 }
 
 void *pml__log_read_part(const struct pml__log_reader *r, size_t i, uint64_t from, uint64_t bytes, int *err) {
   char *part = aligned_alloc(64, (bytes / 64 + 1) * 64); /* records begin at cache lines */
   *err = part != NULL ? pml__log_read_at(r, r->entry[i].at + from, part, bytes)
                       : pml_fail(-ENOMEM, "no memory to read a log");
-  if (*err == 0 && (r->head.ended != PML__LOG_RUNNING || is_still(r, i, err))) return part;
+  if (*err == 0 && (!may_change(r, i) || is_still(r, i, err))) return part;
   free(part);
   return NULL;
 }

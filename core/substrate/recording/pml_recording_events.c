@@ -24,9 +24,10 @@ struct listening {
   const struct pml__recording_listener *to;
   struct thread *thread; /* [nthreads] by number */
   size_t nthreads;
-  struct thread *in;                  /* NULL: of a thread that there is no place for */
-  void *now;                          /* its track, or NULL */
-  const struct pml__log_event *timed; /* in this extent: the last event with a time, of this thread; NULL: none */
+  struct thread *in; /* NULL: of a thread that there is no place for */
+  void *now;         /* its track, or NULL */
+  bool is_timed;     /* in this extent an event of this thread had a time; the last one: */
+  uint64_t ticks;
   const struct pml__log_event *ahead; /* the next one behind where it was looked for; NULL: not looked for */
 };
 
@@ -47,7 +48,7 @@ static int make_room(struct listening *l, uint32_t thread) {
 static int go_to(struct listening *l, uint64_t thread, int64_t tid) {
   l->in = NULL;
   l->now = NULL;
-  l->timed = NULL;
+  l->is_timed = false;
   if (thread >= THREADS_MAX) return 0;
   int err = make_room(l, (uint32_t)thread);
   if (err == 0 && l->thread[thread].track == NULL) err = l->to->begin(l->to->arg, tid, &l->thread[thread].track);
@@ -131,7 +132,7 @@ static const struct pml__log_event *look_ahead(struct listening *l, const struct
 static uint64_t ticks_behind(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *end) {
   const struct pml__log_event *next = look_ahead(l, e, end);
   bool is = next < end && next->word != 0 && next->word >> 32 != PML__LOG_THREAD;
-  return is ? next->ticks : l->timed->ticks;
+  return is ? next->ticks : l->ticks;
 }
 
 static bool is_after(uint32_t what) {
@@ -169,9 +170,9 @@ static int hand_on_of_call(struct listening *l, const struct pml__log_event *e, 
   uint64_t value[PML__LOG_CALL_VALUES];
   struct pml__recording_communicated told = {.what = what, .values = value, .nvalues = pml__log_call_values(e, value)};
   bool collective = what == PML__LOG_COLLECTIVE_END;
-  if (l->now == NULL || l->to->communication == NULL || l->timed == NULL || told.nvalues == 0) return 0;
+  if (l->now == NULL || l->to->communication == NULL || !l->is_timed || told.nvalues == 0) return 0;
   told.code = collective ? PML__LOG_COMMUNICATED_CODE(low) : 0;
-  told.ticks = is_after(what) ? ticks_behind(l, e, end) : l->timed->ticks;
+  told.ticks = is_after(what) ? ticks_behind(l, e, end) : l->ticks;
   return collective ? begin_collective(l, &told, low) : l->to->communication(l->to->arg, l->now, &told);
 }
 
@@ -194,11 +195,38 @@ static int hand_on_call(struct listening *l, const struct pml__log_event *e) {
   return err == 0 ? hand_on(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
 }
 
+/* It may be one of a call that has a collective operation, and does not end that. */
+static int hand_on_whole(struct listening *l, const struct pml__log_event *e, uint64_t end) {
+  struct pml__recording_told told = {
+      .ticks = e->ticks, .region = pml__recording_region(l->reader, (uint32_t)e->word), .kind = PML_STREAM_ENTER};
+  if (l->now == NULL || told.region == 0) return 0;
+  int err = l->to->event(l->to->arg, l->now, &told);
+  told.kind = PML_STREAM_LEAVE;
+  told.ticks = end;
+  return err == 0 ? l->to->event(l->to->arg, l->now, &told) : err;
+}
+
 /* ---- extents ---- */
+
+static void has_time(struct listening *l, uint64_t ticks) {
+  l->is_timed = true;
+  l->ticks = ticks;
+}
+
+/* As many as there are from @at on; *@at is the first that is none. */
+static int read_whole(struct listening *l, const struct pml__log_event **at, const struct pml__log_event *end) {
+  int err = 0;
+  for (; *at < end && PML__LOG_IS_WHOLE((*at)->word) && err == 0; ++*at) {
+    uint64_t left = (*at)->ticks + PML__LOG_WHOLE_TICKS((*at)->word);
+    err = hand_on_whole(l, *at, left);
+    has_time(l, left);
+  }
+  return err;
+}
 
 /* Events from @at on, until there are no more in this extent. */
 static int read_events(struct listening *l, const struct pml__log_event *at, const struct pml__log_event *end) {
-  int err = 0;
+  int err = read_whole(l, &at, end);
   while (at < end && err == 0) {
     uint32_t low = (uint32_t)at->word;
     size_t values = 0;
@@ -239,8 +267,9 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
     default:
       return 0;
     }
-    if (at->word >> 32 != PML__LOG_CALL_COMMUNICATION && at->word >> 32 != PML__LOG_THREAD) l->timed = at;
+    if (at->word >> 32 != PML__LOG_CALL_COMMUNICATION && at->word >> 32 != PML__LOG_THREAD) has_time(l, at->ticks);
     at += 1 + values;
+    if (err == 0) err = read_whole(l, &at, end);
   }
   return err;
 }
@@ -261,11 +290,13 @@ static int read_extent(struct listening *l, size_t i) {
 
 int pml__recording_listen(const struct pml_recording_reader *r, const struct pml__recording_listener *to) {
   struct listening l = {.reader = r, .to = to};
+  uint64_t done = 0;
   int err = 0;
   for (size_t i = 0; i < r->log.n && err == 0; i++) {
     if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
     err = read_extent(&l, i);
-    if (err == 0 && to->progress != NULL) err = to->progress(r->log.entry[i].at, r->log.bytes, to->progress_arg);
+    done += r->log.entry[i].bytes;
+    if (err == 0 && to->progress != NULL) err = to->progress(done, r->log.bytes, to->progress_arg);
   }
   return end_all(&l, err);
 }

@@ -10,9 +10,9 @@
 
 #include <pthread.h>
 
-#define PML__RECORDING_BLOCKS_BYTES 65536u  /* of an extent of small blocks */
-#define PML__RECORDING_EVENTS_BYTES 262144u /* of an extent of events */
-#define PML__RECORDING_MARKS (1u << 20)     /* regions from here on are not recorded */
+#define PML__RECORDING_BLOCKS_BYTES 65536u /* of an extent of small blocks */
+#define PML__RECORDING_EVENTS_BYTES 65536u /* of an extent of events */
+#define PML__RECORDING_MARKS (1u << 20)    /* regions from here on are not recorded */
 #define PML__RECORDING_SIZES 40
 _Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f, "each has its bits in an event");
 

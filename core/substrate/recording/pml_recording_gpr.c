@@ -14,10 +14,9 @@ static bool is_named(const struct pml__recording_track *t, pml_region_t region) 
          (__atomic_load_n(&t->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0;
 }
 
-/* After an enter there is always an event left, so that the enter of a call that is taken back is in this extent. */
 __attribute__((noinline)) static bool enter_limited(struct pml__recording_track *t, pml_region_t region,
                                                     uint64_t ticks) {
-  if (t->top == t->last || t->place.end - t->place.next < 2 || !is_named(t, region)) return false;
+  if (t->top == t->last || t->place.end - t->place.next < PML__RECORDING_OF_ENTER || !is_named(t, region)) return false;
   struct pml__recording_frame *f = ++t->top;
   if (has_limits(&t->recording->limits) && pml__recording_left_out(t, region)) {
     pml__recording_leave_out(f, region);
@@ -67,18 +66,28 @@ __attribute__((noinline)) static bool leave_limited(struct pml__recording_track 
   } else {
     t->top--;
   }
-  if (f->enter != NULL) pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_LEAVE, region));
+  if (f->enter != NULL) pml__recording_put_leave(t, f, region, pml__recording_lift(t, ticks));
+  return true;
+}
+
+/* Of a call with others, or anything else, inside. */
+__attribute__((noinline)) static bool leave_outer(struct pml__recording_track *t, pml_region_t region, uint64_t ticks) {
+  if (PML_UNLIKELY(ticks < t->place.last_ticks)) return leave_limited(t, region, ticks);
+  pml__own_move(&t->top, t->top, -(ptrdiff_t)sizeof *t->top);
+  t->place.last_ticks = ticks;
+  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
   return true;
 }
 
 bool pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
   const struct pml__recording_frame *f = t->top;
-  if (PML_UNLIKELY(t->place.next >= t->leaves_end) || PML_UNLIKELY(f->region != region) ||
-      PML_UNLIKELY(ticks < t->place.last_ticks))
-    return leave_limited(t, region, ticks);
+  const struct pml__log_event *next = t->place.next;
+  if (PML_UNLIKELY(next >= t->leaves_end) || PML_UNLIKELY(f->region != region)) return leave_limited(t, region, ticks);
+  struct pml__log_event *enter = f->enter;
+  if ((uintptr_t)next - (uintptr_t)enter != sizeof *enter) return leave_outer(t, region, ticks);
+  if (PML_UNLIKELY(!pml__recording_make_whole(enter, ticks))) return leave_limited(t, region, ticks);
   pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);
   t->place.last_ticks = ticks;
-  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
   return true;
 }

@@ -96,14 +96,14 @@ static int take_recording(struct pml_recording_reader *r) {
   return pml__log_read_at(&r->log, e[i].at, &r->head, sizeof r->head);
 }
 
-/* Of threads that had a track, too. */
+/* Of threads that had a track, too: what was moved out of one has counts of then. */
 static int count_all(struct pml_recording_reader *r) {
   struct pml__log_track t;
   int err = 0;
   memcpy(r->count, r->head.count, sizeof r->count);
   for (size_t i = 0; i < r->log.n && err == 0; i++) {
     const struct pml__log_entry *e = &r->log.entry[i];
-    if (e->kind != PML__LOG_EVENTS || e->bytes < sizeof t) continue;
+    if (e->kind != PML__LOG_EVENTS || e->from != 0 || e->bytes < sizeof t) continue;
     err = pml__log_read_at(&r->log, e->at, &t, sizeof t);
     for (int k = 0; err == 0 && k < PML__LOG_COUNTERS; k++) r->count[k] += t.count[k];
   }

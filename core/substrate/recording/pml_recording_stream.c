@@ -18,14 +18,34 @@
 
 /* ---- events ---- */
 
-static bool next_extent(struct pml__recording_track *t) {
-  if (t->full) return false;
-  struct pml__log_entry *entry, *full = t->entry;
+static bool first_extent(struct pml__recording_track *t) {
   uint32_t tid = (uint32_t)pml_thread_self()->tid;
-  void *extent =
-      pml__log_extent(t->recording->log, PML__LOG_EVENTS, tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &entry);
-  if (extent != NULL && full != NULL) pml__log_fill(t->recording->log, entry); /* a thread with many events */
-  if (extent == NULL) {
+  t->extent =
+      pml__log_extent(t->recording->log, PML__LOG_EVENTS, tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &t->entry);
+  if (t->extent == NULL) return false;
+  t->count = t->extent->count;
+  return true;
+}
+
+/* Whole cache lines, by stores: memset() has an instruction for as many bytes, which simulators count once for each. */
+static void clear(char *at, const char *end) {
+  for (; at < end; at += 64) memset(at, 0, 64);
+}
+
+/* Its counts stay. The order of the stores is that of pml__log_move_out(). */
+static bool empty_extent(struct pml__recording_track *t) {
+  struct pml__log_event *events = (struct pml__log_event *)(void *)t->extent + PML__RECORDING_FIRST_EVENT;
+  if (!pml__log_move_out(t->recording->log, t->entry, t->extent)) return false;
+  __atomic_store_n(&events->word, 0, __ATOMIC_RELEASE);
+  pml__log_moved_out(t->entry);
+  clear((char *)events, (char *)t->place.next);
+  return true;
+}
+
+static bool make_room(struct pml__recording_track *t) {
+  bool again = t->extent != NULL;
+  if (t->full) return false;
+  if (!(again ? empty_extent(t) : first_extent(t))) {
     t->full = true;
     t->place.end = t->place.next;
     pml__recording_choose_ends(t);
@@ -33,20 +53,17 @@ static bool next_extent(struct pml__recording_track *t) {
   }
   for (struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++)
     if (f->enter != NULL) f->enter = pml__recording_elsewhere;
-  struct pml__log_event *events = extent;
-  t->extent = extent;
-  t->entry = entry;
+  struct pml__log_event *events = (struct pml__log_event *)(void *)t->extent;
   t->place.next = events + PML__RECORDING_FIRST_EVENT;
   t->place.end = events + PML__RECORDING_EXTENT_EVENTS;
-  t->count = t->extent->count;
+  if (again) pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
   pml__recording_choose_ends(t);
-  if (full != NULL) pml__log_unmap(t->recording->log, full);
   return true;
 }
 
-__attribute__((noinline, cold)) static bool more_room(struct pml__recording_track *t) {
+__attribute__((noinline)) static bool more_room(struct pml__recording_track *t) {
   int cancel = pml__cancel_hold();
-  bool more = next_extent(t);
+  bool more = make_room(t);
   pml__cancel_again(cancel);
   return more;
 }
@@ -140,7 +157,8 @@ static void ready(void *data, pml_region_t region) {
   const struct pml_stream_metrics *m = t->recording->metrics;
   if (t->beyond > 0 || region >= PML__RECORDING_MARKS || (t->top == t->last && !deepen(t))) return;
   pml_recording_name(t->recording, region);
-  (void)has_room(t, 2 + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) + (t->recording->trace_values ? OF_CALL : 0));
+  (void)has_room(t, PML__RECORDING_OF_ENTER + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) +
+                        (t->recording->trace_values ? OF_CALL : 0));
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
@@ -154,7 +172,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   }
   size_t values = room_for_values(t, e);
   pml_recording_name(t->recording, e->region);
-  if (e->region >= PML__RECORDING_MARKS || !has_room(t, values + 2)) {
+  if (e->region >= PML__RECORDING_MARKS || !has_room(t, values + PML__RECORDING_OF_ENTER)) {
     leave_out(t, e->region);
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
@@ -199,7 +217,10 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
   if (kept && has_room(t, values + 1)) {
     uint64_t ticks = pml__recording_lift(t, e->ticks);
     if (values > 0) put_values(t, e, ticks);
-    pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
+    if (kind == PML__LOG_LEAVE)
+      pml__recording_put_leave(t, f, e->region, ticks);
+    else
+      pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
   }
   t->top--;
 }

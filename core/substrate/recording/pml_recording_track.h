@@ -66,11 +66,17 @@ static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint6
   return t->place.last_ticks;
 }
 
-/* After any change of the extent, its end, or of what is beyond. After an enter an event is always left. */
+/*
+ * Room that an enter takes: so that its leave, if nothing is inside, and what an adapter says of its call are in the
+ * same extent. A call that is taken back counts on it.
+ */
+#define PML__RECORDING_OF_ENTER (1 + PML_STREAM_FITS + 1)
+
+/* After any change of the extent, its end, or of what is beyond. */
 static inline void pml__recording_choose_ends(struct pml__recording_track *t) {
   const struct pml_recording_limits *l = &t->recording->limits;
   bool whole = t->beyond == 0 && t->place.end != NULL;
-  t->enters_end = whole && l->max_depth == 0 && l->max_calls == 0 ? t->place.end - 1 : NULL;
+  t->enters_end = whole && l->max_depth == 0 && l->max_calls == 0 ? t->place.end - PML__RECORDING_OF_ENTER + 1 : NULL;
   t->leaves_end = whole && l->min_ticks == 0 ? t->place.end : NULL;
   t->place.fits = t->extent != NULL && !t->full ? t->place.end - PML_STREAM_FITS : NULL;
 }
@@ -96,7 +102,23 @@ extern struct pml__log_event pml__recording_elsewhere[2];
 
 /* What follows the enter, if anything does, may be values. */
 static inline bool pml__recording_has_values(const struct pml__log_event *enter) {
-  return enter[1].word >> 32 != PML__LOG_ENTER;
+  return (enter[1].word >> 32 & 0xff) != PML__LOG_ENTER;
+}
+
+/* @enter: the last event. Its call ends at @ticks: it becomes a whole one, by one store. False: too long, or time went
+ * back. */
+static inline bool pml__recording_make_whole(struct pml__log_event *enter, uint64_t ticks) {
+  uint64_t took = ticks - enter->ticks;
+  if (PML_UNLIKELY(took > PML__LOG_WHOLE_LONGEST)) return false;
+  pml__own_add_release(&enter->word, (took + 1) << PML__LOG_WHOLE_SHIFT);
+  return true;
+}
+
+/* A leave without values. */
+static inline void pml__recording_put_leave(struct pml__recording_track *t, const struct pml__recording_frame *f,
+                                            pml_region_t region, uint64_t ticks) {
+  if (f->enter + 1 != t->place.next || !pml__recording_make_whole(f->enter, ticks))
+    pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
 }
 
 /* The call recorded none inside; if it was short its enter, and its values, are taken back. */

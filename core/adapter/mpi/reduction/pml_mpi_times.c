@@ -207,6 +207,7 @@ static size_t values_behind(const struct pml__log_event *e) {
 static int take_event(struct reading *r, struct thread *t, const struct pml__log_event *e) {
   uint32_t low = (uint32_t)e->word, n;
   uint64_t v[PML__LOG_CALL_VALUES];
+  if (PML__LOG_IS_WHOLE(e->word)) return 0; /* it had no messages */
   switch (e->word >> 32) {
   case PML__LOG_ENTER:
     return enter(r, t, e);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/recording_turns.c - events that are moved out of a thread's extent are read once each and in order, wherever
+ * the process is killed, and while it goes on.
+ */
+#include "recording.h"
+#include "sanitized.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define KILLS (SANITIZED ? 10 : 150)
+#define LONGEST_NS 8000000 /* that a child lives */
+#define FEW 40             /* events, in an extent of a page */
+
+/* ---- known events ---- */
+
+/* Call @k is at 4 k, and each seventh has another one inside. Which event is the @n-th is known without the others. */
+struct known {
+  enum pml_stream_kind kind;
+  pml_region_t region;
+  uint64_t ticks;
+};
+static struct known known(uint64_t n) {
+  uint64_t seven = n / 16, at = n % 16, k = 7 * seven + (at < 4 ? 0 : (at - 2) / 2);
+  if (at < 4) {
+    bool in = at == 1 || at == 2;
+    return (struct known){at < 2 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, in ? inner : outer, 4 * k + at};
+  }
+  return (struct known){at % 2 == 0 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, outer, 4 * k + at % 2};
+}
+
+struct reading {
+  uint64_t n; /* events, of one thread */
+  bool wrong;
+};
+static int begin(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+static int take(void *arg, void *track, const struct pml__recording_told *e) {
+  struct reading *r = track;
+  struct known k = known(r->n++);
+  (void)arg;
+  r->wrong |= e->kind != k.kind || e->region != k.region || e->ticks != k.ticks;
+  return 0;
+}
+static int end(void *arg, void *track) {
+  (void)arg, (void)track;
+  return 0;
+}
+
+static struct reading listen_to(const char *log) {
+  struct reading read = {0};
+  struct pml_recording_reader *r;
+  const struct pml__recording_listener to = {.begin = begin, .event = take, .end = end, .arg = &read};
+  int err = pml_recording_read_open_any(&r, log);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  read.wrong |= err < 0;
+  if (r != NULL) pml_recording_read_close(r);
+  return read;
+}
+
+/* ---- killed, and read meanwhile ---- */
+
+static void record_for_ever(uint64_t *done) {
+  if (fresh(NULL) == NULL) _exit(1);
+  for (uint64_t n = 0;; n++) {
+    struct known k = known(n);
+    raise_at(k.kind, k.region, k.ticks);
+    __atomic_store_n(done, n + 1, __ATOMIC_RELEASE);
+  }
+}
+
+static void sleep_ns(uint64_t ns) {
+  struct timespec t = {.tv_nsec = (long)ns};
+  nanosleep(&t, NULL);
+}
+
+static void kills(void) {
+  uint64_t *done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), most = 0;
+  unsigned wrong = 0, fewer = 0, of_running = 0;
+  if (!CHECK(done != MAP_FAILED, "memory is shared")) return;
+  srand(1);
+  for (unsigned i = 0; i < KILLS; i++) {
+    *done = 0;
+    pid_t pid = fork();
+    if (pid == 0) record_for_ever(done);
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) == 0 && waitpid(pid, NULL, WNOHANG) == 0) sleep_ns(100000);
+    sleep_ns((uint64_t)rand() % LONGEST_NS);
+    if (i % 4 == 0) of_running += listen_to(path).wrong;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    struct reading r = listen_to(path);
+    wrong += r.wrong;
+    fewer += r.n < *done;
+    if (r.n > most) most = r.n;
+  }
+  CHECK(most > 2 * PML__RECORDING_EXTENT_EVENTS, "extents were moved out (%llu events)", (unsigned long long)most);
+  CHECK(wrong == 0, "after a kill each event is there once, in order (%u of %u logs are wrong)", wrong, KILLS);
+  CHECK(fewer == 0, "and none is missing (in %u of %u)", fewer, KILLS);
+  CHECK(of_running == 0, "a reader of a running process finds a beginning of them (%u are wrong)", of_running);
+  munmap(done, 4096);
+}
+
+/* ---- each step ---- */
+
+static void put(struct pml__log_event *at, uint64_t n) {
+  struct known k = known(n);
+  at->ticks = k.ticks;
+  at->word = PML__LOG_WORD(k.kind == PML_STREAM_ENTER ? PML__LOG_ENTER : PML__LOG_LEAVE, k.region);
+}
+
+/* Returns whether there are @n events now, each once. */
+static bool has(const struct pml__log *log, uint64_t n) {
+  struct reading r = listen_to(log->file.path);
+  return !r.wrong && r.n == n;
+}
+
+static void define(struct pml__log *log, pml_region_t region, const char *name) {
+  const struct pml__log_region of = {.region = region};
+  CHECK(pml__log_define(log, PML__LOG_REGION, &of, sizeof of, (const char *const[]){name, "lib.so"}, 2) == 0, "a name");
+}
+
+static void steps(void) {
+  struct pml__log *log;
+  struct pml__log_entry *entry;
+  const struct pml__log_process process = {.name = "steps", .rank = -1, .size = -1};
+  if (!CHECK(pml__log_open(&log, dir, &process) == 0, "a log is made")) return;
+  define(log, outer, "outer");
+  define(log, inner, "inner");
+  void *extent = pml__log_extent(log, PML__LOG_EVENTS, 7, 1, 4096, 0, &entry);
+  if (!CHECK(extent != NULL, "an extent is made")) return;
+  struct pml__log_event *event = (struct pml__log_event *)extent + PML__RECORDING_FIRST_EVENT;
+  for (uint64_t n = 0; n < FEW; n++) put(&event[n], n);
+  CHECK(has(log, FEW), "events are there");
+  CHECK(pml__log_move_out(log, entry, extent) && has(log, FEW), "moved out, they are there once");
+  event->word = 0;
+  CHECK(has(log, FEW), "and when a reader's way ends at once");
+  pml__log_moved_out(entry);
+  CHECK(has(log, FEW), "and when that is told");
+  bool still = true;
+  event->ticks = 0;
+  for (unsigned i = 1; i < FEW; i++) {
+    event[i] = (struct pml__log_event){0};
+    still &= has(log, FEW);
+  }
+  CHECK(still, "and while they are cleared");
+  for (uint64_t n = 0; n < FEW; n++) put(&event[n], FEW + n);
+  CHECK(has(log, UINT64_C(2) * FEW), "those that follow come behind them");
+  pml__log_seal(log);
+  CHECK(!pml__log_move_out(log, entry, extent) && has(log, UINT64_C(2) * FEW), "a sealed log does not grow");
+  unlink(log->file.path);
+  pml__log_close(log);
+}
+
+int main(void) {
+  if (!recording_begin()) return 1;
+  steps();
+  kills();
+  return recording_done();
+}
