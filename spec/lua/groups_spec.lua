@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/groups_spec.lua - event groups, presets and PMU data: libpfm4 encodes every name, and every formula is evaluated.
 
+local lfs = require "lfs"
 local support = require "spec.core.support"
 local formula = require "pmlua.formula"
 local groups = require "pmlua.groups"
@@ -52,8 +53,9 @@ describe("Every event of every group and preset is encoded by libpfm4, on any ma
 end)
 
 describe("Every PMU that is promised", function()
-  for _, name in ipairs { "skx", "clx", "skl", "bdw", "bdw_ep", "icx", "icl", "spr", "amd64_fam17h_zen1", "amd64_fam17h_zen2",
-                          "amd64_fam19h_zen3", "amd64_fam19h_zen4", "arm_n1", "arm_v1", "arm_a64fx", "generic" } do
+  for _, name in ipairs { "skx", "clx", "skl", "snb", "snb_ep", "ivb", "ivb_ep", "bdw", "bdw_ep", "icx", "icl", "spr",
+                          "amd64_fam17h_zen1", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4", "arm_n1",
+                          "arm_v1", "arm_a64fx", "generic" } do
     it(name .. " has every group with prose and source, and presets", function()
       local list = groups.of(name)
       for _, group in ipairs(groups.NAMES) do
@@ -338,6 +340,25 @@ describe("A file that is like another", function()
     assert.same({ a = "A", b = "B" }, assert(read "presets").groups.PAPI_A.events)
   end)
 
+  it("is like each of a list, the later over the earlier, and its own over all", function()
+    local part = [[return { groups = {
+      MINE = { prose = "of the part", events = { cycles = "PART" } }, GONE = false,
+      OTHER = { events = { a = "A", b = "B" }, metrics = { { name = "both", formula = "a + b" } } } } }]]
+    lfs.mkdir(dir .. "/part")
+    write("part/extra", part)
+    write("second", 'return { like = "base", pmus = { "skx" }, groups = { GONE = { events = { g = "G" },\n' ..
+      'metrics = { { name = "g_too", formula = "g" } } } } }')
+    write("mine", 'return { like = { "second", "part/extra" }, pmus = { "icx" },\n' ..
+      'groups = { OTHER = { events = { b = "MINE" } } } }')
+    local file = assert(read "mine")
+    assert.same({ cycles = "PART" }, file.groups.MINE.by_name.rate.events)
+    assert.same({ "of the part", nil }, { file.groups.MINE.prose, file.groups.GONE })
+    assert.same({ a = "A", b = "MINE" }, file.groups.OTHER.events)
+    assert.is_truthy(read("second").groups.GONE)
+    write("mine", 'return { like = { "part/extra", "base" }, pmus = { "icx" } }')
+    assert.same({ cycles = "CPU_CLK_UNHALTED" }, assert(read "mine").groups.MINE.events)
+  end)
+
   it("does not stand for the other's PMUs", function()
     write("mine", 'return { like = "base" }')
     assert.matches("mine%.lua:1: pmus", select(2, read "mine"))
@@ -347,10 +368,15 @@ describe("A file that is like another", function()
     ["is like nothing that is there"] = { '"nosuch"', "mine%.lua:2: like: .*nosuch%.lua: No such file" },
     ["is like itself"] = { '"mine"', "mine%.lua:2: like: leads back to this file, or is nested more than %d+ deep" },
     ["is like a path"] = { '"../base"', "mine%.lua:2: like: not the name of a file beside this one" },
+    ["is like a path in a list"] = { '{ "base", "part/../base" }', "mine%.lua:2: like: not the name of a file beside this one" },
+    ["is like an empty list"] = { "{}", "mine%.lua:2: like: not the name of a file beside this one" },
+    ["is like nothing that is there in a list"] = { '{ "base", "nosuch" }', "mine%.lua:2: like: .*nosuch%.lua: No such file" },
+    ["is like a number of groups"] = { '"number"', "mine%.lua:1: groups are missing" },
     ["is like a file with an error"] = { '"broken"', "mine%.lua:2: like: .*broken%.lua:1: " },
   } do
     it("and " .. what .. " is refused with its line", function()
       write("broken", "return {")
+      write("number", 'return { pmus = { "skx" }, groups = 5 }')
       write("mine", "return {\n  like = " .. case[1] .. ',\n  pmus = { "icx" } }')
       local file, err = read "mine"
       assert.is_nil(file)

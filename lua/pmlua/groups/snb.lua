@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Intel Sandy Bridge: as Haswell, with the events that Ivy Bridge and Haswell renamed.
 return {
-  like = "hsw",
-  pmus = { "snb", "snb_ep" },
+  like = { "hsw", "part/vectors_256" },
+  pmus = { "snb" },
   groups = {
     FLOPS = {
       prose = "Floating-point operations by width, times the elements of that width. They are counted when they are " ..
@@ -12,18 +12,7 @@ return {
         fpsp1 = "FP_COMP_OPS_EXE:SSE_FP_SCALAR_SINGLE", fpsp4 = "FP_COMP_OPS_EXE:SSE_PACKED_SINGLE",
         fpsp8 = "SIMD_FP_256:PACKED_SINGLE", fpdp1 = "FP_COMP_OPS_EXE:SSE_SCALAR_DOUBLE",
         fpdp2 = "FP_COMP_OPS_EXE:SSE_FP_PACKED_DOUBLE", fpdp4 = "SIMD_FP_256:PACKED_DOUBLE",
-        cycles = "CPU_CLK_UNHALTED:THREAD_P", instructions = "INST_RETIRED:ANY_P",
-      },
-      metrics = {
-        { name = "sp_flop", unit = "flop", formula = "fpsp1 + 4 * fpsp4 + 8 * fpsp8" },
-        { name = "dp_flop", unit = "flop", formula = "fpdp1 + 2 * fpdp2 + 4 * fpdp4" },
-        { name = "flop", unit = "flop", formula = "sp_flop + dp_flop" },
-        { name = "sp_rate", unit = "flop/s", formula = "sp_flop / time" },
-        { name = "dp_rate", unit = "flop/s", formula = "dp_flop / time" },
-        { name = "flop_rate", unit = "flop/s", formula = "flop / time" },
-        { name = "dp_per_cycle", unit = "flop/cycle", formula = "dp_flop / cycles" },
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
+        cycles = "CPU_CLK_UNHALTED:THREAD_P",
       },
     },
     VECTOR = {
@@ -34,12 +23,14 @@ return {
         fpsp8 = "SIMD_FP_256:PACKED_SINGLE", fpdp1 = "FP_COMP_OPS_EXE:SSE_SCALAR_DOUBLE",
         fpdp2 = "FP_COMP_OPS_EXE:SSE_FP_PACKED_DOUBLE", fpdp4 = "SIMD_FP_256:PACKED_DOUBLE",
       },
-      metrics = {
-        { name = "sp_vector", unit = "%", formula = "100 * (4 * fpsp4 + 8 * fpsp8) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8)",
-          thresholds = { { "< 50", "most single precision work is scalar" } } },
-        { name = "dp_vector", unit = "%", formula = "100 * (2 * fpdp2 + 4 * fpdp4) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
-          thresholds = { { "< 50", "most double precision work is scalar" } } },
-        { name = "dp_256bit", unit = "%", formula = "100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)" },
+    },
+    USER = {
+      prose = "The arithmetic workload that the user counted in the source, beside what the hardware executed: an operation " ..
+        "that waits for its data is counted at each try, so that the ratio is an upper bound for code that misses L1.",
+      events = {
+        fpsp1 = "FP_COMP_OPS_EXE:SSE_FP_SCALAR_SINGLE", fpsp4 = "FP_COMP_OPS_EXE:SSE_PACKED_SINGLE",
+        fpsp8 = "SIMD_FP_256:PACKED_SINGLE", fpdp1 = "FP_COMP_OPS_EXE:SSE_SCALAR_DOUBLE",
+        fpdp2 = "FP_COMP_OPS_EXE:SSE_FP_PACKED_DOUBLE", fpdp4 = "SIMD_FP_256:PACKED_DOUBLE",
       },
     },
     BANDWIDTH = { events = { l2_in = "L2_LINES_IN:ANY", l3_miss = "LAST_LEVEL_CACHE_MISSES" } },

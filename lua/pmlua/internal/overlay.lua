@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Data of PMUs that differ little: a file of groups, presets or counters says `like = "icx"` and then only what differs.
 --
--- The other file stands in the same folder. Constants, presets, groups and events are taken from it by name; what the
--- file gives itself replaces them, and false takes an event away. A group that gives no metrics keeps those of the
--- other: its events are put over the other's one by one. So does a preset that gives no formula; one whose events are
--- false is taken away.
+-- The other file stands in the same folder, or in its folder part/, whose files are of no PMU: what several share. Of a
+-- list, `like = { "hsw", "part/home_agents" }`, each is put over those before it, and the file over all. Constants,
+-- presets, groups and events are taken by name; what a file gives itself replaces them, and false takes an event or a
+-- group away. A group that gives no metrics keeps those of the other: its events are put over the other's one by one. So
+-- does a preset that gives no formula; one whose events are false is taken away.
 --
 --     pmlua -e 'print(pml.groups.of("spr").CYCLE.events.memory_stalls)'
 
@@ -18,8 +19,9 @@ local DEPTH_MAX = 8 -- files that are like another that is like another
 --- Leaves a value that is not a table unchanged: the reader of the whole refuses it.
 local function over(base, own)
   local both = {}
+  if base ~= nil and type(base) ~= "table" then return base end
   if own ~= nil and type(own) ~= "table" then return own end
-  for k, v in pairs(base or {}) do both[k] = v end
+  for k, v in pairs(base or {}) do both[k] = v or nil end
   for k, v in pairs(own or {}) do both[k] = v or nil end
   return both
 end
@@ -29,7 +31,7 @@ local function groups(base, own)
   if type(all) ~= "table" then return all end
   for name, group in pairs(own or {}) do
     local other = base[name]
-    if type(group) == "table" and group.metrics == nil and other then
+    if type(group) == "table" and group.metrics == nil and type(other) == "table" then
       all[name] = over(other, group)
       all[name].events = over(other.events, group.events)
     end
@@ -48,6 +50,7 @@ end
 --- In the order of the other file; new ones after them, and without those whose events are false.
 local function presets(base, own)
   local all, at, kept = {}, {}, {}
+  if type(base) ~= "table" then return base end
   if own ~= nil and type(own) ~= "table" then return own end
   for i, p in ipairs(base) do
     all[i] = p
@@ -63,6 +66,32 @@ local function presets(base, own)
   return kept
 end
 
+--- @data over @base, which is whole.
+local function lay(base, data)
+  local whole = over(base, data)
+  whole.pmus, whole.names = data.pmus, data.names
+  whole.constants = over(base.constants, data.constants)
+  if base.presets then whole.presets = presets(base.presets, data.presets) end
+  if base.groups then whole.groups = groups(base.groups, data.groups) end
+  if base.events then whole.events = over(base.events, data.events) end
+  return whole
+end
+
+--- The names that a file is like, in a list; nil if they are none.
+local function names_of(like)
+  local list = type(like) == "table" and like or { like }
+  for _, name in ipairs(list) do
+    if type(name) ~= "string" or not (name:find "^[%w_]+$" or name:find "^part/[%w_]+$") then return nil end
+  end
+  return #list > 0 and list or nil
+end
+
+local function read_whole(path, at, depth)
+  local data, said = literal.read(path)
+  if not data then return refuse(said, at) end
+  return M.whole(data, said, path, depth)
+end
+
 --- The data with all that it has from others.
 ---@param data table as it stands in the file
 ---@param text string
@@ -72,25 +101,18 @@ end
 function M.whole(data, text, path, depth)
   if data.like == nil then return data end
   local at = ("%s:%d: like"):format(path, literal.line_of(text, "like"))
-  if type(data.like) ~= "string" or not data.like:find("^[%w_]+$") then
-    return refuse("EFORMAT", at .. ": not the name of a file beside this one")
-  end
+  local names = names_of(data.like)
+  if not names then return refuse("EFORMAT", at .. ": not the name of a file beside this one or in part/, or a list of such") end
   if (depth or 1) > DEPTH_MAX then
     return refuse("EFORMAT", ("%s: leads back to this file, or is nested more than %d deep"):format(at, DEPTH_MAX))
   end
-  local other = path:gsub("[^/]*$", "") .. data.like .. ".lua"
-  local base, said = literal.read(other)
-  if not base then return refuse(said, at) end
-  local err
-  base, err = M.whole(base, said, other, (depth or 1) + 1)
-  if not base then return nil, err end
-  local whole = over(base, data)
-  whole.pmus = data.pmus
-  whole.constants = over(base.constants, data.constants)
-  if base.presets then whole.presets = presets(base.presets, data.presets) end
-  if base.groups then whole.groups = groups(base.groups, data.groups) end
-  if base.events then whole.events = over(base.events, data.events) end
-  return whole
+  local whole = {}
+  for _, name in ipairs(names) do
+    local other, err = read_whole(path:gsub("[^/]*$", "") .. name .. ".lua", at, (depth or 1) + 1)
+    if not other then return nil, err end
+    whole = lay(whole, other)
+  end
+  return lay(whole, data)
 end
 
 return M

@@ -2,12 +2,12 @@
 -- Counters of Intel Ice Lake-X, and of Ice Lake by the same rules: Linux has one table for both.
 -- Codes: unit mask * 256 + event; "event" alone: any unit mask.
 return {
+  like = { "part/intel", "part/slots" },
   names = { "icx", "icl" },
   title = "Intel Ice Lake-X; Ice Lake (icl) by its rules",
   source = "Intel 64 Architectures Software Developer's Manual, volume 3, performance monitoring (eight counters per " ..
     "thread with SMT or without, fixed counters, shared MSRs); Linux arch/x86/events/intel/core.c (event constraints " ..
     "and extra registers of Ice Lake, which are Ice Lake-X's, too; events 0x55 and 0x56 since Linux 5.19)",
-  general = { smt = 8, single = 8 },
   fixed = {
     { code = 0x00c0, counter = 0, general = true }, -- instructions
     { code = 0x01c0, counter = 0, general = true }, -- the old name of PREC_DIST
@@ -28,13 +28,4 @@ return {
     { name = "LD_LAT (MSR 0x3f6)", codes = { 0x01cd }, registers = 1 },
     { name = "FRONTEND (MSR 0x3f7)", codes = { 0x01c6 }, registers = 1 },
   },
-  -- Fractions of slots, of which the kernel makes counts: in the group of slots they take no counter.
-  metrics = { 0x8000, 0x8100, 0x8200, 0x8300 },
-  -- Event 0 stands for fixed counters by their number; the kernel knows no others than those above.
-  dead = {
-    { code = 0x0200, why = "the kernel has no fixed counter for code 0x0200; cycles are CPU_CLK_UNHALTED:THREAD_P" },
-    { event = 0x00, why = "event 0 is for fixed counters, and the kernel has none for this unit mask" },
-  },
-  generic = { [0] = 0x003c, 0x00c0, 0x4f2e, 0x412e, 0x00c4, 0x00c5, false, false, false, 0x0300 },
-  watchdog = 0x003c,
 }

@@ -1,17 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Counters of Intel Skylake-X and Cascade Lake-X. Codes: unit mask * 256 + event; "event" alone: any unit mask.
 return {
+  like = "part/intel",
   names = { "skx", "clx" },
   title = "Intel Skylake-X, Cascade Lake-X",
   source = "Intel 64 Architectures Software Developer's Manual, volume 3, performance monitoring (counters per thread, " ..
     "fixed counters, MSRs shared by the threads of a core); Linux arch/x86/events/intel/core.c (event constraints and " ..
     "extra registers of Skylake); Intel's event lists of Skylake-X (counters with SMT off: 0xa3, 0xb7, 0xbb, 0xd3, 0xd4)",
-  general = { smt = 4, single = 8 },
-  fixed = {
-    { code = 0x00c0, counter = 0, general = true }, -- instructions
-    { code = 0x003c, counter = 1, general = true }, -- cycles
-    { code = 0x0300, counter = 2, general = false }, -- reference cycles: on this counter or nowhere
-  },
   lists = {
     { code = 0x01c0, counters = { 1 }, why = "INST_RETIRED:PREC_DIST counts on counter 1 only" },
     { event = 0xd0, lower = 4 }, { event = 0xd1, lower = 4 }, { event = 0xd2, lower = 4 }, { event = 0xcd, lower = 4 },
@@ -23,6 +18,4 @@ return {
     { name = "LD_LAT (MSR 0x3f6)", codes = { 0x01cd }, registers = 1 },
     { name = "FRONTEND (MSR 0x3f7)", codes = { 0x01c6 }, registers = 1 },
   },
-  generic = { [0] = 0x003c, 0x00c0, 0x4f2e, 0x412e, 0x00c4, 0x00c5, false, false, false, 0x0300 },
-  watchdog = 0x003c,
 }

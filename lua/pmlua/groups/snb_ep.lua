@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Intel Sandy Bridge-EP: as Sandy Bridge, with what the memory controllers and the links of the socket count.
+return {
+  like = { "snb", "part/home_agents" },
+  pmus = { "snb_ep" },
+  groups = {
+    NUMA = false, -- its home agent counts reads, not whose they are
+    MEMORY = {
+      prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over four " ..
+        "channels. Needs what counting a whole cpu needs.",
+      events = {
+        read0 = "snbep_unc_imc0::UNC_M_CAS_COUNT:RD", write0 = "snbep_unc_imc0::UNC_M_CAS_COUNT:WR",
+        read1 = "snbep_unc_imc1::UNC_M_CAS_COUNT:RD", write1 = "snbep_unc_imc1::UNC_M_CAS_COUNT:WR",
+        read2 = "snbep_unc_imc2::UNC_M_CAS_COUNT:RD", write2 = "snbep_unc_imc2::UNC_M_CAS_COUNT:WR",
+        read3 = "snbep_unc_imc3::UNC_M_CAS_COUNT:RD", write3 = "snbep_unc_imc3::UNC_M_CAS_COUNT:WR",
+      },
+      metrics = {
+        { name = "memory_reads", unit = "byte/s", formula = "line * (read0 + read1 + read2 + read3) / time" },
+        { name = "memory_writes", unit = "byte/s", formula = "line * (write0 + write1 + write2 + write3) / time" },
+        { name = "memory_bandwidth", unit = "byte/s", formula = "memory_reads + memory_writes" },
+      },
+    },
+    UPI = {
+      events = {
+        sent0 = "snbep_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "snbep_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
+      },
+    },
+  },
+}
