@@ -31,7 +31,7 @@ PML_BEGIN_DECLS
  * A PMU that counts packages and not threads (uncore, energy: it has a cpumask) counts for every process of the host:
  * its event is the sum of all its places, or with :packageN, :packageN:dieM or :cpuN at the very end that of this
  * place: power/energy-pkg/:package1, skx_unc_imc0::UNC_M_CAS_COUNT:RD:package0. Numbers are those of the kernel's
- * topology.
+ * topology. PMU_*, as in uncore_imc_*, is the sum over PMU_0, PMU_1, ..., which must encode the event alike.
  *
  * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at
  * once (:uk). :p, :pp and :ppp ask a core PMU for the precise place of an event (perf's precise_ip 1 to 3), and go with
@@ -51,7 +51,8 @@ PML_BEGIN_DECLS
 
 struct pml__source; /* where events come from: the kernel, a library, a plugin, ... */
 
-/* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type, one of packages per place. */
+/* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type, one of packages per place, PMU_*
+ * also per PMU. */
 struct pml_event_part {
   const char *pmu; /* sysfs or libpfm4 name of the PMU; static storage */
   struct perf_event_attr attr;
@@ -65,7 +66,7 @@ struct pml_event_other {
   const char *pmu;
   char place[PML_EVENT_PLACE_MAX];
   int cpu_any;
-  uint32_t core_type;    /* of a hybrid CPU's PMU, which the kernel is to be told; else 0 */
+  uint32_t core_type;    /* of the part's PMU, where it is another than the first's and the kernel is told; else 0 */
   uint64_t probe_offset; /* of a further place of a USDT probe in its file; else 0 */
 };
 

@@ -14,6 +14,29 @@
 
 static struct pml_event ev;
 
+/* The PMUs and cpus of its parts: "amd_umc_0 0 package0". */
+static bool spreads(const char *name, uint32_t first_type, uint64_t config, const char *where) {
+  char text[2000] = "";
+  size_t used = 0;
+  uint32_t type = first_type;
+  const char *last = NULL;
+  if (pml_event_parse(&ev, name) != 0) {
+    printf("# %s\n", pml_error_detail(PML_ENOEVENT));
+    return false;
+  }
+  bool same = true;
+  for (unsigned i = 0; i < ev.nparts; i++) {
+    const struct pml_event_part part = pml_event_part(&ev, i), *p = &part;
+    if (last && strcmp(last, p->pmu) != 0) type++;
+    last = p->pmu;
+    same &= p->attr.type == type && p->attr.config == config && p->here;
+    used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%s %d %s", i ? ", " : "", p->pmu, p->cpu_any, p->place);
+  }
+  if (strcmp(text, where) != 0) printf("# %s: %s\n", name, text);
+  return same && strcmp(text, where) == 0 && strcmp(ev.name, name) == 0;
+}
+
 /* The cpus that it is opened on, and what they stand for: "0 package0, 24 package1". */
 static bool opens(const char *name, uint32_t type, uint64_t config, const char *where) {
   char text[400] = "";
@@ -51,6 +74,43 @@ static void places(void) {
   CHECK(opens("amd_l3/misses/:package0", 41, 4, "0 cpu0, 1 cpu1"), "where a die has several, each is a cpu");
   CHECK(opens("far/x/", 43, 1, "7 cpu7"), "and where the kernel says nothing of the cpu");
   CHECK(opens("cpu/cpu-cycles/", 4, 0x3c, "-1 "), "a PMU that counts threads has no places");
+}
+
+static void families(void) {
+  CHECK(spreads("uncore_imc_*/cas_count_read/:package1", 14, 0x304,
+                "uncore_imc_0 24 package1:die0, uncore_imc_0 36 package1:die1, uncore_imc_1 24 package1:die0, "
+                "uncore_imc_1 36 package1:die1") &&
+            strcmp(ev.unit, "MiB") == 0 && ev.scale == 6.103515625e-5,
+        "PMUs that differ in their number alone are one event, each of its own type, in the unit of all");
+  check_fails("uncore_imc_*/nosuch/", PML_ENOEVENT, "PMU uncore_imc_0 has no event or parameter \"nosuch\"");
+  check_fails("uncore_imc_*/event=4/:package2", PML_ENOEVENT, " only");
+  check_fails("uncore_r3qpi_*/umask=1/", PML_ENOEVENT, "PMU uncore_r3qpi_1 has no");
+  check_fails("uncore_*/event=1/", PML_ENOEVENT, "no PMU \"uncore_*\"");
+  check_fails("*/event=1/", PML_ENOEVENT, "no PMU");
+  check_fails("_*/event=1/", PML_ENOEVENT, "no PMU");
+  check_fails("uncore_imc*/event=1/", PML_ENOEVENT, "no PMU");
+}
+
+/* The parts of many channels, in the order of their numbers; those that count something else are not among them. */
+static void channels(void) {
+  if (!CHECK(pml_event_set_sysfs("spec/data/sysfs/icelake") == 0, "a machine of twelve channels is described")) return;
+  CHECK(pml_event_parse(&ev, "uncore_imc_*/event=0x04,umask=0x0f/") == 0 && ev.nparts == 24,
+        "all channels of all packages");
+  struct pml_event_part third = pml_event_part(&ev, 4), last = pml_event_part(&ev, 23);
+  CHECK(strcmp(third.pmu, "uncore_imc_2") == 0 && third.attr.type == 22 && third.cpu_any == 0, "2 comes before 10");
+  CHECK(strcmp(last.pmu, "uncore_imc_11") == 0 && last.attr.type == 31 && last.cpu_any == 40 &&
+            last.attr.config == 0xf04 && strcmp(last.place, "package1") == 0,
+        "and the last is the last");
+  if (!CHECK(pml_event_set_sysfs("spec/data/sysfs/zen5") == 0,
+             "a machine is described whose PMUs are each of a package"))
+    return;
+  CHECK(spreads("amd_umc_*/event=0x0a,rdwrmask=2/", 20, 0x20a,
+                "amd_umc_0 0 package0, amd_umc_1 0 package0, amd_umc_2 64 package1, amd_umc_3 64 package1"),
+        "each is on the cpus of its own mask");
+  CHECK(spreads("amd_umc_*/event=0x0a,rdwrmask=1/:package1", 22, 0x10a, "amd_umc_2 64 package1, amd_umc_3 64 package1"),
+        "of one package, those that count there");
+  if (!CHECK(pml_event_set_sysfs("spec/data/sysfs/desktop") == 0, "a machine whose PMUs are not alike")) return;
+  check_fails("unlike_*/event=1/", PML_EFORMAT, "unlike_* are not alike: unlike_1 encodes \"event=1\" otherwise");
 }
 
 static void libpfm_names(void) {
@@ -165,6 +225,28 @@ static void counted(void) {
   pml_eventset_close(set);
 }
 
+/* Two PMUs that are the cpu clock of a cpu each: their sum is what both count. */
+static void family_counted(void) {
+  const char *names[] = {"half_*/event=0/", "half_0/event=0/", "half_1/event=0/"};
+  struct pml_eventset *set;
+  struct pml_reading r;
+  uint64_t v[3];
+  const char *part;
+  int err = pml_eventset_open(&set, names, 3, NULL);
+  if (err < 0) {
+    SKIP(pml_error_detail(err));
+    return;
+  }
+  pml_eventset_start(set);
+  burn();
+  CHECK(pml_eventset_stop(set, v) == 0 && v[1] > 0 && v[2] > 0 && v[0] > v[1] && v[0] > v[2],
+        "a family counts what its PMUs do");
+  CHECK(pml_eventset_part(set, 0, 0, &part, &r) == 0 && strcmp(part, "half_0:package0") == 0 && r.raw < v[0],
+        "a part has its PMU's name");
+  CHECK(pml_eventset_part(set, 0, 1, &part, &r) == 0 && strcmp(part, "half_1:package1") == 0, "and the other its own");
+  pml_eventset_close(set);
+}
+
 /* Units of the kernel, of events that count at packages. */
 static void scaled(void) {
   static const struct {
@@ -209,10 +291,13 @@ int main(void) {
   wrong();
   listed();
   too_many();
+  families();
+  channels();
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
     SKIP("a machine with two cpus is needed to count at two places");
   else if (CHECK(pml_event_set_sysfs("spec/data/sysfs/twin") == 0, "a machine that really counts")) {
     counted();
+    family_counted();
     scaled();
   }
   CHECK(pml_event_set_sysfs(NULL) == 0, "and /sys comes back");

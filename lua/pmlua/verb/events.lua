@@ -52,6 +52,7 @@ host; with a place at the very end, it counts that place only, and has this name
   pmu/event/:package1  PMU::EVENT:UMASK:package0    by the numbers of /sys/devices/system/cpu/cpuN/topology
   pmu/event/:package1:die0                          if a package has several of the PMU
   pmu/event/:cpu8                                   if a die has several; the cpu is one of the cpumask
+  pmu_*/event/  pmu_*/event/:package1               the sum over pmu_0, pmu_1, ...: uncore_imc_*/cas_count_read/
 
 This needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
 makes time series of such events, one metric for each place: plugin::uncore::EVENT:package0. To see the names of another

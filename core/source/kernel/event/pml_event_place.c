@@ -175,35 +175,74 @@ static int fail_place(const struct pml_event *ev, const struct cpus *all) {
   return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s only", ev->name, ev->first.pmu, text);
 }
 
-/* Too many places are an error, but as many as there is room for become parts. */
-static int spread(struct pml_event *ev, const struct cpus *all, const struct pml__place *want) {
-  struct pml_event_other place[PML_EVENT_PARTS_MAX];
-  unsigned n = 0, found = 0;
-  memset(place, 0, sizeof place);
+/* What an event's parts are: the places of its PMU, or of each PMU of a family. @found counts those without room, too.
+ */
+struct parts {
+  unsigned n, found;
+  struct pml_event_other part[PML_EVENT_PARTS_MAX];
+};
+
+/* @type: of @pmu, where it is another than the event's first; else 0. */
+static void add_places(struct parts *parts, const char *pmu, uint32_t type, const struct cpus *all,
+                       const struct pml__place *want) {
   for (unsigned i = 0; i < all->n; i++) {
-    if (!is_in(&all->cpu[i], want) || ++found > PML_EVENT_PARTS_MAX) continue;
-    place[n].pmu = ev->first.pmu;
-    place[n].cpu_any = all->cpu[i].cpu;
-    name_place(all, i, place[n++].place);
+    if (!is_in(&all->cpu[i], want) || ++parts->found > PML_EVENT_PARTS_MAX) continue;
+    struct pml_event_other *part = &parts->part[parts->n++];
+    memset(part, 0, sizeof *part); /* padding as well: equal parts are kept once */
+    part->pmu = pmu;
+    part->cpu_any = all->cpu[i].cpu;
+    part->core_type = type;
+    name_place(all, i, part->place);
   }
-  ev->first.cpu_any = place[0].cpu_any;
-  memcpy(ev->first.place, place[0].place, sizeof place[0].place);
-  int rc = pml__event_others(ev, place + 1, n - 1);
-  if (rc < 0 || found == n) return rc;
+}
+
+/* Too many places are an error, but as many as there is room for become parts. */
+static int spread(struct pml_event *ev, const struct parts *parts) {
+  const struct pml_event_other *first = &parts->part[0];
+  ev->first.pmu = first->pmu;
+  ev->first.cpu_any = first->cpu_any;
+  memcpy(ev->first.place, first->place, sizeof first->place);
+  if (first->core_type != 0) ev->first.attr.type = first->core_type;
+  int rc = pml__event_others(ev, first + 1, parts->n - 1);
+  if (rc < 0 || parts->found == parts->n) return rc;
   return pml_fail(PML_ETOOMANY, "event \"%.160s\": %s counts at more than %d places; choose one (:package0, :cpu%d)",
-                  ev->name, ev->first.pmu, PML_EVENT_PARTS_MAX, all->cpu[0].cpu);
+                  ev->name, first->pmu, PML_EVENT_PARTS_MAX, first->cpu_any);
+}
+
+/* The PMUs of a family count side by side, each on the cpus of its own mask. */
+static int place_family(struct pml_event *ev, const char *pattern, const struct pml__place *want) {
+  struct pml__family family;
+  struct parts parts = {.n = 0};
+  struct cpus all = {.n = 0};
+  if (pml__sysfs_family(pattern, &family) < 0) return fail_place(ev, &all); /* gone meanwhile */
+  for (unsigned i = 0; i < family.n && i < PML_EVENT_PARTS_MAX; i++) {
+    char pmu[64];
+    uint32_t type;
+    pml__sysfs_member(&family, i, pmu);
+    find_cpus(pmu, &all);
+    if (all.n == 0 || pml__sysfs_type(pmu, &type) < 0)
+      return pml_fail(PML_ENOEVENT, "event \"%.160s\": PMU %s does not count by package; name each PMU by itself",
+                      ev->name, pmu);
+    add_places(&parts, pml__keep_text(pmu), type, &all, want);
+  }
+  if (family.n > PML_EVENT_PARTS_MAX) parts.found = family.n;
+  return parts.n > 0 ? spread(ev, &parts) : fail_place(ev, &all);
 }
 
 int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
   struct cpus all = {.n = 0};
+  struct parts parts = {.n = 0};
   char pmu[64] = "";
+  size_t stem = strcspn(ev->name, "/");
+  if (ev->name[stem] == '/' && stem < sizeof pmu) pml__copy(pmu, stem + 1, ev->name);
+  if (pml__sysfs_is_family(pmu)) return place_family(ev, pmu, want);
+  pmu[0] = '\0';
   bool one = ev->nparts == 1 && ev->first.cpu_any < 0;
   if (one) find_folder(ev, pmu);
   find_cpus(pmu, &all);
-  bool found = false;
-  for (unsigned i = 0; i < all.n; i++) found |= is_in(&all.cpu[i], want);
-  if (!found) return pml__place_given(want) ? fail_place(ev, &all) : 0;
-  return spread(ev, &all, want);
+  add_places(&parts, ev->first.pmu, 0, &all, want);
+  if (parts.n == 0) return pml__place_given(want) ? fail_place(ev, &all) : 0;
+  return spread(ev, &parts);
 }
 
 void pml__event_places(const struct pml_event *ev, char *text, size_t size) {

@@ -121,6 +121,42 @@ bool pml__sysfs_is_core(const char *pmu) {
   return strcmp(pmu, "cpu") == 0 || pml__sysfs_file(pmu, "cpus", text, sizeof text) == 0;
 }
 
+bool pml__sysfs_is_family(const char *pmu) {
+  size_t n = strlen(pmu);
+  return n > 2 && n <= 56 && strchr(pmu, '*') == pmu + n - 1 && pmu[n - 2] == '_';
+}
+
+/* In the order of numbers; of more than there is room for, any. */
+static void family_add(struct pml__family *family, uint32_t number) {
+  if (++family->n > PML_EVENT_PARTS_MAX) return;
+  unsigned i = family->n - 1;
+  for (; i > 0 && family->number[i - 1] > number; i--) family->number[i] = family->number[i - 1];
+  family->number[i] = number;
+}
+
+int pml__sysfs_family(const char *pmu, struct pml__family *family) {
+  struct dirent **names = NULL;
+  size_t stem = strlen(pmu) - 1;
+  family->n = 0;
+  pml__copy(family->stem, stem + 1, pmu);
+  int n = pml__sysfs_names("", "", &names);
+  for (int i = 0; i < n; i++) {
+    const char *name = names[i]->d_name;
+    if (strncmp(name, family->stem, stem) != 0) continue;
+    const char *digits = name + stem;
+    size_t length = strlen(digits);
+    uint64_t number;
+    bool plain = length > 0 && length < 8 && strspn(digits, "0123456789") == length && (*digits != '0' || !digits[1]);
+    if (plain && pml__parse_u64(digits, length, &number)) family_add(family, (uint32_t)number);
+  }
+  pml__sysfs_names_free(names, n);
+  return family->n ? 0 : -ENOENT;
+}
+
+void pml__sysfs_member(const struct pml__family *family, unsigned i, char pmu[64]) {
+  (void)snprintf(pmu, 64, "%.55s%u", family->stem, (unsigned)family->number[i]);
+}
+
 static unsigned find_core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
   struct dirent **names = NULL;
   unsigned found = 0;

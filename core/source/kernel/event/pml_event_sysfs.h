@@ -22,4 +22,19 @@ void pml__sysfs_names_free(struct dirent **names, int n);
 int pml__sysfs_type(const char *pmu, uint32_t *type); /* 0, -errno, -EINVAL for garbage */
 bool pml__sysfs_is_core(const char *pmu);
 
+/* PMUs that are alike, uncore_imc_0, uncore_imc_1, ..., by their numbers; @n counts those that @number lacks room for.
+ */
+struct pml__family {
+  unsigned n;
+  uint32_t number[PML_EVENT_PARTS_MAX];
+  char stem[64]; /* "uncore_imc_" */
+};
+
+/* pml__sysfs_is_family - is @pmu "STEM_*"? */
+bool pml__sysfs_is_family(const char *pmu);
+/* pml__sysfs_family - find the PMUs of @pmu, "STEM_*". Returns 0, -ENOENT if there is none. */
+int pml__sysfs_family(const char *pmu, struct pml__family *family);
+/* pml__sysfs_member - the name of member @i of those that there is room for. */
+void pml__sysfs_member(const struct pml__family *family, unsigned i, char pmu[64]);
+
 #endif

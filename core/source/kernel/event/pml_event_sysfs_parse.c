@@ -192,6 +192,35 @@ static int fill(struct parse *p, uint32_t type, const struct pml__mods *m) {
   return 0;
 }
 
+/* The members after the first, which @p holds: each must encode the event as the first does. */
+static int check_family(const struct parse *p, const struct pml__family *family) {
+  for (unsigned i = 1; i < family->n && i < PML_EVENT_PARTS_MAX; i++) {
+    struct parse other = {.ev = p->ev};
+    pml__sysfs_member(family, i, other.pmu);
+    pml__copy(other.terms, sizeof other.terms, p->terms);
+    int err = apply_user_terms(&other);
+    if (err < 0) return err;
+    if (memcmp(other.word, p->word, sizeof other.word) != 0)
+      return pml_fail(PML_EFORMAT, "%.60s* are not alike: %s encodes \"%.100s\" otherwise than %s; name each by itself",
+                      family->stem, other.pmu, p->terms, p->pmu);
+  }
+  return 0;
+}
+
+/* STEM_*: the first of these PMUs stands for all; pml__event_place() adds the others. */
+static int parse_family(struct parse *p, const struct pml__mods *m) {
+  struct pml__family family;
+  uint32_t type;
+  int err = pml__sysfs_family(p->pmu, &family);
+  if (err < 0) return fail_pmu(p->pmu, err);
+  pml__sysfs_member(&family, 0, p->pmu);
+  err = pml__sysfs_type(p->pmu, &type);
+  if (err < 0) return fail_pmu(p->pmu, err);
+  err = apply_user_terms(p);
+  if (err == 0) err = check_family(p, &family);
+  return err < 0 ? err : fill(p, type, m);
+}
+
 int pml__event_parse_sysfs(struct pml_event *ev, const char *name) {
   struct parse p = {.ev = ev};
   struct pml__mods m = {0};
@@ -208,6 +237,7 @@ int pml__event_parse_sysfs(struct pml_event *ev, const char *name) {
   pml__copy(p.pmu, npmu + 1, name);
   pml__copy(p.terms, (size_t)(last - first), first + 1);
 
+  if (pml__sysfs_is_family(p.pmu)) return parse_family(&p, &m);
   int err = pml__sysfs_type(p.pmu, &type);
   if (err < 0) return fail_pmu(p.pmu, err);
   err = apply_user_terms(&p);
