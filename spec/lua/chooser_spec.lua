@@ -124,6 +124,35 @@ describe("On its counters,", function()
     assert.same({ "-", "-", "-" }, fit(open("skx"), { "task-clock", "clock::ns", "msr/tsc/" }))
   end)
 
+  it("memory is counted by each channel that the kernel has, and planned where there is none", function()
+    local pml = require "pmlua"
+    for pmu, case in pairs {
+      icx = { "icelake", 24, 0xf04, 0x3004 }, spr = { "icelake", 24, 0xcf05, 0xf005 },
+      amd64_fam19h_zen4 = { "zen5", 4, 0x10a, 0x20a },
+    } do
+      local c, group = open(pmu), pml.groups.of(pmu).MEMORY
+      local plan = assert(c:choose { "MEMORY" })
+      assert.same({ 1, true }, { #plan.runs, plan.together })
+      local read, written = group.events.lines_read, group.events.lines_written
+      assert.equal(("it is counted by PMUs %s, for whole packages"):format(read:match "^[^/]+"), c:event(read).why)
+      assert(pml.event.set_sysfs("spec/data/sysfs/" .. case[1]))
+      local parts = { assert(pml.event.parse(read)).parts, assert(pml.event.parse(written)).parts }
+      pml.event.set_sysfs()
+      assert.same({ case[2], case[2] }, { #parts[1], #parts[2] })
+      for i = 1, case[2] do assert.same({ case[3], case[4] }, { parts[1][i].config, parts[2][i].config }) end
+    end
+    assert.same({}, { pml.groups.of("icl").MEMORY, pml.groups.of("icl").UPI, pml.groups.of("amd64_fam19h_zen4").UPI })
+  end)
+
+  it("an event of all places is another than that of one", function()
+    local pml = require "pmlua"
+    local c = open("generic")
+    assert(pml.event.set_sysfs "spec/data/sysfs/server")
+    local all, one = c:event "power/energy-pkg/", c:event "power/energy-pkg/:package0"
+    pml.event.set_sysfs()
+    assert.not_equal(assert(all), assert(one))
+  end)
+
   it("a name that the kernel cannot count is refused with the name that can", function()
     local event = assert(open("spr"):event("CPU_CLK_UNHALTED:THREAD"))
     assert.matches("; cycles are CPU_CLK_UNHALTED:THREAD_P$", event.dead)

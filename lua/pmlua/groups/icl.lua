@@ -5,6 +5,8 @@ return {
   pmus = { "icl" },
   groups = {
     NUMA = false,
+    MEMORY = false,
+    UPI = false,
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controller " ..
         "itself is counted by an uncore PMU, for the whole socket.",

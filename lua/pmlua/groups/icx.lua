@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Intel Ice Lake-X.
 return {
-  like = "skx",
+  like = { "skx", "part/channels_intel" },
   pmus = { "icx" },
   groups = {
-    MEMORY = false, -- libpfm4 has no tables of its uncore PMUs
-    UPI = false,
     FLOPS = {
       prose = "Floating-point operations: instructions retired by width, times the elements of that width; a fused " ..
         "multiply-add is counted twice by the hardware. The sum is equation 7 of the PMlib paper. Its eight " ..

@@ -4,6 +4,9 @@ return {
   like = "icx",
   pmus = { "spr" },
   groups = {
+    MEMORY = {
+      events = { lines_read = "uncore_imc_*/event=0x05,umask=0xcf/", lines_written = "uncore_imc_*/event=0x05,umask=0xf0/" },
+    },
     CYCLE = { events = { memory_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS" } },
     TOPDOWN2 = {
       prose = "Level 2 of top-down in slots, of which a cycle has six: each pair adds up to its share of level 1, " ..

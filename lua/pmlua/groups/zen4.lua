@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- AMD Zen 4.
 return {
-  like = "zen3",
+  like = { "zen3", "part/channels_amd" },
   pmus = { "amd64_fam19h_zen4" },
   groups = {
     BANDWIDTH = {

@@ -209,6 +209,7 @@ local function of_parsed(pmu, counters, full, short, parsed)
   local flags = (part.exclude_user and "u" or "") .. (part.exclude_kernel and "k" or "") .. (part.exclude_hv and "h" or "")
   local event = { name = full, short = short, modifiers = flags }
   event.key = ("%s/%x/%x/%x/%s"):format(parsed.kind == "perf" and part.pmu or full, part.type, part.config, part.config1, flags)
+  if part.place and part.place ~= "" then event.key = full end -- of all places, or of one
   return by_parts(pmu, counters, event, parsed)
 end
 
@@ -218,7 +219,16 @@ local function foreign(pmu, parsed)
   return parsed.kind == "perf" and part.type == 4 and part.pmu ~= pmu.name and not core_raw[part.pmu] and not is_energy(part)
 end
 
+--- PMUs that the kernel numbers, uncore_imc_*: planned wherever the plan is made, and refused where they are not.
+local function numbered(name, short)
+  local pmus = name:match "^([%w_]+_%*)/[^/]+/[%w:]*$"
+  if not pmus then return nil end
+  return other({ name = name, short = short, key = name }, ("it is counted by PMUs %s, for whole packages"):format(pmus))
+end
+
 local function elsewhere_or_nothing(pmu, counters, name, err)
+  local event = numbered(name, name)
+  if event then return event end
   local parsed, why = core.event.parse(name)
   if not parsed then return pass_on(err or why) end
   if foreign(pmu, parsed) then
