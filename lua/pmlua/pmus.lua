@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local literal = require "pmlua.internal.literal"
 local overlay = require "pmlua.internal.overlay"
+local processor = require "pmlua.internal.processor"
 local refuse = core.failure.refuse
 
 ---@class pml.pmus
@@ -27,6 +28,8 @@ local M = {}
 ---@field generic table<integer, integer|false> codes of perf's generic hardware events
 ---@field watchdog? integer code of the event that the NMI watchdog counts
 ---@field events? table<string, integer> numbers of events, where libpfm4 may have no table
+---@field raw? boolean events are opened by these numbers
+---@field cpu? { vendor: string, family: integer, models: integer[][] } where libpfm4 may not recognise it
 ---@field known boolean libpfm4 has its table
 
 local facts -- by name
@@ -92,14 +95,33 @@ function M.get(name)
     or "choose one of " .. table.concat(M.names(), ", "))
 end
 
---- The core PMU of this machine, as libpfm4 recognises its CPU, whether the kernel exposes it or not.
----@return string name "generic" where libpfm4 recognises none
+local function is_of(cpu, here)
+  if not cpu or cpu.vendor ~= here.vendor or cpu.family ~= here.family or not here.model then return false end
+  for _, models in ipairs(cpu.models) do
+    if here.model >= models[1] and here.model <= models[2] then return true end
+  end
+  return false
+end
+
+--- The PMU whose facts say that it is of this processor.
+---@param here pmlua.Processor
+---@return string? name
+function M.recognise(here)
+  for _, name in ipairs(M.names()) do
+    if is_of(facts[name].cpu, here) then return name end
+  end
+end
+
+--- The core PMU of this machine, as libpfm4 or its facts recognise its CPU, whether the kernel exposes it or not.
+---@return string name "generic" where neither recognises it
 ---@return string? note then: why
 function M.here()
   if not facts then load_facts() end
   for _, pmu in ipairs(core.event.pmus()) do
     if pmu.here and pmu.kind == "core" then return pmu.name end
   end
+  local known = M.recognise(processor.here())
+  if known then return known end
   return "generic", "libpfm4 does not recognise this CPU: perf's generic names are used"
 end
 

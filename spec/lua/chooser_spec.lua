@@ -128,7 +128,7 @@ describe("On its counters,", function()
     local pml = require "pmlua"
     for pmu, case in pairs {
       icx = { "icelake", 24, 0xf04, 0x3004 }, spr = { "icelake", 24, 0xcf05, 0xf005 },
-      amd64_fam19h_zen4 = { "zen5", 4, 0x10a, 0x20a },
+      amd64_fam19h_zen4 = { "zen5", 4, 0x10a, 0x20a }, amd64_fam1ah_zen5 = { "zen5", 4, 0x10a, 0x20a },
     } do
       local c, group = open(pmu), pml.groups.of(pmu).MEMORY
       local plan = assert(c:choose { "MEMORY" })
@@ -142,6 +142,23 @@ describe("On its counters,", function()
       for i = 1, case[2] do assert.same({ case[3], case[4] }, { parts[1][i].config, parts[2][i].config }) end
     end
     assert.same({}, { pml.groups.of("icl").MEMORY, pml.groups.of("icl").UPI, pml.groups.of("amd64_fam19h_zen4").UPI })
+  end)
+
+  it("Zen 5, which libpfm4 may not know, is recognised by its model and opened by numbers", function()
+    local pmus, processor = require "pmlua.pmus", require "pmlua.internal.processor"
+    local text = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 26\nmodel : %d\nmodel name : any\n"
+    local function recognised(model) return pmus.recognise(processor.of(text:format(model))) end
+    assert.same({ "amd64_fam1ah_zen5", "amd64_fam1ah_zen5", "amd64_fam1ah_zen5", nil },
+      { recognised(2), recognised(0x44), recognised(0x60), recognised(0x50) })
+    assert.is_nil(pmus.recognise(processor.of((text:format(2):gsub("AMD", "Not")))))
+    assert.is_nil(pmus.recognise(processor.of ""))
+    local c = open "zen5"
+    local event = assert(c:event "DISPATCH_STALLS_1:FE_NO_OPS:C=8:u")
+    assert.same({ "r1080001a0:u", "DISPATCH_STALLS_1:FE_NO_OPS:C=8:u" }, { event.name, event.short })
+    assert.same({ "2+3", "0+1" }, { fit(c, { "RETIRED_SSE_AVX_FLOPS:ANY", "RETIRED_SSE_AVX_FLOPS:MAC_FLOPS" })[2],
+      fit(c, { "RETIRED_SSE_AVX_FLOPS:ANY" })[1] })
+    assert.matches("has no event RETIRED_OP; did you mean RETIRED_OPS%?$", tostring(select(2, c:event "RETIRED_OP")))
+    assert.matches("has no attributes$", tostring(select(2, c:event "RETIRED_OPS:ANY")))
   end)
 
   it("an event of all places is another than that of one", function()

@@ -23,6 +23,7 @@ local function parse(name)
 end
 
 local function check(pmu, name)
+  if pmu.raw and pmu.events[name] then name = ("r%x"):format(pmu.events[name]) end
   local event, err = parse((pmu.name == "generic" or name:find "^[%w_]+::" or name:find "^r%x+$" or name:find "/")
     and name or pmu.name .. "::" .. name)
   local code = event and (event.parts[1] and event.parts[1].config or 0)
@@ -38,7 +39,7 @@ end
 
 for _, name in ipairs(groups.pmus()) do
   local pmu = assert(pmus.get(name))
-  if pmu.known or name == "generic" then
+  if pmu.known or pmu.raw or name == "generic" then
     for _, list in ipairs { groups.of(name), groups.presets(name) } do
       for _, group in pairs(list) do
         for _, event in pairs(group.events) do check(pmu, event) end

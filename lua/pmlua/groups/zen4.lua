@@ -3,6 +3,7 @@
 return {
   like = { "zen3", "part/channels_amd" },
   pmus = { "amd64_fam19h_zen4" },
+  constants = { slots = { 6, "" } }, -- that a cycle dispatches
   groups = {
     BANDWIDTH = {
       events = {
@@ -29,7 +30,7 @@ return {
       },
     },
     TOPDOWN = {
-      prose = "Where the six dispatch slots of a cycle went, AMD's pipeline utilisation, level 1: retired, thrown away, not " ..
+      prose = "Where the dispatch slots of a cycle went, AMD's pipeline utilisation, level 1: retired, thrown away, not " ..
         "delivered by the frontend, held up by the backend, and given to the other thread. With the events of one run the " ..
         "shares add up to 100 %.",
       events = {
@@ -38,14 +39,15 @@ return {
         backend = "DISPATCH_STALLS_1:BE_STALLS",
       },
       metrics = {
-        { name = "retiring", unit = "%", formula = "100 * ops / (6 * cycles)" },
-        { name = "bad_speculation", unit = "%", formula = "100 * (dispatched - ops) / (6 * cycles)",
+        { name = "retiring", unit = "%", formula = "100 * ops / (slots * cycles)" },
+        { name = "bad_speculation", unit = "%", formula = "100 * (dispatched - ops) / (slots * cycles)",
           thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
-        { name = "frontend_bound", unit = "%", formula = "100 * no_ops / (6 * cycles)",
+        { name = "frontend_bound", unit = "%", formula = "100 * no_ops / (slots * cycles)",
           thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
-        { name = "backend_bound", unit = "%", formula = "100 * backend / (6 * cycles)",
+        { name = "backend_bound", unit = "%", formula = "100 * backend / (slots * cycles)",
           thresholds = { { "> 50", "units or memory hold dispatch up; see STALLS" } } },
-        { name = "smt_contention", unit = "%", formula = "100 * (6 * cycles - dispatched - no_ops - backend) / (6 * cycles)",
+        { name = "smt_contention", unit = "%",
+          formula = "100 * (slots * cycles - dispatched - no_ops - backend) / (slots * cycles)",
           about = "the other thread had the slots" },
       },
     },
@@ -73,13 +75,13 @@ return {
       metrics = {
         { name = "fetch_latency", unit = "%", formula = "100 * starved / cycles",
           thresholds = { { "> 10", "misses of code in caches and TLBs, or branches that are guessed late" } } },
-        { name = "fetch_bandwidth", unit = "%", formula = "100 * (no_ops - 6 * starved) / (6 * cycles)" },
+        { name = "fetch_bandwidth", unit = "%", formula = "100 * (no_ops - slots * starved) / (slots * cycles)" },
         { name = "mispredict_share", unit = "%", formula = "100 * mispredicted / (mispredicted + resyncs)",
           about = "of bad_speculation" },
         { name = "resync_share", unit = "%", formula = "100 * resyncs / (mispredicted + resyncs)", about = "of bad_speculation" },
-        { name = "memory_bound", unit = "%", formula = "100 * backend / (6 * cycles) * load_waits / waits",
+        { name = "memory_bound", unit = "%", formula = "100 * backend / (slots * cycles) * load_waits / waits",
           thresholds = { { "> 20", "loads that missed hold retirement up; see L3, NUMA and TLB" } } },
-        { name = "core_bound", unit = "%", formula = "100 * backend / (6 * cycles) * (waits - load_waits) / waits" },
+        { name = "core_bound", unit = "%", formula = "100 * backend / (slots * cycles) * (waits - load_waits) / waits" },
         { name = "microcode_share", unit = "%", formula = "100 * microcode / ops", about = "of retiring" },
       },
     },
@@ -105,11 +107,11 @@ return {
         { name = "ops_per_instruction", unit = "", formula = "ops / instructions" },
         { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
           thresholds = { { "> 5", "branches are hard to predict" } } },
-        { name = "frontend_bound", unit = "%", formula = "100 * no_ops / (6 * cycles)",
-          about = "of six dispatch slots a cycle",
+        { name = "frontend_bound", unit = "%", formula = "100 * no_ops / (slots * cycles)",
+          about = "of the dispatch slots",
           thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
-        { name = "backend_bound", unit = "%", formula = "100 * backend / (6 * cycles)",
-          about = "of six dispatch slots a cycle",
+        { name = "backend_bound", unit = "%", formula = "100 * backend / (slots * cycles)",
+          about = "of the dispatch slots",
           thresholds = { { "> 50", "units or memory hold dispatch up" } } },
         { name = "frequency_ratio", unit = "", formula = "cycles / p0_cycles",
           thresholds = { { "< 1", "the core ran below its nominal frequency" } } },

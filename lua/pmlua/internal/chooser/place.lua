@@ -163,13 +163,19 @@ end
 
 --- An event by the number that the facts give: libpfm4 has no table of this PMU.
 local function by_facts(pmu, counters, name)
-  local base, modifiers = name:match("^([%w_]+)(.*)$")
-  local code = base and pmu.events[base:upper()]
+  local base, modifiers = name:match("^(.-)(:[ukh]+)$")
+  if not base then base, modifiers = name, "" end
+  local code = pmu.events[base:upper()]
+  if not code then
+    base, modifiers = name:match("^([%w_]+)(.*)$")
+    code = base and pmu.events[base:upper()]
+  end
   if not code then return refuse("ENOEVENT", ("%s has no event %s"):format(pmu.name, name), nearest_of(pmu, base or name)) end
   if not modifiers:find("^[:ukh]*$") then
     return refuse("ESYNTAX", ("%s: event %s has no attributes"):format(pmu.name, base))
   end
-  local event = { name = pmu.name .. "::" .. name, short = name, key = ("%s/%x%s"):format(pmu.name, code, modifiers) }
+  local full = pmu.raw and ("r%x%s"):format(code, modifiers) or pmu.name .. "::" .. name
+  local event = { name = full, short = name, key = ("%s/%x%s"):format(pmu.name, code, modifiers) }
   return on_core(pmu, counters, event, code, 0)
 end
 
@@ -250,7 +256,7 @@ function M.event(pmu, counters, name)
   local short = own and rest or name
   if prefix and not own or pmu.name == "generic" then return elsewhere_or_nothing(pmu, counters, name) end
   local parsed, err
-  if pmu.events and not pmu.known then
+  if pmu.events and (pmu.raw or not pmu.known) then
     parsed, err = by_facts(pmu, counters, short)
     if parsed then return parsed end
   else

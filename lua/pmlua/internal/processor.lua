@@ -1,0 +1,40 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Which processor this is, as /proc/cpuinfo says: vendor, family and model on x86, implementer and part of each kind on Arm.
+--
+--     pmlua -e 'print(require("pmlua.internal.processor").here().vendor)'
+
+local M = {}
+
+local function number(text) return math.tointeger(tonumber(text)) end
+
+---@class pmlua.Processor
+---@field vendor? string
+---@field family? integer
+---@field model? integer
+---@field cores { implementer: integer, part: integer }[] of Arm, each kind once
+
+--- @text as /proc/cpuinfo has it.
+---@param text string
+---@return pmlua.Processor
+function M.of(text)
+  text = "\n" .. text
+  local function field(name) return text:match("\n" .. name .. "%s*:%s*([^\n]*)") end
+  local cores, seen = {}, {}
+  for block in text:gmatch "CPU implementer.-CPU part[^\n]*" do
+    local implementer, part = number(block:match "CPU implementer%s*:%s*(%S+)"), number(block:match "CPU part%s*:%s*(%S+)")
+    if implementer and part and not seen[implementer << 16 | part] then
+      seen[implementer << 16 | part] = true
+      cores[#cores + 1] = { implementer = implementer, part = part }
+    end
+  end
+  return { vendor = field "vendor_id", family = number(field "cpu family"), model = number(field "model"), cores = cores }
+end
+
+--- This machine's.
+---@return pmlua.Processor
+function M.here()
+  local f <close> = io.open "/proc/cpuinfo"
+  return M.of(f and f:read(1 << 20) or "")
+end
+
+return M
