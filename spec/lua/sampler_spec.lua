@@ -246,6 +246,75 @@ int main(void) {
     assert.is_true(cpus >= 1)
   end)
 
+  describe("--cgroup", function()
+    local group
+    local processes = {}
+
+    --- A new cgroup, where this machine lets us make one that perf counts; nil and why not.
+    local function cgroup()
+      for _, root in ipairs { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/" } do
+        local path = ("%spmlua-spec-%d-sample"):format(root, pml.sys.pid())
+        if os.execute(("mkdir %s 2>/dev/null && test -w %s/cgroup.procs"):format(path, path)) then
+          group = path
+          local s <close>, err = pml.sampler.open("cpu-clock", { cgroup = path, frequency = 100 })
+          return s and path, tostring(err)
+        end
+      end
+      return nil, "no cgroup can be made below /sys/fs/cgroup: that needs root, and a file system of cgroups"
+    end
+
+    --- @line runs on in the background; its last command is the process whose id is returned.
+    local function start(line)
+      local _, out = shell(("sh -c %s >/dev/null 2>&1 & echo $!"):format(support.quote(line)))
+      processes[#processes + 1] = assert(math.tointeger(tonumber(out)))
+      return processes[#processes]
+    end
+
+    local function sample_group(arguments)
+      local status, out, err = shell(("%s-e cpu-clock -F 1000 -G %s --json %s"):format(command, group, arguments))
+      assert.equal(0, status, err)
+      return json.decode(out:match "{\n.*$")
+    end
+
+    after_each(function()
+      for _, pid in ipairs(processes) do os.execute(("kill %d 2>/dev/null"):format(pid)) end
+      processes = {}
+      for _ = 1, group and 100 or 0 do
+        if os.execute(("rmdir %s 2>/dev/null"):format(group)) then break end
+        pml.sys.sleep(0.05)
+      end
+      group = nil
+    end)
+
+    it("samples who is inside, not who is outside", function()
+      local path, why = cgroup()
+      if not path then return pending(why) end
+      shell "cp planted outside"
+      local loop = "timeout 60 sh -c 'while ./%s; do :; done'"
+      local inside = start(("echo $$ >%s/cgroup.procs; exec %s"):format(path, loop:format "planted"))
+      start("exec " .. loop:format "outside")
+      local told = sample_group "--by object -- sleep 1"
+      local names = {}
+      for _, row in ipairs(told.rows) do names[row.object:match "[^/]*$"] = row.samples end
+      assert.is_true((names.planted or 0) > 20 and names.outside == nil, "samples of planted: " .. tostring(names.planted))
+      for _, row in ipairs(sample_group "--by thread -- sleep 0.5".rows) do
+        local _, groups = shell(("cat /proc/%d/cgroup 2>/dev/null"):format(row.pid))
+        assert.is_true(groups == "" or groups:find(path:match "[^/]+$", 1, true) ~= nil, row.pid .. " is outside")
+      end
+      assert.is_true(inside > 0)
+    end)
+
+    it("names the functions of a process that joins while it is sampled", function()
+      local path, why = cgroup()
+      if not path then return pending(why) end
+      local join = "i=0; while [ $i -lt 20 ] && ! cat /proc/$p/maps | grep -q /libc; do sleep 0.05; i=$((i+1)); done; " ..
+        "echo $p >%s/cgroup.procs; wait $p"
+      local told = sample_group("-- sh -c " .. support.quote("./planted >/dev/null & p=$!; " .. join:format(path)))
+      local heavy = bar_of(told, "heavy")
+      assert.is_true(heavy ~= nil and heavy.object:find "/planted$" ~= nil, json.encode(told.rows))
+    end)
+  end)
+
   it("prints a table with the largest share first, and returns the command's status", function()
     local status, _, err = shell(command .. "-e task-clock --top 1 -- sh -c './planted; exit 3'")
     assert.equal(3, status)

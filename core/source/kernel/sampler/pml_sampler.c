@@ -184,8 +184,7 @@ static void note_maps(struct pml_sampler *s) {
   if (!o->all && o->npids > 0) (void)pml__maps_of_process(&s->maps, o->pid[0]);
   DIR *proc = o->all ? opendir("/proc") : NULL;
   for (struct dirent *e; proc != NULL && (e = readdir(proc)) != NULL;)
-    if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-      (void)pml__maps_of_process(&s->maps, (pid_t)strtol(e->d_name, NULL, 10));
+    if (e->d_name[0] >= '1' && e->d_name[0] <= '9') pml__maps_of_newcomer(&s->maps, (pid_t)strtol(e->d_name, NULL, 10));
   if (proc != NULL) (void)closedir(proc);
 }
 

@@ -129,10 +129,20 @@ static void drain(struct pml_sampler *s, struct pml__sampler_buffer *b) {
   __atomic_store_n(&b->page->data_tail, b->ring.tail, __ATOMIC_RELEASE);
 }
 
+/* A process that moves into the cgroup began outside, where its mappings were not reported. */
+static void note_newcomers(struct pml_sampler *s, size_t from) {
+  int32_t last = 0;
+  for (size_t i = from; i < s->samples; i++) {
+    if (s->sample[i].pid != last) pml__maps_of_newcomer(&s->maps, s->sample[i].pid);
+    last = s->sample[i].pid;
+  }
+}
+
 int64_t pml_sampler_drain(struct pml_sampler *s) {
   size_t before = s->samples;
   if (getpid() != s->owner) return pml_fail(PML_EMODE, "%s: the sampler belongs to the parent process", s->name);
   for (size_t i = 0; i < s->buffers; i++) drain(s, &s->buffer[i]);
+  if (PML_UNLIKELY(s->cgroup.pid != 0)) note_newcomers(s, before);
   return (int64_t)(s->samples - before);
 }
 

@@ -75,6 +75,34 @@ int pml__maps_of_process(struct pml__maps *m, pid_t pid) {
   return err;
 }
 
+/* Returns whether it is new among them; false without memory: then it is looked at again. */
+static bool add_known(struct pml__maps *m, int32_t pid) {
+  size_t low = 0, high = m->nknown;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (m->known[middle] < pid)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low < m->nknown && m->known[low] == pid) return false;
+  if (m->nknown == m->known_room) {
+    size_t room = m->known_room ? 2 * m->known_room : 64;
+    int32_t *more = realloc(m->known, room * sizeof *more);
+    if (more == NULL) return false;
+    m->known = more;
+    m->known_room = room;
+  }
+  memmove(&m->known[low + 1], &m->known[low], (m->nknown - low) * sizeof *m->known);
+  m->known[low] = pid;
+  m->nknown++;
+  return true;
+}
+
+void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid) {
+  if (pid > 0 && add_known(m, pid)) (void)pml__maps_of_process(m, pid);
+}
+
 static int by_process_and_time(const void *a, const void *b) {
   const struct pml__map *x = a, *y = b;
   if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
@@ -138,6 +166,7 @@ const struct pml__map *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_
 void pml__maps_free(struct pml__maps *m) {
   for (size_t i = 0; i < m->names; i++) free(m->name[i]);
   free(m->name);
+  free(m->known);
   free(m->map);
   *m = (struct pml__maps){0};
 }

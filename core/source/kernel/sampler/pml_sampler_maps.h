@@ -22,6 +22,8 @@ struct pml__maps {
   char **name;
   size_t names, names_room;
   bool sorted;
+  int32_t *known; /* sorted: processes that pml__maps_of_newcomer() need not look at */
+  size_t nknown, known_room;
 };
 
 /* pml__maps_add - note a MAP, an EXEC or a FORK. Returns 0 or -ENOMEM. */
@@ -29,6 +31,12 @@ int pml__maps_add(struct pml__maps *m, const struct pml__record *record);
 
 /* pml__maps_of_process - note what /proc/PID/maps has, as of the beginning of time. Returns 0, -ENOMEM, -errno. */
 int pml__maps_of_process(struct pml__maps *m, pid_t pid);
+
+/*
+ * pml__maps_of_newcomer - pml__maps_of_process() when it is called for @pid for the first time: a process that joined
+ * what is sampled, whose mappings the kernel did not report. One that has ended already has none.
+ */
+void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid);
 
 /*
  * pml__maps_find - the mapping that @pid had at @address at @time_ns; NULL: none is known. Later mappings win; a forked
