@@ -178,6 +178,7 @@ static const struct {
               {"clock", clock_rows},
               {"page", page_rows},
               {"real", real_page_rows},
+              {"sampler", bench_sampler_rows},
               {"sde", bench_sde_rows},
               {"section", bench_section_rows},
               {"plugin", bench_plugin_rows},

@@ -87,6 +87,9 @@ void bench_startup_rows(void);
 /* Consumers of events. */
 void bench_substrate_rows(void);
 
+/* Taking samples out of a buffer of the kernel. */
+void bench_sampler_rows(void);
+
 /* Sections. */
 void bench_section_rows(void);
 

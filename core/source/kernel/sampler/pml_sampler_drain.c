@@ -65,8 +65,7 @@ static bool keep_words(struct pml_sampler *s, const struct pml__record *r, const
 }
 
 static void keep(struct pml_sampler *s, const struct pml__record *r, const unsigned char *record, size_t size) {
-  struct pml_sample sample = r->sample;
-  if (s->samples == s->samples_room) {
+  if (PML_UNLIKELY(s->samples == s->samples_room)) {
     size_t room = s->samples_room ? 2 * s->samples_room : 4096;
     if (room > s->options.max) room = s->options.max;
     void *more = room > s->samples ? realloc(s->sample, room * sizeof *s->sample) : NULL;
@@ -77,12 +76,14 @@ static void keep(struct pml_sampler *s, const struct pml__record *r, const unsig
     s->sample = more;
     s->samples_room = room;
   }
-  sample.depth = 0;
-  if (PML_UNLIKELY(s->options.registers || s->options.calls) && !keep_words(s, r, record, size, &sample)) {
+  struct pml_sample *sample = &s->sample[s->samples];
+  *sample = r->sample;
+  sample->depth = 0;
+  if (PML_UNLIKELY(s->options.registers || s->options.calls) && !keep_words(s, r, record, size, sample)) {
     s->counts.dropped++;
     return;
   }
-  s->sample[s->samples++] = sample;
+  s->samples++;
   s->counts.samples++;
 }
 

@@ -20,9 +20,12 @@ int pml__ring_next(struct pml__ring *r, uint64_t head, unsigned char *scratch, c
   uint64_t there = head - r->tail;
   if (there == 0) return 0;
   if (there > r->bytes || there < sizeof h) goto broken;
-  copy_out(r, r->tail, (unsigned char *)&h, sizeof h);
-  if (h.size < sizeof h || h.size > there) goto broken;
   size_t from = (size_t)(r->tail & (r->bytes - 1));
+  if (PML_LIKELY(from + sizeof h <= r->bytes))
+    memcpy(&h, r->data + from, sizeof h);
+  else
+    copy_out(r, r->tail, (unsigned char *)&h, sizeof h);
+  if (h.size < sizeof h || h.size > there) goto broken;
   if (from + h.size <= r->bytes) {
     *record = r->data + from;
   } else {
@@ -108,12 +111,12 @@ static bool read_fork(const unsigned char *body, size_t n, struct pml__record *o
 
 bool pml__record_read(const unsigned char *record, size_t size, struct pml__record *out) {
   struct perf_event_header h;
-  *out = (struct pml__record){.kind = PML__RECORD_OTHER};
   if (size < sizeof h) return false;
   memcpy(&h, record, sizeof h);
   const unsigned char *body = record + sizeof h;
   size_t n = size - sizeof h;
-  if (h.type == PERF_RECORD_SAMPLE) return read_sample(body, n, h.misc, out);
+  if (PML_LIKELY(h.type == PERF_RECORD_SAMPLE)) return read_sample(body, n, h.misc, out);
+  *out = (struct pml__record){.kind = PML__RECORD_OTHER};
   if (h.type == PERF_RECORD_LOST || h.type == PERF_RECORD_LOST_SAMPLES) {
     size_t at = h.type == PERF_RECORD_LOST ? 8 : 0;
     if (n < at + 8) return false;

@@ -61,7 +61,10 @@ struct pml__record {
   const unsigned char *chain; /* SAMPLE: sample.depth words in the record, of any alignment */
 };
 
-/* pml__record_read - decode @size bytes. False: it is too short for what it says it is. */
+/*
+ * pml__record_read - decode @size bytes; of a sample nothing but kind, sample and chain is set. False: it is too short
+ * for what it says it is.
+ */
 bool pml__record_read(const unsigned char *record, size_t size, struct pml__record *out);
 
 #endif
