@@ -127,12 +127,33 @@ describe("errata", function()
     assert.same({}, errata.of "CPU implementer : 0x41\n")
   end)
 
+  it("of Arm's cores are those of the part and revision, of each kind of core", function()
+    local one = "processor\t: %d\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x%x\nCPU architecture: 8\nCPU variant\t: 0x%x\n" ..
+      "CPU part\t: 0x%x\nCPU revision\t: %d\n\n"
+    local function events(...)
+      local text, list = "", {}
+      for i, core in ipairs { ... } do text = text .. one:format(i - 1, table.unpack(core)) end
+      for i, e in ipairs(errata.of(text)) do list[i] = e.events:match "^[^,:]*" end
+      return table.concat(list, "; ")
+    end
+    assert.equal("0x08; 0x07; 0x09", events { 0x41, 0, 0xd03, 4 })
+    assert.equal("", events { 0x51, 0, 0xd03, 4 })
+    assert.equal("samples of SPE (arm_spe_0//)", events { 0x41, 3, 0xd0c, 1 })
+    assert.equal("samples of SPE (arm_spe_0//)", events { 0x41, 4, 0xd0c, 0 })
+    assert.equal("", events { 0x41, 4, 0xd0c, 1 })
+    assert.equal("0x3e", events({ 0x41, 0, 0xd49, 0 }, { 0x41, 0, 0xd49, 0 }))
+    assert.equal("", events { 0x41, 0, 0xd49, 3 })
+    assert.equal("0x08; 0x07; 0x09", events({ 0x41, 0, 0xd08, 2 }, { 0x41, 0, 0xd03, 4 })) -- big.LITTLE
+    assert.equal("0x11", events { 0x4e, 0, 0x010, 0 })
+  end)
+
   it("say what they concern, in a line each", function()
     for _, file in ipairs(require "pmlua.internal.literal".list "errata") do
       local data = assert(require "pmlua.internal.literal".read(file.path))
       assert.is_true(#data.source > 20 and #data.errata > 0)
       for _, e in ipairs(data.errata) do
-        assert.is_true(#e.events > 3 and #e.what > 10 and #e.events + #e.what < 180 and e.models[1] <= e.models[2])
+        assert.is_true(#e.events > 3 and #e.what > 10 and #e.events + #e.what < 180)
+        assert.is_true(e.part ~= nil and e.implementer ~= nil or e.models[1] <= e.models[2])
       end
     end
   end)

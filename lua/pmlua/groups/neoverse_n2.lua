@@ -10,6 +10,11 @@ return {
         "event assumes. A fused multiply-add counts twice.",
       events = {},
     },
+    TOPDOWN = {
+      prose = "Level 1 of top-down in slots, five a cycle, as on V1; the four add up to 100 %. Before r0p3 the core counts " ..
+        "one slot of the frontend too many in each cycle (pmlua doctor --verify prints the erratum): frontend_bound is then " ..
+        "20 points too high.",
+    },
     LOADSTORE = { events = { reads = "MEM_READ_ACCESS", writes = "MEM_WRITE_ACCESS", unaligned = "UNALIGNED_LDST_ACCESS" } },
   },
 }

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Errata of this processor that concern its counters, by vendor, family and model; the facts are data in errata/.
+--- Errata of this processor that concern its counters, by vendor, family and model, of Arm's cores by implementer, part
+--- and revision; the facts are data in errata/.
 --
 -- Try:  for _, e in ipairs(require("pmlua.internal.errata").here()) do print(e.number, e.events, e.what) end
 
@@ -13,6 +14,21 @@ local M = {}
 ---@field events string
 ---@field what string
 
+local function is_of_family(e, cpu)
+  local same = e.vendor ~= nil and e.vendor == cpu.vendor and e.family == cpu.family and cpu.model
+  return same and cpu.model >= e.models[1] and cpu.model <= e.models[2]
+end
+
+--- One core that has it is enough.
+local function is_of_core(e, cpu)
+  for _, core in ipairs(cpu.cores) do
+    local before = e.before
+    local older = not before or core.variant < before[1] or core.variant == before[1] and core.revision < before[2]
+    if e.part == core.part and e.implementer == core.implementer and older then return true end
+  end
+  return false
+end
+
 --- The errata of a processor.
 ---@param cpuinfo string the text of /proc/cpuinfo
 ---@return pmlua.Erratum[]
@@ -23,8 +39,7 @@ function M.of(cpuinfo)
     local data, err = literal.read(file.path)
     if not data then error(err, 0) end
     for _, e in ipairs(data.errata) do
-      local same = e.vendor == cpu.vendor and e.family == cpu.family and cpu.model
-      if same and cpu.model >= e.models[1] and cpu.model <= e.models[2] then list[#list + 1] = e end
+      if is_of_family(e, cpu) or is_of_core(e, cpu) then list[#list + 1] = e end
     end
   end
   return list
@@ -34,7 +49,7 @@ end
 ---@return pmlua.Erratum[]
 function M.here()
   local f <close> = io.open "/proc/cpuinfo"
-  return M.of(f and f:read(65536) or "")
+  return M.of(f and f:read(1 << 20) or "")
 end
 
 return M

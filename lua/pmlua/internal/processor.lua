@@ -11,7 +11,7 @@ local function number(text) return math.tointeger(tonumber(text)) end
 ---@field vendor? string
 ---@field family? integer
 ---@field model? integer
----@field cores { implementer: integer, part: integer }[] of Arm, each kind once
+---@field cores { implementer: integer, part: integer, variant: integer, revision: integer }[] of Arm, each kind once
 
 --- @text as /proc/cpuinfo has it.
 ---@param text string
@@ -20,11 +20,12 @@ function M.of(text)
   text = "\n" .. text
   local function field(name) return text:match("\n" .. name .. "%s*:%s*([^\n]*)") end
   local cores, seen = {}, {}
-  for block in text:gmatch "CPU implementer.-CPU part[^\n]*" do
-    local implementer, part = number(block:match "CPU implementer%s*:%s*(%S+)"), number(block:match "CPU part%s*:%s*(%S+)")
-    if implementer and part and not seen[implementer << 16 | part] then
-      seen[implementer << 16 | part] = true
-      cores[#cores + 1] = { implementer = implementer, part = part }
+  for block in text:gmatch "CPU implementer.-CPU revision[^\n]*" do
+    local function of(name) return number(block:match("CPU " .. name .. "%s*:%s*(%S+)")) end
+    local core = { implementer = of "implementer", part = of "part", variant = of "variant", revision = of "revision" }
+    local key = ("%s %s %s %s"):format(core.implementer, core.part, core.variant, core.revision)
+    if core.implementer and core.part and core.variant and core.revision and not seen[key] then
+      cores[#cores + 1], seen[key] = core, true
     end
   end
   return { vendor = field "vendor_id", family = number(field "cpu family"), model = number(field "model"), cores = cores }
