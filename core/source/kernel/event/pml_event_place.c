@@ -234,7 +234,7 @@ int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
   struct parts parts = {.n = 0};
   char pmu[64] = "";
   size_t stem = strcspn(ev->name, "/");
-  if (ev->name[stem] == '/' && stem < sizeof pmu) pml__copy(pmu, stem + 1, ev->name);
+  if (stem < sizeof pmu && ev->name[stem] == '/') pml__copy(pmu, stem + 1, ev->name);
   if (pml__sysfs_is_family(pmu)) return place_family(ev, pmu, want);
   pmu[0] = '\0';
   bool one = ev->nparts == 1 && ev->first.cpu_any < 0;
