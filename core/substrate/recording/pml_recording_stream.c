@@ -217,10 +217,10 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
   if (kept && has_room(t, values + 1)) {
     uint64_t ticks = pml__recording_lift(t, e->ticks);
     if (values > 0) put_values(t, e, ticks);
-    if (kind == PML__LOG_LEAVE)
-      pml__recording_put_leave(t, f, e->region, ticks);
-    else
+    if (values > 0 || kind != PML__LOG_LEAVE)
       pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
+    else
+      pml__recording_put_leave(t, f, e->region, ticks);
   }
   t->top--;
 }
