@@ -108,13 +108,13 @@ uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);
 extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat;
 
 /*
- * Of the slots of addresses in [@lo, @hi), those that the code in [@text, @end) calls or jumps through, and those that
- * it uses in any other way: @seen is called for each, @call says which, and false ends the scan. pml_arch_scan_calls
- * looks for the first kind alone, twice as fast. They return false if this instruction set does not show it.
+ * Of the slots of addresses in [@lo, @hi), those that @n bytes of code use, which are at @text and mapped at @at: @seen
+ * is called for each use, and @call says whether it is a call or a jump. Code in pieces is seen whole if each begins
+ * with the last PML_ARCH_SCAN_SHARED bytes of the one before. False: this instruction set does not show it.
  */
-typedef bool pml_arch_seen(void *arg, uintptr_t slot, bool call);
-bool pml_arch_scan_calls(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
-                         void *arg);
-bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen, void *arg);
+#define PML_ARCH_SCAN_SHARED 5u
+typedef void pml_arch_seen(void *arg, uintptr_t slot, bool call);
+bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
+                   void *arg);
 
 #endif

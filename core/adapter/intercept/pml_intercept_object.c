@@ -278,3 +278,11 @@ size_t pml__object_readable(const struct pml__object *o, const struct pml__segme
   uint64_t size = (uint64_t)st.st_size, there = s->offset < size ? size - s->offset : 0;
   return s->filled > there ? (size_t)there : n;
 }
+
+bool pml__object_has_bytes(const struct pml__object *o, uintptr_t address, const void *bytes, size_t n) {
+  const struct pml__segment *s = segment_of(o, address);
+  if (s == NULL) return false;
+  size_t readable = pml__object_readable(o, s), at = address - s->lo;
+  return at <= readable && n <= readable - at &&
+         memcmp((const void *)address, bytes, n) == 0; /* NOLINT(performance-no-int-to-ptr) */
+}

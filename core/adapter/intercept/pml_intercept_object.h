@@ -76,6 +76,15 @@ bool pml__object_is_code(const struct pml__object *o, uintptr_t address);
 bool pml__object_has_slot(const struct pml__object *o, uintptr_t address);
 /* How many bytes of segment @s can be read without a fault, whatever the file has become. */
 size_t pml__object_readable(const struct pml__object *o, const struct pml__segment *s);
+/* Whether @n bytes from @address on are in a segment that can be read, and are these. */
+bool pml__object_has_bytes(const struct pml__object *o, uintptr_t address, const void *bytes, size_t n);
+
+/*
+ * pml__object_read_text - @seen is called with each piece of the code of @o, from its file or its memory, and where it
+ * is or would be mapped. Pieces of one segment share @shared bytes. After an error of the file some come twice.
+ */
+typedef void pml__seen_text(void *arg, const uint8_t *text, size_t n, uintptr_t at);
+void pml__object_read_text(const struct pml__object *o, size_t shared, pml__seen_text *seen, void *arg);
 
 /* A function with another convention for vector registers: arm64 marks them. */
 static inline bool pml__symbol_is_variant(const Elf64_Sym *s) {

@@ -91,88 +91,72 @@ static void list_of(const struct pml__object *o, struct pml__scan *s, bool addre
       s->slot[s->n++] = (struct pml__scan_slot){.index = (uint32_t)i, .address = address};
 }
 
+static size_t count(const Elf64_Rela *r, size_t n, uint32_t type) {
+  size_t of_type = 0;
+  for (size_t i = 0; i < n; i++) of_type += ELF64_R_TYPE(r[i].r_info) == type;
+  return of_type;
+}
+
 static bool list(const struct pml__object *o, struct pml__scan *s) {
-  s->slot = malloc((o->njmprel + o->nrela + 1) * sizeof *s->slot);
+  size_t most = count(o->jmprel, o->njmprel, pml__arch_jump_slot) + count(o->rela, o->nrela, pml__arch_glob_dat);
+  s->slot = malloc((most + 1) * sizeof *s->slot);
   if (s->slot == NULL) return false;
   s->n = 0;
   list_of(o, s, false);
   s->ncalls = s->n;
   list_of(o, s, true);
-  struct pml__scan_slot *less = realloc(s->slot, (s->n + 1) * sizeof *less);
-  if (less != NULL) s->slot = less;
   return true;
 }
 
 /* ---- what the code does with slots of addresses ---- */
 
-struct use {
-  uintptr_t at;
+#define PLACES_MAX ((uintptr_t)1 << 20) /* no linker puts slots further apart: those are left alone */
+
+struct uses {
   struct pml__scan_slot *slot;
-};
-struct pml__uses {
-  struct use *use;
-  size_t n, open; /* open: called, and not known to be used */
+  uint32_t *at; /* 1 + the slot at each place; 0: none */
+  uintptr_t lo, places;
 };
 
-static int by_place(const void *a, const void *b) {
-  const struct use *x = a, *y = b;
-  return (x->at > y->at) - (x->at < y->at);
+static uintptr_t place_of(const struct uses *u, uintptr_t slot) {
+  return (slot - u->lo) / sizeof slot;
 }
 
-static struct pml__scan_slot *slot_at(const struct pml__uses *u, uintptr_t at) {
-  struct use key = {.at = at}, *found = bsearch(&key, u->use, u->n, sizeof key, by_place);
-  return found != NULL ? found->slot : NULL;
+static void note_use(void *arg, uintptr_t slot, bool call) {
+  const struct uses *u = arg;
+  uint32_t i = slot % sizeof slot == 0 ? u->at[place_of(u, slot)] : 0;
+  if (i == 0) return;
+  u->slot[i - 1].called |= call;
+  u->slot[i - 1].used |= !call;
 }
 
-static bool note_call(void *arg, uintptr_t slot, bool call) {
-  struct pml__scan_slot *s = slot_at(arg, slot);
-  if (s != NULL) s->called |= call;
+static void look_at_text(void *arg, const uint8_t *text, size_t n, uintptr_t at) {
+  struct uses *u = arg;
+  (void)pml_arch_scan(text, n, at, u->lo, u->lo + u->places * sizeof u->lo, note_use, u);
+}
+
+static bool read_code(const struct pml__object *o, struct pml__scan *s) {
+  uintptr_t lo = UINTPTR_MAX, hi = 0;
+  for (size_t i = s->ncalls; i < s->n; i++) {
+    uintptr_t at = o->base + o->rela[s->slot[i].index].r_offset;
+    if (at < lo) lo = at;
+    if (at > hi) hi = at;
+  }
+  struct uses u = {s->slot, NULL, lo, (hi - lo) / sizeof hi + 1};
+  if (lo > hi || u.places > PLACES_MAX || !pml_arch_scan(NULL, 0, 0, 0, 0, note_use, NULL)) return true;
+  u.at = calloc(u.places, sizeof *u.at);
+  if (u.at == NULL) return false;
+  for (size_t i = s->ncalls; i < s->n; i++)
+    u.at[place_of(&u, o->base + o->rela[s->slot[i].index].r_offset)] = (uint32_t)i + 1;
+  pml__object_read_text(o, PML_ARCH_SCAN_SHARED, look_at_text, &u);
+  free(u.at);
   return true;
 }
 
-/* What is not called stays as it is anyway: the scan is over when the others are known. */
-static bool note_use(void *arg, uintptr_t slot, bool call) {
-  struct pml__uses *u = arg;
-  struct pml__scan_slot *s = call ? NULL : slot_at(u, slot);
-  if (s == NULL || s->used) return true;
-  s->used = true;
-  return !s->called || --u->open > 0;
-}
-
-static void look_at_segments(const struct pml__object *o, struct pml__uses *u, bool calls) {
-  for (uint32_t i = 0; i < o->nsegments && (calls || u->open > 0); i++) {
-    const struct pml__segment *x = &o->segment[i];
-    size_t n = (x->flags & PF_X) != 0 ? pml__object_readable(o, x) : 0;
-    const uint8_t *text = (const uint8_t *)x->lo; /* NOLINT(performance-no-int-to-ptr) */
-    uintptr_t lo = u->use[0].at, hi = u->use[u->n - 1].at + 1;
-    if (n > 0 && calls) (void)pml_arch_scan_calls(text, text + n, lo, hi, note_call, u);
-    if (n > 0 && !calls) (void)pml_arch_scan(text, text + n, lo, hi, note_use, u);
-  }
-}
-
-static bool read_code(const struct pml__object *o, struct pml__scan *s, bool calls) {
-  struct pml__uses u = {NULL, s->n - s->ncalls, 0};
-  u.use = malloc((u.n + 1) * sizeof *u.use);
-  if (u.use == NULL) return false;
-  for (size_t i = 0; i < u.n; i++) {
-    struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
-    u.use[i] = (struct use){o->base + o->rela[slot->index].r_offset, slot};
-    u.open += slot->called;
-  }
-  qsort(u.use, u.n, sizeof *u.use, by_place);
-  if (u.n > 0) look_at_segments(o, &u, calls);
-  free(u.use);
-  return true;
-}
-
-/* Most code calls through slots of calls alone: then what else it does with those of addresses does not matter. */
 int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot) {
-  if (!s->calls_read && !read_code(o, s, true)) return -ENOMEM;
-  s->calls_read = true;
-  if (!slot->called) return 0;
-  if (!s->code_read && !read_code(o, s, false)) return -ENOMEM;
+  if (!s->code_read && !read_code(o, s)) return -ENOMEM;
   s->code_read = true;
-  return !slot->used;
+  return slot->called && !slot->used;
 }
 
 /* ---- keeping ---- */

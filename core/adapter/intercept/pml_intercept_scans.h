@@ -32,7 +32,7 @@ struct pml__file {
 struct pml__scan {
   struct pml__scan_slot *slot; /* NULL: a free place */
   size_t n, ncalls;            /* slots of calls stand first */
-  bool named, calls_read, code_read;
+  bool named, code_read;
   struct pml__file file;
   uint64_t use;
 };
@@ -45,8 +45,7 @@ struct pml__scan *pml__scan_of(const struct pml__object *o, uint64_t *made);
 
 /*
  * Whether the code of @o, of which @s is, calls through @slot, one of addresses, and does nothing else with it. Reads
- * the code when this is first asked: once for calls, and once more when there are any through such a slot. 1, 0 or
- * -ENOMEM.
+ * the code when this is first asked. 1, 0 or -ENOMEM.
  */
 int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot);
 

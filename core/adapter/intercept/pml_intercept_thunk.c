@@ -11,6 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
+#endif
+
 /* No loader is called under it: a thread that holds the loader's locks may wait for it. */
 static struct pml__lock table;
 
@@ -87,6 +91,7 @@ static int more_thunks(void) {
   if (functions.blocks == PML__CALL_BLOCKS || reserve() < 0) return -ENOMEM;
   void *code = (void *)block_of(functions.n); /* NOLINT(performance-no-int-to-ptr) */
   if (mprotect(code, block_bytes, PROT_READ | PROT_WRITE) < 0) return -ENOMEM;
+  if (functions.n > 0) (void)madvise(code, block_bytes, MADV_POPULATE_WRITE); /* else each page faults */
   pml_arch_thunks_write(code, function_at(functions.n), PML__CALL_BLOCK);
   if (mprotect(code, code_bytes, PROT_READ | PROT_EXEC) < 0) return -EACCES;
   functions.blocks++;

@@ -46,15 +46,10 @@ void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
 }
 
 /* An address is loaded into a register, by two instructions or more, and called from there: code does not show it. */
-bool pml_arch_scan_calls(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
-                         void *arg) {
-  (void)text, (void)end, (void)lo, (void)hi, (void)seen, (void)arg;
-  return false;
-}
-
-bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
+bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
                    void *arg) {
-  return pml_arch_scan_calls(text, end, lo, hi, seen, arg);
+  (void)text, (void)n, (void)at, (void)lo, (void)hi, (void)seen, (void)arg;
+  return false;
 }
 
 #else

@@ -79,52 +79,67 @@ static inline bool is_call(const uint8_t *operand) {
   return operand[-1] == 0xff && (operand[0] == 0x15 || operand[0] == 0x25);
 }
 
-static inline uintptr_t slot_of(const uint8_t *operand) {
+/*
+ * In a piece of code that is short beside 64 KiB, distances to slots that lie together have few values in their third
+ * byte. Operands with such a byte are rare elsewhere, so nearly all that is found so is a use of a slot.
+ */
+#define PIECE 4096u
+#define THIRD 3 /* bytes after the operand */
+
+struct range {
+  uintptr_t lo, n, shift; /* shift: from where code is read to where it is mapped */
+  pml_arch_seen *seen;
+  void *arg;
+};
+
+static inline void look_at(const uint8_t *operand, const struct range *r) {
   int32_t distance;
   memcpy(&distance, operand + 1, sizeof distance);
-  return (uintptr_t)(operand + 1 + DISTANCE) + (uintptr_t)(intptr_t)distance;
+  uintptr_t slot = (uintptr_t)(operand + 1 + DISTANCE) + r->shift + (uintptr_t)(intptr_t)distance;
+  if (slot - r->lo < r->n) r->seen(r->arg, slot, is_call(operand));
 }
 
-/* The operands of @p[1] to @p[16] that a slot may follow, in the bits of the result; of calls and jumps, or of all. */
-static inline uint32_t operands_of_16(const uint8_t *p, bool calls) {
+/* Third bytes of distances are from @least to @least + @span, modulo 256. */
+struct thirds {
+  uint8_t least, span;
+};
+
+static inline struct thirds thirds_of(const uint8_t *p, size_t n, const struct range *r) {
+  intptr_t most = (intptr_t)(r->lo - ((uintptr_t)(p + 1 + DISTANCE) + r->shift)), least = (most - (intptr_t)n) >> 16;
+  most = (most + (intptr_t)r->n) >> 16;
+  return (struct thirds){(uint8_t)least, most - least < 255 ? (uint8_t)(most - least) : 255};
+}
+
+/* The operands of @p[0] to @p[15] that a slot may follow, in the bits of the result. */
+static inline uint32_t operands_of_16(const uint8_t *p, __m128i least, __m128i span) {
   const __m128i mask = _mm_set1_epi8((char)0xc7), relative = _mm_set1_epi8(0x05);
-  const __m128i ff = _mm_set1_epi8((char)0xff), call = _mm_set1_epi8(0x15), jump = _mm_set1_epi8(0x25);
-  __m128i before = _mm_loadu_si128((const __m128i *)(const void *)p);
-  __m128i operand = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
-  __m128i is = calls ? _mm_and_si128(_mm_cmpeq_epi8(before, ff),
-                                     _mm_or_si128(_mm_cmpeq_epi8(operand, call), _mm_cmpeq_epi8(operand, jump)))
-                     : _mm_cmpeq_epi8(_mm_and_si128(operand, mask), relative);
+  __m128i operand = _mm_loadu_si128((const __m128i *)(const void *)p);
+  __m128i third = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + THIRD)), least);
+  __m128i is = _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(operand, mask), relative),
+                             _mm_cmpeq_epi8(_mm_min_epu8(third, span), third));
   return (uint32_t)_mm_movemask_epi8(is);
 }
 
-static inline bool is_operand(const uint8_t *p, bool calls) {
-  return calls ? is_call(p) : (p[0] & 0xc7) == 0x05;
+/* Operands from @p on; @n is a multiple of 16, and what follows them can be read. */
+static void scan_piece(const uint8_t *p, size_t n, const struct range *r) {
+  struct thirds t = thirds_of(p, n, r);
+  const __m128i least = _mm_set1_epi8((char)t.least), span = _mm_set1_epi8((char)t.span);
+  for (const uint8_t *end = p + n; p < end; p += 16)
+    for (uint32_t bits = operands_of_16(p, least, span); bits != 0; bits &= bits - 1)
+      look_at(p + __builtin_ctz(bits), r);
 }
 
-/* Ends when @seen says so. */
-__attribute__((always_inline)) static inline void scan(const uint8_t *text, const uint8_t *end, uintptr_t lo,
-                                                       uintptr_t hi, bool calls, pml_arch_seen *seen, void *arg) {
-  const uint8_t *p = text;
-  for (; end - p >= 16 + 1 + DISTANCE; p += 16) {
-    for (uint32_t bits = operands_of_16(p, calls); bits != 0; bits &= bits - 1) {
-      const uint8_t *operand = p + __builtin_ctz(bits) + 1;
-      uintptr_t slot = slot_of(operand);
-      if (slot - lo < hi - lo && !seen(arg, slot, is_call(operand))) return;
-    }
-  }
-  for (; end - p >= 2 + DISTANCE; p++)
-    if (is_operand(p + 1, calls) && slot_of(p + 1) - lo < hi - lo && !seen(arg, slot_of(p + 1), is_call(p + 1))) return;
-}
-
-bool pml_arch_scan_calls(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
-                         void *arg) {
-  scan(text, end, lo, hi, true, seen, arg);
-  return true;
-}
-
-bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
+bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
                    void *arg) {
-  scan(text, end, lo, hi, false, seen, arg);
+  struct range r = {lo, hi - lo, at - (uintptr_t)text, seen, arg};
+  size_t i = 1; /* a byte before an operand says whether it is a call */
+  for (size_t piece; i + 16 + DISTANCE <= n; i += piece) {
+    piece = (n - i - DISTANCE) & ~(size_t)15;
+    if (piece > PIECE) piece = PIECE;
+    scan_piece(text + i, piece, &r);
+  }
+  for (; i + 1 + DISTANCE <= n; i++)
+    if ((text[i] & 0xc7) == 0x05) look_at(text + i, &r);
   return true;
 }
 
