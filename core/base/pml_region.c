@@ -35,6 +35,7 @@ static pml_region_t *slot;
 static size_t nslots;
 static char *text; /* where the next strings go */
 static size_t text_left;
+static const char *last_file; /* copied last: regions of one file mostly come in turn */
 
 /*
  * In a child, of a parent with a thread that was interning: the table of slots and the room for strings may be half
@@ -45,6 +46,7 @@ static void in_child(void) {
   slot = NULL;
   nslots = 0;
   text_left = 0;
+  last_file = NULL;
 }
 
 /* Eight bytes at a time; the terminating zeros are hashed too, so that ("ab","c") and ("a","bc") differ. */
@@ -124,13 +126,14 @@ static char *room_for(size_t bytes) {
 }
 
 static int copy_strings(struct pml_region_info *r) {
-  size_t name = strlen(r->name) + 1, file = strlen(r->file) + 1;
+  bool known = last_file != NULL && strcmp(last_file, r->file) == 0;
+  size_t name = strlen(r->name) + 1, file = known ? 0 : strlen(r->file) + 1;
   char *copy = room_for(name + file);
   if (!copy) return -ENOMEM;
   memcpy(copy, r->name, name);
-  memcpy(copy + name, r->file, file);
+  if (!known) last_file = memcpy(copy + name, r->file, file);
   r->name = copy;
-  r->file = copy + name;
+  r->file = last_file;
   return 0;
 }
 
