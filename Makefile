@@ -24,6 +24,8 @@ CFLAGS    ?= -g
 HARDEN    := -fstack-protector-strong
 FORTIFY    = $(if $(SAN)$(filter -O0,$(OPT)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LD := -Wl,-z,relro -Wl,-z,now
+# Each mapping of what is preloaded into programs is copied by each fork of theirs: code and constants share one.
+DENSE_LD  := -Wl,-z,noseparate-code
 ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 
 # Each part stands beside what it builds, and adds to `all` what is for users.

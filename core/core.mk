@@ -27,7 +27,7 @@ COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_cou
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
-RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
+RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S))
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
@@ -50,7 +50,7 @@ $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	{ cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@; }
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)
-link_pmlua = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
+link_pmlua = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) $(DENSE_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
   $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(CORE_LIBS) -o $(2)
 $(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) $(B)/libpmlua.map
 	$(call link_pmlua,$(B)/libpmlua.map,$@)
@@ -104,7 +104,7 @@ $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map | $
 # Preloaded, it records the calls between the program's libraries.
 $(B)/preload/libpmlua-record.so: $(RECORD_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) $(DENSE_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
 	  -L$(B) -lpmlua -lpthread -ldl -o $@
 
 # Preloaded, it watches variables and functions of the program.

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define FIRST_BYTES ((size_t)1 << 16) /* so few that they lie among libraries: a child has page tables for those */
 #define RANGE_BYTES ((size_t)1 << 20) /* of addresses; what is not used has no memory */
 #define RANGES 64u
 #define WATCHERS 32u
@@ -52,16 +53,21 @@ static PML_THREAD_LOCAL struct {
 
 /* ---- memory ---- */
 
+static size_t bytes_of(uint32_t range) {
+  return range == 0 ? FIRST_BYTES : RANGE_BYTES;
+}
+
 static bool more_memory(void) {
   if (memory.nranges == RANGES) return false;
-  void *at = mmap(NULL, RANGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  size_t bytes = bytes_of(memory.nranges);
+  void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return false;
-  (void)madvise(at, RANGE_BYTES, MADV_WIPEONFORK); /* refused: see in_child() */
+  (void)madvise(at, bytes, MADV_WIPEONFORK); /* refused: see in_child() */
   memory.left = 0;
   memory.range[memory.nranges] = at;
   __atomic_store_n(&memory.nranges, memory.nranges + 1, __ATOMIC_RELEASE);
   __atomic_store_n(&memory.at, at, __ATOMIC_RELEASE);
-  __atomic_store_n(&memory.left, RANGE_BYTES, __ATOMIC_RELEASE);
+  __atomic_store_n(&memory.left, bytes, __ATOMIC_RELEASE);
   return true;
 }
 
@@ -74,8 +80,8 @@ static void *take(size_t bytes) {
   return block;
 }
 
-static void before_fork(void);
-static void in_child(void);
+PML__IN_CHILD static void before_fork(void);
+PML__IN_CHILD static void in_child(void);
 
 static void prepare(void) {
   struct {
@@ -146,7 +152,7 @@ static enum when when_of(uint32_t i) {
 }
 
 #define WHEN(at) (UINT32_C(1) << (at))
-static void call_watchers(uint32_t whens) {
+PML__IN_CHILD static void call_watchers(uint32_t whens) {
   for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&watcher[i], __ATOMIC_ACQUIRE) != NULL; i++)
     if ((WHEN(when_of(i)) & whens) != 0) watcher[i]();
 }
@@ -179,7 +185,7 @@ void pml__process_wait(int32_t *(*wait)(void)) {
   __atomic_store_n(&before_waiting, wait, __ATOMIC_RELEASE);
 }
 
-int32_t *pml__process_birth(void) {
+PML__IN_CHILD int32_t *pml__process_birth(void) {
   return self->told == WAITS ? self->birth : NULL;
 }
 
@@ -223,7 +229,7 @@ static void in_child(void) {
   pid_t now = getpid();
   bool cleared = self->number == 0;
   if (!cleared && self->pid != now) {
-    for (uint32_t i = 0; i < memory.nranges; i++) (void)madvise(memory.range[i], RANGE_BYTES, MADV_DONTNEED);
+    for (uint32_t i = 0; i < memory.nranges; i++) (void)madvise(memory.range[i], bytes_of(i), MADV_DONTNEED);
     cleared = true;
   }
   looking = false;

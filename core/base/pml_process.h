@@ -31,6 +31,12 @@
 #include <time.h>
 
 /*
+ * What a child of fork() runs before it calls exec or _exit. Such functions lie together (.text.hot), so that the child
+ * takes one page fault for them.
+ */
+#define PML__IN_CHILD __attribute__((hot))
+
+/*
  * pml__process_memory - @bytes of zeros, aligned to a cache line, that are zeros again in each child. Never freed;
  * NULL: no memory. Thread-safe, not async-signal-safe; keeps errno.
  */

@@ -248,12 +248,14 @@ __attribute__((destructor)) static void finish(void) {
 
 PML_API void _exit(int status);
 PML_API void _Exit(int status);
+long pml__arch_system(long number, const long argument[6]); /* core/adapter/arch */
 
-/* From a signal handler, too: nothing but a store. */
+/* From a signal handler, too: nothing but a store. The C library's syscall() would be one more page for a child. */
 PML_API void _exit(int status) {
+  const long argument[6] = {status};
   end_waiting(PML_RECORDING_LEFT);
   if (is_ours()) pml_recording_end(record.calls, PML_RECORDING_LEFT);
-  for (;;) (void)syscall(SYS_exit_group, status);
+  for (;;) (void)pml__arch_system(SYS_exit_group, argument);
 }
 
 PML_API void _Exit(int status) {

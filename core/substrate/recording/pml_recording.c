@@ -5,6 +5,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "substrate/recording/pml_recording_file.h"
 
 #include <errno.h>
@@ -149,7 +150,7 @@ void pml_recording_child_opened(int32_t *pid, int err) {
     __atomic_store_n(&child_of(pid)->has_log, 1, __ATOMIC_RELEASE);
 }
 
-void pml_recording_child_ended(int32_t *pid, enum pml_recording_end how) {
+PML__IN_CHILD void pml_recording_child_ended(int32_t *pid, enum pml_recording_end how) {
   uint32_t ended = how == PML_RECORDING_EXIT ? PML__LOG_ENDED_EXIT : PML__LOG_ENDED_LEFT;
   __atomic_store_n(&child_of(pid)->ended, ended, __ATOMIC_RELEASE);
 }
