@@ -22,7 +22,7 @@ static void strict(lua_State *L, const char *name) {
 }
 
 int luaopen_pmlua_core(lua_State *L) {
-  /* Whatever needs the clock calibrates it, up to 20 ms; a wrong wish is refused here. */
+  /* Whatever needs the clock calibrates it, up to 4 ms; a wrong wish is refused here. */
   int err = secure_getenv("PMLUA_CLOCK") != NULL ? pml_clock_init() : 0;
   if (err < 0) {
     pml_pusherr(L, err, "pmlua.core");

@@ -24,10 +24,12 @@
 #define NS_PER_S 1000000000u
 #define ONE_NS (UINT64_C(1) << PML_CLOCK_SHIFT)
 #define BRACKETS 64 /* tries for a tight pair of counter and clock */
-#define GLANCE_BASELINE_NS 200000u
+#define GLANCE_BASELINE_NS 50000u
 #define CHECK_BASELINE_NS 1000000u
-#define MEASURE_BASELINE_NS 10000000u
-#define TOLERANCE 1e-3 /* of a known rate; 0.2 ms measure to about 3e-4, 1 ms to about 1e-4 */
+#define MEASURE_BASELINE_NS 3000000u
+#define LONGEST_BASELINE_NS 1000000000u
+#define SUSPENDED_NS 1000000u
+#define TOLERANCE 1e-3 /* of a known rate; 0.05 ms measure to about 5e-4, 1 ms to about 1e-5, 3 ms to about 1e-6 */
 #define STEPS 1024u    /* ticks: differences that are looked at */
 #define STEP_READS 20000u
 #define COST_BATCHES 21
@@ -38,6 +40,7 @@ struct pml_clock pml__clock = {PML_CLOCK_MONOTONIC, ONE_NS, 0, NS_PER_S};
 /* How it was chosen; written once together with pml__clock. */
 static struct {
   int err;
+  uint64_t measured_ns; /* how long, the last time */
   char calibration[256];
 } chosen;
 
@@ -133,14 +136,40 @@ static struct moment tightest_bracket(void) {
   return best;
 }
 
+/* What was spent in suspension, in which counters may go on and CLOCK_MONOTONIC_RAW does not. */
+static uint64_t suspended_ns(void) {
+  return clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+}
+
+/* When this was loaded: most processes have been at work for as long as a measurement takes when they first need it. */
+static struct {
+  struct moment moment; /* of no ticks: the counter could not be read */
+  uint64_t suspended_ns;
+} loaded;
+
+__attribute__((constructor)) static void at_load(void) {
+  if (unreadable() != NULL) return;
+  loaded.suspended_ns = suspended_ns();
+  loaded.moment = tightest_bracket();
+}
+
+/* Not if clocks may have been stopped or set since, as in another time namespace. */
+static bool goes_on_from_load(void) {
+  uint64_t more = suspended_ns() - loaded.suspended_ns + SUSPENDED_NS / 2;
+  return loaded.moment.ticks != 0 && more < SUSPENDED_NS &&
+         clock_ns(CLOCK_MONOTONIC_RAW) - loaded.moment.ns < LONGEST_BASELINE_NS;
+}
+
 /* ns per tick times 2^48 over at least @baseline_ns, 0 if the counter stands still or runs back; *@last is its end. */
 static uint64_t measure_mult(uint64_t baseline_ns, struct moment *last) {
-  struct moment first = tightest_bracket();
-  struct timespec pause = {0, (long)baseline_ns};
-  while (nanosleep(&pause, &pause) < 0 && errno == EINTR) continue;
+  struct moment first = goes_on_from_load() ? loaded.moment : tightest_bracket();
+  uint64_t gone = clock_ns(CLOCK_MONOTONIC_RAW) - first.ns;
+  struct timespec pause = {0, gone < baseline_ns ? (long)(baseline_ns - gone) : 0};
+  while (pause.tv_nsec > 0 && nanosleep(&pause, &pause) < 0 && errno == EINTR) continue;
   *last = tightest_bracket();
   if (last->ticks <= first.ticks || last->ns <= first.ns) return 0;
   unsigned __int128 mult = ((unsigned __int128)(last->ns - first.ns) << PML_CLOCK_SHIFT) / (last->ticks - first.ticks);
+  chosen.measured_ns = last->ns - first.ns;
   return mult > UINT64_MAX ? 0 : (uint64_t)mult;
 }
 
@@ -223,12 +252,11 @@ static uint64_t calibrate(struct moment *last) {
     return known;
   }
   uint64_t mult = measure_mult(MEASURE_BASELINE_NS, last);
+  unsigned ms = (unsigned)(chosen.measured_ns / 1000000u);
   if (known != 0)
-    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because %s disagrees with it", MEASURE_BASELINE_NS / 1000000u,
-             who);
+    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because %s disagrees with it", ms, who);
   else
-    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because the kernel publishes no rate (perf page)",
-             MEASURE_BASELINE_NS / 1000000u);
+    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because the kernel publishes no rate (perf page)", ms);
   return mult;
 }
 

@@ -11,6 +11,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -133,6 +134,71 @@ static bool doubts_nonsense(void) {
   return doubts_what_is_told("-nan");
 }
 
+static bool is_right(double tolerance) {
+  uint64_t ns[2], counter[2];
+  both_clocks(&ns[0], &counter[0]);
+  usleep(20000);
+  both_clocks(&ns[1], &counter[1]);
+  double rate = (double)(counter[1] - counter[0]) * 1e9 / (double)(ns[1] - ns[0]);
+  return fabs(pml__clock.ticks_per_second / rate - 1) < tolerance;
+}
+
+/* In milliseconds; 0: the rate is known otherwise. */
+static unsigned measured_over(void) {
+  struct pml_clock_info info;
+  unsigned ms = 0;
+  const char *over = pml_clock_describe(&info) == 0 ? strstr(info.calibration, "over ") : NULL;
+  return over != NULL && sscanf(over, "over %u ms", &ms) == 1 ? ms : 0;
+}
+
+/* What the process did before it first needed the clock is part of the measurement. */
+static bool measures_from_load(void) {
+  usleep(40000);
+  if (pml_clock_init() < 0 || pml__clock.kind != PML_CLOCK_COUNTER) return false;
+  unsigned ms = measured_over();
+  return (ms == 0 || ms >= 40) && is_right(1e-4);
+}
+
+static bool measures_afresh(void) {
+  usleep(1100000);
+  if (pml_clock_init() < 0 || pml__clock.kind != PML_CLOCK_COUNTER) return false;
+  return measured_over() < 1000 && is_right(1e-4);
+}
+
+static bool measures_rightly(void) {
+  return pml_clock_init() == 0 && pml__clock.kind == PML_CLOCK_COUNTER && is_right(1e-4);
+}
+
+/* Another time namespace has other clocks, from the next child on. */
+#define NEWTIME 0x80
+static bool set_clocks(const char *offsets) {
+  FILE *f = unshare(NEWTIME) == 0 ? fopen("/proc/self/timens_offsets", "we") : NULL;
+  bool set = f != NULL && fputs(offsets, f) >= 0;
+  return f != NULL && fclose(f) == 0 && set;
+}
+
+static const char *clocks;
+static bool measures_with_other_clocks(void) {
+  return set_clocks(clocks) && in_child("counter", measures_rightly);
+}
+
+static bool can_set_clocks(void) {
+  return set_clocks("monotonic 1 0\nboottime 1 0\n");
+}
+
+static void time_namespaces(void) {
+  static const char *const offsets[] = {"monotonic 500 0\nboottime 500 0\n", "boottime 0 900000000\n",
+                                        "monotonic 0 300000000\n"};
+  if (!in_child(NULL, can_set_clocks)) {
+    SKIP("this process may not make a time namespace");
+    return;
+  }
+  for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
+    clocks = offsets[i];
+    CHECK(in_child(NULL, measures_with_other_clocks), "but not from another time namespace (%zu)", i);
+  }
+}
+
 #if defined(__x86_64__)
 /* Nothing in between may take the time: where the counter is forbidden, that would be fatal in the vDSO too. */
 static bool survives_forbidden_counter(void) {
@@ -157,6 +223,16 @@ static bool tsc_can_be_forbidden(void) {
 }
 #endif
 
+/* First, as it takes a process that is young. */
+static void baselines(void) {
+#if defined(__x86_64__) || defined(__aarch64__)
+  CHECK(in_child("counter", measures_from_load), "a rate that nothing tells is measured since the process began");
+  time_namespaces();
+#else
+  (void)measures_from_load, (void)time_namespaces;
+#endif
+}
+
 static void wishes(void) {
   CHECK(in_child("monotonic", is_monotonic), "PMLUA_CLOCK=monotonic gives clock_gettime and says why");
   CHECK(in_child("sundial", is_misled), "an unknown PMLUA_CLOCK is -EINVAL, every time, and leaves a clock that works");
@@ -167,8 +243,9 @@ static void wishes(void) {
   CHECK(in_child("counter", takes_what_is_told_with_a_point), "written with a point, in every locale");
   CHECK(in_child("counter", doubts_a_wrong_rate), "unless it is wrong");
   CHECK(in_child("counter", doubts_nonsense), "or none");
+  CHECK(in_child("counter", measures_afresh), "and one that began long ago measures afresh");
 #else
-  (void)is_counter;
+  (void)is_counter, (void)measures_afresh;
   SKIP("no counter is known on this kind of CPU");
 #endif
 #if defined(__x86_64__)
@@ -354,6 +431,7 @@ static void perf_page(void) {
 
 int main(void) {
   before_init();
+  baselines();
   wishes();
   init_at_once();
   arithmetic();
