@@ -184,7 +184,7 @@ struct pml__log_reader {
  * pml__log_read_open - @path is read from now on; its process may still write to it.
  * Returns 0, -errno of open or read, PML_EFORMAT (no log, of another version or byte order, damaged), -ENOMEM, with a
  * sentence. Nothing in the file is trusted: entries that lie outside of it, or that together are larger than it is, are
- * refused. Memory: 64 bytes per extent. Close it either way.
+ * refused. Memory: 72 bytes per extent, twice as many meanwhile. Close it either way.
  */
 PML__SHARED int pml__log_read_open(struct pml__log_reader *r, const char *path);
 PML__SHARED void pml__log_read_close(struct pml__log_reader *r);

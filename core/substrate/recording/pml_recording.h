@@ -97,12 +97,14 @@ struct pml_recording_limits {
 };
 
 /*
- * pml_recording_trace - from now on every enter and leave of all threads goes into the file, 16 bytes each, and the
- * values of events with these metrics. What is kept is balanced. Ends with pml_recording_close().
+ * pml_recording_trace - from now on every enter and leave of all threads goes into the file, 16 bytes each (a call
+ * with nothing inside takes 16 in all), and the values of events with these metrics. What is kept is balanced. Ends
+ * with pml_recording_close().
  * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
  *
- * Cost of an event: no lock, no allocation, general registers only; for each 16000 events of a thread five syscalls.
- * Memory: 256 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address space for marks.
+ * Cost of an event: no lock, no allocation, general registers only; for each 4000 events of a thread three syscalls,
+ * of which one writes them. Memory: 64 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address
+ * space for marks.
  */
 PML__SHARED int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limits *limits);
 
