@@ -164,29 +164,33 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
   return has ? memory : NULL;
 }
 
-static int move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
-  int err;
-  if (!has_entry(log, &err)) return err;
-  uint64_t at = log->end;
-  err = pml__grown_write(&log->file, at, memory, entry->bytes);
-  if (err < 0) return err;
-  log->end += whole_pages(entry->bytes);
-  struct pml__log_entry *e = take_entry(log);
+/* A place in the file and an entry, which is not used yet; NULL: no room. */
+static struct pml__log_entry *reserve(struct pml__log *log, uint64_t bytes, uint64_t *at, int *err) {
+  pml__lock_take(&log->lock);
+  bool has = has_entry(log, err);
+  struct pml__log_entry *e = has ? take_entry(log) : NULL;
+  *at = log->end;
+  if (has) log->end += whole_pages(bytes);
+  pml__lock_leave(&log->lock);
+  return e;
+}
+
+/* Threads write at the same time. What was not written keeps its place, and an entry that nobody uses. */
+bool pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
+  int saved = errno, err = 0;
+  uint64_t at;
+  if (pml__log_is_sealed(log)) return false;
+  struct pml__log_entry *e = reserve(log, entry->bytes, &at, &err);
+  if (e != NULL) err = pml__grown_write(&log->file, at, memory, entry->bytes);
+  errno = saved;
+  if (e == NULL || err < 0) {
+    __atomic_store_n(&log->head->refused, -err, __ATOMIC_RELAXED);
+    return false;
+  }
   e->turn = entry->turn;
   e->from = entry->at;
   fill_entry(e, entry->kind, entry->key, entry->owner, at, entry->bytes, NULL);
-  return 0;
-}
-
-bool pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
-  int saved = errno;
-  if (pml__log_is_sealed(log)) return false;
-  pml__lock_take(&log->lock);
-  int err = move_out(log, entry, memory);
-  if (err < 0) __atomic_store_n(&log->head->refused, -err, __ATOMIC_RELAXED);
-  pml__lock_leave(&log->lock);
-  errno = saved;
-  return err == 0;
+  return true;
 }
 
 struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory) {
