@@ -57,7 +57,7 @@ local function watchpoints()
   local path = dir .. "/watchpoints"
   local f <close> = assert(io.open(path, "wb"))
   local bytes = 4096 + 4096 * 64 + 16384
-  local log = placed(65536, { { 0, string.pack("<c8I4", "PMLUALOG", 2) }, { 56, string.pack("<d", 1e9) },
+  local log = placed(65536, { { 0, string.pack("<c8I4", "PMLUALOG", 3) }, { 56, string.pack("<d", 1e9) },
     { 116, string.pack("<I4", 1) }, { 4096, string.pack("<I4I4I8I8I8", 13, 0, 0, 65536, bytes) } })
   local head = string.pack("<I4I4I4I4i4", 1, 1, 1, 1, 42)
   local lane = string.pack("<I4I4I8I8I8I4I4", 42, 0, 1, 0, 0, 1, 1)

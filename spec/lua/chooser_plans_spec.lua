@@ -165,7 +165,7 @@ end
 --- Whether all events are on the core's counters, which are planned; others have counters of their own, or PERF_METRICS.
 local function is_of_core(events)
   for _, name in pairs(events) do
-    if name:find("::", 1, true) or name:find "^r8%x%x%x$" then return false end
+    if name:find("::", 1, true) or name:find("/", 1, true) or name:find "^r8%x%x%x$" then return false end
   end
   return true
 end

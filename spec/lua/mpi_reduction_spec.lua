@@ -378,8 +378,8 @@ for name in pairs(mpi_job.RUN) do
       local cases = {
         { whole, "MPI_Finalize left no summary", false },
         { whole:sub(1, 9000), "the log is cut short; not all of what rank 1 measured is here", "1 of 3 ranks have no log: 1;" },
-        { whole:sub(1, 8) .. "\99" .. whole:sub(10), "a log of version 99; this pmlua reads version 2; left out",
-          "a log of version 99; this pmlua reads version 2" },
+        { whole:sub(1, 8) .. "\99" .. whole:sub(10), "a log of version 99; this pmlua reads version 3; left out",
+          "a log of version 99; this pmlua reads version 3" },
         { foreign, "logs of another job than that of the other ranks: 1; name the files of one job",
           "the logs are of 2 jobs of MPI; the ranks of each follow those of the one before" },
       }

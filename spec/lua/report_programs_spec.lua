@@ -117,7 +117,7 @@ describe("A program with sections", function()
     support.shell(("cd %s && PMLUA_REPORT=out %s 4"):format(dir, example))
     local log = support.slurp((select(2, support.shell(("ls %s/out/*.pmlog"):format(dir))):gsub("\n", "")))
     local function with(at, bytes) return log:sub(1, at) .. bytes .. log:sub(at + #bytes + 1) end
-    assert.equal("a log of version 7; this pmlua reads version 2", refused(with(8, "\7")))
+    assert.equal("a log of version 7; this pmlua reads version 3", refused(with(8, "\7")))
     assert.equal("written on a machine with the other byte order; read it there", refused(with(0, "GOLAULMP")))
     assert.matches("^damaged: its clock has 0 ticks", refused(with(56, ("\0"):rep(8))))
     assert.equal("damaged: an extent has an impossible place", refused(with(4096 + 16, ("\xff"):rep(8))))
