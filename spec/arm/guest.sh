@@ -4,6 +4,7 @@
 #   all      the command, every C spec, the costs, the experiment
 #   pmu      the specs that need a PMU
 #   threads  those of them that several cpus make a difference to
+#   costs    the costs alone, to save them
 mode=$1
 shift
 for assignment; do export "$assignment"; done
@@ -62,4 +63,5 @@ pmu)
   run mutants sh build/mutants/run.sh
   ;;
 threads) specs "pmu_threads" && specs "pmu_bracket" ;;
+costs) run costs lua5.4 spec/costs.lua build/spec/cost ;;
 esac
