@@ -17,17 +17,31 @@ local function extents(text)
   local list, at = {}, 4096
   local left = 960
   while left > 0 do
-    local kind, key, owner, from, bytes, committed = string.unpack("<I4I4I8I8I8I8", text, at + 1)
+    local kind, key, owner, from, bytes, committed, _, turn, origin = string.unpack("<I4I4I8I8I8I8I8I8I8", text, at + 1)
     if kind == 1 then
       at, left = from, 1024
     else
       if kind > 1 then
-        list[#list + 1] = { kind = kind, key = key, owner = owner, from = from, bytes = bytes, committed = committed }
+        list[#list + 1] = { kind = kind, key = key, owner = owner, from = from, bytes = bytes, committed = committed,
+          turn = turn, origin = origin }
       end
       at, left = at + 64, left - 1
     end
   end
   return list
+end
+
+--- Tracks in the order of their events: what was moved out of one is before it.
+local function tracks(all)
+  local first, last, turns = {}, {}, {}
+  for _, e in ipairs(all) do
+    if e.kind == 8 and e.origin ~= 0 then turns[e.origin] = (turns[e.origin] or 0) + 1 end
+  end
+  for _, e in ipairs(all) do
+    if e.kind == 8 and (e.origin ~= 0 or not turns[e.from]) then first[#first + 1] = e end
+    if e.kind == 8 and e.origin == 0 and turns[e.from] == e.turn then last[#last + 1] = e end
+  end
+  return table.move(last, 1, #last, #first + 1, first)
 end
 
 local function texts(text, at, n)
@@ -133,7 +147,12 @@ local function track(log, text, e)
     at = at + 16
     if kind == 0 then break end
     local event = { ticks = ticks }
-    if kind == 1 or kind == 2 or kind == 5 then
+    if kind > 0xff then -- a whole call
+      local enter = { ticks = ticks, kind = "enter", region = log.regions[low], thread = thread }
+      follow(of(thread), enter)
+      add(enter)
+      event = { ticks = ticks + (kind >> 8) - 1, kind = "leave", region = log.regions[low] }
+    elseif kind == 1 or kind == 2 or kind == 5 then
       event.kind, event.region, event.left = kind == 1 and "enter" or "leave", log.regions[low], kind == 5
     elseif kind == 7 then
       local n = low >> 16 & 0xff
@@ -167,7 +186,7 @@ function M.read(path)
   log.started_ns, log.started_ticks, log.ticks_per_second = string.unpack("<I8I8d", text, 41)
   local all = extents(text)
   for _, e in ipairs(all) do if e.kind == 2 then definitions(log, text, e) end end
-  for _, e in ipairs(all) do if e.kind == 8 then track(log, text, e) end end
+  for _, e in ipairs(tracks(all)) do track(log, text, e) end
   return log
 end
 
