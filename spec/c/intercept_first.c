@@ -129,6 +129,12 @@ static bool take_plainly(void *data, pml_region_t region, uint64_t ticks) {
   return true;
 }
 
+#ifdef __SANITIZE_THREAD__
+static void of_two(const struct pml_stream_consumer *slow) {
+  (void)slow, (void)count_asked, (void)take_plainly, (void)asked, (void)taken;
+  SKIP("under ThreadSanitizer all registers are saved for each call, and all consumers get it at once");
+}
+#else
 /* What comes next is inside the call to it. */
 static void of_two(const struct pml_stream_consumer *slow) {
   struct pml_stream_consumer quick = {.thread_begin = begin,
@@ -137,7 +143,7 @@ static void of_two(const struct pml_stream_consumer *slow) {
                                       .plain = {take_plainly, leave_plainly, NULL},
                                       .arg = &met};
   struct pml_intercept_options o = {.lib = "libintercept"};
-  uint64_t first, second;
+  uint64_t first = 0, second = 0;
   if (!CHECK(pml_stream_add(&quick, &first) == 0 && pml_stream_add(slow, &second) == 0 &&
                  pml_intercept_install(&o) == 0,
              "a consumer that needs no time, and one that does"))
@@ -152,6 +158,7 @@ static void of_two(const struct pml_stream_consumer *slow) {
   pml_stream_remove(second);
   pml_stream_remove(first);
 }
+#endif
 
 int main(void) {
   struct pml_stream_consumer c = {.thread_begin = begin,
