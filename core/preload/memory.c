@@ -142,7 +142,7 @@ static void leave(void) {
   inside = false;
 }
 
-/* @fresh: nobody had it before, so it is zeros. */
+/* @fresh is set if the block was never used before, and so is all zeros. */
 static void *get(size_t bytes, bool *fresh) {
   if (bytes > RANGE_MAX / 2) return NULL;
   unsigned size = bytes <= (size_t)1 << FIRST_BITS ? FIRST_BITS : 64u - (unsigned)__builtin_clzll(bytes - 1);

@@ -175,7 +175,7 @@ static struct pml__log_entry *reserve(struct pml__log *log, uint64_t bytes, uint
   return e;
 }
 
-/* Threads write at the same time. What was not written keeps its place, and an entry that nobody uses. */
+/* Threads write without the lock. After a failed write, the place and its entry stay unused. */
 bool pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
   int saved = errno, err = 0;
   uint64_t at;

@@ -213,7 +213,7 @@ static void has_time(struct listening *l, uint64_t ticks) {
   l->ticks = ticks;
 }
 
-/* As many as there are from @at on; *@at is the first that is none. */
+/* Hand on the whole calls that stand in a row from *@at on, and move *@at behind them. */
 static int read_whole(struct listening *l, const struct pml__log_event **at, const struct pml__log_event *end) {
   int err = 0;
   for (; *at < end && PML__LOG_IS_WHOLE((*at)->word) && err == 0; ++*at) {

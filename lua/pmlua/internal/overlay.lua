@@ -77,7 +77,7 @@ local function lay(base, data)
   return whole
 end
 
---- The names that a file is like, in a list; nil if they are none.
+--- The names in `like`, as a list; nil if one of them is not the name of a file.
 local function names_of(like)
   local list = type(like) == "table" and like or { like }
   for _, name in ipairs(list) do
