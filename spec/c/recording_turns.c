@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/recording_turns.c - events that are moved out of a thread's extent are read once each and in order, wherever
- * the process is killed, and while it goes on.
+ * the process is killed, and while it goes on; whole calls keep their times.
  */
 #include "recording.h"
 #include "sanitized.h"
@@ -63,6 +63,48 @@ static struct reading listen_to(const char *log) {
   read.wrong |= err < 0;
   if (r != NULL) pml_recording_read_close(r);
   return read;
+}
+
+/* ---- calls as long as one event can say, and longer ---- */
+
+static const uint64_t length[] = {0,
+                                  1,
+                                  PML__LOG_WHOLE_LONGEST - 1,
+                                  PML__LOG_WHOLE_LONGEST,
+                                  PML__LOG_WHOLE_LONGEST + 1,
+                                  PML__LOG_WHOLE_LONGEST + 2,
+                                  UINT64_C(1) << 41};
+#define LENGTHS (sizeof length / sizeof length[0])
+#define APART (UINT64_C(1) << 42)
+
+static int take_length(void *arg, void *track, const struct pml__recording_told *e) {
+  struct reading *r = track;
+  uint64_t i = r->n / 2, at = (i + 1) * APART;
+  bool enters = r->n++ % 2 == 0;
+  (void)arg;
+  if (i >= LENGTHS || e->region != outer || e->kind != (enters ? PML_STREAM_ENTER : PML_STREAM_LEAVE))
+    r->wrong = true;
+  else
+    r->wrong |= e->ticks != (enters ? at : at + length[i]);
+  return 0;
+}
+
+static void lengths(void) {
+  struct reading read = {0};
+  struct pml_recording_reader *r = NULL;
+  const struct pml__recording_listener to = {.begin = begin, .event = take_length, .end = end, .arg = &read};
+  struct pml_recording *s = fresh(NULL);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  for (size_t i = 0; i < LENGTHS; i++) {
+    enter(outer, (i + 1) * APART);
+    leave(outer, (i + 1) * APART + length[i]);
+  }
+  pml_recording_close(s);
+  int err = pml_recording_read_open_any(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  CHECK(err == 0 && read.n == 2 * LENGTHS && !read.wrong, "calls of every length keep their times (%llu events)",
+        (unsigned long long)read.n);
+  if (r != NULL) pml_recording_read_close(r);
 }
 
 /* ---- killed, and read meanwhile ---- */
@@ -160,6 +202,7 @@ static void steps(void) {
 
 int main(void) {
   if (!recording_begin()) return 1;
+  lengths();
   steps();
   kills();
   return recording_done();

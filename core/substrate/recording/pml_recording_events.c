@@ -197,13 +197,9 @@ static int hand_on_call(struct listening *l, const struct pml__log_event *e) {
 
 /* It may be one of a call that has a collective operation, and does not end that. */
 static int hand_on_whole(struct listening *l, const struct pml__log_event *e, uint64_t end) {
-  struct pml__recording_told told = {
-      .ticks = e->ticks, .region = pml__recording_region(l->reader, (uint32_t)e->word), .kind = PML_STREAM_ENTER};
-  if (l->now == NULL || told.region == 0) return 0;
-  int err = l->to->event(l->to->arg, l->now, &told);
-  told.kind = PML_STREAM_LEAVE;
-  told.ticks = end;
-  return err == 0 ? l->to->event(l->to->arg, l->now, &told) : err;
+  const struct pml__log_event leave = {end, e->word};
+  int err = hand_on(l, e, PML_STREAM_ENTER);
+  return err == 0 ? hand_on(l, &leave, PML_STREAM_LEAVE) : err;
 }
 
 /* ---- extents ---- */
