@@ -156,7 +156,7 @@ function Lab:measure(sequence, way, n)
   local out = {}
   for i, r in ipairs(rows) do
     local each = (r[4] - r[3]) / (sequence.n * sequence.loops)
-    out[i] = self.event and each or each / add
+    out[i] = self.event and each or each / (references[i] > 0 and references[i] or add) -- of its own moment's frequency
   end
   local about = { registers = #sequence.copies }
   if self.event then about.add = add else about.frequency = 1 / (add * self.tick) end
