@@ -18,6 +18,7 @@ local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_
 local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
 local PLAINLY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
+local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
 local TRACK = "core/substrate/recording/pml_recording_track.h"
 local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
 local DURATION = "core/substrate/profile/pml_profile_private.h"
@@ -184,6 +185,11 @@ local mutants = {
     "t->known[kind].generation != 0 &&" },
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  movq CALL_INNER",
     "  movq CALL_INNER", by = "intercept_calls" },
+  { "exports: a name of several", EXPORTS, "return f.n == 1 ?", "return f.n > 0 ?", by = "intercept_exports" },
+  { "exports: other names of one hash's place", EXPORTS, "!pml__object_is_named(f->o, &f->o->sym[symbol], name, n) || ", "",
+    by = "intercept_exports" },
+  { "exports: what the loader does not search", EXPORTS, " && (o->program || strchr(o->path, '/') != NULL)", "",
+    by = "intercept_exports" },
   { "call: any call ends with the innermost", CALL, " || t->open != p", "", by = "intercept_calls" },
   { "call: what declines is told for all that", STUBS, "  jz .Lenter_begun\n", "", by = "intercept_calls" },
   { "call: an end that declines is told for all that", STUBS, "  jz .Lleave_begun\n", "", by = "intercept_calls" },
@@ -388,7 +394,8 @@ local function programs()
     .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
     .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "sde_ends", "archive",
-    "archive_share", "otf2_read", "recording", "recording_calls", "recording_turns", "profile", "mpi_place", "sampler" } do
+    "archive_share", "otf2_read", "recording", "recording_calls", "recording_turns", "profile", "mpi_place", "sampler",
+    "intercept_exports" } do
     local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,

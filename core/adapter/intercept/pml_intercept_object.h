@@ -109,22 +109,13 @@ uint32_t pml__object_hash(const char *name, size_t n);
 
 /* An object's table of the names that it has: DT_GNU_HASH. */
 struct pml__hash_table {
-  const uint64_t *filter; /* NULL: absent, or damaged */
-  size_t mask;            /* of the filter's words */
   const uint32_t *bucket, *chain;
-  size_t nchain;                   /* at most */
-  uint32_t nbuckets, first, shift; /* first: the symbol that the chain begins with */
+  size_t nchain;            /* at most */
+  uint32_t nbuckets, first; /* first: the symbol that the chain begins with */
 };
 
 /* False: the object has none, or an older one alone. */
 bool pml__hash_table_read(const struct pml__object *o, struct pml__hash_table *h);
-
-/* False: no name with this hash is in it. Cost: one load, most often. */
-static inline bool pml__hash_table_may_have(const struct pml__hash_table *h, uint32_t hash) {
-  if (h->filter == NULL) return true;
-  uint64_t bits = UINT64_C(1) << hash % 64 | UINT64_C(1) << (hash >> h->shift) % 64;
-  return (h->filter[hash / 64 & h->mask] & bits) == bits;
-}
 
 /*
  * pml__hash_table_find - @seen is called with every symbol of @o that is named @name, of @n bytes and hash @hash, until

@@ -4,6 +4,7 @@
 #include "adapter/intercept/pml_intercept_slots.h"
 
 #include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_exports.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/intercept/pml_intercept_scans.h"
 #include "base/pml_error.h"
@@ -265,7 +266,7 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
   if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
   if (err == 0) err = scan_all(&x, patience, unloaded);
   if (err == 0) remember(&x.all, patience);
-  free(x.startup);
+  pml__exports_free(x.exports);
   pml__objects_free(&x.all);
   free(patience);
   return err;

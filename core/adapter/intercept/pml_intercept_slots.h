@@ -6,7 +6,7 @@
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
 
-struct pml__startup;
+struct pml__exports;
 struct pml__scan_slot;
 
 /* One scan. */
@@ -14,7 +14,7 @@ struct pml__slots {
   struct pml__objects all;
   const struct pml__choice *choice;
   struct pml_intercept_stats *stats;
-  struct pml__startup *startup; /* their hash tables; NULL: not needed yet; owned */
+  struct pml__exports *exports; /* NULL: not needed yet; owned */
   bool any_wanted, any_hooked;
   size_t asked;     /* slots of the program's first objects that were not filled yet */
   bool again, left; /* the object was looked at before; slots of it are left to the loader */

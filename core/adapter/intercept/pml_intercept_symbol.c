@@ -82,10 +82,7 @@ bool pml__hash_table_read(const struct pml__object *o, struct pml__hash_table *h
   if (words < 4) return false;
   size_t filter = o->gnu_hash[2], before = 4 + 2 * filter;
   if (before + o->gnu_hash[0] > words) return false;
-  bool usable = filter > 0 && (filter & (filter - 1)) == 0 && (uintptr_t)o->gnu_hash % sizeof(uint64_t) == 0;
-  *h = (struct pml__hash_table){.nbuckets = o->gnu_hash[0], .first = o->gnu_hash[1], .shift = o->gnu_hash[3] % 32};
-  h->filter = usable ? (const uint64_t *)(const void *)(o->gnu_hash + 4) : NULL;
-  h->mask = usable ? filter - 1 : 0;
+  *h = (struct pml__hash_table){.nbuckets = o->gnu_hash[0], .first = o->gnu_hash[1]};
   h->bucket = o->gnu_hash + before;
   h->chain = h->bucket + h->nbuckets;
   h->nchain = words - before - h->nbuckets;

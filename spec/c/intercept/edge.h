@@ -14,6 +14,7 @@
 #include "library.h"
 
 #include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_exports.h"
 #include "adapter/intercept/pml_intercept_object.h"
 
 #include <dlfcn.h>

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_exports.c - the names of all libraries that were loaded with the program.
+ *
+ * Each library has a hash table of its own. To ask a hundred of them for each of a program's slots takes longer than to
+ * put their hashes, which they list, into one table.
+ */
+#include "adapter/intercept/pml_intercept_exports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of each symbol: its number among all of them, from 1 on; 0: free. */
+struct entry {
+  uint32_t hash; /* the lowest bit is set: a library's table does not have it */
+  uint32_t number;
+};
+
+struct library {
+  const struct pml__object *o;
+  struct pml__hash_table table;
+  size_t from, to; /* the numbers of its symbols */
+  bool has_table;  /* else it has an older one, which is asked by itself */
+};
+
+struct pml__exports {
+  struct entry *entry;
+  size_t mask, n, older;    /* older: libraries without such a table */
+  unsigned shift;           /* of a product, to its highest bits, as many as the mask has */
+  struct library library[]; /* n, by their numbers */
+};
+
+/* ---- making ---- */
+
+/* The last symbol is in the chain that begins last. */
+static size_t symbols_of(const struct pml__object *o, const struct pml__hash_table *h) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < h->nbuckets; i++)
+    if (h->bucket[i] > last) last = h->bucket[i];
+  if (last < h->first) return 0;
+  size_t i = last - h->first, most = o->nsym > h->first ? o->nsym - h->first : 0;
+  if (most > h->nchain) most = h->nchain;
+  while (i < most && (h->chain[i] & 1) == 0) i++;
+  return i < most ? i + 1 : most;
+}
+
+static struct entry *first_place(const struct pml__exports *e, uint32_t hash) {
+  return &e->entry[(uint64_t)hash * UINT64_C(0x9e3779b97f4a7c15) >> e->shift];
+}
+
+static struct entry *next_place(const struct pml__exports *e, const struct entry *at) {
+  return &e->entry[(size_t)(at + 1 - e->entry) & e->mask];
+}
+
+static void add(struct pml__exports *e, const struct library *l) {
+  for (size_t i = l->from; i < l->to; i++) {
+    uint32_t hash = l->table.chain[i - l->from] | 1;
+    struct entry *at = first_place(e, hash);
+    while (at->number != 0) at = next_place(e, at);
+    *at = (struct entry){hash, (uint32_t)i};
+  }
+}
+
+/* The loader does not search what the kernel brings (vDSO), which has no file and so no folder. */
+static bool is_searched(const struct pml__object *o) {
+  return o->startup && o->sym != NULL && o->str != NULL && (o->program || strchr(o->path, '/') != NULL);
+}
+
+struct pml__exports *pml__exports_make(const struct pml__objects *all) {
+  struct pml__exports *e = malloc(sizeof *e + all->n * sizeof e->library[0]);
+  if (e == NULL) return NULL;
+  size_t next = 1, room = 1024;
+  e->shift = 54;
+  e->n = e->older = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    const struct pml__object *o = &all->at[i];
+    if (!is_searched(o)) continue;
+    struct library *l = &e->library[e->n++];
+    *l = (struct library){.o = o, .from = next};
+    l->has_table = pml__hash_table_read(o, &l->table);
+    e->older += !l->has_table;
+    l->to = next += l->has_table ? symbols_of(o, &l->table) : 0;
+  }
+  for (; room < next + next / 2; room *= 2) e->shift--;
+  e->mask = room - 1;
+  e->entry = next < UINT32_MAX / 2 ? calloc(room, sizeof *e->entry) : NULL;
+  if (e->entry == NULL) return free(e), NULL;
+  for (size_t i = 0; i < e->n; i++) add(e, &e->library[i]);
+  return e;
+}
+
+void pml__exports_free(struct pml__exports *e) {
+  if (e != NULL) free(e->entry);
+  free(e);
+}
+
+/* ---- asking ---- */
+
+/* A global function in the default version: what depends on more is for the loader. */
+static uintptr_t plain(const struct pml__object *o, size_t symbol) {
+  const Elf64_Sym *s = &o->sym[symbol];
+  unsigned bind = ELF64_ST_BIND(s->st_info);
+  bool is = ELF64_ST_TYPE(s->st_info) == STT_FUNC && (bind == STB_GLOBAL || bind == STB_WEAK) &&
+            (o->versym == NULL || (o->versym[symbol] & 0x8000) == 0);
+  return is ? o->base + s->st_value : 0;
+}
+
+/* What has the name; more than two are not counted. */
+struct found {
+  const struct pml__object *o;
+  uintptr_t at;
+  size_t n;
+};
+
+static bool note(void *arg, size_t symbol) {
+  struct found *f = arg;
+  if (f->o->sym[symbol].st_shndx == SHN_UNDEF) return true;
+  f->at = plain(f->o, symbol);
+  return ++f->n < 2;
+}
+
+static const struct library *library_of(const struct pml__exports *e, uint32_t number) {
+  size_t lo = 0, hi = e->n;
+  while (hi - lo > 1) {
+    size_t middle = lo + (hi - lo) / 2;
+    if (e->library[middle].from <= number)
+      lo = middle;
+    else
+      hi = middle;
+  }
+  return &e->library[lo];
+}
+
+static bool note_entry(const struct pml__exports *e, uint32_t number, const char *name, size_t n, struct found *f) {
+  const struct library *l = library_of(e, number);
+  size_t symbol = number - l->from + l->table.first;
+  f->o = l->o;
+  return !pml__object_is_named(f->o, &f->o->sym[symbol], name, n) || note(f, symbol);
+}
+
+uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n) {
+  uint32_t hash = pml__object_hash(name, n);
+  struct found f = {NULL, 0, 0};
+  for (const struct entry *at = first_place(e, hash | 1); at->number != 0 && f.n < 2; at = next_place(e, at))
+    if (at->hash == (hash | 1) && !note_entry(e, at->number, name, n, &f)) break;
+  for (size_t i = 0; e->older > 0 && i < e->n && f.n < 2; i++) {
+    if (e->library[i].has_table) continue;
+    f.o = e->library[i].o;
+    pml__hash_table_find(f.o, NULL, name, n, hash, note, &f);
+  }
+  return f.n == 1 ? f.at : 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_exports.h - the names of all libraries that were loaded with the program. */
+#ifndef PML_INTERCEPT_EXPORTS_H
+#define PML_INTERCEPT_EXPORTS_H
+
+#include "adapter/intercept/pml_intercept_object.h"
+
+struct pml__exports;
+
+/*
+ * An index of them, valid as long as @all; pair with pml__exports_free(). NULL: no memory.
+ * Cost: some ten instructions for each name; memory: 10 to 20 bytes.
+ */
+struct pml__exports *pml__exports_make(const struct pml__objects *all);
+void pml__exports_free(struct pml__exports *e);
+
+/*
+ * The function with this name, of @n bytes, if exactly one library has the name, once, and it is a global function in
+ * its default version; else 0. Cost: the name's hash and a look at one place, however many libraries there are.
+ */
+uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n);
+
+#endif
