@@ -190,6 +190,12 @@ local mutants = {
     by = "intercept_exports" },
   { "exports: what the loader does not search", EXPORTS, " && (o->program || strchr(o->path, '/') != NULL)", "",
     by = "intercept_exports" },
+  { "last: what goes is still told", LOG, "__atomic_store_n(&oldest->kind, PML__LOG_FREE, __ATOMIC_RELEASE);", "",
+    by = "recording_last" },
+  { "last: calls under way are told again", OF_CALLS, "++l->under_way > l->in->open", "true", by = "recording_last" },
+  { "last: those of an extent count on", OF_CALLS, "  l->under_way = 0;\n", "", by = "recording_last" },
+  { "last: a track without what was moved out of it", READS, ".turn = r->missing == 0 ? r->entry[i].turn : 0", "",
+    by = "recording_last" },
   { "call: any call ends with the innermost", CALL, " || t->open != p", "", by = "intercept_calls" },
   { "call: what declines is told for all that", STUBS, "  jz .Lenter_begun\n", "", by = "intercept_calls" },
   { "call: an end that declines is told for all that", STUBS, "  jz .Lleave_begun\n", "", by = "intercept_calls" },
@@ -394,8 +400,8 @@ local function programs()
     .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
     .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "sde_ends", "archive",
-    "archive_share", "otf2_read", "recording", "recording_calls", "recording_turns", "profile", "mpi_place", "sampler",
-    "intercept_exports" } do
+    "archive_share", "otf2_read", "recording", "recording_calls", "recording_turns", "recording_last", "profile", "mpi_place",
+    "sampler", "intercept_exports" } do
     local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,

@@ -54,7 +54,7 @@ static const char *const endings[] = {"running", "exit", "_exit", "failed"}; /* 
 static int l_story(lua_State *L) {
   struct pml_recording_story s;
   pml_recording_read_story(check(L)->reader, &s);
-  lua_createtable(L, 0, 15);
+  lua_createtable(L, 0, 16);
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
   lutil_setstr(L, "ended", endings[s.ended]);
@@ -69,6 +69,7 @@ static int l_story(lua_State *L) {
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "brief", s.brief);
   lutil_setint(L, "often", s.often);
+  lutil_setint(L, "older", s.older_bytes);
   lutil_setint(L, "missing", s.missing);
   return 1;
 }

@@ -5,8 +5,8 @@
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks; _WRAPPED=1: all wrapped
  * functions are chosen. PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
- * PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and
- * PMLUA_RECORD_MIN_NS are limits.
+ * PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS,
+ * PMLUA_RECORD_MIN_NS and PMLUA_RECORD_LAST, in bytes, are limits.
  *
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
  * PMLUA_RECORD_EVENTS; series of others go into the log as they are taken in, at the latest when the process exits. A
@@ -303,7 +303,8 @@ static int start_trace(void) {
   uint64_t ns = number("PMLUA_RECORD_MIN_NS");
   struct pml_recording_limits limits = {.max_depth = (uint32_t)number("PMLUA_RECORD_MAX_DEPTH"),
                                         .max_calls = (uint32_t)number("PMLUA_RECORD_MAX_CALLS"),
-                                        .min_ticks = (uint64_t)((double)ns * pml__clock.ticks_per_second * 1e-9)};
+                                        .min_ticks = (uint64_t)((double)ns * pml__clock.ticks_per_second * 1e-9),
+                                        .last_bytes = number("PMLUA_RECORD_LAST")};
   limits.metrics = record.event;
   limits.nmetrics = record.nevents;
   int err = record.nevents > 0 ? pml_recording_sum(record.calls, record.event, record.nevents) : 0;

@@ -24,6 +24,12 @@ struct pml__log_part {
   size_t bytes, behind; /* whole pages */
 };
 
+/* Entries of extents that were moved out, the next one to go first when there are @n. */
+struct pml__log_last {
+  size_t n, next;
+  struct pml__log_entry *entry[];
+};
+
 static size_t whole_pages(size_t bytes) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   return (bytes + page - 1) / page * page;
@@ -164,33 +170,70 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
   return has ? memory : NULL;
 }
 
-/* A place in the file and an entry, which is not used yet; NULL: no room. */
-static struct pml__log_entry *reserve(struct pml__log *log, uint64_t bytes, uint64_t *at, int *err) {
+/* ---- what is moved out ---- */
+
+int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each) {
+  size_t n = bytes / each > 4 ? (size_t)(bytes / each) : 4;
+  struct pml__log_last *last = calloc(1, sizeof *last + n * sizeof(struct pml__log_entry *));
+  if (last == NULL) return -ENOMEM;
+  last->n = n;
+  log->last = last;
+  return 0;
+}
+
+/* A place in the file and an entry, which is not used yet. */
+struct reserved {
+  struct pml__log_entry *entry; /* NULL: no room, or as many as there may be */
+  uint64_t at;
+  bool goes; /* what was there before */
+};
+
+/* Readers see that it goes before anything is written there. One that is still being written stays. */
+static bool let_go(struct pml__log_entry *oldest, uint64_t bytes) {
+  if (oldest == NULL || __atomic_load_n(&oldest->kind, __ATOMIC_ACQUIRE) == 0 || oldest->bytes != bytes) return false;
+  __atomic_store_n(&oldest->kind, PML__LOG_FREE, __ATOMIC_RELEASE);
+  return true;
+}
+
+static struct reserved reserve_locked(struct pml__log *log, uint64_t bytes, int *err) {
+  struct pml__log_entry **oldest = log->last != NULL ? &log->last->entry[log->last->next] : NULL;
+  struct reserved r = {NULL, log->end, false};
+  *err = 0;
+  if (oldest != NULL && *oldest != NULL && __atomic_load_n(&log->head->rank, __ATOMIC_RELAXED) >= 0) return r;
+  if (!has_entry(log, err)) return r;
+  r.entry = take_entry(log);
+  r.goes = oldest != NULL && let_go(*oldest, bytes);
+  r.at = r.goes ? (*oldest)->at : log->end;
+  if (!r.goes) log->end += whole_pages(bytes);
+  if (oldest == NULL) return r;
+  *oldest = r.entry;
+  log->last->next = (log->last->next + 1) % log->last->n;
+  return r;
+}
+
+static struct reserved reserve(struct pml__log *log, uint64_t bytes, int *err) {
   pml__lock_take(&log->lock);
-  bool has = has_entry(log, err);
-  struct pml__log_entry *e = has ? take_entry(log) : NULL;
-  *at = log->end;
-  if (has) log->end += whole_pages(bytes);
+  struct reserved r = reserve_locked(log, bytes, err);
   pml__lock_leave(&log->lock);
-  return e;
+  return r;
 }
 
 /* Threads write without the lock. After a failed write, the place and its entry stay unused. */
-bool pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
+int pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory) {
   int saved = errno, err = 0;
-  uint64_t at;
-  if (pml__log_is_sealed(log)) return false;
-  struct pml__log_entry *e = reserve(log, entry->bytes, &at, &err);
-  if (e != NULL) err = pml__grown_write(&log->file, at, memory, entry->bytes);
+  if (pml__log_is_sealed(log)) return -EPERM;
+  struct reserved r = reserve(log, entry->bytes, &err);
+  if (r.entry != NULL) err = pml__grown_write(&log->file, r.at, memory, entry->bytes);
   errno = saved;
-  if (e == NULL || err < 0) {
+  if (r.entry == NULL && err == 0) return -EDQUOT;
+  if (err < 0) {
     __atomic_store_n(&log->head->refused, -err, __ATOMIC_RELAXED);
-    return false;
+    return err;
   }
-  e->turn = entry->turn;
-  e->from = entry->at;
-  fill_entry(e, entry->kind, entry->key, entry->owner, at, entry->bytes, NULL);
-  return true;
+  r.entry->turn = entry->turn;
+  r.entry->from = entry->at;
+  fill_entry(r.entry, entry->kind, entry->key, entry->owner, r.at, entry->bytes, NULL);
+  return r.goes;
 }
 
 struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory) {
@@ -402,6 +445,7 @@ void pml__log_close(struct pml__log *log) {
   if (!pml__log_is_sealed(log)) pml__log_abandon(log);
   free_parts(log->parts);
   free_parts(log->spare);
+  free(log->last);
   free(log->file.path);
   free(log);
 }
@@ -426,6 +470,7 @@ void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
   drop_parts(log->spare, kept);
   drop_parts(log->parts, kept);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
+  free(log->last);
   free(log);
 }
 

@@ -22,6 +22,7 @@
 #define PML__LOG_CHILDREN_EXTENTS 32u
 
 struct pml__log_part;
+struct pml__log_last;
 
 struct pml__log {
   struct pml__log_head *head;
@@ -32,6 +33,7 @@ struct pml__log {
   uint32_t used; /* entries of the current directory */
   char *room;    /* the current extent of definitions */
   struct pml__log_part *parts, *spare;
+  struct pml__log_last *last;                                    /* NULL: what was moved out stays */
   bool sealed;                                                   /* atomic */
   struct pml__log_children *children[PML__LOG_CHILDREN_EXTENTS]; /* atomic, from the first one on; the last has room */
 };
@@ -106,15 +108,25 @@ static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes)
  * file the same. Writing 64 KiB takes some 10 us, where mapping and touching as much takes ten times that on some
  * machines.
  * The caller stores what ends a reader's way at the beginning, calls pml__log_moved_out(), and clears the rest: where
- * the process ends in between, a reader finds each record once. Returns whether there was room.
+ * the process ends in between, a reader finds each record once. Returns 0; 1 if an older extent went for it; -EPERM of
+ * a sealed log; -EDQUOT where there are the most that there may be; another -errno, which the head then has.
  */
-bool pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory);
+int pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory);
 static inline void pml__log_moved_out(struct pml__log_entry *entry) {
   __atomic_store_n(&entry->turn, entry->turn + 1, __ATOMIC_RELEASE);
 #ifndef __SANITIZE_THREAD__                /* which has no fences; readers are other processes */
   __atomic_thread_fence(__ATOMIC_RELEASE); /* who reads what is cleared next reads the turn, too */
 #endif
 }
+
+/*
+ * pml__log_keep_last - from now on the file has at most @bytes of what was moved out, in extents of @each: the last, at
+ * least four. A new one is written in the place of the oldest, whichever thread it is of; its entry is a new one, so
+ * that the directory still grows, by a thousandth of what is written. In a process that is one of MPI's ranks nothing
+ * goes, and nothing more is moved out: readers match the first message with the first. Once, before anything is moved
+ * out. Returns 0 or -ENOMEM.
+ */
+int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each);
 
 /* pml__log_unmap - this process is done with an extent, which stays in the file. Nothing if the log is sealed. */
 void pml__log_unmap(struct pml__log *log, const struct pml__log_entry *entry);
@@ -133,7 +145,7 @@ int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *f
 
 /* pml__log_rank - of MPI, where it was not known at first. */
 static inline void pml__log_rank(struct pml__log *log, int rank, int size) {
-  log->head->rank = rank;
+  __atomic_store_n(&log->head->rank, rank, __ATOMIC_RELAXED);
   log->head->size = size;
 }
 

@@ -168,6 +168,7 @@ enum pml__log_event_kind {
   PML__LOG_COMMUNICATION,      /* of MPI, with values, two to each event that follows */
   PML__LOG_OPENMP_EVENT,       /* of OpenMP, the same */
   PML__LOG_CALL_COMMUNICATION, /* of MPI, of the call around it: without ticks, the first value is in their place */
+  PML__LOG_UNDER_WAY,          /* a call that began in an extent before, of which only the last are kept */
   PML__LOG_SINGLE = 255        /* not in files: a value alone, which follows; the lower half says which */
 };
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
@@ -392,7 +393,8 @@ enum pml__log_count {
   PML__LOG_SHORT,
   PML__LOG_OFTEN,
   PML__LOG_UNRECORDED, /* events whose values are not those that are kept */
-  PML__LOG_COUNTERS = 8
+  PML__LOG_OLDER,      /* extents of events that went for later ones */
+  PML__LOG_COUNTERS
 };
 
 struct pml__log_recording {

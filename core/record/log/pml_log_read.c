@@ -125,7 +125,7 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
 struct origin {
   uint64_t at;
   size_t i;      /* of its entry */
-  uint64_t turn; /* how many were moved out of it */
+  uint64_t turn; /* how often it was moved out */
 };
 
 static int by_place(const void *a, const void *b) {
@@ -137,13 +137,16 @@ static bool is_moved_out(const struct pml__log_entry *e) {
   return e->kind == PML__LOG_EVENTS && e->from != 0;
 }
 
-/* The entry of an origin says from now on how many are there that were moved out of it. */
+/*
+ * The entry of an origin says from now on how often it was moved out, as the last extent of it says, which is there
+ * before the origin says so; where the log keeps the last ones, that one may be gone.
+ */
 static void count_turns(struct pml__log_reader *r, struct origin *o, size_t n) {
   qsort(o, n, sizeof *o, by_place);
   for (size_t i = 0; i < r->n; i++) {
     const struct origin key = {.at = r->entry[i].from};
     struct origin *of = is_moved_out(&r->entry[i]) ? bsearch(&key, o, n, sizeof *o, by_place) : NULL;
-    if (of != NULL) of->turn++;
+    if (of != NULL && of->turn <= r->entry[i].turn) of->turn = r->entry[i].turn + 1;
   }
   for (size_t i = 0; i < n; i++) r->entry[o[i].i].turn = o[i].turn;
 }
@@ -186,7 +189,7 @@ static int order_turns(struct pml__log_reader *r) {
   }
   for (size_t i = 0; i < r->n; i++)
     if (r->entry[i].kind == PML__LOG_EVENTS && r->entry[i].from == 0)
-      o[n++] = (struct origin){.at = r->entry[i].at, .i = i};
+      o[n++] = (struct origin){.at = r->entry[i].at, .i = i, .turn = r->missing == 0 ? r->entry[i].turn : 0};
   count_turns(r, o, n);
   put_last(r, entry, place);
   free(o);
@@ -216,8 +219,8 @@ void pml__log_read_close(struct pml__log_reader *r) {
 /* ---- extents ---- */
 
 /*
- * All but what is committed, which grows. Events were moved out as often as there are extents of it: else the process
- * ended while it did so, or they are newer than the directory that was read.
+ * All but what is committed, which grows. Events were moved out as often as the last extent of it says: else the
+ * process ended while it did so, or they are newer than the directory that was read.
  */
 static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
   struct pml__log_entry now;

@@ -16,6 +16,7 @@ struct thread {
   /* The collective operation that ends with the call around it, whose values are these; 0: none. */
   uint32_t collective; /* the lower half of its event */
   uint32_t inside;     /* calls under way in that call */
+  uint32_t open;       /* calls under way */
   uint64_t value[PML__LOG_CALL_VALUES];
 };
 
@@ -24,9 +25,10 @@ struct listening {
   const struct pml__recording_listener *to;
   struct thread *thread; /* [nthreads] by number */
   size_t nthreads;
-  struct thread *in; /* NULL: of a thread that there is no place for */
-  void *now;         /* its track, or NULL */
-  bool is_timed;     /* in this extent an event of this thread had a time; the last one: */
+  struct thread *in;  /* NULL: of a thread that there is no place for */
+  void *now;          /* its track, or NULL */
+  uint32_t under_way; /* so many calls said that they were under way when this extent began */
+  bool is_timed;      /* in this extent an event of this thread had a time; the last one: */
   uint64_t ticks;
   const struct pml__log_event *ahead; /* the next one behind where it was looked for; NULL: not looked for */
 };
@@ -189,10 +191,25 @@ static int follow_collective(struct listening *l, const struct pml__log_event *e
   return 0;
 }
 
+static void count_open(struct thread *t, bool enter) {
+  if (t == NULL) return;
+  if (enter)
+    t->open++;
+  else if (t->open > 0)
+    t->open--;
+}
+
 static int hand_on_call(struct listening *l, const struct pml__log_event *e) {
   bool enter = e->word >> 32 == PML__LOG_ENTER;
   int err = follow_collective(l, e);
+  count_open(l->in, enter);
   return err == 0 ? hand_on(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
+}
+
+/* It begins here where what was before is gone: the outer ones come first, as many as were open. */
+static int hand_on_under_way(struct listening *l, const struct pml__log_event *e) {
+  const struct pml__log_event enter = {e->ticks, PML__LOG_WORD(PML__LOG_ENTER, e->word)};
+  return l->in != NULL && ++l->under_way > l->in->open ? hand_on_call(l, &enter) : 0;
 }
 
 /* It may be one of a call that has a collective operation, and does not end that. */
@@ -257,6 +274,9 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       if (values >= (size_t)(end - at)) return 0;
       err = hand_on_openmp(l, at);
       break;
+    case PML__LOG_UNDER_WAY:
+      err = hand_on_under_way(l, at);
+      break;
     case PML__LOG_THREAD:
       err = go_to(l, low, (int64_t)at->ticks);
       break;
@@ -279,6 +299,7 @@ static int read_extent(struct listening *l, size_t i) {
   size_t n = (size_t)bytes / sizeof *events;
   err = go_to(l, e->owner, (int32_t)e->key);
   l->ahead = NULL;
+  l->under_way = 0;
   if (err == 0 && n > PML__RECORDING_FIRST_EVENT) err = read_events(l, events + PML__RECORDING_FIRST_EVENT, events + n);
   free(events);
   return err;

@@ -238,5 +238,6 @@ void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_r
                                     .deep = r->count[PML__LOG_DEEP],
                                     .brief = r->count[PML__LOG_SHORT],
                                     .often = r->count[PML__LOG_OFTEN],
+                                    .older_bytes = r->count[PML__LOG_OLDER] * PML__RECORDING_EVENTS_BYTES,
                                     .missing = r->log.missing};
 }

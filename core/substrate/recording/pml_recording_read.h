@@ -38,6 +38,7 @@ struct pml_recording_story {
   int uncounted;                                   /* a code: why a thread's events have no more values; 0: all have */
   uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
   uint64_t deep, brief, often;                     /* calls that its limits left out */
+  uint64_t older_bytes;                            /* of events that went for later ones */
   uint32_t missing;                                /* extents behind the end of a file that was cut */
 };
 PML__SHARED void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_recording_story *s);

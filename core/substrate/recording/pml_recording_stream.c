@@ -14,6 +14,7 @@
 #define FIRST_DEPTH 64u
 #define DEPTH_MAX (1u << 20)
 #define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
+#define UNDER_WAY_MAX (PML__RECORDING_EXTENT_EVENTS / 2) /* events that repeat which calls are under way */
 #define WORTH 256 /* events that must be left in an extent for another thread to go on in it */
 
 /* ---- events ---- */
@@ -35,11 +36,21 @@ static void clear(char *at, const char *end) {
 /* Its counts stay. The order of the stores is that of pml__log_move_out(). */
 static bool empty_extent(struct pml__recording_track *t) {
   struct pml__log_event *events = (struct pml__log_event *)(void *)t->extent + PML__RECORDING_FIRST_EVENT;
-  if (!pml__log_move_out(t->recording->log, t->entry, t->extent)) return false;
+  int out = pml__log_move_out(t->recording->log, t->entry, t->extent);
+  if (out < 0) return false;
+  if (out > 0) pml__recording_count(t, PML__LOG_OLDER);
   __atomic_store_n(&events->word, 0, __ATOMIC_RELEASE);
   pml__log_moved_out(t->entry);
   clear((char *)events, (char *)t->place.next);
   return true;
+}
+
+/* For a reader that finds no extent before; of calls nested too deeply the inner ones. */
+static void put_under_way(struct pml__recording_track *t) {
+  const struct pml__recording_frame *f = t->frame + 1;
+  if (t->top - t->frame > (ptrdiff_t)UNDER_WAY_MAX) f = t->top - UNDER_WAY_MAX + 1;
+  for (; f <= t->top; f++)
+    if (f->enter != NULL) pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, f->region));
 }
 
 static bool make_room(struct pml__recording_track *t) {
@@ -57,6 +68,7 @@ static bool make_room(struct pml__recording_track *t) {
   t->place.next = events + PML__RECORDING_FIRST_EVENT;
   t->place.end = events + PML__RECORDING_EXTENT_EVENTS;
   if (again) pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
+  if (again && t->recording->limits.last_bytes != 0) put_under_way(t);
   pml__recording_choose_ends(t);
   return true;
 }
@@ -350,6 +362,8 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
                                   .arg = s};
   struct pml_stream_metrics *metrics = NULL;
   if (limits != NULL) s->limits = *limits;
+  if (s->limits.last_bytes != 0 && pml__log_keep_last(s->log, s->limits.last_bytes, PML__RECORDING_EVENTS_BYTES) < 0)
+    return pml_fail(-ENOMEM, "no memory for the places of the last events");
   if (s->limits.nmetrics > 0) {
     int err = pml_stream_metrics(s->limits.metrics, s->limits.nmetrics, &metrics);
     if (err < 0) return err;

@@ -284,9 +284,12 @@ static OTF2_ErrorCode write_event(struct pml_otf2_location *loc, const struct pm
   if (e->what >= sizeof least / sizeof least[0] || e->nvalues < least[e->what]) return OTF2_SUCCESS;
   switch ((enum pml__log_openmp_event)e->what) {
   case PML__LOG_OPENMP_FORK:
+    o->forks++;
     loc->nevents++;
     return OTF2_EvtWriter_ThreadFork(loc->writer, NULL, ticks, OTF2_PARADIGM_OPENMP, (uint32_t)e->values[0]);
   case PML__LOG_OPENMP_JOIN:
+    if (o->forks == 0) return OTF2_SUCCESS; /* it went before the last events, which are kept */
+    o->forks--;
     loc->nevents++;
     return OTF2_EvtWriter_ThreadJoin(loc->writer, NULL, ticks, OTF2_PARADIGM_OPENMP);
   case PML__LOG_OPENMP_TEAM_BEGIN:

@@ -38,7 +38,7 @@ uint32_t pml__otf2_teams_take(struct pml_otf2 *a, struct pml_otf2 *part, uint32_
 #define PML__OTF2_TEAMS_DEEP 32u
 #define PML__OTF2_LOCKS_HELD 64u
 struct pml__otf2_openmp {
-  uint32_t depth, nheld;
+  uint32_t forks, depth, nheld; /* forks: that were not joined */
   struct {
     uint32_t team, index; /* the communicator, and the thread's number in it */
   } in[PML__OTF2_TEAMS_DEEP];

@@ -86,11 +86,13 @@ takes time itself: short functions look longer than they are.]],
     { name = "max-calls", kind = "integer", min = 1, max = CALLS, help = "keep at most N calls of each function of a process" },
     { name = "min-duration", kind = "duration", read = nanoseconds,
       help = "leave out calls shorter than this without recorded calls inside (10us, 1ms; ns without a unit)" },
+    { name = "last", kind = "size", min = 1 << 20, such = "100M or 2G", help = "of a trace or a flow keep at most SIZE of "
+      .. "events in each process: the last ones, or the first ones of a rank of MPI" },
   },
   exclusive = { { "trace", "profile" }, { "json", "csv" } },
   command = { optional = true },
   notes = [[
-The table has all calls; --max-depth, --max-calls and --min-duration shorten only the trace, and a note says by how much.
+The table has all calls; --max-depth, --max-calls, --min-duration and --last shorten only the trace, and a note says by how much.
 Calls recorded before a process ends, by a signal or by executing another program, are kept.
 A call counts when it begins. "did not return" counts calls left by a longjmp or an exception, or during which the thread or
 the process ended; minimum, median and maximum are of calls that returned.
@@ -109,8 +111,8 @@ function M.check(o)
   if o.finish then return (o.command or o.out) and "--finish DIR runs no command and takes no other folder" or nil end
   if #(o.command or {}) == 0 then return "no command given" end
   if o.every and not o.wanted then return "--every works with --metric only" end
-  if (o.max_depth or o.max_calls or o.min_duration) and not (o.trace or o.flow) then
-    return "--max-depth, --max-calls and --min-duration limit a trace; add --trace"
+  if (o.max_depth or o.max_calls or o.min_duration or o.last) and not (o.trace or o.flow) then
+    return "--max-depth, --max-calls, --min-duration and --last limit a trace; add --trace"
   end
   local _, wrong
   if o.color then _, wrong = require("pmlua.internal.flow.graph").ratio(o.color, o.events or {}) end
@@ -237,7 +239,8 @@ end
 
 --- What the preloaded library reads: names of variables, fields of the options, and what stands between several.
 local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "NOT", "not", ":" }, { "FILTER", "filter" },
-  { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" } }
+  { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" },
+  { "LAST", "last" } }
 
 local function environment_of(o, library, dir)
   local words = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }

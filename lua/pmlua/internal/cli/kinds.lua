@@ -79,6 +79,20 @@ M.duration = {
   end,
 }
 
+local unit_bytes = { K = 1 << 10, M = 1 << 20, G = 1 << 30, T = 1 << 40 }
+
+--- Bytes, with a unit of 1024, 1024^2, ...: 100M, 2G, also 100MiB.
+M.size = {
+  value = "SIZE",
+  read = function(text, option)
+    local number, unit = text:match "^([%d.]+)([KMGT]?)[iB]*$"
+    local v = number and (tonumber(number) or 0) * (unit_bytes[unit] or 1)
+    if v and v >= (option.min or 1) and v <= 1 << 50 then return math.floor(v) end
+    local from = option.min and (" from %dM on,"):format(option.min >> 20) or ""
+    return nil, ("a size%s such as %s"):format(from, option.such or "100M")
+  end,
+}
+
 M.choice = {
   value = "WORD",
   read = function(text, option)

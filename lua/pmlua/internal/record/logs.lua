@@ -150,7 +150,7 @@ local function process_of(log, story, ended)
   local p = notes_of(log)
   p.pid, p.parent, p.ended, p.untraced = story.pid, story.parent, ended, story.dropped
   p.tick_ns = core.profile.bucket_ns(1)
-  for _, what in ipairs { "lost_children", "deep", "brief", "often" } do p["left_" .. what] = story[what] end
+  for _, what in ipairs { "lost_children", "deep", "brief", "often", "older" } do p["left_" .. what] = story[what] end
   for _, why in ipairs { "refused", "uncounted" } do p[why] = story[why] ~= "" and story[why] or nil end
   p.counted = story.counted ~= "none" and story.counted or nil
   local done, err = add_figures(p, log)
@@ -186,7 +186,7 @@ end
 local inherited = { "program", "objects", "functions", "slots", "shared", "scans", "events", "units", "flow",
   "counted", "tick_ns" }
 local none = { "deep", "nested", "unseen", "threads", "unmatched", "dropped", "abandoned", "untraced", "left_lost_children",
-  "left_deep", "left_brief", "left_often" }
+  "left_deep", "left_brief", "left_often", "left_older" }
 local empty = { "troubles", "absent", "unmatched_patterns", "paths", "durations", "sums", "values", "openmp" }
 
 --- The children that a process noted, as they are once it was found that they do not run any more.

@@ -286,6 +286,8 @@ local function tell_missing(all, complain)
   say("left_deep", "%d calls are not in the traces, as you asked with --max-depth")
   say("left_often", "%d calls are not in the traces, as you asked with --max-calls")
   say("left_brief", "%d calls are not in the traces, as you asked with --min-duration")
+  local older = total(all, "left_older") / (1 << 20)
+  if older > 0 then complain(("%.1f MiB of older events are not in the traces, as you asked with --last"):format(older)) end
 end
 
 --- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/recording_last.c - a recording that keeps the last events: what is read is how the calls were when the kept
+ * part begins, then each event once and in order, wherever the process is killed; and the file stays small.
+ */
+#include "recording.h"
+#include "sanitized.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define KEPT (4 * PML__RECORDING_EVENTS_BYTES)
+#define MANY (UINT64_C(40) * PML__RECORDING_EXTENT_EVENTS)
+#define THREADS 4
+#define BASES UINT64_C(3) /* calls that stay open */
+#define KILLS (SANITIZED ? 10 : 100)
+#define LONGEST_NS 8000000
+
+static const struct pml_recording_limits last = {.last_bytes = KEPT};
+
+/* ---- known events ---- */
+
+/*
+ * First BASES enters of outer; then in each 8 events outer is called, and in it inner twice, which is not there a third
+ * time. Event @n is at tick 1 + n.
+ */
+static enum pml_stream_kind kind_of(uint64_t n) {
+  static const bool enters[8] = {true, true, false, true, false, false, true, false};
+  return n < BASES || enters[(n - BASES) % 8] ? PML_STREAM_ENTER : PML_STREAM_LEAVE;
+}
+static pml_region_t region_of(uint64_t n) {
+  static const bool is_inner[8] = {false, true, true, true, true, false, false, false};
+  return n >= BASES && is_inner[(n - BASES) % 8] ? inner : outer;
+}
+/* How many calls are open before event @n. */
+static uint64_t open_at(uint64_t n) {
+  static const uint8_t open[8] = {0, 1, 2, 1, 2, 1, 0, 1};
+  return n < BASES ? n : BASES + open[(n - BASES) % 8];
+}
+static void tell(uint64_t from, uint64_t to) {
+  for (uint64_t n = from; n < to; n++) raise_at(kind_of(n), region_of(n), 1 + n);
+}
+
+/* ---- reading ---- */
+
+/* Of one thread: @first is the first event that is kept, @next the one that must come. */
+struct reading {
+  uint64_t under_way, first, next, threads;
+  bool begun, wrong;
+};
+static int begin(void *arg, int64_t tid, void **track) {
+  struct reading *r = arg;
+  (void)tid;
+  *track = &r[r->threads < THREADS ? r->threads++ : 0];
+  return 0;
+}
+static int end(void *arg, void *track) {
+  (void)arg, (void)track;
+  return 0;
+}
+
+/* Calls under way begin when the last event happened that is not kept. */
+static int take(void *arg, void *track, const struct pml__recording_told *e) {
+  struct reading *r = track;
+  (void)arg;
+  if (!r->begun) {
+    r->begun = true;
+    r->first = r->next = e->ticks == 1 ? 0 : e->ticks;
+  }
+  if (e->ticks == r->first && r->next == r->first && r->first > 0) {
+    r->wrong |= e->kind != PML_STREAM_ENTER || e->region != (r->under_way > BASES ? inner : outer);
+    r->under_way++;
+    return 0;
+  }
+  uint64_t n = r->next++;
+  r->wrong |= e->kind != kind_of(n) || e->region != region_of(n) || e->ticks != 1 + n;
+  return 0;
+}
+
+/* @read: [THREADS]. */
+static void listen_to(struct reading *read) {
+  struct pml_recording_reader *r;
+  const struct pml__recording_listener to = {.begin = begin, .event = take, .end = end, .arg = read};
+  memset(read, 0, THREADS * sizeof *read);
+  int err = pml_recording_read_open_any(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  for (uint64_t i = 0; i < read->threads; i++)
+    read[i].wrong |= read[i].first > 0 && read[i].under_way != open_at(read[i].first);
+  read->wrong |= err < 0;
+  if (r != NULL) pml_recording_read_close(r);
+}
+
+static uint64_t bytes(void) {
+  struct stat st;
+  return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* ---- one thread ---- */
+
+static void one(void) {
+  struct reading r[THREADS];
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording of the last events is made")) return;
+  tell(0, 100);
+  listen_to(r);
+  CHECK(!r->wrong && r->first == 0 && r->next == 100, "all events are there while there are few");
+  tell(100, MANY);
+  listen_to(r);
+  CHECK(!r->wrong && r->next == MANY, "the last events are there, in order, behind the calls that were under way");
+  CHECK(r->first > 0 && r->next - r->first > 3 * (uint64_t)PML__RECORDING_EXTENT_EVENTS, "as many as were asked for");
+  uint64_t size = bytes();
+  tell(MANY, 3 * MANY);
+  CHECK(bytes() < size + 65536 * 2, "the file does not grow with the events");
+  pml_recording_close(s);
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.story.unmatched == 0 && t.open >= BASES, "a trace is made of it, without unmatched leaves");
+  CHECK(t.story.older_bytes >= 60 * PML__RECORDING_EVENTS_BYTES, "and how much is not in it is known");
+}
+
+/* ---- two threads ---- */
+
+static void *busy(void *arg) {
+  tell(0, *(const uint64_t *)arg);
+  return NULL;
+}
+
+/* All that was moved out of one thread's extent goes for the other's. */
+static void two(void) {
+  static const uint64_t few = PML__RECORDING_EXTENT_EVENTS * 5 / 2, many = MANY;
+  struct reading r[THREADS];
+  pthread_t thread;
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  tell(0, few);
+  if (CHECK(pthread_create(&thread, NULL, busy, (void *)(uintptr_t)&many) == 0, "a thread begins"))
+    pthread_join(thread, NULL);
+  listen_to(r);
+  bool swapped = r[0].next == many;
+  const struct reading *quiet = &r[swapped], *loud = &r[!swapped];
+  CHECK(r->threads == 2 && !quiet->wrong && quiet->next == few && quiet->first > 0,
+        "of a thread whose first events went, the last ones are there");
+  CHECK(!loud->wrong && loud->next == many && loud->first > 0, "and those of the other");
+  pml_recording_close(s);
+}
+
+static pthread_barrier_t all;
+
+static void *together(void *arg) {
+  tell(0, 1); /* it has an extent of its own, not one that another thread left */
+  pthread_barrier_wait(&all);
+  tell(1, *(const uint64_t *)arg);
+  return NULL;
+}
+
+/* More threads at once than there are places: one that is still being written to is not given away. */
+static void several(void) {
+  static const uint64_t many = MANY;
+  struct reading r[THREADS];
+  pthread_t thread[THREADS];
+  unsigned right = 0;
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  pthread_barrier_init(&all, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, together, (void *)(uintptr_t)&many);
+  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+  listen_to(r);
+  for (int i = 0; i < THREADS; i++) right += !r[i].wrong && r[i].next == many;
+  CHECK(r->threads == THREADS && right == THREADS, "of threads that run at the same time the last events are there");
+  CHECK(bytes() < KEPT + (2 * THREADS + 8) * UINT64_C(65536), "in a file that is not larger for that");
+  pml_recording_close(s);
+}
+
+/* ---- calls nested more deeply than an extent repeats ---- */
+
+static void deep(void) {
+  static const uint64_t depth = PML__RECORDING_EXTENT_EVENTS;
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  for (uint64_t n = 0; n < depth; n++) enter(outer, n);
+  for (uint64_t n = 0; n < MANY; n += 2) {
+    enter(inner, depth + n);
+    leave(inner, depth + n + 1);
+  }
+  for (uint64_t n = 0; n < depth; n++) leave(outer, depth + MANY + n);
+  pml_recording_close(s);
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.written > 0, "deeply nested calls become a trace, of the inner ones");
+}
+
+/* ---- a rank of MPI ---- */
+
+static void rank(void) {
+  struct reading r[THREADS];
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  pml__log_rank(s->log, 0, 2);
+  tell(0, MANY);
+  listen_to(r);
+  CHECK(!r->wrong && r->first == 0 && r->next > 4 * (uint64_t)PML__RECORDING_EXTENT_EVENTS && r->next < MANY / 4,
+        "of a rank the first events stay (%llu)", (unsigned long long)r->next);
+  pml_recording_close(s);
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.story.dropped > 0 && t.story.older_bytes == 0 && t.story.refused == 0,
+        "those that do not are counted");
+}
+
+/* ---- killed, and read meanwhile ---- */
+
+static void record_for_ever(uint64_t *done) {
+  if (fresh(&last) == NULL) _exit(1);
+  for (uint64_t n = 0;; n++) {
+    tell(n, n + 1);
+    __atomic_store_n(done, n + 1, __ATOMIC_RELEASE);
+  }
+}
+
+static void sleep_ns(uint64_t ns) {
+  struct timespec t = {.tv_nsec = (long)ns};
+  nanosleep(&t, NULL);
+}
+
+static void kills(void) {
+  uint64_t *done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), most = 0;
+  unsigned wrong = 0, fewer = 0, of_running = 0, gone = 0;
+  struct reading r[THREADS];
+  if (!CHECK(done != MAP_FAILED, "memory is shared")) return;
+  srand(1);
+  for (unsigned i = 0; i < KILLS; i++) {
+    *done = 0;
+    pid_t pid = fork();
+    if (pid == 0) record_for_ever(done);
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) == 0 && waitpid(pid, NULL, WNOHANG) == 0) sleep_ns(100000);
+    sleep_ns((uint64_t)rand() % LONGEST_NS);
+    if (i % 4 == 0) {
+      listen_to(r);
+      of_running += r->wrong;
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    listen_to(r);
+    wrong += r->wrong;
+    fewer += r->next < *done;
+    gone += r->first > 0;
+    if (r->next > most) most = r->next;
+  }
+  CHECK(gone > KILLS / 4, "the first events are gone in %u of %u logs", gone, KILLS);
+  CHECK(wrong == 0, "after a kill the last events are there once, in order (%u of %u logs are wrong)", wrong, KILLS);
+  CHECK(fewer == 0, "and none of the last is missing (in %u of %u)", fewer, KILLS);
+  CHECK(of_running <= KILLS / 4, "a reader of a running process ends (%u were overtaken)", of_running);
+  munmap(done, 4096);
+}
+
+int main(void) {
+  if (!recording_begin()) return 1;
+  one();
+  two();
+  several();
+  deep();
+  rank();
+  kills();
+  return recording_done();
+}
