@@ -18,7 +18,6 @@
 #define THREADS 4
 #define BASES UINT64_C(3) /* calls that stay open */
 #define KILLS (SANITIZED ? 10 : 100)
-#define LONGEST_NS 8000000
 
 static const struct pml_recording_limits last = {.last_bytes = KEPT};
 
@@ -234,8 +233,8 @@ static void kills(void) {
     *done = 0;
     pid_t pid = fork();
     if (pid == 0) record_for_ever(done);
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) == 0 && waitpid(pid, NULL, WNOHANG) == 0) sleep_ns(100000);
-    sleep_ns((uint64_t)rand() % LONGEST_NS);
+    uint64_t until = 1 + (uint64_t)rand() % MANY;
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < until && waitpid(pid, NULL, WNOHANG) == 0) sleep_ns(50000);
     if (i % 4 == 0) {
       listen_to(r);
       of_running += r->wrong;
