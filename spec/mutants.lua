@@ -190,7 +190,7 @@ local mutants = {
     by = "intercept_exports" },
   { "exports: what the loader does not search", EXPORTS, " && (o->program || strchr(o->path, '/') != NULL)", "",
     by = "intercept_exports" },
-  { "last: what goes is still told", LOG, "__atomic_store_n(&oldest->kind, PML__LOG_FREE, __ATOMIC_RELEASE);", "",
+  { "last: what goes is still told", LOG, "__atomic_store_n(&m->entry->kind, PML__LOG_FREE, __ATOMIC_RELEASE);", "",
     by = "recording_last" },
   { "last: calls under way are told again", OF_CALLS, "++l->under_way > l->in->open", "true", by = "recording_last" },
   { "last: those of an extent count on", OF_CALLS, "  l->under_way = 0;\n", "", by = "recording_last" },

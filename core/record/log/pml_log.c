@@ -24,10 +24,14 @@ struct pml__log_part {
   size_t bytes, behind; /* whole pages */
 };
 
-/* Entries of extents that were moved out, the next one to go first when there are @n. */
+/* Extents that were moved out, the oldest first. */
+struct pml__log_moved {
+  struct pml__log_moved *next;
+  struct pml__log_entry *entry;
+};
 struct pml__log_last {
-  size_t n, next;
-  struct pml__log_entry *entry[];
+  uint64_t n, most;
+  struct pml__log_moved *first, **end;
 };
 
 static size_t whole_pages(size_t bytes) {
@@ -173,12 +177,43 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
 /* ---- what is moved out ---- */
 
 int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each) {
-  size_t n = bytes / each > 4 ? (size_t)(bytes / each) : 4;
-  struct pml__log_last *last = calloc(1, sizeof *last + n * sizeof(struct pml__log_entry *));
+  struct pml__log_last *last = calloc(1, sizeof *last);
   if (last == NULL) return -ENOMEM;
-  last->n = n;
+  last->most = bytes / each > 4 ? bytes / each : 4;
+  last->end = &last->first;
   log->last = last;
   return 0;
+}
+
+static void free_last(struct pml__log_last *last) {
+  for (struct pml__log_moved *m = last != NULL ? last->first : NULL, *next; m != NULL; m = next) {
+    next = m->next;
+    free(m);
+  }
+  free(last);
+}
+
+/*
+ * One that is still being written stays, and is the next to go: its thread has none that is younger, so that of each
+ * thread the oldest goes first. NULL: all are being written.
+ */
+static struct pml__log_moved *take_oldest(struct pml__log_last *last) {
+  struct pml__log_moved **at = &last->first;
+  while (*at != NULL && __atomic_load_n(&(*at)->entry->kind, __ATOMIC_ACQUIRE) == PML__LOG_FREE) at = &(*at)->next;
+  struct pml__log_moved *m = *at;
+  if (m == NULL) return NULL;
+  *at = m->next;
+  if (last->end == &m->next) last->end = at;
+  last->n--;
+  return m;
+}
+
+static void put_youngest(struct pml__log_last *last, struct pml__log_moved *m, struct pml__log_entry *entry) {
+  m->entry = entry;
+  m->next = NULL;
+  *last->end = m;
+  last->end = &m->next;
+  last->n++;
 }
 
 /* A place in the file and an entry, which is not used yet. */
@@ -188,27 +223,37 @@ struct reserved {
   bool goes; /* what was there before */
 };
 
-/* Readers see that it goes before anything is written there. One that is still being written stays. */
-static bool let_go(struct pml__log_entry *oldest, uint64_t bytes) {
-  if (oldest == NULL || __atomic_load_n(&oldest->kind, __ATOMIC_ACQUIRE) == 0 || oldest->bytes != bytes) return false;
-  __atomic_store_n(&oldest->kind, PML__LOG_FREE, __ATOMIC_RELEASE);
-  return true;
+/* Readers see that it goes before anything is written there. */
+static struct reserved in_place_of_oldest(struct pml__log *log) {
+  struct reserved r = {NULL, 0, true};
+  struct pml__log_moved *m = take_oldest(log->last);
+  if (m == NULL) return r;
+  r.at = m->entry->at;
+  __atomic_store_n(&m->entry->kind, PML__LOG_FREE, __ATOMIC_RELEASE);
+  r.entry = take_entry(log);
+  put_youngest(log->last, m, r.entry);
+  return r;
+}
+
+static struct reserved at_the_end(struct pml__log *log, uint64_t bytes, int *err) {
+  struct reserved r = {NULL, log->end, false};
+  struct pml__log_moved *m = log->last != NULL ? malloc(sizeof *m) : NULL;
+  *err = -ENOMEM;
+  if (log->last != NULL && m == NULL) return r;
+  r.entry = take_entry(log);
+  if (m != NULL) put_youngest(log->last, m, r.entry);
+  log->end += whole_pages(bytes);
+  return r;
 }
 
 static struct reserved reserve_locked(struct pml__log *log, uint64_t bytes, int *err) {
-  struct pml__log_entry **oldest = log->last != NULL ? &log->last->entry[log->last->next] : NULL;
-  struct reserved r = {NULL, log->end, false};
+  const struct reserved none = {NULL, 0, false};
+  bool full = log->last != NULL && log->last->n >= log->last->most;
   *err = 0;
-  if (oldest != NULL && *oldest != NULL && __atomic_load_n(&log->head->rank, __ATOMIC_RELAXED) >= 0) return r;
-  if (!has_entry(log, err)) return r;
-  r.entry = take_entry(log);
-  r.goes = oldest != NULL && let_go(*oldest, bytes);
-  r.at = r.goes ? (*oldest)->at : log->end;
-  if (!r.goes) log->end += whole_pages(bytes);
-  if (oldest == NULL) return r;
-  *oldest = r.entry;
-  log->last->next = (log->last->next + 1) % log->last->n;
-  return r;
+  if (full && __atomic_load_n(&log->head->rank, __ATOMIC_RELAXED) >= 0) return none;
+  if (!has_entry(log, err)) return none;
+  struct reserved r = full ? in_place_of_oldest(log) : none;
+  return r.entry != NULL ? r : at_the_end(log, bytes, err);
 }
 
 static struct reserved reserve(struct pml__log *log, uint64_t bytes, int *err) {
@@ -445,7 +490,7 @@ void pml__log_close(struct pml__log *log) {
   if (!pml__log_is_sealed(log)) pml__log_abandon(log);
   free_parts(log->parts);
   free_parts(log->spare);
-  free(log->last);
+  free_last(log->last);
   free(log->file.path);
   free(log);
 }
@@ -470,7 +515,7 @@ void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
   drop_parts(log->spare, kept);
   drop_parts(log->parts, kept);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
-  free(log->last);
+  free_last(log->last);
   free(log);
 }
 
