@@ -327,7 +327,10 @@ local function nothing(processes)
   for _, p in ipairs(processes) do
     if (p.missing or 0) > 0 then return refuse("EFORMAT", p.name .. ": the log is cut short; all its sections are lost") end
   end
-  return refuse("ENODATA", processes[1].name .. ": no section, counter or recorder was used")
+  local name = processes[1].name
+  local log <close> = core.recording.open(name)
+  local remedy = log and ("its calls are recorded: pmlua record --finish %s prints them"):format(name:match "^(.*)/" or ".")
+  return refuse("ENODATA", name .. ": no section, counter or recorder was used", remedy)
 end
 
 --- A report over processes.

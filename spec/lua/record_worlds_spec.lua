@@ -274,6 +274,13 @@ describe("pmlua record, when things go wrong,", function()
     assert.same({ 3, true }, { status, err:find("no call was recorded", 1, true) ~= nil })
   end)
 
+  it("is named by pmlua report, which finds no section there", function()
+    shell(command .. " record -o calls -- ./grave none")
+    local status, _, err = shell(command .. " report calls")
+    assert.equal(1, status)
+    assert.matches("no section, counter or recorder was used; its calls are recorded: pmlua record %-%-finish calls prints", err)
+  end)
+
   it("says which option it does not understand", function()
     local cases = {
       ["--max-calls 5 -- true"] = { 2, "limit a trace; add %-%-trace" },
