@@ -9,7 +9,7 @@ local json = require "cjson"
 local quote = support.quote
 
 --- A valid value of an option, as text.
-local by_kind = { integer = "3", number = "3", percent = "3", duration = "3ms", picture = "p.svg" }
+local by_kind = { integer = "3", number = "3", percent = "3", duration = "3ms", size = "3G", picture = "p.svg" }
 local by_name = { metric = "host::load_1", I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64", flow = "f.svg",
   headers = "zlib.h", parameter = "x=1,2", ["fail-on"] = "slower:2%",
   window = "1.5:2", width = "800" }

@@ -8,7 +8,8 @@ local pml = require "pmlua"
 
 local command = support.build .. "/pmlua sample "
 
--- heavy() works three times as long as light(); the program prints what the kernel says of both.
+-- heavy() works three times as long as light(); the program prints what the kernel says of both. Turns have different
+-- lengths, so that samples, which come in step, do not meet the same place of each.
 local program = [[
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +42,10 @@ int main(int argc, char **argv) {
     for (long i = 0; i < pages; i++) p[(size_t)i * page] = 1;
     return 0;
   }
-  while (a + b < 0.6) {
-    begin = now(); heavy(1000000); a += now() - begin;
-    begin = now(); light(1000000); b += now() - begin;
+  for (unsigned n = 1; a + b < 0.6; n = n * 1664525u + 1013904223u) {
+    unsigned long turn = 300000 + (n >> 12);
+    begin = now(); heavy(turn); a += now() - begin;
+    begin = now(); light(turn); b += now() - begin;
   }
   printf("%.9f\n", a / (a + b));
   return 0;

@@ -122,6 +122,10 @@ describe("errata", function()
     assert.equal("1291 ", numbers("AuthenticAMD", 23, 0x31))
     assert.equal("1054 ", numbers("AuthenticAMD", 23, 0x11))
     assert.equal("", numbers("GenuineIntel", 25, 1))
+    assert.equal("BJ122", numbers("GenuineIntel", 6, 0x2d))
+    assert.equal("SKL091, SKL044 SKL091 SKL057 SKL089", numbers("GenuineIntel", 6, 0x55))
+    assert.equal("ADL038", numbers("GenuineIntel", 6, 0x97))
+    assert.equal("", numbers("GenuineIntel", 6, 0x6a)) -- Ice Lake: none that its event file names
     assert.equal("", numbers("AuthenticAMD", "x", "y"))
     assert.same({}, errata.of "")
     assert.same({}, errata.of "CPU implementer : 0x41\n")
@@ -153,7 +157,7 @@ describe("errata", function()
       assert.is_true(#data.source > 20 and #data.errata > 0)
       for _, e in ipairs(data.errata) do
         assert.is_true(#e.events > 3 and #e.what > 10 and #e.events + #e.what < 180)
-        assert.is_true(e.part ~= nil and e.implementer ~= nil or e.models[1] <= e.models[2])
+        assert.is_true(e.part ~= nil and e.implementer ~= nil or e.model ~= nil and #e.model > 0 or e.models[1] <= e.models[2])
       end
     end
   end)
