@@ -14,9 +14,14 @@ local M = {}
 ---@field events string
 ---@field what string
 
+--- Models are a range, from the first to the last, or a list.
 local function is_of_family(e, cpu)
-  local same = e.vendor ~= nil and e.vendor == cpu.vendor and e.family == cpu.family and cpu.model
-  return same and cpu.model >= e.models[1] and cpu.model <= e.models[2]
+  if e.vendor == nil or e.vendor ~= cpu.vendor or e.family ~= cpu.family or not cpu.model then return false end
+  if e.models then return cpu.model >= e.models[1] and cpu.model <= e.models[2] end
+  for _, model in ipairs(e.model) do
+    if model == cpu.model then return true end
+  end
+  return false
 end
 
 --- One core that has it is enough.
