@@ -422,6 +422,15 @@ static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
   return log;
 }
 
+/* clock(): what PMLUA_CLOCK_RATE is for processes that this one starts. */
+static int l_clock(lua_State *L) {
+  char text[100];
+  (void)pml_clock_init();
+  (void)pml__clock_tell(text, sizeof text);
+  lua_pushstring(L, text);
+  return 1;
+}
+
 static void push_archive_story(lua_State *L, const struct pml_archive_story *s) {
   lua_createtable(L, 0, 11);
   lutil_setint(L, "processes", s->processes);
@@ -478,9 +487,13 @@ int luaopen_pmlua_recording(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"story", l_story}, {"note", l_note},     {"profile", l_profile},   {"sums", l_sums},   {"values", l_values},
       {"flow", l_flow},   {"openmp", l_openmp}, {"children", l_children}, {"calls", l_calls}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open},       {"reasons", l_reasons},
-                                       {"archive", l_archive}, {"archive_help", l_archive_help},
-                                       {"series", l_series},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open},
+                                       {"reasons", l_reasons},
+                                       {"clock", l_clock},
+                                       {"archive", l_archive},
+                                       {"archive_help", l_archive_help},
+                                       {"series", l_series},
+                                       {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
   lutil_class(L, &calls_class, none, NULL);

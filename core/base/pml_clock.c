@@ -30,10 +30,17 @@
 #define LONGEST_BASELINE_NS 1000000000u
 #define SUSPENDED_NS 1000000u
 #define TOLERANCE 1e-3 /* of a known rate; 0.05 ms measure to about 5e-4, 1 ms to about 1e-5, 3 ms to about 1e-6 */
-#define STEPS 1024u    /* ticks: differences that are looked at */
+#define SAME 1e-5      /* of what has gone since a parent told the time, and so many ns: the same clocks */
+#define SAME_NS 50000.0
+#define STEPS 1024u /* ticks: differences that are looked at */
 #define STEP_READS 20000u
 #define COST_BATCHES 21
 #define COST_READS 1000
+
+/* A counter value and the clock at the same moment. */
+struct moment {
+  uint64_t ticks, ns;
+};
 
 struct pml_clock pml__clock = {PML_CLOCK_MONOTONIC, ONE_NS, 0, NS_PER_S};
 
@@ -41,6 +48,7 @@ struct pml_clock pml__clock = {PML_CLOCK_MONOTONIC, ONE_NS, 0, NS_PER_S};
 static struct {
   int err;
   uint64_t measured_ns; /* how long, the last time */
+  struct moment last;   /* where that ended */
   char calibration[256];
 } chosen;
 
@@ -111,11 +119,6 @@ static bool trusted(char *why, size_t size) {
   snprintf(why, size, "the kernel's clocksource is %s, not the counter", clocksource);
   return false;
 }
-
-/* A counter value and the clock at the same moment. */
-struct moment {
-  uint64_t ticks, ns;
-};
 
 /* An interrupt or a lost time slice only widens a bracket: of many the tightest holds the smallest error. */
 static struct moment tightest_bracket(void) {
@@ -212,16 +215,50 @@ static uint64_t kernel_mult(void) {
   return mult;
 }
 
-/* The rate that a parent process measured and passed on; 0: not passed on, or unusable. */
-static uint64_t told_mult(void) {
+/* What a parent process passed on: the rate; 0: not passed on, or unusable; and a moment: of no ticks, none. */
+struct told {
+  uint64_t mult;
+  struct moment at;
+};
+
+static struct told told(void) {
   const char *text = secure_getenv("PMLUA_CLOCK_RATE");
-  double rate = text != NULL ? pml__strtod(text, NULL) : 0;
+  char *end = NULL;
+  double rate = text != NULL ? pml__strtod(text, &end) : 0;
   double mult = rate > 0 ? NS_PER_S / rate * (double)ONE_NS : 0;
-  return mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0;
+  struct told t = {mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0, {0, 0}};
+  if (t.mult == 0 || end == NULL || *end != '@') return t;
+  t.at.ticks = strtoull(end + 1, &end, 10);
+  if (*end == ':') t.at.ns = strtoull(end + 1, NULL, 10);
+  return t;
 }
 
-/* The rate by one source: ns per tick times 2^48, and its name; 0: unknown. */
+int pml__clock_tell(char *text, size_t size) {
+  int n = snprintf(text, size, "%.17g", pml__clock.ticks_per_second);
+  for (char *c = text; n < (int)size && *c != '\0'; c++)
+    if (*c == ',') *c = '.'; /* whatever locale is set */
+  if (pml__clock.kind != PML_CLOCK_COUNTER || n >= (int)size) return n;
+  return n + snprintf(text + n, size - (size_t)n, "@%llu:%llu", (unsigned long long)chosen.last.ticks,
+                      (unsigned long long)chosen.last.ns);
+}
+
+/* Both clocks have gone on from there as the rate says: they are those of the parent, not of another machine or boot.
+ */
+static bool goes_on_from(const struct told *t) {
+  struct moment now = tightest_bracket();
+  if (t->at.ticks == 0 || now.ticks <= t->at.ticks || now.ns <= t->at.ns) return false;
+  double gone = (double)(now.ns - t->at.ns), by_ticks = (double)(now.ticks - t->at.ticks) * (double)t->mult / ONE_NS;
+  return fabs(gone - by_ticks) < SAME_NS + SAME * gone;
+}
+
+/*
+ * The rate by one source: ns per tick times 2^48, and its name; 0: unknown. To ask the kernel takes 10 ms and more
+ * where no process has had an event for a second: its scheduler is changed for the first one.
+ */
 static uint64_t known_mult(const char **who) {
+  const struct told t = told();
+  *who = "the parent process (PMLUA_CLOCK_RATE)";
+  if (t.mult != 0 && goes_on_from(&t)) return t.mult;
   *who = "the kernel's mult and shift";
   uint64_t mult = kernel_mult();
 #if defined(__aarch64__)
@@ -234,7 +271,7 @@ static uint64_t known_mult(const char **who) {
 #endif
   if (mult != 0) return mult;
   *who = "PMLUA_CLOCK_RATE";
-  return told_mult();
+  return t.mult;
 }
 
 static bool agrees(uint64_t known, uint64_t baseline_ns, struct moment *last) {
@@ -267,6 +304,7 @@ static void no_counter(const char *why) {
 static void use_counter(void) {
   struct moment last;
   uint64_t mult = calibrate(&last);
+  chosen.last = last;
   if (mult == 0) {
     no_counter("the counter does not advance");
     return;

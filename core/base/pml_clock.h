@@ -6,6 +6,7 @@
 #include "base/pml_api.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 PML_BEGIN_DECLS
@@ -46,8 +47,9 @@ struct pml_clock_info {
  * pml_clock_init - choose and calibrate the clock; idempotent, called by every opener of the core.
  *
  * The counter is chosen when the CPU says it is invariant and the kernel itself trusts it; PMLUA_CLOCK=counter or
- * PMLUA_CLOCK=monotonic overrides. Its rate is the kernel's own (mult and shift of a perf page), or cntfrq_el0, or that
- * of PMLUA_CLOCK_RATE, in ticks per second, by which a process spares those that it starts from measuring it again;
+ * PMLUA_CLOCK=monotonic overrides. Its rate is that of a parent process, where the same clocks go on
+ * (PMLUA_CLOCK_RATE, RATE@TICKS:NS; see pml__clock_tell()), or the kernel's own (mult and shift of a perf page), or
+ * cntfrq_el0, or what PMLUA_CLOCK_RATE says without a moment, in ticks per second;
  * each checked against CLOCK_MONOTONIC_RAW; else it is measured against CLOCK_MONOTONIC_RAW, to about 1e-6. Both begin
  * when this is loaded. Cost, once: 10 us, and what is left then of 0.05 ms for a rate that is known, or of 3 ms for one
  * that is measured: a few times as long if the process was suspended or is a second old. Returns 0, -EINVAL for an
@@ -61,6 +63,12 @@ PML_API int pml_clock_init(void);
  * Returns what pml_clock_init() returns; @info is filled in any case. Thread-safe.
  */
 PML_API int pml_clock_describe(struct pml_clock_info *info);
+
+/*
+ * pml__clock_tell - what PMLUA_CLOCK_RATE shall be for processes that this one starts: they need not ask the kernel,
+ * which may take 10 ms, nor measure. Returns as snprintf(); 100 bytes are enough. After pml_clock_init().
+ */
+PML__SHARED int pml__clock_tell(char *text, size_t size);
 
 /* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
 PML_API uint64_t pml_clock_realtime_ns(void);

@@ -159,8 +159,8 @@ static double fastest(const double *v) {
 
 static void start_row(const char *figure, char *bind) {
   /* As pmlua record starts it: told the clock's rate. */
-  char rate[64], *without[] = {bind, NULL}, *with[] = {bind, preload, results, rate, NULL};
-  snprintf(rate, sizeof rate, "PMLUA_CLOCK_RATE=%.17g", pml__clock.ticks_per_second);
+  char rate[128] = "PMLUA_CLOCK_RATE=", *without[] = {bind, NULL}, *with[] = {bind, preload, results, rate, NULL};
+  pml__clock_tell(rate + strlen(rate), sizeof rate - strlen(rate));
   double a[ROUNDS], b[ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
     a[i] = start_ns(without);

@@ -83,17 +83,45 @@ static void both_clocks(uint64_t *ns, uint64_t *counter) {
   }
 }
 
-/* A rate that is told is taken if it holds. */
-static bool takes_what_is_told(void) {
-  struct pml_clock_info info;
+/* Tells the rate as it is, and, with @moment, when that was, @ticks later than it was. */
+static double tell(bool moment, int64_t ticks) {
   uint64_t ns[2], counter[2];
   both_clocks(&ns[0], &counter[0]);
   usleep(20000);
   both_clocks(&ns[1], &counter[1]);
   double rate = (double)(counter[1] - counter[0]) * 1e9 / (double)(ns[1] - ns[0]);
-  char text[64];
-  snprintf(text, sizeof text, "%.17g", rate);
+  char text[128];
+  int n = snprintf(text, sizeof text, "%.17g", rate);
+  if (moment)
+    snprintf(text + n, sizeof text - (size_t)n, "@%llu:%llu", (unsigned long long)(counter[1] + (uint64_t)ticks),
+             (unsigned long long)ns[1]);
   setenv("PMLUA_CLOCK_RATE", text, 1);
+  return rate;
+}
+
+/* With a moment from which the clocks go on the kernel is not asked, and a process tells the same again. */
+static bool takes_a_moment(void) {
+  struct pml_clock_info info;
+  char text[100];
+  double rate = tell(true, 0);
+  return pml_clock_init() == 0 && pml_clock_describe(&info) == 0 &&
+         strstr(info.calibration, "the parent process") != NULL &&
+         fabs(pml__clock.ticks_per_second / rate - 1) < 1e-9 && pml__clock_tell(text, sizeof text) < 100 &&
+         fabs(atof(text) / rate - 1) < 1e-9 && strchr(text, '@') != NULL;
+}
+
+/* One of another machine or boot is not taken; the rate may be, as one without a moment. */
+static bool doubts_a_moment(void) {
+  struct pml_clock_info info;
+  (void)tell(true, -1000000000);
+  if (pml_clock_init() < 0 || pml_clock_describe(&info) < 0) return false;
+  return pml__clock.kind == PML_CLOCK_COUNTER && strstr(info.calibration, "the parent process") == NULL;
+}
+
+/* A rate that is told is taken if it holds. */
+static bool takes_what_is_told(void) {
+  struct pml_clock_info info;
+  double rate = tell(false, 0);
   if (pml_clock_init() < 0 || pml_clock_describe(&info) < 0 || pml__clock.kind != PML_CLOCK_COUNTER) return false;
   bool kernels = strstr(info.calibration, "kernel's") != NULL || strstr(info.calibration, "cntfrq") != NULL;
   return kernels ||
@@ -240,6 +268,8 @@ static void wishes(void) {
 #if defined(__x86_64__) || defined(__aarch64__)
   CHECK(in_child("counter", is_counter), "PMLUA_CLOCK=counter gives the counter");
   CHECK(in_child("counter", takes_what_is_told), "PMLUA_CLOCK_RATE is its rate, where the kernel tells none");
+  CHECK(in_child("counter", takes_a_moment), "with a moment of the same clocks also where the kernel tells one");
+  CHECK(in_child("counter", doubts_a_moment), "and one of other clocks is not taken");
   CHECK(in_child("counter", takes_what_is_told_with_a_point), "written with a point, in every locale");
   CHECK(in_child("counter", doubts_a_wrong_rate), "unless it is wrong");
   CHECK(in_child("counter", doubts_nonsense), "or none");

@@ -11,7 +11,7 @@
 
 #include <dlfcn.h>
 
-#define ASKED_ONE_BY_ONE 256u
+#define ASKED_OF_EACH 16u /* slots for each library: as many searches take as long as its part of an index */
 
 /* The one function that has the name among all that were loaded with the program; 0: none, or several have it. */
 static uintptr_t only(struct pml__slots *x, const char *name, size_t n) {
@@ -55,7 +55,7 @@ static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name
 uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, size_t symbol, const char *name,
                              size_t n) {
   const char *version = pml__object_needs(o, symbol);
-  if (o->startup && ++x->asked > ASKED_ONE_BY_ONE) {
+  if (o->startup && ++x->asked > ASKED_OF_EACH * x->all.n) {
     uintptr_t one = only(x, name, n);
     if (one != 0) return one;
   }

@@ -122,8 +122,7 @@ end
 --- What the environment tells a process that is started about the clock, so that it need not measure the rate again.
 ---@return string variable
 function M.clock()
-  -- with a point, whatever locale a host has set
-  return (("PMLUA_CLOCK_RATE=%.17g"):format(require("pmlua.core").clock.rate()):gsub(",", "."))
+  return "PMLUA_CLOCK_RATE=" .. require("pmlua.core").recording.clock()
 end
 
 --- LD_PRELOAD with this library after what it has.

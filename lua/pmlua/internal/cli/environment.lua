@@ -15,7 +15,7 @@ M.groups = {
   { title = "Every use of pmlua", variables = {
     { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one pmlua chooses" },
     { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not publish them; checked. "
-      .. "pmlua sets it for the programs that it records" },
+      .. "pmlua sets it for the programs that it records, with a moment (RATE@TICKS:NS), so that they need not ask the kernel" },
     { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of the one beside the command or library" },
     { name = "LUA_PATH, LUA_CPATH", about = "where modules of scripts are searched, after pmlua's own, relative folders "
       .. "last; pmlua itself requires nothing from relative folders. LUA_INIT is ignored" },
