@@ -92,8 +92,9 @@ static double tell(bool moment, int64_t ticks) {
   double rate = (double)(counter[1] - counter[0]) * 1e9 / (double)(ns[1] - ns[0]);
   char text[128];
   int n = snprintf(text, sizeof text, "%.17g", rate);
+  counter[1] += (uint64_t)ticks;
   if (moment)
-    snprintf(text + n, sizeof text - (size_t)n, "@%llu:%llu", (unsigned long long)(counter[1] + (uint64_t)ticks),
+    snprintf(text + n, sizeof text - (size_t)n, "@%llu:%llu", (unsigned long long)counter[1],
              (unsigned long long)ns[1]);
   setenv("PMLUA_CLOCK_RATE", text, 1);
   return rate;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NAMES_MAX 1000
+#define MOVED_AT_ONCE 1024u /* extents that are being written while there are as many as there may be */
 
 /* An extent as it is mapped, with its private memory behind it, if it has some. */
 struct pml__log_part {
@@ -30,8 +31,8 @@ struct pml__log_moved {
   struct pml__log_entry *entry;
 };
 struct pml__log_last {
-  uint64_t n, most;
-  struct pml__log_moved *first, **end;
+  size_t n, most, used, room; /* how many there are, and may be; of @moved */
+  struct pml__log_moved *first, **end, moved[];
 };
 
 static size_t whole_pages(size_t bytes) {
@@ -177,20 +178,14 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
 /* ---- what is moved out ---- */
 
 int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each) {
-  struct pml__log_last *last = calloc(1, sizeof *last);
+  size_t most = bytes / each > 4 ? (size_t)(bytes / each) : 4, room = most + MOVED_AT_ONCE;
+  struct pml__log_last *last = calloc(1, sizeof *last + room * sizeof last->moved[0]);
   if (last == NULL) return -ENOMEM;
-  last->most = bytes / each > 4 ? bytes / each : 4;
+  last->most = most;
+  last->room = room;
   last->end = &last->first;
   log->last = last;
   return 0;
-}
-
-static void free_last(struct pml__log_last *last) {
-  for (struct pml__log_moved *m = last != NULL ? last->first : NULL, *next; m != NULL; m = next) {
-    next = m->next;
-    free(m);
-  }
-  free(last);
 }
 
 /*
@@ -237,11 +232,11 @@ static struct reserved in_place_of_oldest(struct pml__log *log) {
 
 static struct reserved at_the_end(struct pml__log *log, uint64_t bytes, int *err) {
   struct reserved r = {NULL, log->end, false};
-  struct pml__log_moved *m = log->last != NULL ? malloc(sizeof *m) : NULL;
+  struct pml__log_last *last = log->last;
   *err = -ENOMEM;
-  if (log->last != NULL && m == NULL) return r;
+  if (last != NULL && last->used == last->room) return r;
   r.entry = take_entry(log);
-  if (m != NULL) put_youngest(log->last, m, r.entry);
+  if (last != NULL) put_youngest(last, &last->moved[last->used++], r.entry);
   log->end += whole_pages(bytes);
   return r;
 }
@@ -490,7 +485,7 @@ void pml__log_close(struct pml__log *log) {
   if (!pml__log_is_sealed(log)) pml__log_abandon(log);
   free_parts(log->parts);
   free_parts(log->spare);
-  free_last(log->last);
+  free(log->last);
   free(log->file.path);
   free(log);
 }
@@ -515,7 +510,7 @@ void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
   drop_parts(log->spare, kept);
   drop_parts(log->parts, kept);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
-  free_last(log->last);
+  free(log->last);
   free(log);
 }
 
