@@ -15,7 +15,8 @@
 
 #define KEPT (4 * PML__RECORDING_EVENTS_BYTES)
 #define MANY (UINT64_C(40) * PML__RECORDING_EXTENT_EVENTS)
-#define THREADS 4
+#define THREADS 64        /* that a log tells of */
+#define RUNNING 4         /* at the same time */
 #define BASES UINT64_C(3) /* calls that stay open */
 #define KILLS (SANITIZED ? 10 : 100)
 
@@ -160,17 +161,37 @@ static void *together(void *arg) {
 static void several(void) {
   static const uint64_t many = MANY;
   struct reading r[THREADS];
-  pthread_t thread[THREADS];
+  pthread_t thread[RUNNING];
   unsigned right = 0;
   struct pml_recording *s = fresh(&last);
   if (!CHECK(s != NULL, "a recording is made")) return;
-  pthread_barrier_init(&all, NULL, THREADS);
-  for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, together, (void *)(uintptr_t)&many);
-  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+  pthread_barrier_init(&all, NULL, RUNNING);
+  for (int i = 0; i < RUNNING; i++) pthread_create(&thread[i], NULL, together, (void *)(uintptr_t)&many);
+  for (int i = 0; i < RUNNING; i++) pthread_join(thread[i], NULL);
   listen_to(r);
-  for (int i = 0; i < THREADS; i++) right += !r[i].wrong && r[i].next == many;
-  CHECK(r->threads == THREADS && right == THREADS, "of threads that run at the same time the last events are there");
-  CHECK(bytes() < KEPT + (2 * THREADS + 8) * UINT64_C(65536), "in a file that is not larger for that");
+  for (int i = 0; i < RUNNING; i++) right += !r[i].wrong && r[i].next == many;
+  CHECK(r->threads == RUNNING && right == RUNNING, "of threads that run at the same time the last events are there");
+  CHECK(bytes() < KEPT + (2 * RUNNING + 8) * UINT64_C(65536), "in a file that is not larger for that");
+  pml_recording_close(s);
+}
+
+/* Threads that begin and end one after the other: what they left goes, too. */
+static void short_lived(void) {
+  static const uint64_t few = 1000;
+  struct reading r[THREADS];
+  uint64_t size = 0, wrong = 0;
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  for (int i = 0; i < 400; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, busy, (void *)(uintptr_t)&few) == 0) pthread_join(thread, NULL);
+    if (i == 100) size = bytes();
+  }
+  CHECK(size > 0 && bytes() <= size + 65536, "a file does not grow with threads that end");
+  listen_to(r);
+  for (uint64_t i = 0; i < r->threads; i++) wrong += r[i].wrong || r[i].next != few;
+  CHECK(r->threads > 10 && r->threads < THREADS && wrong == 0, "what the last ones did is there (%llu)",
+        (unsigned long long)r->threads);
   pml_recording_close(s);
 }
 
@@ -259,6 +280,7 @@ int main(void) {
   one();
   two();
   several();
+  short_lived();
   deep();
   rank();
   kills();

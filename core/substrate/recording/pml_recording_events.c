@@ -297,7 +297,9 @@ static int read_extent(struct listening *l, size_t i) {
   struct pml__log_event *events = pml__log_read_extent(&l->reader->log, i, &bytes, &err);
   if (events == NULL) return err;
   size_t n = (size_t)bytes / sizeof *events;
-  err = go_to(l, e->owner, (int32_t)e->key);
+  /* One that began again says whose it is. Its first thread may have no events left. */
+  bool says = n > PML__RECORDING_FIRST_EVENT && events[PML__RECORDING_FIRST_EVENT].word >> 32 == PML__LOG_THREAD;
+  if (!says) err = go_to(l, e->owner, (int32_t)e->key);
   l->ahead = NULL;
   l->under_way = 0;
   if (err == 0 && n > PML__RECORDING_FIRST_EVENT) err = read_events(l, events + PML__RECORDING_FIRST_EVENT, events + n);

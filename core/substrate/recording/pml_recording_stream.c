@@ -15,7 +15,9 @@
 #define DEPTH_MAX (1u << 20)
 #define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
 #define UNDER_WAY_MAX (PML__RECORDING_EXTENT_EVENTS / 2) /* events that repeat which calls are under way */
-#define WORTH 256 /* events that must be left in an extent for another thread to go on in it */
+/* Events that must be left in an extent for another thread to go on in it, unless only the last are kept: then it must
+ * be moved out, to go some day. */
+#define WORTH 256
 
 /* ---- events ---- */
 
@@ -321,7 +323,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
   if (t == NULL) t = new_track(s);
   if (t == NULL) return NULL;
   t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
-  if (t->extent != NULL)
+  if (t->extent != NULL && has_room(t, 1))
     pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
   pml__mutex_take(&s->lock);
   t->following = s->tracks;
@@ -336,7 +338,8 @@ static void thread_end(void *arg, void *data) {
   pml__mutex_take(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
-  bool worth = t->extent != NULL && t->place.end - t->place.next >= WORTH;
+  bool worth = t->extent != NULL && !t->full;
+  if (s->limits.last_bytes == 0) worth = worth && t->place.end - t->place.next >= WORTH;
   if (worth) {
     t->top = t->frame;
     t->beyond = 0;
