@@ -89,34 +89,36 @@ static const char *variant(void) {
   return NULL;
 }
 
-static void current_clocksource(char *name, size_t size) {
-  static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-  snprintf(name, size, "unknown");
+/* What the kernel says of its clocksources: of the current one, or the available ones. */
+static void clocksource(const char *which, char *text, size_t size) {
+  char path[96];
+  snprintf(path, sizeof path, "/sys/devices/system/clocksource/clocksource0/%s_clocksource", which);
+  snprintf(text, size, "unknown");
   FILE *f = fopen(path, "re");
   if (!f) return;
-  if (fgets(name, (int)size, f)) name[strcspn(name, "\n")] = '\0';
+  if (fgets(text, (int)size, f)) text[strcspn(text, "\n")] = '\0';
   fclose(f);
 }
 
 /* The kernel watches its clocksource and drops one that misbehaves: what it still uses, we may use. */
-static bool kernel_trusts(const char *clocksource) {
+static bool kernel_trusts(const char *name) {
   static const char *const built_on_counter[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
   for (size_t i = 0; i < sizeof built_on_counter / sizeof built_on_counter[0]; i++)
-    if (strcmp(clocksource, built_on_counter[i]) == 0) return true;
+    if (strcmp(name, built_on_counter[i]) == 0) return true;
   return false;
 }
 
 /* Is the counter to be trusted? If not, @why says it. */
 static bool trusted(char *why, size_t size) {
   const char *reason = variant();
-  char clocksource[64];
+  char current[64];
   if (reason) {
     snprintf(why, size, "%s", reason);
     return false;
   }
-  current_clocksource(clocksource, sizeof clocksource);
-  if (kernel_trusts(clocksource)) return true;
-  snprintf(why, size, "the kernel's clocksource is %s, not the counter", clocksource);
+  clocksource("current", current, sizeof current);
+  if (kernel_trusts(current)) return true;
+  snprintf(why, size, "the kernel's clocksource is %s, not the counter", current);
   return false;
 }
 
@@ -196,6 +198,16 @@ uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page) 
   return 0;
 }
 
+/* Where a hypervisor lends the scheduler its clock, the kernel's page has no rate (using_native_sched_clock()). */
+static bool has_native_clock(void) {
+  static const char *const lent[] = {"kvm-clock", "hyperv_clocksource", "xen"};
+  char available[256];
+  clocksource("available", available, sizeof available);
+  for (size_t i = 0; i < sizeof lent / sizeof lent[0]; i++)
+    if (strstr(available, lent[i]) != NULL) return false;
+  return true;
+}
+
 static uint64_t kernel_mult(void) {
   struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                  .size = sizeof attr,
@@ -260,7 +272,7 @@ static uint64_t known_mult(const char **who) {
   *who = "the parent process (PMLUA_CLOCK_RATE)";
   if (t.mult != 0 && goes_on_from(&t)) return t.mult;
   *who = "the kernel's mult and shift";
-  uint64_t mult = kernel_mult();
+  uint64_t mult = has_native_clock() ? kernel_mult() : 0;
 #if defined(__aarch64__)
   if (mult == 0) {
     uint64_t hz;
