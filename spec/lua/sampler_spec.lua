@@ -219,6 +219,15 @@ int main(void) {
     assert.equal(0, told.counts.lost)
   end)
 
+  it("says that an event has no addresses of data", function()
+    for _, by in ipairs { "page", "data" } do
+      local _, _, err = shell(command .. "-e task-clock --by " .. by .. " -- ./planted")
+      assert.truthy(err:find("no sample of task-clock has an address of data; page-faults have", 1, true), err)
+    end
+    local _, _, err = shell(command .. "--by page -- ./planted 30")
+    assert.is_nil(err:find("address of data", 1, true), err)
+  end)
+
   it("follows children and what they execute", function()
     local told = sampled "-e task-clock --by object -- sh -c './planted >/dev/null; ./planted >/dev/null'"
     assert.truthy(told.rows[1].object:find "/planted$")

@@ -122,9 +122,22 @@ local function write(o, out, sampler, bars)
     more > 0 and ("; %d more rows with --top 0"):format(more) or ""))
 end
 
+--- Clocks and most counters note where the code is and not which data it used.
+local function tell_addresses(sampler, how)
+  local bars, none, all = require("pmlua.sampler").histogram(sampler, "page"), 0, 0
+  for _, b in ipairs(bars or {}) do
+    none, all = none + (b.page == 0 and b.samples or 0), all + b.samples
+  end
+  if none == 0 then return end
+  local text = none == all and ("no sample of %s has an address of data"):format(how.event)
+    or ("%d of %d samples of %s have no address of data"):format(none, all, how.event)
+  complain(text .. "; page-faults have, and mem-loads:pp and its like where the processor notes them")
+end
+
 --- What is missing, a line each.
 local function warn(sampler, how)
   local c = sampler:counts()
+  if how.address then tell_addresses(sampler, how) end
   local function say(n, text) if n > 0 then complain(text:format(n)) end end
   say(c.lost, "%d records were lost, because the kernel's buffer was full; sample less often (--period, --frequency)")
   say(c.dropped, "%d samples were dropped, because there was no memory for them; sample less often")
