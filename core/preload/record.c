@@ -39,6 +39,7 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
+#include "base/pml_system.h"
 #include "record/pml_reasons.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
@@ -248,7 +249,6 @@ __attribute__((destructor)) static void finish(void) {
 
 PML_API void _exit(int status);
 PML_API void _Exit(int status);
-long pml__arch_system(long number, const long argument[6]); /* core/adapter/arch */
 
 /* From a signal handler, too: nothing but a store. The C library's syscall() would be one more page for a child. */
 PML_API void _exit(int status) {

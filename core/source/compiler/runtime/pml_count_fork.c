@@ -8,6 +8,8 @@
  */
 #include "source/compiler/runtime/pml_count_private.h"
 
+#include "base/pml_system.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -79,8 +81,6 @@ EXPORT int clone(int (*f)(void *), void *stack, int flags, void *arg, ...) {
 /* ---- syscall() ---- */
 
 #if defined(__x86_64__) || defined(__aarch64__)
-
-long pml__arch_system(long number, const long argument[6]); /* core/adapter/arch */
 
 /* A process with memory and stack as its parent's: no thread, no child that counts for its parent. */
 static bool makes_child(long number, const long a[6]) {
