@@ -69,6 +69,11 @@ describe("interception on arm64", function()
     end
   end)
 
+  it("finds the names of all libraries", function()
+    if missing() then return pending(missing()) end
+    assert.truthy(run("intercept_exports", ""):find("\n5 passed, 0 failed, 0 skipped"))
+  end)
+
   it("sees calls through every kind of slot", function()
     if missing() then return pending(missing()) end
     for name, flags in pairs(LEAVES) do library("leaf_" .. name, "slots_leaf", flags) end
