@@ -3,13 +3,14 @@
 --
 -- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER and what a processor has besides (TOPDOWN, TLB, ...) are data in
 -- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric names events of its group, constants of
--- its file, inputs, `time` (seconds), and metrics above it.
+-- its file (`revisions` has others for some of a core), inputs, `time` (seconds), and metrics above it.
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
 local literal = require "pmlua.internal.literal"
 local formula = require "pmlua.formula"
 local overlay = require "pmlua.internal.overlay"
+local processor = require "pmlua.internal.processor"
 local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.groups
@@ -54,13 +55,31 @@ function Reader:strings(t, where)
   return t
 end
 
+local function is_revision(r)
+  local before = type(r) == "table" and (r.before or { 0, 0 })
+  return type(before) == "table" and math.type(before[1]) == "integer" and math.type(before[2]) == "integer"
+    and math.type(r.implementer) == "integer" and math.type(r.part) == "integer"
+end
+
+--- Those of the file, and over them those of revisions of this machine's cores.
 function Reader:constants(data)
   local values, dimensions = {}, { time = { s = 1 } }
-  for name, pair in pairs(data.constants or {}) do
-    if type(pair) ~= "table" or type(pair[1]) ~= "number" or type(pair[2]) ~= "string" then
-      self:fail(name, ("constant %s: must have a number and a unit"):format(name))
+  local function take(constants)
+    if type(constants or {}) ~= "table" then self:fail("constants", "constants: must be a table") end
+    for name, pair in pairs(constants or {}) do
+      if type(pair) ~= "table" or type(pair[1]) ~= "number" or type(pair[2]) ~= "string" then
+        self:fail(name, ("constant %s: must have a number and a unit"):format(name))
+      end
+      values[name], dimensions[name] = pair[1], formula.unit_dimension(pair[2])
     end
-    values[name], dimensions[name] = pair[1], formula.unit_dimension(pair[2])
+  end
+  take(data.constants)
+  if type(data.revisions or {}) ~= "table" then self:fail("revisions", "revisions: must be a list") end
+  for _, revision in ipairs(data.revisions or {}) do
+    if not is_revision(revision) then
+      self:fail("revisions", "revisions: write { implementer = 0x41, part = 0xd49, before = { 0, 3 }, constants = {} }")
+    end
+    if processor.has_core(processor.here(), revision) then take(revision.constants) end
   end
   return values, dimensions
 end

@@ -189,6 +189,44 @@ describe("Every formula", function()
     assert.is_true(seen >= 3 * 21, seen)
   end)
 
+  it("of a revision of a core have its constants: what Neoverse N2 counts too many before r0p3 is subtracted", function()
+    local processor = require "pmlua.internal.processor"
+    local here = processor.here
+    local path
+    for _, file in ipairs(require "pmlua.internal.literal".list "groups") do
+      if file.path:find "neoverse_n2" then path = file.path end
+    end
+    local function shares(revision, surplus)
+      local n2 = { implementer = 0x41, part = 0xd49, variant = 0, revision = revision }
+      processor.here = function() return { cores = { n2 } } end
+      local file = groups.read(path)
+      processor.here = here
+      local g = assert(file).groups.TOPDOWN
+      -- 1000 cycles of 5 slots: 1500 of the frontend, 1000 of the backend, and 2500 of which four in five retire
+      local counts = { time = 1, cycles = 1000, frontend_slots = 1500 + surplus, backend_slots = 1000, ops = 2000,
+        speculated = 2500 }
+      local found = {}
+      for i, m in ipairs(g.metrics) do found[i] = groups.value(g, m, counts) end
+      return found
+    end
+    assert.same({ 30.0, 20.0, 40.0, 10.0 }, shares(0, 1000))
+    assert.same({ 30.0, 20.0, 40.0, 10.0 }, shares(3, 0))
+  end)
+
+  it("refuse revisions and constants that are none, with the line", function()
+    local function refused(what, why)
+      local text = "return {\n  pmus = { 'x' },\n  %s,\n  groups = { A = { events = {}, metrics = {} } } }"
+      local file, err = groups.parse(text:format(what), "x.lua")
+      assert.is_nil(file)
+      assert.truthy(tostring(err):find("x.lua:3: " .. why, 1, true), tostring(err))
+    end
+    refused("constants = 5", "constants: must be a table")
+    refused("revisions = 5", "revisions: must be a list")
+    refused("revisions = { 5 }", "revisions: write { implementer")
+    refused("revisions = { { implementer = 1 } }", "revisions: write { implementer")
+    refused("revisions = { { implementer = 1, part = 1, before = 3 } }", "revisions: write { implementer")
+  end)
+
   it("of PERF_METRICS takes differences of fractions times slots, so that a section's shares are its own", function()
     local phases = { { 4e6, 128, 32, 64, 31 }, { 1020, 0, 51, 153, 51 }, { 9e9, 255, 0, 0, 0 }, { 2550000, 102, 51, 51, 51 } }
     local keys, names = { "slots", "retired_slots", "wasted_slots", "starved_slots", "backend_slots" },

@@ -3,7 +3,8 @@
 return {
   like = "neoverse_n1",
   pmus = { "arm_v1" },
-  constants = { width = { 8, "" }, lanes = { 2, "" } }, -- slots of a cycle; 128-bit parts of an SVE vector
+  -- slots of a cycle, and those that are counted too many of the frontend; 128-bit parts of an SVE vector
+  constants = { width = { 8, "" }, surplus = { 0, "" }, lanes = { 2, "" } },
   groups = {
     TOPDOWN = {
       prose = "Level 1 of top-down in slots, a fixed number a cycle: without an operation because of the frontend or of the " ..
@@ -13,15 +14,15 @@ return {
         ops = "OP_RETIRED", speculated = "OP_SPEC",
       },
       metrics = {
-        { name = "frontend_bound", unit = "%", formula = "100 * frontend_slots / (width * cycles)",
+        { name = "frontend_bound", unit = "%", formula = "100 * (frontend_slots - surplus * cycles) / (width * cycles)",
           thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
         { name = "backend_bound", unit = "%", formula = "100 * backend_slots / (width * cycles)",
           thresholds = { { "> 50", "units or memory hold execution up" } } },
         { name = "retiring", unit = "%",
-          formula = "100 * (width * cycles - frontend_slots - backend_slots) / (width * cycles) * ops / speculated" },
+          formula = "100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * ops / speculated" },
         { name = "bad_speculation", unit = "%",
-          formula = "100 * (width * cycles - frontend_slots - backend_slots) / (width * cycles) * (speculated - ops) / " ..
-            "speculated" },
+          formula = "100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * " ..
+            "(speculated - ops) / speculated" },
       },
     },
     TOPDOWN2 = {

@@ -24,16 +24,6 @@ local function is_of_family(e, cpu)
   return false
 end
 
---- One core that has it is enough.
-local function is_of_core(e, cpu)
-  for _, core in ipairs(cpu.cores) do
-    local before = e.before
-    local older = not before or core.variant < before[1] or core.variant == before[1] and core.revision < before[2]
-    if e.part == core.part and e.implementer == core.implementer and older then return true end
-  end
-  return false
-end
-
 --- The errata of a processor.
 ---@param cpuinfo string the text of /proc/cpuinfo
 ---@return pmlua.Erratum[]
@@ -44,7 +34,7 @@ function M.of(cpuinfo)
     local data, err = literal.read(file.path)
     if not data then error(err, 0) end
     for _, e in ipairs(data.errata) do
-      if is_of_family(e, cpu) or is_of_core(e, cpu) then list[#list + 1] = e end
+      if is_of_family(e, cpu) or processor.has_core(cpu, e) then list[#list + 1] = e end
     end
   end
   return list

@@ -31,6 +31,19 @@ function M.of(text)
   return { vendor = field "vendor_id", family = number(field "cpu family"), model = number(field "model"), cores = cores }
 end
 
+--- Whether a core is of this implementer and part, in a revision before that one; one such core is enough.
+---@param cpu pmlua.Processor
+---@param of { implementer: integer, part: integer, before?: integer[] } before: variant and revision (rVpR)
+---@return boolean
+function M.has_core(cpu, of)
+  for _, core in ipairs(cpu.cores) do
+    local before = of.before
+    local older = not before or core.variant < before[1] or core.variant == before[1] and core.revision < before[2]
+    if of.part == core.part and of.implementer == core.implementer and older then return true end
+  end
+  return false
+end
+
 --- This machine's.
 ---@return pmlua.Processor
 function M.here()
