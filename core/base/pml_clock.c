@@ -257,8 +257,9 @@ int pml__clock_tell(char *text, size_t size) {
 /* Both clocks have gone on from there as the rate says: they are those of the parent, not of another machine or boot.
  */
 static bool goes_on_from(const struct told *t) {
+  if (t->at.ticks == 0) return false;
   struct moment now = tightest_bracket();
-  if (t->at.ticks == 0 || now.ticks <= t->at.ticks || now.ns <= t->at.ns) return false;
+  if (now.ticks <= t->at.ticks || now.ns <= t->at.ns) return false;
   double gone = (double)(now.ns - t->at.ns), by_ticks = (double)(now.ticks - t->at.ticks) * (double)t->mult / ONE_NS;
   return fabs(gone - by_ticks) < SAME_NS + SAME * gone;
 }

@@ -42,13 +42,21 @@ static void recursive(long n, int depth) {
   pml_section_stop_label("recursive");
 }
 
+/* All are there before one ends, whose number would be given out again; in turn, as one that waits executes more. */
+static pthread_barrier_t all;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
 static void *in_a_thread(void *n) {
+  pthread_barrier_wait(&all);
+  pthread_mutex_lock(&turn);
   nested(*(long *)n);
+  pthread_mutex_unlock(&turn);
   return NULL;
 }
 
 static void threads(long n) {
   pthread_t t[3];
+  pthread_barrier_init(&all, NULL, 3);
   for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, in_a_thread, &n);
   for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
 }
