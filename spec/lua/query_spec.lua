@@ -277,7 +277,7 @@ describe("pmlua attach", function()
     local pid = solver "SOLVER"
     local status, out, err = attach("SOLVER", { "pml.sde.find 'SOLVER::stop':write(1)",
       ("repeat until false\n"):rep(100) .. "pml.sde.find 'SOLVER::steps':read()" }) -- each is stopped, until the program is
-    assert.matches("^true\n", out)
+    assert.is_true(out == "" or out:find "^true\n" ~= nil, out) -- it may end before it answers
     assert.matches("ended or closed the connection", err)
     assert.equal(1, status)
     assert.is_true(wait_until(function() return not alive(pid) end))
@@ -288,9 +288,9 @@ describe("pmlua attach", function()
     local pid = solver "SOLVER"
     local app = { name = "SOLVER", pid = tonumber(pid) }
     local link = assert(support.core.link.connect(socket(pid, "SOLVER")))
-    assert.equal("true", (directory.ask(app, link, "eval", "pml.sde.find 'SOLVER::stop':write(1)", 60)))
-    local text, err, code
-    for _ = 1, 1000 do
+    local text, err, code = directory.ask(app, link, "eval", "pml.sde.find 'SOLVER::stop':write(1)", 60)
+    local answered = text == "true" -- else it ended before it answered, and that is what must be heard
+    for _ = 1, answered and 1000 or 0 do
       text, err, code = directory.ask(app, link, "eval", "while true do end", 60)
       if not err:find("(5 s)", 1, true) then break end -- it has not ended yet
     end
