@@ -13,318 +13,8 @@
 -- a reader would be the same; on arm they matter, but neither emulator reorders loads.
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
-local READER = "core/source/kernel/pml_rdpmc.h"
-local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_log.c"
-local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
-local PLAINLY = "core/base/stream/pml_stream_private.h"
-local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
-local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
-local TRACK = "core/substrate/recording/pml_recording_track.h"
-local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
-local DURATION = "core/substrate/profile/pml_profile_private.h"
-local RECORDER, KEEP = "core/record/recorder/pml_recorder.c", "core/record/recorder/pml_recorder_keep.c"
-local NEAR = "core/record/recorder/pml_recorder_near.c"
-local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
-local RSEQ, FAULT = "core/source/kernel/pml_rseq.h", "core/source/kernel/pml_rdpmc_fault.c"
-local PRIVATE = "core/source/kernel/pml_counter_private.h"
-local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
-local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
-local SHARE = "core/source/kernel/pml_eventset_kernel.c"
-local RING = "core/record/pml_ring.h"
-local ARCHIVE = "core/substrate/archive/pml_archive_"
-local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCHIVE .. "pairs.c"
-local RANKS, TOGETHER, PART = ARCHIVE .. "ranks.c", ARCHIVE .. "share.c", ARCHIVE .. "part.c"
-local OF_CALLS, READS = "core/substrate/recording/pml_recording_events.c", "core/record/log/pml_log_read.c"
-local JSON = "lua/pmlua/json.lua"
-local IMBALANCE, CRITICAL = "lua/pmlua/analysis/imbalance.lua", "lua/pmlua/analysis/critical_path.lua"
-local READ = "core/substrate/trace/read/pml_otf2_"
-local WALK, ROWS, SUMS, EVENTS = READ .. "walk.c", READ .. "rows.c", READ .. "read_sums.c", READ .. "events.c"
-local SAMPLER = "core/source/kernel/sampler/pml_sampler_"
-local SAMPLES, MAPS = SAMPLER .. "ring.c", SAMPLER .. "maps.c"
-
---- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
-local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/sde/*.c",
-  [PLAINLY] = "core/base/stream/pml_stream*.c",
-  [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
-  [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
-  [LAYOUT] = SET .. " " .. SHARE }
-
---- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
---- `by`: the spec that judges it, if not those of the file; `pmu = false`: a real PMU and copies of its page cannot
---- reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers reveals it, because arm's kernel sets the upper half of
---- larger ones.
-local mutants = {
-  { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
-  { "index not decremented", READER, "PML__RDPMC_TAKE(pc, index - 1, pmc)", "PML__RDPMC_TAKE(pc, index, pmc)" },
-  { "sign-extension dropped", READER, "pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);", "", pmu = "maybe" },
-  { "zero-extension", READER, "(uint64_t)((int64_t)(pmc << shift) >> shift)", "(pmc << shift) >> shift" },
-  { "width is 32", READER, "(pmc, pc->pmc_width)", "(pmc, 32)" },
-  { "width is 40", READER, "(pmc, pc->pmc_width)", "(pmc, 40)" },
-  { "width is 48", READER, "(pmc, pc->pmc_width)", "(pmc, 48)" },
-  { "index 0 unchecked", READER, "index == 0 || ", "" },
-  { "largest index unchecked", READER, " || index > PML_RDPMC_COUNTERS", "", unless = "x86_64" },
-  { "seqlock removed", READER, "if (PML_UNLIKELY(!stable)) return -1;", "" },
-  { "first load removed", READER, "uint32_t seq = pc->lock;", "uint32_t seq = 0;" },
-  { "first load too late", READER, "bool stable = pc->lock == (seq & ~1u);", "seq = pc->lock; bool stable = true;" },
-  { "second check removed", READER, "bool stable = pc->lock == (seq & ~1u);", "bool stable = true;" },
-  { "odd lock unchecked", READER, "(seq & ~1u)", "seq" },
-  { "retry unbounded", READER, "tries <= PML_RDPMC_TRIES", "true" },
-  { "no try at all", READER, "tries <= PML_RDPMC_TRIES", "tries <= 0" },
-  { "retries untold", READER, "return rc > 0 ? tries : 0;", "return rc;", pmu = false },
-  { "result written too early", READER, "uint64_t enabled = 0, running = 0;",
-    "uint64_t enabled = 0, running = 0; r->raw = raw;", pmu = false },
-  { "cap_user_rdpmc unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;", "" },
-  { "cap_user_time unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_time)) return 0;", "" },
-  { "delta not added", READER, "uint64_t delta = pml__rdpmc_delta_ns(pc);", "uint64_t delta = 0;" },
-  { "delta not added to enabled", READER, "pc->time_enabled + delta", "pc->time_enabled" },
-  { "delta not added to running", READER, "pc->time_running + delta", "pc->time_running" },
-  { "running taken for enabled", READER, "pc->time_enabled + delta", "pc->time_running + delta" },
-  { "time not multiplied", READER, "quot * mult + ((rem * mult) >> shift)", "cyc" },
-  { "remainder dropped", READER, "quot * mult + ((rem * mult) >> shift)", "quot * mult" },
-  { "time offset ignored", READER, "return pc->time_offset + quot", "return quot" },
-  { "short-time mask ignored", READER, "if (pc->cap_user_time_short) {", "if (false) {" },
-  { "short time where it is not", READER, "if (pc->cap_user_time_short) {", "if (true) {", pmu = false },
-
-  { "counter: owner unchecked", PRIVATE, "if (PML_LIKELY(c->owner == self)) return", "if (true) return" },
-  { "counter: owner not asked for the path", COUNTER, "(c->owner & ~PML__OWNER_RESTARTS) != pml_thread_id()", "false" },
-  { "counter: page of an inherited event", COUNTER, "if (attr->inherit) return", "if (false) return" },
-  { "counter: page of another's event", COUNTER, "if (pid != 0) return", "if (false) return" },
-  { "counter: page of a cpu-wide event", COUNTER, [[if (pid < 0) return OF_CPU;
-  if (pid != 0) return OF_OTHER;]], "if (pid > 0) return OF_OTHER; cpu = -1;" },
-  { "counter: page of a cpu-bound event", COUNTER, "if (cpu != -1) return", "if (false) return" },
-  { "counter: page though turned off", COUNTER, "if (flags & PML_OPEN_NO_PAGE) return", "if (false) return" },
-  { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },
-  { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
-  { "set: owner unchecked", SHARE, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
-  { "set: owner unchecked where all are read by page", SHARE, "k->owner != pml_thread_id()", "false" },
-  { "set: half by page", SHARE, "false, restarts);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
-    "false, restarts);\n    if (tries == 0) continue;" },
-
-  { "counter: close leaves the page mapped", COUNTER, "if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());",
-    "" },
-  { "counter: a forbidden page stays mapped", COUNTER, "return;\n  }\n  unmap(c);",
-    "return;\n  }\n  c->page = NULL;" },
-
-  { "page: lock loaded after the index", READER, [[  uint32_t seq = pc->lock;
-  PML_RDPMC_FENCE();
-
-  if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-  uint64_t pmc = 0;
-  int rc = pml__rdpmc_register(pc, &pmc, restarts);
-]], [[  if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
-  uint64_t pmc = 0;
-  int rc = pml__rdpmc_register(pc, &pmc, restarts);
-  uint32_t seq = pc->lock;
-  PML_RDPMC_FENCE();
-]], by = "page_step" },
-  { "sampler: record that wraps cut", SAMPLES, "memcpy(to + first, r->data, n - first);", "", by = "sampler" },
-  { "sampler: size of a record unchecked", SAMPLES, "if (h.size < sizeof h || h.size > there) goto broken;", "", by = "sampler" },
-  { "sampler: length of a stack unchecked", SAMPLES, "if (words > 0 && words > (n - SAMPLE_BYTES - 8) / 8) return false;",
-    "", by = "sampler" },
-  { "sampler: maps outlive an exec", MAPS, " || at->kind == PML__RECORD_EXEC", "", by = "sampler" },
-  { "sampler: maps of later", MAPS, "at->time_ns <= time_ns)", "at->time_ns <= UINT64_MAX)", by = "sampler" },
-  { "sampler: a fork without its parent's maps", MAPS, "pid = fork->parent;", "", by = "sampler" },
-  { "page: offset loaded after the lock", READER, "r->raw = raw;", "r->raw = (uint64_t)pc->offset + pmc;", by = "page_step" },
-  { "page: a time loaded after the lock", READER, "r->running_ns = running;",
-    "r->running_ns = enabled - pc->time_enabled + pc->time_running;", by = "page_step" },
-
-  { "page: no section", RSEQ, [["movq %%rcx, %%fs:8(%%rdx)\n"]], [["\n"]], by = "page_moved" },
-  { "page: the section ends before the counter is read", RSEQ, [["5:\t" PML_RSEQ_INSN "\n"
-                                             "2:\n\t"]], [["5:\n2:\t" PML_RSEQ_INSN "\n\t"]], by = "page_moved" },
-  { "page: the section begins behind the index", RSEQ, [["1:\tmovl %[index], %%ecx\n\t"
-                                             "subl $1, %%ecx\n\t"]],
-    [["movl %[index], %%ecx\n\t" "subl $1, %%ecx\n1:\t"]], by = "page_moved" },
-  { "page: a forbidden one is tried again", FAULT, "(void)mmap((void *)page, bytes,",
-    "if (bytes == 0) (void)mmap((void *)page, bytes,",
-    by = "page_forbidden" },
-
-  { "set: difference of 32 bits", LAYOUT, "values[i] = now[word[i]] - base[word[i]];",
-    "values[i] = (uint32_t)(now[word[i]] - base[word[i]]);", by = "perf_reads" },
-  { "set: a part's difference of 32 bits", SHARE, "+= now[word] - base[word];", "+= (uint32_t)(now[word] - base[word]);",
-    by = "perf_reads" },
-  { "set: a reading's difference of 32 bits", SHARE, ".raw = now[p->word] - base[p->word],",
-    ".raw = (uint32_t)(now[p->word] - base[p->word]),", by = "perf_reads" },
-  { "set: a snapshot of one share has no time", SET, "snapshot[s->clock_word] = now;", "(void)now;", by = "perf_reads" },
-  { "set: a snapshot of several shares has no time", SET, "snapshot[s->clock_word] = pml_clock_ticks();\n  return pass",
-    "return pass", by = "perf_reads" },
-  { "set: pages are read without times", SET, "return s->read_share->snapshot(s->read_share, snapshot, true);",
-    "return s->read_share->snapshot(s->read_share, snapshot, false);" },
-  { "set: enabled in place of running", SHARE,
-    ".running_ns = now[block + PML__WORD_RUNNING] - base[block + PML__WORD_RUNNING],",
-    ".running_ns = now[block + PML__WORD_ENABLED] - base[block + PML__WORD_ENABLED],", by = "perf_times" },
-  { "set: hybrid enabled times added up", SHARE,
-    "    sum.running_ns += part[i].running_ns;\n    if (part[i].enabled_ns <",
-    "    sum.running_ns += part[i].running_ns;\n    sum.enabled_ns += part[i].enabled_ns;\n    if (part[i].enabled_ns <",
-    by = "perf_times" },
-  { "set: a short read taken for whole", LAYOUT, "got == (ssize_t)g->bytes", "got > 0", by = "perf_reads" },
-  { "group: a short read taken for whole", GROUP, "got != (ssize_t)bytes", "got <= 0", by = "perf_reads" },
-  { "leader: a short read taken for whole", COUNTER, " || (uint64_t)got != (3 + b.nr) * sizeof(uint64_t)", "",
-    by = "perf_reads" },
-  { "counter: a short read taken for whole", COUNTER, "got == (ssize_t)sizeof *r", "got > 0",
-    by = "perf_reads" },
-  { "group: enabled and running swapped", GROUP, ".enabled_ns = b[PML__WORD_ENABLED], .running_ns = b[PML__WORD_RUNNING]",
-    ".enabled_ns = b[PML__WORD_RUNNING], .running_ns = b[PML__WORD_ENABLED]", by = "perf_times" },
-  { "leader: running taken from enabled", COUNTER, ".enabled_ns = b.enabled, .running_ns = b.running",
-    ".enabled_ns = b.enabled, .running_ns = b.enabled", by = "perf_times" },
-  { "counter: target cpu off by one", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = t->cpu_plus;", by = "perf_times" },
-  { "counter: target cpu ignored", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = -1;", by = "perf_times" },
-
-  { "section: reset unseen at a stop", SECTION, " && pml__section_own(f->stat)->epoch == plain()", "" },
-  { "section: recursion counted twice", SECTION, "PML_UNLIKELY(pml__own_take32_release(&stat->depth))",
-    "pml__own_take32_release(&stat->depth) && false" },
-  { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
-  { "log: a child goes on in its parent's", LOG, "MADV_WIPEONFORK", "MADV_NORMAL" },
-  { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
-  { "stream: removal does not wait", STREAM,
-    "  clear_places();\n  wait_for_all();", "  clear_places();" },
-  { "stream: threads keep a consumer's place", STREAM, "    __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);",
-    "    (void)t;", by = "mpi_place" },
-  { "stream: who took an event plainly has it again", RAISE,
-    "if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;", "" },
-  { "stream: a removed consumer is still known", PLAINLY, "PML_LIKELY(t->known[kind].generation == generation) &&",
-    "t->known[kind].generation != 0 &&" },
-  { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  movq CALL_INNER",
-    "  movq CALL_INNER", by = "intercept_calls" },
-  { "exports: a name of several", EXPORTS, "return f.n == 1 ?", "return f.n > 0 ?", by = "intercept_exports" },
-  { "exports: other names of one hash's place", EXPORTS, "!pml__object_is_named(f->o, &f->o->sym[symbol], name, n) || ", "",
-    by = "intercept_exports" },
-  { "exports: what the loader does not search", EXPORTS, " && (o->program || strchr(o->path, '/') != NULL)", "",
-    by = "intercept_exports" },
-  { "last: what goes is still told", LOG, "__atomic_store_n(&m->entry->kind, PML__LOG_FREE, __ATOMIC_RELEASE);", "",
-    by = "recording_last" },
-  { "last: calls under way are told again", OF_CALLS, "++l->under_way > l->in->open", "true", by = "recording_last" },
-  { "last: those of an extent count on", OF_CALLS, "  l->under_way = 0;\n", "", by = "recording_last" },
-  { "last: a track without what was moved out of it", READS, ".turn = r->missing == 0 ? r->entry[i].turn : 0", "",
-    by = "recording_last" },
-  { "call: any call ends with the innermost", CALL, " || t->open != p", "", by = "intercept_calls" },
-  { "call: what declines is told for all that", STUBS, "  jz .Lenter_begun\n", "", by = "intercept_calls" },
-  { "call: an end that declines is told for all that", STUBS, "  jz .Lleave_begun\n", "", by = "intercept_calls" },
-  { "trace: limits forgotten", TRACK, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
-  { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
-  { "profile: durations in the octave below", HISTOGRAM, "highest - 2", "highest - 3", by = "profile" },
-  { "profile: a leave before its enter takes for ever", DURATION, "d > ticks", "false", by = "profile" },
-  { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(t->one[kind].generation == generation);",
-    "t->one[kind].generation != 0;" },
-
-  { "sde: what has no shard left out", SDE, " +\n       (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
-  { "sde: other threads' shards left out", SDE_COUNTER,
-    "  atomic_store_explicit(&s->counter->head.single, NULL, memory_order_relaxed);\n", "" },
-  { "sde: a new value ignores the shards", SDE_COUNTER, "((uint64_t)value - sum_of(s))", "value" },
-  { "sde: a multiple told again", SDE_COUNTER, "while (multiple > passed)", "while (multiple >= passed)" },
-  { "sde: shards of later blocks left out", SDE_COUNTER, "for (uint32_t k = 0; k < blocks; k++)",
-    "for (uint32_t k = 0; k < 1; k++)" },
-  { "sde: a reset in a child forgets what it inherited", SDE_COUNTER, "s->inherited = value;", "s->inherited = 0;",
-    by = "sde_ends" },
-  { "recorder: a log has what is of before a reset", RECORDER, "__atomic_store_n(&cell->epoch, epoch, __ATOMIC_RELEASE);",
-    "", by = "sde_ends" },
-  { "recorder: a handle keeps what is of before a reset", NEAR, "uint64_t key = __atomic_load_n(&n->key_less_8, "
-    .. "__ATOMIC_SEQ_CST), fresh", "uint64_t key = CLOSED, fresh", by = "compat_near" },
-  { "sde: a handle's ways stay open", SDE_COUNTER, "if (was != NULL && was != fast) close_ways(was);", "",
-    by = "compat_near" },
-  { "recorder: a child's log goes on from its parent's", KEEP, "lane->mark = &lane->own;\n  lane->log = NULL;",
-    "lane->log = NULL;", by = "sde_ends" },
-
-  { "ring: values go on behind its end", RING, "to = (uint64_t *)r->slot;", "" },
-  { "ring: values come from behind its end", RING, "words[(at * 2 + i) & mask]", "words[((at * 2) & mask) + i]" },
-
-  { "waits: until the receive ends", WAITS, "from->ticks < to->ns ? from->ticks : to->ns", "to->ns", by = "archive" },
-  { "waits: the sender waits", WAITS, "wait[k->channel.to].late_sender_ns", "wait[k->channel.from].late_sender_ns",
-    by = "archive" },
-  { "waits: until the last one leaves", WAITS, "if (m[i].entered_ns > last) last = m[i].entered_ns;",
-    "if (m[i].ns > last) last = m[i].ns;", by = "archive" },
-  { "waits: a barrier is none", WAITS, "1u << PML__LOG_BARRIER | ", "", by = "archive" },
-  { "pairs: the last that was sent arrives first", PAIRS, "*other = q->waiting[q->first++];",
-    "*other = q->waiting[q->first + q->n - 1];", by = "archive" },
-  { "windows: one for each communicator", WINDOWS, "compare(x->w->is.place, y->w->is.place)", "0", by = "archive" },
-  { "windows: MPI_COMM_SELF has one for all", WINDOWS,
-    "if (order == 0 && comm[x->comm].self) order = compare(x->p->index, y->p->index);", "", by = "archive" },
-  { "windows: the name is the communicator's", WINDOWS, "if (k[i].w->name[0] != '\\0') name = k[i].w->name;", "",
-    by = "archive" },
-  { "ranks: those of a second job are the first's", RANKS, "p->base += (uint32_t)before->size;", "(void)0;", by = "archive" },
-  { "ranks: all communicators are one", RANKS, "order = compare(x->c->is.global, y->c->is.global);", "order = 0;",
-    by = "archive" },
-  { "ranks: members by their place in the list", RANKS, "c->member[0][rank] = k[i].p->index;",
-    "c->member[0][rank] = (uint32_t)i;", by = "archive" },
-  { "ranks: communicators before their parents", RANKS, "int order = compare(x->first, y->first);", "int order = 0;",
-    by = "archive" },
-  { "share: a lock that was removed counts", TOGETHER, "if (err == 0 && !names_still(path, fd)) err = -EAGAIN;", "",
-    by = "archive_share" },
-  { "share: a folder is removed with another's lock", TOGETHER, "if (rmdir(s->dir) != 0) (void)lock(s);",
-    "if (rmdir(s->dir) != 0) pml__archive_remove(s->dir);", by = "archive_share" },
-  { "share: a killed leader's archive stays", TOGETHER, "  remove_cut(s, dir);\n", "", by = "archive_share" },
-  { "share: an archive without a sign is removed", TOGETHER, "if (access(path, F_OK) != 0) return;", "", by = "archive_share" },
-  { "share: a whole archive is removed", TOGETHER, " && st.st_size > 0) return;", " && st.st_size < 0) return;",
-    by = "archive_share" },
-  { "share: a plan's ranks without limit", TOGETHER, "a->mpi.nranks <= (a->nprocesses + 1) * PML__ARCHIVE_RANKS_MAX", "true",
-    by = "archive_share" },
-  { "calls: what completes has the time of the enter", OF_CALLS, "is_after(what) ? ticks_behind", "false ? ticks_behind",
-    by = "recording_calls" },
-  { "calls: an operation ends with the first call inside", OF_CALLS, "else if (t->inside == 0)", "else if (t->inside < 9)",
-    by = "recording_calls" },
-  { "calls: an operation ends with a call that did not return", OF_CALLS, "leave->word >> 32 == PML__LOG_LEAVE", "true",
-    by = "recording_calls" },
-  { "turns: what is moved out comes twice", READS, "now.turn == r->entry[i].turn", "true", by = "recording_turns" },
-  { "turns: what was moved out comes last", READS, "== (last == 1)", "== (last == 0)", by = "recording_turns" },
-  { "calls: a whole call is a tick short", TRACK, "(took + 1) <<", "took <<", by = "recording_turns" },
-  { "calls: too few values", READS, "return n >= 1 ? message_values(code", "return n < 9 ? message_values(code",
-    by = "recording_calls" },
-  { "part: threads that are not there", PART, "t->threads == threads", "true", by = "archive_share" },
-
-  { "sums: time before the window", WALK, "uint64_t from = f->enter > w->from ? f->enter : w->from,",
-    "uint64_t from = f->enter,", by = "otf2_read" },
-  { "sums: time behind the window", WALK, "to = time < w->to ? time : w->to;", "to = time;", by = "otf2_read" },
-  { "sums: exclusive with the calls inside", WALK, "s->exclusive += span - (f->inside < span ? f->inside : span);",
-    "s->exclusive += span;", by = "otf2_read" },
-  { "sums: a region in itself counts twice", WALK, "if (f->outer) s->inclusive += span;", "s->inclusive += span;",
-    by = "otf2_read" },
-  { "sums: all calls are topmost", WALK, "wanted && w->ntop == 0}", "wanted}", by = "otf2_read" },
-  { "sums: calls that began before the window", WALK, "return f->enter >= w->from && f->enter <= w->to;",
-    "return f->enter <= w->to;", by = "otf2_read" },
-  { "sums: calls that end behind the window are whole", WALK, "ending == RETURNED && time <= w->to", "ending == RETURNED",
-    by = "otf2_read" },
-  { "sums: a call that its outer one ended returned", WALK, "pop(w, now, UNRETURNED);", "pop(w, now, RETURNED);",
-    by = "otf2_read" },
-  { "sums: open calls never were", WALK, "  while (w->depth > 0) pop(w, w->last, w->past ? GOES_ON : UNRETURNED);\n",
-    "  w->depth = 0;\n", by = "otf2_read" },
-  { "sums: a leave without its enter is none", WALK, "    w->unmatched++;\n  } else {", "  } else {", by = "otf2_read" },
-  { "sums: messages of the outermost call", WALK, "for (size_t i = w->depth; i-- > 0;)\n    if (w->stack[i].wanted)",
-    "for (size_t i = 0; i < w->depth; i++)\n    if (w->stack[i].wanted)", by = "otf2_read" },
-  { "sums: messages before the window", WALK, "if (now < w->from || w->past) return NULL;", "if (w->past) return NULL;",
-    by = "otf2_read" },
-  { "sums: of equal longest calls the last", ROWS, "s->most > t->most)", "s->most >= t->most)", by = "otf2_read" },
-  { "sums: the shortest of the first row", ROWS, "if (s->least < t->least) t->least = s->least;", "", by = "otf2_read" },
-  { "sums: messages outside of calls are of none", ROWS, "all = {.sums = w->loose,", "all = {.sums = {.least = UINT64_MAX},",
-    by = "otf2_read" },
-  { "sums: a location's process is the first", ROWS,
-    "pml_otf2_read_location(w->trace, w->location)->process : PML_OTF2_NONE,", "0 : PML_OTF2_NONE,", by = "otf2_read" },
-  { "sums: paths of workers as they are numbered there", SUMS, "w[k].row[i].item = map[w[k].row[i].item];", ";",
-    by = "otf2_read" },
-  { "sums: what other workers found odd", SUMS, "    w->unmatched += w[k].unmatched;\n", "", by = "otf2_read" },
-  { "events: of one time the last location first", EVENTS, "a->stream < b->stream", "a->stream > b->stream",
-    by = "otf2_read" },
-  { "events: files of locations that were read", EVENTS, "  if (s->ended) close_stream(s);\n", "", by = "otf2_read" },
-  { "events: as many files as there are locations", EVENTS, "e->open++ == e->most_open", "false", by = "otf2_read" },
-
-  { "json: control characters as they are", JSON, [[if not s:find('[%c"\\]')]], [[if not s:find('["\\]')]] },
-  { "json: bytes as they are", JSON, [[s = s:gsub("[\128-\255]", "?")]], "s = s" },
-  { "json: infinity as a number", JSON, " or v == math.huge or v == -math.huge", "" },
-  { "json: reals of 15 digits", JSON, [[short = ("%.17g"):format(v)]], "short = short" },
-  { "json: an empty array as an object", JSON, "return #t > 0 or getmetatable(t) == array_mark", "return #t > 0" },
-  { "json: keys backwards", JSON, "return tostring(a) < tostring(b) end or nil",
-    "return tostring(a) < tostring(b) end or function(a, b) return a > b end" },
-  { "json: streamed keys backwards", JSON, "  table.sort(keys)\n", "  table.sort(keys, function(a, b) return a > b end)\n" },
-  { "imbalance: tasks in a barrier are waiting", IMBALANCE, " - inside(call, stacks[call.location], last.enter)", "" },
-  { "imbalance: for the first thread", IMBALANCE, "local last, deepest = calls[#calls], calls[1]",
-    "local last, deepest = calls[1], calls[1]" },
-  { "imbalance: a barrier never ends", IMBALANCE, "  self.instances[team.key] = nil\n", "" },
-  { "imbalance: without the calls of the fork", IMBALANCE, "    call.node = deepest.node\n", "" },
-  { "critical path: a team comes from nowhere", CRITICAL, "  end, add)\n", "  end)\n" },
-  { "critical path: until the last enters no more", CRITICAL, "add(call.location, last.enter, last.location,",
-    "add(call.location, call.enter, last.location," },
-  { "json: streamed items without commas", JSON,
-    [[write(first and "[\n" or ",\n", inner)]], [[write(first and "[\n" or "\n", inner)]] },
-  { "json: an empty stream is nothing", JSON, [[first and "[]"]], [[first and ""]] },
-}
+local MUTANTS = dofile "spec/mutants_list.lua"
+local FILE = MUTANTS.files
 
 local function read(path)
   local f <close> = assert(io.open(path))
@@ -374,18 +64,18 @@ local function programs()
   local cc = os.getenv "CC" or "gcc"
   local native = ("%s %s -I'$DIR' -Icore %%s -o '$OUT' -lpthread"):format(cc, FLAGS)
   local list = {
-    { title = arch, file = READER, arch = arch, build = native:format "spec/c/page_model.c", run = "'$OUT' 300000" },
+    { title = arch, file = FILE.READER, arch = arch, build = native:format "spec/c/page_model.c", run = "'$OUT' 300000" },
   }
   if arch == "x86_64" then
-    list[2] = { title = "x86_64 as it ships", file = READER, arch = arch, build = native:format "spec/c/page_trap.c"
+    list[2] = { title = "x86_64 as it ships", file = FILE.READER, arch = arch, build = native:format "spec/c/page_trap.c"
         .. (" %s/libpmlua.a -lotf2 -ldl -lm"):format(BUILD), run = "'$OUT' 10000" }
     list[3] = { title = "whose page", arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore "
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
-  for _, of in ipairs { { SECTION, "section" }, { LOG, "section_ends" }, { STREAM, "stream" }, { PLAINLY, "stream" },
-                        { RAISE, "stream" },
-                        { RING, "ring" }, { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
+  for _, of in ipairs { { FILE.SECTION, "section" }, { FILE.LOG, "section_ends" }, { FILE.STREAM, "stream" },
+                        { FILE.PLAINLY, "stream" }, { FILE.RAISE, "stream" },
+                        { FILE.RING, "ring" }, { FILE.SDE, "sde_threads" }, { FILE.SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
@@ -407,10 +97,10 @@ local function programs()
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a %s -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       name, BUILD, link) }
   end
-  list[#list + 1] = { title = "its own spec", file = JSON, arch = arch, build = "test -d spec",
+  list[#list + 1] = { title = "its own spec", file = FILE.JSON, arch = arch, build = "test -d spec",
     run = [[env LUA_INIT="package.preload['pmlua.json'] = loadfile '$DIR/lua/pmlua/json.lua'" ]]
       .. "busted --lua=/usr/bin/lua5.4 -o TAP spec/lua/json_spec.lua" }
-  for _, file in ipairs { IMBALANCE, CRITICAL } do
+  for _, file in ipairs { FILE.IMBALANCE, FILE.CRITICAL } do
     local module = file:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/", ".")
     list[#list + 1] = { title = "its own spec", file = file, arch = arch, build = "test -d spec",
       run = ("env LUA_INIT=\"package.preload['%s'] = loadfile '$DIR/%s'\" "):format(module, file)
@@ -418,7 +108,7 @@ local function programs()
   end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
-  local arm = { title = "aarch64", file = READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",
+  local arm = { title = "aarch64", file = FILE.READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",
     build = ("aarch64-linux-gnu-gcc %s -static -I'$DIR' -Icore spec/c/page_model.c -o '$OUT' -lpthread"):format(FLAGS) }
   if not has "aarch64-linux-gnu-gcc" then
     arm.missing = "no aarch64-linux-gnu-gcc here (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"
@@ -434,7 +124,7 @@ local function judges(program, mutant)
   local file = mutant[2]
   if program.by or mutant.by then return program.by == mutant.by end
   if program.file then return program.file == file end
-  return file == COUNTER or file == PRIVATE or file == GROUP or file == SET or file == SHARE
+  return file == FILE.COUNTER or file == FILE.PRIVATE or file == FILE.GROUP or file == FILE.SET or file == FILE.SHARE
 end
 
 --- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.
@@ -507,7 +197,7 @@ local function print_table(list, rows)
   local titles, wide = { "mutant" }, { mutant = 41 }
   for _, p in ipairs(list) do
     if not wide[p.title] then titles[#titles + 1] = p.title end
-    wide[p.title] = p.file == READER and 22 or 41
+    wide[p.title] = p.file == FILE.READER and 22 or 41
   end
   local function line(cells)
     local text = {}
@@ -527,7 +217,7 @@ local function run()
   local function add(row, column, program, mutant, dir)
     local out = ("%s/%d-%d"):format(folder, row, column)
     local own = mutant and mutant[2]:match "core/(.*%.[cS])$"
-    local source = own and dir .. "/" .. own or mutant and SOURCES_OF[mutant[2]]
+    local source = own and dir .. "/" .. own or mutant and MUTANTS.sources_of[mutant[2]]
     jobs[#jobs + 1] = { row = row, program = program, mutant = mutant, out = out }
     scripts[#scripts + 1] = script(program, dir, out, source)
   end
@@ -538,7 +228,7 @@ local function run()
       add(1, i, program, nil, folder .. "/none")
     end
   end
-  for m, mutant in ipairs(mutants) do
+  for m, mutant in ipairs(MUTANTS.list) do
     local dir = ("%s/m%d"):format(folder, m)
     rows[m + 1] = { mutant = mutant[1] }
     local bred, why = breed(mutant, dir)
@@ -588,8 +278,8 @@ local function build_for_pmu(dir)
   end
   os.execute(("mkdir -p '%s'"):format(dir))
   add("(the reader as it is)", folder .. "/none", "pass")
-  for i, mutant in ipairs(mutants) do
-    if mutant[2] == READER and mutant.pmu ~= false and not mutant.by then
+  for i, mutant in ipairs(MUTANTS.list) do
+    if mutant[2] == FILE.READER and mutant.pmu ~= false and not mutant.by then
       local include = ("%s/m%d"):format(folder, i)
       local bred, why = breed(mutant, include)
       if not bred then error(mutant[1] .. ": " .. why, 0) end

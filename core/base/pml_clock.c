@@ -246,9 +246,9 @@ static struct told told(void) {
 }
 
 int pml__clock_tell(char *text, size_t size) {
+  struct pml__locale l = pml__locale_begin();
   int n = snprintf(text, size, "%.17g", pml__clock.ticks_per_second);
-  for (char *c = text; n < (int)size && *c != '\0'; c++)
-    if (*c == ',') *c = '.'; /* whatever locale is set */
+  pml__locale_end(l);
   if (pml__clock.kind != PML_CLOCK_COUNTER || n >= (int)size) return n;
   return n + snprintf(text + n, size - (size_t)n, "@%llu:%llu", (unsigned long long)chosen.last.ticks,
                       (unsigned long long)chosen.last.ns);
@@ -315,15 +315,13 @@ static void no_counter(const char *why) {
 }
 
 static void use_counter(void) {
-  struct moment last;
-  uint64_t mult = calibrate(&last);
-  chosen.last = last;
+  uint64_t mult = calibrate(&chosen.last);
   if (mult == 0) {
     no_counter("the counter does not advance");
     return;
   }
   pml__clock.mult = mult;
-  pml__clock.zero_ns = last.ns - pml_clock_ticks_to_ns(last.ticks);
+  pml__clock.zero_ns = chosen.last.ns - pml_clock_ticks_to_ns(chosen.last.ticks);
   pml__clock.ticks_per_second = NS_PER_S * ((double)ONE_NS / (double)mult);
   pml__clock.kind = PML_CLOCK_COUNTER;
 }

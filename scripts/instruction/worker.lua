@@ -34,7 +34,7 @@ for i = 0, n do
       local from = read()
       call()
       local spent = read() - from
-      took[k] = took[k] and took[k] < spent and took[k] or spent
+      took[k] = math.min(took[k] or spent, spent)
     end
   end
   if i > 0 then out[i] = table.concat(took, " ") end -- the first one warms up

@@ -11,9 +11,13 @@
 
 #include "check.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/pmlua-recording-XXXXXX", path[128];
@@ -75,6 +79,32 @@ static inline struct told read_back(void) {
   }
   pml_recording_read_close(r);
   return t;
+}
+
+/*
+ * @times a child does @record, which never returns and says in *@done how many events it has told, until it is killed
+ * at a random number of them below @below. @look is called after that and, each fourth time, while the child runs.
+ */
+static inline bool recording_killed(unsigned times, uint64_t below, void (*record)(uint64_t *done),
+                                    void (*look)(uint64_t done, bool running)) {
+  const struct timespec while_it_runs = {.tv_nsec = 50000};
+  uint64_t *done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (!CHECK(done != MAP_FAILED, "memory is shared")) return false;
+  srand(1);
+  for (unsigned i = 0; i < times; i++) {
+    uint64_t until = 1 + (uint64_t)rand() % below;
+    *done = 0;
+    pid_t pid = fork();
+    if (pid == 0) record(done);
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < until && waitpid(pid, NULL, WNOHANG) == 0)
+      nanosleep(&while_it_runs, NULL);
+    if (i % 4 == 0) look(*done, true);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    look(*done, false);
+  }
+  munmap(done, 4096);
+  return true;
 }
 
 static inline bool recording_begin(void) {

@@ -6,12 +6,9 @@
 #include "recording.h"
 #include "sanitized.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #define KEPT (4 * PML__RECORDING_EVENTS_BYTES)
 #define MANY (UINT64_C(40) * PML__RECORDING_EXTENT_EVENTS)
@@ -91,7 +88,7 @@ static void listen_to(struct reading *read) {
   if (err < 0) printf("# %s\n", pml_error_detail(err));
   for (uint64_t i = 0; i < read->threads; i++)
     read[i].wrong |= read[i].first > 0 && read[i].under_way != open_at(read[i].first);
-  read->wrong |= err < 0;
+  read->wrong |= err < 0 && err != -EAGAIN;
   if (r != NULL) pml_recording_read_close(r);
 }
 
@@ -197,19 +194,64 @@ static void short_lived(void) {
 
 /* ---- calls nested more deeply than an extent repeats ---- */
 
+/* Of one thread: how deep the calls are that are open, and the deepest; a leave of a call that is not known does not
+ * count. */
+struct depth {
+  uint64_t open, most, unknown;
+};
+static int begin_depth(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+static int take_depth(void *arg, void *track, const struct pml__recording_told *e) {
+  struct depth *d = arg;
+  (void)track;
+  if (e->kind == PML_STREAM_ENTER)
+    d->open++;
+  else if (d->open > 0)
+    d->open--;
+  else
+    d->unknown++;
+  if (d->open > d->most) d->most = d->open;
+  return 0;
+}
+
+/* Some calls return while the kept part lasts: none of those that stay open begins a second time. */
 static void deep(void) {
-  static const uint64_t depth = PML__RECORDING_EXTENT_EVENTS;
+  static const uint64_t depth = PML__RECORDING_EXTENT_EVENTS, returned = 1000;
+  struct depth d = {0};
+  struct pml_recording_reader *r = NULL;
+  const struct pml__recording_listener to = {.begin = begin_depth, .event = take_depth, .end = end, .arg = &d};
   struct pml_recording *s = fresh(&last);
+  uint64_t ticks = 1;
   if (!CHECK(s != NULL, "a recording is made")) return;
-  for (uint64_t n = 0; n < depth; n++) enter(outer, n);
-  for (uint64_t n = 0; n < MANY; n += 2) {
-    enter(inner, depth + n);
-    leave(inner, depth + n + 1);
+  for (uint64_t n = 0; n < depth; n++) enter(outer, ticks++);
+  for (uint64_t n = 0; n < MANY; n++) {
+    enter(inner, ticks++);
+    leave(inner, ticks++);
   }
-  for (uint64_t n = 0; n < depth; n++) leave(outer, depth + MANY + n);
+  for (uint64_t n = 0; n < returned; n++) leave(outer, ticks++);
+  for (uint64_t n = 0; n < 3000; n++) {
+    enter(inner, ticks++);
+    leave(inner, ticks++);
+  }
+  int err = pml_recording_read_open_any(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  CHECK(err == 0 && d.most == PML__RECORDING_EXTENT_EVENTS / 2 + 1 &&
+            d.open == PML__RECORDING_EXTENT_EVENTS / 2 - returned,
+        "of deeply nested calls the inner ones are there, once (%llu open)", (unsigned long long)d.open);
+  if (r != NULL) pml_recording_read_close(r);
+  for (uint64_t n = returned; n < depth; n++) leave(outer, ticks++);
+  d = (struct depth){0};
+  err = pml_recording_read_open_any(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  CHECK(err == 0 && d.open == 0 && d.unknown == depth / 2, "the others' leaves are of no call that is known (%llu)",
+        (unsigned long long)d.unknown);
+  if (r != NULL) pml_recording_read_close(r);
   pml_recording_close(s);
   struct told t = read_back();
-  CHECK(t.err == 0 && t.written > 0, "deeply nested calls become a trace, of the inner ones");
+  CHECK(t.err == 0 && t.written > 0, "and a trace is made of them");
 }
 
 /* ---- a rank of MPI ---- */
@@ -239,40 +281,56 @@ static void record_for_ever(uint64_t *done) {
   }
 }
 
-static void sleep_ns(uint64_t ns) {
-  struct timespec t = {.tv_nsec = (long)ns};
-  nanosleep(&t, NULL);
+static struct { unsigned wrong, fewer, of_running, gone; } seen;
+
+static void look(uint64_t done, bool running) {
+  struct reading r[THREADS];
+  listen_to(r);
+  if (running) {
+    seen.of_running += r->wrong;
+    return;
+  }
+  seen.wrong += r->wrong;
+  seen.fewer += r->next < done;
+  seen.gone += r->first > 0;
 }
 
 static void kills(void) {
-  uint64_t *done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), most = 0;
-  unsigned wrong = 0, fewer = 0, of_running = 0, gone = 0;
-  struct reading r[THREADS];
-  if (!CHECK(done != MAP_FAILED, "memory is shared")) return;
-  srand(1);
-  for (unsigned i = 0; i < KILLS; i++) {
-    *done = 0;
-    pid_t pid = fork();
-    if (pid == 0) record_for_ever(done);
-    uint64_t until = 1 + (uint64_t)rand() % MANY;
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < until && waitpid(pid, NULL, WNOHANG) == 0) sleep_ns(50000);
-    if (i % 4 == 0) {
-      listen_to(r);
-      of_running += r->wrong;
-    }
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    listen_to(r);
-    wrong += r->wrong;
-    fewer += r->next < *done;
-    gone += r->first > 0;
-    if (r->next > most) most = r->next;
+  if (!recording_killed(KILLS, MANY, record_for_ever, look)) return;
+  CHECK(seen.gone > KILLS / 4, "the first events are gone in %u of %u logs", seen.gone, KILLS);
+  CHECK(seen.wrong == 0, "after a kill the last events are there once, in order (%u of %u logs are wrong)", seen.wrong,
+        KILLS);
+  CHECK(seen.fewer == 0, "and none of the last is missing (in %u of %u)", seen.fewer, KILLS);
+  CHECK(seen.of_running == 0, "nor is what is read of a running process wrong (%u are)", seen.of_running);
+}
+
+/* ---- overtaken ---- */
+
+/* While the first extent is handed on, all those behind it are written over. */
+static uint64_t told;
+static int take_and_tell(void *arg, void *track, const struct pml__recording_told *e) {
+  if (told < 3 * MANY) {
+    tell(told, 3 * MANY);
+    told = 3 * MANY;
   }
-  CHECK(gone > KILLS / 4, "the first events are gone in %u of %u logs", gone, KILLS);
-  CHECK(wrong == 0, "after a kill the last events are there once, in order (%u of %u logs are wrong)", wrong, KILLS);
-  CHECK(fewer == 0, "and none of the last is missing (in %u of %u)", fewer, KILLS);
-  CHECK(of_running <= KILLS / 4, "a reader of a running process ends (%u were overtaken)", of_running);
-  munmap(done, 4096);
+  return take(arg, track, e);
+}
+
+static void overtaken(void) {
+  struct reading read[THREADS] = {0};
+  struct pml_recording_reader *r = NULL;
+  const struct pml__recording_listener to = {.begin = begin, .event = take_and_tell, .end = end, .arg = read};
+  struct pml_recording *s = fresh(&last);
+  if (!CHECK(s != NULL, "a recording is made")) return;
+  tell(0, told = MANY);
+  int err = pml_recording_read_open_any(&r, path);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  CHECK(err == -EAGAIN && strstr(pml_error_detail(err), "wrote over events") != NULL && !read->wrong,
+        "a reader that is overtaken says so, and has told nothing wrong");
+  if (r != NULL) pml_recording_read_close(r);
+  listen_to(read);
+  CHECK(!read->wrong && read->next == 3 * MANY, "and the next one reads to the end");
+  pml_recording_close(s);
 }
 
 int main(void) {
@@ -284,5 +342,6 @@ int main(void) {
   deep();
   rank();
   kills();
+  overtaken();
   return recording_done();
 }

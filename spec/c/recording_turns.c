@@ -7,14 +7,10 @@
 #include "sanitized.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #define KILLS (SANITIZED ? 10 : 150)
-#define LONGEST_NS 8000000 /* that a child lives */
-#define FEW 40             /* events, in an extent of a page */
+#define MANY (UINT64_C(20) * PML__RECORDING_EXTENT_EVENTS)
+#define FEW 40 /* events, in an extent of a page */
 
 /* ---- known events ---- */
 
@@ -119,35 +115,31 @@ static void record_for_ever(uint64_t *done) {
   }
 }
 
-static void sleep_ns(uint64_t ns) {
-  struct timespec t = {.tv_nsec = (long)ns};
-  nanosleep(&t, NULL);
+static struct {
+  uint64_t most;
+  unsigned wrong, fewer, of_running;
+} seen;
+
+static void look(uint64_t done, bool running) {
+  struct reading r = listen_to(path);
+  if (running) {
+    seen.of_running += r.wrong;
+    return;
+  }
+  seen.wrong += r.wrong;
+  seen.fewer += r.n < done;
+  if (r.n > seen.most) seen.most = r.n;
 }
 
 static void kills(void) {
-  uint64_t *done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), most = 0;
-  unsigned wrong = 0, fewer = 0, of_running = 0;
-  if (!CHECK(done != MAP_FAILED, "memory is shared")) return;
-  srand(1);
-  for (unsigned i = 0; i < KILLS; i++) {
-    *done = 0;
-    pid_t pid = fork();
-    if (pid == 0) record_for_ever(done);
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) == 0 && waitpid(pid, NULL, WNOHANG) == 0) sleep_ns(100000);
-    sleep_ns((uint64_t)rand() % LONGEST_NS);
-    if (i % 4 == 0) of_running += listen_to(path).wrong;
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    struct reading r = listen_to(path);
-    wrong += r.wrong;
-    fewer += r.n < *done;
-    if (r.n > most) most = r.n;
-  }
-  CHECK(most > 2 * PML__RECORDING_EXTENT_EVENTS, "extents were moved out (%llu events)", (unsigned long long)most);
-  CHECK(wrong == 0, "after a kill each event is there once, in order (%u of %u logs are wrong)", wrong, KILLS);
-  CHECK(fewer == 0, "and none is missing (in %u of %u)", fewer, KILLS);
-  CHECK(of_running == 0, "a reader of a running process finds a beginning of them (%u are wrong)", of_running);
-  munmap(done, 4096);
+  if (!recording_killed(KILLS, MANY, record_for_ever, look)) return;
+  CHECK(seen.most > 2 * PML__RECORDING_EXTENT_EVENTS, "extents were moved out (%llu events)",
+        (unsigned long long)seen.most);
+  CHECK(seen.wrong == 0, "after a kill each event is there once, in order (%u of %u logs are wrong)", seen.wrong,
+        KILLS);
+  CHECK(seen.fewer == 0, "and none is missing (in %u of %u)", seen.fewer, KILLS);
+  CHECK(seen.of_running == 0, "a reader of a running process finds a beginning of them (%u are wrong)",
+        seen.of_running);
 }
 
 /* ---- each step ---- */

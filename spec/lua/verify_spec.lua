@@ -155,9 +155,9 @@ describe("errata", function()
     for _, file in ipairs(require "pmlua.internal.literal".list "errata") do
       local data = assert(require "pmlua.internal.literal".read(file.path))
       assert.is_true(#data.source > 20 and #data.errata > 0)
-      for _, e in ipairs(data.errata) do
-        assert.is_true(#e.events > 3 and #e.what > 10 and #e.events + #e.what < 180)
-        assert.is_true(e.part ~= nil and e.implementer ~= nil or e.model ~= nil and #e.model > 0 or e.models[1] <= e.models[2])
+      for _, of in ipairs(data.errata) do
+        assert.is_true(#of > 0 and (of.part ~= nil and of.implementer ~= nil or of.vendor ~= nil and #of.models > 0))
+        for _, e in ipairs(of) do assert.is_true(#e.events > 3 and #e.what > 10 and #e.events + #e.what < 180) end
       end
     end
   end)

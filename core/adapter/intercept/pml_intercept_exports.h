@@ -9,7 +9,7 @@ struct pml__exports;
 
 /*
  * An index of them, valid as long as @all; pair with pml__exports_free(). NULL: no memory.
- * Cost: some ten instructions for each name; memory: 10 to 20 bytes.
+ * Cost: some ten instructions for each name; memory: 12 to 24 bytes.
  */
 struct pml__exports *pml__exports_make(const struct pml__objects *all);
 void pml__exports_free(struct pml__exports *e);

@@ -171,6 +171,8 @@ enum pml__log_event_kind {
   PML__LOG_UNDER_WAY,          /* a call that began in an extent before, of which only the last are kept */
   PML__LOG_SINGLE = 255        /* not in files: a value alone, which follows; the lower half says which */
 };
+#define PML__LOG_OUTER                                                                                                 \
+  UINT32_MAX /* of PML__LOG_UNDER_WAY, in place of a region: so many outer calls, instead of ticks */
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
 
 /* A whole call with nothing inside: an enter with the ticks that it took, and one more, in the bits above its kind. */

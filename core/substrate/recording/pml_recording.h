@@ -92,7 +92,7 @@ struct pml_recording_limits {
   uint32_t max_depth;         /* calls inside that many others */
   uint32_t max_calls;         /* of a function, in all threads */
   uint64_t min_ticks;         /* calls that recorded none inside and were shorter */
-  uint64_t last_bytes;        /* of the file: events before the last that fit go; see pml__log_keep_last() */
+  uint64_t last_bytes;        /* the latest events, in so many bytes of the file; see pml__log_keep_last() */
   const char *const *metrics; /* names of the values to keep, NULL: none */
   size_t nmetrics;
 };

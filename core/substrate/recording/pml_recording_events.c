@@ -16,7 +16,7 @@ struct thread {
   /* The collective operation that ends with the call around it, whose values are these; 0: none. */
   uint32_t collective; /* the lower half of its event */
   uint32_t inside;     /* calls under way in that call */
-  uint32_t open;       /* calls under way */
+  uint64_t open;       /* calls under way */
   uint64_t value[PML__LOG_CALL_VALUES];
 };
 
@@ -27,7 +27,8 @@ struct listening {
   size_t nthreads;
   struct thread *in;  /* NULL: of a thread that there is no place for */
   void *now;          /* its track, or NULL */
-  uint32_t under_way; /* so many calls said that they were under way when this extent began */
+  uint64_t under_way; /* so many calls said that they were under way when this extent began */
+  uint64_t moved_out; /* extents of it that were read: what comes behind them must follow them */
   bool is_timed;      /* in this extent an event of this thread had a time; the last one: */
   uint64_t ticks;
   const struct pml__log_event *ahead; /* the next one behind where it was looked for; NULL: not looked for */
@@ -206,10 +207,17 @@ static int hand_on_call(struct listening *l, const struct pml__log_event *e) {
   return err == 0 ? hand_on(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
 }
 
-/* It begins here where what was before is gone: the outer ones come first, as many as were open. */
+/*
+ * It begins here where what was before is gone: the outer ones come first, as many as were open. Those that are only a
+ * number are taken as open; their leaves lead nowhere.
+ */
 static int hand_on_under_way(struct listening *l, const struct pml__log_event *e) {
   const struct pml__log_event enter = {e->ticks, PML__LOG_WORD(PML__LOG_ENTER, e->word)};
-  return l->in != NULL && ++l->under_way > l->in->open ? hand_on_call(l, &enter) : 0;
+  if (l->in == NULL) return 0;
+  if ((uint32_t)e->word != PML__LOG_OUTER) return ++l->under_way > l->in->open ? hand_on_call(l, &enter) : 0;
+  l->under_way = e->ticks;
+  if (l->in->open < l->under_way) l->in->open = l->under_way;
+  return 0;
 }
 
 /* It may be one of a call that has a collective operation, and does not end that. */
@@ -295,7 +303,12 @@ static int read_extent(struct listening *l, size_t i) {
   uint64_t bytes;
   int err;
   struct pml__log_event *events = pml__log_read_extent(&l->reader->log, i, &bytes, &err);
+  if (events == NULL && err == 0 && e->from != 0 && l->moved_out > 0)
+    return pml_fail(-EAGAIN,
+                    "%.300s: its process wrote over events while they were read; try again, or when it has ended",
+                    l->reader->log.path);
   if (events == NULL) return err;
+  l->moved_out += e->from != 0;
   size_t n = (size_t)bytes / sizeof *events;
   /* One that began again says whose it is. Its first thread may have no events left. */
   bool says = n > PML__RECORDING_FIRST_EVENT && events[PML__RECORDING_FIRST_EVENT].word >> 32 == PML__LOG_THREAD;

@@ -47,12 +47,17 @@ static bool empty_extent(struct pml__recording_track *t) {
   return true;
 }
 
-/* For a reader that finds no extent before; of calls nested too deeply the inner ones. */
+/* For a reader that finds no extent before. Of too many calls the outer ones are a number. */
 static void put_under_way(struct pml__recording_track *t) {
-  const struct pml__recording_frame *f = t->frame + 1;
-  if (t->top - t->frame > (ptrdiff_t)UNDER_WAY_MAX) f = t->top - UNDER_WAY_MAX + 1;
-  for (; f <= t->top; f++)
-    if (f->enter != NULL) pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, f->region));
+  uint64_t calls = 0, outer;
+  for (const struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++) calls += f->enter != NULL;
+  outer = calls > UNDER_WAY_MAX ? calls - UNDER_WAY_MAX : 0;
+  if (outer > 0) pml__recording_put(t, outer, PML__LOG_WORD(PML__LOG_UNDER_WAY, PML__LOG_OUTER));
+  for (const struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++) {
+    if (f->enter == NULL) continue;
+    if (outer == 0) pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, f->region));
+    if (outer > 0) outer--;
+  }
 }
 
 static bool make_room(struct pml__recording_track *t) {

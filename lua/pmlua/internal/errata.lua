@@ -14,37 +14,38 @@ local M = {}
 ---@field events string
 ---@field what string
 
---- Models are a range, from the first to the last, or a list.
+--- Models are numbers, and pairs of the first and the last.
 local function is_of_family(e, cpu)
   if e.vendor == nil or e.vendor ~= cpu.vendor or e.family ~= cpu.family or not cpu.model then return false end
-  if e.models then return cpu.model >= e.models[1] and cpu.model <= e.models[2] end
-  for _, model in ipairs(e.model) do
-    if model == cpu.model then return true end
+  for _, model in ipairs(e.models) do
+    local first, last = model, model
+    if type(model) == "table" then first, last = model[1], model[2] end
+    if cpu.model >= first and cpu.model <= last then return true end
   end
   return false
 end
 
---- The errata of a processor.
----@param cpuinfo string the text of /proc/cpuinfo
----@return pmlua.Erratum[]
-function M.of(cpuinfo)
-  local cpu = processor.of(cpuinfo)
+local function of(cpu)
   local list = {}
   for _, file in ipairs(literal.list "errata") do
     local data, err = literal.read(file.path)
     if not data then error(err, 0) end
-    for _, e in ipairs(data.errata) do
-      if is_of_family(e, cpu) or processor.has_core(cpu, e) then list[#list + 1] = e end
+    for _, processors in ipairs(data.errata) do
+      if is_of_family(processors, cpu) or processor.has_core(cpu, processors) then
+        table.move(processors, 1, #processors, #list + 1, list)
+      end
     end
   end
   return list
 end
 
+--- The errata of a processor.
+---@param cpuinfo string the text of /proc/cpuinfo
+---@return pmlua.Erratum[]
+function M.of(cpuinfo) return of(processor.of(cpuinfo)) end
+
 --- Those of this machine.
 ---@return pmlua.Erratum[]
-function M.here()
-  local f <close> = io.open "/proc/cpuinfo"
-  return M.of(f and f:read(1 << 20) or "")
-end
+function M.here() return of(processor.here()) end
 
 return M

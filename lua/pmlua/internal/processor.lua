@@ -44,11 +44,16 @@ function M.has_core(cpu, of)
   return false
 end
 
+local this
+
 --- This machine's.
 ---@return pmlua.Processor
 function M.here()
-  local f <close> = io.open "/proc/cpuinfo"
-  return M.of(f and f:read(1 << 20) or "")
+  if not this then
+    local f <close> = io.open "/proc/cpuinfo"
+    this = M.of(f and f:read(1 << 20) or "")
+  end
+  return this
 end
 
 return M

@@ -123,9 +123,10 @@ local function write(o, out, sampler, bars)
 end
 
 --- Clocks and most counters note where the code is and not which data it used.
-local function tell_addresses(sampler, how)
-  local bars, none, all = require("pmlua.sampler").histogram(sampler, "page"), 0, 0
-  for _, b in ipairs(bars or {}) do
+---@param pages table[] the histogram by page
+local function tell_addresses(pages, how)
+  local none, all = 0, 0
+  for _, b in ipairs(pages) do
     none, all = none + (b.page == 0 and b.samples or 0), all + b.samples
   end
   if none == 0 then return end
@@ -135,9 +136,9 @@ local function tell_addresses(sampler, how)
 end
 
 --- What is missing, a line each.
-local function warn(sampler, how)
+local function warn(sampler, how, pages)
   local c = sampler:counts()
-  if how.address then tell_addresses(sampler, how) end
+  if pages then tell_addresses(pages, how) end
   local function say(n, text) if n > 0 then complain(text:format(n)) end end
   say(c.lost, "%d records were lost, because the kernel's buffer was full; sample less often (--period, --frequency)")
   say(c.dropped, "%d samples were dropped, because there was no memory for them; sample less often")
@@ -177,7 +178,10 @@ function M.run(o)
     return 1
   end
   write(o, out, sampler, bars)
-  if not o.quiet then warn(sampler, how) end
+  if not o.quiet then
+    local pages = o.by == "page" and bars or o.by == "data" and require("pmlua.sampler").histogram(sampler, "page")
+    warn(sampler, how, pages)
+  end
   if o.out and not out:close() then
     complain(o.out .. ": could not be written completely; is the disk full?")
     return 1

@@ -32,7 +32,7 @@ struct pml__family {
 
 /* pml__sysfs_is_family - is @pmu "STEM_*"? */
 bool pml__sysfs_is_family(const char *pmu);
-/* pml__sysfs_family - find the PMUs that match @pmu, "STEM_*". Returns 0, or -ENOENT if there is none. */
+/* pml__sysfs_family - find all PMUs whose names match @pmu, such as "STEM_*". Returns 0 or -ENOENT. */
 int pml__sysfs_family(const char *pmu, struct pml__family *family);
 /* pml__sysfs_member - the name of member @i of those that there is room for. */
 void pml__sysfs_member(const struct pml__family *family, unsigned i, char pmu[64]);

@@ -85,7 +85,7 @@ local unit_bytes = { K = 1 << 10, M = 1 << 20, G = 1 << 30, T = 1 << 40 }
 M.size = {
   value = "SIZE",
   read = function(text, option)
-    local number, unit = text:match "^([%d.]+)([KMGT]?)[iB]*$"
+    local number, unit = text:match "^([%d.]+)([KMGT]?)i?B?$"
     local v = number and (tonumber(number) or 0) * (unit_bytes[unit] or 1)
     if v and v >= (option.min or 1) and v <= 1 << 50 then return math.floor(v) end
     local from = option.min and (" from %dM on,"):format(option.min >> 20) or ""
