@@ -80,6 +80,12 @@ static int l_note(lua_State *L) {
   return 1;
 }
 
+/* tick_ns(): how long a tick of the process's clock was. */
+static int l_tick_ns(lua_State *L) {
+  lua_pushnumber(L, pml_recording_tick_ns(check(L)->reader));
+  return 1;
+}
+
 static int l_profile(lua_State *L) {
   struct handle *s = check(L);
   struct pml_profile *p;
@@ -484,9 +490,10 @@ static int l_archive_help(lua_State *L) {
 }
 
 int luaopen_pmlua_recording(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"story", l_story}, {"note", l_note},     {"profile", l_profile},   {"sums", l_sums},   {"values", l_values},
-      {"flow", l_flow},   {"openmp", l_openmp}, {"children", l_children}, {"calls", l_calls}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"story", l_story},     {"note", l_note},     {"tick_ns", l_tick_ns},
+                                     {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
+                                     {"flow", l_flow},       {"openmp", l_openmp}, {"children", l_children},
+                                     {"calls", l_calls},     {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},
                                        {"reasons", l_reasons},
                                        {"clock", l_clock},

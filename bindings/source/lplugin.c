@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,7 @@ struct copy {
 
 struct copies {
   struct lutil_handle h;
+  struct pml_plugin_log_clock clock; /* of a log's series; tick_ns 0: this process's */
   struct copy *first, **end;
 };
 
@@ -275,8 +277,10 @@ static int keep(const struct pml_plugin_series *s, void *arg) {
 }
 
 /* The strings of a series that is read from a log are gone afterwards: one block has them, the plugin's name first. */
-static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                       void *arg) {
   struct copies *all = arg;
+  all->clock = *clock;
   struct copy **at = all->end;
   int err = keep(s, all);
   if (err < 0) return err;
@@ -310,7 +314,13 @@ static void pushvalue(lua_State *L, enum pml_plugin_value type, uint64_t value) 
     lua_pushinteger(L, (lua_Integer)value);
 }
 
-static void pushcopy(lua_State *L, const char *plugin, const struct copy *c) {
+/* On this process's clock; of a log, the wall clock's, as that of its process is not known here. */
+static lua_Integer moment(const struct pml_plugin_log_clock *clock, uint64_t ticks) {
+  if (clock->tick_ns == 0) return (lua_Integer)pml_clock_at_ns(ticks);
+  return (lua_Integer)clock->realtime_ns + llround((double)(int64_t)(ticks - clock->ticks) * clock->tick_ns);
+}
+
+static void pushcopy(lua_State *L, const char *plugin, const struct copy *c, const struct pml_plugin_log_clock *clock) {
   int n = c->of.n < 1 << 28 ? (int)c->of.n : 0;
   lua_createtable(L, 0, 14);
   setmetric(L, plugin, c->of.metric);
@@ -320,7 +330,7 @@ static void pushcopy(lua_State *L, const char *plugin, const struct copy *c) {
   lua_createtable(L, n, 0);
   lua_createtable(L, n, 0);
   for (size_t i = 0; i < c->of.n; i++) {
-    lua_pushinteger(L, (lua_Integer)pml_clock_at_ns(c->pair[i].ticks));
+    lua_pushinteger(L, moment(clock, c->pair[i].ticks));
     lua_rawseti(L, -3, (lua_Integer)i + 1);
     pushvalue(L, c->of.metric->value, c->pair[i].value);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -341,7 +351,7 @@ static int pushcopies(lua_State *L, struct copies *all, const char *plugin) {
   lua_newtable(L);
   lua_Integer n = 0;
   for (const struct copy *c = all->first; c != NULL; c = c->next) {
-    pushcopy(L, plugin != NULL ? plugin : c->plugin, c);
+    pushcopy(L, plugin != NULL ? plugin : c->plugin, c, &all->clock);
     lua_rawseti(L, -2, ++n);
   }
   lutil_close(&all->h);
@@ -358,7 +368,7 @@ static int l_series(lua_State *L) {
   return err < 0 ? pml_pusherr(L, err, "plugin.series") : pushcopies(L, all, info.name);
 }
 
-/* read(path): the series that a recorded process left in its log. */
+/* read(path): the series that a recorded process left in its log; their moments are nanoseconds of CLOCK_REALTIME. */
 static int l_read(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct copies *all = new_copies(L);

@@ -7,8 +7,10 @@
 #include "base/pml_error.h"
 #include "record/log/pml_log.h"
 #include "source/plugin/pml_plugin_log.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -72,7 +74,9 @@ struct seen {
   uint64_t n, outside, wrong;
 };
 
-static int look(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+static int look(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                void *arg) {
+  (void)clock;
   const struct pml_plugin_metric *m = s->metric;
   struct seen *all = arg;
   bool same = strcmp(plugin, "logged") == 0 && strcmp(m->name, "m") == 0 && strcmp(m->unit, "a\tb") == 0 &&
@@ -94,8 +98,9 @@ static struct seen load_all(void) {
   return all;
 }
 
-static int stop_at_once(const char *plugin, const struct pml_plugin_series *s, void *arg) {
-  (void)plugin, (void)s, (void)arg;
+static int stop_at_once(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                        void *arg) {
+  (void)plugin, (void)s, (void)clock, (void)arg;
   return 42;
 }
 
@@ -176,8 +181,9 @@ static struct pml__log_entry *put_series(uint32_t number, uint64_t committed) {
   return entry;
 }
 
-static int count(const char *plugin, const struct pml_plugin_series *s, void *arg) {
-  (void)plugin;
+static int count(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                 void *arg) {
+  (void)plugin, (void)clock;
   *(size_t *)arg += 10 + s->n;
   return 0;
 }
@@ -207,12 +213,42 @@ static void is_not_trusted(void) {
   CHECK(counted() == 13, "half a value is none");
   (void)put_series(1, 8);
   CHECK(counted() == 13, "nor is half a head");
-  (void)snprintf(kept->head->clock, sizeof kept->head->clock, "sundial");
-  size_t n = 0;
-  int err = pml_plugin_load_series(path, count, &n);
-  CHECK(err == PML_EFORMAT && strstr(pml_error_detail(err), "another clock") != NULL, "another clock: %s",
-        pml_error_detail(err));
   end_log();
+}
+
+/* ---- on another machine ---- */
+
+static int take_clock(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                      void *arg) {
+  (void)plugin, (void)s;
+  *(struct pml_plugin_log_clock *)arg = *clock;
+  return strcmp(clock->name, "sundial") == 0 ? 1 : 0;
+}
+
+static void of_another_clock(void) {
+  struct pml_plugin_log_clock clock = {0};
+  struct pml_otf2 *trace;
+  new_log();
+  define((struct pml__log_measured){.number = 1}, "p", "m");
+  (void)put_series(1, 16 + 2 * 16);
+  kept->head->ticks_per_second = 4096;
+  (void)snprintf(kept->head->clock, sizeof kept->head->clock, "sundial");
+  CHECK(pml_plugin_load_series(path, take_clock, &clock) == 1, "the clock of the log is told");
+  CHECK(clock.tick_ns == 1e9 / 4096 && clock.ticks == kept->head->started_ticks &&
+            clock.realtime_ns == kept->head->started_ns,
+        "a tick of it, and when it was which: %g", clock.tick_ns);
+  if (CHECK(pml_otf2_open(&trace, dir, NULL, 0, 0) == 0, "a trace")) {
+    int err = pml_otf2_series_file(trace, path);
+    CHECK(err == PML_EFORMAT && strstr(pml_error_detail(err), "another clock") != NULL,
+          "a trace of this process cannot have them: %s", pml_error_detail(err));
+    (void)pml_otf2_close(trace);
+  }
+  end_log();
+}
+
+static int remove_one(const char *at, const struct stat *st, int type, struct FTW *where) {
+  (void)st, (void)type, (void)where;
+  return remove(at);
 }
 
 int main(void) {
@@ -222,7 +258,7 @@ int main(void) {
   in_order();
   survives_a_kill();
   is_not_trusted();
-  (void)unlink(path);
-  (void)rmdir(dir);
+  of_another_clock();
+  (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
   return check_done();
 }

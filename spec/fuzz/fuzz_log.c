@@ -497,8 +497,10 @@ static void check_recording(bool trace) {
 
 /* ---- series of plugins ---- */
 
-static int check_one(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+static int check_one(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                     void *arg) {
   size_t *n = arg;
+  PROMISE(clock->tick_ns > 0, "time goes on");
   PROMISE(plugin[0] != '\0' && s->metric->name[0] != '\0' && s->n > 0, "a series has a name and values");
   PROMISE((unsigned)s->metric->mode < PML_MODES && (unsigned)s->metric->value < PML_PLUGIN_VALUES, "and a kind");
   for (size_t i = 1; i < s->n; i++) PROMISE(s->pair[i].ticks >= s->pair[i - 1].ticks, "times do not go back");

@@ -24,6 +24,7 @@ struct loading {
   size_t nparts;
   struct pml_plugin_pair *pair;
   size_t room;
+  struct pml_plugin_log_clock clock;
   pml_plugin_log_visit *visit;
   void *arg;
 };
@@ -43,8 +44,6 @@ static int find_parts(struct loading *l) {
       l->part[l->nparts++] = (struct part){.number = r->entry[i].key, .entry = i};
   if (l->nparts == 0) return 0;
   qsort(l->part, l->nparts, sizeof *l->part, by_number);
-  if (strcmp(r->head.clock, pml__clock_name()) != 0)
-    return pml_fail(PML_EFORMAT, "'%.300s' was recorded with another clock; see PMLUA_CLOCK", r->path);
   return 0;
 }
 
@@ -108,7 +107,7 @@ static int take_series(struct loading *l, const struct pml__log_measured *d, con
   if (err < 0 || s.n == 0) return err;
   pml__plugin_sort(l->pair, s.n);
   s.pair = l->pair;
-  return l->visit(text[0], &s, l->arg);
+  return l->visit(text[0], &s, &l->clock, l->arg);
 }
 
 static int take_definition(uint32_t what, const char *at, size_t bytes, void *arg) {
@@ -124,7 +123,11 @@ static int take_definition(uint32_t what, const char *at, size_t bytes, void *ar
 }
 
 static int visit_series(const struct pml__log_reader *log, pml_plugin_log_visit *visit, void *arg) {
-  struct loading l = {.log = log, .visit = visit, .arg = arg};
+  const struct pml__log_head *h = &log->head;
+  struct loading l = {.log = log,
+                      .clock = {h->clock, h->started_ticks, h->started_ns, 1e9 / h->ticks_per_second},
+                      .visit = visit,
+                      .arg = arg};
   int err = find_parts(&l);
   if (err == 0 && l.nparts > 0) err = pml__log_read_definitions(log, take_definition, &l);
   free(l.part);
@@ -134,9 +137,7 @@ static int visit_series(const struct pml__log_reader *log, pml_plugin_log_visit 
 
 int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *arg) {
   struct pml__log_reader r;
-  int err = pml_clock_init();
-  if (err < 0) return err;
-  err = pml__log_read_open(&r, path);
+  int err = pml__log_read_open(&r, path);
   if (err == 0) err = visit_series(&r, visit, arg);
   pml__log_read_close(&r);
   return err;

@@ -16,10 +16,17 @@ PML_BEGIN_DECLS
  * pml_plugin_load_series - call @visit with each series that has values in the log @path, in the order of time. What is
  * visited is valid until @visit returns; other than 0 ends the walk and is returned. The log's process may still run.
  * Nothing in the file is trusted: a series that makes no sense is left out. Returns 0, also without any series, -errno,
- * -ENOMEM or PML_EFORMAT (no log, damaged, or recorded with another clock). Memory: 16 bytes a value of the longest
- * series, and its extents.
+ * -ENOMEM or PML_EFORMAT (no log, or damaged). Memory: 16 bytes a value of the longest series, and its extents.
+ *
+ * Ticks are of the clock that the log's process read, which may be another machine's.
  */
-typedef int pml_plugin_log_visit(const char *plugin, const struct pml_plugin_series *s, void *arg);
+struct pml_plugin_log_clock {
+  const char *name;
+  uint64_t ticks, realtime_ns; /* the same moment, of that clock and of CLOCK_REALTIME */
+  double tick_ns;
+};
+typedef int pml_plugin_log_visit(const char *plugin, const struct pml_plugin_series *s,
+                                 const struct pml_plugin_log_clock *clock, void *arg);
 PML__SHARED int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *arg);
 
 /*

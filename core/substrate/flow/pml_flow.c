@@ -31,8 +31,7 @@ static double sum_of(const struct pml__flow_track *t, size_t i) {
 }
 
 static void copy_nodes(struct pml_flow_graph *g, struct pml_flow_node *to, double *metric,
-                       const struct pml__flow_track *t) {
-  double ns = 1e9 / pml__clock.ticks_per_second;
+                       const struct pml__flow_track *t, double ns) {
   g->node = to;
   for (uint32_t i = 0; i < g->nnodes; i++) {
     const struct pml__profile_node *n = pml__profile_tree_at(&t->tree, i);
@@ -113,7 +112,7 @@ static struct pml_flow_graph *make_graph(struct pml_flow *f, struct pml__flow_tr
   g->missing = t->missing;
   node = (struct pml_flow_node *)(g + 1);
   edge = (struct pml_flow_edge *)(node + nodes);
-  copy_nodes(g, node, (double *)(edge + edges), t);
+  copy_nodes(g, node, (double *)(edge + edges), t, f->tick_ns);
   if (move_edges(g, edge, t)) return g;
   free_graph(f, g);
   return NULL;
@@ -157,18 +156,19 @@ static void free_flow(struct pml_flow *f) {
   free(f);
 }
 
-int pml__flow_new(struct pml_flow **out, const struct pml_flow_options *options) {
+int pml__flow_new(struct pml_flow **out, const struct pml_flow_options *options, double tick_ns) {
   static const struct pml_flow_options none;
   const struct pml_flow_options *o = options != NULL ? options : &none;
   *out = NULL;
   if (o->labels > PML_FLOW_LABELS_MAX)
     return pml_fail(-EINVAL, "a flow has at most %u labels for each thread, not %u", PML_FLOW_LABELS_MAX, o->labels);
-  int err = pml_clock_init();
+  int err = tick_ns != 0 ? 0 : pml_clock_init();
   if (err < 0) return err;
   struct pml_flow *f = calloc(1, sizeof *f);
   if (f == NULL) return pml_fail(-ENOMEM, "no memory for a flow");
   pthread_mutex_init(&f->lock.mutex, NULL);
   f->memory = o->memory;
+  f->tick_ns = tick_ns != 0 ? tick_ns : 1e9 / pml__clock.ticks_per_second;
   f->labels = o->labels != 0 ? o->labels : PML_FLOW_LABELS;
   err = copy_metrics(f, o);
   if (err == 0)
@@ -189,7 +189,7 @@ static void thread_end(void *arg, void *track) {
 
 int pml_flow_open(struct pml_flow **out, const struct pml_flow_options *options) {
   struct pml_flow *f;
-  int err = pml__flow_new(&f, options);
+  int err = pml__flow_new(&f, options, 0);
   *out = NULL;
   if (err < 0) return err;
   struct pml_stream_consumer c = {.name = "event flow",

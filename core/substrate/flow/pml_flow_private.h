@@ -70,13 +70,15 @@ struct pml_flow {
   int failed; /* to make graphs: why */
   uint32_t labels, nmetrics;
   char *metric[PML_FLOW_METRICS_MAX];
+  double tick_ns;                          /* of the clock that events have */
   const struct pml_profile_memory *memory; /* NULL: the heap */
   struct pml_flow_graph **graph;           /* [ngraphs], once stopped */
   size_t ngraphs;
 };
 
-/* A flow without a stream, whose events are handed to tracks by the caller; stopped and closed as any. */
-int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options);
+/* A flow without a stream, whose events are handed to tracks by the caller, in ticks of @tick_ns, 0: of this process's
+ * clock; stopped and closed as any. */
+int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options, double tick_ns);
 /* A thread begins; NULL: no memory, or too many. */
 struct pml__flow_track *pml__flow_track(struct pml_flow *f);
 void pml__flow_enter(void *track, const struct pml_stream_event *e);

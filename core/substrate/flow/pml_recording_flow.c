@@ -88,7 +88,8 @@ static int open_flow(const struct pml_recording_reader *r, struct making *m, uin
   for (uint32_t i = 0; i < n && err == 0; i++)
     if (r->head.real[i / 64] >> i % 64 & 1) pml_stream_metrics_set_real(metrics, i);
   m->metrics = metrics;
-  return err == 0 ? pml__flow_new(&m->flow, &(struct pml_flow_options){.metrics = names, .nmetrics = n}) : err;
+  const struct pml_flow_options o = {.metrics = names, .nmetrics = n};
+  return err == 0 ? pml__flow_new(&m->flow, &o, pml_recording_tick_ns(r)) : err;
 }
 
 int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,

@@ -214,13 +214,15 @@ int pml_profile_open(struct pml_profile **out) {
   return pml_profile_open_in(out, NULL);
 }
 
-int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
+int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, struct pml__histograms *histograms,
+                    double tick_ns) {
   struct pml_profile *p = calloc(1, sizeof *p);
   *out = p;
   if (p == NULL) return pml_fail(-ENOMEM, "no memory for a profile");
   begin_life(p);
   p->ended = *tree;
   p->ended_histograms = *histograms;
+  p->tick_ns = tick_ns;
   return 0;
 }
 
@@ -261,17 +263,20 @@ static int by_time(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth) {
-  double ns = 1e9 / pml__clock.ticks_per_second;
+double pml__profile_tick_ns(const struct pml_profile *p) {
+  return p->tick_ns != 0 ? p->tick_ns : 1e9 / pml__clock.ticks_per_second;
+}
+
+struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth, double tick_ns) {
   return (struct pml_profile_node){.region = n->region,
                                    .depth = depth,
                                    .nthreads = n->nthreads,
                                    .running = n->entered > n->count ? n->entered - n->count : 0,
                                    .count = n->count,
-                                   .inclusive_ns = ns * (double)n->sum,
-                                   .exclusive_ns = ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),
-                                   .min_ns = n->count > 0 ? ns * (double)n->min : 0,
-                                   .max_ns = ns * (double)n->max};
+                                   .inclusive_ns = tick_ns * (double)n->sum,
+                                   .exclusive_ns = tick_ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),
+                                   .min_ns = n->count > 0 ? tick_ns * (double)n->min : 0,
+                                   .max_ns = tick_ns * (double)n->max};
 }
 
 /*
@@ -282,6 +287,7 @@ struct walk {
   struct pml__profile_node **order;
   uint32_t *first, *stack;
   uint32_t n; /* nodes but for the root */
+  double tick_ns;
 };
 
 static bool prepare_walk(struct walk *w, const struct pml__profile_tree *t) {
@@ -309,7 +315,7 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
       if (depth-- == 0) return 0;
       continue;
     }
-    struct pml_profile_node node = pml__profile_told(w->order[at], depth);
+    struct pml_profile_node node = pml__profile_told(w->order[at], depth, w->tick_ns);
     int rc = visit(&node, arg);
     if (rc != 0) return rc;
     w->stack[depth] = at + 1;
@@ -332,7 +338,7 @@ bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, s
 
 int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg), void *arg) {
   struct pml__profile_tree merged;
-  struct walk w = {0};
+  struct walk w = {.tick_ns = pml__profile_tick_ns(p)};
   int err = -ENOMEM;
   if (pml__profile_tree_open(&merged, NULL, 0) && pml__profile_merge(p, &merged, NULL) && prepare_walk(&w, &merged))
     err = 0;

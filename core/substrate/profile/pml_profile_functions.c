@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_functions.c - the profile of each region, over all its callers. */
 /* core/substrate/profile/pml_profile_functions.c - what a profile knows of each region, over all callers. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -13,12 +12,8 @@ struct function {
   uint64_t min, max; /* ticks */
 };
 
-static double ns_per_tick(void) {
-  return 1e9 / pml__clock.ticks_per_second;
-}
-
 double pml_profile_bucket_ns(uint32_t i) {
-  return ns_per_tick() * pml_histogram_least(i);
+  return 1e9 / pml__clock.ticks_per_second * pml_histogram_least(i);
 }
 
 static int by_region(const void *a, const void *b) {
@@ -56,10 +51,11 @@ static uint64_t spread(const struct pml__histogram *h, uint64_t *bucket) {
   return count;
 }
 
-static int tell(const struct function *f, int (*visit)(const struct pml_profile_function *f, void *arg), void *arg) {
+static int tell(const struct function *f, double ns, int (*visit)(const struct pml_profile_function *f, void *arg),
+                void *arg) {
   uint64_t bucket[PML_HISTOGRAM_BUCKETS], count = spread(f->histogram, bucket);
   if (count == 0 || f->min > f->max) return 0; /* the first call is just ending */
-  double ns = ns_per_tick(), median = pml_histogram_quantile(bucket, 0.5);
+  double median = pml_histogram_quantile(bucket, 0.5);
   if (median < (double)f->min) median = (double)f->min;
   if (median > (double)f->max) median = (double)f->max;
   struct pml_profile_function told = {f->histogram->region, count, ns * (double)f->min, ns * median,
@@ -79,7 +75,7 @@ int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_p
     err = 0;
   }
   if (err < 0) (void)pml_fail(err, "no memory to merge the profiles of all threads");
-  for (uint32_t i = 0; i < all.n && err == 0; i++) err = tell(&f[i], visit, arg);
+  for (uint32_t i = 0; i < all.n && err == 0; i++) err = tell(&f[i], pml__profile_tick_ns(p), visit, arg);
   free(f);
   pml__histograms_close(&all);
   pml__profile_tree_close(&tree);

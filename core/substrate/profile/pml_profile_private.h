@@ -50,16 +50,22 @@ struct pml_profile {
   uint64_t consumer;
   const struct pml_profile_memory *memory; /* NULL: the heap */
   uint32_t ntrees;                         /* atomic */
+  double tick_ns;                          /* of the clock that its ticks are of; 0: this process's */
 };
 
 /* The trees of all threads into @tree, and unless it is NULL their histograms into @histograms; false: no memory. */
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
 /* A node of a tree as others see it. */
-struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth);
+struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth, double tick_ns);
 
-/* A profile of @tree and @histograms alone, without events to come; takes both over if it returns 0. -ENOMEM. */
-int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
+/* How long a tick of the profile's clock is. */
+double pml__profile_tick_ns(const struct pml_profile *p);
+
+/* A profile of @tree and @histograms alone, in ticks of a clock, without events to come; takes both over if it returns
+ * 0. -ENOMEM. */
+int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms,
+                    double tick_ns);
 
 /* The place of node @index of the tree, NULL: there was no memory for it. */
 static inline struct pml__profile_place *pml__profile_place_at(const struct pml__profile_track *t, uint32_t index) {

@@ -207,21 +207,22 @@ int pml_recording_read_sums(struct pml_recording_reader *r,
 /* ---- calls of threads ---- */
 
 static struct pml_recording_call call_of(const struct pml__profile_tree *t, const struct pml__profile_node *n,
-                                         uint32_t thread) {
+                                         uint32_t thread, double tick_ns) {
   struct pml_recording_call c = {.thread = thread, .path = n->index, .parent = n->parent, .outermost = true};
   uint32_t depth = 0;
   for (uint32_t i = n->parent; i != 0; i = pml__profile_tree_at(t, i)->parent, depth++)
     if (pml__profile_tree_at(t, i)->region == n->region) c.outermost = false;
-  c.node = pml__profile_told(n, depth);
+  c.node = pml__profile_told(n, depth, tick_ns);
   return c;
 }
 
 /* Parents have lower numbers than their children. */
-static int list_tree(const struct pml__profile_tree *t, uint32_t thread, struct pml_recording_call **calls, size_t *n) {
+static int list_tree(const struct pml__profile_tree *t, uint32_t thread, double tick_ns,
+                     struct pml_recording_call **calls, size_t *n) {
   struct pml_recording_call *more = realloc(*calls, (*n + t->n) * sizeof *more);
   if (more == NULL) return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
   *calls = more;
-  for (uint32_t i = 1; i < t->n; i++) more[(*n)++] = call_of(t, pml__profile_tree_at(t, i), thread);
+  for (uint32_t i = 1; i < t->n; i++) more[(*n)++] = call_of(t, pml__profile_tree_at(t, i), thread, tick_ns);
   return 0;
 }
 
@@ -235,7 +236,7 @@ int pml_recording_read_calls(struct pml_recording_reader *r, struct pml_recordin
     uint32_t thread = all.pieces.piece[i].tree;
     err = pml__profile_tree_open(&tree, NULL, 0) ? graft_one(r, &all.pieces, &i, &tree)
                                                  : pml_fail(-ENOMEM, "no memory for the call paths of a recording");
-    if (err == 0) err = list_tree(&tree, thread, calls, n);
+    if (err == 0) err = list_tree(&tree, thread, pml_recording_tick_ns(r), calls, n);
     pml__profile_tree_close(&tree);
   }
   free(all.pieces.piece);
@@ -257,7 +258,7 @@ int pml_recording_read_profile(struct pml_recording_reader *r, struct pml_profil
   int err = find_all(r, &all);
   if (err == 0) err = graft_all(r, &all.pieces, &merged);
   free(all.pieces.piece);
-  if (err == 0) err = pml__profile_of(out, &merged, &all.histograms);
+  if (err == 0) err = pml__profile_of(out, &merged, &all.histograms, pml_recording_tick_ns(r));
   if (err == 0) return 0;
   pml__histograms_close(&all.histograms);
   pml__profile_tree_close(&merged);

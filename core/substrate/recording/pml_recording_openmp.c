@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/recording/pml_recording_openmp.c - of a log: the names of OpenMP's constructs, and their sums. */
-#include "base/pml_clock.h"
 #include "program/pml_source_line.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
@@ -49,6 +48,7 @@ static const char *name_of(unsigned construct) {
 /* What is not whole, or cannot be, is left out. */
 static int visit_one(const struct pml_recording_reader *r, const struct pml__log_openmp *o,
                      int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg) {
+  const double ns = pml_recording_tick_ns(r);
   const struct pml_recording_openmp told = {.region = pml__recording_region(r, o->region),
                                             .construct = name_of(o->construct),
                                             .runtime = o->runtime,
@@ -56,8 +56,8 @@ static int visit_one(const struct pml_recording_reader *r, const struct pml__log
                                             .threads = o->threads,
                                             .calls = o->calls,
                                             .count = o->count,
-                                            .ns = pml_clock_ticks_to_ns(o->ticks),
-                                            .waited_ns = pml_clock_ticks_to_ns(o->waited)};
+                                            .ns = (uint64_t)(ns * (double)o->ticks),
+                                            .waited_ns = (uint64_t)(ns * (double)o->waited)};
   bool good = told.region != 0 && told.construct != NULL && o->waited <= o->ticks &&
               pml__recording_plausible_calls(r, o->calls);
   return good ? visit(&told, arg) : 0;

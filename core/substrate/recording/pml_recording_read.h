@@ -21,7 +21,7 @@ struct pml_recording_reader;
  * pml_recording_read_open - @path is read from now on; its process may still write to it.
  * pml_recording_read_open_any - the same of a log that may have no recorded calls, for what is beside them, as OpenMP's
  * constructs; its story is that of no process. pml_recording_read_close - NULL is fine.
- * Returns 0, -errno of open or read, PML_EFORMAT (no recording, or of another version, machine or clock), -ENOMEM; *@r
+ * Returns 0, -errno of open or read, PML_EFORMAT (no recording, or of another version or machine), -ENOMEM; *@r
  * is NULL on failure. Memory: 16 bytes per extent, 4 per region.
  */
 PML__SHARED int pml_recording_read_open(struct pml_recording_reader **r, const char *path);
@@ -45,6 +45,9 @@ PML__SHARED void pml_recording_read_story(const struct pml_recording_reader *r, 
 
 /* pml_recording_read_note - what the process said last under @key; NULL: nothing. The reader's. */
 PML__SHARED const char *pml_recording_read_note(const struct pml_recording_reader *r, const char *key);
+
+/* pml_recording_tick_ns - how long a tick of the clock was that the process read. */
+PML__SHARED double pml_recording_tick_ns(const struct pml_recording_reader *r);
 
 /* pml_recording_read_profile - the call paths, to be visited and closed as any profile. 0, -errno, -ENOMEM. */
 PML__SHARED int pml_recording_read_profile(struct pml_recording_reader *r, struct pml_profile **p);

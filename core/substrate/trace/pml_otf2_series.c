@@ -2,6 +2,7 @@
 /* core/substrate/trace/pml_otf2_series.c - metrics of a trace: what they are, and series of them on locations of their
  * own.
  */
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/plugin/pml_plugin_log.h"
 #include "substrate/trace/pml_otf2_write.h"
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SAME_RATE 1e-4 /* two processes measure the rate of one clock far better */
 
 /* ---- metrics ---- */
 
@@ -329,10 +332,19 @@ static int write_converted(struct writing *w, const struct pml_plugin_series *s)
   return err;
 }
 
-static int write_loaded(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+static bool is_our_clock(const struct pml_plugin_log_clock *clock) {
+  double ratio = clock->tick_ns * pml__clock.ticks_per_second * 1e-9;
+  return strcmp(clock->name, pml__clock_name()) == 0 && ratio > 1 - SAME_RATE && ratio < 1 + SAME_RATE;
+}
+
+static int write_loaded(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
+                        void *arg) {
   struct writing *w = arg;
   w->plugin = plugin;
-  return w->ns != NULL ? write_converted(w, s) : write_since(s, w);
+  if (w->ns != NULL) return write_converted(w, s);
+  if (!is_our_clock(clock))
+    return pml_fail(PML_EFORMAT, "series of %.200s were recorded with another clock than this trace has", plugin);
+  return write_since(s, w);
 }
 
 int pml_otf2_series_file(struct pml_otf2 *a, const char *path) {

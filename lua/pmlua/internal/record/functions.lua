@@ -106,12 +106,33 @@ local function each(functions, processes, what)
   end)
 end
 
---- Calls by duration of all processes; the clock is the same for all, as they ran on one machine.
+--- The bucket that @ticks are in, as core/record/pml_histogram.h has it.
+local function bucket_of(ticks)
+  local shift = 0
+  while ticks >> shift >= 16 do shift = shift + 1 end
+  return shift * 8 + (ticks >> shift)
+end
+
+local SAME = 1e-3 -- the rate of one clock, as two processes measure it, differs by far less
+
+--- Calls by duration on a clock whose ticks are @ratio times as long. Between clocks of two machines a call is counted by the
+--- middle of its bucket, so that it may come into the one beside its own.
+local function on_clock(bucket, ratio)
+  if math.abs(ratio - 1) < SAME then return bucket end
+  local moved = {}
+  for i, n in pairs(bucket) do
+    local to = bucket_of(math.tointeger((statistics.least(i) + statistics.least(i + 1) - 1) / 2 * ratio // 1) or math.maxinteger)
+    moved[to] = (moved[to] or 0) + n
+  end
+  return moved
+end
+
+--- Calls by duration of all processes, in ticks of the first's clock.
 local function add_durations(functions, processes)
   for f, of, p in each(functions, processes, "durations") do
     f.bucket = f.bucket or {}
-    statistics.add(f.bucket, of.bucket)
-    f.tick_ns = p.tick_ns
+    f.tick_ns = f.tick_ns or p.tick_ns
+    statistics.add(f.bucket, on_clock(of.bucket, p.tick_ns / f.tick_ns))
   end
   for _, f in ipairs(functions) do
     if f.bucket and f.min_ns and f.tick_ns then f.median_ns = median_of(f, f.tick_ns) end

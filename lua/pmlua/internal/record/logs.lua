@@ -149,7 +149,7 @@ end
 local function process_of(log, story, ended)
   local p = notes_of(log)
   p.pid, p.parent, p.ended, p.untraced = story.pid, story.parent, ended, story.dropped
-  p.tick_ns = core.profile.bucket_ns(1)
+  p.tick_ns = log:tick_ns()
   for _, what in ipairs { "lost_children", "deep", "brief", "often", "older" } do p["left_" .. what] = story[what] end
   for _, why in ipairs { "refused", "uncounted" } do p[why] = story[why] ~= "" and story[why] or nil end
   p.counted = story.counted ~= "none" and story.counted or nil

@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_clock_spec.lua - a recording is read by the clock of the machine it was made on, whatever the reader's is.
+
+local support = require "spec.core.support"
+local quote, json = support.quote, require "pmlua.json"
+
+local command = support.build .. "/pmlua"
+local TICKS_PER_SECOND_AT, CLOCK_AT = 56, 64 -- of a log's head (docs/log.md)
+local dir
+
+local function shell(text)
+  return support.shell("cd " .. quote(dir) .. " && " .. text)
+end
+
+local program = [[
+#include <zlib.h>
+int main(void) {
+  static unsigned char text[1 << 16];
+  unsigned long sum = 0;
+  for (int i = 0; i < 200; i++) sum = crc32(sum, text, i % 2 ? sizeof text : 16);
+  return sum == 1;
+}
+]]
+
+local function log_of(folder)
+  local _, out = shell(("ls %s/*.pmlog"):format(folder))
+  return dir .. "/" .. out:match "%S+"
+end
+
+--- A copy of folder @from, as if the clock of its process had gone @slower times slower.
+local function slow_down(from, to, slower)
+  shell(("cp -r %s %s"):format(from, to))
+  local f <close> = assert(io.open(log_of(to), "r+b"))
+  f:seek("set", TICKS_PER_SECOND_AT)
+  local rate = string.unpack("<d", f:read(8))
+  f:seek("set", TICKS_PER_SECOND_AT)
+  f:write(string.pack("<d", rate / slower))
+  f:seek("set", CLOCK_AT)
+  f:write "sundial\0"
+end
+
+local function finished(folder, options)
+  local status, out, err = shell(("%s record --finish %s --json %s"):format(command, folder, options or ""))
+  assert.equal(0, status, err)
+  return json.decode(out)
+end
+
+local function crc32_of(all)
+  for _, f in ipairs(all.functions) do
+    if f.name == "crc32" then return f end
+  end
+end
+
+--- What the calls took together, by the middles of their buckets.
+local function by_buckets(f)
+  local calls, sum = require "pmlua.internal.record.functions", 0
+  for i, n in pairs(f.bucket) do
+    local from = math.tointeger(tonumber(i))
+    sum = sum + n * (calls.bucket_ns(from, f.tick_ns) + calls.bucket_ns(from + 1, f.tick_ns)) / 2
+  end
+  return sum
+end
+
+--- To whole nanoseconds, of each of some calls.
+local function near(expected, got)
+  local off = math.abs(got - expected)
+  assert.is_true(off <= 4 or off < 2e-4 * expected, ("%.17g is not %.17g"):format(got, expected))
+end
+
+describe("a recording of another clock", function()
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    support.spit(dir .. "/sums.c", program)
+    assert.equal(0, (shell("gcc -O1 sums.c -o sums -lz")))
+    local status, _, err = shell(command .. " record -q --lib libz --trace --flow -o plain -- ./sums")
+    assert.equal(0, status, err)
+    slow_down("plain", "slow", 3)
+  end)
+  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  it("has times by its own ticks: of functions, paths and flows", function()
+    local plain, slow = finished "plain", finished "slow"
+    local p, s = crc32_of(plain), crc32_of(slow)
+    assert.same({ 200, 200 }, { p.calls, s.calls })
+    for _, what in ipairs { "inclusive_ns", "exclusive_ns", "min_ns", "median_ns", "max_ns", "tick_ns" } do
+      near(3 * p[what], s[what])
+    end
+    near(3 * plain.processes[1].paths[1].inclusive_ns, slow.processes[1].paths[1].inclusive_ns)
+  end)
+
+  it("has a trace as long as its ticks are", function()
+    local function seconds(folder)
+      local _, out = shell(("%s trace %s/traces.otf2 --json"):format(command, folder))
+      for _, row in ipairs(json.decode(out).regions) do
+        if row.region == "crc32" then return row.inclusive_s end
+      end
+    end
+    shell "rm -rf plain/traces* slow/traces*"
+    finished("plain", "")
+    finished("slow", "")
+    near(3e9 * seconds "plain", 1e9 * seconds "slow")
+  end)
+
+  it("adds up with those of other clocks, calls by duration too", function()
+    shell("mkdir both && cp plain/*.pmlog both")
+    shell(("cp %s both/other.1.pmlog"):format(quote(log_of "slow")))
+    local one, both = crc32_of(finished "plain"), crc32_of(finished "both")
+    assert.equal(400, both.calls)
+    near(4 * one.inclusive_ns, both.inclusive_ns)
+    near(one.min_ns, both.min_ns)
+    near(3 * one.max_ns, both.max_ns)
+    local calls = 0
+    for _, n in pairs(both.bucket) do calls = calls + n end
+    assert.equal(400, calls)
+    local ratio = by_buckets(both) / by_buckets(one) -- the sum is of those of 1 and of 3, to a bucket's width
+    assert.is_true(ratio > 4 / 1.125 and ratio < 4 * 1.125, ratio)
+  end)
+
+  it("is read where the reader's clock is another kind", function()
+    local status, out, err = shell(("PMLUA_CLOCK=monotonic %s record --finish plain --json"):format(command))
+    assert.equal(0, status, err)
+    near(crc32_of(finished "plain").inclusive_ns, crc32_of(json.decode(out)).inclusive_ns)
+  end)
+end)
