@@ -57,6 +57,7 @@ static int l_story(lua_State *L) {
   lua_createtable(L, 0, 16);
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
+  lutil_setstr(L, "host", s.host);
   lutil_setstr(L, "ended", endings[s.ended]);
   lutil_setbool(L, "traced", s.traced);
   lutil_setstr(L, "counted", pml_count_at_name(s.counted));

@@ -10,7 +10,8 @@ local disk = require "pmlua.internal.file"
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local lfs = require "lfs"
-local refuse = require "pmlua.core".failure.refuse
+local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 ---@class pml.results
 local M = {}
@@ -104,16 +105,30 @@ end
 
 --- What identifies a running process in meta.json.
 ---@param pid integer
----@return { pid: integer, start_time: integer? }
+---@return { pid: integer, start_time: integer?, host: string }
 function M.process(pid)
-  return { pid = pid, start_time = start_time(pid) }
+  return { pid = pid, start_time = start_time(pid), host = core.sys.uname().nodename }
 end
 
--- "running" is only true while the process that wrote it lives.
-local function true_status(meta)
+local DAY_S <const> = 86400
+
+--- Whether some file of the run was written to within a day.
+local function is_fresh(path)
+  for _, name in ipairs { "meta.json", "data.dat", "samples.pmlog" } do
+    if os.time() - (lfs.attributes(path .. "/" .. name, "modification") or 0) < DAY_S then return true end
+  end
+  return false
+end
+
+-- "running" is only true while the process that wrote it lives. One on another host cannot be seen here: it is taken for alive
+-- as long as it may be, since what is made of a run that was killed would be made beside it.
+local function true_status(meta, path)
   if meta.status ~= "running" then return meta.status end
   local process = type(meta.process) == "table" and meta.process or {}
-  local pid = math.tointeger(process.pid)
+  local pid, host = math.tointeger(process.pid), process.host
+  if type(host) == "string" and host ~= core.sys.uname().nodename and is_fresh(path) then
+    return "running", ("is running on %s, or was killed there within a day"):format(host)
+  end
   if pid and process.start_time and start_time(pid) == process.start_time then return "running" end
   return "incomplete"
 end
@@ -143,6 +158,14 @@ local function has_samples(data)
   return #data.rows == 0
 end
 
+local function nothing_yet(path, status, ending)
+  if status == "running" then
+    return refuse("ENODATA", ("%s: no cell has been measured yet: the run %s"):format(path, ending or "is running"),
+      "look again later")
+  end
+  return refuse("ENODATA", path .. ": the run ended before its first cell was measured", "start it again")
+end
+
 --- Open the folder of a run. One that was killed gets the tables of what it left.
 ---@param path string also .../latest
 ---@return {path: string, meta: table, status: string, ending: string, complete: boolean, data: table, rounds: table?}? run
@@ -158,9 +181,8 @@ function M.open(path)
   end
   local meta, why = read_meta(path .. "/meta.json")
   if not meta then return nil, why end
-  if meta.status ~= "complete" and not lfs.attributes(path .. "/data.dat") then
-    return refuse("ENODATA", path .. ": the run ended before its first cell was measured", "start it again")
-  end
+  local status, ending = true_status(meta, path)
+  if meta.status ~= "complete" and not lfs.attributes(path .. "/data.dat") then return nothing_yet(path, status, ending) end
   local data
   data, why = dat.read(path .. "/data.dat")
   if not data then return nil, why end
@@ -169,7 +191,7 @@ function M.open(path)
     rounds, why = dat.read(path .. "/rounds.dat")
     if not rounds then return nil, why end
   end
-  local status, killed = true_status(meta), nil
+  local killed
   if status == "incomplete" and lfs.attributes(path .. "/samples.pmlog", "mode") == "file" then
     local left, folder = require "pmlua.internal.experiment.killed", setmetatable({ path = path }, Folder)
     killed = left.known(folder)
@@ -180,11 +202,11 @@ function M.open(path)
     end
   end
   if (status == "incomplete" or status == "running") and not has_samples(data) then
-    return nil, ("%s: the run ended before its first cell was measured; start it again"):format(path)
+    return nothing_yet(path, status, ending)
   end
   return setmetatable({
     path = path, meta = meta, status = status, complete = status == "complete", data = data, rounds = rounds,
-    ending = killed and ("was killed; %d samples of %d"):format(killed.samples, killed.planned) or status,
+    ending = killed and ("was killed; %d samples of %d"):format(killed.samples, killed.planned) or ending or status,
   }, Folder)
 end
 

@@ -5,7 +5,7 @@ local support = require "spec.core.support"
 local quote, json = support.quote, require "pmlua.json"
 
 local command = support.build .. "/pmlua"
-local TICKS_PER_SECOND_AT, CLOCK_AT = 56, 64 -- of a log's head (docs/log.md)
+local STARTED_AT, TICKS_PER_SECOND_AT, CLOCK_AT, ENDED_AT = 40, 56, 64, 96 -- of a log's head (docs/log.md)
 local dir
 
 local function shell(text)
@@ -27,8 +27,9 @@ local function log_of(folder)
   return dir .. "/" .. out:match "%S+"
 end
 
---- A copy of folder @from, as if the clock of its process had gone @slower times slower.
-local function slow_down(from, to, slower)
+--- A copy of folder @from, as if the clock of its process had gone @slower times slower, and the wall clock had been @ahead
+--- seconds ahead.
+local function slow_down(from, to, slower, ahead)
   shell(("cp -r %s %s"):format(from, to))
   local f <close> = assert(io.open(log_of(to), "r+b"))
   f:seek("set", TICKS_PER_SECOND_AT)
@@ -37,6 +38,12 @@ local function slow_down(from, to, slower)
   f:write(string.pack("<d", rate / slower))
   f:seek("set", CLOCK_AT)
   f:write "sundial\0"
+  for _, at in ipairs(ahead and { STARTED_AT, ENDED_AT } or {}) do
+    f:seek("set", at)
+    local ns = string.unpack("<I8", f:read(8))
+    f:seek("set", at)
+    f:write(string.pack("<I8", ns + ahead * 1000000000 + (at == ENDED_AT and 5000 * 1000000000 or 0)))
+  end
 end
 
 local function finished(folder, options)
@@ -114,6 +121,13 @@ describe("a recording of another clock", function()
     assert.equal(400, calls)
     local ratio = by_buckets(both) / by_buckets(one) -- the sum is of those of 1 and of 3, to a bucket's width
     assert.is_true(ratio > 4 / 1.125 and ratio < 4 * 1.125, ratio)
+  end)
+
+  it("may be of a machine whose wall clock is ahead", function()
+    slow_down("plain", "ahead", 1e6, 3600)
+    local one, ahead = crc32_of(finished "plain"), crc32_of(finished "ahead")
+    assert.is_true(ahead.inclusive_ns > 60e9) -- longer than what is allowed clocks that were set
+    assert.is_true(math.abs(ahead.inclusive_ns / one.inclusive_ns - 1e6) < 1e3)
   end)
 
   it("is read where the reader's clock is another kind", function()

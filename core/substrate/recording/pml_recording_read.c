@@ -19,10 +19,18 @@ double pml_recording_tick_ns(const struct pml_recording_reader *r) {
 
 /* ---- what can be ---- */
 
-/* Since the recording began, and a minute more for clocks that were set. */
+static uint64_t later(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
+/*
+ * Since the recording began, and a minute more for clocks that were set. That of the machine which recorded may be
+ * ahead of this one's: then the process's end, or the file's last change, is later than now.
+ */
 static double seconds(const struct pml_recording_reader *r) {
-  uint64_t now = pml_clock_realtime_ns(), then = r->log.head.started_ns;
-  return (now > then ? (double)(now - then) * 1e-9 : 0) + 60;
+  const struct pml__log_head *h = &r->log.head;
+  uint64_t last = later(pml_clock_realtime_ns(), later(r->log.modified_ns, h->ended_ns));
+  return (last > h->started_ns ? (double)(last - h->started_ns) * 1e-9 : 0) + 60;
 }
 
 bool pml__recording_plausible_calls(const struct pml_recording_reader *r, uint64_t calls) {
@@ -224,6 +232,7 @@ void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_r
   const struct pml__log_recording *h = &r->head;
   *s = (struct pml_recording_story){.pid = r->log.head.pid,
                                     .parent = r->log.head.parent,
+                                    .host = r->log.head.host,
                                     .ended = end_of(r),
                                     .traced = h->traced != 0,
                                     .counted = h->counted <= PML_COUNT_AT_BOTH ? (enum pml_count_at)h->counted

@@ -30,6 +30,7 @@ PML__SHARED void pml_recording_read_close(struct pml_recording_reader *r);
 
 struct pml_recording_story {
   int pid, parent;
+  const char *host; /* of the process; the reader's */
   enum pml_recording_end ended;
   bool traced;
   enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */

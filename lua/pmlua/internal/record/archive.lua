@@ -138,6 +138,41 @@ function M.make(dir, out, o)
   return story
 end
 
+-- ---- of processes that may go on ----
+
+-- Beside a trace: the logs in it whose processes may go on, and how they were.
+local AWAY <const> = "traces.away"
+
+--- Note that the trace of a folder lacks what these logs get from now on.
+---@param dir string
+---@param states table<string, string> logs.away()
+function M.note_away(dir, states)
+  local lines = {}
+  for file, state in pairs(states) do lines[#lines + 1] = ("%s\t%s\n"):format(state, file) end
+  table.sort(lines)
+  if #lines > 0 then disk.write(dir .. "/" .. AWAY, table.concat(lines)) else os.remove(dir .. "/" .. AWAY) end
+end
+
+local function remove_archive(dir)
+  for _, name in ipairs(disk.names(dir .. "/traces")) do os.remove(dir .. "/traces/" .. name) end
+  require "lfs".rmdir(dir .. "/traces")
+  for _, name in ipairs { "traces.def", "traces.otf2", AWAY } do os.remove(dir .. "/" .. name) end
+end
+
+--- Remove the trace of a folder if a process in it went on since.
+---@param dir string
+---@return boolean removed
+function M.forget_outdated(dir)
+  for line in (disk.read(dir .. "/" .. AWAY) or ""):gmatch "[^\n]+" do
+    local state, file = line:match "^([^\t]*)\t(.*)$"
+    if file and logs.parse(file) and logs.state(dir, file) ~= state then
+      remove_archive(dir)
+      return true
+    end
+  end
+  return false
+end
+
 -- ---- of a job ----
 
 local NEAR_S <const> = 1 -- within which ranks end together

@@ -138,7 +138,8 @@ end
 ---@field pid integer
 ---@field parent integer
 ---@field program string
----@field ended string how: exit, _exit, exec, cut (short), running, failed
+---@field ended string how: exit, _exit, exec, cut (short), running, away (cut short, or running, on another host), failed
+---@field host string
 ---@field paths table[] call paths
 ---@field durations table[] calls of functions by duration
 ---@field sums table[] what functions' own calls added to events
@@ -148,7 +149,7 @@ end
 
 local function process_of(log, story, ended)
   local p = notes_of(log)
-  p.pid, p.parent, p.ended, p.untraced = story.pid, story.parent, ended, story.dropped
+  p.pid, p.parent, p.host, p.ended, p.untraced = story.pid, story.parent, story.host, ended, story.dropped
   p.tick_ns = log:tick_ns()
   for _, what in ipairs { "lost_children", "deep", "brief", "often", "older" } do p["left_" .. what] = story[what] end
   for _, why in ipairs { "refused", "uncounted" } do p[why] = story[why] ~= "" and story[why] or nil end
@@ -164,6 +165,9 @@ function M.parse(file)
   return pid and (program == 1 and pid or pid .. "." .. program), math.tointeger(tonumber(pid)), math.tointeger(program)
 end
 
+--- Whether processes of that host can be looked for here.
+local function is_here(host) return host == core.sys.uname().nodename end
+
 --- Whether the process is there and has the file mapped: its number may be another's by now.
 local function is_running(path, pid)
   local f <close> = io.open(("/proc/%d/maps"):format(pid), "r")
@@ -177,7 +181,7 @@ local function ending(file, story, running, known)
   if running then return "running" end
   local _, pid, program = M.parse(file)
   local later = file:gsub("%." .. pid .. "%..*$", (".%d.%d.pmlog"):format(pid, program + 1))
-  return known[later] and "exec" or "cut"
+  return known[later] and "exec" or is_here(story.host) and "cut" or "away"
 end
 
 -- ---- children without a log ----
@@ -256,10 +260,11 @@ function M.names(region) return library_of(region), function_name(region.name) e
 
 -- ---- what is made of it ----
 
---- A table of what plugins measured in their own time, plugins-NAME.dat, drawn where gnuplot is. Once, as a trace.
-local function write_series(path, dir, name)
+--- A table of what plugins measured in their own time, plugins-NAME.dat, drawn where gnuplot is. Once, as a trace; again of a
+--- process that may go on.
+local function write_series(path, dir, name, again)
   local stem = ("%s/plugins-%s"):format(dir, name)
-  if core.sys.realpath(stem .. ".dat") then return true end
+  if not again and core.sys.realpath(stem .. ".dat") then return true end
   local series = core.plugin.read(path)
   if series and #series == 0 then return true end -- as of most processes
   local n, err = require("pmlua.plugin").tabulate(path, stem)
@@ -306,7 +311,7 @@ local function results(dir, file, known, o)
   r.traced = story.traced and process.flow ~= "only"
   if not r.err then
     local _
-    _, r.err = write_series(path, dir, name)
+    _, r.err = write_series(path, dir, name, r.ended == "away")
   end
   return r
 end
@@ -351,6 +356,30 @@ function M.running(list)
     if r.ended == "running" then return true end
   end
   return false
+end
+
+--- The logs of processes that have not ended as far as they say, and may go on where they cannot be seen: their files, and what
+--- changes when they do.
+---@param list pmlua.logs.result[]
+---@param dir string
+---@return table<string, string>
+function M.away(list, dir)
+  local states = {}
+  for _, r in ipairs(list) do
+    if r.ended == "away" and r.file then states[r.file] = M.state(dir, r.file) end
+  end
+  return states
+end
+
+--- Another one once the process has ended, or the file has grown or was written to.
+---@param dir string
+---@param file string
+---@return string state
+function M.state(dir, file)
+  local path = dir .. "/" .. file
+  local log <close> = core.recording.open(path)
+  local a = require "lfs".attributes(path) or {}
+  return ("%s %d %d"):format(log and log:story().ended or "gone", a.size or 0, a.modification or 0)
 end
 
 --- All logs of a folder, and what is made of those whose processes ended, unless it is there.

@@ -233,6 +233,10 @@ local function tell_endings(all, dir, complain)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
     return "was cut short by a signal, or by executing a program that is not recorded; calls until then are included"
   end)
+  name_some(all, complain, function(p) return p.ended == "away" end, function(p)
+    return ("has not ended as far as its log says: it was cut short, or still runs on %s; calls until now are included, "
+      .. "and pmlua record --finish %s includes later ones"):format(p.host, dir)
+  end)
   name_some(all, complain, function(p) return p.confined == 1 end, function()
     return "gave up system calls (seccomp); later calls are recorded only while there is room"
   end)
@@ -380,14 +384,17 @@ function M.progress(quiet)
   end
 end
 
---- Of this folder, unless it is there, or no process recorded events.
+--- Of this folder, unless it is there, or no process recorded events. One of processes that went on is made anew.
 local function make_trace(results, dir, how)
-  local wanted = false
+  local wanted, archive = false, require "pmlua.internal.record.archive"
   for _, r in ipairs(results) do wanted = wanted or r.traced end
-  if not wanted or core.sys.realpath(dir .. "/traces.otf2") then return nil end
+  if not wanted or core.sys.realpath(dir .. "/traces.otf2") and not archive.forget_outdated(dir) then return nil end
   local job = (core.sys.realpath(dir) or dir):match "^(.*)/rank%-%d+$" -- its trace has this rank
   if job and core.sys.realpath(job .. "/traces.otf2") then return nil end
-  return require("pmlua.internal.record.archive").make(dir, dir, how)
+  local away = logs.away(results, dir) -- before they are read: what comes meanwhile may be missing
+  local story, err = archive.make(dir, dir, how)
+  if story then archive.note_away(dir, away) end
+  return story, err
 end
 
 --- DIR/traces.otf2, unless a process still runs.

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_away_spec.lua - logs of processes on other hosts, which may be killed or go on: nobody here can tell.
+
+local support = require "spec.core.support"
+local quote, json = support.quote, require "pmlua.json"
+
+local command = support.build .. "/pmlua"
+local HOST_AT = 120 -- of a log's head (docs/log.md)
+local CALLS = 40
+local dir
+
+local function shell(text)
+  return support.shell("cd " .. quote(dir) .. " && " .. text)
+end
+
+--- After half of its calls it waits until it is told to go on.
+local program = [[
+#include <unistd.h>
+#include <zlib.h>
+int main(void) {
+  unsigned long sum = 0;
+  char c;
+  for (int i = 0; i < ]] .. CALLS .. [[; i++) {
+    sum = crc32(sum, (const unsigned char *)"abc", 3);
+    if (i == ]] .. CALLS // 2 - 1 .. [[) { if (write(1, "half\n", 5) < 0 || read(0, &c, 1) < 0) return 2; }
+  }
+  return sum == 1;
+}
+]]
+
+--- The log of the process, as a reader on another host sees it in @folder.
+local function seen_from_afar(folder)
+  shell(("mkdir -p %s && cp recorded/*.pmlog %s/"):format(folder, folder))
+  local _, out = shell(("ls %s/*.pmlog"):format(folder))
+  local f <close> = assert(io.open(dir .. "/" .. out:match "%S+", "r+b"))
+  f:seek("set", HOST_AT)
+  f:write "node7\0"
+end
+
+local function finish(folder)
+  local status, out, err = shell(("%s record --finish %s --json"):format(command, folder))
+  assert.equal(0, status, err)
+  local all = json.decode(out)
+  local calls
+  for _, f in ipairs(all.functions) do
+    if f.name == "crc32" then calls = f.calls end
+  end
+  return calls, all.processes[1], err
+end
+
+local function traced(folder)
+  local status, out, err = shell(("%s trace %s/traces.otf2 --json"):format(command, folder))
+  assert.equal(0, status, err)
+  for _, row in ipairs(json.decode(out).regions) do
+    if row.region == "crc32" then return row.calls end
+  end
+end
+
+describe("a log of another host", function()
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    support.spit(dir .. "/halves.c", program)
+    assert.equal(0, (shell("gcc -O1 halves.c -o halves -lz && mkfifo go said")))
+  end)
+  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  it("whose process has not ended may go on: its trace is made anew when it did", function()
+    shell(("(%s record -q --trace --lib libz --sym crc32 -o recorded -- ./halves < go > said 2> err) > out 2>&1 & echo $! > pid")
+      :format(command))
+    local go <close> = assert(io.open(dir .. "/go", "w"))
+    local said <close> = assert(io.open(dir .. "/said"))
+    assert.equal("half", said:read "l")
+    seen_from_afar "afar"
+    local calls, process, err = finish "afar"
+    assert.same({ CALLS // 2, "away", "node7" }, { calls, process.ended, process.host })
+    assert.truthy(err:find("has not ended as far as its log says: it was cut short, or still runs on node7", 1, true), err)
+    assert.equal(CALLS // 2, traced "afar")
+    finish "afar"
+    assert.equal(CALLS // 2, traced "afar")
+
+    go:write "\n"
+    go:flush()
+    shell "tail --pid=$(cat pid) -f /dev/null"
+    seen_from_afar "afar"
+    calls, process, err = finish "afar"
+    assert.same({ CALLS, "exit", "" }, { calls, process.ended, err })
+    assert.equal(CALLS, traced "afar")
+    assert.is_nil(io.open(dir .. "/afar/traces.away"))
+  end)
+
+  it("is not said to be away where the process would be seen", function()
+    shell "mkdir near && cp recorded/*.pmlog near/"
+    local _, out = shell "ls near/*.pmlog"
+    local f <close> = assert(io.open(dir .. "/" .. out:match "%S+", "r+b"))
+    f:seek("set", 104)
+    f:write(string.pack("<I4", 0)) -- it never said that it ended
+    f:flush()
+    local _, process, err = finish "near"
+    assert.equal("cut", process.ended)
+    assert.truthy(err:find("was cut short by a signal", 1, true), err)
+  end)
+end)
