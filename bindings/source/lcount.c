@@ -42,6 +42,7 @@ static int push_all(lua_State *L) {
   lutil_setint(L, "modules", c->modules);
   lutil_setint(L, "refused", c->refused);
   lutil_setint(L, "uncounted", c->uncounted);
+  lutil_setstr(L, "host", c->host);
   lutil_setstr(L, "command", c->command);
   lutil_setstr(L, "others", c->others);
   push_counts(L, c);

@@ -79,12 +79,14 @@ local function underway_note(threads, processes)
 end
 
 local function notes_of(processes)
-  local notes, refused, sharing, underway, unfinished, running = {}, 0, 0, 0, 0, 0
+  local notes, refused, sharing, underway, unfinished, running, away = {}, 0, 0, 0, 0, 0, 0
+  local here = core.sys.uname().nodename
   for k, text in ipairs(M.left_out(processes)) do notes[k] = "not counted: " .. text end
   for _, p in ipairs(processes) do
     refused, sharing = refused + p.refused, sharing + p.sharing
     underway, unfinished = underway + p.underway, unfinished + (p.underway > 0 and 1 or 0)
-    if not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
+    if not p.ended and p.host ~= here then away = away + 1
+    elseif not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
   end
   if refused > 0 then
     notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " compiled by another pmlua; compile again"
@@ -94,6 +96,10 @@ local function notes_of(processes)
     notes[#notes + 1] = "perhaps low: " .. plural(sharing, "thread", "threads") .. " got no memory of their own"
   end
   if running > 0 then notes[#notes + 1] = plural(running, "process", "processes") .. " still ran when this was counted" end
+  if away > 0 then
+    notes[#notes + 1] = plural(away, "process", "processes")
+      .. " of another host did not exit, or still ran when this was counted"
+  end
   return notes
 end
 

@@ -86,4 +86,16 @@ describe("what is in no count is named", function()
       if not p.ended then os.execute(("kill %d"):format(p.pid)) end
     end
   end)
+
+  it("a process of another host, which may have been killed or may run", function()
+    local dir = build(counting.cc() .. " clang-14", counting.cc() .. " clang-14")
+    shell(("cd %s && PMLUA_COUNT=counts ./program kill"):format(quote(dir)))
+    assert.same({}, assert(countfile.read_all(dir .. "/counts")).notes)
+    local f <close> = assert(io.open(dir .. "/counts", "r+b"))
+    f:seek("set", 120) -- of a log's head: its host
+    f:write "node7\0"
+    f:flush()
+    assert.same({ "1 process of another host did not exit, or still ran when this was counted" },
+      assert(countfile.read_all(dir .. "/counts")).notes)
+  end)
 end)

@@ -78,6 +78,7 @@ static void take_header(struct pml_counts *c, const struct pml__log_head *log, c
   c->refused = h->refused;
   c->uncounted = h->uncounted;
   memcpy(c->others, h->others, PML_COUNT_OTHERS - 1);
+  memcpy(c->host, log->host, strnlen(log->host, sizeof c->host - 1));
   memcpy(c->command, log->command, strnlen(log->command, sizeof c->command - 1));
 }
 

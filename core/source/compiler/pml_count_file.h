@@ -30,6 +30,7 @@ struct pml_counts {
   uint64_t sharing;          /* of them: those whose counts may be low */
   uint64_t modules, refused; /* refused: of another pmlua, which spoil the counts */
   uint64_t uncounted;
+  char host[256];
   char command[1024]; /* separated by blanks; cut where it is longer */
   char others[512]; /* what counts nothing, separated by commas: libraries, the program; as of its exit if it came to it
                      */

@@ -34,6 +34,7 @@ function count.here() end
 ---@field modules integer programs and libraries that count
 ---@field refused integer modules of another version of pmlua, which spoil the counts
 ---@field uncounted integer places of the code that could not be counted, such as inline assembly
+---@field host string
 ---@field command string
 ---@field others string what counts nothing, separated by commas: libraries, the program
 ---@field events table<string, integer> Byfl's sums, by name
