@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/record/pml_reasons.c - lines from processes that cannot make a file. */
 #include "record/pml_reasons.h"
-/* core/record/pml_reasons.c - lines on what is not recorded. */
 
 #include "base/pml_error.h"
 
@@ -33,10 +32,17 @@ static bool path_of(char path[PATH_MAX], const char *dir) {
   return true;
 }
 
+/* Of this user, and no link. */
+static bool is_ours(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+}
+
 int pml_reasons_make(const char *dir) {
   char path[PATH_MAX];
   if (!path_of(path, dir)) return pml_fail(-ENAMETOOLONG, "the folder's name is too long");
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0 && errno == EEXIST && is_ours(path)) return 0;
   if (fd < 0) return pml_fail(-errno, "%.400s: %s", path, strerrordesc_np(errno));
   int err = fill(fd);
   (void)close(fd);

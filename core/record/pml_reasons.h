@@ -21,9 +21,10 @@ PML_BEGIN_DECLS
 #define PML_REASONS_LINE 1024u
 
 /*
- * pml_reasons_make - the file in the folder @dir, where it must not be. Returns 0 or -errno.
- * pml_reasons_leave - add the line @text, if it is not there and there is room. Returns 0, -errno, -ENOSPC (no room),
- * or PML_EFORMAT (the file is another). Without a lock or an allocation; async-signal-safe, also in a child of vfork().
+ * pml_reasons_make - the file in the folder @dir; one that is there must be this user's, of a recording that begins
+ * there at the same time. Returns 0 or -errno. pml_reasons_leave - add the line @text, if it is not there and there is
+ * room. Returns 0, -errno, -ENOSPC (no room), or PML_EFORMAT (the file is another). Without a lock or an allocation;
+ * async-signal-safe, also in a child of vfork().
  */
 PML__SHARED int pml_reasons_make(const char *dir);
 PML__SHARED int pml_reasons_leave(const char *dir, const char *text);

@@ -386,6 +386,16 @@ describe("pmlua record in processes and threads", function()
     assert.falsy(err:find("no call was recorded", 1, true), err)
   end)
 
+  it("makes the file of reasons beside another recording that begins, and not through a link", function()
+    local core = require "pmlua.core"
+    assert.equal(0, support.shell_in(dir, "mkdir begins linked && ln -s ../begins/reasons linked/reasons"))
+    assert.is_true(core.recording.reasons(dir .. "/begins"))
+    assert.is_true(core.recording.reasons(dir .. "/begins"))
+    local made, err = core.recording.reasons(dir .. "/linked")
+    assert.is_nil(made)
+    assert.matches("linked/reasons: File exists", tostring(err))
+  end)
+
   it("takes no word of a file of reasons for more than text", function()
     shell "rm -rf r"
     local script = [[printf ' 7\t\033[31mx\t\033]0;evil\007why' | dd of=r/reasons conv=notrunc status=none]]
