@@ -13,28 +13,33 @@ local function shell(text)
   return support.shell("cd " .. quote(dir) .. " && " .. text)
 end
 
---- After half of its calls it waits until it is told to go on.
+--- After half of its calls it waits until it is told to go on, or ends with what recorded it, as when a launcher kills all.
 local program = [[
+#include <signal.h>
 #include <unistd.h>
 #include <zlib.h>
-int main(void) {
+int main(int argc, char **argv) {
+  (void)argv;
   unsigned long sum = 0;
   char c;
   for (int i = 0; i < ]] .. CALLS .. [[; i++) {
     sum = crc32(sum, (const unsigned char *)"abc", 3);
-    if (i == ]] .. CALLS // 2 - 1 .. [[) { if (write(1, "half\n", 5) < 0 || read(0, &c, 1) < 0) return 2; }
+    if (i == ]] .. CALLS // 2 - 1 .. [[ && argc > 1) { kill(getppid(), SIGKILL); raise(SIGKILL); }
+    if (i == ]] .. CALLS // 2 - 1 .. [[ && (write(1, "half\n", 5) < 0 || read(0, &c, 1) < 0)) return 2;
   }
   return sum == 1;
 }
 ]]
 
---- The log of the process, as a reader on another host sees it in @folder.
-local function seen_from_afar(folder)
-  shell(("mkdir -p %s && cp recorded/*.pmlog %s/"):format(folder, folder))
-  local _, out = shell(("ls %s/*.pmlog"):format(folder))
-  local f <close> = assert(io.open(dir .. "/" .. out:match "%S+", "r+b"))
-  f:seek("set", HOST_AT)
-  f:write "node7\0"
+--- The logs of @from, as a reader on another host sees them in @folder.
+local function seen_from_afar(from, folder)
+  shell(("mkdir -p %s && cp -r %s/* %s/"):format(folder, from, folder))
+  local _, out = shell(("find %s -name '*.pmlog'"):format(folder))
+  for path in out:gmatch "%S+" do
+    local f <close> = assert(io.open(dir .. "/" .. path, "r+b"))
+    f:seek("set", HOST_AT)
+    f:write "node7\0"
+  end
 end
 
 local function finish(folder)
@@ -65,12 +70,12 @@ describe("a log of another host", function()
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   it("whose process has not ended may go on: its trace is made anew when it did", function()
-    shell(("(%s record -q --trace --lib libz --sym crc32 -o recorded -- ./halves < go > said 2> err) > out 2>&1 & echo $! > pid")
-      :format(command))
+    local run = command .. " record -q --trace --lib libz --sym crc32 -o recorded -- ./halves"
+    shell(("{ (%s < go > said 2> err) > out 2>&1 & echo $! > pid; }"):format(run))
     local go <close> = assert(io.open(dir .. "/go", "w"))
     local said <close> = assert(io.open(dir .. "/said"))
     assert.equal("half", said:read "l")
-    seen_from_afar "afar"
+    seen_from_afar("recorded", "afar")
     local calls, process, err = finish "afar"
     assert.same({ CALLS // 2, "away", "node7" }, { calls, process.ended, process.host })
     assert.truthy(err:find("has not ended as far as its log says: it was cut short, or still runs on node7", 1, true), err)
@@ -81,11 +86,29 @@ describe("a log of another host", function()
     go:write "\n"
     go:flush()
     shell "tail --pid=$(cat pid) -f /dev/null"
-    seen_from_afar "afar"
+    seen_from_afar("recorded", "afar")
     calls, process, err = finish "afar"
     assert.same({ CALLS, "exit", "" }, { calls, process.ended, err })
     assert.equal(CALLS, traced "afar")
     assert.is_nil(io.open(dir .. "/afar/traces.away"))
+  end)
+
+  it("is of a job that was killed with its recorders, or goes on", function()
+    local rank = "OMPI_COMM_WORLD_RANK=%d OMPI_COMM_WORLD_SIZE=2 "
+      .. "%s record -q --trace --lib libz --sym crc32 -o job -- ./halves kill"
+    shell(("{ %s & %s; wait; }"):format(rank:format(0, command), rank:format(1, command)))
+    assert.equal("rank-0\nrank-1\n", (select(2, shell "ls -A job")))
+    seen_from_afar("job", "distant")
+    local calls, _, err = finish "distant"
+    assert.equal(CALLS, calls)
+    assert.truthy(err:find("ranks 0 to 1: not ended as far as the logs say: killed, or still running on node7", 1, true), err)
+    assert.equal("rank-0\nrank-1\n", (select(2, shell "ls -A distant"))) -- the ranks may yet end and make the rest
+
+    calls, _, err = finish "job"
+    assert.equal(CALLS, calls)
+    assert.equal(2, select(2, err:gsub("%(halves%) was cut short by a signal", "")), err)
+    assert.equal(CALLS, traced "job")
+    assert.equal(CALLS, (finish "job"))
   end)
 
   it("is not said to be away where the process would be seen", function()

@@ -321,10 +321,18 @@ local function status_of(ended)
   return status == 0 and failed and 1 or status
 end
 
+--- Of what was recorded before.
+local function finish(o)
+  local job = require "pmlua.internal.record.job"
+  if not job.is_job(o.finish) then return recording.report(o, o.finish, complain) and not failed and 0 or 1 end
+  job.finish_later(o, o.finish, complain)
+  return failed and 1 or 0
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
-  if o.finish then return recording.report(o, o.finish, complain) and not failed and 0 or 1 end
+  if o.finish then return finish(o) end
   local library, err, status, kind = preload.ready("record", o.command[1])
   if not library then
     complain(err .. (kind == "other" and "; it runs without, and is not recorded" or ""))

@@ -73,6 +73,18 @@ local function traced(dir, tell)
   return list, #all
 end
 
+--- Whether a process recorded events, in the folder or in those of ranks.
+---@param dir string
+---@return boolean
+function M.is_wanted(dir)
+  for _, folder in ipairs(folders(dir)) do
+    for _, log in ipairs(logs_of(folder, {})) do
+      if is_traced(log.path) then return true end
+    end
+  end
+  return false
+end
+
 -- ---- what is made of it ----
 
 --- The ranks of a job that have no log, if the folders of logs say which: those of @list are the others.

@@ -111,12 +111,13 @@ local function who(list, size)
   return ("rank%s %s: "):format(#list == 1 and "" or "s", numbers.ranges(list))
 end
 
-local function tell_lines(job, complain)
+--- @over: what ranks that have not ended are was said.
+local function tell_lines(job, complain, over)
   local list, ranks, open, absent, failed = lines_of(job)
   for i = 1, math.min(#list, LINES) do complain(who(ranks[list[i]], job.size) .. list[i]) end
   if #list > LINES then complain(("%d more lines like these"):format(#list - LINES)) end
   if #absent > 0 then complain(who(absent, 0) .. "not recorded") end
-  if #open > 0 then complain(who(open, 0) .. "not ended yet, or killed; the table has what they measured so far") end
+  if #open > 0 and not over then complain(who(open, 0) .. "not ended yet, or killed; the table has what they measured so far") end
   return failed
 end
 
@@ -216,6 +217,73 @@ function M.await_report(dir)
     core.sys.sleep(STEP_S)
     left = left - STEP_S
   end
+end
+
+-- ---- a job that could not report itself ----
+
+--- The ranks without a mark of which a process runs, and those of which one may, on which hosts.
+local function under_way(job, ranks)
+  local running, away, hosts = {}, {}, {}
+  for _, rank in ipairs(ranks) do
+    local results = exists(mark_of(job, rank)) and {} or logs.read(folder_of(job, rank))
+    local is_away = false
+    for _, r in ipairs(results) do
+      if r.ended == "away" and r.process then is_away, hosts[r.process.host] = true, true end
+    end
+    if logs.running(results) then running[#running + 1] = rank elseif is_away then away[#away + 1] = rank end
+  end
+  local names = {}
+  for name in pairs(hosts) do names[#names + 1] = name end
+  table.sort(names)
+  return running, away, table.concat(names, ", ")
+end
+
+--- Its call paths, its flow and its trace, as the last rank would have made them.
+local function complete(o, job, ranks, complain)
+  local told = 0
+  for _, rank in ipairs(ranks) do
+    local folder = folder_of(job, rank)
+    local known = exists(mark_of(job, rank)) -- and what it had to say
+    if not exists(folder .. "/part.json") then
+      report.of_rank(o, folder, function(line, is_failure)
+        told = known and told or told + 1
+        if not known and told <= LINES then complain(who({ rank }, 0) .. line, is_failure) end
+      end)
+    end
+  end
+  if told > LINES then complain(("%d more lines like these"):format(told - LINES)) end
+  tell_lines(job, complain, true)
+  report.of_ranks(o, job.dir, complain)
+  if exists(job.dir .. "/traces.otf2") or not archive.is_wanted(job.dir) then return end
+  local show, clear = report.progress(o.quiet)
+  local story, err = archive.make(job.dir, job.dir, { progress = show })
+  clear()
+  if err then complain(err, true) end
+  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+end
+
+--- Whether the folder is one of a job, with a folder for each rank.
+---@param dir string
+---@return boolean
+function M.is_job(dir) return #recorded { dir = dir, size = math.maxinteger } > 0 end
+
+--- Report a job that could not do it when it ended, as when its launcher was killed. What may go on elsewhere is left as it is:
+--- its ranks report it when they end.
+---@param o table options of pmlua record
+---@param dir string
+---@param complain pmlua.record.complain
+function M.finish_later(o, dir, complain)
+  local job = { dir = dir }
+  local ranks = recorded { dir = dir, size = math.maxinteger }
+  job.size = ranks[#ranks] + 1
+  local running, away, hosts = under_way(job, ranks)
+  if #running > 0 then complain(who(running, 0) .. "still running; the table has what was measured so far") end
+  if #away > 0 then
+    complain(("%snot ended as far as the logs say: killed, or still running on %s; the table has what was measured so far, and "
+      .. "pmlua trace -o FOLDER %s makes a trace of it"):format(who(away, 0), hosts, dir))
+  end
+  if #running == 0 and #away == 0 then complete(o, job, ranks, complain) end
+  tell(o, job, complain)
 end
 
 --- Report a rank whose command has ended, and, if it is the last one, the whole job.

@@ -416,9 +416,7 @@ local function check(results, o, dir, complain)
   local all = calls.of(results)
   if #all.processes == 0 and (#reasons > 0 or #results > 0) then return nil end
   if #all.processes == 0 then
-    complain(require "lfs".attributes(dir .. "/rank-0")
-      and ("%s has a folder for each rank; name one, such as %s/rank-0"):format(dir, dir)
-      or ("no process left results in %s: none could load the library, create a file there, or get memory"):format(dir))
+    complain(("no process left results in %s: none could load the library, create a file there, or get memory"):format(dir))
     return nil
   end
   tell_endings(all, dir, complain)
