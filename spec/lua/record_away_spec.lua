@@ -82,6 +82,8 @@ describe("a log of another host", function()
     assert.equal(CALLS // 2, traced "afar")
     finish "afar"
     assert.equal(CALLS // 2, traced "afar")
+    assert.equal(0, (shell(command .. " trace recorded"))) -- what the process has so far
+    assert.equal(CALLS // 2, traced "recorded")
 
     go:write "\n"
     go:flush()
@@ -89,8 +91,9 @@ describe("a log of another host", function()
     seen_from_afar("recorded", "afar")
     calls, process, err = finish "afar"
     assert.same({ CALLS, "exit", "" }, { calls, process.ended, err })
+    assert.equal(CALLS, traced "recorded") -- by the recorder, at the end
     assert.equal(CALLS, traced "afar")
-    assert.is_nil(io.open(dir .. "/afar/traces.away"))
+    assert.is_nil(io.open(dir .. "/afar/traces.unended"))
   end)
 
   it("is of a job that was killed with its recorders, or goes on", function()

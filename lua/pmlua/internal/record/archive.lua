@@ -85,6 +85,54 @@ function M.is_wanted(dir)
   return false
 end
 
+-- ---- of processes that may go on ----
+
+-- Beside a trace in the folder of its logs: those whose processes had not ended, and how they were.
+local UNENDED <const> = "traces.unended"
+
+--- Another one once the process has ended, or its file has grown or was written to; nil: it ended.
+local function state_of(path)
+  local log <close> = core.recording.open(path)
+  local ended = log and log:story().ended or "gone"
+  local a = require "lfs".attributes(path) or {}
+  return ended == "running" and ("%d %d"):format(a.size or 0, a.modification or 0) or nil
+end
+
+--- What the trace may come to lack.
+local function unended(dir, list)
+  local lines = {}
+  for _, log in ipairs(list) do
+    local state = state_of(log.path)
+    if state then lines[#lines + 1] = ("%s\t%s\n"):format(state, log.path:sub(#dir + 2)) end
+  end
+  return lines
+end
+
+local function note_unended(dir, lines)
+  if #lines > 0 then disk.write(dir .. "/" .. UNENDED, table.concat(lines)) else os.remove(dir .. "/" .. UNENDED) end
+end
+
+local function remove_archive(dir)
+  for _, name in ipairs(disk.names(dir .. "/traces")) do os.remove(dir .. "/traces/" .. name) end
+  require "lfs".rmdir(dir .. "/traces")
+  for _, name in ipairs { "traces.def", "traces.otf2", UNENDED } do os.remove(dir .. "/" .. name) end
+end
+
+--- Whether a folder of logs has its trace. One of processes that went on since is removed.
+---@param dir string
+---@return boolean
+function M.is_there(dir)
+  if not core.sys.realpath(dir .. "/traces.otf2") then return false end
+  for line in (disk.read(dir .. "/" .. UNENDED) or ""):gmatch "[^\n]+" do
+    local state, file = line:match "^([^\t]*)\t(.*)$"
+    if file and logs.parse(file) and state_of(dir .. "/" .. file) ~= state then
+      remove_archive(dir)
+      return false
+    end
+  end
+  return true
+end
+
 -- ---- what is made of it ----
 
 --- The ranks of a job that have no log, if the folders of logs say which: those of @list are the others.
@@ -142,47 +190,16 @@ function M.make(dir, out, o)
   local list, n = traced(dir, o.tell or function() end)
   if n == 0 then return nil, experiment(dir) or dir .. ": no logs of recorded processes (*.pmlog)" end
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
+  local beside = out == dir
+  if beside then M.is_there(dir) end -- or it is in the way
+  local lines = beside and unended(dir, list) or {} -- before they are read: what comes meanwhile may be missing
   local story, err, code = core.recording.archive(out, list, o.progress)
   if not story then return nil, sentence(err), code end
+  if beside then note_unended(dir, lines) end
   story.gone = missing(list, story)
   local left, why = require("pmlua.internal.report.waits").write(out, story.waits)
   if not left and o.tell then o.tell(why) end
   return story
-end
-
--- ---- of processes that may go on ----
-
--- Beside a trace: the logs in it whose processes may go on, and how they were.
-local AWAY <const> = "traces.away"
-
---- Note that the trace of a folder lacks what these logs get from now on.
----@param dir string
----@param states table<string, string> logs.away()
-function M.note_away(dir, states)
-  local lines = {}
-  for file, state in pairs(states) do lines[#lines + 1] = ("%s\t%s\n"):format(state, file) end
-  table.sort(lines)
-  if #lines > 0 then disk.write(dir .. "/" .. AWAY, table.concat(lines)) else os.remove(dir .. "/" .. AWAY) end
-end
-
-local function remove_archive(dir)
-  for _, name in ipairs(disk.names(dir .. "/traces")) do os.remove(dir .. "/traces/" .. name) end
-  require "lfs".rmdir(dir .. "/traces")
-  for _, name in ipairs { "traces.def", "traces.otf2", AWAY } do os.remove(dir .. "/" .. name) end
-end
-
---- Remove the trace of a folder if a process in it went on since.
----@param dir string
----@return boolean removed
-function M.forget_outdated(dir)
-  for line in (disk.read(dir .. "/" .. AWAY) or ""):gmatch "[^\n]+" do
-    local state, file = line:match "^([^\t]*)\t(.*)$"
-    if file and logs.parse(file) and logs.state(dir, file) ~= state then
-      remove_archive(dir)
-      return true
-    end
-  end
-  return false
 end
 
 -- ---- of a job ----
@@ -227,7 +244,9 @@ end
 ---@return table? story
 ---@return string? err
 function M.of_job(dir, last, o)
-  if core.sys.realpath(dir .. "/traces.otf2") then return false end
+  local there = core.sys.realpath(dir .. "/traces.otf2") ~= nil
+  if last then there = M.is_there(dir) end -- only who makes another one removes it
+  if there then return false end
   local story, why, code
   if last then story, why, code = M.make(dir, dir, o) end
   if story or (last and code ~= "EBUSY" and code ~= "EEXIST") then return true, story, why end

@@ -254,7 +254,7 @@ local function complete(o, job, ranks, complain)
   if told > LINES then complain(("%d more lines like these"):format(told - LINES)) end
   tell_lines(job, complain, true)
   report.of_ranks(o, job.dir, complain)
-  if exists(job.dir .. "/traces.otf2") or not archive.is_wanted(job.dir) then return end
+  if archive.is_there(job.dir) or not archive.is_wanted(job.dir) then return end
   local show, clear = report.progress(o.quiet)
   local story, err = archive.make(job.dir, job.dir, { progress = show })
   clear()

@@ -358,30 +358,6 @@ function M.running(list)
   return false
 end
 
---- The logs of processes that have not ended as far as they say, and may go on where they cannot be seen: their files, and what
---- changes when they do.
----@param list pmlua.logs.result[]
----@param dir string
----@return table<string, string>
-function M.away(list, dir)
-  local states = {}
-  for _, r in ipairs(list) do
-    if r.ended == "away" and r.file then states[r.file] = M.state(dir, r.file) end
-  end
-  return states
-end
-
---- Another one once the process has ended, or the file has grown or was written to.
----@param dir string
----@param file string
----@return string state
-function M.state(dir, file)
-  local path = dir .. "/" .. file
-  local log <close> = core.recording.open(path)
-  local a = require "lfs".attributes(path) or {}
-  return ("%s %d %d"):format(log and log:story().ended or "gone", a.size or 0, a.modification or 0)
-end
-
 --- All logs of a folder, and what is made of those whose processes ended, unless it is there.
 ---@param dir string
 ---@param o? { progress?: fun(done: integer, all: integer) } called while a flow is made

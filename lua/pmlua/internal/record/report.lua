@@ -388,13 +388,10 @@ end
 local function make_trace(results, dir, how)
   local wanted, archive = false, require "pmlua.internal.record.archive"
   for _, r in ipairs(results) do wanted = wanted or r.traced end
-  if not wanted or core.sys.realpath(dir .. "/traces.otf2") and not archive.forget_outdated(dir) then return nil end
+  if not wanted or archive.is_there(dir) then return nil end
   local job = (core.sys.realpath(dir) or dir):match "^(.*)/rank%-%d+$" -- its trace has this rank
   if job and core.sys.realpath(job .. "/traces.otf2") then return nil end
-  local away = logs.away(results, dir) -- before they are read: what comes meanwhile may be missing
-  local story, err = archive.make(dir, dir, how)
-  if story then archive.note_away(dir, away) end
-  return story, err
+  return archive.make(dir, dir, how)
 end
 
 --- DIR/traces.otf2, unless a process still runs.
