@@ -225,12 +225,12 @@ end
 local function under_way(job, ranks)
   local running, away, hosts = {}, {}, {}
   for _, rank in ipairs(ranks) do
-    local results = exists(mark_of(job, rank)) and {} or logs.read(folder_of(job, rank))
+    local endings = exists(mark_of(job, rank)) and {} or logs.endings(folder_of(job, rank))
     local is_away = false
-    for _, r in ipairs(results) do
-      if r.ended == "away" and r.process then is_away, hosts[r.process.host] = true, true end
+    for _, e in ipairs(endings) do
+      if e.ended == "away" then is_away, hosts[e.host] = true, true end
     end
-    if logs.running(results) then running[#running + 1] = rank elseif is_away then away[#away + 1] = rank end
+    if logs.running(endings) then running[#running + 1] = rank elseif is_away then away[#away + 1] = rank end
   end
   local names = {}
   for name in pairs(hosts) do names[#names + 1] = name end

@@ -349,8 +349,24 @@ local function all(dir, o)
   return list
 end
 
+--- How the processes of a folder's logs ended, and where they were.
+---@param dir string
+---@return { ended: string, host: string }[]
+function M.endings(dir)
+  local known, list = {}, {}
+  local files = new_files(dir, known)
+  for _, file in ipairs(files) do
+    local path, _, pid = dir .. "/" .. file, M.parse(file)
+    local running = is_running(core.sys.realpath(path) or path, pid)
+    local log <close> = core.recording.open(path)
+    local story = log and log:story()
+    if story then list[#list + 1] = { ended = ending(file, story, running, known), host = story.host } end
+  end
+  return list
+end
+
 --- Whether any of these still writes to its log.
----@param list pmlua.logs.result[]
+---@param list { ended: string }[]
 function M.running(list)
   for _, r in ipairs(list) do
     if r.ended == "running" then return true end
