@@ -36,7 +36,6 @@ void pml__section_add(struct pml__section_stat *to, const struct pml__section_st
 
 void pml__section_row(const struct pml__section_stat *s, bool exclusive, double ticks_per_second,
                       struct pml_section_row *row) {
-  double ns = 1e9 / ticks_per_second;
   *row = (struct pml_section_row){.running = s->depth,
                                   .count = s->calls.count,
                                   .total_ns = (double)(s->calls.sum - s->recurred) * 1e9 / ticks_per_second,
@@ -48,8 +47,8 @@ void pml__section_row(const struct pml__section_stat *s, bool exclusive, double 
   row->min_ns = (double)s->calls.min * 1e9 / ticks_per_second;
   row->max_ns = (double)s->calls.max * 1e9 / ticks_per_second;
   struct pml_sums sums = pml_sums_of(&s->calls);
-  row->mean_ns = ns * sums.mean;
-  row->stddev_ns = ns * pml_sums_deviation(&sums);
+  row->mean_ns = sums.mean * 1e9 / ticks_per_second; /* rounded as the others are, it stays between them */
+  row->stddev_ns = pml_sums_deviation(&sums) * 1e9 / ticks_per_second;
   if (exclusive && s->self < s->calls.sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
 }
 
