@@ -17,8 +17,7 @@ static bool confined;                      /* atomic */
 
 static PML_THREAD_LOCAL struct {
   struct pml_eventset *set;
-  uint64_t process; /* a parent's counters do not count a child, and its pages are not there */
-  bool tried;
+  uint64_t process; /* that tried to open it; a parent's counters do not count a child, and its pages are not there */
   uint64_t value[PML_INTERCEPT_EVENTS_MAX];
 } self __attribute__((tls_model("initial-exec")));
 
@@ -37,7 +36,7 @@ static void close_set(void) {
 
 static void thread_ends(void) {
   close_set();
-  self.tried = false;
+  self.process = 0;
 }
 
 static void lose(int err) {
@@ -59,8 +58,7 @@ static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *
 }
 
 __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) {
-  thread_ends();
-  self.tried = true;
+  close_set();
   self.process = pml__process();
   int err = is_confined() ? -EPERM : open_set(&self.set, m);
   if (err == 0)
@@ -77,7 +75,7 @@ __attribute__((noinline, cold)) static void give_up(int err) {
 
 static void read_values(struct pml_stream_event *e) {
   e->metrics = NULL;
-  if (PML_UNLIKELY(!self.tried || self.process != pml__process())) begin(metrics);
+  if (PML_UNLIKELY(self.process != pml__process())) begin(metrics);
   if (self.set == NULL) return;
   int err = pml_eventset_read(self.set, self.value);
   if (PML_UNLIKELY(err < 0)) {

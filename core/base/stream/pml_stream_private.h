@@ -61,6 +61,7 @@ struct pml__stream_thread {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
     void (*call)(void *data, const struct pml_stream_event *e);
     void *data;
+    void (*ready)(void *data, pml_region_t region); /* its; NULL: it never gets ready */
   } one[PML_STREAM_KINDS];
   struct pml_stream_place *place; /* atomic: of the only consumer of communications; NULL: not known to be so */
   struct {

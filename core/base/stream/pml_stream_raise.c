@@ -37,8 +37,21 @@ static void get_ready(struct pml__stream_thread *t, pml_region_t region, const s
   } while (++i < list->n);
 }
 
+/* Of the only consumer, which has begun: as pml__stream_hand_to_one(). */
+static bool one_is_ready(struct pml__stream_thread *t, pml_region_t region) {
+  const _Atomic uint64_t *generation = &pml__stream_generation[PML_STREAM_ENTER];
+  if (t->one[PML_STREAM_ENTER].generation != atomic_load_explicit(generation, memory_order_acquire)) return false;
+  if (t->one[PML_STREAM_ENTER].ready == NULL || pml__stream_in_pass(t)) return true;
+  pml__stream_begin_plainly(t);
+  bool known = t->one[PML_STREAM_ENTER].generation == atomic_load_explicit(generation, memory_order_acquire);
+  if (known) t->one[PML_STREAM_ENTER].ready(t->one[PML_STREAM_ENTER].data, region);
+  pml__stream_end_pass(t);
+  return known;
+}
+
 void pml__stream_ready(pml_region_t region) {
   struct pml__stream_thread *t = pml__stream_self;
+  if (PML_LIKELY(one_is_ready(t, region))) return;
   if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
   if (pml__stream_in_pass(t)) return; /* as its enter will be, without a consumer */
   if (!pml__stream_begin_pass(t)) return;
@@ -91,6 +104,7 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
   atomic_signal_fence(memory_order_seq_cst);
   t->one[kind].call = only->call;
   t->one[kind].data = t->at[only->slot].data;
+  t->one[kind].ready = pml__stream_slot[only->slot].consumer.ready;
   atomic_signal_fence(memory_order_seq_cst);
   t->one[kind].generation = list->generation;
 }

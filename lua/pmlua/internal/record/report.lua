@@ -386,9 +386,11 @@ end
 
 --- Of this folder, unless it is there, or no process recorded events. One of processes that went on is made anew.
 local function make_trace(results, dir, how)
-  local wanted, archive = false, require "pmlua.internal.record.archive"
+  local wanted = false
   for _, r in ipairs(results) do wanted = wanted or r.traced end
-  if not wanted or archive.is_there(dir) then return nil end
+  if not wanted then return nil end
+  local archive = require "pmlua.internal.record.archive"
+  if archive.is_there(dir) then return nil end
   local job = (core.sys.realpath(dir) or dir):match "^(.*)/rank%-%d+$" -- its trace has this rank
   if job and core.sys.realpath(job .. "/traces.otf2") then return nil end
   return archive.make(dir, dir, how)
