@@ -224,6 +224,9 @@ describe("pmlua record", function()
       ["--event nosuch::event -- true"] = { 1, "nosuch" },
       ["-o file -- true"] = { 1, "file: " },
       ["-o exact -- true"] = { 1, "exact already has results of a recording" },
+      ["--finish exact -- true"] = { 2, "%-%-finish DIR runs no command and takes no other folder" },
+      ["--finish exact --last 1M"] = { 2, "%-%-finish DIR takes what was recorded as it is; %-%-last is for a recording" },
+      ["--finish exact --metric host::load"] = { 2, "%-%-metric is for a recording" },
     }
     support.refuses(dir, "record", cases)
   end)

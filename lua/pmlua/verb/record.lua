@@ -106,9 +106,22 @@ all): threads, time, time that threads waited, imbalance. They come from OMPT, o
   },
 }
 
+-- What chooses what is recorded, and the keys of those options that are parsed to another than their name.
+local OF_A_RECORDING <const> = { "lib", "sym", "not", "filter", "dlsym", "event", "plugin", "substrate", "metric", "every",
+  "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
+local KEYS <const> = { event = "events", metric = "wanted" }
+
+local function check_finish(o)
+  if o.command or o.out then return "--finish DIR runs no command and takes no other folder" end
+  for _, name in ipairs(OF_A_RECORDING) do
+    local key = KEYS[name] or name:gsub("-", "_")
+    if o[key] then return ("--finish DIR takes what was recorded as it is; --%s is for a recording"):format(name) end
+  end
+end
+
 function M.check(o)
   if type(o.flow) == "string" then o.flow_file = o.flow end
-  if o.finish then return (o.command or o.out) and "--finish DIR runs no command and takes no other folder" or nil end
+  if o.finish then return check_finish(o) end
   if #(o.command or {}) == 0 then return "no command given" end
   if o.every and not o.wanted then return "--every works with --metric only" end
   if (o.max_depth or o.max_calls or o.min_duration or o.last) and not (o.trace or o.flow) then
