@@ -34,8 +34,8 @@ static void ring(void) {
   CHECK(pml__ring_next(&r, 144, scratch, &got) == 32, "a record that wraps is found");
   CHECK(got == scratch && memcmp(got, &record, 32) == 0, "and put together");
   struct pml__record out;
-  CHECK(pml__record_read(got, 32, &out) && out.kind == PML__RECORD_LOST && out.lost == 77, "its loss is read");
-  CHECK(!pml__record_read(got, 16, &out), "a record that is too short is refused");
+  CHECK(pml__record_read(got, 32, 0, &out) && out.kind == PML__RECORD_LOST && out.lost == 77, "its loss is read");
+  CHECK(!pml__record_read(got, 16, 0, &out), "a record that is too short is refused");
   CHECK(pml__ring_next(&r, 144, scratch, &got) == 0, "there is no other");
   record.h.size = 4;
   put(144, &record, 32);
@@ -56,9 +56,10 @@ static void stack(void) {
   struct pml__record out;
   uint64_t word = 0;
   record.body[0] = 4711;
+  record.body[5] = 11;
   record.body[6] = 2;
   record.body[8] = 815;
-  CHECK(pml__record_read((const unsigned char *)&record, sizeof record, &out) && out.sample.ip == 4711 &&
+  CHECK(pml__record_read((const unsigned char *)&record, sizeof record, 0, &out) && out.sample.ip == 4711 &&
             out.sample.depth == 2,
         "a sample has its stack");
   memcpy(&word, out.chain + 8, sizeof word);
@@ -66,11 +67,20 @@ static void stack(void) {
   static const uint64_t wrong[] = {3, 1000, UINT64_MAX, UINT64_MAX / 8 + 1};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     record.body[6] = wrong[i];
-    CHECK(!pml__record_read((const unsigned char *)&record, sizeof record, &out),
+    CHECK(!pml__record_read((const unsigned char *)&record, sizeof record, 0, &out),
           "a stack beyond the record is refused");
   }
   record.h.size = 8 + 48;
-  CHECK(pml__record_read((const unsigned char *)&record, 8 + 48, &out) && out.sample.depth == 0, "there may be none");
+  CHECK(pml__record_read((const unsigned char *)&record, 8 + 48, 0, &out) && out.sample.depth == 0,
+        "there may be none");
+  CHECK(out.sample.period == 11, "it has its period");
+  CHECK(!pml__record_read((const unsigned char *)&record, 8 + 40, 0, &out), "without which it is refused");
+  CHECK(pml__record_read((const unsigned char *)&record, 8 + 40, 7, &out) && out.sample.period == 7,
+        "unless that of its event is fixed");
+  record.h.size = sizeof record;
+  record.body[5] = 3;
+  CHECK(pml__record_read((const unsigned char *)&record, sizeof record, 7, &out) && out.sample.depth == 3,
+        "then the stack begins where the period would be");
 }
 
 /* --- what was mapped when --- */
@@ -193,6 +203,28 @@ static void few(void) {
   (void)munmap(memory, PAGES * page);
 }
 
+/* The kernel takes one fault in @period for a sample. */
+static void periodic(void) {
+  struct pml_sampler *s;
+  const uint64_t period = 50;
+  struct pml_sampler_options o = {.period = period, .address = true};
+  if (pml_sampler_open(&s, "page-faults", &o) < 0) {
+    SKIP("page faults cannot be sampled here");
+    return;
+  }
+  unsigned char *memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  (void)madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
+  for (unsigned i = 0; i < PAGES; i++) memory[i * page] = 1;
+  (void)pml_sampler_stop(s);
+  size_t n;
+  const struct pml_sample *sample = pml_sampler_samples(s, &n);
+  CHECK(n >= PAGES / period && n <= PAGES / period + 3, "%u faults are %zu samples, one in %u", PAGES, n,
+        (unsigned)period);
+  for (size_t i = 0; i < n; i++) CHECK(sample[i].period == period, "each of which stands for so many");
+  pml_sampler_close(s);
+  (void)munmap(memory, PAGES * page);
+}
+
 static void refused(void) {
   struct pml_sampler *s;
   struct pml_sampler_options none = {0}, both = {.period = 1, .frequency = 1}, good = {.period = 1};
@@ -214,6 +246,7 @@ int main(void) {
   own_maps();
   faults();
   few();
+  periodic();
   refused();
   return check_done();
 }

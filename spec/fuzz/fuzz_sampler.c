@@ -20,7 +20,7 @@ static void keep(struct pml__maps *maps, const struct pml__record *r) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input in = {data, data + size};
   struct pml__ring r = {.bytes = RING, .tail = fuzz_word(&in)};
-  uint64_t head = r.tail + fuzz_word(&in) % (RING + 16);
+  uint64_t head = r.tail + fuzz_word(&in) % (RING + 16), period = fuzz_byte(&in) % 2;
   struct pml__maps maps = {0};
   unsigned char *bytes = calloc(1, RING);
   if (bytes == NULL) abort();
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct pml__record out;
     PROMISE(++rounds <= RING / 8, "every round gets on by a head at least");
     PROMISE(head - r.tail <= RING || n < 0, "the tail stays behind the head");
-    if (n < 0 || !pml__record_read(record, (size_t)n, &out)) continue;
+    if (n < 0 || !pml__record_read(record, (size_t)n, period, &out)) continue;
     keep(&maps, &out);
     PLANTED(out.kind == PML__RECORD_MAP && out.name[0] == '/');
     if (out.kind != PML__RECORD_SAMPLE) continue;

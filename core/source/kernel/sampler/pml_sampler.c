@@ -44,7 +44,9 @@ static bool grow(void **array, size_t n, size_t *room, size_t bytes) {
 static void prepare(struct perf_event_attr *a, const struct pml_event_part *part, const struct pml_sampler_options *o) {
   *a = part->attr;
   a->size = sizeof *a;
-  a->sample_type = PML__SAMPLE_TYPE | (o->calls ? (uint64_t)PERF_SAMPLE_CALLCHAIN : 0);
+  a->sample_type = PML__SAMPLE_TYPE;
+  if (o->period == 0) a->sample_type |= PERF_SAMPLE_PERIOD;
+  if (o->calls) a->sample_type |= PERF_SAMPLE_CALLCHAIN;
   a->exclude_callchain_kernel = o->calls;
   if (o->registers) {
     a->sample_type |= PERF_SAMPLE_REGS_USER;

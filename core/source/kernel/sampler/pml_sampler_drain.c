@@ -45,7 +45,7 @@ static bool keep_stack(struct pml_sampler *s, const struct pml__record *r, struc
 
 /* Words behind a sample in a record of @size bytes; the first says what they are: 0 none, 2 those of 64 bits. */
 static bool keep_registers(struct pml_sampler *s, const unsigned char *record, size_t size, struct pml_sample *sample) {
-  const unsigned char *at = record + sizeof(struct perf_event_header) + PML__SAMPLE_BYTES;
+  const unsigned char *at = record + sizeof(struct perf_event_header) + PML__SAMPLE_BYTES(s->options.period);
   size_t words = (size - (size_t)(at - record)) / 8; /* a sample that was read is not shorter */
   uint64_t kind = 0;
   if (words > 0) memcpy(&kind, at, sizeof kind);
@@ -89,14 +89,15 @@ static void keep(struct pml_sampler *s, const struct pml__record *r, const unsig
 
 static void take(struct pml_sampler *s, const unsigned char *record, size_t size) {
   struct pml__record r;
-  if (!pml__record_read(record, size, &r)) {
+  if (!pml__record_read(record, size, s->options.period, &r)) {
     s->counts.odd++;
     return;
   }
-  switch (r.kind) {
-  case PML__RECORD_SAMPLE:
+  if (PML_LIKELY(r.kind == PML__RECORD_SAMPLE)) {
     keep(s, &r, record, size);
     return;
+  }
+  switch (r.kind) {
   case PML__RECORD_MAP:
   case PML__RECORD_EXEC:
   case PML__RECORD_FORK:
@@ -108,6 +109,7 @@ static void take(struct pml_sampler *s, const unsigned char *record, size_t size
   case PML__RECORD_THROTTLE:
     s->counts.throttled++;
     return;
+  case PML__RECORD_SAMPLE:
   case PML__RECORD_OTHER:
     return;
   }

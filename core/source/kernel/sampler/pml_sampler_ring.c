@@ -64,14 +64,15 @@ static uint32_t mode_of(unsigned misc) {
   }
 }
 
-#define SAMPLE_BYTES PML__SAMPLE_BYTES
-
-static bool read_sample(const unsigned char *body, size_t n, unsigned misc, struct pml__record *out) {
+/* Inlined twice: where @period is 0 the sample has its own. */
+static inline bool read_sample(const unsigned char *body, size_t n, unsigned misc, uint64_t period,
+                               struct pml__record *out) {
+  const size_t bytes = PML__SAMPLE_BYTES(period);
   uint64_t words = 0;
-  if (n < SAMPLE_BYTES) return false;
-  if (n >= SAMPLE_BYTES + 8) words = word(body + SAMPLE_BYTES);
-  if (words > 0 && words > (n - SAMPLE_BYTES - 8) / 8) return false;
-  out->chain = body + SAMPLE_BYTES + 8;
+  if (n < bytes) return false;
+  if (n >= bytes + 8) words = word(body + bytes);
+  if (words > 0 && words > (n - bytes - 8) / 8) return false;
+  out->chain = body + bytes + 8;
   out->kind = PML__RECORD_SAMPLE;
   out->sample = (struct pml_sample){
       .ip = word(body),
@@ -80,7 +81,7 @@ static bool read_sample(const unsigned char *body, size_t n, unsigned misc, stru
       .time_ns = word(body + 16),
       .address = word(body + 24),
       .cpu = (uint32_t)half(body + 32),
-      .period = word(body + 40),
+      .period = period != 0 ? period : word(body + 40),
       .mode = mode_of(misc),
       .depth = (uint32_t)words,
   };
@@ -109,13 +110,14 @@ static bool read_fork(const unsigned char *body, size_t n, struct pml__record *o
   return true;
 }
 
-bool pml__record_read(const unsigned char *record, size_t size, struct pml__record *out) {
+bool pml__record_read(const unsigned char *record, size_t size, uint64_t period, struct pml__record *out) {
   struct perf_event_header h;
   if (size < sizeof h) return false;
   memcpy(&h, record, sizeof h);
   const unsigned char *body = record + sizeof h;
   size_t n = size - sizeof h;
-  if (PML_LIKELY(h.type == PERF_RECORD_SAMPLE)) return read_sample(body, n, h.misc, out);
+  if (PML_LIKELY(h.type == PERF_RECORD_SAMPLE))
+    return period != 0 ? read_sample(body, n, h.misc, period, out) : read_sample(body, n, h.misc, 0, out);
   *out = (struct pml__record){.kind = PML__RECORD_OTHER};
   if (h.type == PERF_RECORD_LOST || h.type == PERF_RECORD_LOST_SAMPLES) {
     size_t at = h.type == PERF_RECORD_LOST ? 8 : 0;

@@ -7,9 +7,12 @@
 
 #include <linux/perf_event.h>
 
-/* What every event of a sampler asks for; its records have the fields in the kernel's order. */
-#define PML__SAMPLE_TYPE                                                                                               \
-  (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
+/*
+ * What every event of a sampler asks for; its records have the fields in the kernel's order. Where the kernel chooses
+ * the period by a frequency, PERF_SAMPLE_PERIOD comes last. An event of a fixed period must not ask for it: of a
+ * software event or a tracepoint the kernel then takes every event for a sample, whatever the period.
+ */
+#define PML__SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU)
 
 /* The registers of PML_SAMPLER_REGISTERS, by the kernel's numbers (asm/perf_regs.h). */
 #if defined(__x86_64__)
@@ -20,11 +23,8 @@
 #define PML__SAMPLER_REGISTERS UINT64_C(0)
 #endif
 
-/*
- * Beside these PERF_SAMPLE_CALLCHAIN, whose words come last: a record of a sample is longer than 48 bytes if it has
- * some.
- */
-#define PML__SAMPLE_BYTES 48u  /* of a sample, behind the record's head; what else was asked for follows */
+/* Of a sample, behind the record's head; the words of PERF_SAMPLE_CALLCHAIN and of registers follow. */
+#define PML__SAMPLE_BYTES(period) ((period) != 0 ? 40u : 48u)
 #define PML__RECORD_MAX 65536u /* its size is 16 bits */
 
 struct pml__ring {
@@ -62,9 +62,9 @@ struct pml__record {
 };
 
 /*
- * pml__record_read - decode @size bytes; of a sample nothing but kind, sample and chain is set. False: it is too short
- * for what it says it is.
+ * pml__record_read - decode @size bytes of an event with this fixed period; 0: each sample has its own. Of a sample
+ * nothing but kind, sample and chain is set. False: it is too short for what it says it is.
  */
-bool pml__record_read(const unsigned char *record, size_t size, struct pml__record *out);
+bool pml__record_read(const unsigned char *record, size_t size, uint64_t period, struct pml__record *out);
 
 #endif

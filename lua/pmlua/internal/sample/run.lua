@@ -11,7 +11,8 @@ local preload = require "pmlua.internal.preload"
 local M = {}
 
 local NOT_RUN <const>, FAILED <const> = 126, 1 -- as shells say it
-local STEP_S <const> = 0.02 -- a buffer holds some 7,000 samples
+local STEP_S <const>, SHORT_STEP_S <const> = 0.02, 0.002
+local MANY <const> = 700 -- a buffer holds some ten times as many samples
 
 --- Where to sample, as options of core.sampler.open; nil and why.
 local function target(o, pid)
@@ -39,12 +40,14 @@ local function open(o, pid)
   return sampler
 end
 
+--- Take the samples that have come. Returns how long to wait for others: page faults may come by the million a second.
+local function step(sampler)
+  return sampler:drain() > MANY and SHORT_STEP_S or STEP_S
+end
+
 local function wait(sampler, pid)
   core.sys.on_interrupt()
-  while not core.sys.interrupted() and places.go_on(pid) do
-    sampler:drain()
-    core.sys.sleep(STEP_S)
-  end
+  while not core.sys.interrupted() and places.go_on(pid) do core.sys.sleep(step(sampler)) end
   core.sys.on_interrupt(false)
   return { status = 0 }
 end
@@ -71,7 +74,9 @@ function M.run(words, o)
       if not sampler then sampler, err = open(o, pid) end
       if not sampler then return false, err end
     end
-    ended, err = child.run(words, ready, { every = { seconds = STEP_S, call = function() sampler:drain() end } })
+    local every = { seconds = SHORT_STEP_S }
+    function every.call() every.seconds = step(sampler) end
+    ended, err = child.run(words, ready, { every = every })
     if not ended then
       local status = sampler and NOT_RUN or FAILED
       if sampler then sampler:close() end
