@@ -160,7 +160,8 @@ static int find(struct usdt *u, const char *event) {
   if (err == PML_EFORMAT) return pml_fail(err, "%.200s is not an ELF file of this machine's kind", u->path);
   if (err < 0) return pml_fail(err, "cannot read %.200s: %s", u->path, strerror(-err));
   if (u->probes == 0)
-    return pml_fail(PML_ENOSYMBOL, "event \"%.160s\": the file has no USDT probes (no .note.stapsdt)", event);
+    return pml_fail(PML_ENOSYMBOL, "%.200s has no USDT probes (no .note.stapsdt); readelf -n lists those of a file",
+                    u->path);
   if (u->places == 0)
     return pml_fail(PML_ENOSYMBOL, "no probe \"%.100s\" in %.100s%s", u->want, u->path,
                     pml__nearest_text(&u->near, text, sizeof text));
