@@ -44,6 +44,7 @@ end
 
 local function smallest(p)
   if p.bytes < 4 * p.stride then return "fewer than 4 slots" end
+  if p.pages == "huge" and lab.simulated then return "a simulation has no pages" end
   if p.pages == "huge" and p.bytes < 1 << 20 then return "smaller than a huge page: as with small pages" end
   return true
 end

@@ -20,8 +20,9 @@ function M.new(options)
   local workload, err = pml.workload.load(pml.paths.workloads .. "/chase.so")
   if not workload then return nil, err:sentence() end
   local clock = pml.clock.info()
+  local simulated = require("memory_latency.simulated").open()
   return setmetatable({ workload = workload, loads = options.loads, tick = 1e9 / clock.ticks_per_second,
-    grain = clock.resolution_ns / options.loads }, Lab)
+    grain = clock.resolution_ns / options.loads, simulated = simulated }, Lab)
 end
 
 --- Sizes from 4 KiB to @largest, @steps to each doubling, multiples of a line.

@@ -44,7 +44,8 @@ local function size(bytes)
   return ("%d B"):format(bytes)
 end
 
-local function levels()
+local function levels(simulated)
+  if simulated then return simulated.caches end
   local out = {}
   for _, l in ipairs(caches.levels(1, pml.sys.affinity()[1])) do
     if l.bytes > 0 then out[#out + 1] = { l.name, l.bytes, l.shared, l.source } end
@@ -60,12 +61,9 @@ local function warn_of_clock(run, lab)
     least))
 end
 
---- knees.dat and caches.dat, and both on the terminal.
----@param run table
----@param lab table memory_latency.lab
----@param largest integer bytes of the largest working set
-function M.write(run, lab, largest)
-  local rows, shown, known = {}, {}, levels()
+-- The knees of all curves: rows of knees.dat, and of the terminal's table.
+local function measured(run, lab)
+  local rows, shown = {}, {}
   for _, curve in ipairs(curves(run)) do
     for _, knee in ipairs(knees.find(curve.points)) do
       if not run.interrupted then knees.refine(knee, again(lab, curve), SHARE, math.max(64, curve.stride)) end
@@ -73,13 +71,47 @@ function M.write(run, lab, largest)
       shown[#shown + 1] = { curve.stride, curve.pages, size(knee.fits), size(knee.exceeds), knee.before, knee.after }
     end
   end
+  return rows, shown
+end
+
+-- The same of the simulated caches, with misses instead of times; misses.dat has the curves.
+local function simulated_knees(run, lab)
+  local rows, shown, points = {}, {}, {}
+  for _, curve in ipairs(curves(run)) do
+    for _, level in ipairs(curve.pages == "small" and lab.simulated:curves(lab, curve, knees, SHARE) or {}) do
+      for _, p in ipairs(level.points) do points[#points + 1] = { curve.stride, level.name, p[1], p[2] } end
+      for _, k in ipairs(level.knees) do
+        rows[#rows + 1] = { curve.stride, level.name, k.fits, k.exceeds, k.before, k.after }
+        shown[#shown + 1] = { curve.stride, level.name, size(level.bytes), size(k.fits), size(k.exceeds), k.before, k.after }
+      end
+    end
+  end
+  run:write_table("misses.dat", { columns = { { "stride", "B", "from one slot to the next" }, { "cache", "text", "" },
+    { "bytes", "B", "working set" }, { "misses", "", "of a load, by the model" } }, rows = points })
+  return rows, shown
+end
+
+--- knees.dat and caches.dat, and both on the terminal.
+---@param run table
+---@param lab table memory_latency.lab
+---@param largest integer bytes of the largest working set
+function M.write(run, lab, largest)
+  local simulated, known = lab.simulated, levels(lab.simulated)
+  local rows, shown = (simulated and simulated_knees or measured)(run, lab)
+  local unit, what = simulated and "" or "ns", simulated and "misses of a load" or "latency"
   run:write_table("knees.dat", { columns = {
-    { "stride", "B", "from one slot to the next" }, { "pages", "text", "small or huge" },
+    { "stride", "B", "from one slot to the next" },
+    { simulated and "cache" or "pages", "text", simulated and "" or "small or huge" },
     { "fits", "B", "largest working set on the plateau" }, { "exceeds", "B", "smallest one above it" },
-    { "before", "ns", "latency on the plateau" }, { "after", "ns", "latency on the next one" },
+    { "before", unit, what .. " on the plateau" }, { "after", unit, what .. " on the next one" },
   }, rows = rows })
   run:write_table("caches.dat", { columns = { { "level", "text", "" }, { "size", "B", "" },
     { "shared", "", "cpus that share it" }, { "source", "text", "" } }, rows = known })
+  if simulated then
+    run:say("\nWorking sets at which a load misses a simulated cache\n"
+      .. tabulate({ "stride [B]", "cache", "size", "fits", "exceeds", "misses before", "after" }, shown, 2))
+    return
+  end
   run:say("\nWorking sets at which a load takes longer\n"
     .. tabulate({ "stride [B]", "pages", "fits", "exceeds", "before [ns]", "after [ns]" }, shown, 2))
   warn_of_clock(run, lab)

@@ -82,6 +82,9 @@ local function literally(path)
   return (path:gsub("%%", "%%%%"))
 end
 
+-- What draws the figure of pmlua's own experiments runs as it is: its confinement forbids what valgrind needs.
+local DRAWING <const> = "--trace-children-skip=*/gnuplot*,*/dot"
+
 --- The words that run a command so; what they say is left in @dir.
 local function words_of(dir, words, options)
   -- How long the clock's rate is measured would be counted, and even how long its digits are read.
@@ -101,6 +104,7 @@ local function words_of(dir, words, options)
     valgrind[#valgrind + 1] = ("--%s=%s"):format(level, options.caches and options.caches[level] or M.caches[level])
   end
   if options.section then valgrind[#valgrind + 1] = "--collect-atstart=no" end
+  if options.own then valgrind[#valgrind + 1] = DRAWING end
   table.move(valgrind, 1, #valgrind, #line + 1, line)
   return table.move(words, 1, #words, #line + 1, line)
 end
@@ -129,7 +133,8 @@ function M.run(words, options)
   local dir, refused = temporary.folder "sim"
   if not dir then return nil, refused, FAILED end
   local fixed = can_fix_addresses()
-  local o = setmetatable({ fixed = fixed }, { __index = options })
+  local own = core.sys.realpath(path) == core.sys.realpath("/proc/self/exe")
+  local o = setmetatable({ fixed = fixed, own = own }, { __index = options })
   local ended, lost = child.run(words_of(dir, words, o), nil, o.child)
   if not ended then
     temporary.remove(dir)
