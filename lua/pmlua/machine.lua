@@ -65,12 +65,15 @@ local function path_of(subject)
   return dir and ("%s/%s.json"):format(dir, subject)
 end
 
--- What is kept of a subject; nil: nothing that can be used.
-local function kept(subject)
+-- What is kept of a subject that was asked so; nil: nothing that can be used.
+local function kept(subject, given)
   local path = path_of(subject)
   local text = path and disk.read(path, MOST_BYTES)
   local done, data = pcall(json.decode, text or "")
-  if done and type(data) == "table" and type(data.measured) == "string" and type(data.subject) == "string" then return data end
+  if not done or type(data) ~= "table" or data.subject ~= subject or type(data.measured) ~= "string" then return nil end
+  local result = data.result
+  if type(result) ~= "table" or result.code ~= given.code or result.init ~= given.init then return nil end
+  return data
 end
 
 -- The file is the user's own and no link; it is replaced when the new one is whole.
@@ -127,9 +130,12 @@ local function ask(subject, name, o, given, distill)
   if wrong then error("machine." .. subject:match "^%a+" .. ": " .. wrong, 3) end
   o = o or {}
   local quick = o.quick ~= false
-  local old = not o.again and kept(subject)
+  local old = not o.again and kept(subject, given)
   if old and (quick or not old.quick) then return old.result end
   if o.kept then return refuse("ENOENT", ("%s was not measured on this machine"):format(name), "call it without `kept`") end
+  if os.getenv "PMLUA_SIM" then
+    return refuse("ENOTSUP", name .. " was not measured: times of a simulation mean nothing", "call it without --sim first")
+  end
   given.quick = quick
   local result, err = measured(name, given, distill)
   if not result then return nil, err end
@@ -239,6 +245,7 @@ end
 
 ---@class pmlua.MachineInstruction: pmlua.MachineResult
 ---@field code string
+---@field init string?
 ---@field latency number? cycles of a copy in a chain; nil: it could not be measured
 ---@field throughput number? cycles of a copy when copies overlap
 ---@field frequency number? GHz; nil where cycles are counted
@@ -254,7 +261,7 @@ function M.instruction(code, options)
   local init = options and options.init
   local subject = "instruction-" .. hash(code .. "|" .. (init or ""))
   return ask(subject, "instruction", options, { code = code, init = init }, function(run)
-    local row = { code = code }
+    local row = { code = code, init = init }
     for _, cell in ipairs(run.cells) do
       local name = cell.p.way == "chain" and "latency" or "throughput"
       row[name] = cell.summary and cell.summary.median

@@ -64,6 +64,12 @@ describe("pml.machine", function()
     assert.equal(0, entries(dir .. "/tmp"))
   end)
 
+  it("measures nothing in a simulation, whose times would be kept", function()
+    assert.matches("core_to_core was not measured: times of a simulation mean nothing",
+      answer(EXCHANGE:format "", "PMLUA_SIM=" .. dir .. "/tmp"))
+    assert.matches("was not measured on this machine", answer(EXCHANGE:format "{ kept = true }"))
+  end)
+
   it("does not take a quick result for a whole one", function()
     if not several() then return pending "this process has one cpu" end
     answer(EXCHANGE:format "")
@@ -74,7 +80,9 @@ describe("pml.machine", function()
     if not several() then return pending "this process has one cpu" end
     answer(EXCHANGE:format "")
     local path = kept "exchange"
-    for _, text in ipairs { "", "{", "[]", "null", '{"measured": 1}', ("x"):rep(2 << 20) } do
+    for _, text in ipairs { "", "{", "[]", "null", '{"measured": 1}', '{"measured": "1", "subject": "exchange"}',
+      '{"measured": "1", "subject": "exchange", "result": {"code": "nop"}}',
+      '{"measured": "1", "subject": "noise", "result": {}}', ("x"):rep(2 << 20) } do
       write(path, text)
       assert.matches("was not measured", answer(EXCHANGE:format "{ kept = true }"))
     end
