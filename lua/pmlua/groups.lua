@@ -230,6 +230,23 @@ end
 ---@return table<string, pmlua.Group>
 function M.of(pmu) return of("groups", pmu) end
 
+--- The names of groups as they are listed: first those that every file has, then the others by name.
+---@param groups table<string, pmlua.Group>
+---@return string[]
+function M.order(groups)
+  local names, common = {}, {}
+  for _, name in ipairs(M.NAMES) do
+    common[name] = true
+    if groups[name] then names[#names + 1] = name end
+  end
+  local others = {}
+  for name in pairs(groups) do
+    if not common[name] then others[#others + 1] = name end
+  end
+  table.sort(others)
+  return table.move(others, 1, #others, #names + 1, names)
+end
+
 --- PAPI's presets of a PMU, by name, each as a group of one metric.
 ---@param pmu string
 ---@return table<string, pmlua.Group>

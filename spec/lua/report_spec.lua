@@ -220,7 +220,25 @@ values 0 0 0 0 10 20 30 0
     -- 10 + 2 * 20 + 4 * 30 = 170 operations where the source counted 100
     assert.matches("USER +ratio +1%.700", out)
     assert.matches("USER +difference +70%.00 FLOP", out)
-    local status, _, err = pmlua(path .. " --pmu nosuch")
+    -- top-down: 100 cycles of 4 slots, 150 of which retired, 50 were wasted and 100 starved
+    path = support.spit(support.folder() .. "/f", file({}, tabs [[
+section s calculation exclusive none
+event CPU_CLK_THREAD_UNHALTED:THREAD_P integer
+event UOPS_ISSUED:ANY integer
+event UOPS_RETIRED:RETIRE_SLOTS integer
+event INT_MISC:RECOVERY_CYCLES integer
+event IDQ_UOPS_NOT_DELIVERED:CORE integer
+row 1 0 1 1000 1000 1000 1000 1000 0 0 1
+values 100 180 150 5 100
+]]))
+    local status, err
+    _, out, err = pmlua(path .. " --pmu skx")
+    assert.equal("", err)
+    assert.matches("TOPDOWN +retiring +37%.50 %%", out)
+    assert.matches("TOPDOWN +bad_speculation +12%.50 %%", out)
+    assert.matches("TOPDOWN +frontend_bound +25%.00 %%", out)
+    assert.matches("TOPDOWN +backend_bound +25%.00 %%", out)
+    status, _, err = pmlua(path .. " --pmu nosuch")
     assert.equal(1, status)
     assert.matches("^pmlua report: no event groups for a PMU called nosuch; choose one of [^\n]+\n$", err)
   end)

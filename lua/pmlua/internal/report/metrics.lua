@@ -41,15 +41,22 @@ local function complete(metric, row, no_work)
   return true
 end
 
---- @no_work: the section's is no work by hand: it is the compiler's count itself, or bytes.
+local function judged(group, metric, row, no_work)
+  local v, why = groups.value(group, metric, counts_of(group, row, no_work))
+  return { group = group.name, name = metric.name, unit = metric.unit, value = v, reason = why, about = metric.about,
+    says = not why and groups.judge(metric, v) or nil }
+end
+
+--- @no_work: the section's is no work by hand: it is the compiler's count itself, or bytes. What two groups have is there once.
 local function metrics_of(of, row, no_work)
-  local list = {}
-  for _, name in ipairs(groups.NAMES) do
-    for _, metric in ipairs(of[name] and of[name].metrics or {}) do
+  local list, seen = {}, {}
+  for _, name in ipairs(groups.order(of)) do
+    for _, metric in ipairs(of[name].metrics) do
       if complete(metric, row, no_work) then
-        local v, why = groups.value(of[name], metric, counts_of(of[name], row, no_work))
-        list[#list + 1] = { group = name, name = metric.name, unit = metric.unit, value = v, reason = why, about = metric.about,
-          says = not why and groups.judge(metric, v) or nil }
+        local m = judged(of[name], metric, row, no_work)
+        local same = ("%s %s %s"):format(m.name, m.unit, m.value)
+        if not seen[same] then list[#list + 1] = m end
+        seen[same] = true
       end
     end
   end

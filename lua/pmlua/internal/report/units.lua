@@ -40,6 +40,7 @@ function M.metric(v, unit)
   if unit == "byte" then return M.scaled(v, "B") end
   if unit == "flop" then return M.scaled(v, "FLOP") end
   if unit == "s" then return M.scaled(v, "s") end
+  if unit == "1/s" then return M.scaled(v, "/s") end
   if unit:find("/s$") then return M.scaled(v, unit) end
   return (require "pmlua.tabulate".number(v) .. " " .. unit):gsub(" $", "")
 end
