@@ -31,8 +31,9 @@ local function open_events(core, names)
   local metrics = { samples_metric }
   for i = 1, #set do
     local e = set:event(i)
-    metrics[i + 1] = { name = e.name, description = "count since the start of the run", unit = unit_of(e),
-                       mode = e.mode, type = e.type, base = e.base, exponent = e.exponent }
+    local remark = require "pmlua.internal.verify".remark(e.name)
+    metrics[i + 1] = { name = e.name, description = "count since the start of the run" .. (remark and "; " .. remark or ""),
+                       unit = unit_of(e), mode = e.mode, type = e.type, base = e.base, exponent = e.exponent }
   end
   return set, metrics
 end

@@ -63,13 +63,35 @@ describe("pmlua doctor --verify", function()
     support.spit(dir .. "/liar.c", LIAR)
     assert.equal(0, (shell(("cc -shared -fPIC -o %s/liar.so %s/liar.c -ldl"):format(quote(dir), quote(dir)))))
     local of, status = verified(("LD_PRELOAD=%s/liar.so"):format(quote(dir)))
+    local pmlua = assert(require "pmlua".sys.realpath(support.build .. "/pmlua"))
     assert.same({ "wrong", 0.5, 1 }, { of["page-faults"].verdict, of["page-faults"].ratio, status })
     local state = "XDG_STATE_HOME=" .. quote(dir) .. " "
-    local _, _, told = shell(state .. command .. "stat -e page-faults -- true")
+    local _, out, told = shell(state .. command .. "stat -e page-faults -- true")
     assert.truthy(told:find("wrong here: counts 50 % of what is known (pmlua doctor --verify)", 1, true), told)
     local _, meta = shell(state .. command .. [[-e 'for _, w in ipairs(require("pmlua.internal.experiment.provenance")
       .collect(require "pmlua.core").warnings) do print(w) end']])
     assert.truthy(meta:find("page-faults: wrong here: counts 50 %", 1, true), meta)
+    local marked = "page-faults: wrong here: counts 50 % of what is known (pmlua doctor --verify)"
+    local function marks(line, mark)
+      _, out, told = shell(("cd %s && %s%s %s"):format(quote(dir), state, pmlua, line))
+      assert.truthy((out .. told):find(mark or marked, 1, true), line .. ": " .. out .. told)
+    end
+    marks("stat -e perf::PAGE-FAULTS -- true", "wrong here: counts 50 %") -- the same by another name
+    marks "sample -e page-faults -c 1 -- true"
+    marks "choose --pmu generic CYCLE --run -- true"
+    marks "record -o recorded -e page-faults -- true"
+    support.spit(dir .. "/sections.lua", [[
+      local pml = require "pmlua"
+      local w = assert(pml.section.define { label = "work", events = { "page-faults", "task-clock" } })
+      do local s <close> = w:enter() end]])
+    assert.equal(0, (shell(("cd %s && PMLUA_REPORT=reported %s sections.lua"):format(quote(dir), pmlua))))
+    marks("report reported", "note: " .. marked)
+    support.spit(dir .. "/traced.lua", [[
+      return require "pmlua".experiment { name = "traced", factors = { n = { 1 } }, repeats = 2, unit = "x",
+        trace_events = { "page-faults" }, measure = function() return 1 end }]])
+    marks "traced.lua --no-plot"
+    marks([[-e 'print(pml.trace.open("results/traced/latest"):metrics()[2].description)']],
+      "count since the start of the run; wrong here: counts 50 %")
     local kept = support.slurp(dir .. "/pmlua/counters.json")
     support.spit(dir .. "/pmlua/counters.json", (kept:gsub('"kernel": "', '"kernel": "other ')))
     _, _, told = shell(state .. command .. "stat -e page-faults -- true")

@@ -247,12 +247,46 @@ function M.names()
   return #names > 0 and json.array(names) or nil
 end
 
---- A remark on an event that is wrong on this machine; nil for others.
+-- What the kernel is asked for, whatever the event is called; nil: not one event of the kernel's, or unknown here.
+local function asked(name)
+  local event = core.event.parse(name)
+  local part = event and #event.parts == 1 and event.parts[1]
+  return part and part.type and ("%s %s %s %s"):format(part.type, part.config, part.config1, part.config2)
+end
+
+local aliases -- what the kernel is asked for -> ratio
+
+local function ratio_of(event)
+  local wrong = M.wrong()
+  if next(wrong) == nil then return nil end
+  if wrong[bare(event)] then return wrong[bare(event)] end
+  if not aliases then
+    aliases = {}
+    for name, ratio in pairs(wrong) do aliases[asked(name) or name] = ratio end
+  end
+  local key = asked(event)
+  return key and aliases[key]
+end
+
+--- A remark on an event that is wrong on this machine, by any of its names; nil for others.
 ---@param event string
 ---@return string?
 function M.remark(event)
-  local ratio = M.wrong()[bare(event)]
+  local ratio = ratio_of(event)
   return ratio and ("wrong here: counts %.3g %% of what is known (pmlua doctor --verify)"):format(100 * ratio)
+end
+
+--- The remarks on those of some events that are wrong, with their names, each once.
+---@param events string[]
+---@return string[]
+function M.remarks(events)
+  local out, seen = {}, {}
+  for _, event in ipairs(events) do
+    local remark = not seen[event] and M.remark(event)
+    if remark then out[#out + 1] = event .. ": " .. remark end
+    seen[event] = true
+  end
+  return out
 end
 
 return M

@@ -7,6 +7,7 @@
 local arguments = require "pmlua.internal.sample.arguments"
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
+local verify = require "pmlua.internal.verify"
 
 local FREQUENCY <const> = 1000
 
@@ -138,6 +139,7 @@ end
 --- What is missing, a line each.
 local function warn(sampler, how, pages)
   local c = sampler:counts()
+  for _, text in ipairs(verify.remarks { sampler:name() }) do complain(text) end
   if pages then tell_addresses(pages, how) end
   local function say(n, text) if n > 0 then complain(text:format(n)) end end
   say(c.lost, "%d records were lost, because the kernel's buffer was full; sample less often (--period, --frequency)")

@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local counted = require "pmlua.internal.chooser.counted"
 local groups = require "pmlua.groups"
+local verify = require "pmlua.internal.verify"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -237,6 +238,16 @@ local function make_runs(outcome, plan, argv, handle)
   return counted_any, why
 end
 
+--- Events that the machine counts wrong.
+local function add_remarks(outcome)
+  local names = {}
+  for _, result in ipairs(outcome.results) do
+    for event in pairs(result.counts) do names[#names + 1] = event.name end
+  end
+  table.sort(names)
+  for _, text in ipairs(verify.remarks(names)) do outcome.notes[#outcome.notes + 1] = text end
+end
+
 local function compiled_rows(outcome, plan, handle, inputs)
   local own = outcome.results[outcome.own or 0]
   if not own then return {} end
@@ -268,6 +279,7 @@ function M.command(chooser, plan, argv, inputs)
   end
   outcome.rows = M.combine(chooser, plan, outcome.results, inputs or {})
   table.move(own, 1, #own, #outcome.rows + 1, outcome.rows)
+  add_remarks(outcome)
   return outcome
 end
 

@@ -421,6 +421,7 @@ local function check(results, o, dir, complain)
   tell_endings(all, dir, complain)
   tell_troubles(all, complain)
   if not o.quiet then
+    for _, text in ipairs(require("pmlua.internal.verify").remarks(events_of(all))) do complain(text) end
     tell_absent(all, complain)
     tell_missing(all, complain)
   end

@@ -95,7 +95,18 @@ local function is_simulated(report)
   return false
 end
 
---- Add to each section its metrics. Several PMUs may fit: then a note says so.
+--- Events that this machine counts wrong, where the processes ran on it.
+local function add_remarks(report)
+  local here, names = require "pmlua.core".sys.uname().nodename, {}
+  for _, p in ipairs(report.processes) do
+    if p.host ~= here then return end
+  end
+  for _, s in ipairs(report.sections) do table.move(s.events, 1, #s.events, #names + 1, names) end
+  local remarks = require "pmlua.internal.verify".remarks(names)
+  table.move(remarks, 1, #remarks, #report.notes + 1, report.notes)
+end
+
+--- Add to each section its metrics, and to the notes the events that are wrong. Several PMUs may fit: then a note says so.
 ---@param report pmlua.Report
 ---@param wish string? a PMU
 ---@return boolean? ok
@@ -108,6 +119,7 @@ function M.add(report, wish)
   local any = false
   for _, s in ipairs(report.sections) do any = any or #s.events > 0 end
   if not any then return true end
+  add_remarks(report)
   local pmu, note = choose(report, wish)
   report.pmu = pmu or wish
   report.notes[#report.notes + 1] = note
