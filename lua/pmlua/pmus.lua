@@ -29,7 +29,8 @@ local M = {}
 ---@field watchdog? integer code of the event that the NMI watchdog counts
 ---@field events? table<string, integer> numbers of events, where libpfm4 may have no table
 ---@field raw? boolean events are opened by these numbers
----@field cpu? { vendor: string, family: integer, models: integer[][] } where libpfm4 may not recognise it
+---@field cpu? { vendor: string, family: integer, models: integer[][] } where libpfm4 may not recognise it; of Arm
+---{ implementer: integer, part: integer }
 ---@field known boolean libpfm4 has its table
 
 local facts -- by name
@@ -96,6 +97,7 @@ function M.get(name)
 end
 
 local function is_of(cpu, here)
+  if cpu and cpu.part then return processor.has_core(here, cpu) end
   if not cpu or cpu.vendor ~= here.vendor or cpu.family ~= here.family or not here.model then return false end
   for _, models in ipairs(cpu.models) do
     if here.model >= models[1] and here.model <= models[2] then return true end

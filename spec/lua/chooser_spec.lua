@@ -129,19 +129,23 @@ describe("On its counters,", function()
     for pmu, case in pairs {
       icx = { "icelake", 24, 0xf04, 0x3004 }, spr = { "icelake", 24, 0xcf05, 0xf005 },
       amd64_fam19h_zen4 = { "zen5", 4, 0x10a, 0x20a }, amd64_fam1ah_zen5 = { "zen5", 4, 0x10a, 0x20a },
+      snb = { "client", 1, 1, 2 }, hsw = { "client", 1, 1, 2 }, icl = { "client", 1, 1, 2 },
     } do
       local c, group = open(pmu), pml.groups.of(pmu).MEMORY
       local plan = assert(c:choose { "MEMORY" })
       assert.same({ 1, true }, { #plan.runs, plan.together })
       local read, written = group.events.lines_read, group.events.lines_written
-      assert.equal(("it is counted by PMUs %s, for whole packages"):format(read:match "^[^/]+"), c:event(read).why)
+      local by = read:match "^[^/]+"
+      assert.equal(("it is counted by %s, for whole packages"):format(by:gsub(".*%*$", "PMUs %0")
+        :gsub("^%w+_%w+$", "the PMU %0")), c:event(read).why)
       assert(pml.event.set_sysfs("spec/data/sysfs/" .. case[1]))
       local parts = { assert(pml.event.parse(read)).parts, assert(pml.event.parse(written)).parts }
       pml.event.set_sysfs()
       assert.same({ case[2], case[2] }, { #parts[1], #parts[2] })
       for i = 1, case[2] do assert.same({ case[3], case[4] }, { parts[1][i].config, parts[2][i].config }) end
     end
-    assert.same({}, { pml.groups.of("icl").MEMORY, pml.groups.of("icl").UPI, pml.groups.of("amd64_fam19h_zen4").UPI })
+    assert.same({}, { pml.groups.of("icl").UPI, pml.groups.of("amd64_fam19h_zen4").UPI })
+    assert.is_nil(pml.groups.of("hsw_ep").MEMORY.events.lines_read) -- its home agents count
   end)
 
   it("Zen 5, which libpfm4 may not know, is recognised by its model and opened by numbers", function()
@@ -159,6 +163,15 @@ describe("On its counters,", function()
       fit(c, { "RETIRED_SSE_AVX_FLOPS:ANY" })[1] })
     assert.matches("has no event RETIRED_OP; did you mean RETIRED_OPS%?$", tostring(select(2, c:event "RETIRED_OP")))
     assert.matches("has no attributes$", tostring(select(2, c:event "RETIRED_OPS:ANY")))
+  end)
+
+  it("Cortex-A72, too, by its part, and in its place among others", function()
+    local pmus, processor = require "pmlua.pmus", require "pmlua.internal.processor"
+    local one = "CPU implementer : 0x%x\nCPU architecture: 8\nCPU variant : 0x0\nCPU part : 0x%x\nCPU revision : 3\n\n"
+    local function recognised(implementer, part) return pmus.recognise(processor.of(one:format(implementer, part))) end
+    assert.same({ "arm_ac72", nil, nil }, { recognised(0x41, 0xd08), recognised(0x41, 0xd07), recognised(0x51, 0xd08) })
+    local event = assert(open("arm_ac72"):event "L2D_CACHE_REFILL:u")
+    assert.same({ "r17:u", "L2D_CACHE_REFILL:u" }, { event.name, event.short })
   end)
 
   it("an event of all places is another than that of one", function()

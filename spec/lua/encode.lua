@@ -10,11 +10,11 @@ local groups = require "pmlua.groups"
 local pmus = require "pmlua.pmus"
 
 local passed, failed, unknown = 0, 0, 0
-local machines = { uncore_imc = "icelake", uncore_upi = "icelake", amd_umc = "zen5" } -- in spec/data/sysfs
+local machines = { ["uncore_imc_*"] = "icelake", ["uncore_upi_*"] = "icelake", ["amd_umc_*"] = "zen5", uncore_imc = "client" }
 
---- The kernel's names are parsed on a machine that has such PMUs.
+--- The kernel's names are parsed on a machine of spec/data/sysfs that has such PMUs.
 local function parse(name)
-  local machine = machines[name:match "^([%w_]+)_%*/"]
+  local machine = machines[name:match "^([%w_*]+)/"]
   if not machine then return core.event.parse(name) end
   core.event.set_sysfs("spec/data/sysfs/" .. machine)
   local event, err, kind = core.event.parse(name)

@@ -71,6 +71,46 @@ describe("Every PMU that is promised", function()
     end)
   end
 
+  -- What issue slots, units and links of a processor are not counted, of all that others have groups for.
+  local LACKS <const> = {
+    zen1 = "L3 UPI TOPDOWN2 TOPDOWN3", zen2 = "UPI TOPDOWN2 TOPDOWN3", zen3 = "UPI TOPDOWN2 TOPDOWN3",
+    zen4 = "UPI TOPDOWN3", zen5 = "UPI TOPDOWN3", a64fx = "L3 DIVIDE NUMA UPI ENERGY TOPDOWN2 TOPDOWN3",
+    ac53 = "FLOPS L3 STALLS UOPS DIVIDE NUMA UPI ENERGY TOPDOWN TOPDOWN2 TOPDOWN3",
+    ac57 = "L3 STALLS UOPS DIVIDE NUMA UPI ENERGY TOPDOWN TOPDOWN2 TOPDOWN3",
+    ac72 = "L3 STALLS UOPS DIVIDE NUMA UPI ENERGY TOPDOWN TOPDOWN2 TOPDOWN3",
+    n1 = "UOPS DIVIDE UPI ENERGY TOPDOWN2 TOPDOWN3", n2 = "DIVIDE UPI ENERGY TOPDOWN3", v1 = "DIVIDE UPI ENERGY TOPDOWN3",
+    v2 = "DIVIDE UPI ENERGY TOPDOWN3", hsw = "FLOPS NUMA UPI", hsw_ep = "FLOPS", snb = "NUMA UPI", ivb = "NUMA UPI",
+    bdw = "NUMA UPI", skl = "NUMA UPI", icl = "NUMA UPI",
+    generic = "L2 UOPS DIVIDE NUMA UPI ENERGY TOPDOWN TOPDOWN2 TOPDOWN3",
+  }
+  local TOPICS <const> = { "FLOPS", "BANDWIDTH", "L2", "L3", "TLB", "BRANCH", "STALLS", "UOPS", "DIVIDE", "NUMA", "UPI", "ENERGY",
+    "TOPDOWN", "TOPDOWN2", "TOPDOWN3" }
+
+  it("has a group for each topic but for those that it does not count", function()
+    for _, pmu in ipairs(groups.pmus()) do
+      local missing, of = {}, groups.of(pmu)
+      for _, topic in ipairs(TOPICS) do
+        if not of[topic] then missing[#missing + 1] = topic end
+      end
+      assert.equal(LACKS[pmu:match "[^_]+$"] or LACKS[pmu] or "", table.concat(missing, " "), pmu)
+    end
+    assert.is_truthy(groups.of("spr").HALF and groups.of("arm_a64fx").HALF)
+  end)
+
+  -- PAPI's list of presets, as of August 2026, has so many for each.
+  local PAPI <const> = { amd64_fam17h_zen1 = 23, amd64_fam17h_zen2 = 17, amd64_fam19h_zen3 = 27, amd64_fam19h_zen4 = 30,
+    amd64_fam1ah_zen5 = 30, arm_a64fx = 40, arm_ac53 = 14, arm_ac57 = 21, arm_ac72 = 21, arm_n1 = 28, arm_n2 = 28, arm_v1 = 28,
+    arm_v2 = 47, snb = 50, snb_ep = 50, ivb = 50, ivb_ep = 50, hsw = 56, hsw_ep = 56, bdw = 60, bdw_ep = 60, skl = 59, skx = 59,
+    clx = 59, icl = 42, icx = 42, spr = 43 }
+
+  it("has as many presets as PAPI has", function()
+    for _, pmu in ipairs(groups.pmus()) do
+      local n = 0
+      for _ in pairs(groups.presets(pmu)) do n = n + 1 end
+      if pmu ~= "generic" then assert.is_true(n >= PAPI[pmu], ("%s: %d"):format(pmu, n)) end
+    end
+  end)
+
   it("goes by the names that people use", function()
     assert.equal("skx", pmus.get("intel_skx").name)
     assert.equal("amd64_fam19h_zen4", pmus.get("Zen4").name)

@@ -20,7 +20,7 @@ describe("scripts/choose_events.lua", function()
     assert.matches("\nskx +1 +8 +3 +1 ", out)
     assert.matches("\narm_a64fx +any +8 +1 +1 ", out)
     local _, lines = out:match("^.-\n\n"):gsub("\n", "")
-    assert.equal(1 + 27 + 11 + 1, lines) -- the head, 27 PMUs, 11 whose threads share counters once more, and the line behind
+    assert.equal(1 + 28 + 11 + 1, lines) -- the head, 28 PMUs, 11 whose threads share counters once more, and the line behind
     assert.matches("\nhsw +1 +8 +3 +%- +1 ", out) -- it counts no floating-point operations
   end)
 

@@ -133,6 +133,60 @@ return {
           formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * (speculated - instructions) / speculated" },
       },
     },
+    HALF = {
+      prose = "Floating-point operations in half precision, as FLOPS counts them in single and double.",
+      events = { hp_fixed = "FP_HP_FIXED_OPS_SPEC", hp_scalable = "FP_HP_SCALE_OPS_SPEC" },
+      metrics = {
+        { name = "hp_flop", unit = "flop", formula = "hp_fixed + 4 * hp_scalable" },
+        { name = "hp_rate", unit = "flop/s", formula = "hp_flop / time" },
+      },
+    },
+    BRANCH = {
+      prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
+      events = { mispredicted = "BR_MIS_PRED", predicted = "BR_PRED", instructions = "INST_RETIRED" },
+      metrics = {
+        { name = "branch_rate", unit = "", formula = "predicted / instructions", about = "branches for an instruction" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / predicted",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+      },
+    },
+    TLB = {
+      prose = "Addresses that the first TLBs of data and of code did not have, and those that the second ones did not have.",
+      events = {
+        data_misses = "L1D_TLB_REFILL", code_misses = "L1I_TLB_REFILL", data_walks = "L2D_TLB_REFILL",
+        code_walks = "L2I_TLB_REFILL", instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "data_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * data_misses / instructions" },
+        { name = "code_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * code_misses / instructions" },
+        { name = "data_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * data_walks / instructions",
+          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
+        { name = "code_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * code_walks / instructions" },
+      },
+    },
+    L2 = {
+      prose = "Accesses to L2, what was refilled by demand or by prefetch, what by demand, and what was written back.",
+      events = {
+        asked = "L2D_CACHE", missed = "L2D_CACHE_REFILL", demand = "L2D_CACHE_REFILL_DM", l2_out = "L2D_CACHE_WB",
+        instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "l2_miss_ratio", unit = "%", formula = "100 * missed / asked",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l2_demand_mpki", unit = "miss/1000 instructions", formula = "1000 * demand / instructions" },
+        { name = "l2_write_backs", unit = "byte/s", formula = "line * l2_out / time" },
+      },
+    },
+    UOPS = {
+      prose = "Micro-operations that were executed, on wrong paths too, beside the instructions that they were made from.",
+      events = { ops = "UOP_SPEC", speculated = "INST_SPEC", instructions = "INST_RETIRED" },
+      metrics = {
+        { name = "uops_per_instruction", unit = "", formula = "ops / speculated" },
+        { name = "executed_per_retired", unit = "", formula = "speculated / instructions",
+          about = "above 1: work on wrong paths" },
+      },
+    },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
       events = { cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND" },

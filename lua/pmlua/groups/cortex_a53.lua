@@ -43,6 +43,18 @@ return {
         { name = "code_mpki", unit = "miss/1000 instructions", formula = "1000 * code_miss / instructions" },
       },
     },
+    L2 = {
+      prose = "Accesses to L2, what it did not have, and what it wrote back.",
+      events = {
+        asked = "L2D_CACHE_ACCESS", missed = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB", instructions = "INST_RETIRED",
+      },
+      metrics = {
+        { name = "l2_demand_ratio", unit = "%", formula = "100 * missed / asked",
+          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l2_refill_mpki", unit = "miss/1000 instructions", formula = "1000 * missed / instructions" },
+        { name = "l2_write_backs", unit = "byte/s", formula = "line * l2_out / time" },
+      },
+    },
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them.",
       events = {

@@ -92,6 +92,15 @@ return {
         { name = "code_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * code_misses / instructions" },
       },
     },
+    L3 = {
+      prose = "Loads that reached the last level of the cache and those that it did not have, by the names that perf gives them.",
+      events = { l3_asked = "LLC-loads", l3_missed = "LLC-load-misses", instructions = "instructions" },
+      metrics = {
+        { name = "l3_missed_ratio", unit = "%", formula = "100 * l3_missed / l3_asked",
+          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
+        { name = "l3_missed_mpki", unit = "miss/1000 instructions", formula = "1000 * l3_missed / instructions" },
+      },
+    },
     BRANCH = {
       prose = "Branches and those that were guessed wrong, by the names that perf gives them.",
       events = { branches = "branches", mispredicted = "branch-misses", instructions = "instructions" },

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Intel Haswell: as Broadwell, but its counters see no floating-point operations and no cycles of the divider.
+-- Intel Haswell: as Broadwell, but its counters see no floating-point operations, and of the divider micro-operations only.
 return {
   like = "bdw",
   pmus = { "hsw" },
@@ -7,7 +7,15 @@ return {
     FLOPS = false,
     VECTOR = false,
     USER = false,
-    DIVIDE = false,
+    DIVIDE = {
+      prose = "Micro-operations that the divider executed: divisions and square roots, of integers or floating-point numbers. " ..
+        "How many cycles they took is not counted.",
+      events = { divisions = "ARITH:DIVIDER_UOPS", instructions = "INST_RETIRED:ANY_P" },
+      metrics = {
+        { name = "divider_uops_per_instruction", unit = "", formula = "divisions / instructions",
+          thresholds = { { "> 0.02", "multiply by a reciprocal where the accuracy allows it" } } },
+      },
+    },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued and retired.",
       events = {

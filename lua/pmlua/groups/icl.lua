@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Intel Ice Lake, and Rocket and Tiger Lake, which libpfm4 calls Ice Lake.
 return {
-  like = "icx",
+  like = { "icx", "part/channels_client" },
   pmus = { "icl" },
   groups = {
     NUMA = false,
-    MEMORY = false,
     UPI = false,
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controller " ..

@@ -25,6 +25,14 @@ return {
             "(speculated - ops) / speculated" },
       },
     },
+    UOPS = {
+      prose = "Operations that retired and those that were executed, on wrong paths too.",
+      events = { ops = "OP_RETIRED", speculated = "OP_SPEC", instructions = "INST_RETIRED" },
+      metrics = {
+        { name = "uops_per_instruction", unit = "", formula = "ops / instructions" },
+        { name = "executed_per_retired", unit = "", formula = "speculated / ops", about = "above 1: work on wrong paths" },
+      },
+    },
     TOPDOWN2 = {
       prose = "What the backend's stalls wait for: memory, or the units of the core.",
       events = { cycles = "CPU_CYCLES", backend_stalls = "STALL_BACKEND", memory_stalls = "STALL_BACKEND_MEM" },

@@ -4,7 +4,17 @@ return {
   like = { "snb", "part/home_agents" },
   pmus = { "snb_ep" },
   groups = {
-    NUMA = false, -- its home agent counts reads, not whose they are
+    NUMA = {
+      prose = "Loads that L3 missed, by whose memory had the line. The home agent of this processor counts reads, not whose.",
+      events = {
+        local_memory = "MEM_LOAD_UOPS_LLC_MISS_RETIRED:LOCAL_DRAM",
+        remote_memory = "MEM_LOAD_UOPS_LLC_MISS_RETIRED:REMOTE_DRAM",
+      },
+      metrics = {
+        { name = "remote_share", unit = "%", formula = "100 * remote_memory / (local_memory + remote_memory)",
+          thresholds = { { "> 20", "threads run far from their memory; place them, or touch memory where it is used" } } },
+      },
+    },
     MEMORY = {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over four " ..
         "channels. Needs what counting a whole cpu needs.",

@@ -7,6 +7,20 @@ return {
     MEMORY = {
       events = { lines_read = "uncore_imc_*/event=0x05,umask=0xcf/", lines_written = "uncore_imc_*/event=0x05,umask=0xf0/" },
     },
+    HALF = {
+      prose = "Floating-point operations in half precision: instructions retired by width, times the elements of that width; " ..
+        "a fused multiply-add is counted twice by the hardware. Those of complex numbers are not among them.",
+      events = {
+        fphp1 = "FP_ARITH_INST_RETIRED2:SCALAR_HALF", fphp8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF",
+        fphp16 = "FP_ARITH_INST_RETIRED2:256B_PACKED_HALF", fphp32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF",
+      },
+      metrics = {
+        { name = "hp_flop", unit = "flop", formula = "fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32" },
+        { name = "hp_rate", unit = "flop/s", formula = "hp_flop / time" },
+        { name = "hp_vector", unit = "%", formula = "100 * (hp_flop - fphp1) / hp_flop",
+          thresholds = { { "< 50", "most operations are scalar" } } },
+      },
+    },
     CYCLE = { events = { memory_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS" } },
     TOPDOWN2 = {
       prose = "Level 2 of top-down in slots, of which a cycle has six: each pair adds up to its share of level 1, " ..

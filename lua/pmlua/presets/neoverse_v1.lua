@@ -8,5 +8,9 @@ return {
       formula = "simd + sve", events = { simd = "ASE_INST_SPEC", sve = "SVE_INST_SPEC" } },
     { name = "PAPI_FP_OPS", about = "floating-point operations",
       formula = "fixed + 2 * scalable", events = { fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC" } },
+    { name = "PAPI_REF_CYC", about = "cycles of a clock of constant frequency",
+      formula = "ref", events = { ref = "CNT_CYCLES" } },
+    { name = "PAPI_L3_DCA", events = false },
+    { name = "PAPI_L3_DCM", events = false },
   },
 }

@@ -6,5 +6,7 @@ return {
   presets = {
     { name = "PAPI_L2_DCA", events = { asked = "L2D_CACHE" } },
     { name = "PAPI_L2_DCH", events = { asked = "L2D_CACHE" } },
+    { name = "PAPI_L2_TCA", events = { asked = "L2D_CACHE" } },
+    { name = "PAPI_L2_TCH", events = { asked = "L2D_CACHE" } },
   },
 }

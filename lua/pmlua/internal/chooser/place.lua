@@ -225,15 +225,20 @@ local function foreign(pmu, parsed)
   return parsed.kind == "perf" and part.type == 4 and part.pmu ~= pmu.name and not core_raw[part.pmu] and not is_energy(part)
 end
 
---- PMUs that the kernel numbers, uncore_imc_*: planned wherever the plan is made, and refused where they are not.
-local function numbered(name, short)
+--- PMUs of packages, uncore_imc_* that the kernel numbers and uncore_imc: planned wherever the plan is made, and refused
+--- where they are not.
+local function of_packages(name, short)
   local pmus = name:match "^([%w_]+_%*)/[^/]+/[%w:]*$"
-  if not pmus then return nil end
-  return other({ name = name, short = short, key = name }, ("it is counted by PMUs %s, for whole packages"):format(pmus))
+  local pmu = name:match "^(uncore_[%w_]+)/[^/]+/[%w:]*$"
+  local _, err = core.event.parse(pmu and name or "task-clock")
+  if not err or not err.text:find("no PMU", 1, true) then pmu = nil end -- it is here, or the name is wrong
+  if not pmus and not pmu then return nil end
+  local by = pmus and "PMUs " .. pmus or "the PMU " .. pmu
+  return other({ name = name, short = short, key = name }, ("it is counted by %s, for whole packages"):format(by))
 end
 
 local function elsewhere_or_nothing(pmu, counters, name, err)
-  local event = numbered(name, name)
+  local event = of_packages(name, name)
   if event then return event end
   local parsed, why = core.event.parse(name)
   if not parsed then return pass_on(err or why) end
