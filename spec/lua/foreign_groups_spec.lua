@@ -92,6 +92,7 @@ CPI  FIXC1/FIXC0
 Scalar DP [MFLOP/s]  1.0E-06*PMC0/time
 Bandwidth [MBytes/s] 1.0E-06*(MBOX0C0+MBOX1C0)*64.0/time
 Edges PMC1
+Stall duration FIXC1/PMC1:THRESHOLD=0x4:EDGEDETECT
 Broken PMC2/PMC0
 Option PMC3
 Stranger PMC9
@@ -109,7 +110,7 @@ describe("LIKWID's group files", function()
     local g = c.groups.WORK
     assert.equal("work and memory", g.prose)
     local counts = { FIXC0 = 200, FIXC1 = 300, PMC0 = 4e6, PMC1 = 7, MBOX0C0 = 1e6, MBOX1C0 = 2e6, time = 2, inverseClock = 0.5 }
-    local expected = { runtime = 150, cpi = 1.5, scalar_dp = 2, bandwidth = 96, edges = 7 }
+    local expected = { runtime = 150, cpi = 1.5, scalar_dp = 2, bandwidth = 96, edges = 7, stall_duration = 300 / 7 }
     for name, wanted in pairs(expected) do
       local v, why = groups.value(g, assert(g.by_name[name], name), counts)
       assert.is_nil(why)
@@ -260,6 +261,9 @@ Summary
     local c, err = chooser.open { pmu = "skx", groups = spit("none.txt", "Metrics:\n\n  NAME\n    [no formula]\n") }
     assert.is_nil(c)
     assert.truthy(err.text:find("none.txt: no metrics with formulas in it", 1, true), err.text)
+    c, err = chooser.open { pmu = "skx", groups = spit("cut.json", '[{"MetricName": "x", "MetricExpr": "1') }
+    assert.is_nil(c)
+    assert.truthy(err.text:find("cut.json: malformed JSON: ", 1, true), err.text)
   end)
 
   it("are asked of the perf that is installed", function()

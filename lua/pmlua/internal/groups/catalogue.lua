@@ -164,9 +164,9 @@ end
 function M.parse(files)
   local reader = setmetatable({ groups = {}, by_name = {}, metrics = {}, events = {} }, Reader)
   for _, file in ipairs(files) do
-    local done, data = true
-    if perf_text.is(file.text) then data = perf_text.rows(file.text) else done, data = pcall(json.decode, file.text) end
-    if not done then return nil, ("%s: %s"):format(file.path, type(data) == "table" and data.text or tostring(data)) end
+    local data, err
+    if perf_text.is(file.text) then data = perf_text.rows(file.text) else data, err = json.decode(file.text) end
+    if err then return nil, ("%s: malformed JSON: %s"):format(file.path, err.text) end
     if type(data) == "table" then reader:file(data) end
   end
   if not next(reader.metrics) then return nil, ("%s: no metrics with formulas in it"):format(files[1].path) end

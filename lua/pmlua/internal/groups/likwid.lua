@@ -16,6 +16,9 @@ local NAMES <const> = {
   CPU_CLOCKS_UNHALTED = { "CYCLES_NOT_IN_HALT" },
 }
 
+-- Counted by a PMU of the kernel, which libpfm4 has no names of.
+local CLOCKS <const> = { ACTUAL_CPU_CLOCK = "msr/aperf/", MAX_CPU_CLOCK = "msr/mperf/" }
+
 -- Energies come in joules there, and in 2^-32 J from the kernel.
 local ENERGY <const> = 2.3283064365386963e-10
 local DOMAINS <const> = {
@@ -71,7 +74,16 @@ local function event_of(counter, name, pmu)
     return key, { name = name, candidates = { ("power/energy-%s/"):format(at:lower()), "rapl::RAPL_ENERGY_" .. at }, suffix = "",
       times = ENERGY, otherwise = ("power/energy-%s/ has no name on a machine without this PMU"):format(at:lower()) }
   end
-  return key, { name = name, candidates = candidates, suffix = suffix }
+  local clock = CLOCKS[name]
+  return key, { name = name, candidates = candidates, suffix = suffix,
+    otherwise = clock and clock .. " has no name on a machine without this PMU" or nil }
+end
+
+--- A counter that counts with options may be called with them, PMC3:EDGEDETECT; a group has each counter once.
+local function without_options(formula)
+  local n
+  repeat formula, n = formula:gsub("(%u[%u%d]*):%u[%w_=]*", "%1") until n == 0
+  return formula
 end
 
 --- "Memory bandwidth [MBytes/s] 1.0E-06*PMC0/time": the formula is what stands behind the last blank or the unit.
@@ -80,7 +92,8 @@ local function metric_of(line)
   local name, unit, behind = line:match "^(.-)%s*(%b[])%s*(.+)$"
   if behind and not behind:find "^%s*$" then title, formula = name .. " " .. unit, behind end
   if not formula then return nil end
-  return { name = title:gsub("%s*%b[]", ""), unit = (title:match "%[(.-)%]" or ""), about = title, expression = formula }
+  return { name = title:gsub("%s*%b[]", ""), unit = (title:match "%[(.-)%]" or ""), about = title,
+    expression = without_options(formula) }
 end
 
 --- Parse the text of a group file.
