@@ -217,6 +217,44 @@ describe("catalogues in JSON", function()
     assert.equal("100%", "100" .. c.groups.TmaL1.by_name.tma_retiring.unit)
   end)
 
+  -- What perfmon's metrics name besides events of the core's counters.
+  local PERFMON <const> = [=[{ "Metrics": [
+ { "MetricName": "retiring", "Events": [ { "Name": "PERF_METRICS.RETIRING", "Alias": "a" },
+   { "Name": "TOPDOWN.SLOTS:perf_metrics", "Alias": "b" } ], "Constants": [], "Formula": "100 * a / b" },
+ { "MetricName": "memory_bound", "Events": [ { "Name": "PERF_METRICS.MEMORY_BOUND", "Alias": "a" } ], "Formula": "a" },
+ { "MetricName": "read_rate", "Events": [ { "Name": "UNC_M_CAS_COUNT.RD", "Alias": "a" } ],
+   "Constants": [ { "Name": "DURATIONTIMEINMILLISECONDS", "Alias": "d" }, { "Name": "64", "Alias": "l" } ],
+   "Formula": "a * l / (d / 1000)" },
+ { "MetricName": "snoops", "Events": [ { "Name": "UNC_CHA_X.Y", "Alias": "a" } ], "Formula": "a" },
+ { "MetricName": "filtered", "Events": [ { "Name": "UNC_IIO_X.PART0", "Alias": "a" } ], "Formula": "a" },
+ { "MetricName": "kernel", "Events": [ { "Name": "CPU_CLK_UNHALTED.THREAD_P:SUP", "Alias": "a" } ], "Formula": "a" },
+ { "MetricName": "masked", "Events": [ { "Name": "FP_ARITH_INST_RETIRED.SCALAR:u0xfc", "Alias": "a" } ], "Formula": "a" },
+ { "MetricName": "frequency", "Events": [ { "Name": "CPU_CLK_UNHALTED.THREAD", "Alias": "a" },
+   { "Name": "CPU_CLK_UNHALTED.REF_TSC", "Alias": "b" } ],
+   "Constants": [ { "Name": "SYSTEM_TSC_FREQ", "Alias": "f" } ], "Formula": "a / b * f" } ],
+ "Events": [
+ { "EventName": "UNC_M_CAS_COUNT.RD", "Unit": "iMC", "EventCode": "0x04", "UMask": "0x0f", "UMaskExt": "0x00" },
+ { "EventName": "UNC_CHA_X.Y", "Unit": "CHA", "EventCode": "0x35", "UMask": "0x01", "UMaskExt": "0xC817FE" },
+ { "EventName": "UNC_IIO_X.PART0", "Unit": "IIO", "EventCode": "0x83", "UMask": "0x01", "PortMask": "0x01" },
+ { "EventName": "FP_ARITH_INST_RETIRED.SCALAR", "EventCode": "0xc7", "UMask": "0x03" } ] }]=]
+
+  it("of perfmon name slots, all PMUs of a unit, other masks, and numbers of time and of the machine", function()
+    local c = open("icx", spit("perfmon.json", PERFMON))
+    local counts = { r400 = 200, r8000 = 50, ["uncore_imc_*/event=0x04,umask=0x0f/"] = 6e9,
+      ["uncore_cha_*/event=0x35,umask=0xc817fe01/"] = 17, ["CPU_CLK_UNHALTED:THREAD_P:k"] = 5, rfcc7 = 9 }
+    for name, wanted in pairs { retiring = 25, read_rate = 64 * 6e9 / 3, snoops = 17, kernel = 5, masked = 9 } do
+      assert.equal(wanted, value(c, "METRICS/" .. name, counts), name)
+    end
+    local refused = refusals(c)
+    assert.equal("icx has no event PERF_METRICS.MEMORY_BOUND", refused["METRICS/memory_bound"]) -- Sapphire Rapids has it
+    assert.equal("icx has no event UNC_IIO_X.PART0", refused["METRICS/filtered"])
+    assert.equal("it needs the rate of the machine's time-stamp counter", refused["METRICS/frequency"])
+    assert.equal(3, #c.refused)
+    assert.equal(25, value(open("spr", folder .. "/perfmon.json"), "METRICS/retiring", counts))
+    assert.truthy(refusals(open("skx", folder .. "/perfmon.json"))["METRICS/retiring"])
+    assert.equal(1, #assert(c:choose { "METRICS/read_rate", "METRICS/snoops", "METRICS/retiring" }).runs)
+  end)
+
   local PERF_TEXT <const> = [==[
 List of pre-defined events:
 

@@ -85,10 +85,28 @@ local function counters(value)
   return #list > 0 and list or nil
 end
 
+-- Units of Intel's servers, and the PMUs that the kernel numbers for them. Others need filters or are not always there.
+local UNITS <const> = { iMC = "uncore_imc", CHA = "uncore_cha", CBO = "uncore_cbox", HA = "uncore_ha", M2M = "uncore_m2m",
+  ["UPI LL"] = "uncore_upi", ["QPI LL"] = "uncore_qpi" }
+local FILTERS <const> = { "PortMask", "FCMask", "ELLC", "ExtSel", "FILTER_VALUE", "MSRValue" }
+
+--- An event of all PMUs of a unit: the sum over them. iMC of desktops has other events, UNC_IMC_....
+function Reader:uncore_event(row, code)
+  local pmu, umask = UNITS[row.Unit], integer(row.UMask) or 0
+  local beyond = integer(row.UMaskExt) or 0
+  if not pmu or code > 0xff or umask > 0xff or beyond > 0xffffff or row.EventName:find "^UNC_IMC" then return end
+  for _, filter in ipairs(FILTERS) do
+    if (integer(row[filter]) or 0) ~= 0 then return end
+  end
+  self.events[row.EventName:upper()] = { sysfs = ("%s_*/event=0x%02x,umask=0x%02x/"):format(pmu, code, umask | beyond << 8),
+    msr = 0 }
+end
+
 --- Codes of more than 8 bits are AMD's, whose upper bits have a place of their own. Events of an uncore PMU have a Unit.
 function Reader:core_event(row)
   local code, umask = integer(row.EventCode), integer(row.UMask) or 0
-  if not code or code > 0xfff or umask > 0xff or (text(row.Unit) or "cpu"):find "^cpu" == nil then return end
+  if not code or code > 0xfff or umask > 0xff then return end
+  if not (text(row.Unit) or "cpu"):find "^cpu" then return self:uncore_event(row, code) end
   local event = { code = code & 0xff | umask << 8, counters = counters(row.Counter), msr = integer(row.MSRValue) or 0 }
   event.config = event.code | (code >> 8) << 32 | (integer(row.CounterMask) or 0) << 24 | (integer(row.Invert) or 0) << 23
     | (integer(row.EdgeDetect) or 0) << 18

@@ -49,6 +49,21 @@ local ALIASES <const> = {
   MSR_TSC = { "msr/tsc/" }, TSC = { "msr/tsc/" }, MSR_APERF = { "msr/aperf/" }, MSR_MPERF = { "msr/mperf/" },
 }
 
+-- Intel's register of packed fractions of slots, of which the kernel makes counts: codes that only some PMUs have.
+local SLOTS <const> = {
+  TOPDOWN_SLOTS_PERF_METRICS = 0x400, PERF_METRICS_RETIRING = 0x8000, PERF_METRICS_BAD_SPECULATION = 0x8100,
+  PERF_METRICS_FRONTEND_BOUND = 0x8200, PERF_METRICS_BACKEND_BOUND = 0x8300, PERF_METRICS_HEAVY_OPERATIONS = 0x8400,
+  PERF_METRICS_BRANCH_MISPREDICTS = 0x8500, PERF_METRICS_FETCH_LATENCY = 0x8600, PERF_METRICS_MEMORY_BOUND = 0x8700,
+}
+
+--- The raw name of slots or of a fraction of them, where the PMU has the register.
+local function slots_name(pmu, key)
+  local code, has = SLOTS[key], false
+  for _, metric in ipairs(code and pmu.metrics or {}) do has = has or metric == code or code == 0x400 end
+  return has and ("r%x"):format(code) or nil
+end
+
+local MODE <const> = { SUP = "k", USER = "u" }
 local MODIFIER <const> = { c = "c", cmask = "c", i = "i", inv = "i", e = "e", edge = "e" }
 
 --- "NAME:c1:i1:k" of perfmon: the name, and modifiers in libpfm4's form.
@@ -59,6 +74,7 @@ local function split(name)
   for word in rest:gmatch "[^:]+" do
     local key, value = word:lower():match "^(%l+)=?(0?x?%x+)$"
     if MODIFIER[key] and tonumber(value) then parts[#parts + 1] = ("%s=%d"):format(MODIFIER[key], tonumber(value))
+    elseif MODE[word:upper()] then parts[#parts + 1] = MODE[word:upper()]
     elseif word:find "^[ukUK]+$" then parts[#parts + 1] = word:lower()
     else base = base .. ":" .. word end
   end
@@ -72,6 +88,16 @@ local function first_that_opens(chooser, names, suffix)
   end
 end
 
+--- perfmon's "NAME:u0xfc" is the event of a name with another unit mask.
+local function with_mask(builder, base, suffix)
+  local name, mask = base:match "^(.-):u(0x%x+)$"
+  local given = name and builder.events[name:upper()]
+  mask = math.tointeger(tonumber(mask))
+  if not given or not given.code or suffix ~= "" or mask > 0xff then return nil end
+  local raw = ("r%x"):format(given.code & 0xff | mask << 8)
+  return builder.chooser:event(raw) and raw or nil
+end
+
 --- pmlua's name of an event.
 ---@return string? name
 ---@return string? why not
@@ -82,6 +108,8 @@ local function name_of(builder, name, candidates, suffix)
   local found = first_that_opens(chooser, candidates or {}, suffix)
   if found then return found end
   local key = plain(base)
+  found = slots_name(chooser.pmu, key) or with_mask(builder, base, suffix)
+  if found then return found end
   local known = builder.index[key] or builder.index[key:gsub("_CAUSES_A_WALK$", "_MISS_CAUSES_A_WALK")]
   found = first_that_opens(chooser, { known, table.unpack(ALIASES[key] or {}) }, suffix)
     or not known and first_that_opens(chooser, ALIASES[key] or {}, suffix)
@@ -112,6 +140,12 @@ local function identifier(name, default)
   return id:find "^%d" and "n" .. id or id
 end
 
+--- Ticks of the processor's time-stamp counter in a second, on the machine that is planned for.
+function Builder:tsc()
+  if self.chooser.here and core.clock.info().name == "tsc" then return "number", core.clock.rate() + 0.0 end
+  return "unknown", "it needs the rate of the machine's time-stamp counter"
+end
+
 --- What every formula may name, and the machine's own numbers.
 function Builder:known(name)
   local lower = name:lower()
@@ -119,6 +153,9 @@ function Builder:known(name)
   if lower == "#smt_on" or lower == "hyperthreading_on" then return "number", self.chooser.smt and 1.0 or 0.0 end
   if lower == "threads_per_core" then return "number", self.chooser.smt and 2.0 or 1.0 end
   if lower == "#core_wide" then return "number", 0.0 end
+  if lower == "durationtimeinmilliseconds" then return "expression", assert(expression.parse "1000 * duration_time") end
+  if tonumber(name) then return "number", tonumber(name) + 0.0 end
+  if lower == "system_tsc_freq" then return self:tsc() end
   if self.slots and (name == "#slots" or name == "num_slots") then return "number", self.slots end
 end
 
