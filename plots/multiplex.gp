@@ -7,11 +7,11 @@ plot_width = 1000
 plot_height = 580
 load "theme.gp"
 
-phases = ""
+phases = ""; numbers = ""
 once(list, name) = strstrt(list . " ", " " . name . " ") ? list : list . " " . name
 measured = 0; fewest = 1e9; most = 1
 note(e) = (e < fewest ? (fewest = e) : 0, e > most ? (most = e) : 0, 0)
-stats "data.dat" using (phases = once(phases, strcol(c_phase)), measured = measured + column(c_samples), note(column(c_events)), 0) nooutput
+stats "data.dat" using (phases = once(phases, strcol(c_phase)), numbers = once(numbers, strcol(c_events)), measured = measured + column(c_samples), note(column(c_events)), 0) nooutput
 simulated = strstrt(run_command, "--model") > 0
 if (fewest > most) { fewest = 1 }
 
@@ -24,6 +24,8 @@ set lmargin at screen 0.085
 set rmargin at screen 0.83
 set logscale x 2
 set xrange [fewest / 1.25 : most * 1.25]
+set xtics ()
+do for [number in numbers] { set xtics add (number number + 0) }
 set xlabel "events at the same time"
 set ylabel "error of a scaled count [%]"
 set key at screen 0.985, screen 0.85 right top title "phase" left
