@@ -152,18 +152,10 @@ end
 
 -- --- subjects ---
 
--- The plateaus of the curve with a slot in each line, on huge pages where there are some: what a load takes in each cache.
-local function levels_of(run, knees)
-  local best, last = {}, nil
-  for _, pages in ipairs { "huge", "small" } do
-    for _, k in ipairs(knees) do
-      if k.stride == 64 and k.pages == pages then best[#best + 1] = k end
-    end
-    if #best > 0 then break end
-  end
+-- What a load takes in each cache, and beyond; and all that was measured.
+local function levels_of(run)
   local levels = json.array()
-  for i, k in ipairs(best) do levels[i], last = { bytes = k.fits, ns = k.before }, k end
-  if last then levels[#levels + 1] = { ns = last.after } end
+  for i, row in ipairs(rows_of(run, "levels.dat")) do levels[i] = { bytes = row.bytes > 0 and row.bytes or nil, ns = row.ns } end
   local points = json.array()
   for _, cell in ipairs(run.cells) do
     if cell.summary then
@@ -185,9 +177,8 @@ end
 ---@return pmlua.Failure? failure
 function M.latency(options)
   return ask("latency", "memory_latency", options, {}, function(run)
-    local knees = rows_of(run, "knees.dat")
-    local levels, points = levels_of(run, knees)
-    return { levels = levels, knees = knees, points = points }
+    local levels, points = levels_of(run)
+    return { levels = levels, knees = rows_of(run, "knees.dat"), points = points }
   end)
 end
 

@@ -74,6 +74,41 @@ local function measured(run, lab)
   return rows, shown
 end
 
+--- The curve of the smallest stride on huge pages where there are some, else on small ones: caches without TLBs.
+---@param list table[] curves
+---@return table? curve with `first`, bytes from which on pages are huge
+function M.joined(list)
+  local least = math.huge
+  for _, curve in ipairs(list) do least = math.min(least, curve.stride) end
+  local by = {}
+  for _, curve in ipairs(list) do
+    if curve.stride == least then by[curve.pages] = curve.points end
+  end
+  local huge, points = by.huge or {}, {}
+  local first = huge[1] and huge[1][1] or math.huge
+  for _, p in ipairs(by.small or {}) do
+    if p[1] < first then points[#points + 1] = p end
+  end
+  table.move(huge, 1, #huge, #points + 1, points)
+  return #points > 0 and { stride = least, first = first, points = points } or nil
+end
+
+-- levels.dat: what a load takes in each cache, from the nearest, and beyond the last.
+local function write_levels(run, lab)
+  local curve, rows, last = M.joined(curves(run)), {}, nil
+  for i, knee in ipairs(curve and knees.find(curve.points) or {}) do
+    if not run.interrupted then
+      knees.refine(knee, function(bytes)
+        return again(lab, { stride = curve.stride, pages = bytes < curve.first and "small" or "huge" })(bytes)
+      end, SHARE, math.max(64, curve.stride))
+    end
+    rows[i], last = { knee.fits, knee.before }, knee
+  end
+  if last then rows[#rows + 1] = { 0, last.after } end
+  run:write_table("levels.dat", { columns = { { "bytes", "B", "that fit; 0: beyond all that was found" },
+    { "ns", "ns", "latency of a load" } }, rows = rows })
+end
+
 -- The same of the simulated caches, with misses instead of times; misses.dat has the curves.
 local function simulated_knees(run, lab)
   local rows, shown, points = {}, {}, {}
@@ -112,6 +147,7 @@ function M.write(run, lab, largest)
       .. tabulate({ "stride [B]", "cache", "size", "fits", "exceeds", "misses before", "after" }, shown, 2))
     return
   end
+  write_levels(run, lab)
   run:say("\nWorking sets at which a load takes longer\n"
     .. tabulate({ "stride [B]", "pages", "fits", "exceeds", "before [ns]", "after [ns]" }, shown, 2))
   warn_of_clock(run, lab)

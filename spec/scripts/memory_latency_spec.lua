@@ -64,6 +64,21 @@ describe("The knees of a curve", function()
     assert.near(1, found[2].after / 60, 0.05)
   end)
 
+  it("of caches are those of one curve, which goes on on huge pages where these begin", function()
+    local report = require "memory_latency.report"
+    local small, huge = { { 1, 1 }, { 2, 1 }, { 4, 3 }, { 8, 3 }, { 16, 20 }, { 32, 20 } }, { { 8, 3 }, { 16, 3 }, { 32, 90 } }
+    local list = { { stride = 4160, pages = "small", points = { { 1, 7 } } }, { stride = 64, pages = "small", points = small },
+      { stride = 64, pages = "huge", points = huge } }
+    local curve = report.joined(list)
+    assert.same({ 64, 8, { { 1, 1 }, { 2, 1 }, { 4, 3 }, { 8, 3 }, { 16, 3 }, { 32, 90 } } },
+      { curve.stride, curve.first, curve.points })
+    local found = knees.find(curve.points)
+    assert.same({ { 2, 1 }, { 16, 3 } }, { { found[1].fits, found[1].before }, { found[2].fits, found[2].before } })
+    list[3] = nil
+    assert.same(small, report.joined(list).points)
+    assert.is_nil(report.joined {})
+  end)
+
   it("are none on a plateau, nor where one size was disturbed or all creep", function()
     assert.same({}, knees.find {})
     assert.same({}, knees.find { { 1, 2 }, { 2, 2.1 }, { 4, 1.9 }, { 8, 2 } })
@@ -105,6 +120,12 @@ describe("scripts/memory_latency.lua --quick", function()
       assert.is_true(k.fits < k.exceeds and k.before > 0)
       assert.is_true(k.exceeds - k.fits <= math.max(64, k.stride, 0.03 * k.fits))
     end
+    local bytes = 0
+    for i, level in ipairs(tables.read(dir .. "/levels.dat")) do
+      assert.is_true(level.ns > 0 and (level.bytes > bytes or level.bytes == 0), "level " .. i)
+      bytes = level.bytes > 0 and level.bytes or math.huge
+    end
+    assert.is_true(bytes == 0 or bytes == math.huge) -- the last is what lies beyond
     for _, c in ipairs(tables.read(dir .. "/caches.dat")) do assert.is_true(c.size > 0 and c.shared >= 1) end
   end)
 end)
