@@ -139,6 +139,8 @@ static void note_events(void) {
   struct text t = {0};
   for (size_t i = 0; i < record.nevents; i++) say(&t, "%s\n", record.event[i]);
   note("events", t.at);
+  const char *remarks = secure_getenv("PMLUA_RECORD_REMARKS");
+  if (remarks != NULL) note("remarks", remarks);
   if (!record.plugins) return;
   pml__record_plugins_units(t.at, sizeof t.at);
   note("units", t.at);

@@ -71,6 +71,10 @@ describe("pmlua doctor --verify", function()
     local _, meta = shell(state .. command .. [[-e 'for _, w in ipairs(require("pmlua.internal.experiment.provenance")
       .collect(require "pmlua.core").warnings) do print(w) end']])
     assert.truthy(meta:find("page-faults: wrong here: counts 50 %", 1, true), meta)
+    support.spit(dir .. "/sections.lua", [[
+      local pml = require "pmlua"
+      local w = assert(pml.section.define { label = "work", events = { "page-faults", "task-clock" } })
+      do local s <close> = w:enter() end]])
     local marked = "page-faults: wrong here: counts 50 % of what is known (pmlua doctor --verify)"
     local function marks(line, mark)
       _, out, told = shell(("cd %s && %s%s %s"):format(quote(dir), state, pmlua, line))
@@ -79,11 +83,9 @@ describe("pmlua doctor --verify", function()
     marks("stat -e perf::PAGE-FAULTS -- true", "wrong here: counts 50 %") -- the same by another name
     marks "sample -e page-faults -c 1 -- true"
     marks "choose --pmu generic CYCLE --run -- true"
-    marks "record -o recorded -e page-faults -- true"
-    support.spit(dir .. "/sections.lua", [[
-      local pml = require "pmlua"
-      local w = assert(pml.section.define { label = "work", events = { "page-faults", "task-clock" } })
-      do local s <close> = w:enter() end]])
+    marks "record --trace -o recorded -e page-faults -- gzip -c sections.lua"
+    marks([[-e 'for _, m in ipairs(pml.trace.open("recorded"):metrics()) do print(m.name, m.description) end']],
+      "page-faults\twrong here: counts 50 %")
     assert.equal(0, (shell(("cd %s && PMLUA_REPORT=reported %s sections.lua"):format(quote(dir), pmlua))))
     marks("report reported", "note: " .. marked)
     support.spit(dir .. "/traced.lua", [[

@@ -13,14 +13,23 @@
 
 /* ---- of events ---- */
 
-/* The line of the note "units" that begins with @name and a tab, or NULL. */
-static const char *line_of(const char *units, const char *name) {
+/* The line of a note, "units" or "remarks", that begins with @name and a tab, or NULL. */
+static const char *line_of(const char *note, const char *name) {
   size_t n = strlen(name);
-  while (units != NULL && !(strncmp(units, name, n) == 0 && units[n] == '\t')) {
-    units = strchr(units, '\n');
-    units += units != NULL;
+  while (note != NULL && !(strncmp(note, name, n) == 0 && note[n] == '\t')) {
+    note = strchr(note, '\n');
+    note += note != NULL;
   }
-  return units;
+  return note;
+}
+
+/* What the note "remarks" says of an event. @text: where it is kept. */
+static const char *remark_of(const char *remarks, const char *name, char text[DESCRIPTION_MAX_BYTES]) {
+  const char *line = line_of(remarks, name);
+  if (line == NULL) return NULL;
+  line += strlen(name) + 1;
+  (void)snprintf(text, DESCRIPTION_MAX_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
+  return text;
 }
 
 /*
@@ -49,7 +58,7 @@ static void describe_metric(const char *units, struct pml_otf2_metric *m, char u
 
 static int add_events(const struct pml_recording_reader *r, struct pml_otf2 *to, const struct pml__otf2_set **set) {
   char name[PML_STREAM_METRICS_MAX][PML__RECORDING_METRIC_BYTES];
-  char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
+  char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES], remark[PML_STREAM_METRICS_MAX][DESCRIPTION_MAX_BYTES];
   struct pml_otf2_metric metric[PML_STREAM_METRICS_MAX];
   struct pml_recording_story story;
   uint32_t n = pml__recording_metrics(r, name);
@@ -57,6 +66,7 @@ static int add_events(const struct pml_recording_reader *r, struct pml_otf2 *to,
   for (uint32_t i = 0; i < n; i++) {
     metric[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .is_signed = true};
     metric[i].real = (r->head.real[i / 64] >> i % 64 & 1) != 0;
+    metric[i].description = remark_of(pml_recording_read_note(r, "remarks"), name[i], remark[i]);
     if (pml_count_is_event(name[i])) metric[i].description = pml_count_at_label(story.counted);
     describe_metric(pml_recording_read_note(r, "units"), &metric[i], unit[i]);
   }

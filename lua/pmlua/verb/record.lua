@@ -255,6 +255,16 @@ local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "NOT", "not"
   { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" },
   { "LAST", "last" } }
 
+--- What is known to be wrong with events on this machine, for the metrics of the trace; nil: nothing.
+local function remarks(events)
+  local lines = {}
+  for _, event in ipairs(events) do
+    local remark = require "pmlua.internal.verify".remark(event)
+    for _, name in ipairs(remark and { event, event .. ":u" } or {}) do lines[#lines + 1] = name .. "\t" .. remark end
+  end
+  return #lines > 0 and "PMLUA_RECORD_REMARKS=" .. table.concat(lines, "\n") or nil
+end
+
 local function environment_of(o, library, dir)
   local words = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for _, v in ipairs(variables) do
@@ -264,6 +274,7 @@ local function environment_of(o, library, dir)
   end
   words[#words + 1] = o.job and "PMLUA_RECORD_JOB=" .. o.job
   words[#words + 1] = (o.detail or "job") ~= "job" and "PMLUA_RECORD_WHOLE=1" or nil
+  words[#words + 1] = remarks(o.events or {})
   if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end

@@ -245,6 +245,12 @@ local function tell_endings(all, dir, complain)
   end)
 end
 
+--- Events that this machine counts wrong.
+local function tell_wrong(events, complain)
+  local remarks = #events > 0 and require "pmlua.internal.verify".remarks(events) or {}
+  for _, text in ipairs(remarks) do complain(text) end
+end
+
 --- Software-defined events without a counter in a process that made calls: their 0 is not a count.
 local function tell_absent(all, complain)
   local called, missing, names = 0, {}, {}
@@ -421,7 +427,7 @@ local function check(results, o, dir, complain)
   tell_endings(all, dir, complain)
   tell_troubles(all, complain)
   if not o.quiet then
-    for _, text in ipairs(require("pmlua.internal.verify").remarks(events_of(all))) do complain(text) end
+    tell_wrong(events_of(all), complain)
     tell_absent(all, complain)
     tell_missing(all, complain)
   end
