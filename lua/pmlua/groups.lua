@@ -268,12 +268,12 @@ function M.foreign(path, pmu)
   return chooser.groups, chooser.refused
 end
 
---- The PMUs that have groups, sorted.
+--- The PMUs that have groups, sorted; without those that neither facts nor this libpfm4 knows, which has one architecture.
 ---@return string[]
 function M.pmus()
-  local names = {}
+  local names, pmus = {}, require "pmlua.pmus"
   for _, file in ipairs(files_of("groups")) do
-    for _, name in ipairs(file.pmus) do names[#names + 1] = name end
+    for _, name in ipairs(file.pmus) do names[#names + 1] = pmus.get(name) and name or nil end
   end
   table.sort(names)
   return names

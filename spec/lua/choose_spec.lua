@@ -51,9 +51,9 @@ describe("pmlua choose answers", function()
   end
 
   it("where it has no groups for a PMU that is known, with what to do", function()
-    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for nhm; use those of perf's generic events: " ..
-      "--pmu generic\n" }, { choose "--pmu nhm CYCLE" })
-    assert.matches('no event "nhm::NONE_SUCH"', (select(3, choose "--pmu nhm NONE_SUCH")))
+    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for knc; use those of perf's generic events: " ..
+      "--pmu generic\n" }, { choose "--pmu knc CYCLE" })
+    assert.matches('no event "knc::NONE_SUCH"', (select(3, choose "--pmu knc NONE_SUCH")))
   end)
 
   it("with the events of each run as CSV, as many as in JSON", function()

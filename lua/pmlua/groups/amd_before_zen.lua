@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- AMD's processors of families 0Fh to 16h: what all of them count by the same numbers.
+return {
+  pmus = {
+    "amd64_k8_revb", "amd64_k8_revc", "amd64_k8_revd", "amd64_k8_reve", "amd64_k8_revf", "amd64_k8_revg",
+    "amd64_fam10h_barcelona", "amd64_fam10h_shanghai", "amd64_fam10h_istanbul", "amd64_fam12h_llano", "amd64_fam14h_bobcat",
+    "amd64_fam15h_interlagos", "amd64_fam16h",
+  },
+  source = "Event names: libpfm4; meanings: AMD's BIOS and Kernel Developer's Guides of families 0Fh to 16h.",
+  groups = {
+    CYCLE = {
+      prose = "Cycles, instructions, and the branches that were guessed wrong.",
+      events = {
+        cycles = "CPU_CLK_UNHALTED", instructions = "RETIRED_INSTRUCTIONS", branches = "RETIRED_BRANCH_INSTRUCTIONS",
+        mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
+          thresholds = { { "< 1", "most issue slots are empty" } } },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+      },
+    },
+    BRANCH = {
+      prose = "Branches that retired, those that were taken, and those that were guessed wrong.",
+      events = {
+        branches = "RETIRED_BRANCH_INSTRUCTIONS", mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS",
+        taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", instructions = "RETIRED_INSTRUCTIONS",
+      },
+      metrics = {
+        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
+        { name = "taken_ratio", unit = "%", formula = "100 * taken / branches" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+      },
+    },
+    CACHE = {
+      prose = "Accesses to the cache of data of the first level, and those that it did not have.",
+      events = { l1 = "DATA_CACHE_ACCESSES", l1_miss = "DATA_CACHE_MISSES", instructions = "RETIRED_INSTRUCTIONS" },
+      metrics = {
+        { name = "l1_miss_ratio", unit = "%", formula = "100 * l1_miss / l1",
+          thresholds = { { "> 10", "the working set does not stay in L1" } } },
+        { name = "l1_mpki", unit = "miss/1000 instructions", formula = "1000 * l1_miss / instructions" },
+      },
+    },
+    UOPS = {
+      prose = "Micro-operations that retired.",
+      events = { ops = "RETIRED_UOPS", instructions = "RETIRED_INSTRUCTIONS" },
+      metrics = { { name = "uops_per_instruction", unit = "", formula = "ops / instructions" } },
+    },
+  },
+}
