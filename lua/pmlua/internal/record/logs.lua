@@ -188,7 +188,7 @@ end
 
 -- What a forked child has from its parent, and what it has none of.
 local inherited = { "program", "objects", "functions", "slots", "shared", "scans", "events", "units", "flow",
-  "counted", "tick_ns" }
+  "counted", "tick_ns", "host" }
 local none = { "deep", "nested", "unseen", "threads", "unmatched", "dropped", "abandoned", "untraced", "left_lost_children",
   "left_deep", "left_brief", "left_often", "left_older" }
 local empty = { "troubles", "absent", "unmatched_patterns", "paths", "durations", "sums", "values", "openmp" }

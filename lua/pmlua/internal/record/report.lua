@@ -245,10 +245,14 @@ local function tell_endings(all, dir, complain)
   end)
 end
 
---- Events that this machine counts wrong.
-local function tell_wrong(events, complain)
-  local remarks = #events > 0 and require "pmlua.internal.verify".remarks(events) or {}
-  for _, text in ipairs(remarks) do complain(text) end
+--- Events that this machine counts wrong, where all processes ran on it.
+local function tell_wrong(all, complain)
+  local events, here = events_of(all), core.sys.uname().nodename
+  if #events == 0 then return end
+  for _, p in ipairs(all.processes) do
+    if p.host ~= here then return end
+  end
+  for _, text in ipairs(require "pmlua.internal.verify".remarks(events)) do complain(text) end
 end
 
 --- Software-defined events without a counter in a process that made calls: their 0 is not a count.
@@ -427,7 +431,7 @@ local function check(results, o, dir, complain)
   tell_endings(all, dir, complain)
   tell_troubles(all, complain)
   if not o.quiet then
-    tell_wrong(events_of(all), complain)
+    tell_wrong(all, complain)
     tell_absent(all, complain)
     tell_missing(all, complain)
   end
