@@ -36,19 +36,20 @@ void pml__section_add(struct pml__section_stat *to, const struct pml__section_st
 
 void pml__section_row(const struct pml__section_stat *s, bool exclusive, double ticks_per_second,
                       struct pml_section_row *row) {
+  const double ns = 1e9 / ticks_per_second; /* one product for all: a mean stays between the extremes */
   *row = (struct pml_section_row){.running = s->depth,
                                   .count = s->calls.count,
-                                  .total_ns = (double)(s->calls.sum - s->recurred) * 1e9 / ticks_per_second,
-                                  .self_ns = (double)s->self * 1e9 / ticks_per_second,
+                                  .total_ns = ns * (double)(s->calls.sum - s->recurred),
+                                  .self_ns = ns * (double)s->self,
                                   .work = s->work,
                                   .iterations = s->iterations};
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) row->misuse[m] = s->misuse[m];
   if (s->calls.count == 0) return;
-  row->min_ns = (double)s->calls.min * 1e9 / ticks_per_second;
-  row->max_ns = (double)s->calls.max * 1e9 / ticks_per_second;
+  row->min_ns = ns * (double)s->calls.min;
+  row->max_ns = ns * (double)s->calls.max;
   struct pml_sums sums = pml_sums_of(&s->calls);
-  row->mean_ns = sums.mean * 1e9 / ticks_per_second; /* rounded as the others are, it stays between them */
-  row->stddev_ns = pml_sums_deviation(&sums) * 1e9 / ticks_per_second;
+  row->mean_ns = ns * sums.mean;
+  row->stddev_ns = ns * pml_sums_deviation(&sums);
   if (exclusive && s->self < s->calls.sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
 }
 
