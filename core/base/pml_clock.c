@@ -23,13 +23,13 @@
 
 #define NS_PER_S 1000000000u
 #define ONE_NS (UINT64_C(1) << PML_CLOCK_SHIFT)
-#define BRACKETS 64 /* tries for a tight pair of counter and clock */
+#define BRACKETS 64 /* readings of a burst */
 #define GLANCE_BASELINE_NS 50000u
 #define CHECK_BASELINE_NS 1000000u
-#define MEASURE_BASELINE_NS 3000000u
+#define MEASURE_BASELINE_NS 1500000u
 #define LONGEST_BASELINE_NS 1000000000u
 #define SUSPENDED_NS 1000000u
-#define TOLERANCE 1e-3 /* of a known rate; 0.05 ms measure to about 5e-4, 1 ms to about 1e-5, 3 ms to about 1e-6 */
+#define TOLERANCE 1e-3 /* of a known rate; 0.05 ms measure to about 1e-4, 1.5 ms to about 1e-6 */
 #define SAME 1e-5      /* of what has gone since a parent told the time, and so many ns: the same clocks */
 #define SAME_NS 50000.0
 #define STEPS 1024u /* ticks: differences that are looked at */
@@ -122,23 +122,58 @@ static bool trusted(char *why, size_t size) {
   return false;
 }
 
+/* Readings of the clock, each between two of the counter. */
+struct burst {
+  struct bracket {
+    uint64_t before, ns, after;
+  } at[BRACKETS];
+};
+
+static void take(struct burst *b) {
+  for (int i = 0; i < BRACKETS; i++) {
+    pml__clock_fence();
+    b->at[i].before = pml__clock_counter();
+    pml__clock_fence();
+    b->at[i].ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    pml__clock_fence();
+    b->at[i].after = pml__clock_counter();
+    pml__clock_fence();
+  }
+}
+
 /* An interrupt or a lost time slice only widens a bracket: of many the tightest holds the smallest error. */
-static struct moment tightest_bracket(void) {
+static struct moment tightest(const struct burst *b) {
   struct moment best = {0, 0};
   uint64_t width = UINT64_MAX;
   for (int i = 0; i < BRACKETS; i++) {
-    pml__clock_fence();
-    uint64_t before = pml__clock_counter();
-    pml__clock_fence();
-    uint64_t ns = clock_ns(CLOCK_MONOTONIC_RAW);
-    pml__clock_fence();
-    uint64_t after = pml__clock_counter();
-    pml__clock_fence();
-    if (after - before >= width) continue;
-    width = after - before;
-    best = (struct moment){before + width / 2, ns};
+    if (b->at[i].after - b->at[i].before >= width) continue;
+    width = b->at[i].after - b->at[i].before;
+    best = (struct moment){b->at[i].before + width / 2, b->at[i].ns};
   }
   return best;
+}
+
+static struct moment tightest_bracket(void) {
+  struct burst b;
+  take(&b);
+  return tightest(&b);
+}
+
+/*
+ * How many ns the clock was past @m.ns at @m.ticks. Each bracket says that it was somewhere between @before and @after
+ * when the clock went from @ns to the next; all of them together say it more exactly than the tightest alone.
+ */
+static double past(const struct burst *b, struct moment m, double ns_per_tick) {
+  double least = -INFINITY, most = INFINITY;
+  for (int i = 0; i < BRACKETS; i++) {
+    const struct bracket *at = &b->at[i];
+    double ns = (double)(int64_t)(at->ns - m.ns);
+    double low = ns - (double)(int64_t)(at->after - m.ticks) * ns_per_tick;
+    double high = ns + 1 - (double)(int64_t)(at->before - m.ticks) * ns_per_tick;
+    if (low > least) least = low;
+    if (high < most) most = high;
+  }
+  return least <= most ? (least + most) / 2 : 0.5; /* else the thread went to a cpu whose counter differs */
 }
 
 /* What was spent in suspension, in which counters may go on and CLOCK_MONOTONIC_RAW does not. */
@@ -148,34 +183,41 @@ static uint64_t suspended_ns(void) {
 
 /* When this was loaded: most processes have been at work for as long as a measurement takes when they first need it. */
 static struct {
-  struct moment moment; /* of no ticks: the counter could not be read */
+  struct burst burst; /* of no ticks: the counter could not be read */
   uint64_t suspended_ns;
 } loaded;
 
 __attribute__((constructor)) static void at_load(void) {
   if (unreadable() != NULL) return;
   loaded.suspended_ns = suspended_ns();
-  loaded.moment = tightest_bracket();
+  take(&loaded.burst);
 }
 
 /* Not if clocks may have been stopped or set since, as in another time namespace. */
 static bool goes_on_from_load(void) {
   uint64_t more = suspended_ns() - loaded.suspended_ns + SUSPENDED_NS / 2;
-  return loaded.moment.ticks != 0 && more < SUSPENDED_NS &&
-         clock_ns(CLOCK_MONOTONIC_RAW) - loaded.moment.ns < LONGEST_BASELINE_NS;
+  return loaded.burst.at[0].before != 0 && more < SUSPENDED_NS &&
+         clock_ns(CLOCK_MONOTONIC_RAW) - loaded.burst.at[0].ns < LONGEST_BASELINE_NS;
 }
 
-/* ns per tick times 2^48 over at least @baseline_ns, 0 if the counter stands still or runs back; *@last is its end. */
-static uint64_t measure_mult(uint64_t baseline_ns, struct moment *last) {
-  struct moment first = goes_on_from_load() ? loaded.moment : tightest_bracket();
-  uint64_t gone = clock_ns(CLOCK_MONOTONIC_RAW) - first.ns;
+/* ns per tick times 2^48 over at least @baseline_ns, 0 if the counter stands still or runs back; *@at is its end. */
+static uint64_t measure_mult(uint64_t baseline_ns, struct moment *at) {
+  struct burst first, last;
+  if (goes_on_from_load())
+    first = loaded.burst;
+  else
+    take(&first);
+  uint64_t gone = clock_ns(CLOCK_MONOTONIC_RAW) - first.at[0].ns;
   struct timespec pause = {0, gone < baseline_ns ? (long)(baseline_ns - gone) : 0};
   while (pause.tv_nsec > 0 && nanosleep(&pause, &pause) < 0 && errno == EINTR) continue;
-  *last = tightest_bracket();
-  if (last->ticks <= first.ticks || last->ns <= first.ns) return 0;
-  unsigned __int128 mult = ((unsigned __int128)(last->ns - first.ns) << PML_CLOCK_SHIFT) / (last->ticks - first.ticks);
-  chosen.measured_ns = last->ns - first.ns;
-  return mult > UINT64_MAX ? 0 : (uint64_t)mult;
+  take(&last);
+  const struct moment from = tightest(&first), to = *at = tightest(&last);
+  if (to.ticks <= from.ticks || to.ns <= from.ns) return 0;
+  double ns = (double)(to.ns - from.ns), ticks = (double)(to.ticks - from.ticks);
+  double more = past(&last, to, ns / ticks) - past(&first, from, ns / ticks);
+  double mult = (ns + more) / ticks * (double)ONE_NS;
+  chosen.measured_ns = to.ns - from.ns;
+  return mult > 0 && mult < (double)UINT64_MAX ? (uint64_t)mult : 0;
 }
 
 /*

@@ -51,8 +51,8 @@ struct pml_clock_info {
  * (PMLUA_CLOCK_RATE, RATE@TICKS:NS; see pml__clock_tell()), or the kernel's own (mult and shift of a perf page), or
  * cntfrq_el0, or what PMLUA_CLOCK_RATE says without a moment, in ticks per second;
  * each checked against CLOCK_MONOTONIC_RAW; else it is measured against CLOCK_MONOTONIC_RAW, to about 1e-6. Both begin
- * when this is loaded. Cost, once: 10 us, and what is left then of 0.05 ms for a rate that is known, or of 3 ms for one
- * that is measured: a few times as long if the process was suspended or is a second old. Returns 0, -EINVAL for an
+ * when this is loaded. Cost, once: 10 us, and what is left then of 0.05 ms for a rate that is known, or of 1.5 ms for
+ * one that is measured: a few times as long if the process was suspended or is a second old. Returns 0, -EINVAL for an
  * unknown PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and no counter can be read; the clock is clock_gettime
  * then. Every call returns the same. Thread-safe.
  */

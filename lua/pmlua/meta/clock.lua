@@ -5,7 +5,7 @@
 ---
 --- Ticks are the processor's own counter (TSC, `cntvct_el0`) where it is invariant and the kernel trusts it, else
 --- nanoseconds of `clock_gettime(CLOCK_MONOTONIC_RAW)`. `PMLUA_CLOCK=counter` or `monotonic` chooses. The rate is calibrated
---- once, when something first needs the clock: 10 us, and what is left of 3 ms since the start where the kernel does not
+--- once, when something first needs the clock: 10 us, and what is left of 1.5 ms since the start where the kernel does not
 --- publish it.
 ---
 ---     local t = pml.clock.ticks(); work(); print(pml.clock.to_ns(pml.clock.ticks() - t))
