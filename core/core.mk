@@ -6,7 +6,7 @@ CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
-CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(filter-out %/system.S,$(wildcard core/adapter/arch/*/*.S))
@@ -14,6 +14,10 @@ LIVE_SRC := core/preload/live.c core/preload/exec.c
 RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
 MEMORY_SRC := core/preload/memory.c
+# libpmlua.so loads libotf2 when a trace is made or read, where it is a shared library.
+OTF2_FILE := $(shell probe=$$(mktemp) && $(CC) $(LDFLAGS) -shared -Wl,--no-as-needed -x c /dev/null -lotf2 -o $$probe 2>/dev/null && \
+  readelf -d $$probe | sed -n 's/.*(NEEDED).*\[\(.*\(otf2\|trace-format2\).*\)\]/\1/p'; rm -f $$probe)
+OTF2_OBJ := $(if $(OTF2_FILE),$(addprefix $(B)/obj/core/substrate/trace/library/,pml_otf2_library.o stubs.o))
 comma := ,
 MEMORY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free strdup strndup malloc_usable_size)
 WATCHPOINT_SRC := core/preload/watchpoint.c core/preload/exec.c
@@ -51,12 +55,19 @@ $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)
 link_pmlua = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) $(DENSE_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
-  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(CORE_LIBS) -o $(2)
-$(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) $(B)/libpmlua.map
+  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(CORE_LIBS) -o $(2)
+$(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(B)/libpmlua.map
 	$(call link_pmlua,$(B)/libpmlua.map,$@)
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@
+
+$(B)/obj/core/substrate/trace/library/pml_otf2_library.o: ALLCFLAGS += -DPML__OTF2_FILE='"$(OTF2_FILE)"'
+$(B)/obj/core/substrate/trace/library/stubs.S: core/adapter/arch/library_stubs.sh $(filter $(B)/obj/core/substrate/%,$(CORE_OBJ))
+	@mkdir -p $(@D)
+	$< OTF2_ pml__otf2 $(filter %.o,$^) >$@
+$(B)/obj/core/substrate/trace/library/stubs.o: $(B)/obj/core/substrate/trace/library/stubs.S
+	$(CC) $(CFLAGS) -c $< -o $@
 
 # nodelete: threads that counted give their cells back when they end, also after the last dlclose().
 $(B)/$(COUNT_SONAME): $(COUNT_OBJ)
@@ -146,4 +157,4 @@ $(B)/scorep-config: core/compat/scorep/scorep-config.in
 
 include core/adapter/mpi/shim/shim.mk
 
--include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))
+-include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))

@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,8 +27,15 @@ static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, cons
   return code;
 }
 
-void pml__otf2_silence(void) {
+static void silence(void) {
   OTF2_Error_RegisterCallback(on_error, NULL);
+}
+
+int pml__otf2_begin(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  int err = pml__otf2_load != NULL ? pml__otf2_load() : 0;
+  if (err == 0) pthread_once(&once, silence);
+  return err;
 }
 
 void pml__otf2_forget(void) {

@@ -6,8 +6,14 @@
 #include <otf2/otf2.h>
 #include <stdbool.h>
 
-/* pml__otf2_silence - from now on libotf2 prints nothing: its error callback is replaced, for the whole process. */
-void pml__otf2_silence(void);
+/*
+ * pml__otf2_begin - load libotf2, before its first call; from then on it prints nothing: its error callback is
+ * replaced, for the whole process. Returns 0, or PML_ENOTHERE with the sentence. Thread-safe.
+ */
+int pml__otf2_begin(void);
+
+/* pml__otf2_load - in libpmlua.so, load libotf2, once. Elsewhere there is no such function: libotf2 is linked. */
+__attribute__((weak)) int pml__otf2_load(void);
 
 /*
  * libotf2 reports a failure to its callback before the call returns, and some that the call does not return.

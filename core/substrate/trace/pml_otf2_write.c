@@ -168,10 +168,9 @@ static int open_archive(struct pml_otf2 *a) {
 }
 
 int pml__otf2_create(struct pml_otf2 *a) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, pml__otf2_silence);
   char path[PATH_BYTES];
-  int err = try_folder(a, path, sizeof path);
+  int err = pml__otf2_begin();
+  if (err == 0) err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
   /* A trace that another process made in between is left alone. */

@@ -250,9 +250,11 @@ check("libpfm4", function()
 end)
 
 check("OTF2", function()
+  local _, err, code = core.trace.open("") -- it is loaded for the first trace
   local maps = slurp("/proc/self/maps") or ""
   local library = maps:match("%s(/[^\n]*libopen%-trace%-format2[^\n]*)") or maps:match("%s(/[^\n]*libotf2[^\n]*)")
   if library then return "ok", "traces are written by " .. library end
+  if code == "ENOTHERE" then return "missing", sentence(err) end
   return "missing", "libotf2 is not loaded", "install libotf2-trace-dev and build again"
 end)
 

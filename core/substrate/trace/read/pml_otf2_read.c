@@ -34,8 +34,6 @@ static int check_anchor(const struct pml_otf2_read *t) {
 
 static int open_archive(struct pml_otf2_read *t) {
   uint64_t definitions;
-  int err = check_anchor(t);
-  if (err < 0) return err;
   t->reader = OTF2_Reader_Open(t->path);
   if (t->reader == NULL) return pml__otf2_failed_read(t, "open", OTF2_ERROR_INVALID);
   OTF2_ErrorCode code = OTF2_Reader_SetSerialCollectiveCallbacks(t->reader);
@@ -51,9 +49,10 @@ int pml_otf2_read_open(struct pml_otf2_read **out, const char *path) {
   if (t == NULL) return pml_fail(-ENOMEM, "%.300s: no memory to read it", path);
   pml__otf2_definitions_open(t);
   t->path = strdup(path);
-  pml__otf2_silence();
   pml__otf2_forget();
-  int err = t->path != NULL ? open_archive(t) : pml_fail(-ENOMEM, "%.300s: no memory to read it", path);
+  int err = t->path != NULL ? pml__otf2_begin() : pml_fail(-ENOMEM, "%.300s: no memory to read it", path);
+  if (err == 0) err = check_anchor(t);
+  if (err == 0) err = open_archive(t);
   if (err == 0) err = pml__otf2_check_end(t, ".def");
   if (err == 0) err = pml__otf2_read_definitions(t);
   if (err == 0) pml__otf2_mend(t);
