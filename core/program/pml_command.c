@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -78,6 +79,40 @@ static void become(char *const *argv, const struct pml_command_setting *s, int l
   _exit(127);
 }
 
+/* The terminal's and other people's wish to end the caller: it has no handlers for the child's sake yet. */
+static void hold_signals(struct pml_command *c) {
+  sigset_t ends;
+  (void)sigemptyset(&ends);
+  (void)sigaddset(&ends, SIGINT);
+  (void)sigaddset(&ends, SIGTERM);
+  c->held = pthread_sigmask(SIG_BLOCK, &ends, &c->mask) == 0;
+}
+
+static void release_signals(struct pml_command *c) {
+  if (c->held) (void)pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
+  c->held = false;
+}
+
+/* Returns whether that is the end of it: of a script without an interpreter execvpe(3) makes one of the shell's. */
+static bool spawned_at_once(struct pml_command *c, char *const *argv, const struct pml_command_setting *s) {
+  posix_spawnattr_t how;
+  if (!s->at_once || s->bound || s->input != NULL || s->output != NULL || s->error != NULL) return false;
+  if (posix_spawnattr_init(&how) != 0) return false;
+  hold_signals(c);
+  (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+  (void)posix_spawnattr_setsigmask(&how, &c->mask);
+  c->started_ns = now_ns();
+  c->why = posix_spawnp(&c->pid, argv[0], NULL, &how, argv, s->envp != NULL ? s->envp : environ);
+  (void)posix_spawnattr_destroy(&how);
+  if (c->why == 0) return true;
+  c->pid = 0;
+  c->end.status = 127;
+  if (c->why != ENOEXEC) return true;
+  c->why = 0;
+  release_signals(c);
+  return false;
+}
+
 int pml_command_spawn(struct pml_command *c, char *const *argv) {
   const struct pml_command_setting same = {0};
   return pml_command_spawn_with(c, argv, &same);
@@ -87,6 +122,11 @@ int pml_command_spawn_with(struct pml_command *c, char *const *argv, const struc
   int line[2];
   memset(c, 0, sizeof *c);
   c->line = c->pidfd = -1;
+  if (spawned_at_once(c, argv, setting)) {
+    if (c->pid != 0) c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+    return 0;
+  }
+  c->started_ns = 0;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return -errno;
   pid_t pid = fork();
   int err = pid < 0 ? -errno : 0;
@@ -138,6 +178,11 @@ static int reap(struct pml_command *c, int options) {
 int pml_command_start(struct pml_command *c) {
   int why = 0;
   ssize_t n;
+  if (c->held) {
+    release_signals(c);
+    c->done = c->why != 0;
+    return -c->why;
+  }
   if (c->pid == 0 && !c->done) return PML_ECLOSED;
   if (c->line < 0) return pml_fail(-EALREADY, "the command was already started");
   c->started_ns = now_ns();
@@ -173,8 +218,8 @@ int pml_command_wait(struct pml_command *c, int timeout_ms) {
   uint64_t from = now_ns();
   bool last = false;
   if (c->done) return 0;
+  if (c->line >= 0 || c->held) return pml_fail(PML_EMODE, "the command has not started");
   if (c->pid == 0) return PML_ECLOSED;
-  if (c->line >= 0) return pml_fail(PML_EMODE, "the command has not started");
   for (;;) {
     int r = reap(c, WNOHANG);
     if (r <= 0) return r;
@@ -191,6 +236,7 @@ int pml_command_kill(struct pml_command *c, int sig) {
 }
 
 void pml_command_close(struct pml_command *c) {
+  release_signals(c);
   if (c->pid != 0) {
     (void)kill(c->pid, SIGKILL);
     (void)reap(c, 0);

@@ -5,6 +5,7 @@
 
 #include "base/pml_api.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,6 +26,8 @@ struct pml_command {
   int line;  /* our end of the socket that holds it, and that reports a failed execve(2); -1: started */
   int pidfd; /* -1: this kernel has no pidfds */
   bool done; /* reaped: @end is filled */
+  bool held; /* @mask is to be restored */
+  int why;   /* it could not become its program */
   struct pml_command_end {
     int status;                  /* exit status; -1 if a signal ended it */
     int signal;                  /* that signal, or 0 */
@@ -33,6 +36,7 @@ struct pml_command {
     uint64_t maxrss_bytes;
   } end;
   uint64_t started_ns;
+  sigset_t mask;
 };
 
 /* What differs from the caller's in the child; NULL: nothing. The strings are read by the child only. */
@@ -41,6 +45,7 @@ struct pml_command_setting {
   const char *input, *output, *error; /* files for the standard streams; output and error are made or emptied */
   bool bound;                         /* the program is killed (SIGKILL) when the calling thread ends, unless it is
                                          set-user-ID, or asks for another signal itself */
+  bool at_once; /* nothing is put on the child: it may become its program before pml_command_start() */
 };
 
 /*
@@ -48,6 +53,10 @@ struct pml_command_setting {
  * pml_command_spawn_with - the same in another setting. A file that cannot be opened is reported by
  * pml_command_start(). Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on
  * failure. Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
+ *
+ * With @at_once and nothing else but @envp the child is made by posix_spawn(3), which copies no page tables: 0.2 ms
+ * less of a process of 3 MB. From then to pml_command_start() or pml_command_close(), on the same thread, that holds
+ * back SIGINT and SIGTERM, so that a handler set meanwhile gets them.
  */
 int pml_command_spawn(struct pml_command *c, char *const *argv);
 PML__SHARED int pml_command_spawn_with(struct pml_command *c, char *const *argv,

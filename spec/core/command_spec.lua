@@ -97,6 +97,41 @@ describe("pml.command", function()
     assert.equal("EACCES", select(3, folder:start()))
   end)
 
+  it("makes a program at once, where nothing is put on it", function()
+    local folder = support.folder()
+    local function ended(words)
+      local command <close> = assert(core.command.spawn(words, { at_once = true }))
+      assert.equal("EMODE", select(3, command:wait()))
+      local started, _, code = command:start()
+      return command:wait(60).status, started and "started" or code
+    end
+    support.spit(folder .. "/script", "exit 4\n")
+    support.spit(folder .. "/text", "")
+    assert(os.execute("chmod +x " .. folder .. "/script"))
+    assert.same({ 3, "started" }, { ended { "sh", "-c", "exit 3" } })
+    assert.same({ 4, "started" }, { ended { folder .. "/script" } }) -- without "#!" it is the shell's
+    assert.same({ 127, "ENOENT" }, { ended { "/nowhere/to/be/found" } })
+    assert.same({ 127, "EACCES" }, { ended { folder .. "/text" } })
+  end)
+
+  it("holds signals back until handlers are set, and leaves the program those that it had", function()
+    local folder = support.folder()
+    support.spit(folder .. "/held.lua", [[
+      local core = require "pmlua.core"
+      local c <close> = assert(core.command.spawn({ "sh", "-c", arg[1] }, { at_once = true }))
+      os.execute "kill -TERM $PPID"
+      core.sys.on_interrupt()
+      assert(c:start())
+      local ended = c:wait()
+      print(core.sys.interrupted(), ended.status or -ended.signal)
+    ]])
+    local function run(code)
+      return support.shell_in(folder, ("trap '' INT; %s/pmlua held.lua '%s' >out; cat out")
+        :format(core.sys.realpath(support.build), code), 60)
+    end
+    assert.truthy(select(2, run "kill -INT $$; trap \"exit 5\" TERM; while :; do sleep 0.01; done"):find "true%s5")
+  end)
+
   it("starts a program once", function()
     local command <close> = shell("exit 0")
     assert(command:start())

@@ -21,6 +21,8 @@ function command.spawn(words, options) end
 ---@field output? string a file for its standard output, made or emptied
 ---@field error? string a file for its standard error, made or emptied
 ---@field bound? boolean kill it (SIGKILL) when this process's thread ends before it
+---@field at_once? boolean nothing is attached to it, so it need not wait for start(), which is called all the same. Until then
+---SIGINT and SIGTERM wait, so that handlers can be set
 
 ---@class pmlua.Command
 local Command = {}

@@ -283,9 +283,8 @@ local function environment_of(o, library, dir)
   return words
 end
 
---- The metrics that are wanted, measured from now on; false if none are; nil and why.
+--- The metrics that are wanted, measured from now on; nil and why.
 local function measure(o, pid)
-  if not o.wanted then return false end
   local metrics, err = require("pmlua.internal.host.beside").load(o.wanted, o.every, pid)
   local started
   if metrics then started, err = metrics:start() end
@@ -295,7 +294,7 @@ end
 
 --- How the command ended; nil and why. What was measured meanwhile is o.metrics.
 local function run(o, library, dir)
-  local ended, err = child.run(o.command, function(pid)
+  local ended, err = child.run(o.command, o.wanted and function(pid)
     local why
     o.metrics, why = measure(o, pid)
     return o.metrics ~= nil, why
