@@ -4,9 +4,11 @@
 
 #include "base/pml_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_MAX ((lua_Integer)1 << 28)
@@ -163,9 +165,53 @@ static int l_write(lua_State *L) {
   return 1;
 }
 
+/* --- folders --- */
+
+static int closedir_stream(lua_State *L) {
+  luaL_Stream *s = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+  (void)closedir((DIR *)(void *)s->f);
+  return 0;
+}
+
+/* names(folder) - the names in it, but "." and "..", unordered; nil, why, code. */
+static int l_names(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  luaL_Stream *s = new_stream(L, 0); /* closes the folder, too, if memory is short */
+  DIR *folder = opendir(path);
+  if (folder == NULL) return pml_pusherr(L, pml_fail(-errno, "%s: %s", path, strerror(errno)), "file.names");
+  s->f = (FILE *)(void *)folder;
+  s->closef = closedir_stream;
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (const struct dirent *e; (e = readdir(folder)) != NULL;) {
+    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+    lua_pushstring(L, e->d_name);
+    lua_rawseti(L, -2, ++n);
+  }
+  (void)closedir(folder);
+  s->closef = NULL;
+  return 1;
+}
+
+/* kind(path) - "file", "directory" or "other", and whether somebody may execute it; nil: it is not there. */
+static int l_kind(lua_State *L) {
+  struct stat st;
+  if (stat(lutil_string(L, 1), &st) < 0) return 0;
+  lua_pushstring(L, S_ISREG(st.st_mode) ? "file" : S_ISDIR(st.st_mode) ? "directory" : "other");
+  lua_pushboolean(L, (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0);
+  return 2;
+}
+
+/* folder(path) - make one; true, or nil, why, code. */
+static int l_folder(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  return pml_pushdone(L, mkdir(path, 0775) == 0 ? 0 : pml_fail(-errno, "%s: %s", path, strerror(errno)), "file.folder");
+}
+
 int luaopen_pmlua_file(lua_State *L) {
   static const luaL_Reg functions[] = {{"open", l_open},     {"read", l_read}, {"write", l_write}, {"create", l_create},
-                                       {"output", l_output}, {"new", l_new},   {NULL, NULL}};
+                                       {"output", l_output}, {"new", l_new},   {"names", l_names}, {"kind", l_kind},
+                                       {"folder", l_folder}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

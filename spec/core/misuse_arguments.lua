@@ -65,7 +65,8 @@ M.functions = {
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
-           create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" } },
+           create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" },
+           names = { dir }, kind = { dir }, folder = { dir .. "/nowhere/f" } },
   failure = { new = { { place = "misuse.new", code = "EIO", text = "t", remedy = "r" } }, refuse = { "EIO", "text", "remedy" },
               sentence = { "text" } },
   data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },
@@ -96,6 +97,7 @@ M.few = {
   ["file.create"] = { NIL, true, "", "a\0b", {}, print, file },
   ["file.output"] = { NIL, true, "", "a\0b", {}, print, file },
   ["file.new"] = { NIL, true, "", "a\0b", {}, print, file },
+  ["file.folder"] = { NIL, true, "", "a\0b", {}, print, file },
   ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
   ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- so would this
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },

@@ -15,6 +15,7 @@ local M = {}
 ---@field output? string
 ---@field error? string
 ---@field bound? boolean the command is killed when this process is
+---@field meanwhile? fun() called once, when the command has begun
 ---@field every? { seconds: number, call: fun() } called again and again while the command runs
 ---@field shielded? boolean the caller has handlers for interrupts and asks for them afterwards
 
@@ -56,6 +57,7 @@ function M.run(words, ready, options)
   if not o.shielded then core.sys.on_interrupt() end
   local started, refused = command:start()
   local ended, lost
+  if started and o.meanwhile then o.meanwhile() end
   if started then ended, lost = wait(command, o.every) end
   if not o.shielded then
     core.sys.interrupted()

@@ -21,18 +21,24 @@ local function plain(name)
   end
 end
 
+local names = plain "names"
+
 --- The names in a folder, unordered; of an unreadable folder, no names and the reason.
 ---@param folder string
 ---@return string[] names
 ---@return pmlua.Failure? failure
 function M.names(folder)
-  local names, listed, iterator, state = {}, pcall(require "lfs".dir, folder)
-  if not listed then
-    return names, select(2, core.failure.refuse("EACCES", (tostring(iterator):gsub("^cannot open ", ""))))
-  end
-  for entry in iterator, state do names[#names + 1] = entry end
-  return names
+  local list, err = names(folder)
+  return list or {}, err
 end
+
+--- "file", "directory" or "other", and whether somebody may execute it; nil: it is not there.
+---@type fun(path: string): string?, boolean?
+M.kind = core.file.kind
+
+--- Make a folder.
+---@type fun(path: string): boolean?, pmlua.Failure?, string?
+M.folder = plain "folder"
 
 --- A file of Lua that reads.
 ---@type fun(path: string): file*?, pmlua.Failure?, string?

@@ -11,11 +11,6 @@ local M = {}
 
 local NOT_FOUND, NOT_RUN = 127, 126 -- as shells say it
 
-local function attributes(path)
-  local lfs = require "lfs"
-  return lfs.attributes(path)
-end
-
 --- Where the shell would find it; nil and why.
 function M.locate(command)
   local places = { command }
@@ -27,12 +22,12 @@ function M.locate(command)
   end
   local seen
   for _, path in ipairs(places) do
-    local a = attributes(path)
-    if a and a.mode == "file" and a.permissions:find("[xst]") then return path end
-    seen = seen or (a and path)
+    local kind, executable = disk.kind(path)
+    if kind == "file" and executable then return path end
+    seen = seen or (kind and path)
   end
   if not seen then return nil, new { code = "ENOENT", text = command .. ": command not found" }, NOT_FOUND end
-  if attributes(seen).mode == "directory" then return nil, new { code = "EISDIR", text = seen .. " is a folder" }, NOT_RUN end
+  if disk.kind(seen) == "directory" then return nil, new { code = "EISDIR", text = seen .. " is a folder" }, NOT_RUN end
   return nil, new { code = "EACCES", text = seen .. " cannot be executed", remedy = "make it executable with chmod +x" }, NOT_RUN
 end
 
@@ -94,7 +89,7 @@ end
 function M.library(name)
   local dir = require "pmlua".paths.preload
   local path = dir and ("%s/libpmlua-%s.so"):format(dir, name)
-  if path and attributes(path) then
+  if path and disk.kind(path) then
     local why = M.unnameable(path)
     return not why and path or nil, why
   end

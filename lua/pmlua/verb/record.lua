@@ -9,8 +9,10 @@ local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local kinds = require "pmlua.internal.cli.kinds"
 local preload = require "pmlua.internal.preload"
-local recording = require "pmlua.internal.record.report"
 local refuse = core.failure.refuse
+
+--- What reports: loaded while the command runs, which takes as long as the start of a brief one.
+local function recording() return require "pmlua.internal.record.report" end
 
 local function metric(o, text)
   o.wanted = o.wanted or {}
@@ -160,11 +162,10 @@ end
 
 --- Make a folder for results, or take one without any; nil and why.
 local function make(name)
-  local lfs = require "lfs"
-  local made, err = lfs.mkdir(name)
-  local mode = lfs.attributes(name, "mode")
-  if not made and mode ~= "directory" then
-    return nil, name .. ": " .. (mode and "not a folder; name another with -o" or err)
+  local made, err = disk.folder(name)
+  local kind = disk.kind(name)
+  if not made and kind ~= "directory" then
+    return nil, kind and name .. ": not a folder; name another with -o" or sentence(err)
   end
   if not made and is_used(name) then
     return nil, name .. " already has results of a recording; remove them, or name another folder with -o"
@@ -298,7 +299,7 @@ local function run(o, library, dir)
     local why
     o.metrics, why = measure(o, pid)
     return o.metrics ~= nil, why
-  end, { environment = environment_of(o, library, dir), bound = o.bound })
+  end, { environment = environment_of(o, library, dir), bound = o.bound, meanwhile = recording })
   if not o.metrics then return ended, err end
   local kept, why = o.metrics:finish(dir, o.trace)
   if not kept then complain("--metric: " .. sentence(why), why.code ~= "ENODATA") end -- it was too brief
@@ -347,7 +348,7 @@ end
 --- Of what was recorded before.
 local function finish(o)
   local job = require "pmlua.internal.record.job"
-  if not job.is_job(o.finish) then return recording.report(o, o.finish, complain) and not failed and 0 or 1 end
+  if not job.is_job(o.finish) then return recording().report(o, o.finish, complain) and not failed and 0 or 1 end
   job.finish_later(o, o.finish, complain)
   return failed and 1 or 0
 end
@@ -392,7 +393,7 @@ function M.run(o)
     failed = require "pmlua.internal.record.job".finish(o, { dir = o.job, rank = rank, size = size }, complain)
     return status_of(ended)
   end
-  recording.report(o, dir, complain)
+  recording().report(o, dir, complain)
   if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return status_of(ended)
 end

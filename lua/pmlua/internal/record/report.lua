@@ -502,9 +502,9 @@ end
 ---@param complain pmlua.record.complain
 ---@return boolean whether there are results
 function M.report(o, dir, complain)
-  local mode = require "lfs".attributes(dir, "mode")
-  if mode ~= "directory" then
-    complain(dir .. (mode and ": not a folder" or ": no such folder"))
+  local kind = disk.kind(dir)
+  if kind ~= "directory" then
+    complain(dir .. (kind and ": not a folder" or ": no such folder"))
     return false
   end
   local _, unreadable = require "pmlua.internal.file".names(dir)
