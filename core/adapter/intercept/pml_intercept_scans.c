@@ -41,10 +41,13 @@ static uint64_t headers_of(const struct pml__object *o) {
   for (size_t i = 0; i < o->nphdr; i++) {
     const Elf64_Phdr *p = &o->phdr[i];
     uintptr_t at = o->base + p->p_vaddr;
-    for (uint32_t j = 0; p->p_type == PT_NOTE && j < o->nsegments; j++)
-      if (at - o->segment[j].lo < pml__object_readable(o, &o->segment[j]) &&
-          p->p_memsz <= pml__object_readable(o, &o->segment[j]) - (at - o->segment[j].lo))
+    for (uint32_t j = 0; p->p_type == PT_NOTE && j < o->nsegments; j++) {
+      const struct pml__segment *s = &o->segment[j];
+      if (at < s->lo || at >= s->hi) continue;
+      size_t readable = pml__object_readable(o, s);
+      if (at - s->lo < readable && p->p_memsz <= readable - (at - s->lo))
         hash = mix(hash, (const void *)at, p->p_memsz); /* NOLINT(performance-no-int-to-ptr) */
+    }
   }
   return hash;
 }
