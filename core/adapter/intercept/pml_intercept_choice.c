@@ -34,17 +34,20 @@ static unsigned key_of(const char *name, size_t n) {
                : ((unsigned char)name[0] * 7u + (unsigned char)name[1]) % (PML__PATTERN_KEYS - 1);
 }
 
-static int by_key(const void *a, const void *b) {
-  const struct pml__pattern *x = a, *y = b;
-  unsigned i = key_of(x->text, x->n), j = key_of(y->text, y->n);
-  return (i > j) - (i < j);
-}
-
-static void sort(struct pml__patterns *p) {
-  qsort(p->at, p->n, sizeof *p->at, by_key);
-  for (size_t i = 0; i < p->n; i++) p->begin[key_of(p->at[i].text, p->at[i].n) + 1] = i + 1;
-  for (size_t k = 0; k < PML__PATTERN_KEYS; k++)
-    if (p->begin[k + 1] == 0) p->begin[k + 1] = p->begin[k];
+/* By their keys, those of one in their order. Returns whether there was memory. */
+static bool sort(struct pml__patterns *p) {
+  struct pml__pattern *sorted = calloc(p->n + 1, sizeof *sorted);
+  size_t next[PML__PATTERN_KEYS];
+  if (sorted == NULL) return false;
+  for (size_t i = 0; i < p->n; i++) p->begin[key_of(p->at[i].text, p->at[i].n) + 1]++;
+  for (size_t k = 0; k < PML__PATTERN_KEYS; k++) {
+    next[k] = p->begin[k];
+    p->begin[k + 1] += p->begin[k];
+  }
+  for (size_t i = 0; i < p->n; i++) sorted[next[key_of(p->at[i].text, p->at[i].n)]++] = p->at[i];
+  free(p->at);
+  p->at = sorted;
+  return true;
 }
 
 static void release(struct pml__patterns *p) {
@@ -73,8 +76,9 @@ static bool compile(struct pml__patterns *p, const char *asked) {
     p->at[p->n].text = at;
     classify(&p->at[p->n++]);
   }
-  sort(p);
-  return true;
+  if (sort(p)) return true;
+  release(p);
+  return false;
 }
 
 static bool matches(const struct pml__pattern *p, const char *name, size_t n) {
