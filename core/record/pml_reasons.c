@@ -18,7 +18,8 @@
 
 static int fill(int fd) {
   static const char zeros[4096];
-  for (uint64_t at = 0; at < PML_REASONS_BYTES; at += sizeof zeros)
+  bool reserved = fallocate(fd, 0, 0, PML_REASONS_BYTES) == 0; /* not every kind of file system can */
+  for (uint64_t at = 0; !reserved && at < PML_REASONS_BYTES; at += sizeof zeros)
     if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != (ssize_t)sizeof zeros) return errno != 0 ? -errno : -ENOSPC;
   return fchmod(fd, 0666) == 0 ? 0 : -errno;
 }
