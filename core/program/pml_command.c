@@ -175,13 +175,18 @@ static int reap(struct pml_command *c, int options) {
   return 0;
 }
 
+/* Its own sentence: else that of an earlier failure of this errno would be taken for it. */
+static int cannot_start(int why) {
+  return pml_fail(-why, "%s", pml_error_text(-why));
+}
+
 int pml_command_start(struct pml_command *c) {
   int why = 0;
   ssize_t n;
   if (c->held) {
     release_signals(c);
     c->done = c->why != 0;
-    return -c->why;
+    return c->why != 0 ? cannot_start(c->why) : 0;
   }
   if (c->pid == 0 && !c->done) return PML_ECLOSED;
   if (c->line < 0) return pml_fail(-EALREADY, "the command was already started");
@@ -193,7 +198,7 @@ int pml_command_start(struct pml_command *c) {
   shut(&c->line);
   if (n != (ssize_t)sizeof why) return 0;
   (void)reap(c, 0);
-  return -why;
+  return cannot_start(why);
 }
 
 static int wait_once(const struct pml_command *c, int timeout_ms) {

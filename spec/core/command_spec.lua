@@ -114,6 +114,14 @@ describe("pml.command", function()
     assert.same({ 127, "EACCES" }, { ended { folder .. "/text" } })
   end)
 
+  it("says why a program cannot start, not what failed before", function()
+    for _, at_once in ipairs { false, true } do
+      assert.is_nil((core.file.read "/nowhere/before"))
+      local command <close> = assert(core.command.spawn({ "/nowhere/to/be/found" }, { at_once = at_once }))
+      assert.equal("No such file or directory", select(2, command:start()).text)
+    end
+  end)
+
   it("holds signals back until handlers are set, and leaves the program those that it had", function()
     local folder = support.folder()
     support.spit(folder .. "/held.lua", [[
