@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -50,6 +51,20 @@ static inline bool cpus_are(unsigned cpu, const char *file, const char *text) {
 static inline bool cpus_become(unsigned cpu, const char *file, const char *text) {
   for (unsigned i = 0; i < 6000; i++) {
     if (cpus_are(cpu, file, text)) return true;
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
+  return false;
+}
+
+/* Until who put the file back has let go of it, too: before that it is busy to others. At most a minute. */
+static inline bool cpus_are_free(unsigned cpu, const char *file) {
+  char path[512];
+  cpus_path(path, cpu, file);
+  for (unsigned i = 0; i < 6000; i++) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) close(fd);
+    if (is) return true;
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
   }
   return false;

@@ -35,8 +35,11 @@ static bool is_slow(void) {
 }
 
 static bool is_back(void) {
-  return cpus_become(0, MAX, "3500000\n") && cpus_become(1, MIN, "800000\n") &&
-         cpus_become(0, GOVERNOR, "schedutil\n") && cpus_become(1, GOVERNOR, "schedutil\n");
+  static const char *const file[] = {MAX, MIN, GOVERNOR};
+  bool back = cpus_become(0, MAX, "3500000\n") && cpus_become(1, MIN, "800000\n") &&
+              cpus_become(0, GOVERNOR, "schedutil\n") && cpus_become(1, GOVERNOR, "schedutil\n");
+  for (unsigned i = 0; i < 6; i++) back = back && cpus_are_free(i / 3, file[i % 3]);
+  return back;
 }
 
 /* --- ends --- */
