@@ -109,7 +109,7 @@ local mutants = {
 ]], by = "page_step" },
   { "sampler: record that wraps cut", SAMPLES, "memcpy(to + first, r->data, n - first);", "", by = "sampler" },
   { "sampler: size of a record unchecked", SAMPLES, "if (h.size < sizeof h || h.size > there) goto broken;", "", by = "sampler" },
-  { "sampler: length of a stack unchecked", SAMPLES, "if (words > 0 && words > (n - SAMPLE_BYTES - 8) / 8) return false;",
+  { "sampler: length of a stack unchecked", SAMPLES, "if (words > 0 && words > (n - bytes - 8) / 8) return false;",
     "", by = "sampler" },
   { "sampler: maps outlive an exec", MAPS, " || at->kind == PML__RECORD_EXEC", "", by = "sampler" },
   { "sampler: maps of later", MAPS, "at->time_ns <= time_ns)", "at->time_ns <= UINT64_MAX)", by = "sampler" },
