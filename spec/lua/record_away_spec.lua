@@ -82,6 +82,12 @@ describe("a log of another host", function()
     assert.equal(CALLS // 2, traced "afar")
     finish "afar"
     assert.equal(CALLS // 2, traced "afar")
+    shell "mkdir two && cp afar/*.pmlog two && cp two/*.pmlog two/other.1.pmlog"
+    finish "two"
+    assert.equal(CALLS, traced "two")
+    shell "rm two/other.1.pmlog && touch -d yesterday two/*.pmlog"
+    finish "two"
+    assert.equal(CALLS, traced "two") -- it is all that is left of the other
     assert.equal(0, (shell(command .. " trace recorded"))) -- what the process has so far
     assert.equal(CALLS // 2, traced "recorded")
 

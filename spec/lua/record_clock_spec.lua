@@ -18,6 +18,10 @@ int main(void) {
   static unsigned char text[1 << 16];
   unsigned long sum = 0;
   for (int i = 0; i < 200; i++) sum = crc32(sum, text, i % 2 ? sizeof text : 16);
+  for (int i = 0; i < 20; i++) {
+#pragma omp parallel num_threads(2)
+    text[0] = 0;
+  }
   return sum == 1;
 }
 ]]
@@ -58,6 +62,18 @@ local function crc32_of(all)
   end
 end
 
+--- The time of crc32 in the flow graphs.
+local function in_flow(folder)
+  finished(folder, "--flow=flow.json")
+  local sum = 0
+  for _, graph in ipairs(json.decode(support.slurp(dir .. "/flow.json")).graphs) do
+    for _, node in ipairs(graph.nodes) do
+      if node.name == "crc32" then sum = sum + node.inclusive_ns end
+    end
+  end
+  return sum
+end
+
 --- What the calls took together, by the middles of their buckets.
 local function by_buckets(f)
   local calls, sum = require "pmlua.internal.record.functions", 0
@@ -78,14 +94,14 @@ describe("a recording of another clock", function()
   setup(function()
     dir = io.popen("mktemp -d"):read("l")
     support.spit(dir .. "/sums.c", program)
-    assert.equal(0, (shell("gcc -O1 sums.c -o sums -lz")))
-    local status, _, err = shell(command .. " record -q --lib libz --trace --flow -o plain -- ./sums")
+    assert.equal(0, (shell("gcc -O1 -fopenmp sums.c -o sums -lz")))
+    local status, _, err = shell(command .. " record -q --trace --flow -o plain -- ./sums")
     assert.equal(0, status, err)
     slow_down("plain", "slow", 3)
   end)
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
-  it("has times by its own ticks: of functions, paths and flows", function()
+  it("has times by its own ticks: of functions, paths, constructs of OpenMP and flows", function()
     local plain, slow = finished "plain", finished "slow"
     local p, s = crc32_of(plain), crc32_of(slow)
     assert.same({ 200, 200 }, { p.calls, s.calls })
@@ -93,6 +109,9 @@ describe("a recording of another clock", function()
       near(3 * p[what], s[what])
     end
     near(3 * plain.processes[1].paths[1].inclusive_ns, slow.processes[1].paths[1].inclusive_ns)
+    near(3 * plain.openmp[1].ns, slow.openmp[1].ns)
+    near(3 * plain.openmp[1].waited_ns, slow.openmp[1].waited_ns)
+    near(3 * in_flow "plain", in_flow "slow")
   end)
 
   it("has a trace as long as its ticks are", function()

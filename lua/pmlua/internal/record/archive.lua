@@ -87,29 +87,29 @@ end
 
 -- ---- of processes that may go on ----
 
--- Beside a trace in the folder of its logs: those whose processes had not ended, and how they were.
+-- Beside a trace in the folder of its logs, if some process had not ended: how each log was.
 local UNENDED <const> = "traces.unended"
 
---- Another one once the process has ended, or its file has grown or was written to; nil: it ended.
+--- Another one once the process has ended, or its file has grown or was written to; nil: there is no such log.
 local function state_of(path)
   local log <close> = core.recording.open(path)
-  local ended = log and log:story().ended or "gone"
-  local a = require "lfs".attributes(path) or {}
-  return ended == "running" and ("%d %d"):format(a.size or 0, a.modification or 0) or nil
+  local a = log and require "lfs".attributes(path)
+  if not a then return nil end
+  return log:story().ended == "running" and ("%d %d"):format(a.size, a.modification) or "ended"
 end
 
---- What the trace may come to lack.
-local function unended(dir, list)
-  local lines = {}
-  for _, log in ipairs(list) do
-    local state = state_of(log.path)
-    if state then lines[#lines + 1] = ("%s\t%s\n"):format(state, log.path:sub(#dir + 2)) end
+--- The logs that a trace in their folder is made of; nil: all their processes have ended.
+local function states_of(dir, list)
+  local lines, any = {}, false
+  for i, log in ipairs(list) do
+    local state = state_of(log.path) or "gone"
+    lines[i], any = ("%s\t%s\n"):format(state, log.path:sub(#dir + 2)), any or state ~= "ended"
   end
-  return lines
+  return any and table.concat(lines) or nil
 end
 
-local function note_unended(dir, lines)
-  if #lines > 0 then disk.write(dir .. "/" .. UNENDED, table.concat(lines)) else os.remove(dir .. "/" .. UNENDED) end
+local function note_states(dir, states)
+  if states then disk.write(dir .. "/" .. UNENDED, states) else os.remove(dir .. "/" .. UNENDED) end
 end
 
 local function remove_archive(dir)
@@ -118,19 +118,20 @@ local function remove_archive(dir)
   for _, name in ipairs { "traces.def", "traces.otf2", UNENDED } do os.remove(dir .. "/" .. name) end
 end
 
---- Whether a folder of logs has its trace. One of processes that went on since is removed.
+--- Whether a folder of logs has its trace. One of processes that went on since is removed, if all its logs are still there.
 ---@param dir string
 ---@return boolean
 function M.is_there(dir)
   if not core.sys.realpath(dir .. "/traces.otf2") then return false end
+  local went_on = false
   for line in (disk.read(dir .. "/" .. UNENDED) or ""):gmatch "[^\n]+" do
     local state, file = line:match "^([^\t]*)\t(.*)$"
-    if file and logs.parse(file) and state_of(dir .. "/" .. file) ~= state then
-      remove_archive(dir)
-      return false
-    end
+    local now = file and logs.parse(file) and state_of(dir .. "/" .. file)
+    if not now then return true end -- the trace has what is nowhere else
+    went_on = went_on or now ~= state
   end
-  return true
+  if went_on then remove_archive(dir) end
+  return not went_on
 end
 
 -- ---- what is made of it ----
@@ -192,10 +193,10 @@ function M.make(dir, out, o)
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
   local beside = out == dir
   if beside then M.is_there(dir) end -- or it is in the way
-  local lines = beside and unended(dir, list) or {} -- before they are read: what comes meanwhile may be missing
+  local states = beside and states_of(dir, list) -- before they are read: what comes meanwhile may be missing
   local story, err, code = core.recording.archive(out, list, o.progress)
   if not story then return nil, sentence(err), code end
-  if beside then note_unended(dir, lines) end
+  if beside then note_states(dir, states) end
   story.gone = missing(list, story)
   local left, why = require("pmlua.internal.report.waits").write(out, story.waits)
   if not left and o.tell then o.tell(why) end
