@@ -120,6 +120,11 @@ describe("a log of another host", function()
     assert.equal(CALLS, (finish "job"))
   end)
 
+  it("is missing where no rank left one", function()
+    local status, _, err = shell("mkdir -p none/rank-0 none/rank-1 && " .. command .. " record --finish none")
+    assert.same({ 1, "pmlua record: no rank left results in none\n" }, { status, err })
+  end)
+
   it("is not said to be away where the process would be seen", function()
     shell "mkdir near && cp recorded/*.pmlog near/"
     local _, out = shell "ls near/*.pmlog"

@@ -348,9 +348,8 @@ end
 --- Of what was recorded before.
 local function finish(o)
   local job = require "pmlua.internal.record.job"
-  if not job.is_job(o.finish) then return recording().report(o, o.finish, complain) and not failed and 0 or 1 end
-  job.finish_later(o, o.finish, complain)
-  return failed and 1 or 0
+  local report = job.is_job(o.finish) and job.finish_later or recording().report
+  return report(o, o.finish, complain) and not failed and 0 or 1
 end
 
 ---@param o table

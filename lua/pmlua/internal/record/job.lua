@@ -267,15 +267,27 @@ end
 ---@return boolean
 function M.is_job(dir) return #recorded { dir = dir, size = math.maxinteger } > 0 end
 
+local function has_logs(job, ranks)
+  for _, rank in ipairs(ranks) do
+    if #logs.files(folder_of(job, rank)) > 0 then return true end
+  end
+  return false
+end
+
 --- Report a job that could not do it when it ended, as when its launcher was killed. What may go on elsewhere is left as it is:
 --- its ranks report it when they end.
 ---@param o table options of pmlua record
 ---@param dir string
 ---@param complain pmlua.record.complain
+---@return boolean whether there are results
 function M.finish_later(o, dir, complain)
   local job = { dir = dir }
   local ranks = recorded { dir = dir, size = math.maxinteger }
   job.size = ranks[#ranks] + 1
+  if not has_logs(job, ranks) and not reader.has_mpi(dir) then
+    complain(("no rank left results in %s"):format(dir))
+    return false
+  end
   local running, away, hosts = under_way(job, ranks)
   if #running > 0 then complain(who(running, 0) .. "still running; the table has what was measured so far") end
   if #away > 0 then
@@ -284,6 +296,7 @@ function M.finish_later(o, dir, complain)
   end
   if #running == 0 and #away == 0 then complete(o, job, ranks, complain) end
   tell(o, job, complain)
+  return true
 end
 
 --- Report a rank whose command has ended, and, if it is the last one, the whole job.
