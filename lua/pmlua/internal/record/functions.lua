@@ -106,13 +106,6 @@ local function each(functions, processes, what)
   end)
 end
 
---- The bucket that @ticks are in, as core/record/pml_histogram.h has it.
-local function bucket_of(ticks)
-  local shift = 0
-  while ticks >> shift >= 16 do shift = shift + 1 end
-  return shift * 8 + (ticks >> shift)
-end
-
 local SAME = 1e-3 -- the rate of one clock, as two processes measure it, differs by far less
 
 --- Calls by duration on a clock whose ticks are @ratio times as long. Between clocks of two machines a call is counted by the
@@ -121,7 +114,7 @@ local function on_clock(bucket, ratio)
   if math.abs(ratio - 1) < SAME then return bucket end
   local moved = {}
   for i, n in pairs(bucket) do
-    local to = bucket_of(math.tointeger((statistics.least(i) + statistics.least(i + 1) - 1) / 2 * ratio // 1) or math.maxinteger)
+    local to = statistics.bucket((statistics.least(i) + statistics.least(i + 1) - 1) / 2 * ratio)
     moved[to] = (moved[to] or 0) + n
   end
   return moved
