@@ -127,7 +127,7 @@ describe("pml.command", function()
     support.spit(folder .. "/held.lua", [[
       local core = require "pmlua.core"
       local c <close> = assert(core.command.spawn({ "sh", "-c", arg[1] }, { at_once = true }))
-      os.execute "kill -TERM $PPID"
+      os.execute "n=0; until test -e ready || test $n = 3000; do sleep 0.01; n=$((n + 1)); done; kill -TERM $PPID"
       core.sys.on_interrupt()
       assert(c:start())
       local ended = c:wait()
@@ -137,7 +137,8 @@ describe("pml.command", function()
       return support.shell_in(folder, ("trap '' INT; %s/pmlua held.lua '%s' >out; cat out")
         :format(core.sys.realpath(support.build), code), 60)
     end
-    assert.truthy(select(2, run "kill -INT $$; trap \"exit 5\" TERM; while :; do sleep 0.01; done"):find "true%s5")
+    assert.truthy(select(2, run "kill -INT $$; trap \"exit 5\" TERM; : >ready; while :; do sleep 0.01; done")
+      :find "true%s5")
   end)
 
   it("starts a program once", function()
