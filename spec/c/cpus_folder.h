@@ -56,15 +56,20 @@ static inline bool cpus_become(unsigned cpu, const char *file, const char *text)
   return false;
 }
 
-/* Until who put the file back has let go of it, too: before that it is busy to others. At most a minute. */
-static inline bool cpus_are_free(unsigned cpu, const char *file) {
+/* Whether nobody holds the file. */
+static inline bool cpus_is_free(unsigned cpu, const char *file) {
   char path[512];
   cpus_path(path, cpu, file);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool is = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (fd >= 0) close(fd);
+  return is;
+}
+
+/* Until who put the file back has let go of it, too: before that it is busy to others. At most a minute. */
+static inline bool cpus_are_free(unsigned cpu, const char *file) {
   for (unsigned i = 0; i < 6000; i++) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (fd >= 0) close(fd);
-    if (is) return true;
+    if (cpus_is_free(cpu, file)) return true;
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
   }
   return false;

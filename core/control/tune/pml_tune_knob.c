@@ -90,9 +90,15 @@ static struct pml__knob *append(struct pml__knobs *k, struct pml__knob *made) {
   return made;
 }
 
-/* A lock is gone when each copy of its descriptor is closed, or one is unlocked: forked children may have copies. */
-static void free_knob(struct pml__knob *x) {
+/* A lock is gone when each copy of its descriptor is closed, or one is unlocked: forked children may have copies, and
+ * the guard has one, which outlives its process. */
+static void let_go(struct pml__knob *x) {
   if (x->held) (void)flock(x->fd, LOCK_UN);
+  x->held = false;
+}
+
+static void free_knob(struct pml__knob *x) {
+  let_go(x);
   if (x->fd >= 0) close(x->fd);
   pthread_mutex_destroy(&x->lock.mutex);
   free(x->request);
@@ -165,7 +171,7 @@ int pml__knobs_guard(struct pml__knobs *k, bool guarded) {
 
 /* --- the end --- */
 
-/* A limit may be refused until another is back, so twice. Knobs held now belong to the guard. */
+/* A limit may be refused until another is back, so twice. What is back is free for the next process at once. */
 void pml__knobs_restore(struct pml__knobs *k) {
   if (k->pid != getpid()) return;
   atomic_store(&k->ended, true);
@@ -175,6 +181,7 @@ void pml__knobs_restore(struct pml__knobs *k) {
       int err = x->held && atomic_load(&x->slot->changed) ? pml__knob_put_back(x) : 0;
       x->n = 0;
       if (err < 0 && pass > 0) pml__knob_tell(x, err);
+      if (err == 0) let_go(x);
       pml__mutex_leave(&x->lock);
     }
   }
