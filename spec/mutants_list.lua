@@ -8,6 +8,7 @@ local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_
 local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
 local PLAINLY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
+local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
 local TRACK = "core/substrate/recording/pml_recording_track.h"
 local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
@@ -35,6 +36,7 @@ local SAMPLES, MAPS = SAMPLER .. "ring.c", SAMPLER .. "maps.c"
 --- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
 local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/sde/*.c",
   [PLAINLY] = "core/base/stream/pml_stream*.c",
+  [CALL_H] = "core/adapter/arch/pml_call*.c core/adapter/wrap/pml_wrap.c",
   [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
   [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
   [LAYOUT] = SET .. " " .. SHARE }
@@ -171,8 +173,10 @@ local mutants = {
     "    (void)t;", by = "mpi_place" },
   { "stream: who took an event plainly has it again", RAISE,
     "if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;", "" },
-  { "stream: a removed consumer is still known", PLAINLY, "PML_LIKELY(t->known[kind].generation == generation) &&",
-    "t->known[kind].generation != 0 &&" },
+  { "stream: a removed consumer is still known", PLAINLY,
+    "  return is;\n#else\n  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire) == was;",
+    "  return is || (was >> 63 != 0 && was << 1 != 0);\n#else\n  return true;" },
+  { "call: who is at the lists is not held back", CALL_H, "  pml__stream_hold(s);\n", "  (void)s;\n", by = "intercept_calls" },
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  movq CALL_INNER",
     "  movq CALL_INNER", by = "intercept_calls" },
   { "exports: a name of several", EXPORTS, "return f.n == 1 ?", "return f.n > 0 ?", by = "intercept_exports" },
@@ -188,15 +192,15 @@ local mutants = {
   { "last: those of an extent count on", OF_CALLS, "  l->under_way = 0;\n", "", by = "recording_last" },
   { "last: a track without what was moved out of it", READS, ".turn = r->missing == 0 ? r->entry[i].turn : 0", "",
     by = "recording_last" },
-  { "call: any call ends with the innermost", CALL, " || t->open != p", "", by = "intercept_calls" },
-  { "call: what declines is told for all that", STUBS, "  jz .Lenter_begun\n", "", by = "intercept_calls" },
-  { "call: an end that declines is told for all that", STUBS, "  jz .Lleave_begun\n", "", by = "intercept_calls" },
+  { "call: any call ends with the innermost", CALL, "t->open != p || ", "", by = "intercept_calls" },
+  { "call: what declines is told for all that", STUBS, "  jnz .Lenter_begun\n", "", by = "intercept_calls" },
+  { "call: an end that declines is told for all that", STUBS, "  jnz .Lleave_begun\n", "", by = "intercept_calls" },
   { "trace: limits forgotten", TRACK, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
   { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
   { "profile: durations in the octave below", HISTOGRAM, "highest - 2", "highest - 3", by = "profile" },
   { "profile: a leave before its enter takes for ever", DURATION, "d > ticks", "false", by = "profile" },
-  { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(t->one[kind].generation == generation);",
-    "t->one[kind].generation != 0;" },
+  { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(pml__stream_knows(kind, one->generation));",
+    "one->generation != 0;" },
 
   { "sde: what has no shard left out", SDE, " +\n       (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
   { "sde: other threads' shards left out", SDE_COUNTER,

@@ -101,6 +101,11 @@ static inline uint64_t pml__process(void) {
   return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
 }
 
+/* pml__process_is - whether this process is the one that had @number then; without looking further. */
+static inline bool pml__process_is(uint64_t number) {
+  return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == number;
+}
+
 /* pml__process_command - the process's arguments, parted by blanks; what has no room is cut, what is not known "". */
 void pml__process_command(char *command, size_t size);
 

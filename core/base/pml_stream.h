@@ -67,11 +67,11 @@ struct pml_stream_place {
  * is done now, so that no call shows it. Called where an enter may be the first of its kind; may be NULL.
  * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach no consumer and are counted.
  * plain[kind]:  the same event if it has no values, taken with general registers only, where an adapter has not saved
- * the others: compiled with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it
- * cannot, and has changed nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half
- * if all have one.
- * sparing:      on x86-64 its plain functions also leave r8 to r11 as they are, which saves an intercepted call from
- * saving them. PML__SPARING says whether this build's _gpr files are compiled so.
+ * the others: compiled with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. Returns 0; or
+ * @ticks, which then are not 0, where it cannot, and has changed nothing: event[kind] gets the event. Used of enters
+ * and leaves while all consumers have one for each; may be NULL. An intercepted call costs half then. sparing:      on
+ * x86-64 its plain functions also leave r8 to r11 as they are, which saves an intercepted call from saving them.
+ * PML__SPARING says whether this build's _gpr files are compiled so.
  *
  * place:        returns where communications of the thread may be written instead of calling event[], as long as room
  * for two events is left after each; may be NULL, and may return NULL. Valid until thread_end. Used while no other
@@ -85,12 +85,13 @@ struct pml_stream_place {
  *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */
+typedef uint64_t pml_stream_plain(void *data, pml_region_t region, uint64_t ticks);
 struct pml_stream_consumer {
   void *(*thread_begin)(void *arg, uint64_t thread);
   void (*thread_end)(void *arg, void *data);
   void (*ready)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
-  bool (*plain[PML_STREAM_KINDS])(void *data, pml_region_t region, uint64_t ticks);
+  pml_stream_plain *plain[PML_STREAM_KINDS];
   struct pml_stream_place *(*place)(void *data);
   void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;

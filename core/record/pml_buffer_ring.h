@@ -56,7 +56,6 @@ static inline void pml__buffer_leave(struct pml__buffer_ring *r, pml_region_t re
 }
 
 /* As pml_stream_consumer.plain. */
-bool pml__buffer_enter_plainly(void *data, pml_region_t region, uint64_t ticks);
-bool pml__buffer_leave_plainly(void *data, pml_region_t region, uint64_t ticks);
+pml_stream_plain pml__buffer_enter_plainly, pml__buffer_leave_plainly;
 
 #endif

@@ -68,9 +68,9 @@ static void *begin(void *arg, uint64_t thread) {
 static void drop(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
-static bool drop_plainly(void *data, pml_region_t called, uint64_t at) {
+static uint64_t drop_plainly(void *data, pml_region_t called, uint64_t at) {
   (void)data, (void)called, (void)at;
-  return true;
+  return 0;
 }
 
 static inline void once_intercept(void) {

@@ -5,6 +5,7 @@
 #include "intercept/library.h"
 #include "intercept/ways.h"
 
+#include "adapter/arch/pml_call.h"
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
@@ -57,25 +58,24 @@ static bool declines(void) {
   static uint32_t events; /* atomic */
   return mixed && __atomic_add_fetch(&events, 1, __ATOMIC_RELAXED) % 3 == 0;
 }
-static bool enter_plainly(void *data, pml_region_t called, uint64_t ticks) {
-  (void)data, (void)ticks;
-  if (declines()) return false;
+static uint64_t enter_plainly(void *data, pml_region_t called, uint64_t ticks) {
+  (void)data;
+  if (declines()) return ticks;
   if (called < REGIONS) __atomic_fetch_add(&entered[called], 1, __ATOMIC_RELAXED);
-  return true;
+  return 0;
 }
-static bool leave_plainly(void *data, pml_region_t called, uint64_t ticks) {
-  (void)data, (void)ticks;
-  if (declines()) return false;
+static uint64_t leave_plainly(void *data, pml_region_t called, uint64_t ticks) {
+  (void)data;
+  if (declines()) return ticks;
   if (called < REGIONS) __atomic_fetch_add(&left[called], 1, __ATOMIC_RELAXED);
-  return true;
+  return 0;
 }
 
 /* The same with r8 to r11 as they were: what leaves them alone, calls are handed to without their being saved. */
 #ifdef __x86_64__
 #define SPARING(name, function)                                                                                        \
-  bool name(void *data, pml_region_t called, uint64_t ticks);                                                          \
-  bool function##_in(void *data, pml_region_t called, uint64_t ticks);                                                 \
-  bool function##_in(void *data, pml_region_t called, uint64_t ticks) {                                                \
+  pml_stream_plain name, function##_in;                                                                                \
+  uint64_t function##_in(void *data, pml_region_t called, uint64_t ticks) {                                            \
     return function(data, called, ticks);                                                                              \
   }                                                                                                                    \
   __asm__(".text\n" #name ":\n push %r8\n push %r9\n push %r10\n push %r11\n sub $8, %rsp\n call " #function           \
@@ -287,6 +287,22 @@ static void forking(void) {
   CHECK(ways_fork(calls_on), "the child of a fork inside a recorded call goes on");
 }
 
+/* As a wrapper does that calls more than its function. */
+static void held(void) {
+  struct pml_intercept_stats before, after;
+  forget();
+  lib_nothing();
+  pml_intercept_stats(&before);
+  bool mine = pml__call_claim((uintptr_t)__builtin_frame_address(0));
+  lib_nothing();
+  if (mine) pml__call_let_go();
+  pml_intercept_stats(&after);
+  CHECK(mine && balanced("lib_nothing", 1) && after.nested == before.nested + 1,
+        "a call by who is at the thread's calls already is counted, not recorded");
+  lib_nothing();
+  CHECK(balanced("lib_nothing", 2), "and the next one is");
+}
+
 /* A handler that leaves what it interrupted: a consumer, as often as not. */
 static sigjmp_buf again;
 static void leaps(int sig) {
@@ -363,6 +379,7 @@ int main(int argc, char **argv) {
   cancelling();
   contexts();
   signals();
+  held();
   forking();
   leaping();
   CHECK(pml_stream_remove(id) == 0, "the consumer is removed");

@@ -45,14 +45,13 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   (m->ready[e->region] != 0 && e->ticks >= m->ready[e->region] ? &m->after : &m->before)[0]++;
 }
 /* As one that needs memory for each region. */
-static bool enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+static uint64_t enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct met *m = data;
-  (void)ticks;
-  return region < REGIONS && m->entered[region];
+  return region < REGIONS && m->entered[region] ? 0 : ticks;
 }
-static bool leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+static uint64_t leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
   (void)data, (void)region, (void)ticks;
-  return true;
+  return 0;
 }
 static void on_leave(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
@@ -123,10 +122,10 @@ static void count_asked(void *data, pml_region_t region) {
   (void)data, (void)region;
   asked++;
 }
-static bool take_plainly(void *data, pml_region_t region, uint64_t ticks) {
+static uint64_t take_plainly(void *data, pml_region_t region, uint64_t ticks) {
   (void)data, (void)region, (void)ticks;
   taken++;
-  return true;
+  return 0;
 }
 
 #ifdef __SANITIZE_THREAD__

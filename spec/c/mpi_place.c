@@ -71,7 +71,7 @@ static void check_refused(void) {
   place.last_ticks = UINT64_MAX;
   CHECK(!put() && place.next == events, "as is one that is older than the last");
   start_again();
-  pml__stream_begin_plainly(pml__stream_self);
+  pml__stream_begin_only(pml__stream_self);
   CHECK(!put(), "and one that comes while another is handed out");
   pml__stream_end_pass(pml__stream_self);
   CHECK(put(), "after which all is as before");
@@ -106,7 +106,7 @@ static void check_call(void) {
   place.fits = events + 3;
   CHECK(open_call() == NULL, "nor where the extent ends");
   place.fits = events + 4;
-  pml__stream_begin_plainly(pml__stream_self);
+  pml__stream_begin_only(pml__stream_self);
   CHECK(open_call() == NULL, "nor while another is handed out");
   pml__stream_end_pass(pml__stream_self);
   CHECK(open_call() == &place, "after which it is");

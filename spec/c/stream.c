@@ -356,20 +356,21 @@ static void plain_event(void *data, const struct pml_stream_event *e) {
   p->full++;
   p->last = e->ticks;
 }
-static bool plainly(void *data, pml_region_t region, uint64_t ticks) {
+static uint64_t plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct plain *p = data;
-  if (region != 1 || (p->refuses != 0 && ticks % p->refuses == 0)) return false;
+  if (region != 1 || (p->refuses != 0 && ticks % p->refuses == 0)) return ticks;
   p->plain++;
   p->last = ticks;
-  return true;
+  return 0;
 }
 
 /* As an adapter does that has not saved all registers; whether they did without. */
 static bool raise_plainly(uint64_t ticks) {
   struct pml__stream_thread *t = pml__stream_self;
   struct pml_stream_event e = {.ticks = ticks, .region = 1};
-  pml__stream_begin_plainly(t);
-  if (pml__stream_hand_plainly(t, PML_STREAM_ENTER, e.region, e.ticks)) {
+  uint64_t was = pml__stream_begin_plainly(t, PML__STREAM_RAISING);
+  if (pml__stream_knows(PML_STREAM_ENTER, was) &&
+      pml__stream_hand_plainly(t, PML_STREAM_ENTER, e.region, e.ticks) == 0) {
     pml__stream_end_pass(t);
     return true;
   }
@@ -379,8 +380,8 @@ static bool raise_plainly(uint64_t ticks) {
 
 static void add_plain(struct plain *p, uint64_t *id, bool is_plain) {
   struct pml_stream_consumer c = {.thread_begin = plain_begin,
-                                  .event = {plain_event, NULL, NULL},
-                                  .plain = {is_plain ? plainly : NULL, NULL, NULL},
+                                  .event = {plain_event, plain_event, NULL},
+                                  .plain = {is_plain ? plainly : NULL, is_plain ? plainly : NULL, NULL},
                                   .arg = p};
   pml_stream_add(&c, id);
 }

@@ -22,21 +22,18 @@
 #define THREAD_MAX ((uintptr_t)64 << 20) /* behind where its description is: what is local to the thread */
 #define NONE PML__CALL_NONE
 
-struct pml__call_table pml__call_table __attribute__((aligned(64)));
 #define PAD pml__call_table.pad
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
 AT(pml__stream_own, self, 0);
-AT(pml__stream_own, call.busy, OWN_BUSY);
 AT(pml__stream_own, call.open, OWN_OPEN);
 AT(pml__stream_own, call.event.ticks, OWN_TICKS);
-AT(pml__stream_thread, passes, THREAD_PASSES);
+AT(pml__stream_thread, pass, THREAD_PASS);
+AT(pml__stream_thread, free, THREAD_FREE);
 AT(pml__stream_thread, known[PML_STREAM_ENTER].plain, ENTERS_PLAIN);
 AT(pml__stream_thread, known[PML_STREAM_ENTER].data, ENTERS_DATA);
-AT(pml__stream_thread, known[PML_STREAM_ENTER].sparing, ENTERS_SPARING);
 AT(pml__stream_thread, known[PML_STREAM_LEAVE].plain, LEAVES_PLAIN);
 AT(pml__stream_thread, known[PML_STREAM_LEAVE].data, LEAVES_DATA);
-AT(pml__stream_thread, known[PML_STREAM_LEAVE].sparing, LEAVES_SPARING);
 AT(pml__call_table, slot, 0);
 AT(pml__call_table, pad, PADS_BYTES);
 AT(pml__call_table, what, 2 * PADS_BYTES);
@@ -48,8 +45,7 @@ AT(pml__call_what, code, CALL_CODE - PADS_BYTES);
 AT(pml__call_what, region, CALL_REGION - PADS_BYTES);
 AT(pml__call_what, tail, CALL_REGION + 4 - PADS_BYTES);
 AT(pml__call_function, region, FUNCTION_REGION);
-_Static_assert(PADS_BYTES == PML_ARCH_PADS * PML_ARCH_PAD_BYTES && PML_STREAM_LEAVE == PML_STREAM_ENTER + 1,
-               "the same");
+_Static_assert(PADS_BYTES == PML_ARCH_PADS * PML_ARCH_PAD_BYTES, "the same");
 
 bool pml__call_plain;
 static bool on, by_counter; /* atomic: calls are recorded; the clock is read by an instruction, and nothing else is */
@@ -135,7 +131,7 @@ static bool add_pads(struct pml__call_thread *t) {
 /* Its calls on its own stack are over with it; those on others may be gone on with by another thread. */
 static void thread_ends(void *arg) {
   struct pml__call_thread *t = arg;
-  t->busy = (uintptr_t)__builtin_frame_address(0);
+  pml__call_set_busy(t, pml__stream_self, (uintptr_t)__builtin_frame_address(0));
   struct pml__call_pad *open = t->open, *free = open->inner;
   t->open = NONE;
   for (struct pml__call_pad *p = open; p != NONE; p = open) {
@@ -148,7 +144,7 @@ static void thread_ends(void *arg) {
   give_back(free);
   if (pml__call_counting != NULL) pml__call_counting->thread_ends();
   t->hi = 0;
-  t->busy = 0;
+  pml__call_end_busy(t, pml__stream_self);
 }
 
 /*
@@ -182,10 +178,6 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__call_threa
     t->lo = first ? first_lo : 0;
     t->hi = first ? first_hi : 1; /* unknown: no address is its own */
   }
-  if (t->open == NULL) {
-    t->open = NONE;
-    pml__stream_forget_known(); /* with open calls more can be known */
-  }
   (void)pthread_setspecific(key, t);
 }
 
@@ -193,15 +185,15 @@ void pml__call_confine(bool without_clock) {
   struct pml__call_thread *t = &pml__call_self;
   if (t->hi == 0) thread_begins(t);
   if (pml__call_counting != NULL) pml__call_counting->confine();
-  (void)pml_thread_self();                     /* substrates ask for its id */
-  if (without_clock) pml__call_set_busy(t, 1); /* on no stack: busy for good */
+  (void)pml_thread_self();                                       /* substrates ask for its id */
+  if (without_clock) pml__call_set_busy(t, pml__stream_self, 1); /* on no stack: busy for good */
 }
 
 /* ---- events ---- */
 
-static void make_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+static inline void make_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
-  if (kind == PML_STREAM_ENTER) pml_stream_ready(region);
+  if (kind == PML_STREAM_ENTER) pml__stream_get_ready(region);
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
   t->event.ticks = pml_clock_ticks();
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(&t->event);
@@ -219,14 +211,15 @@ static void add_counts(struct pml_stream_event *e) {
   e->values = counts.values;
 }
 
-static void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+static inline void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  if (PML_UNLIKELY(!pml__stream_wanted(kind))) return;
   make_event(t, kind, region);
-  pml_stream_raise(kind, &t->event);
+  pml__stream_hand(kind, &t->event);
 }
 
 /* The innermost calls, as far as they are on the own stack and below @sp, were left without a return. */
 __attribute__((noinline)) static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t address) {
-  while (t->open != NULL && t->open != NONE && pml__call_own(t, sp)) {
+  while (t->open != NONE && pml__call_own(t, sp)) {
     struct pml__call_pad *p = t->open;
     uintptr_t at = pml_arch_slot(p)->sp;
     /* At the same place: a tail call, which will return to the pad, or a later call. */
@@ -242,16 +235,18 @@ static void count_one(uint64_t *counter) {
 }
 
 /* A frame that left the lists by a longjmp was in the stream, too. False: they are in use. */
-__attribute__((noinline, cold)) static bool take_over(const struct pml__call_thread *t, uintptr_t sp) {
-  if (pml__call_is_busy(t, sp)) return false;
+__attribute__((noinline, cold)) static bool take_over(const struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
+  if (pml__call_is_busy(t, busy, sp)) return false;
   pml__stream_abandon();
   return true;
 }
 
 /* Take the lists; false: they are in use. */
 static inline bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
-  if (PML_UNLIKELY(t->busy != 0) && !take_over(t, sp)) return false;
-  pml__call_set_busy(t, sp - PML__CALL_BELOW);
+  struct pml__stream_thread *s = pml__stream_self;
+  uintptr_t busy = pml__call_busy(t, s);
+  if (PML_UNLIKELY(busy != 0) && !take_over(t, busy, sp)) return false;
+  pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
   return true;
 }
 
@@ -268,8 +263,7 @@ __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thr
 
 /* Before a call begins. False: too many are under way. What has a free pad knows its stack. */
 static inline bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
-  return PML_LIKELY(t->open != NULL && t->open->inner != NULL && pml_arch_slot(t->open)->sp > sp) ||
-         make_more_ready(t, back, sp);
+  return PML_LIKELY(t->open->inner != NULL && pml_arch_slot(t->open)->sp > sp) || make_more_ready(t, back, sp);
 }
 
 static uintptr_t code_of(struct pml__call_pad *p) {
@@ -299,11 +293,11 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
     return 0;
   } else if (take_lists(t, sp)) {
     code = open_call(t, f->region, back, sp);
+    pml__call_end_busy(t, pml__stream_self);
   } else {
     count_one(&pml__call_nested);
     return 0;
   }
-  pml__call_end_busy(t);
   errno = saved;
   return code;
 }
@@ -336,7 +330,6 @@ static void move_behind(const struct pml__call_thread *t, struct pml__call_pad *
 __attribute__((noinline, cold)) static void take_out(struct pml__call_thread *t, struct pml__call_pad *p) {
   close_left(t, pml_arch_slot(p)->sp - 1, 0);
   struct pml__call_pad *at = t->open, *inner = NULL;
-  if (at == NULL) return;
   for (; at != p && at != NONE && at->outer != NONE; at = at->outer) inner = at;
   if (at != p) return;
   if (inner == NULL) {
@@ -367,8 +360,8 @@ uintptr_t pml__call_leave_full(uintptr_t at, uintptr_t sp, uint32_t begun) {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
     take_call(t, p);
     raise_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
+    pml__call_end_busy(t, pml__stream_self);
   }
-  pml__call_end_busy(t);
   errno = saved;
   return back;
 }
@@ -382,7 +375,7 @@ bool pml__call_claim(uintptr_t sp) {
 }
 
 void pml__call_let_go(void) {
-  pml__call_end_busy(&pml__call_self);
+  pml__call_end_busy(&pml__call_self, pml__stream_self);
 }
 
 struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {

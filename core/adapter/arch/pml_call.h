@@ -12,10 +12,12 @@
  * return any more: it returned, or it is on the thread's own stack below where that stack is now. For calls on other
  * stacks this is unknown before they return, in whatever order; then a pad is moved from among the open ones.
  *
- * While a thread changes its lists, or hands out an event, `busy` is a stack pointer just below that of the call. Calls
- * made then, by a consumer, by an allocator, by a signal handler that interrupted, go to their functions unrecorded:
- * the lists have one user at a time. A handler may leave with a longjmp; then the stack tells that no code is inside it
- * any more, and the row is whole: what takes more than one store can at worst lose a pad.
+ * While a thread changes its lists, or hands out an event, a stack pointer just below that of the call says so: where
+ * consumers take events plainly as the mark of the thread's pass (base/stream/pml_stream_private.h), which is all that
+ * such a call looks at; else as `busy`, which holds the thread back from the plain way. Calls made then, by a consumer,
+ * by an allocator, by a signal handler that interrupted, go to their functions unrecorded: the lists have one user at a
+ * time. A handler may leave with a longjmp; then the stack tells that no code is inside it any more, and the row is
+ * whole: what takes more than one store can at worst lose a pad.
  */
 #ifndef PML_CALL_H
 #define PML_CALL_H
@@ -71,7 +73,6 @@ extern const struct pml__call_counting *pml__call_counting; /* atomic */
 
 /* ---- open calls ---- */
 
-#define PML__CALL_NONE (&pml__call_table.pad[0]) /* of no thread: the row of one that has no pads */
 #define PML__CALL_BELOW 16u /* between the call's stack pointer and `busy`: the stubs' frames are deeper */
 
 #define pml__call_self pml__stream_own.call
@@ -85,19 +86,26 @@ static inline bool pml__call_own(const struct pml__call_thread *t, uintptr_t sp)
   return sp - t->lo < t->hi - t->lo;
 }
 
-/* The lists are in use: by this thread further up its stack, or by another. */
-static inline bool pml__call_is_busy(const struct pml__call_thread *t, uintptr_t sp) {
-  return t->busy != 0 && !(pml__call_own(t, t->busy) && pml__call_own(t, sp) && t->busy < sp);
+/* Who is at the lists, or was when a longjmp left it; 0: nobody. */
+static inline uintptr_t pml__call_busy(const struct pml__call_thread *t, const struct pml__stream_thread *s) {
+  if (PML_UNLIKELY(t->busy != 0)) return t->busy;
+  if (PML_LIKELY(!pml__stream_in_pass(s))) return 0;
+  return s->here && s->pass % 2 == 0 ? (uintptr_t)s->pass : 0;
+}
+/* The lists are in use by @busy: this thread further up its stack, or another. */
+static inline bool pml__call_is_busy(const struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
+  return busy != 0 && !(pml__call_own(t, busy) && pml__call_own(t, sp) && busy < sp);
 }
 
-static inline void pml__call_set_busy(struct pml__call_thread *t, uintptr_t sp) {
+static inline void pml__call_set_busy(struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
   t->busy = sp;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  pml__stream_hold(s);
 }
-
-static inline void pml__call_end_busy(struct pml__call_thread *t) {
+static inline void pml__call_end_busy(struct pml__call_thread *t, struct pml__stream_thread *s) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->busy = 0;
+  pml__stream_let_go(s);
 }
 
 /*

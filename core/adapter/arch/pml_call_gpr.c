@@ -35,33 +35,38 @@ static inline bool is_plain(void) {
   return __atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED);
 }
 
-/* The ticks are kept for the _full twin, which is seldom asked: in memory they take no register that must be saved. */
-static inline bool hand_out(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
-                            pml_region_t region) {
-  uint64_t ticks = t->event.ticks = pml__clock_counter();
-  return PML_LIKELY(pml__stream_hand_plainly(s, kind, region, ticks));
+/*
+ * The mark says that this thread is at its lists, too. What is known of consumers is known of enters and leaves alike.
+ * Where that is not so, or a pass is under way already, nothing has changed.
+ */
+static inline bool begin(struct pml__stream_thread *s, enum pml_stream_kind kind, uintptr_t sp) {
+  uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
+  if (PML_LIKELY(pml__stream_knows(kind, was))) return true;
+  pml__stream_put_back(s, was);
+  return false;
 }
 
-/* The pass is over, and the lists are given back. */
-static inline void end(struct pml__call_thread *t, struct pml__stream_thread *s) {
-  pml__stream_end_pass(s);
-  pml__call_end_busy(t);
+/* The ticks are kept for the _full twin. */
+static inline bool hand_out(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                            pml_region_t region) {
+  uint64_t ticks = pml__stream_hand_plainly(s, kind, region, pml__clock_counter());
+  if (PML_LIKELY(ticks == 0)) return true;
+  t->event.ticks = ticks;
+  return false;
 }
 
 uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
-  if (PML_UNLIKELY(t->busy != 0)) return ALL_REGISTERS;
-  pml__call_set_busy(t, sp - PML__CALL_BELOW);
-  struct pml__call_pad *open = t->open, *p = open != NULL ? open->inner : NULL;
-  if (PML_UNLIKELY(pml__stream_in_pass(s) || p == NULL || !is_inside(open, back, sp) || !is_plain())) {
-    pml__call_end_busy(t);
+  if (PML_UNLIKELY(!begin(s, PML_STREAM_ENTER, sp))) return ALL_REGISTERS;
+  struct pml__call_pad *open = t->open, *p = open->inner;
+  if (PML_UNLIKELY(p == NULL || !is_inside(open, back, sp) || !is_plain())) {
+    pml__stream_end_pass(s);
     return ALL_REGISTERS;
   }
-  pml__stream_begin_plainly(s);
   pml__call_open(t, p, f->region, back, sp);
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
-  end(t, s);
+  pml__stream_end_pass(s);
   return pml_arch_pad_return(t->open) - PML_ARCH_PAD_RETURN;
 }
 
@@ -73,13 +78,15 @@ uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
   struct pml__call_pad *p = pml_arch_pad_of(at);
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
-  if (PML_UNLIKELY(t->busy != 0 || pml__stream_in_pass(s) || t->open != p || !is_plain())) return ALL_REGISTERS;
-  pml__call_set_busy(t, sp - PML__CALL_BELOW);
-  pml__stream_begin_plainly(s);
+  if (PML_UNLIKELY(!begin(s, PML_STREAM_LEAVE, sp))) return ALL_REGISTERS;
+  if (PML_UNLIKELY(t->open != p || !is_plain())) {
+    pml__stream_end_pass(s);
+    return ALL_REGISTERS;
+  }
   uintptr_t back = pml__call_back(p);
   pml__call_close(t, p);
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, pml_arch_what(p)->region))) return PML__CALL_BEGUN;
-  end(t, s);
+  pml__stream_end_pass(s);
   return back;
 }
 

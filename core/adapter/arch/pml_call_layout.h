@@ -4,18 +4,16 @@
 #define PML_CALL_LAYOUT_H
 
 /* struct pml__stream_own, of the thread */
-#define OWN_BUSY 8
 #define OWN_OPEN 16
 #define OWN_TICKS 24
 
-/* struct pml__stream_thread: its pass, and what it knows of the consumers of enters and of leaves */
-#define THREAD_PASSES 0
+/* struct pml__stream_thread: its pass, what that is else, and the consumers of enters and of leaves that it knows */
+#define THREAD_PASS 0
+#define THREAD_FREE 8
 #define ENTERS_PLAIN 16
 #define ENTERS_DATA 24
-#define ENTERS_SPARING 32
-#define LEAVES_PLAIN 48
-#define LEAVES_DATA 56
-#define LEAVES_SPARING 64
+#define LEAVES_PLAIN 32
+#define LEAVES_DATA 40
 
 /* From a pad's place in its table: */
 #define PADS_BYTES 0x80000 /* of all pads, and of each table */

@@ -73,10 +73,15 @@ __attribute__((noinline, cold)) static void give_up(int err) {
   lose(err);
 }
 
+/* For a thread's first event, and for those of one that cannot count. False: it has no counters. */
+__attribute__((noinline, cold)) static bool has_set(void) {
+  if (self.process != pml__process()) begin(metrics);
+  return self.set != NULL;
+}
+
 static void read_values(struct pml_stream_event *e) {
   e->metrics = NULL;
-  if (PML_UNLIKELY(self.process != pml__process())) begin(metrics);
-  if (self.set == NULL) return;
+  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process)) && !has_set()) return;
   int err = pml_eventset_read(self.set, self.value);
   if (PML_UNLIKELY(err < 0)) {
     give_up(err);

@@ -31,7 +31,7 @@ __attribute__((always_inline)) static inline void raise_event(enum pml_stream_ki
   if (PML_UNLIKELY(counting != NULL))
     raise_with_counts(kind, region, ticks, counting);
   else
-    pml__stream_tell(kind, region, ticks);
+    (void)pml__stream_tell(kind, region, ticks);
 }
 __attribute__((noinline)) static void raise_enter(pml_region_t region, uint64_t ticks) {
   raise_event(PML_STREAM_ENTER, region, ticks);

@@ -38,13 +38,11 @@ static inline void tell(enum pml_stream_kind kind, const struct pml_section *s, 
 /* The same without values, as the last of a start or stop: these need no frame of their own if nothing consumes. */
 APART static int tell_enter(const struct pml_section *s, pml_region_t region, uint64_t ticks) {
   (void)s; /* keeps its register, so that none is moved for the others */
-  pml__stream_tell(PML_STREAM_ENTER, region, ticks);
-  return 0;
+  return pml__stream_tell(PML_STREAM_ENTER, region, ticks);
 }
 APART static int tell_leave(const struct pml_section *s, pml_region_t region, uint64_t ticks) {
   (void)s;
-  pml__stream_tell(PML_STREAM_LEAVE, region, ticks);
-  return 0;
+  return pml__stream_tell(PML_STREAM_LEAVE, region, ticks);
 }
 
 /* ---- start ---- */

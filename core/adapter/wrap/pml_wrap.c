@@ -204,25 +204,34 @@ __attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, en
   errno = saved;
 }
 
-/* The event is the thread's own, without values. errno is the program's: a function may be called to tell it. */
+/* In the pass. The event is the thread's own, without values. errno is the program's: a function may be called to tell
+ * it. */
 static inline void raise_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                                pml_region_t region) {
-  pml__stream_begin_plainly(s);
-  uint64_t ticks = pml_clock_ticks();
-  if (PML_LIKELY(pml__stream_hand_plainly(s, kind, region, ticks)))
+  uint64_t ticks = pml__stream_hand_plainly(s, kind, region, pml_clock_ticks());
+  if (PML_LIKELY(ticks == 0))
     pml__stream_end_pass(s);
   else
     go_on(t, kind, region, ticks);
 }
 
-/* No code is inside the thread's calls or its events. */
-static inline bool is_free(const struct pml__call_thread *t, const struct pml__stream_thread *s) {
-  return t->busy == 0 && !pml__stream_in_pass(s);
+/* Begin the pass. False, and nothing has changed: something is rare, as no free place, or a call left by a longjmp. */
+static inline bool begin_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
+  uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
+  if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
+      PML_LIKELY(pml_arch_slot(t->open)->sp > sp))
+    return true;
+  pml__stream_put_back(s, was);
+  return false;
 }
 
-/* Nor is anything rare: there is a free place, and no call was left by a longjmp. */
-static inline bool is_plain(const struct pml__call_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
-  return is_free(t, s) && t->open != NULL && t->open->inner != NULL && pml_arch_slot(t->open)->sp > sp;
+/* Of the innermost call, @p. */
+static inline bool end_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s,
+                               const struct pml__call_pad *p, uintptr_t sp) {
+  uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
+  if (PML_LIKELY(pml__stream_knows(PML_STREAM_LEAVE, was)) && PML_LIKELY(t->open == p)) return true;
+  pml__stream_put_back(s, was);
+  return false;
 }
 
 static const uint64_t no_results; /* of a counted call without results: not plain, either */
@@ -277,17 +286,15 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t sp = (uintptr_t)call;
   int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(in != NULL || records <= 0 || !is_plain(t, s, sp))) {
+  if (PML_UNLIKELY(in != NULL || records <= 0 || !begin_plainly(t, s, sp))) {
     enter_fully(call, f, in);
     return;
   }
-  pml__call_set_busy(t, sp - PML__CALL_BELOW);
   call->results = NULL;
   call->at = t->open->inner;
   pml__call_open(t, call->at, f->region, 0, sp);
   call->function = f;
   raise_event(t, s, PML_STREAM_ENTER, f->region);
-  pml__call_end_busy(t);
 }
 
 void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
@@ -325,14 +332,12 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
   struct pml__call_pad *p = call->at;
-  if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != p)) {
+  if (PML_UNLIKELY(call->results != NULL || !end_plainly(t, s, p, (uintptr_t)call))) {
     leave_fully(call);
     return;
   }
-  pml__call_set_busy(t, (uintptr_t)call - PML__CALL_BELOW);
   pml__call_close(t, p);
   raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
-  pml__call_end_busy(t);
 }
 
 void pml_wrap_listen(const struct pml_wrap_listener *l) {

@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "base/pml_thread.h"
+#include "base/stream/pml_stream_pads.h"
 #include "base/stream/pml_stream_private.h"
 
 #include <errno.h>
@@ -24,24 +25,28 @@
  * The lists of consumers, one per kind, are never changed while a thread may be in them: a change fills the other of
  * two sets, publishes it, and then waits until no thread can be in the old one.
  *
- * Memory order. A thread that hands out an event stores an odd number to its `passes`, then loads the list; at the end
- * it stores an even number with release. The writer of the lists stores the new pointers, then loads each `passes`.
- * Between store and load each side needs a full fence, so that one of the two sees the other: the thread sees the new
- * list, or the changer sees the odd number and waits for the next one. The fence of the event path is left out where
- * membarrier(2) puts it into all threads at the time of the change; elsewhere the odd store is an exchange. The even
- * store's release and the changer's acquire order all that the thread did in the old list, and in consumers' data,
- * before whatever the changer does then. The pointers are stored with release and loaded with acquire, so that who
- * finds a list finds it filled.
+ * Memory order. A thread that hands out an event stores a mark to its `pass`, then loads the list; at the end it stores
+ * with release that it is free. The writer of the lists stores the new pointers, then loads each `pass`. Between store
+ * and load each side needs a full fence, so that one of the two sees the other: the thread sees the new list, or the
+ * writer sees the mark and waits for the end. The fence of the event path is left out where membarrier(2) puts it into
+ * all threads at the time of the change; elsewhere the mark is stored by an exchange. The release at the end and the
+ * writer's acquire order all that the thread did in the old list, and in consumers' data, before whatever the writer
+ * does then. The pointers are stored with release and loaded with acquire, so that who finds a list finds it filled.
+ *
+ * The writer may never find a busy thread free. But a pass that begins after the fence goes by a list only once it has
+ * counted itself in `slow`, before its mark where it stores one; what is known by heart is of the old generation and
+ * not used. So the old pass is over when `slow` has changed, too, loaded after the mark was seen.
  *
  * What is inline (pml_stream_private.h) goes by the generation of a list in the place of its pointer: it is stored and
  * loaded at the same places, so the same holds of it. A thread knows what a generation stands for only if membarrier(2)
  * makes the fence; else each of its events finds that it does not, and looks at the list in a pass that began with the
- * exchange, or after pml__stream_go_on() has made up for it.
+ * exchange, or after pml__stream_go_on() has made up for it. It learns of enters and leaves together, once the lists of
+ * both are published; a list that is published meanwhile has another generation.
  *
  * A thread's place has no generation beside it: the writer clears it in all threads, between two fences of
  * membarrier(2), after it published the list. A thread that stores its place then loads the generation. If it found the
  * old one, its store comes before the first fence, and so before the clearing; else it clears the place itself. A
- * thread in a pass loads its place after its odd store: if it found one, the odd store comes before the second fence.
+ * thread in a pass loads its place after its mark: if it found one, the mark's store comes before the second fence.
  */
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
@@ -55,14 +60,16 @@ static uint64_t last_id, last_generation;
 
 static struct pml__lock lock;
 static struct pml__stream_thread *_Atomic threads;
-struct pml__stream_thread pml__stream_nobody = {.passes = 1};
+struct pml__stream_thread pml__stream_nobody = {.pass = PML__STREAM_RAISING};
+struct pml__call_table pml__call_table __attribute__((aligned(64)));
 PML_THREAD_LOCAL struct pml__stream_own pml__stream_own
-    __attribute__((tls_model("initial-exec"))) = {.self = &pml__stream_nobody};
+    __attribute__((tls_model("initial-exec"))) = {.self = &pml__stream_nobody, .call.open = PML__CALL_NONE};
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS, NOBODYS, NOBODYS};
 _Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
-_Atomic uint64_t pml__stream_sparing[2] = {NOBODYS, NOBODYS};
+_Atomic uint64_t pml__stream_latest = NOBODYS, pml__stream_sparing = NOBODYS;
+static _Atomic uint64_t would_spare = NOBODYS; /* the latest, if all its consumers spare registers */
 static atomic_bool may_spare;
 static pthread_key_t key;
 static bool has_key;
@@ -71,9 +78,9 @@ static bool has_key;
 
 static void forget(struct pml__stream_thread *t) {
   memset(t->at, 0, sizeof t->at);
-  memset(t->known, 0, sizeof t->known);
   memset(t->one, 0, sizeof t->one);
   __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);
+  t->free = t->learnt = PML__STREAM_FREE;
 }
 
 /* The block is another thread's from here on, with all that this one did to it. */
@@ -90,36 +97,27 @@ static void thread_ends(void *arg) {
   forget(t);
   pml__lock_leave(&lock);
   pml__stream_self = &pml__stream_nobody;
-  /* A thread that a consumer ended never came back from its pass. */
-  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
-  __atomic_store_n(&t->passes, passes + passes % 2, __ATOMIC_RELEASE);
+  pml__stream_end_pass(t); /* a thread that a consumer ended never came back from it */
   atomic_store_explicit(&t->taken, false, memory_order_release);
 }
 
-void pml__stream_forget_known(void) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (t->here) memset(t->known, 0, sizeof t->known);
-}
-
 /*
- * By the one who changes the generation and by the one who changes may_spare. Each looks at both again after its store:
- * who stores last has seen what the other stored.
+ * By the one who changes the lists and by the one who changes may_spare. Each looks at both again after its store: who
+ * stores last has seen what the other stored.
  */
-static void choose_sparing(unsigned kind) {
-  uint64_t generation, is;
+static void choose_sparing(void) {
+  uint64_t would;
   bool may;
   do {
-    generation = atomic_load(&pml__stream_generation[kind]);
+    would = atomic_load(&would_spare);
     may = atomic_load(&may_spare);
-    is = may ? generation : NOBODYS;
-    atomic_store(&pml__stream_sparing[kind], is);
-  } while (atomic_load(&pml__stream_generation[kind]) != generation || atomic_load(&may_spare) != may);
+    atomic_store(&pml__stream_sparing, may ? would : NOBODYS);
+  } while (atomic_load(&would_spare) != would || atomic_load(&may_spare) != may);
 }
 
 void pml__stream_spare(bool may) {
   atomic_store(&may_spare, may);
-  choose_sparing(PML_STREAM_ENTER);
-  choose_sparing(PML_STREAM_LEAVE);
+  choose_sparing();
 }
 
 static void register_membarrier(void) {
@@ -131,10 +129,11 @@ static void register_membarrier(void) {
 static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1,
                                                 .at = {{.slot = PML_STREAM_CONSUMERS_MAX - 1}}};
 
-/* Under the lock, or where no other thread changes it. */
-static void set_generation(unsigned kind, uint64_t generation, memory_order how) {
-  atomic_store_explicit(&pml__stream_generation[kind], generation, how);
-  if (kind <= PML_STREAM_LEAVE) choose_sparing(kind);
+/* All lists are published; under the lock, or where no other thread changes them. */
+static void set_latest(uint64_t generation, bool sparing) {
+  atomic_store(&pml__stream_latest, generation);
+  atomic_store(&would_spare, sparing ? generation : NOBODYS);
+  choose_sparing();
 }
 
 /*
@@ -146,8 +145,9 @@ static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     bool wanted = __atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) != NULL;
     __atomic_store_n(&pml__stream_list[k], wanted ? &awaited : NULL, __ATOMIC_RELEASE);
-    set_generation(k, wanted ? awaited.generation : NOBODYS, memory_order_release);
+    atomic_store_explicit(&pml__stream_generation[k], wanted ? awaited.generation : NOBODYS, memory_order_release);
   }
+  set_latest(NOBODYS, false);
   memset(pml__stream_slot, 0, sizeof pml__stream_slot);
   nconsumers = 0;
   (void)pml__lock_torn(&lock);
@@ -159,7 +159,7 @@ static void settle_in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     if (__atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) == &awaited) {
       __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
-      set_generation(k, NOBODYS, memory_order_release);
+      atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
     }
   }
 }
@@ -175,6 +175,8 @@ static void prepare(void) {
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 static void list(struct pml__stream_thread *t) {
+  t->free = t->learnt = PML__STREAM_FREE;
+  pml__stream_end_pass(t);
   t->here = true;
   t->next = atomic_load_explicit(&threads, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&threads, &t->next, t, memory_order_acq_rel, memory_order_acquire)) {
@@ -196,8 +198,7 @@ static struct pml__stream_thread *take_block(void) {
 
 /* The block of a thread that forked, as it is in the child: cleared but for what was begun in it since. */
 static struct pml__stream_thread *renew(struct pml__stream_thread *t) {
-  __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
-  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
+  for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].handed = 0;
   atomic_store_explicit(&t->taken, true, memory_order_relaxed);
   list(t);
   return t;
@@ -228,10 +229,14 @@ __attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void)
 
 /* ---- consumers ---- */
 
+static bool is_free(struct pml__stream_thread *t) {
+  return (__atomic_load_n(&t->pass, __ATOMIC_SEQ_CST) & PML__STREAM_FREE) != 0;
+}
+
 static void wait_for(struct pml__stream_thread *t) {
-  uint64_t before = __atomic_load_n(&t->passes, __ATOMIC_SEQ_CST);
-  if (before % 2 == 0) return;
-  for (unsigned i = 0; __atomic_load_n(&t->passes, __ATOMIC_ACQUIRE) == before; i++) {
+  if (is_free(t)) return;
+  uint64_t before = __atomic_load_n(&t->slow, __ATOMIC_SEQ_CST);
+  for (unsigned i = 0; !is_free(t) && __atomic_load_n(&t->slow, __ATOMIC_ACQUIRE) == before; i++) {
     static const struct timespec nap = {0, NAP_NS};
     if (i < YIELDS)
       sched_yield();
@@ -263,23 +268,48 @@ static uint32_t slot_of(uint64_t id) {
   return i;
 }
 
+/*
+ * Whether plain functions leave registers alone that intercepted calls then need not save. Of several the one that
+ * hands out to two does.
+ */
+static bool all_spare(const struct pml__stream_list *list, bool each) {
+#ifdef __SANITIZE_THREAD__
+  (void)list, (void)each;
+  return false; /* what ThreadSanitizer calls at each access uses any register */
+#else
+  return each && (list->n == 1 || (list->n == 2 && PML__SPARING));
+#endif
+}
+
+static void fill(struct pml__stream_list *list, unsigned kind) {
+  bool plain = true, spare = true;
+  list->n = 0;
+  for (uint32_t i = 0; i < nconsumers; i++) {
+    uint32_t at = slot_of(order[i]);
+    const struct pml_stream_consumer *c = &pml__stream_slot[at].consumer;
+    if (c->event[kind] == NULL) continue;
+    list->at[list->n++] = (struct pml__stream_entry){c->event[kind], c->plain[kind], order[i], at};
+    plain = plain && c->plain[kind] != NULL;
+    spare = spare && c->sparing;
+  }
+  list->plain = plain && list->n > 0 && list->n <= PML__STREAM_SEVERAL;
+  list->sparing = list->plain && all_spare(list, spare);
+}
+
 /* Under the lock: lists of @order as it is now, in the place of those that threads are in. */
 static void publish(void) {
+  uint64_t generation = PML__STREAM_FREE | ++last_generation;
   set_in_use = 1 - set_in_use;
+  struct pml__stream_list *set = set_of_lists[set_in_use];
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
-    struct pml__stream_list *list = &set_of_lists[set_in_use][k];
-    list->n = 0;
-    for (uint32_t i = 0; i < nconsumers; i++) {
-      uint32_t at = slot_of(order[i]);
-      const struct pml_stream_consumer *c = &pml__stream_slot[at].consumer;
-      if (c->event[k] == NULL) continue;
-      list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at, c->sparing};
-    }
-    list->generation = ++last_generation;
+    struct pml__stream_list *list = &set[k];
+    fill(list, k);
+    list->generation = generation;
     if (list->n == 0 && __atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) == &awaited) continue;
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
-    set_generation(k, list->n > 0 ? list->generation : NOBODYS, memory_order_seq_cst);
+    atomic_store(&pml__stream_generation[k], list->n > 0 ? generation : NOBODYS);
   }
+  set_latest(generation, set[PML_STREAM_ENTER].sparing && set[PML_STREAM_LEAVE].sparing);
   clear_places();
   wait_for_all();
 }

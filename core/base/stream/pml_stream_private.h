@@ -15,15 +15,16 @@
 
 struct pml__stream_entry {
   void (*call)(void *data, const struct pml_stream_event *e);
-  bool (*plain)(void *data, pml_region_t region, uint64_t ticks); /* may be NULL */
-  uint64_t id;                                                    /* of the consumer */
+  pml_stream_plain *plain; /* may be NULL */
+  uint64_t id;             /* of the consumer */
   uint32_t slot;
-  bool sparing; /* its plain function is */
 };
 
 struct pml__stream_list {
   uint32_t n;          /* 0: consumers may come: a child is being looked at */
-  uint64_t generation; /* no other list of the kind has it */
+  bool plain;          /* all have plain functions, and are no more than are handed to plainly */
+  bool sparing;        /* these are */
+  uint64_t generation; /* of all kinds' lists that are published together, and of no others */
   struct pml__stream_entry at[PML_STREAM_CONSUMERS_MAX];
 };
 
@@ -34,30 +35,44 @@ struct pml__stream_several {
   uint32_t n;
   uint32_t handed; /* of them, when one wanted more: those before it have the event */
   struct {
-    bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
+    pml_stream_plain *plain;
     void *data;
     uint64_t id; /* of the consumer */
   } at[PML__STREAM_SEVERAL];
 };
 
 /*
- * In memory that is cleared in a child: there the thread is in no pass and knows no generation, so what is inline leads
- * to pml__stream_thread_begins() as a thread's first event does.
+ * What a thread's `pass` is. One word says what an event has to know before it is handed out plainly: that the thread
+ * is not in the consumers, that nobody holds it back from them, and that it knows those of the generation in use.
+ *
+ * Without PML__STREAM_FREE it is in a pass, and the word says by whom: 0 and odd numbers say nothing more but for
+ * PML__STREAM_TELLING; else it is a stack pointer of the call that is at it (adapter/arch/pml_call.h).
+ */
+#define PML__STREAM_FREE (UINT64_C(1) << 63) /* in no pass; and itself: it knows no generation */
+#define PML__STREAM_RAISING 1u
+#define PML__STREAM_TELLING(region) (uint32_t)(2 * (region) + 1) /* of pml__stream_tell() */
+#define PML__STREAM_TOLD(pass) (pml_region_t)((pass) / 2)
+
+/*
+ * In memory that is cleared in a child: there the thread is in a pass and not here, so what is inline leads to
+ * pml__stream_thread_begins() as a thread's first event does.
  */
 struct pml__stream_thread {
-  uint64_t passes; /* atomic, one writer; odd: in the consumers */
+  uint64_t pass; /* atomic, one writer */
+  uint64_t free; /* what it is when the pass is over */
+  /* Of enters and of leaves, of generation @learnt: the plain function of the only consumer, or of all; and its data,
+   * or the several. */
   struct {
-    uint64_t generation; /* of the list whose consumers all have plain functions; 0: not known to be so */
-    /* that of the only one, or of all */
-    bool (*plain)(void *data, pml_region_t region, uint64_t ticks);
-    void *data;       /* its, or the several */
-    uint64_t sparing; /* the generation, if @plain is sparing; else 0 */
-  } known[PML_STREAM_KINDS];
-  bool here; /* in the list of threads; false for pml__stream_nobody and for a cleared block */
+    pml_stream_plain *plain;
+    void *data;
+  } known[2];
+  uint64_t learnt; /* PML__STREAM_FREE: none. @free is the same unless the thread is held back */
+  uint64_t slow;   /* atomic, one writer: passes that looked at a list */
+  bool here;       /* in the list of threads; false for pml__stream_nobody and for a cleared block */
   atomic_bool taken;
   _Atomic uint64_t nested, refused; /* one writer */
   struct pml_stream_event told;     /* that pml__stream_tell() hands out; never with values */
-  struct {
+  struct pml__stream_one {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
     void (*call)(void *data, const struct pml_stream_event *e);
     void *data;
@@ -67,8 +82,8 @@ struct pml__stream_thread {
   struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
-  } at[PML_STREAM_CONSUMERS_MAX]; /* before what is large: arm64 loads pairs up to 504 bytes away */
-  struct pml__stream_several several[PML_STREAM_KINDS];
+  } at[PML_STREAM_CONSUMERS_MAX];        /* before what is large: arm64 loads pairs up to 504 bytes away */
+  struct pml__stream_several several[2]; /* of enters and of leaves */
   struct pml__stream_thread *next;
 };
 
@@ -83,7 +98,7 @@ struct pml__stream_slot {
 extern struct pml__stream_slot pml__stream_slot[PML_STREAM_CONSUMERS_MAX];
 extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that there was no memory for */
 
-/* Used before a thread's first event and after its end; it is in a pass for ever. */
+/* Used before a thread's first event and after its end, by any: in a pass for ever, whatever mark that has just now. */
 extern struct pml__stream_thread pml__stream_nobody;
 extern atomic_bool pml__stream_expedited;
 
@@ -91,8 +106,9 @@ extern atomic_bool pml__stream_expedited;
  */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 
-/* The same of enters and leaves while intercepted calls may go by known[].sparing; else what none has. For stubs.S. */
-extern _Atomic uint64_t pml__stream_sparing[2];
+/* Of all kinds; published after their lists. And the same while intercepted calls may go by what stubs.S does; else
+ * what none has. */
+extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
 
 #pragma GCC visibility pop
 
@@ -103,7 +119,7 @@ extern _Atomic uint64_t pml__stream_sparing[2];
 struct pml__call_pad;
 struct pml__call_thread {
   uintptr_t busy;
-  struct pml__call_pad *open;    /* the innermost call's; NULL: the thread has not begun */
+  struct pml__call_pad *open;    /* the innermost call's; PML__CALL_NONE: the thread has not begun */
   struct pml_stream_event event; /* that is being handed out */
   uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
 };
@@ -120,48 +136,88 @@ static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
+/* By its thread, the only writer: a plain load is one with the test. */
+static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
+  return (int64_t)t->pass >= 0;
+}
+
 /* False: the thread is already inside the consumers; that is counted. @t is not pml__stream_nobody. */
 static inline bool pml__stream_begin_pass(struct pml__stream_thread *t) {
-  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
-  if (PML_UNLIKELY(passes % 2 != 0)) {
+  if (PML_UNLIKELY(pml__stream_in_pass(t))) {
     pml__stream_count(&t->nested);
     return false;
   }
+  pml__own_add_release(&t->slow, 1);
   if (PML_LIKELY(atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))) {
-    __atomic_store_n(&t->passes, passes + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->pass, PML__STREAM_RAISING, __ATOMIC_RELEASE);
     atomic_signal_fence(memory_order_seq_cst);
   } else {
-    (void)__atomic_exchange_n(&t->passes, passes + 1, __ATOMIC_SEQ_CST);
+    (void)__atomic_exchange_n(&t->pass, PML__STREAM_RAISING, __ATOMIC_SEQ_CST);
   }
   return true;
 }
 
 static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
-  pml__own_add_release(&t->passes, 1);
+  __atomic_store_n(&t->pass, t->free, __ATOMIC_RELEASE);
 }
 
 /*
- * pml__stream_hand_plainly - in a pass, hand an event without values to its consumers with general registers only.
- *
- * Returns false where that is not known to do: one has no plain function, or wants more. The pass stays open,
- * and pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
- *
- * pml__stream_begin_plainly - begin such a pass. The thread is in none. Where threads need a fence of their own nothing
- * is known of consumers, so that only pml__stream_go_on(), which has one, looks at their list.
+ * pml__stream_begin_plainly - begin a pass with general registers only, in which no list is looked at but by
+ * pml__stream_go_on(): where threads need a fence of their own nothing is known of consumers, and that has one. @mark:
+ * what `pass` is meanwhile. Returns what it was: the thread may go by known[kind] if that is the generation in use,
+ * pml__stream_knows(), which is looked at in the pass. If it is not even PML__STREAM_FREE there was a pass already,
+ * which goes on: pml__stream_put_back().
  */
-static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
-                                            pml_region_t region, uint64_t ticks) {
-  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-  return PML_LIKELY(t->known[kind].generation == generation) &&
-         PML_LIKELY(t->known[kind].plain(t->known[kind].data, region, ticks));
-}
-/* By its thread, the only writer: a plain load is one with the test. */
-static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
-  return t->passes % 2 != 0;
-}
-static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
-  pml__own_add(&t->passes, 1);
+static inline uint64_t pml__stream_begin_plainly(struct pml__stream_thread *t, uint64_t mark) {
+  uint64_t was = __atomic_load_n(&t->pass, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->pass, mark, __ATOMIC_RELAXED);
   atomic_signal_fence(memory_order_seq_cst);
+  return was;
+}
+/* The same of a thread that is in none. */
+static inline void pml__stream_begin_only(struct pml__stream_thread *t) {
+  __atomic_store_n(&t->pass, PML__STREAM_RAISING, __ATOMIC_RELAXED);
+  atomic_signal_fence(memory_order_seq_cst);
+}
+static inline bool pml__stream_knows(enum pml_stream_kind kind, uint64_t was) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  bool is; /* the load, which has acquire here, is one with the comparison, which compilers make of no atomic one */
+  __asm__ volatile("cmpq %2, %1" : "=@cce"(is) : "m"(pml__stream_generation[kind]), "r"(was) : "memory");
+  return is;
+#else
+  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire) == was;
+#endif
+}
+static inline void pml__stream_put_back(struct pml__stream_thread *t, uint64_t was) {
+  __atomic_store_n(&t->pass, was, __ATOMIC_RELEASE);
+}
+
+/*
+ * Then the event may be handed out. Not 0, the ticks: a consumer wants more than that. The pass stays open, and
+ * pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
+ */
+static inline uint64_t pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
+                                                pml_region_t region, uint64_t ticks) {
+  return t->known[kind].plain(t->known[kind].data, region, ticks);
+}
+
+/*
+ * pml__stream_hold - from now on nothing the thread does is handed out plainly, until pml__stream_let_go(). By
+ * adapters that are at something of the thread outside of a pass; what they call then finds that out by its own means.
+ * Neither does anything to a thread that knows no consumers anyway, as one that is not here.
+ */
+#define PML__STREAM_KNOWS_ANY(generation) ((generation) << 1 != 0)
+static inline void pml__stream_hold(struct pml__stream_thread *t) {
+  if (!PML__STREAM_KNOWS_ANY(t->free)) return;
+  t->free = PML__STREAM_FREE;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (!pml__stream_in_pass(t)) pml__stream_end_pass(t);
+}
+static inline void pml__stream_let_go(struct pml__stream_thread *t) {
+  if (!PML__STREAM_KNOWS_ANY(t->learnt)) return;
+  t->free = t->learnt;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (!pml__stream_in_pass(t)) pml__stream_end_pass(t);
 }
 
 /*
@@ -170,7 +226,7 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
  */
 static inline struct pml_stream_place *pml__stream_begin_in_place(struct pml__stream_thread *t) {
   if (PML_UNLIKELY(pml__stream_in_pass(t))) return NULL;
-  pml__stream_begin_plainly(t);
+  pml__stream_begin_only(t);
   struct pml_stream_place *place = __atomic_load_n(&t->place, __ATOMIC_RELAXED);
   if (PML_UNLIKELY(place == NULL)) pml__stream_end_pass(t);
   return place;
@@ -179,7 +235,7 @@ static inline struct pml_stream_place *pml__stream_begin_in_place(struct pml__st
 /* To as many as there are; a thread that is in the consumers already is counted. */
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
-/* The same, quicker where several consumers all have plain functions and the event has no values. */
+/* The same of an enter or a leave, quicker where several consumers all have plain functions and it has no values. */
 void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
 /* A leave of a call that did not return, to the consumers of leaves. */
@@ -200,12 +256,12 @@ struct pml__stream_thread *pml__stream_thread_begins(void);
  * them as often as sections do: @kind is a constant, and of one consumer the function is called from here.
  * pml__stream_hand_to_one returns false if the event is still to be handed out, to several or to one not known yet.
  *
- * The generation goes for the list, as in pml__stream_hand_plainly(): loaded in the pass, with acquire. What is known
- * is known only with membarrier(2).
+ * The generation goes for the list, as in pml__stream_knows(): loaded in the pass, with acquire. What is known is known
+ * only with membarrier(2).
  */
 static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-  bool is; /* the load is one with the comparison, which compilers make of no atomic one */
+  bool is; /* as in pml__stream_knows() */
   __asm__ volatile("cmpq %2, %1" : "=@ccne"(is) : "m"(pml__stream_generation[kind]), "i"(-1));
   return is;
 #else
@@ -215,10 +271,10 @@ static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
 static inline bool pml__stream_hand_to_one(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
   if (PML_UNLIKELY(pml__stream_in_pass(t))) return false;
-  pml__stream_begin_plainly(t);
-  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-  bool known = PML_LIKELY(t->one[kind].generation == generation);
-  if (known) t->one[kind].call(t->one[kind].data, e);
+  pml__stream_begin_only(t);
+  const struct pml__stream_one *one = &t->one[kind];
+  bool known = PML_LIKELY(pml__stream_knows(kind, one->generation));
+  if (known) one->call(one->data, e);
   pml__stream_end_pass(t);
   return known;
 }
@@ -226,34 +282,46 @@ static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_
   if (!pml__stream_hand_to_one(kind, e)) pml__stream_raise_to_all(kind, e);
 }
 
+/* The same for pml_stream_ready(), of an event that is wanted. */
+static inline void pml__stream_get_ready(pml_region_t region) {
+  const struct pml__stream_one *one = &pml__stream_self->one[PML_STREAM_ENTER];
+  if (PML_UNLIKELY(one->ready != NULL) || PML_UNLIKELY(!pml__stream_knows(PML_STREAM_ENTER, one->generation)))
+    pml__stream_ready(region);
+}
+
 /*
- * pml__stream_tell - the same for an event without values, by the plain functions where they do.
- * pml__stream_tell_to_all - as pml__stream_raise_to_all().
+ * pml__stream_tell - the same for an event without values, of an enter or a leave, by the plain functions where they
+ * do. Its ticks are not 0.
+ * pml__stream_tell_fully - in the pass. pml__stream_tell_otherwise - where it may have been another's before, @was as
+ * of pml__stream_begin_plainly(). pml__stream_tell_to_all - as pml__stream_raise_to_all(). They return 0.
  */
+int pml__stream_tell_fully(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks);
+int pml__stream_tell_otherwise(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks, uint64_t was);
 void pml__stream_tell_to_all(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks);
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
-static inline void pml__stream_tell(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
+static inline int pml__stream_tell(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY(pml__stream_in_pass(t))) {
-    pml__stream_tell_to_all(kind, region, ticks);
-    return;
-  }
-  pml__stream_begin_plainly(t);
-  t->told.ticks = ticks;
-  t->told.region = region;
-  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, region, ticks))) {
+  uint64_t was = pml__stream_begin_plainly(t, PML__STREAM_TELLING(region));
+  if (PML_LIKELY(pml__stream_knows(kind, was))) {
+    ticks = pml__stream_hand_plainly(t, kind, region, ticks);
+    if (PML_UNLIKELY(ticks != 0)) return pml__stream_tell_fully(kind, PML__STREAM_TOLD(t->pass), ticks);
     pml__stream_end_pass(t);
-  } else if (t->one[kind].generation == atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire)) {
+    __asm__("" : "+r"(ticks)); /* which is 0, and where that is returned */
+    return (int)ticks;
+  }
+  if (PML_LIKELY((was & PML__STREAM_FREE) != 0) && pml__stream_knows(kind, t->one[kind].generation)) {
+    t->told.ticks = ticks;
+    t->told.region = region;
     t->one[kind].call(t->one[kind].data, &t->told);
-    pml__stream_end_pass(t);
   } else {
-    pml__stream_go_on(kind, &t->told);
+    return pml__stream_tell_otherwise(kind, region, ticks, was);
   }
+  pml__stream_end_pass(t);
+  return 0;
 }
 
 /* The plain functions of two sparing consumers and of any others; @several is a struct pml__stream_several. */
-bool pml__stream_hand_two(void *several, pml_region_t region, uint64_t ticks);
-bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks);
+pml_stream_plain pml__stream_hand_two, pml__stream_hand_several;
 
 /*
  * pml__stream_ready_in_pass - the same for an enter that was not handed out plainly, before pml__stream_go_on(). True:
@@ -263,10 +331,9 @@ bool pml__stream_ready_in_pass(pml_region_t region);
 
 /*
  * pml__stream_spare - whether they may: the clock is read by an instruction, and calls are recorded. By one thread at a
- * time; no lock. pml__stream_forget_known - what the calling thread knows of consumers is learnt anew.
+ * time; no lock.
  */
 void pml__stream_spare(bool may);
-void pml__stream_forget_known(void);
 
 /* The thread left its consumers by a longjmp: the pass is over. */
 void pml__stream_abandon(void);

@@ -42,7 +42,7 @@ static bool one_is_ready(struct pml__stream_thread *t, pml_region_t region) {
   const _Atomic uint64_t *generation = &pml__stream_generation[PML_STREAM_ENTER];
   if (t->one[PML_STREAM_ENTER].generation != atomic_load_explicit(generation, memory_order_acquire)) return false;
   if (t->one[PML_STREAM_ENTER].ready == NULL || pml__stream_in_pass(t)) return true;
-  pml__stream_begin_plainly(t);
+  pml__stream_begin_only(t);
   bool known = t->one[PML_STREAM_ENTER].generation == atomic_load_explicit(generation, memory_order_acquire);
   if (known) t->one[PML_STREAM_ENTER].ready(t->one[PML_STREAM_ENTER].data, region);
   pml__stream_end_pass(t);
@@ -59,17 +59,11 @@ void pml__stream_ready(pml_region_t region) {
   pml__stream_end_pass(t);
 }
 
-/* In a child it is the first that the thread's block is asked for: it has one, so this is it. */
-__attribute__((noinline, cold)) static void begin_anew(struct pml__stream_thread *t) {
-  (void)pml__stream_thread_begins();
-  pml__own_add(&t->passes, 1);
-}
-
-/* The thread's, in the pass that was begun plainly, made up for: the odd store is the exchange now. */
+/* The thread's, in the pass that was begun plainly, made up for: the mark's store is the exchange now. */
 __attribute__((always_inline)) static inline struct pml__stream_thread *in_its_pass(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY(!t->here)) begin_anew(t);
-  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST);
+  pml__own_add_release(&t->slow, 1);
+  (void)__atomic_fetch_add(&t->pass, 0, __ATOMIC_SEQ_CST);
   return t;
 }
 
@@ -109,6 +103,52 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
   t->one[kind].generation = list->generation;
 }
 
+/* What the thread has for the consumers of @list, which all take events plainly; false: not for all. */
+static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
+  s->n = list->n;
+  for (uint32_t i = 0; i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (t->at[at].id != list->at[i].id) begin_for(t, at);
+    if (t->at[at].data == NULL) return false;
+    s->at[i].plain = list->at[i].plain;
+    s->at[i].data = t->at[at].data;
+    s->at[i].id = list->at[i].id;
+  }
+  return true;
+}
+
+static void learn_plain(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  struct pml__stream_several *s = &t->several[kind];
+  bool two = s->n == 2 && (list->sparing || !PML__SPARING);
+  t->known[kind].plain = s->n == 1 ? s->at[0].plain : two ? pml__stream_hand_two : pml__stream_hand_several;
+  t->known[kind].data = s->n == 1 ? s->at[0].data : s;
+}
+
+/*
+ * Of enters and leaves, in a pass; who was handed an event that others have not is still listed in several[]. While the
+ * thread is at its calls it is held back, and @free stays what it is.
+ */
+static void learn(struct pml__stream_thread *t) {
+  uint64_t latest = atomic_load_explicit(&pml__stream_latest, memory_order_acquire);
+  if (t->learnt == latest || t->several[PML_STREAM_ENTER].handed > 0 || t->several[PML_STREAM_LEAVE].handed > 0 ||
+      !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
+    return;
+  const struct pml__stream_list *list[2];
+  for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) {
+    list[k] = __atomic_load_n(&pml__stream_list[k], __ATOMIC_ACQUIRE);
+    if (list[k] == NULL || !list[k]->plain || list[k]->generation != latest) return;
+  }
+  t->free = t->learnt = PML__STREAM_FREE;
+  atomic_signal_fence(memory_order_seq_cst);
+  for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) {
+    if (!gather(t, &t->several[k], list[k])) return;
+    learn_plain(t, k, list[k]);
+  }
+  atomic_signal_fence(memory_order_seq_cst);
+  t->learnt = latest;
+  if (pml__stream_own.call.busy == 0) t->free = latest;
+}
+
 /* The same of the place that the only consumer has; see pml_stream.c. */
 static void learn_place(struct pml__stream_thread *t, const struct pml__stream_list *list) {
   uint32_t at = list->at[0].slot;
@@ -131,8 +171,11 @@ void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream
   if (!pml__stream_begin_pass(t)) return;
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   hand_out(t, list, NULL, e);
-  if (list != NULL) learn_one(t, kind, list);
-  if (list != NULL && kind == PML_STREAM_COMMUNICATION) learn_place(t, list);
+  if (list != NULL) {
+    learn(t);
+    learn_one(t, kind, list);
+    if (kind == PML_STREAM_COMMUNICATION) learn_place(t, list);
+  }
   pml__stream_end_pass(t);
 }
 
@@ -166,58 +209,11 @@ void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *ar
   pml__stream_end_pass(t);
 }
 
-/* Whether their plain functions leave registers alone that the thread's intercepted calls then need not save. */
-static bool all_spare(const struct pml__stream_list *list) {
-#ifdef __SANITIZE_THREAD__
-  (void)list;
-  return false; /* what ThreadSanitizer calls at each access uses any register */
-#else
-  uint32_t i = 0;
-  while (i < list->n && list->at[i].sparing) i++;
-  return pml__stream_own.call.open != NULL && i == list->n && (i == 1 || (i == 2 && PML__SPARING));
-#endif
-}
-
-/* What the thread has for the consumers of @list; false: not all of them take events plainly. */
-static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
-  if (list->n == 0 || list->n > PML__STREAM_SEVERAL) return false;
-  s->n = list->n;
-  s->handed = 0;
-  for (uint32_t i = 0; i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    if (list->at[i].plain == NULL) return false;
-    if (t->at[at].id != list->at[i].id) begin_for(t, at);
-    if (t->at[at].data == NULL) return false;
-    s->at[i].plain = list->at[i].plain;
-    s->at[i].data = t->at[at].data;
-    s->at[i].id = list->at[i].id;
-  }
-  return true;
-}
-
-/* Interrupted while it is learnt, the generation says that it is not. */
-static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
-  struct pml__stream_several *s = &t->several[kind];
-  if (t->known[kind].generation == list->generation || s->handed > 0 ||
-      !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
-    return;
-  t->known[kind].generation = t->known[kind].sparing = 0;
-  atomic_signal_fence(memory_order_seq_cst);
-  if (!gather(t, s, list)) return;
-  bool spare = all_spare(list);
-  bool two = s->n == 2 && (spare || !PML__SPARING);
-  t->known[kind].plain = s->n == 1 ? s->at[0].plain : two ? pml__stream_hand_two : pml__stream_hand_several;
-  t->known[kind].data = s->n == 1 ? s->at[0].data : s;
-  atomic_signal_fence(memory_order_seq_cst);
-  t->known[kind].generation = list->generation;
-  t->known[kind].sparing = spare ? list->generation : 0;
-}
-
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = in_its_pass();
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   if (list != NULL) {
-    learn(t, kind, list);
+    learn(t);
     learn_one(t, kind, list);
   }
   hand_out(t, list, &t->several[kind], e);
@@ -228,12 +224,13 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
 /* What is not known is learnt for the next event. */
 void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY(!t->here || e->metrics != NULL || !pml__stream_begin_pass(t))) {
+  if (PML_UNLIKELY(!t->here || e->metrics != NULL || e->ticks == 0 || !pml__stream_begin_pass(t))) {
     pml__stream_raise_to_all(kind, e);
     return;
   }
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  if (PML_LIKELY(pml__stream_hand_plainly(t, kind, e->region, e->ticks))) {
+  if (PML_LIKELY(pml__stream_knows(kind, t->learnt)) &&
+      PML_LIKELY(pml__stream_hand_plainly(t, kind, e->region, e->ticks) == 0)) {
     pml__stream_end_pass(t);
   } else if (list != NULL && list->n > 1) {
     pml__stream_go_on(kind, e);
@@ -248,9 +245,25 @@ void pml__stream_tell_to_all(enum pml_stream_kind kind, pml_region_t region, uin
   pml__stream_raise_to_all(kind, &e);
 }
 
+__attribute__((cold)) int pml__stream_tell_fully(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
+  struct pml__stream_thread *t = pml__stream_self;
+  t->told.ticks = ticks;
+  t->told.region = region;
+  pml__stream_go_on(kind, &t->told);
+  return 0;
+}
+
+__attribute__((cold)) int pml__stream_tell_otherwise(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
+                                                     uint64_t was) {
+  if ((was & PML__STREAM_FREE) != 0) return pml__stream_tell_fully(kind, region, ticks);
+  pml__stream_put_back(pml__stream_self, was);
+  pml__stream_tell_to_all(kind, region, ticks);
+  return 0;
+}
+
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
   if (!t->here || !pml__stream_in_pass(t)) return;
-  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
+  for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].handed = 0;
   pml__stream_end_pass(t);
 }

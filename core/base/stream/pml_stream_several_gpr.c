@@ -2,12 +2,12 @@
 /* core/base/stream/pml_stream_several_gpr.c - one event for consumers that may use any general register. */
 #include "base/stream/pml_stream_private.h"
 
-bool pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks) {
+uint64_t pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks) {
   struct pml__stream_several *s = several;
   for (uint32_t i = 0; i < s->n; i++) {
-    if (PML_LIKELY(s->at[i].plain(s->at[i].data, region, ticks))) continue;
+    if (PML_LIKELY(s->at[i].plain(s->at[i].data, region, ticks) == 0)) continue;
     s->handed = i;
-    return false;
+    return ticks;
   }
-  return true;
+  return 0;
 }

@@ -71,8 +71,7 @@ struct pml_balance {
 /* Events; the plain ones with general registers only, for regions that do not block. */
 void pml__balance_enter(void *data, const struct pml_stream_event *e);
 void pml__balance_leave(void *data, const struct pml_stream_event *e);
-bool pml__balance_plain_enter(void *data, pml_region_t region, uint64_t ticks);
-bool pml__balance_plain_leave(void *data, pml_region_t region, uint64_t ticks);
+pml_stream_plain pml__balance_plain_enter, pml__balance_plain_leave;
 
 /* pml__balance_withdraw - the thread asks for nothing any more. */
 void pml__balance_withdraw(struct pml__balance_thread *th);

@@ -4,6 +4,7 @@
 #define PML_TUNE_PRIVATE_H
 
 #include "base/pml_cancel.h"
+#include "base/pml_stream.h"
 #include "control/tune/pml_tune.h"
 #include "control/tune/pml_tune_cpu.h"
 #include "control/tune/pml_tune_table.h"
@@ -82,7 +83,7 @@ static inline bool pml__tune_has_none(const struct pml__tune_thread *th, pml_reg
 
 /* The event of a region that is known to have no rule; general registers only. */
 struct pml_stream_event;
-bool pml__tune_plain(void *data, pml_region_t region, uint64_t ticks);
+pml_stream_plain pml__tune_plain;
 
 /* pml__openmp_threads - the number of threads of the calling thread's next parallel region is @n from now on; what it
  * was before, or 0: the process has no OpenMP runtime. */

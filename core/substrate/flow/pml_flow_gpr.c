@@ -69,12 +69,13 @@ bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e) {
   return (!values && PML_LIKELY(enter_again(t, e->region, e->ticks))) || enter_elsewhere(t, e);
 }
 
-__attribute__((noinline)) static bool enter_without(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
-  return enter_elsewhere(t, &(struct pml_stream_event){.ticks = ticks, .region = region});
+__attribute__((noinline)) static uint64_t enter_without(struct pml__flow_track *t, pml_region_t region,
+                                                        uint64_t ticks) {
+  return enter_elsewhere(t, &(struct pml_stream_event){.ticks = ticks, .region = region}) ? 0 : ticks;
 }
 
-bool pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks) {
-  return PML_LIKELY(enter_again(track, region, ticks)) || enter_without(track, region, ticks);
+uint64_t pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks) {
+  return PML_LIKELY(enter_again(track, region, ticks)) ? 0 : enter_without(track, region, ticks);
 }
 
 /* False: it takes floating point, or they are of a list that is not known yet. */
@@ -104,8 +105,9 @@ __attribute__((noinline)) static bool leave_with_values(struct pml__flow_track *
   return true;
 }
 
-bool pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks) {
-  return leave(track, region, ticks);
+uint64_t pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks) {
+  (void)leave(track, region, ticks);
+  return 0;
 }
 
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e) {

@@ -95,8 +95,7 @@ void pml__flow_release(const struct pml_flow *f, void *memory);
 bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e);
 /* The same of events without values. */
-bool pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks);
-bool pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks);
+pml_stream_plain pml__flow_plain_enter, pml__flow_plain_leave;
 
 /* Where the number of the edge is, or would be. */
 static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {

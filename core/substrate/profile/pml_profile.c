@@ -61,7 +61,7 @@ static void ready(void *data, pml_region_t region) {
 }
 
 __attribute__((noinline)) static void enter_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
-  if (pml__profile_enter_plainly(t, e->region, e->ticks)) return;
+  if (e->ticks != 0 && pml__profile_enter_plainly(t, e->region, e->ticks) == 0) return;
   struct pml__profile_place *p = t->beyond == 0 ? place_for(t, e->region) : NULL;
   if (p != NULL) {
     pml__profile_begin_call(t, p, e->ticks);

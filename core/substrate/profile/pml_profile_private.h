@@ -134,8 +134,7 @@ static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_re
   return true;
 }
 
-/* With general registers only. False, and nothing has changed: not without memory, or not to be counted. */
-bool pml__profile_enter_plainly(void *data, pml_region_t region, uint64_t ticks);
-bool pml__profile_leave_plainly(void *data, pml_region_t region, uint64_t ticks);
+/* With general registers only. Not 0, and nothing has changed: not without memory, or not to be counted. */
+pml_stream_plain pml__profile_enter_plainly, pml__profile_leave_plainly;
 
 #endif

@@ -14,80 +14,80 @@ static bool is_named(const struct pml__recording_track *t, pml_region_t region) 
          (__atomic_load_n(&t->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0;
 }
 
-__attribute__((noinline)) static bool enter_limited(struct pml__recording_track *t, pml_region_t region,
-                                                    uint64_t ticks) {
-  if (t->top == t->last || t->place.end - t->place.next < PML__RECORDING_OF_ENTER || !is_named(t, region)) return false;
+__attribute__((noinline)) static uint64_t enter_limited(struct pml__recording_track *t, pml_region_t region,
+                                                        uint64_t ticks) {
+  if (t->top == t->last || t->place.end - t->place.next < PML__RECORDING_OF_ENTER || !is_named(t, region)) return ticks;
   struct pml__recording_frame *f = ++t->top;
   if (has_limits(&t->recording->limits) && pml__recording_left_out(t, region)) {
     pml__recording_leave_out(f, region);
-    return true;
+    return 0;
   }
-  f->region = region;
+  f->word = PML__LOG_WORD(PML__LOG_ENTER, region);
   f->enter = t->place.next;
-  pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_ENTER, region));
-  return true;
+  pml__recording_put(t, pml__recording_lift(t, ticks), f->word);
+  return 0;
 }
 
-/* The call before it was of another region. There is room for a frame. */
-__attribute__((noinline)) static bool enter_another(struct pml__recording_track *t, pml_region_t region,
-                                                    uint64_t ticks) {
-  if (PML_UNLIKELY(!is_named(t, region))) return enter_limited(t, region, ticks);
-  t->top[1].region = region;
+/* The call before it was of another region, or there is no room for a frame. */
+__attribute__((noinline)) static uint64_t enter_another(struct pml__recording_track *t, pml_region_t region,
+                                                        uint64_t ticks) {
+  if (PML_UNLIKELY(t->top == t->last || !is_named(t, region))) return enter_limited(t, region, ticks);
+  t->top[1].word = PML__LOG_WORD(PML__LOG_ENTER, region);
   return pml__recording_enter_plainly(t, region, ticks);
 }
 
 /* What is common is looked at here, and again in the others: so it needs few registers. */
-bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
-  const uint64_t word = PML__LOG_WORD(PML__LOG_ENTER, region);
   struct pml__recording_frame *f = t->top;
   struct pml__log_event *at = t->place.next;
   if (PML_UNLIKELY(at >= t->enters_end)) return enter_limited(t, region, ticks);
-  if (PML_UNLIKELY(f == t->last)) return enter_limited(t, region, ticks);
   if (PML_UNLIKELY(ticks < t->place.last_ticks)) return enter_limited(t, region, ticks);
-  if (PML_UNLIKELY(f[1].region != region)) return enter_another(t, region, ticks);
+  if (PML_UNLIKELY((pml_region_t)f[1].word != region)) return enter_another(t, region, ticks);
   pml__own_move(&t->top, f, sizeof *f);
   f[1].enter = at;
   t->place.last_ticks = ticks;
-  pml__recording_put(t, ticks, word);
-  return true;
+  pml__recording_put(t, ticks, PML__OWN_AGAIN(f[1].word));
+  return 0;
 }
 
-__attribute__((noinline)) static bool leave_limited(struct pml__recording_track *t, pml_region_t region,
-                                                    uint64_t ticks) {
+__attribute__((noinline)) static uint64_t leave_limited(struct pml__recording_track *t, pml_region_t region,
+                                                        uint64_t ticks) {
   struct pml__recording_frame *f = t->top;
   if (t->beyond > 0 || t->place.next == t->place.end || f == t->frame || pml__recording_region_of(f) != region)
-    return false;
+    return ticks;
   if (f->enter != NULL && t->recording->limits.min_ticks != 0) {
     bool last = t->place.next == f->enter + 1;
-    if (PML_UNLIKELY(!last && pml__recording_has_values(f->enter))) return false;
+    if (PML_UNLIKELY(!last && pml__recording_has_values(f->enter))) return ticks;
     t->top--;
-    if (last && pml__recording_take_back(t, f->enter, region, ticks)) return true;
+    if (last && pml__recording_take_back(t, f->enter, region, ticks)) return 0;
   } else {
     t->top--;
   }
   if (f->enter != NULL) pml__recording_put_leave(t, f, region, pml__recording_lift(t, ticks));
-  return true;
+  return 0;
 }
 
 /* Of a call with others, or anything else, inside. */
-__attribute__((noinline)) static bool leave_outer(struct pml__recording_track *t, pml_region_t region, uint64_t ticks) {
+__attribute__((noinline)) static uint64_t leave_outer(struct pml__recording_track *t, pml_region_t region,
+                                                      uint64_t ticks) {
   if (PML_UNLIKELY(ticks < t->place.last_ticks)) return leave_limited(t, region, ticks);
   pml__own_move(&t->top, t->top, -(ptrdiff_t)sizeof *t->top);
   t->place.last_ticks = ticks;
   pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
-  return true;
+  return 0;
 }
 
-bool pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
   const struct pml__recording_frame *f = t->top;
   const struct pml__log_event *next = t->place.next;
-  if (PML_UNLIKELY(next >= t->leaves_end) || PML_UNLIKELY(f->region != region)) return leave_limited(t, region, ticks);
+  if (PML_UNLIKELY(next >= t->leaves_end) || PML_UNLIKELY((pml_region_t)f->word != region))
+    return leave_limited(t, region, ticks);
   struct pml__log_event *enter = f->enter;
   if ((uintptr_t)next - (uintptr_t)enter != sizeof *enter) return leave_outer(t, region, ticks);
   if (PML_UNLIKELY(!pml__recording_make_whole(enter, ticks))) return leave_limited(t, region, ticks);
   pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);
   t->place.last_ticks = ticks;
-  return true;
+  return 0;
 }

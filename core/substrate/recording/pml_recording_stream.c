@@ -55,7 +55,8 @@ static void put_under_way(struct pml__recording_track *t) {
   if (outer > 0) pml__recording_put(t, outer, PML__LOG_WORD(PML__LOG_UNDER_WAY, PML__LOG_OUTER));
   for (const struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++) {
     if (f->enter == NULL) continue;
-    if (outer == 0) pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, f->region));
+    if (outer == 0)
+      pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, pml__recording_region_of(f)));
     if (outer > 0) outer--;
   }
 }
@@ -127,7 +128,7 @@ static void put_values_of_call(void *data, void *arg) {
   const struct pml__recording_frame *f = t->top;
   const struct pml_stream_metrics *m = t->recording->metrics;
   size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? 1 + (m->n + 1) / 2 : 0);
-  if (t->beyond > 0 || f->region != c->region || f->enter == NULL) return;
+  if (t->beyond > 0 || f->enter == NULL || pml__recording_region_of(f) != c->region) return;
   if (!has_room(t, 1 + follow + leave)) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
@@ -148,16 +149,16 @@ void pml__recording_trace_values(const struct pml_recording *s, pml_region_t reg
 /* ---- calls ---- */
 
 static void forget_regions(struct pml__recording_frame *frame, size_t n) {
-  for (size_t i = 0; i < n; i++) frame[i].region = PML__RECORDING_NO_REGION;
+  for (size_t i = 0; i < n; i++) frame[i].word = PML__RECORDING_NO_REGION;
 }
 
 __attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *t) {
   size_t depth = (size_t)(t->top - t->frame), capacity = (size_t)(t->last - t->frame) * 2;
   if (capacity > DEPTH_MAX) return false;
   int cancel = pml__cancel_hold();
-  struct pml__recording_frame *frame = realloc(t->frame, (capacity + 1) * sizeof *frame);
+  struct pml__recording_frame *frame = realloc(t->frame, (capacity + 2) * sizeof *frame);
   if (frame != NULL) {
-    forget_regions(frame + depth + 1, capacity - depth);
+    forget_regions(frame + depth + 1, capacity - depth + 1);
     t->frame = frame;
     t->top = frame + depth;
     t->last = frame + capacity;
@@ -180,9 +181,14 @@ static void ready(void *data, pml_region_t region) {
                         (t->recording->trace_values ? OF_CALL : 0));
 }
 
+/* Whether a plain function may have the event: one that is raised by hand may be at 0. */
+static bool is_plain(const struct pml_stream_event *e) {
+  return e->metrics == NULL && e->ticks != 0;
+}
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
-  if (e->metrics == NULL && pml__recording_enter_plainly(t, e->region, e->ticks)) return;
+  if (is_plain(e) && pml__recording_enter_plainly(t, e->region, e->ticks) == 0) return;
   if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
     t->beyond++;
     pml__recording_choose_ends(t);
@@ -196,7 +202,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  if (!pml__recording_enter_plainly(t, e->region, e->ticks) || values == 0) return;
+  if (pml__recording_enter_plainly(t, e->region, e->ticks) != 0 || values == 0) return;
   if (t->top->enter != NULL) put_values(t, e, t->place.last_ticks);
 }
 
@@ -245,7 +251,7 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  if (e->metrics != NULL || !pml__recording_leave_plainly(data, e->region, e->ticks)) end_call(data, e, PML__LOG_LEAVE);
+  if (!is_plain(e) || pml__recording_leave_plainly(data, e->region, e->ticks) != 0) end_call(data, e, PML__LOG_LEAVE);
 }
 
 static void on_left(void *data, const struct pml_stream_event *e) {
@@ -307,12 +313,12 @@ static struct pml__recording_track *spare(struct pml_recording *s) {
 
 static struct pml__recording_track *new_track(struct pml_recording *s) {
   struct pml__recording_track *t = calloc(1, sizeof *t);
-  if (t != NULL) t->frame = calloc(FIRST_DEPTH + 1, sizeof *t->frame);
+  if (t != NULL) t->frame = calloc(FIRST_DEPTH + 2, sizeof *t->frame);
   if (t == NULL || t->frame == NULL) {
     free(t);
     return NULL;
   }
-  forget_regions(t->frame, FIRST_DEPTH + 1);
+  forget_regions(t->frame, FIRST_DEPTH + 2);
   t->recording = s;
   t->mark = s->mark;
   t->top = t->frame;

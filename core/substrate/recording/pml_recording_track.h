@@ -10,30 +10,32 @@
 #include "substrate/recording/pml_recording_file.h"
 
 /*
- * A call under way. @enter: in the thread's extent; pml__recording_elsewhere: in one before; NULL: left out. @region is
- * one whose name is in the log, or no region, as of a call that is left out, whose region is @left_out. When the call
- * is over it stays: the next call there is most often of the same.
+ * A call under way. @enter: in the thread's extent; pml__recording_elsewhere: in one before; NULL: left out. @word is
+ * that of an enter of a region whose name is in the log; its lower half is the region. Of a call that is left out, that
+ * is no region, and the upper half the call's. When the call is over it stays: the next call there is most often of the
+ * same.
  */
 #define PML__RECORDING_NO_REGION UINT32_MAX
 struct pml__recording_frame {
   struct pml__log_event *enter;
-  pml_region_t region, left_out;
+  uint64_t word;
 };
 static inline pml_region_t pml__recording_region_of(const struct pml__recording_frame *f) {
-  return f->enter != NULL ? f->region : f->left_out;
+  return (pml_region_t)(f->enter != NULL ? f->word : f->word >> 32);
 }
 static inline void pml__recording_leave_out(struct pml__recording_frame *f, pml_region_t region) {
-  *f = (struct pml__recording_frame){.region = PML__RECORDING_NO_REGION, .left_out = region};
+  *f = (struct pml__recording_frame){.word = (uint64_t)region << 32 | PML__RECORDING_NO_REGION};
 }
 
 /* One thread. */
 struct pml__recording_track {
   struct pml_recording *recording;
-  struct pml_stream_place place;           /* next == end: there is no extent, or it is full */
-  uint64_t *count;                         /* in the extent, or in the head */
-  struct pml__recording_frame *frame;      /* frame[0] is of no call */
-  struct pml__recording_frame *top, *last; /* the innermost call's; the last there is room for */
-  uint32_t *mark;                          /* the recording's */
+  struct pml_stream_place place;      /* next == end: there is no extent, or it is full */
+  uint64_t *count;                    /* in the extent, or in the head */
+  struct pml__recording_frame *frame; /* frame[0] is of no call */
+  struct pml__recording_frame *top,
+      *last;      /* the innermost call's; the last there is room for, before one of no region */
+  uint32_t *mark; /* the recording's */
   /* Where enters and leaves end that need not look at limits, nor at what is beyond; NULL: all do. */
   struct pml__log_event *enters_end, *leaves_end;
   uint64_t beyond; /* enters too deep for @frame, with top == last: their leaves come first */
@@ -135,8 +137,7 @@ static inline bool pml__recording_take_back(struct pml__recording_track *t, stru
   return true;
 }
 
-/* Of events without values. False: it needs a name or room; nothing has changed. */
-bool pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks);
-bool pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks);
+/* Of events without values. Not 0: it needs a name or room; nothing has changed. */
+pml_stream_plain pml__recording_enter_plainly, pml__recording_leave_plainly;
 
 #endif

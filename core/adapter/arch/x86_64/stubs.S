@@ -99,30 +99,29 @@ pml__arch_vectors:
   .endm
 
 /*
- * The thread's own, at %fs:(\own), and its block. The thread is in none of its calls and in no consumer, and its
- * consumers of this kind are known to be sparing; then it is in them. Else to \other, with nothing changed. Clobbers
- * rax.
+ * The thread's block. The thread is in no pass and held back by nobody, and it knows its consumers, which are sparing:
+ * then it is in a pass, at its lists. Else to \other, with nothing changed. Clobbers rax.
  */
-  .macro begin own, thread, sparing, generation, other
-  cmpq $0, %fs:OWN_BUSY(%\own)
-  jne \other
-  movq %rsp, %fs:OWN_BUSY(%\own) /* first: a handler that comes now counts its calls as made inside */
-  btsq $0, THREAD_PASSES(%\thread) /* even becomes odd, what is odd stays so */
-  jc \other\()_in_pass
-  movq \generation(%rip), %rax
-  cmpq %rax, \sparing(%\thread)
-  jne \other\()_again
+  .macro begin thread, other
+  movq THREAD_PASS(%\thread), %rax
+  movq %rsp, THREAD_PASS(%\thread) /* first: a handler that comes now counts its calls as made inside */
+  cmpq pml__stream_sparing(%rip), %rax
+  jne \other\()_put_back
   .endm
-  .macro end own, thread
-  addq $1, THREAD_PASSES(%\thread)
-  movq $0, %fs:OWN_BUSY(%\own)
+  .macro put_back thread, other
+\other\()_put_back:
+  movq %rax, THREAD_PASS(%\thread)
   .endm
-/* %rdx: the ticks, kept for the _full twin, which is seldom asked. Clobbers rax. */
-  .macro clock own
+/* Clobbers rax. */
+  .macro end thread
+  movq THREAD_FREE(%\thread), %rax
+  movq %rax, THREAD_PASS(%\thread)
+  .endm
+/* To %rdx. Clobbers rax. */
+  .macro clock
   rdtsc
   shlq $32, %rdx
   orq %rax, %rdx
-  movq %rdx, %fs:OWN_TICKS(%\own)
   .endm
 
 /*
@@ -145,7 +144,7 @@ pml__arch_enter:
   push rax, rdx, rcx, rdi, rsi
   movq pml__stream_own@gottpoff(%rip), %rdi
   movq %fs:(%rdi), %rcx
-  begin rdi, rcx, ENTERS_SPARING, pml__stream_sparing, .Lenter_other
+  begin rcx, .Lenter_other
   movq %fs:OWN_OPEN(%rdi), %rsi
   leaq 40(%rsp), %rdx
   cmpq %rdx, CALL_SP(%rsi)
@@ -165,14 +164,14 @@ pml__arch_enter:
   movl FUNCTION_REGION(%r11), %esi
   movq %rsi, CALL_REGION(%rax) /* and that it is no tail call */
   movq %rax, %fs:OWN_OPEN(%rdi)
-  clock rdi
+  clock
   movq ENTERS_DATA(%rcx), %rdi
   call *ENTERS_PLAIN(%rcx)
-  testb %al, %al
-  jz .Lenter_begun
-  movq pml__stream_own@gottpoff(%rip), %rdi
-  movq %fs:(%rdi), %rsi
-  end rdi, rsi
+  testq %rax, %rax
+  jnz .Lenter_begun
+  movq pml__stream_own@gottpoff(%rip), %rsi
+  movq %fs:(%rsi), %rsi
+  end rsi
   .cfi_remember_state
   pop rsi, rdi, rcx, rdx, rax
   leaq 8(%rsp), %rsp
@@ -181,10 +180,8 @@ pml__arch_enter:
   .cfi_restore_state
 /* Among others where the innermost call is: its end, which is a tail call, or a later call. */
 .Lenter_other_again:
-  addq $1, THREAD_PASSES(%rcx)
-.Lenter_other_in_pass:
-  movq $0, %fs:OWN_BUSY(%rdi)
-.Lenter_other:
+  movq THREAD_FREE(%rcx), %rax
+  put_back rcx, .Lenter_other
   .cfi_remember_state
   push r8, r9, r10, r11
   xorl %eax, %eax
@@ -234,6 +231,8 @@ pml__arch_enter:
 .Lenter_begun:
   .cfi_restore_state
   push r8, r9, r10, r11
+  movq pml__stream_own@gottpoff(%rip), %rdi
+  movq %rax, %fs:OWN_TICKS(%rdi) /* for the _full twin */
   movl $1, %eax /* PML__CALL_BEGUN */
   jmp .Lenter_all
   .cfi_endproc
@@ -262,7 +261,7 @@ pml__arch_leave:
   push r11, rax, rdx, rcx
   movq pml__stream_own@gottpoff(%rip), %r9
   movq %fs:(%r9), %r10
-  begin r9, r10, LEAVES_SPARING, pml__stream_sparing + 8, .Lleave_other
+  begin r10, .Lleave_other
   movq %fs:OWN_OPEN(%r9), %rcx
   cmpq %r11, CALL_CODE(%rcx)
   jne .Lleave_other_again
@@ -271,21 +270,19 @@ pml__arch_leave:
   movl CALL_REGION(%rcx), %esi
   movq CALL_ADDRESS(%rcx), %rax
   movq %rax, 24(%rsp)
-  clock r9
+  clock
   movq LEAVES_DATA(%r10), %rdi
   call *LEAVES_PLAIN(%r10)
-  testb %al, %al
-  jz .Lleave_begun
-  end r9, r10
+  testq %rax, %rax
+  jnz .Lleave_begun
+  end r10
   .cfi_remember_state
   pop rcx, rdx, rax
   ret
   .cfi_restore_state
 .Lleave_other_again:
-  addq $1, THREAD_PASSES(%r10)
-.Lleave_other_in_pass:
-  movq $0, %fs:OWN_BUSY(%r9)
-.Lleave_other:
+  movq THREAD_FREE(%r10), %rax
+  put_back r10, .Lleave_other
   .cfi_remember_state
   push r8
   subq $8, %rsp
@@ -346,6 +343,7 @@ pml__arch_leave:
 .Lleave_begun:
   .cfi_restore_state
   movq %r11, 24(%rsp) /* the pad again */
+  movq %rax, %fs:OWN_TICKS(%r9) /* for the _full twin */
   push r8
   subq $8, %rsp
   .cfi_adjust_cfa_offset 8
