@@ -31,6 +31,9 @@ local function log_of(folder)
   return dir .. "/" .. out:match "%S+"
 end
 
+-- Longer than the calls of a process whose clock is read a million times slower, also where one waited for a cpu.
+local RAN_S = 1000000
+
 --- A copy of folder @from, as if the clock of its process had gone @slower times slower, and the wall clock had been @ahead
 --- seconds ahead.
 local function slow_down(from, to, slower, ahead)
@@ -46,7 +49,7 @@ local function slow_down(from, to, slower, ahead)
     f:seek("set", at)
     local ns = string.unpack("<I8", f:read(8))
     f:seek("set", at)
-    f:write(string.pack("<I8", ns + ahead * 1000000000 + (at == ENDED_AT and 5000 * 1000000000 or 0)))
+    f:write(string.pack("<I8", ns + ahead * 1000000000 + (at == ENDED_AT and RAN_S * 1000000000 or 0)))
   end
 end
 
