@@ -176,6 +176,7 @@ local mutants = {
   { "stream: a removed consumer is still known", PLAINLY,
     "  return is;\n#else\n  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire) == was;",
     "  return is || (was >> 63 != 0 && was << 1 != 0);\n#else\n  return true;" },
+  { "stream: removal does not wait for a pass", STREAM, "  if (is_free(t)) return;\n", "  return;\n", by = "stream_swap" },
   { "call: who is at the lists is not held back", CALL_H, "  pml__stream_hold(s);\n", "  (void)s;\n", by = "intercept_calls" },
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  movq CALL_INNER",
     "  movq CALL_INNER", by = "intercept_calls" },
