@@ -293,7 +293,7 @@ static void held(void) {
   forget();
   lib_nothing();
   pml_intercept_stats(&before);
-  bool mine = pml__call_claim((uintptr_t)&before);
+  bool mine = pml__call_claim(PML__CALL_HERE);
   lib_nothing();
   if (mine) pml__call_let_go();
   pml_intercept_stats(&after);

@@ -56,6 +56,8 @@ void pml__call_confine(bool without_clock);             /* as pml_intercept_conf
  * pad, NULL: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
  * the counts, which take the place of other values.
  */
+#define PML__CALL_HERE                                                                                                 \
+  ((uintptr_t)__builtin_dwarf_cfa()) /* above all that this function calls, as no other address is */
 bool pml__call_claim(uintptr_t sp);
 void pml__call_let_go(void);
 struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);

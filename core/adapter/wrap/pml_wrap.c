@@ -157,7 +157,7 @@ bool pml__wrap_records(struct pml_wrap_function *f) {
   uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(PML__WRAP_NEGATIVE | PML__WRAP_COUNTED);
   if (PML_LIKELY(records != PML__WRAP_UNKNOWN)) return records == PML__WRAP_RECORDERS;
   int saved = errno;
-  if (!pml__call_claim((uintptr_t)__builtin_frame_address(0))) return false;
+  if (!pml__call_claim(PML__CALL_HERE)) return false;
   bool good = prepare(f);
   pml__call_let_go();
   errno = saved;

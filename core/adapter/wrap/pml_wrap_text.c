@@ -82,7 +82,7 @@ uint64_t pml_wrap_from_text(const char *text) {
   (void)find(number, &found);
   if (PML_LIKELY(found != NULL)) return number;
   int saved = errno;
-  bool claimed = pml__call_claim((uintptr_t)__builtin_frame_address(0));
+  bool claimed = pml__call_claim(PML__CALL_HERE);
   if (!claimed || !keep(number, text, n)) __atomic_fetch_add(&nameless, 1, __ATOMIC_RELAXED);
   if (claimed) pml__call_let_go();
   errno = saved;
