@@ -76,25 +76,12 @@ static void find_attributes(struct pml_module *m) {
     m->attribute[a] = LLVMGetEnumAttributeKindForName(names[a], strlen(names[a]));
 }
 
-struct promise { /* an attribute of a function */
-  const char *name;
-  uint64_t value;
-};
-
 static void declare_runtime(struct pml_module *m) {
   m->self = LLVMAddGlobal(m->module, m->i64_pointer, "pml_count_self");
   LLVMSetThreadLocalMode(m->self, LLVMInitialExecTLSModel);
   m->begin = LLVMAddFunction(m->module, "pml_count_begin", LLVMFunctionType(m->i64_pointer, NULL, 0, 0));
-#if PML_LLVM_MAJOR < 16
-  static const struct promise memory = {"inaccessiblememonly", 0};
-#else
-  static const struct promise memory = {"memory", 3 << 2}; /* two bits for each kind: read and write the inaccessible */
-#endif
-  const struct promise promises[] = {{"nounwind", 0}, {"willreturn", 0}, {"cold", 0}, memory};
-  for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(promises[i].name, strlen(promises[i].name));
-    LLVMAddAttributeAtIndex(m->begin, FUNCTION_INDEX, LLVMCreateEnumAttribute(m->context, kind, promises[i].value));
-  }
+  pml_promise(m, m->begin, PML_TOUCHES_CELLS);
+  pml_give(m, m->begin, "cold");
 }
 
 static void declare_touch(struct pml_module *m) {
@@ -164,6 +151,7 @@ static int count_module(struct pml_module *m) {
   declare_runtime(m);
   if (m->o->lines) declare_touch(m);
   err = instrument_functions(m);
+  if (!err) err = pml_adders_settle(m);
   if (!err) pml_instrument_table(m);
   return err;
 }
@@ -181,10 +169,12 @@ static int instrument(struct pml_module *m) {
   m->i64 = LLVMInt64TypeInContext(m->context);
   m->i64_pointer = LLVMPointerType(m->i64, 0);
   find_attributes(m);
+  m->assembles = pml_assembles(LLVMGetTarget(m->module));
   err = count_module(m);
   LLVMDisposeBuilder(m->builder);
   pml_functions_close(m);
   pml_marks_close(m);
+  pml_adders_close(m);
   if (err == -ENOMEM) snprintf(m->o->error, sizeof m->o->error, "no memory to count in");
   return err || !m->o->final ? err : run_passes(m, "function(mem2reg)");
 }

@@ -4,12 +4,16 @@
  *
  * Compiled for each version of LLVM, from 14 on, as each reads its own IR. Bitcode in, bitcode out, or a module in the
  * compiler's memory. Each stretch of instructions that runs as a whole adds what it holds to the cells of
- * pml_count.h, which it does just before the instruction that may not come back: a call, or the end of the block. Loops
- * that nothing leaves but their own exits count their turns in registers and add once, at the exit.
+ * pml_count.h as it begins. It ends with the instruction that may not come back: a call, or the end of the block. Where
+ * nothing may leave between blocks, one counts for others. Loops that nothing leaves but their own exits count their
+ * turns in registers and add once, at the exit.
  *
  * What a signal handler sees of a loop under way is therefore old, and what ends in the midst of such a loop (exit or
- * siglongjmp of a handler, a fault) leaves that loop uncounted. A cell's addition is one instruction on x86-64 where
- * the code generator makes it one; elsewhere a handler's additions between its load and its store are lost.
+ * siglongjmp of a handler, a fault) leaves that loop uncounted; of other code, a handler sees a few blocks too many or
+ * too few. A cell's addition is one instruction on x86-64; elsewhere a handler's additions between its load and its
+ * store are lost.
+ *
+ * On x86-64 additions are assembly, and those that several places make are functions of the module.
  *
  * A function of another library whose body a header offers counts where the compiler inlines it, and not where it calls
  * the library's.

@@ -95,11 +95,17 @@ static int read_instruction(struct pml_body *f, LLVMValueRef i, struct pml_count
   return c.dynamic != NULL ? note_dynamic(f, i, &c) : 0;
 }
 
+/* What must stay at the beginning of a block, or of the function. */
+static bool begins_block(LLVMValueRef i) {
+  return LLVMIsAPHINode(i) || LLVMIsALandingPadInst(i) || LLVMIsAAllocaInst(i);
+}
+
 static int read_block(struct pml_body *f, struct pml_block *b) {
   b->first = f->stretches;
   struct pml_stretch *s = new_stretch(f);
   LLVMValueRef end = LLVMGetBasicBlockTerminator(b->block);
   for (LLVMValueRef i = LLVMGetFirstInstruction(b->block); i != NULL && s != NULL; i = LLVMGetNextInstruction(i)) {
+    if (s->first == NULL && !begins_block(i)) s->first = i;
     if (read_instruction(f, i, &s->counts) < 0) return -ENOMEM;
     if (!is_call(i) || !pml_may_leave(f->m, i)) continue;
     s->before = i;
@@ -133,32 +139,9 @@ static int open_flow(struct pml_body *f) {
 }
 
 /* A block that is not among the function's was made in a loop. */
-static bool in_a_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
+bool pml_body_in_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
   const struct pml_place *p = place_of(f, block);
   return p->block == NULL || f->flow.loop[p->number] != PML_CFG_NONE;
-}
-
-/*
- * In a loop the additions are volatile. The optimiser may otherwise keep a cell in a register until the loop ends,
- * which an endless loop never does, and a process that is killed loses what it counted there.
- */
-void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n) {
-  LLVMBuilderRef b = f->m->builder;
-  LLVMValueRef index = LLVMConstInt(f->m->i64, cell, 0);
-  LLVMValueRef at = LLVMBuildInBoundsGEP2(b, f->m->i64, f->cells, &index, 1, "");
-  LLVMValueRef before = LLVMBuildLoad2(b, f->m->i64, at, "");
-  LLVMValueRef after = LLVMBuildStore(b, LLVMBuildAdd(b, before, n, ""), at);
-  bool now = cell == PML_COUNT_UNDERWAY || in_a_loop(f, LLVMGetInsertBlock(b));
-  LLVMSetVolatile(before, now);
-  LLVMSetVolatile(after, now);
-  if (cell < PML_CELL_COUNT) f->m->used[cell / 64] |= UINT64_C(1) << cell % 64;
-}
-
-static void add_stretch(struct pml_body *f, const struct pml_stretch *s) {
-  LLVMPositionBuilderBefore(f->m->builder, s->before);
-  for (uint32_t i = 0; i < s->counts.used; i++)
-    if (s->counts.at[i].n != 0)
-      pml_body_add(f, s->counts.at[i].cell, LLVMConstInt(f->m->i64, (uint64_t)s->counts.at[i].n, 1));
 }
 
 /* A mask as a number with a bit for each lane. Where lanes are wider than a bit, their sign is what counts. */
@@ -188,6 +171,15 @@ LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c) {
   n = LLVMBuildCall2(m->builder, LLVMFunctionType(bits, &bits, 1, 0), count, &n, 1, "");
   n = LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
   return LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, c->lane_bytes, 0), "");
+}
+
+/*
+ * What a stretch holds is added at its beginning: values would otherwise wait in registers while it is, such as what
+ * the end of the block compares.
+ */
+static int add_stretch(struct pml_body *f, struct pml_stretch *s) {
+  LLVMPositionBuilderBefore(f->m->builder, s->first);
+  return pml_body_add_all(f, &s->counts);
 }
 
 static void add_dynamic(struct pml_body *f, const struct pml_dynamic *d) {
@@ -231,14 +223,9 @@ static void position_at_start(LLVMBuilderRef builder, LLVMBasicBlockRef block) {
  * The cells are looked up once. The load is said to find the same whenever it is made, so that after inlining one look
  * is enough: a function that still sees NULL asks again, and gets the same.
  */
-static void begin_function(struct pml_body *f) {
+static void look_up(struct pml_body *f, LLVMBasicBlockRef entry, LLVMBasicBlockRef old) {
   struct pml_module *m = f->m;
-  LLVMBasicBlockRef old = LLVMGetEntryBasicBlock(f->function);
-  LLVMBasicBlockRef entry = LLVMInsertBasicBlockInContext(m->context, old, "count");
   LLVMBasicBlockRef first = LLVMInsertBasicBlockInContext(m->context, old, "count.begin");
-  LLVMPositionBuilderAtEnd(m->builder, entry);
-  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* that of the function before */
-  move_locals(f, old);
   LLVMValueRef self = LLVMBuildLoad2(m->builder, m->i64_pointer, m->self, "");
   LLVMSetMetadata(self, LLVMGetMDKindIDInContext(m->context, "invariant.load", 14),
                   LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, NULL, 0)));
@@ -250,7 +237,21 @@ static void begin_function(struct pml_body *f) {
   f->cells = LLVMBuildPhi(m->builder, m->i64_pointer, "cells");
   LLVMAddIncoming(f->cells, &self, &entry, 1);
   LLVMAddIncoming(f->cells, &given, &first, 1);
-  f->entry = entry;
+}
+
+static void begin_function(struct pml_body *f) {
+  struct pml_module *m = f->m;
+  LLVMBasicBlockRef old = LLVMGetEntryBasicBlock(f->function);
+  f->entry = LLVMInsertBasicBlockInContext(m->context, old, "count");
+  LLVMPositionBuilderAtEnd(m->builder, f->entry);
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* that of the function before */
+  move_locals(f, old);
+  if (!m->assembles) {
+    look_up(f, f->entry, old);
+    return;
+  }
+  f->cells = pml_assemble_look_up(m);
+  LLVMBuildBr(m->builder, old);
 }
 
 /* Replaces @old in all predecessors; false: its address is taken. */
@@ -307,9 +308,10 @@ static int emit(struct pml_body *f) {
   for (uint32_t d = 0; d < f->dynamics; d++) add_dynamic(f, &f->dynamic[d]);
   err = pml_body_loops(f);
   if (!err) err = pml_body_merge(f);
+  if (!err) err = pml_body_share(f);
   for (uint32_t b = 0; b < f->blocks && !err; b++)
-    for (uint32_t s = 0; s < f->block[b].stretches && !f->block[b].in_registers; s++)
-      add_stretch(f, &f->stretch[f->block[b].first + s]);
+    for (uint32_t s = 0; s < f->block[b].stretches && !f->block[b].in_registers && !err; s++)
+      err = add_stretch(f, &f->stretch[f->block[b].first + s]);
   for (uint32_t b = 0; b < f->blocks && !err && !f->m->o->final && !f->m->o->optimised; b++)
     part_from_end(f->m, f->block[b].block);
   return err;

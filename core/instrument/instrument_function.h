@@ -7,7 +7,8 @@
 #include "instrument/instrument_private.h"
 
 struct pml_stretch {   /* instructions of a block that run as a whole */
-  LLVMValueRef before; /* what may not come back, or the end: they are counted here */
+  LLVMValueRef first;  /* they are counted before it */
+  LLVMValueRef before; /* what may not come back, or the end: a mark stands here */
   struct pml_counts counts;
 };
 
@@ -49,15 +50,22 @@ struct pml_body {
 /* pml_body_add - @n more in @cell, at the builder's place. */
 void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
 
+/* pml_body_add_all - all of @counts, likewise; they may be taken over, and are of no use then. 0 or -ENOMEM. */
+int pml_body_add_all(struct pml_body *f, struct pml_counts *counts);
+
+/* pml_body_in_loop - whether @block is in a loop, or was made for one. */
+bool pml_body_in_loop(const struct pml_body *f, LLVMBasicBlockRef block);
+
 /*
- * Functions of the module that add to cells: instrument_adder.c.
- * pml_adders_are - whether the processor has a way to call them that keeps all registers.
- * pml_adder_new - one without a body, of the cells and @numbers more. pml_adder_use - call it, at the builder's place.
+ * Functions of the module that add to cells, where it assembles: instrument_adder.c.
+ * pml_adder_of - the one of this @key, of the cells and @numbers more; a new one has no body. NULL: no memory.
+ * pml_adder_use - call it, at the builder's place. pml_adder_add - call the one that adds @c, which is by cell, there;
+ * 0 or -ENOMEM.
  */
 #define PML_ADDER_NUMBERS_MAX 32u
-bool pml_adders_are(const struct pml_module *m);
-LLVMValueRef pml_adder_new(struct pml_module *m, uint32_t numbers);
+LLVMValueRef pml_adder_of(struct pml_module *m, const int64_t *key, uint32_t words, uint32_t numbers);
 void pml_adder_use(struct pml_module *m, LLVMValueRef adder, LLVMValueRef *args);
+int pml_adder_add(struct pml_body *f, struct pml_counts *c);
 
 /* pml_body_part - a new block before @block, with all of it but its end; the builder is at its end, which the caller
  * makes. NULL: @block is known by its address and stays whole. */
@@ -80,5 +88,8 @@ void pml_body_touch(struct pml_body *f);
 
 /* pml_body_merge - count together what runs equally often, of what no loop counts. 0 or -ENOMEM. */
 int pml_body_merge(struct pml_body *f);
+
+/* pml_body_share - move counts over edges between blocks, where fewer additions are left. 0 or -ENOMEM. */
+int pml_body_share(struct pml_body *f);
 
 #endif

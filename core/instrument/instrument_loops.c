@@ -20,6 +20,7 @@
 #define COUNTERS_MAX PML_ADDER_NUMBERS_MAX /* beyond, they would be in memory as the cells are */
 #define EXITS_MAX 8u                       /* each adds to all cells of the loop */
 #define FLUSH_TURNS 65536u
+enum { END = -1, FLUSH_AT_EXIT = -2, FLUSH_AT_TURN = -3 }; /* in words that describe a flush: no cell */
 
 struct loop {
   struct pml_body *f;
@@ -30,7 +31,7 @@ struct loop {
   struct pml_counts *worth;             /* [counters + 1] of a turn of each counter; the last: of entering the loop */
   uint64_t cells[PML_COUNT_CELLS / 64]; /* that are worth something; a loop has a dozen */
   LLVMValueRef *counter;
-  bool called;           /* what flushes is a function, as there are several places */
+  bool called;           /* what flushes is a function, as there may be several places */
   LLVMValueRef flush[2]; /* it, at a turn and at an exit */
 };
 
@@ -150,15 +151,32 @@ static void add_turns(struct loop *l, LLVMValueRef *turns, bool left) {
 }
 
 static void note_underway(struct loop *l, uint64_t change) {
-  pml_body_add(l->f, PML_COUNT_UNDERWAY, LLVMConstInt(l->f->m->i64, change, 1));
+  pml_body_add(l->f, PML_CELL_UNDERWAY, LLVMConstInt(l->f->m->i64, change, 1));
 }
 
-/* A function of cells and turns that does it, and says at an exit that the loop is over. */
-static void make_flush(struct loop *l, bool left) {
+/* What a flush does, in words; returns how many. */
+static uint32_t describe_flush(const struct loop *l, bool left, int64_t *key) {
+  uint32_t n = 0;
+  key[n++] = left ? FLUSH_AT_EXIT : FLUSH_AT_TURN;
+  for (uint32_t c = 0; c < l->plan.counters + left; c++) {
+    for (unsigned word = 0; word < PML_COUNT_CELLS / 64; word++)
+      for (uint64_t rest = l->cells[word]; rest != 0; rest &= rest - 1) {
+        unsigned cell = 64 * word + (unsigned)__builtin_ctzll(rest);
+        int64_t worth = worth_of(&l->worth[c], cell);
+        if (worth == 0) continue;
+        key[n++] = cell;
+        key[n++] = worth;
+      }
+    key[n++] = END;
+  }
+  return n;
+}
+
+/* A function of cells and turns that adds them, and says at an exit that the loop is over. */
+static void make_flush(struct loop *l, LLVMValueRef f, bool left) {
   struct pml_module *m = l->f->m;
   LLVMBuilderRef builder = m->builder;
   LLVMValueRef cells = l->f->cells, turns[COUNTERS_MAX] = {NULL};
-  LLVMValueRef f = l->flush[left] = pml_adder_new(m, l->plan.counters);
   m->builder = LLVMCreateBuilderInContext(m->context);
   LLVMPositionBuilderAtEnd(m->builder, LLVMAppendBasicBlockInContext(m->context, f, ""));
   l->f->cells = LLVMGetParam(f, 0);
@@ -171,26 +189,42 @@ static void make_flush(struct loop *l, bool left) {
   l->f->cells = cells;
 }
 
+/* Loops that do the same have one; inlining makes many. */
+static int find_flush(struct loop *l, bool left) {
+  uint32_t words = 1;
+  for (uint32_t c = 0; c <= l->plan.counters; c++) words += 2 * l->worth[c].used + 1;
+  int64_t *key = calloc(words, sizeof *key);
+  if (key == NULL) return -ENOMEM;
+  l->flush[left] = pml_adder_of(l->f->m, key, describe_flush(l, left, key), l->plan.counters);
+  free(key);
+  if (l->flush[left] == NULL) return -ENOMEM;
+  if (LLVMCountBasicBlocks(l->flush[left]) == 0) make_flush(l, l->flush[left], left);
+  return 0;
+}
+
 /* What the counters stand for goes into the cells, at the builder's place; @left: with what is due at an exit. */
-static void flush(struct loop *l, bool left) {
+static int flush(struct loop *l, bool left) {
   struct pml_module *m = l->f->m;
   LLVMValueRef taken[COUNTERS_MAX + 1] = {l->f->cells}, *turns = taken + 1;
+  int err = l->called && l->flush[left] == NULL ? find_flush(l, left) : 0;
+  if (err) return err;
   for (uint32_t c = 0; c < l->plan.counters; c++)
     turns[c] = l->called ? LLVMBuildLoad2(m->builder, m->i64, l->counter[c], "") : read_turns(l, l->counter[c]);
-  if (l->called && l->flush[left] == NULL) make_flush(l, left);
   if (l->called)
     pml_adder_use(m, l->flush[left], taken);
   else
     add_turns(l, turns, left);
   for (uint32_t c = 0; c < l->plan.counters; c++) LLVMBuildStore(m->builder, LLVMConstInt(m->i64, 0, 0), l->counter[c]);
+  return 0;
 }
 
-static void add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
+static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
   LLVMValueRef at = LLVMGetFirstInstruction(exit);
   while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
   LLVMPositionBuilderBefore(l->f->m->builder, at);
-  flush(l, true);
-  if (!l->called) note_underway(l, UINT64_MAX);
+  int err = flush(l, true);
+  if (!err && !l->called) note_underway(l, UINT64_MAX);
+  return err;
 }
 
 static void add_at_entry(struct loop *l) {
@@ -218,12 +252,12 @@ static uint32_t latch_of(const struct loop *l) {
 }
 
 /* At the end of a turn. */
-static void add_at_turn(struct loop *l) {
+static int add_at_turn(struct loop *l) {
   struct pml_module *m = l->f->m;
   uint32_t latch = has_inner(l) ? latch_of(l) : PML_CFG_NONE;
-  if (latch == PML_CFG_NONE || l->plan.counters == 0) return;
+  if (latch == PML_CFG_NONE || l->plan.counters == 0) return 0;
   LLVMBasicBlockRef end = l->f->block[latch].block, now = pml_body_part(m, end);
-  if (now == NULL) return;
+  if (now == NULL) return 0;
   LLVMValueRef turns = LLVMBuildLoad2(m->builder, m->i64, l->counter[0], "");
   for (uint32_t c = 1; c < l->plan.counters; c++)
     turns = LLVMBuildAdd(m->builder, turns, LLVMBuildLoad2(m->builder, m->i64, l->counter[c], ""), "");
@@ -231,8 +265,9 @@ static void add_at_turn(struct loop *l) {
   LLVMBasicBlockRef out = LLVMInsertBasicBlockInContext(m->context, end, "count.flush");
   pml_set_unlikely(m, LLVMBuildCondBr(m->builder, full, out, end));
   LLVMPositionBuilderAtEnd(m->builder, out);
-  flush(l, false);
+  int err = flush(l, false);
   LLVMBuildBr(m->builder, end);
+  return err;
 }
 
 /* 1: counted; 0: not to be counted in registers; or -ENOMEM. */
@@ -243,11 +278,11 @@ static int count_loop(struct pml_body *f, uint32_t number) {
   bool counted = err == 0;
   if (counted) {
     err = weigh(&l);
-    l.called = l.exits > 1 && pml_adders_are(f->m);
+    l.called = (l.exits > 1 || !pml_is_quick(f->m)) && f->m->assembles;
     if (!err) make_counters(&l);
     if (!err) add_at_entry(&l);
-    for (uint32_t i = 0; i < l.exits && !err; i++) add_at_exit(&l, f->block[l.exit[i]].block);
-    if (!err) add_at_turn(&l);
+    for (uint32_t i = 0; i < l.exits && !err; i++) err = add_at_exit(&l, f->block[l.exit[i]].block);
+    if (!err) err = add_at_turn(&l);
     for (uint32_t b = 0; b < l.plan.blocks; b++) f->block[l.plan.block[b]].in_registers = true;
   }
   for (uint32_t c = 0; l.worth != NULL && c <= l.plan.counters; c++) free(l.worth[c].at);

@@ -36,6 +36,7 @@ enum pml_attribute {
 };
 
 struct pml_functions; /* what is known of the module's functions */
+struct pml_adders;    /* functions that add to cells */
 
 struct pml_module {
   struct pml_instrument *o;
@@ -45,16 +46,24 @@ struct pml_module {
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
   LLVMValueRef self, begin;        /* the thread's cells, and the function that gives them */
+  LLVMValueRef look_up;            /* the module's own function for that, or NULL */
   LLVMValueRef touch;              /* called at accesses; NULL: none */
   LLVMValueRef mark, mark_dynamic; /* stand for counts until functions are inlined; NULL: they are not */
   struct pml_counts *marked;       /* what each mark stands for */
   uint32_t marks, mark_room;
-  bool marking; /* not counted yet */
+  bool marking;   /* not counted yet */
+  bool assembles; /* cells are added to by assembly */
   struct pml_functions *functions;
+  struct pml_adders *adders;
   unsigned attribute[PML_ATTRIBUTES];
   uint64_t used[PML_COUNT_CELLS / 64];
   uint64_t uncounted;
 };
+
+/* The code is optimised already: it is to stay quick, before it is to be small. */
+static inline bool pml_is_quick(const struct pml_module *m) {
+  return m->o->final && m->o->optimised;
+}
 
 /* What one instruction is. */
 struct pml_class {
@@ -132,6 +141,33 @@ void pml_marks_erase(const struct pml_module *m, LLVMValueRef function);
 
 /* pml_one_more - one more of a list, zeroed; NULL: no memory. */
 void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size);
+
+/* pml_give - the attribute that is called @name, without a value, to @function. */
+void pml_give(const struct pml_module *m, LLVMValueRef function, const char *name);
+
+/* pml_promise - that @call, or any call of @called, comes back, and touches of memory nothing, or nothing that the
+ * program touches. */
+enum pml_promise { PML_TOUCHES_NOTHING, PML_TOUCHES_CELLS };
+void pml_promise(const struct pml_module *m, LLVMValueRef called, enum pml_promise what);
+
+/*
+ * Additions in assembly, at the builder's place: instrument_assembly.c. pml_assembles - whether there is any for a
+ * target. pml_assemble_look_up - the thread's cells. pml_assemble_counts - add @c to @cells; 0 or -ENOMEM.
+ * pml_assemble_one - add @n to a @cell. pml_assembled_bytes - that pml_assemble_counts() makes.
+ */
+bool pml_assembles(const char *target);
+LLVMValueRef pml_assemble_look_up(struct pml_module *m);
+int pml_assemble_counts(const struct pml_module *m, LLVMValueRef cells, const struct pml_counts *c);
+void pml_assemble_one(const struct pml_module *m, LLVMValueRef cells, unsigned cell, LLVMValueRef n);
+uint32_t pml_assembled_bytes(const struct pml_counts *c);
+bool pml_is_short(LLVMValueRef n); /* a constant that an instruction has room for */
+
+int pml_offset_of(unsigned cell); /* from where pml_count_self points, in bytes */
+
+/* pml_adders_settle - give each adder a body, or put what it adds where it is called. 0 or -ENOMEM. Close in any case.
+ */
+int pml_adders_settle(struct pml_module *m);
+void pml_adders_close(struct pml_module *m);
 
 /* pml_instrument_table - what the module says of itself, its constructor and its destructor. */
 void pml_instrument_table(struct pml_module *m);

@@ -3,7 +3,8 @@
 --
 -- Run by `make bench`. Three builds of a kernel are in one program and run in turn; the best of each. Of a file of 10,000
 -- lines, clang's time alone is the yardstick of the plugin: to load it, and its pass. The whole compilation has the code
--- that is generated for the counters, too. Compilations are times of the processor, not of the clock.
+-- that is generated for the counters, too; its bytes are those of .text. Compilations are times of the processor, not of
+-- the clock.
 
 local pml = require "pmlua"
 local shell = require "pmlua.internal.wrap.shell"
@@ -113,6 +114,11 @@ local function loading(compiler, plugin)
   return math.max(0, start(plugin) - start "")
 end
 
+--- The bytes of code of an object.
+local function code(object)
+  return tonumber(sh(("size -A %s"):format(object)):match "\n%.text%s+(%d+)")
+end
+
 large()
 local plugin = "-fpass-plugin=" .. shell.quote(assert(paths.preload "libpmlua-instrument-14.so"))
 local load = loading("clang-14", plugin)
@@ -120,12 +126,15 @@ for _, level in ipairs { "-O0", "-O2" } do
   local file = dir .. "/large"
   local line = ("clang-14 %s -c %s.c -o %s.o"):format(level, file, file)
   local alone = least(line, children)
+  local bytes = code(file .. ".o")
   local optnone = level == "-O0" and " -Xclang -disable-O0-optnone" or ""
   local counters = load + least(("%s %s%s -ftime-report"):format(line, plugin, optnone), pass)
   row("counters for 10,000 lines, " .. level, counters, alone, 0.2)
   for _, at in ipairs { "source", "final" } do
     local whole = least(("%s cc --count --at=%s -- %s"):format(pmlua, at, line), children)
     print(("%-36s %12.1f %12.1f %6.2f"):format(("their whole compilation, %s %s"):format(level, at), whole, alone, whole / alone))
+    local counted = code(file .. ".o")
+    print(("%-36s %12d %12d %6.2f"):format(("their code in bytes, %s %s"):format(level, at), counted, bytes, counted / bytes))
   end
 end
 os.execute("rm -rf " .. dir)

@@ -15,7 +15,8 @@
 static inline void count(unsigned cell, uint64_t n) {
   uint64_t *cells = pml_count_self;
   if (cells == NULL) cells = pml_count_begin();
-  __atomic_store_n(&cells[cell], __atomic_load_n(&cells[cell], __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+  cells += (int)pml_count_place(cell) - (int)PML_COUNT_ORIGIN;
+  __atomic_store_n(cells, __atomic_load_n(cells, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }
 
 static inline struct pml_count_module module_of(const char *name, enum pml_count_stage stage) {

@@ -123,14 +123,14 @@ static void calls_the_system(bool thread) {
 
 static void in_a_loop(void) {
   add_doubles(7);
-  pml_count_self[PML_COUNT_UNDERWAY]++;
+  pml_count_self[PML_COUNT_UNDERWAY - PML_COUNT_ORIGIN]++;
   raise(SIGKILL);
 }
 
 static void *stays_in_a_loop(void *unused) {
   (void)unused;
   add_doubles(1);
-  pml_count_self[PML_COUNT_UNDERWAY]++;
+  pml_count_self[PML_COUNT_UNDERWAY - PML_COUNT_ORIGIN]++;
   pthread_barrier_wait(&barrier);
   (void)pause();
   return NULL;

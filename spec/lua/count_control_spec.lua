@@ -67,6 +67,32 @@ describe("counts are exact", function()
       }]])
   end)
 
+  it("where ways part and meet, with calls on them that may leave", function()
+    exact("ways.c", [[
+      #include <setjmp.h>
+      static jmp_buf back;
+      static void __attribute__((noinline)) leave(int i) { if (i % 5 == 4) longjmp(back, i); else M; }
+      static int __attribute__((noinline)) one(int i) {
+        if (i & 1) { M; if (i & 2) { M; M; leave(i); M; } else { M; M; } }
+        else { M; leave(i + 1); M; M; }
+        switch (i % 6) {
+        case 0: M; M; break;
+        case 1: M; M; M; break;
+        case 2: M; M; leave(i); break;
+        case 3: M; M; return 1;
+        default: M; M; M; M;
+        }
+        M;
+        return i & 4 ? (M, 2) : (M, M, 3);
+      }
+      static int work(int n) {
+        volatile int i = 0;
+        if (setjmp(back)) M;
+        while (i < n) { int now = i++; if (one(now) == 3) M; else { M; M; } }
+        return 0;
+      }]])
+  end)
+
   it("in computed gotos", function()
     exact("computed.c", [[
       static int work(int n) {

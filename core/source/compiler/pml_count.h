@@ -13,14 +13,16 @@
 
 #include <stdint.h>
 
-#define PML_COUNT_ABI 2u
+#define PML_COUNT_ABI 3u
 #define PML_COUNT_CELLS 512u
+/* The cell that pml_count_self points to: those nearest on either side are in reach of an offset of one byte. */
+#define PML_COUNT_ORIGIN 16u
 /*
- * The cell of how many loops, which the thread counts in registers, it is in. Not 0 when the process ends: what they
- * did since they last added to their cells is missing. Code adds to it as it enters such a loop, and takes away at the
- * exit.
+ * The place of the cell of how many loops, which the thread counts in registers, it is in. Not 0 when the process ends:
+ * what they did since they last added to their cells is missing. Code adds to it as it enters such a loop, and takes
+ * away at the exit.
  */
-#define PML_COUNT_UNDERWAY 381u
+#define PML_COUNT_UNDERWAY 31u
 
 enum pml_count_stage { PML_COUNT_SOURCE, PML_COUNT_FINAL }; /* before optimisation, after it */
 
@@ -34,13 +36,13 @@ struct pml_count_module {
 };
 
 /*
- * The calling thread's cells, PML_COUNT_CELLS of them; NULL until its first counted function, which calls
- * pml_count_begin(). Compiled code reads it once per function.
+ * The calling thread's cells, PML_COUNT_CELLS of them, from PML_COUNT_ORIGIN of them before this address on; NULL until
+ * its first counted function, which calls pml_count_begin(). Compiled code reads it once per function.
  */
 extern _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
 
-/* pml_count_begin - cells for the calling thread. Never NULL: out of memory, they are spare cells that are never read,
- * which is reported. Keeps errno. */
+/* pml_count_begin - cells for the calling thread, as pml_count_self has them. Never NULL: out of memory, they are spare
+ * cells that are never read, which is reported. Keeps errno. */
 uint64_t *pml_count_begin(void);
 
 /*
@@ -48,7 +50,7 @@ uint64_t *pml_count_begin(void);
  * the lines of 64 bytes that were not touched before, by a sketch in the last cells. Some 5 ns, more for long
  * stretches.
  */
-void pml_count_touch(uint64_t *cells, const void *address, uint64_t bytes);
+void pml_count_touch(uint64_t *self, const void *address, uint64_t bytes);
 
 /* pml_count_module_begin, _end - called by the constructor and the destructor of an instrumented module. */
 void pml_count_module_begin(const struct pml_count_module *m);

@@ -162,6 +162,14 @@ struct pml_byfl_event {
 };
 
 extern const struct pml_count_cell pml_count_cells[PML_CELL_COUNT];
+
+/*
+ * pml_count_place - where the memory of a thread has @cell, which is below PML_CELL_COUNT, or PML_CELL_UNDERWAY. What
+ * programs count most often has the places that compiled code reaches by the shortest instructions.
+ */
+#define PML_CELL_UNDERWAY ((unsigned)PML_CELL_COUNT)
+unsigned pml_count_place(unsigned cell);
+
 extern const struct pml_byfl_event pml_byfl_events[PML_BYFL_EVENTS];
 
 #endif

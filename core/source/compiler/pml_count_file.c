@@ -97,11 +97,13 @@ static int take_parts(struct pml_counts *c, const struct pml_count_area *a) {
 
 static void take_cells(const struct reading *r) {
   struct pml_counts *c = r->counts;
-  for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] = 0 - r->area->inherited[i];
+  unsigned place[PML_CELL_COUNT];
+  for (unsigned i = 0; i < PML_CELL_COUNT; i++) place[i] = pml_count_place(i);
+  for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] = 0 - r->area->inherited[place[i]];
   for (uint32_t k = 0; k < r->lanes; k++) {
     const uint64_t *lane = r->area->lane[k];
     c->underway += lane[PML_COUNT_UNDERWAY] != 0;
-    for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] += lane[i];
+    for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] += lane[place[i]];
   }
   for (size_t i = 0; i < PML_CELL_COUNT; i++)
     for (size_t e = 0; e < PML_BYFL_EVENTS; e++) c->event[e] += c->cell[i] * pml_count_cells[i].worth[e];

@@ -41,9 +41,9 @@ struct pml_count_area {
     struct pml_count_header header;
     char page[4096];
   };
-  uint64_t inherited[PML_COUNT_CELLS];
+  uint64_t inherited[PML_COUNT_CELLS]; /* by place: pml_count_place() */
   struct pml_count_row row[PML_COUNT_ROWS];
-  uint64_t lane[][PML_COUNT_CELLS];
+  uint64_t lane[][PML_COUNT_CELLS]; /* likewise */
 };
 _Static_assert(offsetof(struct pml_count_area, lane) % PML__LOG_STEP == 0, "lanes are pages of the extent");
 

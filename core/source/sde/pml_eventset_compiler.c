@@ -54,9 +54,9 @@ static bool list_terms(struct pml__compiler_list *c, struct pml__sde_terms *t, u
   for (uint32_t k = 0; k < n; k++) {
     struct pml__sde_term term = t->term[k];
     if (term.weight == 1)
-      c->once[c->nonce++] = (uint16_t)term.cell;
+      c->once[c->nonce++] = term.place;
     else
-      c->weighted[c->nweighted++] = (struct weighted){(uint16_t)term.cell, (uint16_t)term.weight};
+      c->weighted[c->nweighted++] = (struct weighted){term.place, (uint16_t)term.weight};
   }
   c->end[event] = (struct ends){(uint16_t)c->nonce, (uint16_t)c->nweighted};
   return true;

@@ -21,7 +21,7 @@ static bool add_others(struct pml__sums *s, uint16_t cell, const uint16_t *worth
 }
 
 bool pml__sums_add(struct pml__sums *s, uint32_t cell) {
-  const uint16_t *w = pml_count_cells[cell].worth, at = (uint16_t)cell;
+  const uint16_t *w = pml_count_cells[cell].worth, at = (uint16_t)pml_count_place(cell);
   bool once = w[PML_BYFL_OP_COUNT] == 1;
   if (only(w, OF(LOAD_COUNT) | OF(LOAD_INS_COUNT) | OF(OP_COUNT)) && once && w[PML_BYFL_LOAD_INS_COUNT] == 1)
     s->load[s->loads++] = (struct pml__sums_move){at, w[PML_BYFL_LOAD_COUNT]};

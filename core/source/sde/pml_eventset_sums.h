@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Cells by their places. */
 struct pml__sums_move { /* a load or a store, and an operation */
   uint16_t cell, bytes;
 };

@@ -97,7 +97,7 @@ static bool has(const struct pml__sde_terms *t, uint32_t cell) {
 
 static void append(struct pml__sde_terms *t, uint32_t cell, uint32_t weight) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
-  t->term[n] = (struct pml__sde_term){cell, weight};
+  t->term[n] = (struct pml__sde_term){(uint16_t)cell, (uint16_t)pml_count_place(cell), weight};
   atomic_store_explicit(&t->n, n + 1, memory_order_release);
   atomic_fetch_add_explicit(&pml__sde_compiler_epoch, 1, memory_order_release);
 }

@@ -75,7 +75,8 @@ enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAI
  * behind the last one, when a cell comes into use; it was 0 until then. Never freed.
  */
 struct pml__sde_term {
-  uint32_t cell, weight;
+  uint16_t cell, place; /* which cell, and where a thread has it */
+  uint32_t weight;
 };
 struct pml__sde_terms {
   _Atomic uint32_t n;
@@ -337,7 +338,7 @@ static inline uint64_t pml__sde_terms_of(struct pml__sde_terms *t, const uint64_
   uint32_t n = atomic_load_explicit(&t->n, memory_order_acquire);
   uint64_t sum = 0;
   for (uint32_t i = 0; i < n; i++)
-    sum += t->term[i].weight * __atomic_load_n(&cells[t->term[i].cell], __ATOMIC_RELAXED);
+    sum += t->term[i].weight * __atomic_load_n(&cells[t->term[i].place], __ATOMIC_RELAXED);
   return sum;
 }
 

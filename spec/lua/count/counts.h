@@ -9,8 +9,8 @@
 
 static inline uint64_t counted(enum pml_byfl event) {
   uint64_t n = 0;
-  const uint64_t *cells = pml_count_begin();
-  for (unsigned i = 0; i < PML_CELL_COUNT; i++) n += cells[i] * pml_count_cells[i].worth[event];
+  const uint64_t *cells = pml_count_begin() - PML_COUNT_ORIGIN;
+  for (unsigned i = 0; i < PML_CELL_COUNT; i++) n += cells[pml_count_place(i)] * pml_count_cells[i].worth[event];
   return n;
 }
 

@@ -119,7 +119,7 @@ void pml__count_before_fork(void) {
   if (self.lane == 0 || self.at_fork != NULL || !pml__count_in_file()) return;
   int saved = errno;
   void *copy = mmap(NULL, sizeof area->lane[0], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (copy != MAP_FAILED) self.at_fork = memcpy(copy, pml_count_self, sizeof area->lane[0]);
+  if (copy != MAP_FAILED) self.at_fork = memcpy(copy, area->lane[self.lane], sizeof area->lane[0]);
   errno = saved;
 }
 
@@ -182,7 +182,7 @@ static uint64_t *begin(struct pml_count_area *a) {
     return pml_count_self;
   }
   self.lane = lane;
-  pml_count_self = a->lane[lane];
+  pml_count_self = a->lane[lane] + PML_COUNT_ORIGIN;
   if (!self.ended) __atomic_add_fetch(&a->header.threads, 1, __ATOMIC_RELAXED);
   if (lane == 0) __atomic_add_fetch(&a->header.sharing, 1, __ATOMIC_RELAXED);
   if (lane > 0) (void)pthread_setspecific(key, &users[lane]);
@@ -194,7 +194,7 @@ EXPORT uint64_t *pml_count_begin(void) {
   int saved = errno;
   pml__count_look();
   struct pml_count_area *a = prepared();
-  uint64_t *cells = a != NULL ? begin(a) : spare;
+  uint64_t *cells = a != NULL ? begin(a) : spare + PML_COUNT_ORIGIN;
   errno = saved;
   return cells;
 }
@@ -204,7 +204,7 @@ static uint64_t *hold(void) {
   (void)pml_count_begin();
   if (self.lane == 0) return NULL;
   __atomic_add_fetch(&users[self.lane], 1, __ATOMIC_RELAXED);
-  return pml_count_self;
+  return area->lane[self.lane];
 }
 
 static void release(uint64_t *cells) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/compiler/runtime/pml_count_area.c - the memory of the counts, and the file that PMLUA_COUNT maps it from.
  */
+#include "source/compiler/pml_count_cells.h"
 #include "source/compiler/runtime/pml_count_private.h"
 
 #include <errno.h>
@@ -220,11 +221,15 @@ bool pml__count_reach(struct pml_count_area *a, uint32_t lane) {
   return true;
 }
 
-uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell) {
+static uint64_t total(const struct pml_count_area *a, unsigned place) {
   uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_ACQUIRE);
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < n; i++) sum += __atomic_load_n(&a->lane[i][cell], __ATOMIC_RELAXED);
-  return sum - a->inherited[cell];
+  for (uint32_t i = 0; i < n; i++) sum += __atomic_load_n(&a->lane[i][place], __ATOMIC_RELAXED);
+  return sum - a->inherited[place];
+}
+
+uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell) {
+  return total(a, pml_count_place(cell));
 }
 
 uint64_t pml__count_underway(const struct pml_count_area *a) {
@@ -239,7 +244,7 @@ static void inherit(struct pml_count_area *a, uint32_t own) {
   for (uint32_t i = 0; i < a->header.lanes; i++)
     if (i != own) a->lane[i][PML_COUNT_UNDERWAY] = 0;
   memset(a->inherited, 0, sizeof a->inherited);
-  for (unsigned c = 0; c < PML_COUNT_CELLS; c++) a->inherited[c] = pml__count_total(a, c);
+  for (unsigned c = 0; c < PML_COUNT_CELLS; c++) a->inherited[c] = total(a, c);
   a->header.threads = own > 0;
   a->header.sharing = 0;
 }

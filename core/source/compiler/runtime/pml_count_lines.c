@@ -17,7 +17,7 @@
 #define RANK_MAX 32u
 #define LINE_BITS 6
 
-_Static_assert(PML_CELL_COUNT <= PML_COUNT_UNDERWAY && PML_COUNT_UNDERWAY < PART, "the sketch is behind all cells");
+_Static_assert(2 * PML_COUNT_ORIGIN + PML_CELL_COUNT <= PART, "the sketch is behind all cells");
 
 /* Each bit of the result depends on all of @x: Stafford's variant 13 of the finaliser of MurmurHash3. */
 static uint64_t mix(uint64_t x) {
@@ -29,14 +29,15 @@ static uint64_t mix(uint64_t x) {
 static void note_news(uint64_t *cells, unsigned char *rank, unsigned now) {
   uint64_t chance = ((uint64_t)REGISTERS << 32) - cells[LEFT];
   cells[PART] += ((uint64_t)REGISTERS << 48) / chance;
-  cells[PML_CELL_lines] += cells[PART] >> 16;
+  cells[pml_count_place(PML_CELL_lines)] += cells[PART] >> 16;
   cells[PART] &= 0xffff;
   cells[LEFT] += (UINT64_C(1) << (32 - *rank)) - (UINT64_C(1) << (32 - now));
   *rank = (unsigned char)now;
 }
 
-__attribute__((visibility("default"))) void pml_count_touch(uint64_t *cells, const void *address, uint64_t bytes) {
+__attribute__((visibility("default"))) void pml_count_touch(uint64_t *self, const void *address, uint64_t bytes) {
   if (bytes == 0) return;
+  uint64_t *cells = self - PML_COUNT_ORIGIN;
   uint64_t first = (uintptr_t)address >> LINE_BITS, last = ((uintptr_t)address + bytes - 1) >> LINE_BITS;
   for (uint64_t line = first; line <= last; line++) {
     uint64_t h = mix(line);
