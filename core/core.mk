@@ -27,7 +27,7 @@ PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
-COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/source/compiler/runtime/*.S)) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S))
+COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S core/adapter/arch/*/count/*.S))
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)

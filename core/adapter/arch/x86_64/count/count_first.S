@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/runtime/pml_count_first.S - a thread's first counted function asks for its cells.
+ * core/adapter/arch/x86_64/count/count_first.S - a thread's first counted function asks for its cells.
  *
  *     pml_count_first    what pml_count_begin() returns, in r13; all other registers are as they were
  *
