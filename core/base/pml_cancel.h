@@ -3,6 +3,8 @@
 #ifndef PML_CANCEL_H
 #define PML_CANCEL_H
 
+#include "base/pml_api.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -36,32 +38,9 @@ struct pml__mutex {
   pthread_mutex_t mutex;
   int cancel; /* the holder's */
 };
-static inline void pml__mutex_take(struct pml__mutex *m) {
-  int cancel = pml__cancel_hold();
-  pthread_mutex_lock(&m->mutex);
-  m->cancel = cancel;
-}
-static inline int pml__mutex_take_until(struct pml__mutex *m, const struct timespec *until) {
-  int cancel = pml__cancel_hold(), err = pthread_mutex_timedlock(&m->mutex, until);
-  if (err != 0)
-    pml__cancel_again(cancel);
-  else
-    m->cancel = cancel;
-  return err;
-}
-static inline bool pml__mutex_try(struct pml__mutex *m) {
-  int cancel = pml__cancel_hold();
-  if (pthread_mutex_trylock(&m->mutex) == 0) {
-    m->cancel = cancel;
-    return true;
-  }
-  pml__cancel_again(cancel);
-  return false;
-}
-static inline void pml__mutex_leave(struct pml__mutex *m) {
-  int cancel = m->cancel;
-  pthread_mutex_unlock(&m->mutex);
-  pml__cancel_again(cancel);
-}
+PML__SHARED void pml__mutex_take(struct pml__mutex *m);
+int pml__mutex_take_until(struct pml__mutex *m, const struct timespec *until);
+bool pml__mutex_try(struct pml__mutex *m);
+PML__SHARED void pml__mutex_leave(struct pml__mutex *m);
 
 #endif

@@ -122,12 +122,51 @@ void *pml__process_memory(size_t bytes) {
 
 /* ---- locks ---- */
 
-pthread_mutex_t *pml__lock_make(struct pml__lock *l) {
+static pthread_mutex_t *make_mutex(struct pml__lock *l) {
   static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER; /* by all that there is no memory for */
   pthread_mutex_t *fresh = pml__process_memory(sizeof *fresh), *there = NULL;
   if (fresh == NULL) fresh = &shared;
   return __atomic_compare_exchange_n(&l->mutex, &there, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? fresh
                                                                                                           : there;
+}
+
+static pthread_mutex_t *mutex_of(struct pml__lock *l) {
+  pthread_mutex_t *mutex = __atomic_load_n(&l->mutex, __ATOMIC_ACQUIRE);
+  return PML_LIKELY(mutex != NULL) ? mutex : make_mutex(l);
+}
+
+void pml__lock_take(struct pml__lock *l) {
+  int cancel = pml__cancel_hold();
+  pthread_mutex_lock(mutex_of(l));
+  l->cancel = cancel;
+  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+}
+
+bool pml__lock_try(struct pml__lock *l) {
+  int cancel = pml__cancel_hold();
+  if (pthread_mutex_trylock(mutex_of(l)) != 0) {
+    pml__cancel_again(cancel);
+    return false;
+  }
+  l->cancel = cancel;
+  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+  return true;
+}
+
+void pml__lock_leave(struct pml__lock *l) {
+  int cancel = l->cancel;
+  l->holder = 0;
+  pthread_mutex_unlock(mutex_of(l));
+  pml__cancel_again(cancel);
+}
+
+int pml__lock_wait(struct pml__lock *l, pthread_cond_t *cond, const struct timespec *until) {
+  int cancel = l->cancel;
+  l->holder = 0;
+  int rc = pthread_cond_timedwait(cond, mutex_of(l), until);
+  l->cancel = cancel;
+  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+  return rc;
 }
 
 /* ---- children ---- */

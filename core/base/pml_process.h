@@ -119,43 +119,12 @@ struct pml__lock {
   uint64_t holder;        /* the process of the thread that has it; 0: none */
   int cancel;             /* the holder's: see pml__cancel_hold() */
 };
-PML__SHARED pthread_mutex_t *pml__lock_make(struct pml__lock *l);
-static inline pthread_mutex_t *pml__lock_mutex(struct pml__lock *l) {
-  pthread_mutex_t *mutex = __atomic_load_n(&l->mutex, __ATOMIC_ACQUIRE);
-  return PML_LIKELY(mutex != NULL) ? mutex : pml__lock_make(l);
-}
-static inline void pml__lock_take(struct pml__lock *l) {
-  int cancel = pml__cancel_hold();
-  pthread_mutex_lock(pml__lock_mutex(l));
-  l->cancel = cancel;
-  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
-}
-static inline bool pml__lock_try(struct pml__lock *l) {
-  int cancel = pml__cancel_hold();
-  if (pthread_mutex_trylock(pml__lock_mutex(l)) != 0) {
-    pml__cancel_again(cancel);
-    return false;
-  }
-  l->cancel = cancel;
-  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
-  return true;
-}
-static inline void pml__lock_leave(struct pml__lock *l) {
-  int cancel = l->cancel;
-  l->holder = 0;
-  pthread_mutex_unlock(pml__lock_mutex(l));
-  pml__cancel_again(cancel);
-}
+PML__SHARED void pml__lock_take(struct pml__lock *l);
+bool pml__lock_try(struct pml__lock *l);
+PML__SHARED void pml__lock_leave(struct pml__lock *l);
 
 /* pml__lock_wait - as pthread_cond_timedwait(). */
-static inline int pml__lock_wait(struct pml__lock *l, pthread_cond_t *cond, const struct timespec *until) {
-  int cancel = l->cancel;
-  l->holder = 0;
-  int rc = pthread_cond_timedwait(cond, pml__lock_mutex(l), until);
-  l->cancel = cancel;
-  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
-  return rc;
-}
+PML__SHARED int pml__lock_wait(struct pml__lock *l, pthread_cond_t *cond, const struct timespec *until);
 
 /* pml__lock_torn - by a watcher: another thread of the parent held it, and is not here. Asked once. */
 static inline bool pml__lock_torn(struct pml__lock *l) {
