@@ -17,7 +17,7 @@ local function kernels(at)
   local dir, root = helper.folder(), helper.root
   local k = root .. "/scripts/workloads/kernels"
   local flags = ("-O2 -std=c11 -D_GNU_SOURCE -I%s/core -I%s -I%s/spec/lua/count"):format(root, k, root)
-  local counted = ("for f in scalar v128 v256; do %s clang-14 %s -c %s/$f.c || exit; done"):format(
+  local counted = ("for f in scalar vectors; do %s clang-14 %s -c %s/$f.c || exit; done"):format(
     counting.cc("--quiet --at=" .. at), flags, k)
   local plain = ("clang-14 %s -c %s/spec/lua/count/kernels.c %s/core/source/compiler/pml_count_cells.c"):format(flags, root, root)
   local build = ("cd %s && %s && %s && %s clang-14 *.o -o kernels"):format(dir, counted, plain, counting.cc())

@@ -43,12 +43,13 @@
 #define EACH_OF_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define EACH_OF_24(X) EACH_OF_12(X) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
 
-/* The table of a build, whose functions are called name_double and name_float. */
-#define FUNCTIONS                                                                                                      \
+/* The table of a build: functions are called name_double_width and name_float_width. */
+#define FUNCTIONS_OF(type, width)                                                                                      \
   {                                                                                                                    \
-    {add_double, mult_double, fma_double,  divide_double, sqrt_double,                                                 \
-     mix_double, copy_double, load_double, peak_double},                                                               \
-        {add_float, mult_float, fma_float, divide_float, sqrt_float, mix_float, copy_float, load_float, peak_float},   \
+    add_##type##_##width, mult_##type##_##width, fma_##type##_##width, divide_##type##_##width, sqrt_##type##_##width, \
+        mix_##type##_##width, copy_##type##_##width, load_##type##_##width, peak_##type##_##width                      \
   }
+#define FUNCTIONS(width)                                                                                               \
+  { FUNCTIONS_OF(double, width), FUNCTIONS_OF(float, width) }
 
 #endif

@@ -9,6 +9,7 @@
 #define TARGET
 #endif
 #define EACH_CHAIN(X) EACH_OF_12(X)
+#define WIDTH scalar
 
 #define ELEMENT double
 #define VEC_TYPE double
@@ -39,4 +40,4 @@ static const char *missing(void) {
   return NULL;
 }
 
-const struct kernels_build kernels_scalar = {"scalar", 0, missing, FUNCTIONS};
+const struct kernels_build kernels_scalar = {"scalar", 0, missing, FUNCTIONS(scalar)};

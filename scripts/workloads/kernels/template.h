@@ -4,8 +4,8 @@
  *
  * The includer defines ELEMENT (double or float), its vector VEC_TYPE of LANES elements, VEC_LOAD(p), VEC_STORE(p, v),
  * VEC_SPLAT(x), VEC_FMA(x, y, z) = x * y + z, VEC_SQRT(x) and VEC_KEEP(v), all undefined at the end of this file; and,
- * before its first inclusion, TARGET, the attribute of the functions, and EACH_CHAIN(X), X(k) for each chain of the
- * peak.
+ * for both elements, WIDTH, which ends the functions' names, TARGET, their attribute, and EACH_CHAIN(X), X(k) for each
+ * chain of the peak.
  *
  * Loops are counted through an asm statement that says nothing to the machine: a compiler can neither vectorise nor
  * merge them, so that a build has the width that its name says, and a remainder is done one element at a time.
@@ -24,7 +24,7 @@
 
 #define PASTE_(x, y) x##y
 #define PASTE(x, y) PASTE_(x, y)
-#define NAME(x) PASTE(x##_, ELEMENT)
+#define NAME(x) PASTE(PASTE(PASTE(x##_, ELEMENT), _), WIDTH)
 
 /* One element, as its vector: what a remainder is made of. */
 #define ONE_TYPE ELEMENT
