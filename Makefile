@@ -31,11 +31,15 @@ ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisi
 # Each part stands beside what it builds, and adds to `all` what is for users.
 .DEFAULT_GOAL := all
 .PHONY: all
+# A folder is made once, not before each file in it.
+.SECONDEXPANSION:
+.PRECIOUS: %/.
+%/.:
+	@mkdir -p $@
 include core/core.mk bindings/bindings.mk bindings/instrument/instrument.mk scripts/scripts.mk
 include packaging/packaging.mk spec/spec.mk spec/c/intercept/intercept.mk spec/c/plugins/plugins.mk spec/fuzz/fuzz.mk spec/arm/arm.mk
 
-$(B)/obj/%.o: %.c
-	@mkdir -p $(@D)
+$(B)/obj/%.o: %.c | $$(@D)/.
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
 
 $(B)/obj/core/%.o $(B)/obj/bindings/%.o: ALLCFLAGS += $(HARDEN) $(FORTIFY)
@@ -60,8 +64,7 @@ SPARING := $(filter-out core/adapter/% %_several_gpr.c,$(filter %_gpr.c,$(CORE_S
 $(SPARING:%.c=$(B)/obj/%.o): ALLCFLAGS += $(SPARED:%=-fcall-saved-%)
 ALLCFLAGS += $(if $(SPARED),-DPML__SPARING=1)
 
-$(B)/obj/%.o: %.S
-	@mkdir -p $(@D)
+$(B)/obj/%.o: %.S | $$(@D)/.
 	$(CC) $(CFLAGS) -Icore -MMD -MP -c $< -o $@
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------

@@ -32,7 +32,6 @@ $(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
 
-.SECONDEXPANSION:
 $(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(call work_obj,$*) -L$(B) -lpmlua \

@@ -16,8 +16,7 @@ all: $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN)
 # LLVM's classes takes a quarter of its compilation, which is the longest of all.
 define instrumenter
 INSTRUMENT_OBJ_$(1) := $(INSTRUMENT_SRC:%.c=$(B)/obj/llvm-$(1)/%.o)
-$(B)/obj/llvm-$(1)/%.o: %.c
-	@mkdir -p $$(@D)
+$(B)/obj/llvm-$(1)/%.o: %.c | $$$$(@D)/.
 	$$(CC) $$(ALLCFLAGS) $$(LUA_CFLAGS) $(call llvm_cflags,$(1)) -c $$< -o $$@
 $(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument/instrument.o $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)

@@ -26,11 +26,9 @@ MPI_SHIM_CFLAGS := $(shell o="-maccumulate-outgoing-args -fno-gcse"; \
 define mpi_shim
 MPI_SHIM_OBJ_$(1) := $(MPI_SHIM_SRC:%.c=$(B)/obj/mpi-$(1)/%.o) \
   $(if $(filter 4 5 6 7 8 9,$(word 2,$(MPI_$(1)))),$(MPI_SHIM_LARGE:%=$(B)/obj/mpi-$(1)/%_large.o))
-$(B)/obj/mpi-$(1)/%.o: %.c
-	@mkdir -p $$(@D)
+$(B)/obj/mpi-$(1)/%.o: %.c | $$$$(@D)/.
 	$$(CC) $$(ALLCFLAGS) $$(MPI_SHIM_CFLAGS) -fno-stack-protector -fno-plt $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_$(1)))) -c $$< -o $$@
-$(B)/obj/mpi-$(1)/%_large.o: %.c
-	@mkdir -p $$(@D)
+$(B)/obj/mpi-$(1)/%_large.o: %.c | $$$$(@D)/.
 	$$(CC) $$(ALLCFLAGS) $$(MPI_SHIM_CFLAGS) -DLARGE -fno-stack-protector -fno-plt $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_$(1)))) -c $$< -o $$@
 $(B)/preload/libpmlua-mpi-$(1).so: $$(MPI_SHIM_OBJ_$(1)) | $(B)/libpmlua.so
 	@mkdir -p $$(@D)
