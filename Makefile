@@ -16,6 +16,10 @@ LUA_LIBS   := $(shell pkg-config --libs lua5.4 2>/dev/null)
 
 WARN      := -Wall -Wextra -Wconversion -Wmissing-prototypes -Wshadow -Werror
 OPT       ?= -O2
+# Of cold code, which takes a sixth less time to compile. gcc finds some mistakes only where it follows the ranges of values,
+# aliases and the lengths of strings.
+GCC       := $(shell $(CC) -v 2>&1 | grep '^gcc')
+COLD_OPT  := $(patsubst -O2,-O1 $(if $(GCC),-ftree-vrp -fstrict-aliasing -foptimize-strlen),$(OPT))
 CFLAGS    ?= -g
 # As Debian builds its packages; a position-independent command and bind-now on top. Sanitizers see more than FORTIFY.
 # CET stays off: pads and doors replace return addresses, so that these libraries must not be marked as fit for a shadow
@@ -55,17 +59,24 @@ $(HOT:%.c=$(B)/obj/%.o): HARDEN := -fno-stack-protector
 # Checked calls take 2 to 12 instructions more of each reading of a group.
 $(HOT:%.c=$(B)/obj/%.o): FORTIFY :=
 
+# What runs once, or when somebody asks. Not what reads and writes logs and traces, which may be large.
+COLD := $(filter-out $(HOT),$(wildcard bindings/*.c bindings/*/*.c core/program/*.c core/source/kernel/event/*.c core/source/plugin/*.c \
+  core/source/simulation/*.c $(addprefix core/preload/,live.c exec.c confine.c rights.c record_plugins.c record_substrates.c simulate.c watchpoint.c)))
+$(COLD:%.c=$(B)/obj/%.o): OPT := $(COLD_OPT)
+
 # What runs while vector registers are somebody's who has not saved them.
 $(B)/obj/%_gpr.o: ALLCFLAGS += -mgeneral-regs-only
 # Consumers' part of that also leaves r8 to r11 alone, where the compiler can be told so: then an intercepted call saves five
 # registers. Not what calls functions that were compiled otherwise, as consumers elsewhere or what sanitizers add.
-SPARED := $(if $(SAN),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$(if $(shell $(CC) -v 2>&1 | grep '^gcc'),r8 r9 r10 r11)))
+SPARED := $(if $(SAN),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$(if $(GCC),r8 r9 r10 r11)))
 SPARING := $(filter-out core/adapter/% %_several_gpr.c,$(filter %_gpr.c,$(CORE_SRC)))
 $(SPARING:%.c=$(B)/obj/%.o): ALLCFLAGS += $(SPARED:%=-fcall-saved-%)
 ALLCFLAGS += $(if $(SPARED),-DPML__SPARING=1)
 
 $(B)/obj/%.o: %.S | $$(@D)/.
-	$(CC) $(CFLAGS) -Icore -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) $(ASM_CFLAGS) -Icore -MMD -MP -c $< -o $@
+# Each of the pads' 100,000 instructions would have a line of its own.
+$(B)/obj/core/adapter/arch/%/pads.o: ASM_CFLAGS := -g0
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 

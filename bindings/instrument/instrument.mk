@@ -13,7 +13,7 @@ LLVM_CFLAGS = $(if $(LLVMS),$(call llvm_cflags,$(firstword $(LLVMS))))
 all: $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN)
 
 # The plugin's symbols of LLVM are those of the compiler that loads it. Of it, lines are enough of debug information: describing
-# LLVM's classes takes a quarter of its compilation, which is the longest of all.
+# LLVM's classes takes a quarter of its compilation, which is the longest of all. It does little itself, so -O1 is enough, too.
 define instrumenter
 INSTRUMENT_OBJ_$(1) := $(INSTRUMENT_SRC:%.c=$(B)/obj/llvm-$(1)/%.o)
 $(B)/obj/llvm-$(1)/%.o: %.c | $$$$(@D)/.
@@ -23,7 +23,7 @@ $(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument/instru
 	$$(CC) $$(SAN) $$(LDFLAGS) $$(HARDEN_LD) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
 $(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument/instrument_plugin.cpp core/instrument/instrument.h $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
-	$$(CXX) -std=c++17 $$(OPT) $$(patsubst -g,-g1,$$(CFLAGS)) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
+	$$(CXX) -std=c++17 $$(patsubst -O2,-O1,$$(OPT)) $$(patsubst -g,-g1,$$(CFLAGS)) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
 	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) $$(HARDEN_LD) -shared $$(filter-out %.h,$$^) -o $$@
 -include $$(INSTRUMENT_OBJ_$(1):.o=.d) $(B)/obj/llvm-$(1)/bindings/instrument/instrument.d
 endef
