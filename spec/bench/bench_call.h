@@ -42,9 +42,9 @@ static void *bench_begin(void *arg, uint64_t thread) {
 static void bench_drop(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
-static bool bench_drop_plainly(void *data, pml_region_t region, uint64_t ticks) {
+static uint64_t bench_drop_plainly(void *data, pml_region_t region, uint64_t ticks) {
   (void)data, (void)region, (void)ticks;
-  return true;
+  return 0;
 }
 
 /* It takes events with general registers alone, unless its plain callbacks are removed. */
