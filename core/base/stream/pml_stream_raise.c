@@ -23,14 +23,14 @@ static bool has_it(const struct pml__stream_several *s, uint64_t id) {
   return i < s->handed;
 }
 
-/* In a pass; all but those that have the event already: what comes next is another one to them. NULL: none has. */
-static void get_ready(struct pml__stream_thread *t, pml_region_t region, const struct pml__stream_several *have) {
+/* In a pass; all but those that have the event already: what comes next is another one to them. */
+static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
   if (list == NULL) return;
   uint32_t i = 0; /* a list has at least one, or a first entry that stands for nothing */
   do {
     uint32_t at = list->at[i].slot;
-    if (have != NULL && has_it(have, list->at[i].id)) continue;
+    if (has_it(&t->several[PML_STREAM_ENTER], list->at[i].id)) continue;
     if (t->at[at].id != list->at[i].id) begin_for(t, at);
     if (t->at[at].data != NULL && pml__stream_slot[at].consumer.ready != NULL)
       pml__stream_slot[at].consumer.ready(t->at[at].data, region);
@@ -55,7 +55,7 @@ void pml__stream_ready(pml_region_t region) {
   if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
   if (pml__stream_in_pass(t)) return; /* as its enter will be, without a consumer */
   if (!pml__stream_begin_pass(t)) return;
-  get_ready(t, region, NULL);
+  get_ready(t, region);
   pml__stream_end_pass(t);
 }
 
@@ -69,7 +69,7 @@ __attribute__((always_inline)) static inline struct pml__stream_thread *in_its_p
 
 bool pml__stream_ready_in_pass(pml_region_t region) {
   struct pml__stream_thread *t = in_its_pass();
-  get_ready(t, region, &t->several[PML_STREAM_ENTER]);
+  get_ready(t, region);
   return t->several[PML_STREAM_ENTER].handed == 0;
 }
 
