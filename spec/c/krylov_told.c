@@ -64,6 +64,7 @@ static void *stopper(void *finding) {
   return NULL;
 }
 
+/* The system is so large that the other thread gets a cpu long before the residual is 0. */
 static void stops_when_told(struct system *y) {
   pthread_t thread;
   int finding = 1;
@@ -94,6 +95,8 @@ int main(void) {
       tells(&y);
     }
   keeps_the_series(&y);
+  system_close(&y);
+  if (!system_open(&y, "convdiff2d:300")) return check_done();
   stops_when_told(&y);
   system_close(&y);
   return check_done();
