@@ -21,14 +21,19 @@
 struct adder {
   LLVMValueRef function;
   struct pml_counts counts; /* that it adds, by cell; none: its body is there already */
+  uint32_t uses;            /* calls of it, once the module is known */
   bool called;              /* it is a function to the end */
   int64_t *key;
   uint32_t words;
 };
 
+#define PARTS_MAX 1024u /* the most used ones: so that a large module is not looked through again for each */
+
 struct pml_adders { /* open addressing; a power of two */
   struct adder *slot;
   uint32_t slots, used;
+  const struct adder **part; /* functions that may make a part of what others add */
+  uint32_t parts;
 };
 
 /* Of a parameter: the register that functions keep. */
@@ -127,8 +132,9 @@ static uint32_t uses_of(LLVMValueRef f) {
 }
 
 static bool is_worth_a_call(const struct pml_module *m, const struct adder *a) {
-  uint32_t uses = uses_of(a->function), bytes = pml_assembled_bytes(&a->counts);
-  return uses * CALL_BYTES + bytes + RETURN_BYTES < uses * bytes && (!pml_is_quick(m) || bytes >= QUICK_BYTES_MIN);
+  uint32_t bytes = pml_assembled_bytes(&a->counts);
+  return a->uses * CALL_BYTES + bytes + RETURN_BYTES < a->uses * bytes &&
+         (!pml_is_quick(m) || bytes >= QUICK_BYTES_MIN);
 }
 
 static int make_body(struct pml_module *m, const struct adder *a) {
@@ -156,9 +162,9 @@ static bool take_away(const struct pml_counts *whole, const struct pml_counts *p
 static const struct adder *find_part(const struct pml_module *m, const struct pml_counts *c, struct pml_counts *rest) {
   const struct adder *best = NULL;
   uint32_t least = pml_assembled_bytes(c);
-  for (uint32_t i = 0; i < m->adders->slots && !pml_is_quick(m); i++) {
-    const struct adder *a = &m->adders->slot[i];
-    if (!a->called || a->counts.used > c->used || !take_away(c, &a->counts, rest)) continue;
+  for (uint32_t i = 0; i < m->adders->parts; i++) {
+    const struct adder *a = m->adders->part[i];
+    if (a->counts.used > c->used || !take_away(c, &a->counts, rest)) continue;
     uint32_t bytes = CALL_BYTES + pml_assembled_bytes(rest);
     if (bytes >= least) continue;
     least = bytes;
@@ -198,13 +204,31 @@ static int settle(struct pml_module *m, const struct adder *a) {
   return 0;
 }
 
-int pml_adders_settle(struct pml_module *m) {
-  int err = 0;
-  uint32_t slots = m->adders != NULL ? m->adders->slots : 0;
-  for (uint32_t i = 0; i < slots; i++) {
-    struct adder *a = &m->adders->slot[i];
-    a->called = a->counts.used > 0 && is_worth_a_call(m, a);
+static int by_uses(const void *x, const void *y) {
+  const struct adder *const *a = x, *const *b = y;
+  if ((*a)->uses != (*b)->uses) return (*a)->uses > (*b)->uses ? -1 : 1;
+  return *a < *b ? -1 : *a > *b;
+}
+
+/* Which are functions to the end. 0 or -ENOMEM. */
+static int choose_called(struct pml_module *m, struct pml_adders *all) {
+  all->part = calloc(all->used + 1, sizeof *all->part);
+  if (all->part == NULL) return -ENOMEM;
+  for (uint32_t i = 0; i < all->slots; i++) {
+    struct adder *a = &all->slot[i];
+    if (a->counts.used == 0) continue;
+    a->uses = uses_of(a->function);
+    a->called = is_worth_a_call(m, a);
+    if (a->called && !pml_is_quick(m)) all->part[all->parts++] = a;
   }
+  qsort(all->part, all->parts, sizeof *all->part, by_uses);
+  if (all->parts > PARTS_MAX) all->parts = PARTS_MAX;
+  return 0;
+}
+
+int pml_adders_settle(struct pml_module *m) {
+  uint32_t slots = m->adders != NULL ? m->adders->slots : 0;
+  int err = slots > 0 ? choose_called(m, m->adders) : 0;
   for (uint32_t i = 0; i < slots && !err; i++)
     if (m->adders->slot[i].function != NULL) err = settle(m, &m->adders->slot[i]);
   return err;
@@ -215,7 +239,10 @@ void pml_adders_close(struct pml_module *m) {
     free(m->adders->slot[i].counts.at);
     free(m->adders->slot[i].key);
   }
-  if (m->adders != NULL) free(m->adders->slot);
+  if (m->adders != NULL) {
+    free(m->adders->slot);
+    free(m->adders->part);
+  }
   free(m->adders);
   m->adders = NULL;
 }
