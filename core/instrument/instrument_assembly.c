@@ -3,8 +3,8 @@
  * core/instrument/instrument_assembly.c - additions to a thread's cells, in the assembly of x86-64.
  *
  * An addition in LLVM's IR is four instructions. Each pass of the optimiser looks at them, and keeps cells in registers
- * from block to block, of which the program then has too few. Assembly is one instruction for a whole stretch, and the
- * compiler is told that it touches no memory of the program.
+ * from block to block, of which the program then has too few. Assembly is one instruction for a whole stretch, and is
+ * declared to access no memory that the program can see.
  */
 #include "instrument/instrument_private.h"
 

@@ -88,7 +88,7 @@ static inline bool pml__call_own(const struct pml__call_thread *t, uintptr_t sp)
   return sp - t->lo < t->hi - t->lo;
 }
 
-/* Who is at the lists, or was when a longjmp left it; 0: nobody. */
+/* The stack pointer of the code that is using the lists, or that was when a longjmp left it; 0: none. */
 static inline uintptr_t pml__call_busy(const struct pml__call_thread *t, const struct pml__stream_thread *s) {
   if (PML_UNLIKELY(t->busy != 0)) return t->busy;
   if (PML_LIKELY(!pml__stream_in_pass(s))) return 0;

@@ -42,8 +42,8 @@ struct pml__stream_several {
 };
 
 /*
- * What a thread's `pass` is. One word says what an event has to know before it is handed out plainly: that the thread
- * is not in the consumers, that nobody holds it back from them, and that it knows those of the generation in use.
+ * The values of a thread's `pass`. An event may be handed out plainly if the thread is in no consumer, is not held
+ * back, and knows the consumers of the current generation; this one word answers all three.
  *
  * Without PML__STREAM_FREE it is in a pass, and the word says by whom: 0 and odd numbers say nothing more but for
  * PML__STREAM_TELLING; else it is a stack pointer of the call that is at it (adapter/arch/pml_call.h).

@@ -99,8 +99,9 @@ pml__arch_vectors:
   .endm
 
 /*
- * The thread's block. The thread is in no pass and held back by nobody, and it knows its consumers, which are sparing:
- * then it is in a pass, at its lists. Else to \other, with nothing changed. Clobbers rax.
+ * @thread: the thread's block. Begins a pass, which also claims the thread's lists, if the thread is in none, is not held
+ * back, and knows the consumers in use, which are all sparing. Otherwise jumps to @other, with nothing changed. Clobbers
+ * rax.
  */
   .macro begin thread, other
   movq THREAD_PASS(%\thread), %rax
