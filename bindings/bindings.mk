@@ -12,6 +12,9 @@ MAIN_OBJ := $(patsubst %,$(B)/obj/bindings/command/%.o,main compiled compiled_ch
 
 $(B)/obj/bindings/%.o: ALLCFLAGS += -Ibindings
 
+# Code looks for pmlua's Lua files in the folders above its own, and as installed: what is built elsewhere finds them so.
+ELSEWHERE := $(if $(filter $(CURDIR)/%,$(abspath $(B))),,$(B)/share/pmlua)
+
 all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
 
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
@@ -23,7 +26,10 @@ $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Ibindings $(HARDEN) $(FORTIFY) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) $(HARDEN_LD) -shared $(CLANG_SRC) -ldl -o $@
 
-$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so
+$(ELSEWHERE): | $$(@D)/.
+	ln -sfn "$(CURDIR)" $@
+
+$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so $(ELSEWHERE)
 	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
