@@ -3,7 +3,8 @@
 --
 -- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER and what a processor has besides (TOPDOWN, TLB, ...) are data in
 -- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric names events of its group, constants of
--- its file (`revisions` has others for some of a core), inputs, `time` (seconds), and metrics above it.
+-- its file (`revisions` has others for some of a core), inputs, `time` (seconds), and metrics above it. What metrics of
+-- the same name have in common everywhere is in groups/part/metrics.lua: there is one `ipc`.
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
@@ -116,7 +117,29 @@ function Reader:resolve(group, metric, name)
   end
 end
 
+local known -- name -> what the metrics of this name have in common
+
+--- A metric with what it leaves out; a name alone stands for all of it.
+function Reader:whole(group, m)
+  if not known then
+    local data, err = literal.read(literal.shipped "groups/part/metrics.lua")
+    if not data then error(err, 0) end
+    known = data.metrics
+  end
+  local own = type(m) == "string" and { name = m } or m
+  local base = type(own) == "table" and type(own.name) == "string" and known[own.name]
+  if base then return setmetatable(own, { __index = base }) end
+  if own == m then return m end
+  local names = {}
+  for name in pairs(known) do names[#names + 1] = name end
+  table.sort(names)
+  local nearest = require "pmlua.internal.nearest"(m, names)
+  self:fail(m, ("group %s: no metric %s is known everywhere, so that it needs a formula%s"):format(group.name, m,
+    nearest and "; did you mean " .. nearest .. "?" or ""))
+end
+
 function Reader:metric(group, m)
+  m = self:whole(group, m)
   if type(m) ~= "table" or type(m.name) ~= "string" or type(m.formula) ~= "string" then
     self:fail(group.name, ("group %s: a metric needs a name and a formula"):format(group.name))
   end

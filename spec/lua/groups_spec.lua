@@ -4,6 +4,7 @@
 local lfs = require "lfs"
 local support = require "spec.core.support"
 local formula = require "pmlua.formula"
+local literal = require "pmlua.internal.literal"
 local groups = require "pmlua.groups"
 local pmus = require "pmlua.pmus"
 local core = support.core
@@ -362,6 +363,10 @@ describe("A file of groups", function()
     ["has a formula in another unit"] = { '"1/s"', '"byte/s"',
       "^mine%.lua:9: metric rate: formula: column 1: the formula's unit is s%^%-1, not byte/s$" },
     ["has an invalid threshold"] = { '"< 1"', '"below"', "^mine%.lua:9: metric rate: write a threshold" },
+    ["names a metric that is not known everywhere"] = { '{ name = "rate", unit = "1/s"', '"ipcs", { name = "rate", unit = "1/s"',
+      "^mine%.lua:9: group MINE: no metric ipcs is known everywhere, so that it needs a formula; did you mean ipc%?$" },
+    ["names a metric whose events it lacks"] = { '{ name = "rate", unit = "1/s"', '"ipc", { name = "rate", unit = "1/s"',
+      "^mine%.lua:9: metric ipc: unknown event or metric instructions" },
     ["has a metric that is called like an event"] = { '"rate"', '"cycles"', "^mine%.lua:7: metric cycles: group MINE already" },
     ["has no PMU"] = { '"skx"', "", "^mine%.lua:1: pmus" },
     ["has a constant without a unit"] = { '64, "byte"', "64", "^mine%.lua:3: constant line: must have a number and a unit" },
@@ -377,6 +382,29 @@ describe("A file of groups", function()
       assert.matches(case[3], err)
     end)
   end
+
+  it("takes a metric that is known everywhere by its name, or what it leaves out of it", function()
+    local mine = assert(groups.parse([[return { pmus = { "skx" }, groups = { MINE = {
+      events = { dp_flop = "A", cycles = "B" },
+      metrics = { "dp_rate", { name = "ipc", formula = "2 / cycles", thresholds = {} } } } } }]], "mine.lua")).groups.MINE
+    local rate, ipc, shipped = mine.by_name.dp_rate, mine.by_name.ipc, groups.of("skx").CYCLE.by_name.ipc
+    assert.same({ "flop/s", "dp_flop / time" }, { rate.unit, rate.formula.text })
+    assert.equal(3, (groups.value(mine, rate, { dp_flop = 6, time = 2 })))
+    assert.same({ shipped.unit, "2 / cycles", {} }, { ipc.unit, ipc.formula.text, ipc.thresholds })
+    assert.equal(1, #shipped.thresholds)
+  end)
+
+  it("keeps to itself what no other has: each metric that is known everywhere is named twice or more", function()
+    local named = {}
+    for _, folder in ipairs { "groups", "groups/part", "without_pmu" } do
+      for _, file in ipairs(literal.list(folder)) do
+        local text = support.slurp(file.path)
+        for name in text:gmatch '"([%l%d_]+)"' do named[name] = (named[name] or 0) + 1 end
+      end
+    end
+    local common = assert(literal.read(literal.shipped "groups/part/metrics.lua")).metrics
+    for name in pairs(common) do assert.is_true((named[name] or 0) >= 2, name) end
+  end)
 
   it("that is refused leaves strings as they were", function()
     groups.parse("return ('x'):rep(2)", "mine.lua")

@@ -14,12 +14,7 @@ return {
         cycles = "CPU_CLK_UNHALTED", instructions = "RETIRED_INSTRUCTIONS", branches = "RETIRED_BRANCH_INSTRUCTIONS",
         mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS",
       },
-      metrics = {
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-      },
+      metrics = { "ipc", "mispredict_ratio" },
     },
     BRANCH = {
       prose = "Branches that retired, those that were taken, and those that were guessed wrong.",
@@ -28,26 +23,23 @@ return {
         taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", instructions = "RETIRED_INSTRUCTIONS",
       },
       metrics = {
-        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
+        "branch_rate",
         { name = "taken_ratio", unit = "%", formula = "100 * taken / branches" },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
+        "mispredict_ratio", "branch_mpki",
       },
     },
     CACHE = {
       prose = "Accesses to the cache of data of the first level, and those that it did not have.",
       events = { l1 = "DATA_CACHE_ACCESSES", l1_miss = "DATA_CACHE_MISSES", instructions = "RETIRED_INSTRUCTIONS" },
       metrics = {
-        { name = "l1_miss_ratio", unit = "%", formula = "100 * l1_miss / l1",
-          thresholds = { { "> 10", "the working set does not stay in L1" } } },
+        { name = "l1_miss_ratio", formula = "100 * l1_miss / l1" },
         { name = "l1_mpki", unit = "miss/1000 instructions", formula = "1000 * l1_miss / instructions" },
       },
     },
     UOPS = {
       prose = "Micro-operations that retired.",
       events = { ops = "RETIRED_UOPS", instructions = "RETIRED_INSTRUCTIONS" },
-      metrics = { { name = "uops_per_instruction", unit = "", formula = "ops / instructions" } },
+      metrics = { "uops_per_instruction" },
     },
   },
 }

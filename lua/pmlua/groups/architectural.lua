@@ -12,12 +12,7 @@ return {
         cycles = "UNHALTED_CORE_CYCLES", instructions = "INSTRUCTION_RETIRED", branches = "BRANCH_INSTRUCTIONS_RETIRED",
         mispredicted = "MISPREDICTED_BRANCH_RETIRED",
       },
-      metrics = {
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-      },
+      metrics = { "ipc", "mispredict_ratio" },
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong.",
@@ -25,30 +20,18 @@ return {
         branches = "BRANCH_INSTRUCTIONS_RETIRED", mispredicted = "MISPREDICTED_BRANCH_RETIRED",
         instructions = "INSTRUCTION_RETIRED",
       },
-      metrics = {
-        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
-      },
+      metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
     },
     CACHE = {
       prose = "Requests to the last level of the cache, and those that it did not have; prefetches may be among them. The " ..
         "last level is L3, and L2 of a processor without one.",
       events = { references = "LLC_REFERENCES", misses = "LLC_MISSES", instructions = "INSTRUCTION_RETIRED" },
-      metrics = {
-        { name = "ll_miss_ratio", unit = "%", formula = "100 * misses / references",
-          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
-        { name = "ll_mpki", unit = "miss/1000 instructions", formula = "1000 * misses / instructions" },
-      },
+      metrics = { "ll_miss_ratio", "ll_mpki" },
     },
     BANDWIDTH = {
       prose = "Misses of the last level of the cache and requests to it, taken as lines of 64 bytes.",
       events = { references = "LLC_REFERENCES", misses = "LLC_MISSES" },
-      metrics = {
-        { name = "memory_read", unit = "byte/s", formula = "line * misses / time" },
-        { name = "last_level", unit = "byte/s", formula = "line * references / time" },
-      },
+      metrics = { "memory_read", "last_level" },
     },
   },
 }

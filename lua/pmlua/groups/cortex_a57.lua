@@ -12,22 +12,12 @@ return {
         scalar_fp = "INST_SPEC_EXEC_VFP", simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC", cycles = "CPU_CYCLES",
         instructions = "INST_RETIRED",
       },
-      metrics = {
-        { name = "scalar_fp_rate", unit = "instruction/s", formula = "scalar_fp / time" },
-        { name = "simd_rate", unit = "instruction/s", formula = "simd / time" },
-        { name = "fp_simd_share", unit = "%", formula = "100 * (scalar_fp + simd) / speculated" },
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
-      },
+      metrics = { "scalar_fp_rate", "simd_rate", "fp_simd_share", "ipc" },
     },
     VECTOR = {
       prose = "Advanced SIMD instructions beside scalar floating-point ones.",
       events = { scalar_fp = "INST_SPEC_EXEC_VFP", simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC" },
-      metrics = {
-        { name = "vector", unit = "%", formula = "100 * simd / (scalar_fp + simd)",
-          thresholds = { { "< 50", "most floating-point instructions are scalar" } } },
-        { name = "simd_share", unit = "%", formula = "100 * simd / speculated" },
-      },
+      metrics = { "vector", "simd_share" },
     },
     LOADSTORE = {
       prose = "Loads and stores, speculative ones among them, and accesses whose address is not aligned.",
@@ -35,13 +25,7 @@ return {
         loads = "INST_SPEC_EXEC_LOAD", stores = "INST_SPEC_EXEC_STORE", unaligned = "UNALIGNED_ACCESS",
         reads = "DATA_MEM_READ_ACCESS", writes = "DATA_MEM_WRITE_ACCESS", instructions = "INST_RETIRED",
       },
-      metrics = {
-        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
-        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
-        { name = "loads_per_store", unit = "", formula = "loads / stores" },
-        { name = "unaligned_ratio", unit = "%", formula = "100 * unaligned / (reads + writes)",
-          thresholds = { { "> 5", "data is not aligned to its access" } } },
-      },
+      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio" },
     },
   },
 }

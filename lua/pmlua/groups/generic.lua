@@ -14,8 +14,7 @@ return {
       },
       metrics = {
         { name = "instruction_rate", unit = "instruction/s", formula = "instructions / time" },
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
+        "ipc",
       },
     },
     BANDWIDTH = {
@@ -24,10 +23,7 @@ return {
       events = {
         misses = "cache-misses", references = "cache-references",
       },
-      metrics = {
-        { name = "memory_read", unit = "byte/s", formula = "line * misses / time" },
-        { name = "last_level", unit = "byte/s", formula = "line * references / time" },
-      },
+      metrics = { "memory_read", "last_level" },
     },
     VECTOR = {
       prose = "perf has no generic name for vector instructions, so there is none here: instructions per second of " ..
@@ -35,9 +31,7 @@ return {
       events = {
         instructions = "instructions", cpu_ns = "task-clock",
       },
-      metrics = {
-        { name = "instructions_per_cpu_second", unit = "instruction/s", formula = "instructions / (ns * cpu_ns)" },
-      },
+      metrics = { { name = "instructions_per_cpu_second", unit = "instruction/s", formula = "instructions / (ns * cpu_ns)" } },
     },
     CACHE = {
       prose = "Loads and misses of the first and the last level, by the names that perf gives them.",
@@ -46,12 +40,8 @@ return {
         misses = "cache-misses", instructions = "instructions",
       },
       metrics = {
-        { name = "l1_miss_ratio", unit = "%", formula = "100 * load_misses / loads",
-          thresholds = { { "> 10", "the working set does not stay in L1" } } },
-        { name = "ll_miss_ratio", unit = "%", formula = "100 * misses / references",
-          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
-        { name = "ll_mpki", unit = "miss/1000 instructions", formula = "1000 * misses / instructions",
-          thresholds = { { "> 10", "memory latency is likely to show" } } },
+        { name = "l1_miss_ratio", formula = "100 * load_misses / loads" },
+        "ll_miss_ratio", "ll_mpki",
       },
     },
     CYCLE = {
@@ -62,10 +52,7 @@ return {
         cpu_ns = "task-clock", faults = "page-faults", switches = "context-switches",
       },
       metrics = {
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
+        "ipc", "mispredict_ratio",
         { name = "cpus", unit = "", formula = "ns * cpu_ns / time" },
         { name = "frequency", unit = "cycle/s", formula = "cycles / (ns * cpu_ns)" },
         { name = "fault_rate", unit = "1/s", formula = "faults / time" },
@@ -77,49 +64,30 @@ return {
       events = {
         loads = "L1-dcache-loads", stores = "L1-dcache-stores", instructions = "instructions",
       },
-      metrics = {
-        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
-        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
-        { name = "loads_per_store", unit = "", formula = "loads / stores" },
-      },
+      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store" },
     },
     TLB = {
       prose = "Misses of the TLBs, by the names that perf gives them; whether of the first level or a walk is up to the " ..
         "kernel and the CPU.",
       events = { data_misses = "dTLB-load-misses", code_misses = "iTLB-load-misses", instructions = "instructions" },
-      metrics = {
-        { name = "data_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * data_misses / instructions" },
-        { name = "code_tlb_mpki", unit = "miss/1000 instructions", formula = "1000 * code_misses / instructions" },
-      },
+      metrics = { "data_tlb_mpki", "code_tlb_mpki" },
     },
     L3 = {
       prose = "Loads that reached the last level of the cache and those that it did not have, by the names that perf gives them.",
       events = { l3_asked = "LLC-loads", l3_missed = "LLC-load-misses", instructions = "instructions" },
-      metrics = {
-        { name = "l3_missed_ratio", unit = "%", formula = "100 * l3_missed / l3_asked",
-          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
-        { name = "l3_missed_mpki", unit = "miss/1000 instructions", formula = "1000 * l3_missed / instructions" },
-      },
+      metrics = { "l3_missed_ratio", "l3_missed_mpki" },
     },
     BRANCH = {
       prose = "Branches and those that were guessed wrong, by the names that perf gives them.",
       events = { branches = "branches", mispredicted = "branch-misses", instructions = "instructions" },
-      metrics = {
-        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
-      },
+      metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
     },
     STALLS = {
       prose = "Cycles in which the kernel says that the frontend or the backend was stalled; many CPUs have no such events.",
       events = {
         frontend_stalls = "stalled-cycles-frontend", backend_stalls = "stalled-cycles-backend", cycles = "cycles",
       },
-      metrics = {
-        { name = "stalled_by_frontend", unit = "%", formula = "100 * frontend_stalls / cycles" },
-        { name = "stalled_by_backend", unit = "%", formula = "100 * backend_stalls / cycles" },
-      },
+      metrics = { "stalled_by_frontend", "stalled_by_backend" },
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
@@ -129,10 +97,10 @@ return {
         cpu_ns = "task-clock", instructions = "instructions",
       },
       metrics = {
-        { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
+        "user_rate",
         { name = "rate_per_cpu_second", unit = "flop/s", formula = "work / (ns * cpu_ns)",
           about = "without the time that the CPU was elsewhere" },
-        { name = "work_per_instruction", unit = "flop/instruction", formula = "work / instructions" },
+        { name = "work_per_instruction", formula = "work / instructions" },
       },
     },
   },

@@ -23,11 +23,8 @@ return {
         retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", instructions = "INST_RETIRED:ANY_P",
       },
       metrics = {
-        { name = "uops_per_instruction", unit = "", formula = "retired_slots / instructions" },
-        { name = "dsb_share", unit = "%", formula = "100 * from_dsb / (decoded + from_dsb + microcode)",
-          thresholds = { { "< 50", "most micro-operations come from the decoders, which are slower" } } },
-        { name = "microcode_share", unit = "%", formula = "100 * microcode / (decoded + from_dsb + microcode)" },
-        { name = "issued_per_retired", unit = "", formula = "issued / retired_slots", about = "above 1: work on wrong paths" },
+        { name = "uops_per_instruction", formula = "retired_slots / instructions" },
+        "dsb_share", "microcode_share", "issued_per_retired",
       },
     },
   },

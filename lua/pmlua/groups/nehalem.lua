@@ -7,17 +7,12 @@ return {
     CYCLE = {
       prose = "Cycles and instructions.",
       events = { cycles = "UNHALTED_CORE_CYCLES", instructions = "INSTRUCTION_RETIRED" },
-      metrics = {
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
-      },
+      metrics = { "ipc" },
     },
     BRANCH = {
       prose = "Branches that retired.",
       events = { branches = "BRANCH_INSTRUCTIONS_RETIRED", instructions = "INSTRUCTION_RETIRED" },
-      metrics = {
-        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
-      },
+      metrics = { "branch_rate" },
     },
   },
 }

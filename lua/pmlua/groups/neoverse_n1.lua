@@ -16,12 +16,9 @@ return {
         speculated = "INST_SPEC",
       },
       metrics = {
-        { name = "scalar_fp_rate", unit = "instruction/s", formula = "scalar_fp / time" },
-        { name = "simd_rate", unit = "instruction/s", formula = "simd / time" },
+        "scalar_fp_rate", "simd_rate",
         { name = "fp_simd_per_cycle", unit = "instruction/cycle", formula = "(scalar_fp + simd) / cycles" },
-        { name = "fp_simd_share", unit = "%", formula = "100 * (scalar_fp + simd) / speculated" },
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
+        "fp_simd_share", "ipc",
       },
     },
     BANDWIDTH = {
@@ -32,11 +29,8 @@ return {
         ll_miss = "LL_CACHE_MISS_RD",
       },
       metrics = {
-        { name = "l2_to_l1", unit = "byte/s", formula = "line * l1_in / time" },
-        { name = "l1_to_l2", unit = "byte/s", formula = "line * l1_out / time" },
-        { name = "into_l2", unit = "byte/s", formula = "line * l2_in / time" },
-        { name = "out_of_l2", unit = "byte/s", formula = "line * l2_out / time" },
-        { name = "memory_read", unit = "byte/s", formula = "line * ll_miss / time" },
+        "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
+        { name = "memory_read", formula = "line * ll_miss / time" },
       },
     },
     VECTOR = {
@@ -45,11 +39,7 @@ return {
       events = {
         scalar_fp = "VFP_SPEC", simd = "ASE_SPEC", speculated = "INST_SPEC",
       },
-      metrics = {
-        { name = "vector", unit = "%", formula = "100 * simd / (scalar_fp + simd)",
-          thresholds = { { "< 50", "most floating-point instructions are scalar" } } },
-        { name = "simd_share", unit = "%", formula = "100 * simd / speculated" },
-      },
+      metrics = { "vector", "simd_share" },
     },
     CACHE = {
       prose = "Accesses to the levels of the cache, and those that had to be refilled or came from memory.",
@@ -58,14 +48,10 @@ return {
         ll = "LL_CACHE_RD", ll_miss = "LL_CACHE_MISS_RD", instructions = "INST_RETIRED",
       },
       metrics = {
-        { name = "l1_miss_ratio", unit = "%", formula = "100 * l1_refill / l1",
-          thresholds = { { "> 10", "the working set does not stay in L1" } } },
-        { name = "l2_miss_ratio", unit = "%", formula = "100 * l2_refill / l2",
-          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
-        { name = "ll_miss_ratio", unit = "%", formula = "100 * ll_miss / ll",
+        "l1_miss_ratio", "l2_miss_ratio",
+        { name = "ll_miss_ratio", formula = "100 * ll_miss / ll",
           thresholds = { { "> 50", "most reads of the last level go to memory" } } },
-        { name = "ll_mpki", unit = "miss/1000 instructions", formula = "1000 * ll_miss / instructions",
-          thresholds = { { "> 10", "memory latency is likely to show" } } },
+        { name = "ll_mpki", formula = "1000 * ll_miss / instructions" },
       },
     },
     CYCLE = {
@@ -76,14 +62,12 @@ return {
         branches = "BR_RETIRED", mispredicted = "BR_MIS_PRED_RETIRED",
       },
       metrics = {
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
+        "ipc",
         { name = "frontend_stalled", unit = "%", formula = "100 * frontend / cycles",
           thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
         { name = "backend_stalled", unit = "%", formula = "100 * backend / cycles",
           thresholds = { { "> 50", "units or memory hold dispatch up" } } },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
+        "mispredict_ratio",
       },
     },
     LOADSTORE = {
@@ -92,13 +76,7 @@ return {
         loads = "LD_SPEC", stores = "ST_SPEC", unaligned = "UNALIGNED_LDST_SPEC", instructions = "INST_RETIRED",
         reads = "MEM_ACCESS_RD", writes = "MEM_ACCESS_WR",
       },
-      metrics = {
-        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
-        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
-        { name = "loads_per_store", unit = "", formula = "loads / stores" },
-        { name = "unaligned_ratio", unit = "%", formula = "100 * unaligned / (reads + writes)",
-          thresholds = { { "> 5", "data is not aligned to its access" } } },
-      },
+      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio" },
     },
     TOPDOWN = {
       prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
@@ -107,35 +85,17 @@ return {
         cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND",
         instructions = "INST_RETIRED", speculated = "INST_SPEC",
       },
-      metrics = {
-        { name = "frontend_bound", unit = "%", formula = "100 * frontend_stalls / cycles",
-          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
-        { name = "backend_bound", unit = "%", formula = "100 * backend_stalls / cycles",
-          thresholds = { { "> 50", "units or memory hold execution up" } } },
-        { name = "retiring", unit = "%",
-          formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * instructions / speculated" },
-        { name = "bad_speculation", unit = "%",
-          formula = "100 * (cycles - frontend_stalls - backend_stalls) / cycles * (speculated - instructions) / speculated" },
-      },
+      metrics = { "frontend_bound", "backend_bound", "retiring", "bad_speculation" },
     },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
       events = { cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND" },
-      metrics = {
-        { name = "stalled_by_frontend", unit = "%", formula = "100 * frontend_stalls / cycles" },
-        { name = "stalled_by_backend", unit = "%", formula = "100 * backend_stalls / cycles",
-          thresholds = { { "> 50", "units or memory are waited for in more than half of the cycles" } } },
-      },
+      metrics = { "stalled_by_frontend", "stalled_by_backend" },
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong.",
       events = { branches = "BR_RETIRED", mispredicted = "BR_MIS_PRED_RETIRED", instructions = "INST_RETIRED" },
-      metrics = {
-        { name = "branch_rate", unit = "", formula = "branches / instructions", about = "branches for an instruction" },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-        { name = "branch_mpki", unit = "miss/1000 instructions", formula = "1000 * mispredicted / instructions" },
-      },
+      metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
     },
     TLB = {
       prose = "Accesses to the first level of TLBs, those that it missed, and walks of page tables.",
@@ -145,9 +105,7 @@ return {
       },
       metrics = {
         { name = "l1_tlb_ratio", unit = "%", formula = "100 * tlb_refills / tlb_accesses" },
-        { name = "data_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * data_walks / instructions",
-          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
-        { name = "code_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * code_walks / instructions" },
+        "data_walk_mpki", "code_walk_mpki",
       },
     },
     L2 = {
@@ -155,29 +113,17 @@ return {
       events = {
         asked = "L2D_CACHE_ACCESS", missed = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB", instructions = "INST_RETIRED",
       },
-      metrics = {
-        { name = "l2_demand_ratio", unit = "%", formula = "100 * missed / asked",
-          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
-        { name = "l2_refill_mpki", unit = "miss/1000 instructions", formula = "1000 * missed / instructions" },
-        { name = "l2_write_backs", unit = "byte/s", formula = "line * l2_out / time" },
-      },
+      metrics = { "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs" },
     },
     L3 = {
       prose = "Reads of the last level of the cache, and those that it did not have.",
       events = { l3_asked = "LL_CACHE_RD", l3_missed = "LL_CACHE_MISS_RD", instructions = "INST_RETIRED" },
-      metrics = {
-        { name = "l3_bandwidth", unit = "byte/s", formula = "line * l3_asked / time" },
-        { name = "l3_missed_ratio", unit = "%", formula = "100 * l3_missed / l3_asked",
-          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
-        { name = "l3_missed_mpki", unit = "miss/1000 instructions", formula = "1000 * l3_missed / instructions" },
-      },
+      metrics = { "l3_bandwidth", "l3_missed_ratio", "l3_missed_mpki" },
     },
     NUMA = {
       prose = "Accesses that another socket answered, beside those that missed the last level.",
       events = { remote_memory = "REMOTE_ACCESS", instructions = "INST_RETIRED" },
-      metrics = {
-        { name = "remote_mpki", unit = "access/1000 instructions", formula = "1000 * remote_memory / instructions" },
-      },
+      metrics = { { name = "remote_mpki", unit = "access/1000 instructions", formula = "1000 * remote_memory / instructions" } },
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source. This PMU has no count of operations to " ..
@@ -188,12 +134,10 @@ return {
         scalar_fp = "VFP_SPEC", simd = "ASE_SPEC", cycles = "CPU_CYCLES",
       },
       metrics = {
-        { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
+        "user_rate",
         { name = "work_per_cycle", unit = "flop/cycle", formula = "work / cycles" },
-        { name = "work_per_instruction", unit = "flop/instruction", formula = "work / (scalar_fp + simd)",
-          thresholds = {
-            { "< 1", "more instructions than operations: moves and conversions, or longer sequences" },
-          } },
+        { name = "work_per_instruction", formula = "work / (scalar_fp + simd)",
+          thresholds = { { "< 1", "more instructions than operations: moves and conversions, or longer sequences" }, } },
       },
     },
   },

@@ -14,13 +14,11 @@ return {
         ops = "OP_RETIRED", speculated = "OP_SPEC",
       },
       metrics = {
-        { name = "frontend_bound", unit = "%", formula = "100 * (frontend_slots - surplus * cycles) / (width * cycles)",
-          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
-        { name = "backend_bound", unit = "%", formula = "100 * backend_slots / (width * cycles)",
-          thresholds = { { "> 50", "units or memory hold execution up" } } },
-        { name = "retiring", unit = "%",
+        { name = "frontend_bound", formula = "100 * (frontend_slots - surplus * cycles) / (width * cycles)" },
+        { name = "backend_bound", formula = "100 * backend_slots / (width * cycles)" },
+        { name = "retiring",
           formula = "100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * ops / speculated" },
-        { name = "bad_speculation", unit = "%",
+        { name = "bad_speculation",
           formula = "100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * " ..
             "(speculated - ops) / speculated" },
       },
@@ -29,16 +27,16 @@ return {
       prose = "Operations that retired and those that were executed, on wrong paths too.",
       events = { ops = "OP_RETIRED", speculated = "OP_SPEC", instructions = "INST_RETIRED" },
       metrics = {
-        { name = "uops_per_instruction", unit = "", formula = "ops / instructions" },
-        { name = "executed_per_retired", unit = "", formula = "speculated / ops", about = "above 1: work on wrong paths" },
+        "uops_per_instruction",
+        { name = "executed_per_retired", formula = "speculated / ops" },
       },
     },
     TOPDOWN2 = {
       prose = "What the backend's stalls wait for: memory, or the units of the core.",
       events = { cycles = "CPU_CYCLES", backend_stalls = "STALL_BACKEND", memory_stalls = "STALL_BACKEND_MEM" },
       metrics = {
-        { name = "memory_bound", unit = "%", formula = "100 * memory_stalls / cycles" },
-        { name = "core_bound", unit = "%", formula = "100 * (backend_stalls - memory_stalls) / cycles" },
+        { name = "memory_bound", formula = "100 * memory_stalls / cycles", thresholds = {} },
+        { name = "core_bound", formula = "100 * (backend_stalls - memory_stalls) / cycles" },
       },
     },
     FLOPS = {
@@ -49,12 +47,8 @@ return {
         instructions = "INST_RETIRED",
       },
       metrics = {
-        { name = "flop", unit = "flop", formula = "fixed + lanes * scalable" },
-        { name = "flop_rate", unit = "flop/s", formula = "flop / time" },
-        { name = "flop_per_cycle", unit = "flop/cycle", formula = "flop / cycles",
-          thresholds = { { "< 1", "no more than a scalar operation a cycle" } } },
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
+        { name = "flop", formula = "fixed + lanes * scalable" },
+        "flop_rate", "flop_per_cycle", "ipc",
       },
     },
     VECTOR = {
@@ -65,10 +59,9 @@ return {
         speculated = "INST_SPEC",
       },
       metrics = {
-        { name = "sve_flop_share", unit = "%", formula = "100 * lanes * scalable / (fixed + lanes * scalable)",
-          thresholds = { { "< 50", "most operations are scalar or Advanced SIMD" } } },
-        { name = "sve_share", unit = "%", formula = "100 * sve / speculated" },
-        { name = "simd_share", unit = "%", formula = "100 * simd / speculated" },
+        { name = "sve_flop_share", formula = "100 * lanes * scalable / (fixed + lanes * scalable)" },
+        { name = "sve_share", formula = "100 * sve / speculated" },
+        "simd_share",
       },
     },
     USER = {
@@ -79,15 +72,8 @@ return {
         fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC",
       },
       metrics = {
-        { name = "flop", unit = "flop", formula = "fixed + lanes * scalable" },
-        { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
-        { name = "system_rate", unit = "flop/s", formula = "flop / time", about = "equation 2, system perspective" },
-        { name = "ratio", unit = "", formula = "flop / work", about = "figure 3 and table IV",
-          thresholds = {
-            { "> 2", "the compiler replaced operations by longer sequences (division, roots), or the source was undercounted" },
-            { "< 0.9", "the source was overcounted, or the compiler removed work" },
-          } },
-        { name = "difference", unit = "flop", formula = "flop - work" },
+        { name = "flop", formula = "fixed + lanes * scalable" },
+        "user_rate", "system_rate", "ratio", "difference",
       },
     },
   },

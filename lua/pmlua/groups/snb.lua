@@ -42,11 +42,8 @@ return {
         l2_hit = "MEM_LOAD_UOPS_RETIRED:L2_HIT", loads = "MEM_UOPS_RETIRED:ALL_LOADS",
       },
       metrics = {
-        { name = "l1_miss_ratio", unit = "%", formula = "100 * (loads - l1_hit - in_flight) / (loads - in_flight)",
-          thresholds = { { "> 10", "the working set does not stay in L1" } } },
-        { name = "l2_miss_ratio", unit = "%",
-          formula = "100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)",
-          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
+        { name = "l1_miss_ratio", formula = "100 * (loads - l1_hit - in_flight) / (loads - in_flight)" },
+        { name = "l2_miss_ratio", formula = "100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)" },
       },
     },
     CYCLE = {
@@ -70,11 +67,7 @@ return {
         cycles = "CPU_CLK_UNHALTED:THREAD_P", l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_PENDING",
         l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_PENDING",
       },
-      metrics = {
-        { name = "l2_bound", unit = "%", formula = "100 * (l1_stalls - l2_stalls) / cycles" },
-        { name = "beyond_l2_bound", unit = "%", formula = "100 * l2_stalls / cycles", about = "L3 and memory",
-          thresholds = { { "> 20", "L3 or memory is waited for; look at BANDWIDTH, L3 and TLB" } } },
-      },
+      metrics = { "l2_bound", "beyond_l2_bound" },
     },
     TLB = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
     L2 = {
@@ -84,11 +77,9 @@ return {
         code_missed = "L2_RQSTS:CODE_RD_MISS", instructions = "INST_RETIRED:ANY_P",
       },
       metrics = {
-        { name = "l2_demand_ratio", unit = "%", formula = "100 * (asked - had) / asked",
-          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
-        { name = "l2_read_mpki", unit = "miss/1000 instructions", formula = "1000 * (asked - had) / instructions" },
-        { name = "l2_write_mpki", unit = "miss/1000 instructions", formula = "1000 * owns_missed / instructions" },
-        { name = "l2_code_mpki", unit = "miss/1000 instructions", formula = "1000 * code_missed / instructions" },
+        { name = "l2_demand_ratio", formula = "100 * (asked - had) / asked" },
+        { name = "l2_read_mpki", formula = "1000 * (asked - had) / instructions" },
+        "l2_write_mpki", "l2_code_mpki",
       },
     },
     L3 = { events = { l3_asked = "LAST_LEVEL_CACHE_REFERENCES", l3_missed = "LAST_LEVEL_CACHE_MISSES" } },
@@ -99,20 +90,12 @@ return {
         cycles = "CPU_CLK_UNHALTED:THREAD_P", all_stalls = "CYCLE_ACTIVITY:CYCLES_NO_DISPATCH",
         l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_PENDING", l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_PENDING",
       },
-      metrics = {
-        { name = "stalled", unit = "%", formula = "100 * all_stalls / cycles",
-          thresholds = { { "> 50", "the core waits for more than half of its cycles" } } },
-        { name = "stalled_beyond_l1", unit = "%", formula = "100 * l1_stalls / cycles" },
-        { name = "stalled_beyond_l2", unit = "%", formula = "100 * l2_stalls / cycles" },
-      },
+      metrics = { "stalled", "stalled_beyond_l1", "stalled_beyond_l2" },
     },
     DIVIDE = {
       prose = "Cycles in which the divider was busy with divisions or square roots, of integers or floating-point numbers.",
       events = { divider = "ARITH:FPU_DIV_ACTIVE", cycles = "CPU_CLK_UNHALTED:THREAD_P" },
-      metrics = {
-        { name = "divider_busy", unit = "%", formula = "100 * divider / cycles",
-          thresholds = { { "> 20", "multiply by a reciprocal where the accuracy allows it" } } },
-      },
+      metrics = { "divider_busy" },
     },
   },
 }

@@ -10,10 +10,7 @@ return {
         local_memory = "MEM_LOAD_UOPS_LLC_MISS_RETIRED:LOCAL_DRAM",
         remote_memory = "MEM_LOAD_UOPS_LLC_MISS_RETIRED:REMOTE_DRAM",
       },
-      metrics = {
-        { name = "remote_share", unit = "%", formula = "100 * remote_memory / (local_memory + remote_memory)",
-          thresholds = { { "> 20", "threads run far from their memory; place them, or touch memory where it is used" } } },
-      },
+      metrics = { "remote_share" },
     },
     MEMORY = {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over four " ..
@@ -25,9 +22,9 @@ return {
         read3 = "snbep_unc_imc3::UNC_M_CAS_COUNT:RD", write3 = "snbep_unc_imc3::UNC_M_CAS_COUNT:WR",
       },
       metrics = {
-        { name = "memory_reads", unit = "byte/s", formula = "line * (read0 + read1 + read2 + read3) / time" },
-        { name = "memory_writes", unit = "byte/s", formula = "line * (write0 + write1 + write2 + write3) / time" },
-        { name = "memory_bandwidth", unit = "byte/s", formula = "memory_reads + memory_writes" },
+        { name = "memory_reads", formula = "line * (read0 + read1 + read2 + read3) / time" },
+        { name = "memory_writes", formula = "line * (write0 + write1 + write2 + write3) / time" },
+        "memory_bandwidth",
       },
     },
     UPI = {

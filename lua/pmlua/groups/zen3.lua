@@ -13,9 +13,8 @@ return {
         from_dram = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT",
       },
       metrics = {
-        { name = "from_l2_rate", unit = "byte/s", formula = "line * from_l2 / time" },
-        { name = "from_cache_rate", unit = "byte/s", formula = "line * from_cache / time" },
-        { name = "memory_read", unit = "byte/s", formula = "line * from_dram / time" },
+        "from_l2_rate", "from_cache_rate",
+        { name = "memory_read", formula = "line * from_dram / time" },
       },
     },
     CYCLE = {

@@ -69,16 +69,22 @@ function M.read(path, megabytes)
   return data, text
 end
 
+--- The path of a file or folder of pmlua's data.
+---@param name string "groups", "groups/part/metrics.lua", ...
+---@return string
+function M.shipped(name)
+  return (debug.getinfo(1, "S").source:sub(2):match "^(.*)/internal/[^/]*$" or "..") .. "/" .. name
+end
+
 --- The data files of a folder of pmlua, by name without .lua, sorted.
 ---@param folder string "groups", ...
 ---@return { name: string, path: string }[]
 function M.list(folder)
-  local here = debug.getinfo(1, "S").source:sub(2):match("^(.*)/internal/[^/]*$") or ".."
-  local lfs = require "lfs"
+  local lfs, path = require "lfs", M.shipped(folder)
   local files = {}
-  for entry in lfs.dir(here .. "/" .. folder) do
+  for entry in lfs.dir(path) do
     local name = entry:match("^([%w_]+)%.lua$")
-    if name then files[#files + 1] = { name = name, path = ("%s/%s/%s"):format(here, folder, entry) } end
+    if name then files[#files + 1] = { name = name, path = ("%s/%s"):format(path, entry) } end
   end
   table.sort(files, function(a, b) return a.name < b.name end)
   return files

@@ -12,8 +12,8 @@ return {
         flops = "sde:::BYFL::flop_count_I", operations = "sde:::BYFL::op_count_I",
       },
       metrics = {
-        { name = "flop", unit = "flop", formula = "flops" },
-        { name = "flop_rate", unit = "flop/s", formula = "flops / time" },
+        { name = "flop", formula = "flops" },
+        { name = "flop_rate", formula = "flops / time" },
         { name = "flop_per_op", unit = "flop/operation", formula = "flops / operations",
           about = "of all operations, loads and branches among them; where multiplications and additions are fused, up to 2" },
       },
@@ -48,7 +48,7 @@ return {
         loaded = "sde:::BYFL::load_count_I", stored = "sde:::BYFL::store_count_I",
       },
       metrics = {
-        { name = "loads_per_store", unit = "", formula = "loads / stores" },
+        "loads_per_store",
         { name = "bytes_per_load", unit = "byte", formula = "each * loaded / loads" },
         { name = "bytes_per_store", unit = "byte", formula = "each * stored / stores" },
       },
@@ -59,8 +59,8 @@ return {
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       events = { flops = "sde:::BYFL::flop_count_I" },
       metrics = {
-        { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
-        { name = "ratio", unit = "", formula = "flops / work", about = "compiler's count / count by hand" },
+        "user_rate",
+        { name = "ratio", formula = "flops / work", about = "compiler's count / count by hand", thresholds = {} },
       },
     },
   },

@@ -15,8 +15,7 @@ return {
       metrics = {
         { name = "instruction_count", unit = "instruction", formula = "instructions" },
         { name = "branch_share", unit = "%", formula = "100 * (conditional + indirect) / instructions" },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * (mispredicted + mistaken) / (conditional + indirect)",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "mispredict_ratio", formula = "100 * (mispredicted + mistaken) / (conditional + indirect)" },
       },
     },
     CACHE = {
@@ -26,12 +25,9 @@ return {
         ll_read_misses = "sim::DLmr", ll_write_misses = "sim::DLmw",
       },
       metrics = {
-        { name = "l1_miss_ratio", unit = "%", formula = "100 * (read_misses + write_misses) / (reads + writes)",
-          thresholds = { { "> 10", "the working set does not stay in L1" } } },
-        { name = "ll_miss_ratio", unit = "%", formula = "100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)",
-          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
-        { name = "ll_mpki", unit = "miss/1000 instructions",
-          formula = "1000 * (ll_read_misses + ll_write_misses) / instructions" },
+        { name = "l1_miss_ratio", formula = "100 * (read_misses + write_misses) / (reads + writes)" },
+        { name = "ll_miss_ratio", formula = "100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)" },
+        { name = "ll_mpki", formula = "1000 * (ll_read_misses + ll_write_misses) / instructions" },
       },
     },
     BANDWIDTH = {
@@ -39,18 +35,12 @@ return {
       events = {
         read_misses = "sim::DLmr", write_misses = "sim::DLmw", instructions = "sim::ILmr",
       },
-      metrics = {
-        { name = "memory_volume", unit = "byte", formula = "line * (read_misses + write_misses + instructions)" },
-      },
+      metrics = { { name = "memory_volume", unit = "byte", formula = "line * (read_misses + write_misses + instructions)" } },
     },
     LOADSTORE = {
       prose = "Data reads and writes as the processor makes them.",
       events = { loads = "sim::Dr", stores = "sim::Dw", instructions = "sim::Ir" },
-      metrics = {
-        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
-        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
-        { name = "loads_per_store", unit = "", formula = "loads / stores" },
-      },
+      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store" },
     },
   },
 }

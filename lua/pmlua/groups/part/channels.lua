@@ -5,9 +5,9 @@ return {
   groups = {
     MEMORY = {
       metrics = {
-        { name = "memory_reads", unit = "byte/s", formula = "line * lines_read / time" },
-        { name = "memory_writes", unit = "byte/s", formula = "line * lines_written / time" },
-        { name = "memory_bandwidth", unit = "byte/s", formula = "memory_reads + memory_writes" },
+        { name = "memory_reads", formula = "line * lines_read / time" },
+        { name = "memory_writes", formula = "line * lines_written / time" },
+        "memory_bandwidth",
         { name = "memory_write_share", unit = "%", formula = "100 * lines_written / (lines_read + lines_written)" },
       },
     },

@@ -6,8 +6,7 @@ return {
       prose = "Reads that the home agent, which owns memory of the socket, got from its own socket and from others, of all " ..
         "that runs there. A processor with one home agent has no agent1. Needs what counting a whole cpu needs.",
       metrics = {
-        { name = "remote_share", unit = "%", formula = "100 * remote_reads / (local_reads + remote_reads)",
-          thresholds = { { "> 20", "threads run far from their memory; place them, or touch memory where it is used" } } },
+        { name = "remote_share", formula = "100 * remote_reads / (local_reads + remote_reads)" },
         { name = "agent1_remote_share", unit = "%", formula = "100 * remote_reads1 / (local_reads1 + remote_reads1)" },
       },
     },
@@ -23,8 +22,8 @@ return {
     UPI = {
       prose = "Data that the socket sent over its links to other sockets, called QPI on this processor: a flit carries 8 bytes.",
       metrics = {
-        { name = "link0_sent", unit = "byte/s", formula = "line * sent0 / 8 / time" },
-        { name = "link1_sent", unit = "byte/s", formula = "line * sent1 / 8 / time" },
+        { name = "link0_sent", formula = "line * sent0 / 8 / time" },
+        { name = "link1_sent", formula = "line * sent1 / 8 / time" },
       },
     },
   },
