@@ -218,6 +218,37 @@ int main(void) {
     assert.equal(0, (support.shell(("cd %s/sums.r && ls flow-*.dot flow-*.c && ! ls traces.otf2"):format(dir))))
   end)
 
+  it("is written but not drawn by itself where it has more call paths than a picture shows", function()
+    support.spit(dir .. "/many.c", [[
+#include <pml.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  for (int i = 1; i <= atoi(argv[1]); i++) {
+    char name[16];
+    snprintf(name, sizeof name, "step %d", i);
+    pml_section_start_label(name);
+    pml_section_stop_label(name);
+  }
+  return 0;
+}
+]])
+    local cc = "cd %s && gcc -Werror -I%s/core many.c -o many -L%s -lpmlua -Wl,-rpath,%s"
+    local here = require("lfs").currentdir()
+    assert.equal(0, (support.shell(cc:format(dir, here, support.build, support.build))))
+    for _, case in ipairs { { 500, "dot c svg" }, { 501, "dot c" } } do
+      local record = ("cd %s && rm -rf r && %s record --flow -o r -- ./many %d"):format(dir, command, case[1])
+      local status, _, err = support.shell(record)
+      assert.equal(0, status, err)
+      assert.equal(case[1] > 500, err:find("flow%-%d+%.svg is not drawn: 501 call paths are more than a picture") ~= nil, err)
+      local left = {}
+      for _, ending in ipairs { "dot", "c", "svg" } do
+        if support.shell(("ls %s/r/flow-*.%s"):format(dir, ending)) == 0 then left[#left + 1] = ending end
+      end
+      assert.equal(case[2], table.concat(left, " "))
+    end
+  end)
+
   it("is misused with errors that name the place", function()
     local misuses = {
       ["pml.flow.stop()"] = "no flow is running; begin one with flow.start",

@@ -7,6 +7,8 @@ local picture = require "pmlua.internal.picture"
 
 local M = {}
 
+local DRAWN_MOST = 500 -- call paths in a picture that nobody asked for: of more it says nothing, and dot takes minutes
+
 --- The file that was asked for, or one for each if there are several processes.
 local function named(path, name, several)
   return several and path:gsub("(%.%a+)$", "-" .. name:gsub("%%", "%%%%") .. "%1") or path
@@ -22,17 +24,22 @@ local function text_of(flow)
   return text
 end
 
---- FLOW.dot, FLOW.svg and FLOW.c; nil and why one of them is not there.
+--- FLOW.dot, FLOW.c and, of a flow that is not too large for a picture, FLOW.svg.
 ---@param flow pmlua.Flow
 ---@param base string the path without its ending
 ---@param options pmlua.flow.dot
----@return boolean? ok
----@return string? err
-function M.write(flow, base, options)
+---@param complain pmlua.record.complain
+local function write(flow, base, options, complain)
   local ok, err = flow:draw(base .. ".dot", options)
   if ok then ok, err = picture.write(base .. ".c", flow:skeleton(options)) end
-  if ok then ok, err = flow:draw(base .. ".svg", options) end
-  return ok, err
+  local paths = flow:size().nodes
+  if ok and paths <= DRAWN_MOST then
+    ok, err = flow:draw(base .. ".svg", options)
+  elseif ok then
+    complain(("%s.svg is not drawn: %d call paths are more than a picture shows; choose with --lib, --sym, --max-depth")
+      :format(base, paths))
+  end
+  if not ok then complain(err, true) end
 end
 
 --- Of each process that has a flow with calls; a line each to stderr, and what went wrong.
@@ -50,10 +57,9 @@ function M.report(results, dir, o, complain)
     local base = ("%s/flow-%s"):format(dir, p.name)
     local printable = require "pmlua.internal.printable"
     io.stderr:write(("flow of process %s: %s; %s.dot\n"):format(printable(p.name), printable(text_of(p.flow)), base))
-    local ok, err = M.write(p.flow, base, options)
-    if not ok then complain(err, true) end
+    write(p.flow, base, options, complain)
     if o.flow_file then
-      ok, err = p.flow:draw(named(o.flow_file, p.name, #with > 1), options)
+      local ok, err = p.flow:draw(named(o.flow_file, p.name, #with > 1), options)
       if not ok then complain("--flow: " .. err, true) end
     end
   end
@@ -69,10 +75,9 @@ function M.report_job(job, dir, o, complain)
   local base = dir .. "/flow"
   local said = require "pmlua.internal.printable"(text_of(job.flow))
   io.stderr:write(("flow of %d ranks: %s; %s.dot\n"):format(job.ranks, said, base))
-  local ok, err = M.write(job.flow, base, options)
-  if not ok then complain(err, true) end
+  write(job.flow, base, options, complain)
   if not o.flow_file then return end
-  ok, err = job.flow:draw(o.flow_file, options)
+  local ok, err = job.flow:draw(o.flow_file, options)
   if not ok then complain("--flow: " .. err, true) end
 end
 

@@ -368,6 +368,10 @@ function Flow:draw(path, options)
     local ok, err = picture.write(folder .. "/flow.dot", text)
     if not ok then return nil, err end
     ok, err = picture.run({ "dot", "-T" .. path:match "%a+$", "-o", "picture", "flow.dot" }, { folder = folder })
+    if not ok and err.code == "ETIMEDOUT" then
+      return refuse("ETIMEDOUT", ("%s: %s, for %d call paths"):format(path, err.text, self:size().nodes),
+        "record fewer functions, or draw it as .dot and run dot yourself")
+    end
     if not ok then return nil, err end
     return picture.keep(folder, path)
   end)
