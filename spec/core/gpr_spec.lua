@@ -48,12 +48,14 @@ describe("code for general registers only", function()
     if not told:find("-fcall-saved-r8", 1, true) then return pending("this compiler cannot be told so, or needs not") end
     local functions, used = 0, {}
     for _, file in ipairs((gpr_files())) do
-      if not file:find("/adapter/", 1, true) and not file:find("_several_gpr", 1, true) then
-        local name, saved = nil, {}
+      if not file:find("/adapter/arch/", 1, true) and not file:find("_several_gpr", 1, true) then
+        local name, saved, saves = nil, {}, {}
         for line in lines("objdump -d --no-show-raw-insn " .. support.quote(file)) do
           local begins = line:match "^%x+ <(.-)>:"
           if begins then
-            name, saved = begins, {}
+            -- what is seldom run of a function stands apart, behind all functions
+            name, saved = begins, saves[begins:match "^(.*)%.cold$"] or {}
+            saves[name] = saved
             functions = functions + 1
           end
           local pushed = line:match "push%s+%%(r%d+)"

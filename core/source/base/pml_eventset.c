@@ -85,6 +85,10 @@ void pml__eventset_choose_read(struct pml_eventset *s) {
   s->read = s->running ? s->read_running : read_stopped;
 }
 
+pml__source_plain_read *pml__eventset_plain_read(const struct pml_eventset *s) {
+  return s->share->next == NULL ? s->share->plain_read : NULL;
+}
+
 int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
   return s->read(s, values);
 }

@@ -8,6 +8,7 @@
 #include "source/pml_eventset.h"
 
 struct pml__share;
+typedef int pml__source_plain_read(void *set, uint64_t *values);
 
 /* One walk over the list of events; made by pml_event_list() and, without asking the kernel, by the search for near
  * names. */
@@ -87,7 +88,16 @@ struct pml__share {
   void (*prepare_add)(const struct pml__share *share, const uint64_t *values, uint64_t *count);
   /* pml_eventset_read() of a running set that has no other share. NULL: a snapshot and the differences. */
   int (*read)(struct pml_eventset *set, uint64_t *values);
+  /*
+   * The same with general registers only, and on x86-64 those alone that pml_stream_consumer.sparing leaves. Not 0, and
+   * nothing has changed: it takes others now. NULL: it always does.
+   */
+  pml__source_plain_read *plain_read;
 };
+
+/* pml__eventset_plain_read - of @set, which runs as long as this is used and is a struct pml_eventset; NULL: it has
+ * none. */
+pml__source_plain_read *pml__eventset_plain_read(const struct pml_eventset *set);
 
 /* Those that come with pmlua. */
 extern const struct pml__source pml__source_clock, pml__source_sde, pml__source_plugin, pml__source_sim,

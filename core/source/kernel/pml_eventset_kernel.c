@@ -4,8 +4,7 @@
  */
 #include "source/kernel/pml_eventset_kernel.h"
 
-#include "base/pml_thread.h"
-#include "source/kernel/pml_rdpmc.h"
+#include "source/kernel/pml_eventset_kernel_read.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,29 +80,13 @@ static __attribute__((noinline)) int read_again(struct pml_eventset *s, uint64_t
   return rc < 0 ? rc : rc + tried;
 }
 
-/* Of an only group with pages, whose members are the set's events in their order. */
-static inline __attribute__((always_inline)) int read_group(struct pml_eventset *s, uint64_t *values, bool restarts) {
-  const struct pml__kernel_share *k = (const struct pml__kernel_share *)s->share;
-  const volatile struct perf_event_mmap_page **page = k->page;
-  const uint64_t *base = s->base + k->group->values;
-  uint32_t n = s->n, i = 0;
-  if (PML_UNLIKELY(k->owner != pml_thread_id())) return read_again(s, values, 0);
-  do {
-    struct pml_reading r;
-    int rc = pml__rdpmc_try(page[i], &r, false, restarts);
-    if (PML_UNLIKELY(rc <= 0)) return read_again(s, values, -rc);
-    values[i] = r.raw - base[i];
-  } while (++i < n);
-  return 0;
-}
-
 static int read_paged(struct pml_eventset *s, uint64_t *values) {
-  return read_group(s, values, false);
+  return pml__kernel_read_pages(s, values, false, read_again);
 }
 
 /* Where cores differ in kind. */
 static int read_paged_restartable(struct pml_eventset *s, uint64_t *values) {
-  return read_group(s, values, true);
+  return pml__kernel_read_pages(s, values, true, read_again);
 }
 
 static int read_simple(struct pml_eventset *s, uint64_t *values) {
@@ -137,9 +120,11 @@ void pml__kernel_choose_read(struct pml__kernel_share *k) {
   k->share.set->simple = simple;
   k->share.set->group = &k->group[0];
   k->share.read = simple ? read_simple : alone ? read_paged : read_kernel;
+  k->share.plain_read = alone ? pml__kernel_plain_read : NULL;
   k->share.snapshot = block ? snapshot_block : snapshot_kernel;
   if (paged && k->restarts) {
     k->share.read = alone ? read_paged_restartable : read_restartable;
+    k->share.plain_read = alone ? pml__kernel_plain_read_restartable : NULL;
     k->share.snapshot = snapshot_restartable;
   }
   k->share.difference = k->nextra > 0 ? difference : NULL;

@@ -65,6 +65,9 @@ void pml__kernel_describe(const struct pml__share *share, uint32_t k, struct pml
 void pml__kernel_reading(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled);
 int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, const char **pmu, struct pml_reading *out);
 
+/* As pml__share.plain_read, of an only group with pages; the second where cores differ in kind. */
+pml__source_plain_read pml__kernel_plain_read, pml__kernel_plain_read_restartable;
+
 /* Set how the share, and its set if it is the only one, are read: by what is in it and has pages. */
 void pml__kernel_choose_read(struct pml__kernel_share *k);
 

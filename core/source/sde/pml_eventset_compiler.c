@@ -220,6 +220,7 @@ int pml__compiler_open(struct pml__sde_share *h) {
   h->compiler->sums = list;
   h->share.snapshot = sums ? snapshot_sums : snapshot_counted;
   h->share.read = sums ? read_sums : read_counted;
+  h->share.plain_read = NULL;
   return 0;
 }
 

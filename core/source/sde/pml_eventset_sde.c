@@ -107,6 +107,19 @@ static int open_one(struct pml__sde_share *h, uint32_t k, const char *name) {
   return 0;
 }
 
+/* All are, or may be when they are registered. */
+static bool all_usual(const struct pml__sde_share *h) {
+  bool all = true;
+  uint64_t v;
+  pml__sde_enter(h->reader);
+  for (uint32_t k = 0; all && k < h->share.n; k++) {
+    const struct pml__sde_body *b = pml__sde_body_of(h->event[k]);
+    all = b == NULL || pml__sde_usual(b, &v);
+  }
+  pml__sde_leave(h->reader);
+  return all;
+}
+
 int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options) {
   struct pml__sde_share *h = (struct pml__sde_share *)share;
   const struct pml_target *target = &options->target;
@@ -129,6 +142,7 @@ int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const st
   share->words = share->n * PML__SDE_WORDS;
   share->snapshot = pml__sde_share_snapshot;
   share->read = pml__sde_share_read;
+  if (all_usual(h)) share->plain_read = pml__sde_plain_read;
   share->difference = difference_all;
   share->prepare_add = prepare_add;
   return 0;

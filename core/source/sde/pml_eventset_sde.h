@@ -28,6 +28,7 @@ const char *pml__sde_nearest(const char *name, char *buf, size_t size);
 /* How they are read, if nothing more is known of them. */
 int pml__sde_share_snapshot(struct pml__share *share, uint64_t *words, bool times);
 int pml__sde_share_read(struct pml_eventset *s, uint64_t *values); /* all events of the set are software-defined */
+pml__source_plain_read pml__sde_plain_read;                        /* and all are pml__sde_usual() */
 
 /*
  * What threads count for themselves: pml_eventset_compiler.c. Changes how @h, which is open, is read if all its events

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_eventset_sde_gpr.c - software-defined events that are plain loads, with general registers only.
+ */
+#include "base/pml_own.h"
+#include "source/sde/pml_eventset_sde.h"
+
+static inline const struct pml__sde_share *share_of(const struct pml_eventset *s) {
+  return (const struct pml__sde_share *)PML__OWN_AGAIN(s->share);
+}
+
+/* As pml__sde_share_read(); what the events are is not noted, since it is what it was. */
+int pml__sde_plain_read(void *set, uint64_t *values) {
+  const struct pml_eventset *s = set;
+  uint64_t inside = pml__sde_enter(share_of(s)->reader), v;
+  struct pml_sde_event *const *event = share_of(s)->event;
+  const uint64_t *base = s->base, *end = values + s->n;
+  do {
+    /* of one that came since the start all is new: its base is 0 */
+    if (PML_UNLIKELY((base[PML__SDE_WHAT] & PML__SDE_DOUBLE) != 0 || !pml__sde_usual(pml__sde_body_of(*event), &v)))
+      break;
+    *values++ = v - base[PML__SDE_BASE];
+    base += PML__SDE_WORDS;
+    event++;
+  } while (values < end);
+  pml__sde_leave_from(share_of(s)->reader, inside);
+  return PML_LIKELY(values == end) ? 0 : -1;
+}
