@@ -69,9 +69,12 @@ struct pml_stream_place {
  * plain[kind]:  the same event if it has no values, taken with general registers only, where an adapter has not saved
  * the others: compiled with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. Returns 0; or
  * @ticks, which then are not 0, where it cannot, and has changed nothing: event[kind] gets the event. Used of enters
- * and leaves while all consumers have one for each; may be NULL. An intercepted call costs half then. sparing:      on
- * x86-64 its plain functions also leave r8 to r11 as they are, which saves an intercepted call from saving them.
- * PML__SPARING says whether this build's _gpr files are compiled so.
+ * and leaves while all consumers have one for each; may be NULL. An intercepted call costs half then.
+ * valued[kind]: as plain[kind], of an event with values. Used of intercepted calls whose counts are read with general
+ * registers only, while all consumers have one for each or say no_values. A metric's values go to event[kind] alone.
+ * no_values:    its plain functions take events with values, too, and do without these.
+ * sparing:      on x86-64 its plain and valued functions also leave r8 to r11 as they are, which saves an intercepted
+ * call from saving them. PML__SPARING says whether this build's _gpr files are compiled so.
  *
  * place:        returns where communications of the thread may be written instead of calling event[], as long as room
  * for two events is left after each; may be NULL, and may return NULL. Valid until thread_end. Used while no other
@@ -86,17 +89,19 @@ struct pml_stream_place {
  * A consumer that is added while regions are open sees their leaves without their enters.
  */
 typedef uint64_t pml_stream_plain(void *data, pml_region_t region, uint64_t ticks);
+typedef uint64_t pml_stream_valued(void *data, const struct pml_stream_event *e);
 struct pml_stream_consumer {
   void *(*thread_begin)(void *arg, uint64_t thread);
   void (*thread_end)(void *arg, void *data);
   void (*ready)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   pml_stream_plain *plain[PML_STREAM_KINDS];
+  pml_stream_valued *valued[PML_STREAM_LEAVE + 1];
   struct pml_stream_place *(*place)(void *data);
   void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */
-  bool sparing;
+  bool sparing, no_values;
 };
 #ifndef PML__SPARING
 #define PML__SPARING 0

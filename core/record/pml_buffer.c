@@ -27,25 +27,6 @@ struct pml_buffer {
 
 /* ---- filling ---- */
 
-static uint64_t slots_of(const struct pml_stream_event *e) {
-  return e->metrics == NULL ? 1 : 2 + ((uint64_t)e->metrics->n + 1) / 2;
-}
-
-/* @promised: slots that it has already. */
-static void put(struct pml__buffer_ring *r, enum pml__log_event_kind kind, const struct pml_stream_event *e,
-                bool values, uint64_t promised) {
-  const struct pml_stream_metrics *m = e->metrics;
-  uint64_t slots = values ? slots_of(e) : 1;
-  uint64_t head = pml__ring_put(&r->ring, e->ticks, PML__LOG_WORD(kind, e->region) | (values ? PML__BUFFER_VALUES : 0));
-  if (values) {
-    r->ring.slot[(head + 1) & r->ring.mask] = (struct pml__log_event){(uint64_t)(uintptr_t)m, m->n};
-    pml__ring_values_in(&r->ring, head + 2, e->values, m->n);
-  }
-  r->ring.budget += slots - promised;
-  pml__own_add(&r->events, 1);
-  pml__ring_publish(&r->ring, head + slots);
-}
-
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, e->region)) return;
@@ -55,12 +36,12 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     return;
   }
   bool inside = r->depth > 0 && (r->open[r->depth - 1] & DROPPED) != 0; /* a call in one that is dropped is, too */
-  if (PML_UNLIKELY(inside || !pml__ring_has_room(&r->ring, slots_of(e) + 1))) {
+  if (PML_UNLIKELY(inside || !pml__ring_has_room(&r->ring, pml__buffer_slots(e) + 1))) {
     r->open[r->depth++] = e->region | DROPPED;
     pml__own_add(&r->dropped, 1);
     return;
   }
-  put(r, PML__LOG_ENTER, e, e->metrics != NULL, 0);
+  pml__buffer_put(r, PML__LOG_ENTER, e, e->metrics != NULL, 0);
   r->ring.budget++;
   r->open[r->depth++] = e->region;
 }
@@ -82,14 +63,15 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     pml__own_add(&r->dropped, 1);
     return;
   }
-  put(r, PML__LOG_LEAVE, e, e->metrics != NULL && pml__ring_has_room(&r->ring, slots_of(e) - 1), 1);
+  pml__buffer_put(r, PML__LOG_LEAVE, e, e->metrics != NULL && pml__ring_has_room(&r->ring, pml__buffer_slots(e) - 1),
+                  1);
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, e->region)) return;
-  if (pml__ring_has_room(&r->ring, slots_of(e)))
-    put(r, PML__LOG_METRIC, e, e->metrics != NULL, 0);
+  if (pml__ring_has_room(&r->ring, pml__buffer_slots(e)))
+    pml__buffer_put(r, PML__LOG_METRIC, e, e->metrics != NULL, 0);
   else
     pml__own_add(&r->dropped, 1);
 }
@@ -234,6 +216,7 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
                                         .thread_end = thread_end,
                                         .event = {on_enter, on_leave, on_metric},
                                         .plain = {pml__buffer_enter_plainly, pml__buffer_leave_plainly, NULL},
+                                        .valued = {pml__buffer_enter_valued, pml__buffer_leave_valued},
                                         .sparing = PML__SPARING,
                                         .arg = b};
   int err = options_of(b, options);

@@ -40,6 +40,31 @@ static inline bool pml__buffer_is_out(const struct pml__buffer_ring *r, pml_regi
          (__atomic_load_n(&r->out[region / 64], __ATOMIC_RELAXED) >> region % 64 & 1) != 0;
 }
 
+static inline uint64_t pml__buffer_slots(const struct pml_stream_event *e) {
+  return e->metrics == NULL ? 1 : 2 + ((uint64_t)e->metrics->n + 1) / 2;
+}
+
+/* Into the slots from @at on. The stores are atomic, or compilers call memcpy() for them. */
+static inline void pml__buffer_values(struct pml__ring *r, uint64_t at, const uint64_t *values, uint32_t n) {
+  uint64_t *words = (uint64_t *)r->slot, mask = r->mask * 2 + 1;
+  for (uint32_t i = 0; i < n; i++) __atomic_store_n(&words[(at * 2 + i) & mask], values[i], __ATOMIC_RELAXED);
+}
+
+/* @promised: slots that it has already. */
+static inline void pml__buffer_put(struct pml__buffer_ring *r, enum pml__log_event_kind kind,
+                                   const struct pml_stream_event *e, bool values, uint64_t promised) {
+  const struct pml_stream_metrics *m = e->metrics;
+  uint64_t slots = values ? pml__buffer_slots(e) : 1;
+  uint64_t head = pml__ring_put(&r->ring, e->ticks, PML__LOG_WORD(kind, e->region) | (values ? PML__BUFFER_VALUES : 0));
+  if (values) {
+    r->ring.slot[(head + 1) & r->ring.mask] = (struct pml__log_event){(uint64_t)(uintptr_t)m, m->n};
+    pml__buffer_values(&r->ring, head + 2, e->values, m->n);
+  }
+  r->ring.budget += slots - promised;
+  pml__own_add(&r->events, 1);
+  pml__ring_publish(&r->ring, head + slots);
+}
+
 /* An enter that has room, without values. */
 static inline void pml__buffer_enter(struct pml__buffer_ring *r, pml_region_t region, uint64_t ticks) {
   r->ring.budget += 2;
@@ -57,5 +82,6 @@ static inline void pml__buffer_leave(struct pml__buffer_ring *r, pml_region_t re
 
 /* As pml_stream_consumer.plain. */
 pml_stream_plain pml__buffer_enter_plainly, pml__buffer_leave_plainly;
+pml_stream_valued pml__buffer_enter_valued, pml__buffer_leave_valued; /* as .valued */
 
 #endif

@@ -72,6 +72,10 @@ static uint64_t drop_plainly(void *data, pml_region_t called, uint64_t at) {
   (void)data, (void)called, (void)at;
   return 0;
 }
+static uint64_t drop_values(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  return 0;
+}
 
 static inline void once_intercept(void) {
   static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost"};
@@ -185,9 +189,14 @@ static inline void once_switch_off(void) {
   pml_section_enable(false);
 }
 
-/* From here on calls carry the value of an event: what takes it may use any register. */
+/* From here on calls carry the value of an event. */
 static inline void once_count(void) {
-  static const struct pml_stream_consumer c = {.thread_begin = begin, .event = {drop, drop, NULL}, .arg = &profile};
+  static const struct pml_stream_consumer c = {.thread_begin = begin,
+                                               .event = {drop, drop, NULL},
+                                               .plain = {drop_plainly, drop_plainly, NULL},
+                                               .valued = {drop_values, drop_values},
+                                               .sparing = true,
+                                               .arg = &profile};
   static const char *const event[] = {"sde:::COST::V0"};
   static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost"};
   const struct pml_stream_metrics *metrics;
@@ -196,6 +205,25 @@ static inline void once_count(void) {
   done = true;
   pml_intercept_remove();
   if (pml_intercept_count(event, 1, NULL, &metrics) == 0) (void)pml_intercept_install(&o);
+  (void)pml_stream_add(&c, &consumer);
+}
+
+/* In the place of who drops it: what `pmlua record --event` has. */
+static inline void once_record_counts(void) {
+  static const char *const event[] = {"sde:::COST::V0"};
+  if (recording != NULL) return;
+  once_drop_consumer();
+  once_open_profile();
+  if (pml_recording_open(&recording, folder, "counts") == 0) (void)pml_recording_sum(recording, event, 1);
+}
+
+/* In the place of that: a consumer that may use any register. */
+static inline void once_consume_fully(void) {
+  static const struct pml_stream_consumer c = {.thread_begin = begin, .event = {drop, drop, NULL}, .arg = &profile};
+  if (consumer != 0) return;
+  once_close_profile();
+  pml_recording_close(recording);
+  recording = NULL;
   (void)pml_stream_add(&c, &consumer);
 }
 
@@ -231,13 +259,16 @@ PATH(stream_tuned, once_open_tune(); raise_call(64))
 PATH(stream_balanced, once_open_balancer(); raise_call(64))
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 PATH(intercepted_counted, once_count(); logarithm = logb(number))
+PATH(intercepted_counted_recorded, once_record_counts(); logarithm = logb(number))
+PATH(intercepted_counted_fully, once_consume_fully(); logarithm = logb(number))
 
 /* clang-format off */
 #define STREAM_PATHS(X)                                                                                                \
   X(stream_unwanted) X(library_call) X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed)        \
   X(profiled) X(wrap_profiled) X(section_profiled) X(intercepted_profiled) X(intercepted_recorded)                     \
   X(intercepted_traced) X(section_traced) X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin)                \
-  X(stream_tuned) X(stream_balanced) X(section_off) X(intercepted_counted)
+  X(stream_tuned) X(stream_balanced) X(section_off) X(intercepted_counted)                                      \
+  X(intercepted_counted_recorded) X(intercepted_counted_fully)
 /* clang-format on */
 
 #endif

@@ -3,11 +3,13 @@
 #include "check.h"
 #include "intercept/arguments.h"
 #include "intercept/library.h"
+#include "intercept/sparing.h"
 #include "intercept/ways.h"
 
 #include "adapter/arch/pml_call.h"
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "base/pml_stream.h"
 
 #include <errno.h>
@@ -20,11 +22,6 @@
 #include <unistd.h>
 
 #define REGIONS 256
-#ifdef __x86_64__
-#define SPARES 1
-#else
-#define SPARES 0
-#endif
 
 static uint64_t entered[REGIONS], left[REGIONS]; /* atomic */
 
@@ -32,14 +29,32 @@ static void *begin(void *arg, uint64_t thread) {
   (void)thread;
   return arg;
 }
+
+/* ---- what is counted: how often it was read ---- */
+
+static struct pml_stream_metrics *metrics;       /* NULL: nothing is */
+static uint64_t with_values, without, backwards; /* atomic: events; such as came plainly are in @valued, too */
+static uint64_t valued;
+
+/* A thread's numbers grow, whoever reads them. */
+static void look_at(const struct pml_stream_event *e) {
+  static __thread uint64_t last;
+  bool has = e->metrics != NULL && e->metrics == metrics;
+  if (metrics == NULL) return;
+  __atomic_fetch_add(has ? &with_values : &without, 1, __ATOMIC_RELAXED);
+  if (has && e->values[0] <= last) __atomic_fetch_add(&backwards, 1, __ATOMIC_RELAXED);
+  if (has) last = e->values[0];
+}
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   (void)data;
+  look_at(e);
   if (e->region < REGIONS) __atomic_fetch_add(&entered[e->region], 1, __ATOMIC_RELAXED);
 }
 /* What a consumer may do: it uses every vector register that it likes, and errno. */
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  on_enter(data, e);
-  __atomic_fetch_sub(&entered[e->region % REGIONS], 1, __ATOMIC_RELAXED);
+  (void)data;
+  look_at(e);
   if (e->region < REGIONS) __atomic_fetch_add(&left[e->region], 1, __ATOMIC_RELAXED);
 #ifdef __x86_64__
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7\n fldz\n fstp %%st(0)"
@@ -71,19 +86,56 @@ static uint64_t leave_plainly(void *data, pml_region_t called, uint64_t ticks) {
   return 0;
 }
 
-/* The same with r8 to r11 as they were: what leaves them alone, calls are handed to without their being saved. */
-#ifdef __x86_64__
-#define SPARING(name, function)                                                                                        \
-  pml_stream_plain name, function##_in;                                                                                \
-  uint64_t function##_in(void *data, pml_region_t called, uint64_t ticks) {                                            \
-    return function(data, called, ticks);                                                                              \
-  }                                                                                                                    \
-  __asm__(".text\n" #name ":\n push %r8\n push %r9\n push %r10\n push %r11\n sub $8, %rsp\n call " #function           \
-          "_in\n movabs $0x5eed5eed5eed5eed, %rcx\n mov %rcx, %rdx\n mov %rcx, %rsi\n mov %rcx, %rdi\n"                \
-          " add $8, %rsp\n pop %r11\n pop %r10\n pop %r9\n pop %r8\n ret\n")
-SPARING(enter_sparingly, enter_plainly);
-SPARING(leave_sparingly, leave_plainly);
+static uint64_t enter_valued(void *data, const struct pml_stream_event *e) {
+  if (enter_plainly(data, e->region, e->ticks) != 0) return e->ticks;
+  look_at(e);
+  __atomic_fetch_add(&valued, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+static uint64_t leave_valued(void *data, const struct pml_stream_event *e) {
+  if (leave_plainly(data, e->region, e->ticks) != 0) return e->ticks;
+  look_at(e);
+  __atomic_fetch_add(&valued, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+static int read_plainly(void *set, uint64_t *value) {
+  if (declines()) return -1;
+  *value = ++*(uint64_t *)set;
+  return 0;
+}
+
+/* The same with r8 to r11 as they were. */
+SPARING_PLAIN(enter_sparingly, enter_plainly);
+SPARING_PLAIN(leave_sparingly, leave_plainly);
+SPARING_VALUED(enter_valued_sparingly, enter_valued);
+SPARING_VALUED(leave_valued_sparingly, leave_valued);
+SPARING(pml__stream_read, read_sparingly, read_plainly, int, (void *set, uint64_t *value), set, value);
+
+static void read_fully(struct pml_stream_event *e) {
+  static __thread uint64_t number, value, process;
+  if (process != pml__process()) pml__stream_count_by(read_sparingly, &number, metrics, &value);
+  process = pml__process();
+  value = ++number;
+  e->metrics = metrics;
+  e->values = &value;
+}
+static void nothing(void) {}
+static void count_calls(void) {
+  static const struct pml__call_counting counting = {read_fully, nothing, nothing, true};
+  static const char *const name[] = {"readings"};
+  CHECK(pml_stream_metrics(name, 1, &metrics) == 0 && pml__call_count(&counting) == 0, "calls are counted");
+}
+
+static void counted(bool plainly) {
+#ifdef __SANITIZE_THREAD__
+  plainly = false;
 #endif
+  printf("# %llu events with values, %llu of them plainly\n", (unsigned long long)with_values,
+         (unsigned long long)valued);
+  CHECK(without == 0 && backwards == 0, "each event has its count, which was read for it");
+  CHECK(plainly ? valued > with_values / (mixed ? 3 : 2) : valued == 0, "%s",
+        plainly ? "most are handed out plainly" : "none is handed out plainly");
+}
 
 static pml_region_t region(const char *name) {
   struct pml_region_info info;
@@ -331,22 +383,37 @@ static void leaping(void) {
 /* ---- the same program, bound in other ways, and with other consumers ---- */
 
 static void variants(const char *self) {
-  static const char *const kind[] = {".now", ".noplt", ".nopie"}, *const way[] = {"variant", "plain", "mixed",
-                                                                                  "sparing", "sparing mixed"};
-  static const char *const whose[] = {"of all registers", "of general registers", "of both in turn", "of few registers",
-                                      "of few registers and all in turn"};
+  static const char *const kind[] = {".now", ".noplt", ".nopie"};
+  static const struct {
+    const char *way, *whose;
+    bool sparing;
+  } way[] = {{"variant", "of all registers", false},
+             {"plain", "of general registers", false},
+             {"plain mixed", "of both in turn", false},
+             {"variant counted", "of all registers, and counts", false},
+             {"plain counted", "of general registers, and counts", false},
+             {"plain counted mixed", "of both in turn, and counts", false},
+             {"sparing", "of few registers", true},
+             {"sparing mixed", "of few registers and all in turn", true},
+             {"sparing counted", "of few registers, and counts", true},
+             {"sparing counted mixed", "of few registers and all in turn, and counts", true}};
   char command[4096];
   for (size_t i = 0; i < 4; i++)
-    for (size_t k = i == 0; k < (SPARES ? 5 : 3); k++) {
+    for (size_t k = i == 0; k < sizeof way / sizeof way[0] && (SPARES || !way[k].sparing); k++) {
       const char *end = i > 0 ? kind[i - 1] : "";
       if (!SHOWS_CALLS && strcmp(end, ".noplt") == 0) {
         SKIP(HIDES_CALLS);
         continue;
       }
-      snprintf(command, sizeof command, "%s%s %s >/dev/null", self, end, way[k]);
+      snprintf(command, sizeof command, "%s%s %s >/dev/null", self, end, way[k].way);
       CHECK(system(command) == 0, "all that holds for a program%s%s with a consumer %s", i > 0 ? " linked with " : "",
-            i > 0 ? end + 1 : "", whose[k]);
+            i > 0 ? end + 1 : "", way[k].whose);
     }
+}
+
+static bool asked(char **argv, const char *word) {
+  while (*argv != NULL && strcmp(*argv, word) != 0) argv++;
+  return *argv != NULL;
 }
 
 int main(int argc, char **argv) {
@@ -354,20 +421,22 @@ int main(int argc, char **argv) {
   struct pml_stream_consumer c = {.thread_begin = begin, .event = {on_enter, on_leave, NULL}, .arg = &plain};
   struct pml_intercept_options o = {.lib = "libintercept", .but = "lib_floats_of_nobody"};
   uint64_t id;
-  const char *way = argc > 1 ? argv[1] : "";
-  mixed = strcmp(argv[argc - 1], "mixed") == 0;
-#ifdef __x86_64__
-  if (strcmp(way, "sparing") == 0) {
+  mixed = asked(argv, "mixed");
+  if (asked(argv, "sparing")) {
     c.plain[PML_STREAM_ENTER] = enter_sparingly;
     c.plain[PML_STREAM_LEAVE] = leave_sparingly;
+    c.valued[PML_STREAM_ENTER] = enter_valued_sparingly;
+    c.valued[PML_STREAM_LEAVE] = leave_valued_sparingly;
     c.sparing = true;
   }
-#endif
-  if (strcmp(way, "mixed") == 0 || strcmp(way, "plain") == 0) {
+  if (asked(argv, "plain")) {
     c.plain[PML_STREAM_ENTER] = enter_plainly;
     c.plain[PML_STREAM_LEAVE] = leave_plainly;
+    c.valued[PML_STREAM_ENTER] = enter_valued;
+    c.valued[PML_STREAM_LEAVE] = leave_valued;
   }
   call_all(&plain);
+  if (asked(argv, "counted")) count_calls();
   CHECK(pml_stream_add(&c, &id) == 0, "a consumer of enters and leaves");
   int err = pml_intercept_install(&o);
   CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
@@ -382,6 +451,8 @@ int main(int argc, char **argv) {
   held();
   forking();
   leaping();
+  /* Where compilers can be told to leave r8 to r11 alone, only consumers that do get calls with counts plainly. */
+  if (metrics != NULL) counted(asked(argv, "sparing") || (!PML__SPARING && asked(argv, "plain")));
   CHECK(pml_stream_remove(id) == 0, "the consumer is removed");
   forget();
   call_all(&after);

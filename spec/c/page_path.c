@@ -5,7 +5,10 @@
  *
  * Link: -Wl,--wrap=mmap,--wrap=syscall
  */
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_events.h"
 #include "base/pml_error.h"
+#include "base/pml_stream.h"
 #include "base/pml_thread.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
@@ -14,6 +17,7 @@
 
 #include "check.h"
 #include "events.h"
+#include "intercept/sparing.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -99,6 +103,11 @@ static void sets(struct pml_eventset *s) {
   CHECK(pml_eventset_read(s, v) == 0 && v[1] == 15, "a counter that was set again by the kernel goes on");
   interruptions = 2;
   CHECK(pml_eventset_read(s, v) == 2 && v[0] == 10, "two page reads tried again are told");
+  pml__source_plain_read *plainly = pml__eventset_plain_read(s);
+  uint64_t w[MEMBERS];
+  CHECK(plainly != NULL && plainly(s, w) == 0 && memcmp(v, w, sizeof v) == 0, "the same with general registers only");
+  interruptions = 1;
+  CHECK(plainly(s, w) != 0 && plainly(s, w) == 0 && memcmp(v, w, sizeof v) == 0, "which never tries again by itself");
   page[0].time_enabled += 700, page[0].time_running += 400;
   CHECK(pml_eventset_readings(s, r) == 0 && r[2].raw == 30 && r[0].enabled_ns - r[0].running_ns == 300,
         "times since start come from the page, too");
@@ -107,6 +116,7 @@ static void sets(struct pml_eventset *s) {
   page[2].index = 0;
   rc = pml_eventset_event(s, 2, &info);
   CHECK(rc == 0 && info.path == PML_PATH_READ && info.why != NULL, "an event off its counter: read(2), and why");
+  CHECK(plainly(s, w) != 0, "for which all registers are saved");
   rc = pml_eventset_event(s, 0, &info);
   CHECK(rc == 0 && info.path == PML_PATH_READ && info.why != NULL, "and so its whole group");
   pml_eventset_stop(s, v);
@@ -133,6 +143,7 @@ static void *visit(void *arg) {
   struct pml_group g = as_group(o->set, buffer);
   unsigned before = trap.taken;
   o->rc = pml_eventset_read(o->set, v) | pml_counter_read(&pml__kernel_share_of(o->set)->counter[1], &r[0]);
+  if (pml__eventset_plain_read(o->set)(o->set, v) == 0) o->rc = -EINVAL;
   o->by_set = trap.taken - before;
   o->rc |= pml_group_read(&g, r);
   o->emulated = trap.taken - before;
@@ -374,6 +385,71 @@ static void without_sequences(char *self) {
         "without restartable sequences it depends on where the thread may run");
 }
 
+/* ---- calls that carry counts ---- */
+
+static uint64_t events, plainly, wrong;
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void fully(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  events++;
+  wrong += e->metrics == NULL || e->values[0] != counter[0];
+}
+static uint64_t without_values(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region, (void)ticks;
+  wrong++;
+  return 0;
+}
+static uint64_t with_values(void *data, const struct pml_stream_event *e) {
+  plainly++;
+  fully(data, e);
+  return 0;
+}
+SPARING_PLAIN(without_values_sparingly, without_values);
+SPARING_VALUED(with_values_sparingly, with_values);
+
+static int compare(const void *a, const void *b) {
+  counter[0] += 7;
+  return *(const int *)a - *(const int *)b;
+}
+static void sort_two(void) {
+  int two[2] = {1, 2};
+  qsort(two, 2, sizeof two[0], compare);
+}
+
+static void calls(void) {
+  static const char *const name[] = {"perf::CYCLES:u"};
+  static const struct pml_intercept_options o = {.lib = "libc.so*", .sym = "qsort"};
+  const struct pml_stream_metrics *metrics;
+  struct pml_stream_consumer c = {
+      .thread_begin = begin, .event = {fully, fully, NULL}, .sparing = true, .arg = &events};
+  uint64_t id;
+  c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = without_values_sparingly;
+  c.valued[PML_STREAM_ENTER] = c.valued[PML_STREAM_LEAVE] = with_values_sparingly;
+  int err = pml_intercept_count(name, 1, NULL, &metrics);
+  if (err == 0) err = pml_intercept_install(&o);
+  if (err == 0) err = pml_stream_add(&c, &id);
+  if (!CHECK(err == 0, "calls carry the counts of an event with a page%s%s", err < 0 ? ": " : "",
+             err < 0 ? pml_error_detail(err) : ""))
+    return;
+  for (int i = 0; i < 1000; i++) sort_two();
+  CHECK(events == 2000 && wrong == 0 && counter[0] == 7000, "each call's are exact at its enter and its leave");
+#ifndef __SANITIZE_THREAD__
+  CHECK(plainly == 1999, "and all but the first are read where vector registers are not saved");
+#endif
+  struct perf_event_mmap_page *mine = last_mapped;
+  uint64_t before = plainly;
+  mine->index = 0;
+  sort_two();
+  CHECK(events == 2002 && wrong == 2 && plainly == before, "while the event is off its counter the kernel reads it");
+  mine->index = 1;
+  sort_two();
+  CHECK(events == 2004 && wrong == 2, "and then it goes on");
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) {
     two_kinds();
@@ -395,6 +471,7 @@ int main(int argc, char **argv) {
   unmapped();
   two_kinds();
   without_sequences(argv[0]);
+  calls();
   return check_done();
 }
 

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/stream_swap.c - consumers that come and go while threads are in the shortest ways to them: sections and
- * intercepted calls that hand out events plainly, by what the thread knows, also in handlers of signals.
+ * intercepted calls that hand out events plainly, by what the thread knows, also in handlers of signals; then calls are
+ * counted, too.
  *
  * A consumer that was removed is never called again, and a removal ends though no thread ever rests.
  */
 #include "check.h"
+#include "intercept/sparing.h"
 
 #include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
+#include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
 
 #include <math.h>
@@ -70,6 +74,12 @@ __attribute__((target("general-regs-only"))) static uint64_t plainly(void *data,
   return 0;
 }
 
+__attribute__((target("general-regs-only"))) static uint64_t valued(void *data, const struct pml_stream_event *e) {
+  return plainly(data, e->region, e->ticks);
+}
+SPARING_PLAIN(plainly_sparing, plainly);
+SPARING_VALUED(valued_sparing, valued);
+
 static volatile double number = 2;
 
 static void call(void) {
@@ -122,7 +132,9 @@ static void *raise_all(void *arg) {
 
 static int add(unsigned i, bool is_plain, uint64_t *id) {
   struct pml_stream_consumer c = {.thread_begin = begin, .event = {full, full, NULL}, .arg = &consumer[i]};
-  if (is_plain) c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = plainly;
+  c.sparing = i % 2 == 0;
+  if (is_plain) c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = c.sparing ? plainly_sparing : plainly;
+  if (is_plain) c.valued[PML_STREAM_ENTER] = c.valued[PML_STREAM_LEAVE] = c.sparing ? valued_sparing : valued;
   atomic_fetch_add(&consumer[i].use, 1);
   return pml_stream_add(&c, id);
 }
@@ -161,6 +173,17 @@ static unsigned swap(int *err) {
   }
 }
 
+/* While no thread rests: from here on calls are handed out with a value. */
+static int count(void) {
+  static const char *const event[] = {"sde:::SWAP::NUMBER"};
+  static int64_t variable;
+  struct pml_sde_library *library;
+  const struct pml_stream_metrics *metrics;
+  int err = pml_sde_library(&library, "SWAP");
+  if (err == 0) err = pml_sde_register(library, "NUMBER", PML_SDE_RO, PML_TYPE_INT64, &variable);
+  return err < 0 ? err : pml_intercept_count(event, 1, NULL, &metrics);
+}
+
 int main(void) {
   const struct pml_intercept_options o = {.lib = "libm.so*", .sym = "logb"};
   pthread_t thread[THREADS];
@@ -171,9 +194,13 @@ int main(void) {
   for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, raise_all, NULL);
   bool alarmed = begin_alarms(&timer);
   unsigned swaps = swap(&err);
-  if (alarmed) (void)timer_delete(timer);
   CHECK(err == 0 && swaps > 0, "consumers come and go while no thread rests%s%s (%u times)", err < 0 ? ": " : "",
         err < 0 ? pml_error_detail(err) : "", swaps);
+  err = count();
+  swaps = err < 0 ? 0 : swap(&err);
+  CHECK(err == 0 && swaps > 0, "and where calls have values%s%s (%u times)", err < 0 ? ": " : "",
+        err < 0 ? pml_error_detail(err) : "", swaps);
+  if (alarmed) (void)timer_delete(timer);
   atomic_store(&over, true);
   for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
   unsigned long events_of_all = 0, wrong = 0;

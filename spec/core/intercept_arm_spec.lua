@@ -64,7 +64,8 @@ describe("interception on arm64", function()
 
   it("is the plain call, with an enter and a leave", function()
     if missing() then return pending(missing()) end
-    for _, out in ipairs { run("intercept_calls", "variant", "plain", "mixed") } do
+    for _, out in ipairs { run("intercept_calls", "variant", "plain", "plain mixed", "plain counted",
+      "plain counted mixed") } do
       assert.truthy(out:find("\n%d+ passed, 0 failed, 1 skipped"))
     end
   end)

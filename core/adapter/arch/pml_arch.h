@@ -12,8 +12,8 @@
  * is that of a call, as the CPU predicts it and as a shadow stack wants it.
  *
  * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that leave r8 to r11
- * alone (pml_stream_consumer.sparing), a free pad, an innermost call further out. pml__call_enter() and
- * pml__call_leave() take the rest, and are the definition of what the stubs do.
+ * alone (pml_stream_consumer.sparing), with counts or without, a free pad, an innermost call further out.
+ * pml__call_enter() and pml__call_leave() take the rest, and are the definition of what the stubs do.
  *
  * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.
  */

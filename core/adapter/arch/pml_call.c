@@ -30,10 +30,10 @@ AT(pml__stream_own, call.open, OWN_OPEN);
 AT(pml__stream_own, call.event.ticks, OWN_TICKS);
 AT(pml__stream_thread, pass, THREAD_PASS);
 AT(pml__stream_thread, free, THREAD_FREE);
-AT(pml__stream_thread, known[PML_STREAM_ENTER].plain, ENTERS_PLAIN);
-AT(pml__stream_thread, known[PML_STREAM_ENTER].data, ENTERS_DATA);
-AT(pml__stream_thread, known[PML_STREAM_LEAVE].plain, LEAVES_PLAIN);
-AT(pml__stream_thread, known[PML_STREAM_LEAVE].data, LEAVES_DATA);
+AT(pml__stream_thread, called[PML_STREAM_ENTER].plain, ENTERS_PLAIN);
+AT(pml__stream_thread, called[PML_STREAM_ENTER].data, ENTERS_DATA);
+AT(pml__stream_thread, called[PML_STREAM_LEAVE].plain, LEAVES_PLAIN);
+AT(pml__stream_thread, called[PML_STREAM_LEAVE].data, LEAVES_DATA);
 AT(pml__call_table, slot, 0);
 AT(pml__call_table, pad, PADS_BYTES);
 AT(pml__call_table, what, 2 * PADS_BYTES);
@@ -48,7 +48,7 @@ AT(pml__call_function, region, FUNCTION_REGION);
 _Static_assert(PADS_BYTES == PML_ARCH_PADS * PML_ARCH_PAD_BYTES, "the same");
 
 bool pml__call_plain;
-static bool on, by_counter; /* atomic: calls are recorded; the clock is read by an instruction, and nothing else is */
+static bool on, by_counter; /* atomic: calls are recorded; their clock, and counts, are read with general registers */
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
@@ -279,16 +279,47 @@ static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uint
   return code_of(p);
 }
 
+/* Whether it lacks its counts, and so has been handed to no consumer. */
+static bool lacks_counts(const struct pml__call_thread *t) {
+  return t->event.region == 0 && __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL;
+}
+
+/* Of a call that was begun or ended in the pass, which is over then: another event takes its place. */
+static void raise_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
+  struct pml__stream_thread *s = pml__stream_self;
+  pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
+  pml__stream_end_pass(s);
+  raise_event(t, kind, region);
+  pml__call_end_busy(t, s);
+}
+
+/* In the pass, to those that have not had it. At an enter that none has had its counts and its clock may be newer. */
+static void hand_on(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(region)) {
+    const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
+    if (PML_UNLIKELY(c != NULL)) c->read(&t->event);
+    t->event.ticks = pml_clock_ticks();
+  }
+  t->event.region = region;
+  pml__stream_go_on(kind, &t->event);
+}
+
+/* For the stubs, which have begun or ended the call at @sp. */
+static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
+  if (lacks_counts(t))
+    raise_instead(t, kind, region, sp);
+  else
+    hand_on(t, kind, region);
+}
+
 /* errno is the caller's: a function may be called to tell it. */
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
   uintptr_t code;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
-    t->event.region = f->region;
     code = code_of(t->open);
-    if (pml__stream_ready_in_pass(f->region)) t->event.ticks = pml_clock_ticks();
-    pml__stream_go_on(PML_STREAM_ENTER, &t->event);
+    finish(t, PML_STREAM_ENTER, f->region, sp);
   } else if (!__atomic_load_n(&on, __ATOMIC_RELAXED)) {
     return 0;
   } else if (take_lists(t, sp)) {
@@ -354,8 +385,7 @@ uintptr_t pml__call_leave_full(uintptr_t at, uintptr_t sp, uint32_t begun) {
   uintptr_t back = pml__call_back(p);
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
-    t->event.region = pml_arch_what(p)->region;
-    pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
+    finish(t, PML_STREAM_LEAVE, pml_arch_what(p)->region, sp);
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
     take_call(t, p);
@@ -418,11 +448,20 @@ void pml__call_switch(bool to) {
   pml__lock_leave(&life);
 }
 
-/* What reads counters needs all registers. */
 static void choose_clock(void) {
-  bool is = pml__clock.kind == PML_CLOCK_COUNTER && pml__call_counting == NULL;
+  bool is = pml__clock.kind == PML_CLOCK_COUNTER && (pml__call_counting == NULL || pml__call_counting->plainly);
   __atomic_store_n(&by_counter, is, __ATOMIC_RELAXED);
   choose_plain();
+}
+
+int pml__call_count(const struct pml__call_counting *counting) {
+  int err = counting->plainly ? pml__stream_count_calls() : 0;
+  if (err < 0) return err;
+  pml__lock_take(&life);
+  __atomic_store_n(&pml__call_counting, counting, __ATOMIC_RELEASE);
+  choose_clock();
+  pml__lock_leave(&life);
+  return 0;
 }
 
 int pml__call_prepare(void) {

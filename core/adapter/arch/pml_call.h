@@ -65,13 +65,16 @@ void pml__call_end(struct pml__call_pad *p, struct pml_stream_event *e);
 
 /*
  * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
+ * @plainly: threads offer theirs by pml__stream_count_by(), too.
  */
 struct pml__call_counting {
   void (*read)(struct pml_stream_event *e);
   void (*thread_ends)(void);
   void (*confine)(void);
+  bool plainly;
 };
-extern const struct pml__call_counting *pml__call_counting; /* atomic */
+extern const struct pml__call_counting *pml__call_counting;     /* atomic */
+int pml__call_count(const struct pml__call_counting *counting); /* for good; 0 or -EDEADLK: called by a consumer */
 
 /* ---- open calls ---- */
 
@@ -81,7 +84,7 @@ extern const struct pml__call_counting *pml__call_counting; /* atomic */
 
 #pragma GCC visibility push(hidden) /* no detour over the table of addresses */
 extern uint64_t pml__call_nested;   /* atomic */
-extern bool pml__call_plain; /* atomic: calls are recorded, and reading the clock takes an instruction and no more */
+extern bool pml__call_plain; /* atomic: calls are recorded; their clock, and counts, are read with general registers */
 #pragma GCC visibility pop
 
 static inline bool pml__call_own(const struct pml__call_thread *t, uintptr_t sp) {

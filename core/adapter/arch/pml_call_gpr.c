@@ -49,7 +49,7 @@ static inline bool begin(struct pml__stream_thread *s, enum pml_stream_kind kind
 /* The ticks are kept for the _full twin. */
 static inline bool hand_out(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                             pml_region_t region) {
-  uint64_t ticks = pml__stream_hand_plainly(s, kind, region, pml__clock_counter());
+  uint64_t ticks = pml__stream_hand_call(s, kind, region, pml__clock_counter());
   if (PML_LIKELY(ticks == 0)) return true;
   t->event.ticks = ticks;
   return false;

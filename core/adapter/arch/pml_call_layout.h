@@ -7,7 +7,8 @@
 #define OWN_OPEN 16
 #define OWN_TICKS 24
 
-/* struct pml__stream_thread: its pass, what that is else, and the consumers of enters and of leaves that it knows */
+/* struct pml__stream_thread: its pass, what that is else, and what it knows that enters and leaves of calls are handed
+ * to */
 #define THREAD_PASS 0
 #define THREAD_FREE 8
 #define ENTERS_PLAIN 16

@@ -6,7 +6,8 @@
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "source/pml_eventset.h"
+#include "base/stream/pml_stream_private.h"
+#include "source/base/pml_source.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static void confine(void) {
 }
 
 static void close_set(void) {
+  pml__stream_count_no_more();
   if (!is_confined()) pml_eventset_close(self.set); /* else the kernel closes it, at the end */
   self.set = NULL;
 }
@@ -57,14 +59,22 @@ static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *
     if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(m, i);
 }
 
+/* To the stream, where calls read it whose other registers are not saved. */
+static void offer_set(struct pml_stream_metrics *m) {
+  pml__source_plain_read *read = pml__eventset_plain_read(self.set);
+  if (read != NULL) pml__stream_count_by(read, self.set, m, self.value);
+}
+
 __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) {
   close_set();
   self.process = pml__process();
   int err = is_confined() ? -EPERM : open_set(&self.set, m);
-  if (err == 0)
-    note_types(m, self.set);
-  else
+  if (err < 0) {
     lose(err);
+    return;
+  }
+  note_types(m, self.set);
+  offer_set(m);
 }
 
 /* For good: what has the descriptors' numbers next is not the counters. */
@@ -101,7 +111,7 @@ static int intern_permitted(const char *const *names, size_t n, struct pml_strea
 
 int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
                         const struct pml_stream_metrics **out) {
-  static const struct pml__call_counting counting = {read_values, thread_ends, confine};
+  static struct pml__call_counting counting = {read_values, thread_ends, confine, false};
   struct pml_stream_metrics *m;
   struct pml_eventset *trial = NULL;
   *out = NULL;
@@ -112,9 +122,11 @@ int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err
   if (err == 0) err = open_set(&trial, m);
   if (err < 0) return err;
   note_types(m, trial);
+  counting.plainly = pml__eventset_plain_read(trial) != NULL;
   pml_eventset_close(trial);
-  *out = metrics = m;
+  metrics = m;
   tell_lost = lost;
-  __atomic_store_n(&pml__call_counting, &counting, __ATOMIC_RELEASE);
-  return 0;
+  err = pml__call_count(&counting);
+  if (err == 0) *out = m;
+  return err;
 }

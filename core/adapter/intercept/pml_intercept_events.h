@@ -18,10 +18,14 @@ PML_BEGIN_DECLS
  * pml_intercept_confine()), or cannot be read, as the program has closed their descriptors (-EBADF). It may be NULL,
  * must be async-signal-safe, and is called by several threads at once.
  *
- * Returns 0, -EINVAL (none, too many), -EALREADY (it was called before), or what pml_eventset_open() returns.
+ * Returns 0, -EINVAL (none, too many), -EALREADY (it was called before), -EDEADLK (called by a consumer), or what
+ * pml_eventset_open() returns.
  *
- * Cost of a call: two reads of the set, and all registers saved: without a page to read, two system calls for each
- * event. The descriptors are the process's; see pml_counter_read() for programs that close them.
+ * Cost of a call: two reads of the set. A set of one source is read with general registers only where it consists of
+ * events of the kernel in one group with pages, or of software-defined integers that are plain loads; with consumers
+ * that take values so (pml_stream.h), no other registers are saved. Any other set has all registers saved; without a
+ * page to read, it takes two system calls for each event. The descriptors are the process's; see pml_counter_read() for
+ * programs that close them.
  */
 PML__SHARED int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
                                     const struct pml_stream_metrics **metrics);

@@ -43,6 +43,11 @@
  * exchange, or after pml__stream_go_on() has made up for it. It learns of enters and leaves together, once the lists of
  * both are published; a list that is published meanwhile has another generation.
  *
+ * Whether intercepted calls are counted belongs to a list, and so to its generation: a thread that learns a counted
+ * list puts a function that reads its counts, in the pass, before the consumers. Only the thread itself names the set
+ * to read, and it takes the name back before it closes the set. The name is in its block, which is cleared in a child:
+ * no child reads its parent's pages.
+ *
  * A thread's place has no generation beside it: the writer clears it in all threads, between two fences of
  * membarrier(2), after it published the list. A thread that stores its place then loads the generation. If it found the
  * old one, its store comes before the first fence, and so before the clearing; else it clears the place itself. A
@@ -71,6 +76,7 @@ _Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
 _Atomic uint64_t pml__stream_latest = NOBODYS, pml__stream_sparing = NOBODYS;
 static _Atomic uint64_t would_spare = NOBODYS; /* the latest, if all its consumers spare registers */
 static atomic_bool may_spare;
+static bool counted; /* calls are; under the lock */
 static pthread_key_t key;
 static bool has_key;
 
@@ -79,6 +85,7 @@ static bool has_key;
 static void forget(struct pml__stream_thread *t) {
   memset(t->at, 0, sizeof t->at);
   memset(t->one, 0, sizeof t->one);
+  t->counts = (struct pml__stream_counts){0};
   __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);
   t->free = t->learnt = PML__STREAM_FREE;
 }
@@ -270,30 +277,34 @@ static uint32_t slot_of(uint64_t id) {
 
 /*
  * Whether plain functions leave registers alone that intercepted calls then need not save. Of several the one that
- * hands out to two does.
+ * hands out to two does, and what hands out calls with counts.
  */
 static bool all_spare(const struct pml__stream_list *list, bool each) {
 #ifdef __SANITIZE_THREAD__
   (void)list, (void)each;
   return false; /* what ThreadSanitizer calls at each access uses any register */
 #else
-  return each && (list->n == 1 || (list->n == 2 && PML__SPARING));
+  return each && ((list->n == 1 && !counted) || ((list->n == 2 || counted) && PML__SPARING));
 #endif
 }
 
 static void fill(struct pml__stream_list *list, unsigned kind) {
-  bool plain = true, spare = true;
+  bool plain = true, spare = true, valued = true;
   list->n = 0;
   for (uint32_t i = 0; i < nconsumers; i++) {
     uint32_t at = slot_of(order[i]);
     const struct pml_stream_consumer *c = &pml__stream_slot[at].consumer;
     if (c->event[kind] == NULL) continue;
-    list->at[list->n++] = (struct pml__stream_entry){c->event[kind], c->plain[kind], order[i], at};
+    pml_stream_valued *takes = kind <= PML_STREAM_LEAVE ? c->valued[kind] : NULL;
+    list->at[list->n++] = (struct pml__stream_entry){c->event[kind], c->plain[kind], takes, order[i], at};
     plain = plain && c->plain[kind] != NULL;
+    valued = valued && (takes != NULL || c->no_values);
     spare = spare && c->sparing;
   }
   list->plain = plain && list->n > 0 && list->n <= PML__STREAM_SEVERAL;
   list->sparing = list->plain && all_spare(list, spare);
+  list->valued = list->plain && valued;
+  list->counted = counted;
 }
 
 /* Under the lock: lists of @order as it is now, in the place of those that threads are in. */
@@ -363,6 +374,16 @@ int pml_stream_remove(uint64_t id) {
   }
   pml__lock_leave(&lock);
   return err < 0 ? pml_fail(err, "no such consumer of events") : 0;
+}
+
+int pml__stream_count_calls(void) {
+  if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot have calls counted while it has one");
+  pthread_once(&prepared, prepare);
+  pml__lock_take(&lock);
+  counted = true;
+  publish();
+  pml__lock_leave(&lock);
+  return 0;
 }
 
 size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {

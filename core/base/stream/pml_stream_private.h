@@ -13,10 +13,14 @@
 
 #include <stdatomic.h>
 
+/* Reads the counts of calls, with general registers only. Not 0: it cannot now. */
+typedef int pml__stream_read(void *set, uint64_t *value);
+
 struct pml__stream_entry {
   void (*call)(void *data, const struct pml_stream_event *e);
-  pml_stream_plain *plain; /* may be NULL */
-  uint64_t id;             /* of the consumer */
+  pml_stream_plain *plain;   /* may be NULL */
+  pml_stream_valued *valued; /* may be NULL */
+  uint64_t id;               /* of the consumer */
   uint32_t slot;
 };
 
@@ -24,21 +28,29 @@ struct pml__stream_list {
   uint32_t n;          /* 0: consumers may come: a child is being looked at */
   bool plain;          /* all have plain functions, and are no more than are handed to plainly */
   bool sparing;        /* these are */
+  bool valued;         /* and take events with values */
+  bool counted;        /* calls are: pml__stream_count_calls() */
   uint64_t generation; /* of all kinds' lists that are published together, and of no others */
   struct pml__stream_entry at[PML_STREAM_CONSUMERS_MAX];
 };
 
 #define PML__STREAM_SEVERAL 4u /* consumers that are handed to plainly */
 
+struct pml__stream_known {
+  pml_stream_plain *plain;
+  void *data;
+};
+
 /* Consumers of one list, all of them with plain functions, as a thread knows them. */
 struct pml__stream_several {
   uint32_t n;
   uint32_t handed; /* of them, when one wanted more: those before it have the event */
-  struct {
-    pml_stream_plain *plain;
-    void *data;
-    uint64_t id; /* of the consumer */
-  } at[PML__STREAM_SEVERAL];
+  struct pml__stream_taker {
+    struct pml__stream_known to;
+    pml_stream_valued *valued; /* of a list that takes values; NULL after the last */
+    void *valued_data;
+  } at[PML__STREAM_SEVERAL + 1];
+  uint64_t id[PML__STREAM_SEVERAL]; /* of the consumers */
 };
 
 /*
@@ -60,17 +72,22 @@ struct pml__stream_several {
 struct pml__stream_thread {
   uint64_t pass; /* atomic, one writer */
   uint64_t free; /* what it is when the pass is over */
-  /* Of enters and of leaves, of generation @learnt: the plain function of the only consumer, or of all; and its data,
-   * or the several. */
-  struct {
-    pml_stream_plain *plain;
-    void *data;
-  } known[2];
+  /*
+   * Of enters and of leaves, of generation @learnt: the plain function of the only consumer, or of all; and its data,
+   * or the several. @called is the same of intercepted calls, whose counts it may read; then its data is this.
+   */
+  struct pml__stream_known called[2], known[2];
   uint64_t learnt; /* PML__STREAM_FREE: none. @free is the same unless the thread is held back */
   uint64_t slow;   /* atomic, one writer: passes that looked at a list */
   bool here;       /* in the list of threads; false for pml__stream_nobody and for a cleared block */
   atomic_bool taken;
   _Atomic uint64_t nested, refused; /* one writer */
+  struct pml__stream_counts {
+    pml__stream_read *read;
+    void *set;
+    uint64_t *value;
+    struct pml_stream_event *event; /* the thread's, which has its metrics and values */
+  } counts;                         /* of calls: pml__stream_count_by() */
   struct pml_stream_event told;     /* that pml__stream_tell() hands out; never with values */
   struct pml__stream_one {
     uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
@@ -120,7 +137,7 @@ struct pml__call_pad;
 struct pml__call_thread {
   uintptr_t busy;
   struct pml__call_pad *open;    /* the innermost call's; PML__CALL_NONE: the thread has not begun */
-  struct pml_stream_event event; /* that is being handed out */
+  struct pml_stream_event event; /* that is being handed out; region 0: without the call's counts */
   uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
 };
 struct pml__stream_own {
@@ -193,12 +210,17 @@ static inline void pml__stream_put_back(struct pml__stream_thread *t, uint64_t w
 }
 
 /*
- * Then the event may be handed out. Not 0, the ticks: a consumer wants more than that. The pass stays open, and
- * pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
+ * Then the event, or that of an intercepted call, may be handed out. Not 0, the ticks: a consumer wants more than that.
+ * The pass stays open, and pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends
+ * the pass.
  */
 static inline uint64_t pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
                                                 pml_region_t region, uint64_t ticks) {
   return t->known[kind].plain(t->known[kind].data, region, ticks);
+}
+static inline uint64_t pml__stream_hand_call(struct pml__stream_thread *t, enum pml_stream_kind kind,
+                                             pml_region_t region, uint64_t ticks) {
+  return t->called[kind].plain(t->called[kind].data, region, ticks);
 }
 
 /*
@@ -322,6 +344,26 @@ static inline int pml__stream_tell(enum pml_stream_kind kind, pml_region_t regio
 
 /* The plain functions of two sparing consumers and of any others; @several is a struct pml__stream_several. */
 pml_stream_plain pml__stream_hand_two, pml__stream_hand_several;
+
+/*
+ * The same of an intercepted call with counts, which they read; of a thread's block. At an enter the clock is read
+ * again, after the counts. pml__stream_hand_none hands out nothing: some consumer wants more.
+ */
+pml_stream_plain pml__stream_enter_counted, pml__stream_leave_counted, pml__stream_hand_none;
+pml_stream_valued pml__stream_hand_no_values; /* to the plain function of a struct pml__stream_known */
+pml__stream_read pml__stream_read_none;
+
+/*
+ * pml__stream_count_calls - from now on intercepted calls have counts, where they are handed out plainly: those of the
+ * set that their thread named. Returns 0 or -EDEADLK: called by a consumer. Takes the stream's lock.
+ * pml__stream_count_by - the calling thread's is @set, which @read reads to @value; they are what @metrics says.
+ * pml__stream_count_no_more - its set is going.
+ *
+ * Until the one and after the other, and where @read cannot, its calls are handed out otherwise.
+ */
+int pml__stream_count_calls(void);
+void pml__stream_count_by(pml__stream_read *read, void *set, const struct pml_stream_metrics *metrics, uint64_t *value);
+void pml__stream_count_no_more(void);
 
 /*
  * pml__stream_ready_in_pass - the same for an enter that was not handed out plainly, before pml__stream_go_on(). True:

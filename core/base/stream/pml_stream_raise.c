@@ -19,7 +19,7 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
 
 static bool has_it(const struct pml__stream_several *s, uint64_t id) {
   uint32_t i = 0;
-  while (i < s->handed && s->at[i].id != id) i++;
+  while (i < s->handed && s->id[i] != id) i++;
   return i < s->handed;
 }
 
@@ -110,18 +110,50 @@ static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, 
     uint32_t at = list->at[i].slot;
     if (t->at[at].id != list->at[i].id) begin_for(t, at);
     if (t->at[at].data == NULL) return false;
-    s->at[i].plain = list->at[i].plain;
-    s->at[i].data = t->at[at].data;
-    s->at[i].id = list->at[i].id;
+    bool valued = list->at[i].valued != NULL;
+    s->id[i] = list->at[i].id;
+    s->at[i].to = (struct pml__stream_known){list->at[i].plain, t->at[at].data};
+    s->at[i].valued = valued ? list->at[i].valued : pml__stream_hand_no_values;
+    s->at[i].valued_data = valued ? t->at[at].data : &s->at[i].to;
   }
+  s->at[list->n].valued = NULL;
   return true;
 }
 
 static void learn_plain(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
   struct pml__stream_several *s = &t->several[kind];
   bool two = s->n == 2 && (list->sparing || !PML__SPARING);
-  t->known[kind].plain = s->n == 1 ? s->at[0].plain : two ? pml__stream_hand_two : pml__stream_hand_several;
-  t->known[kind].data = s->n == 1 ? s->at[0].data : s;
+  t->known[kind] = (struct pml__stream_known){two ? pml__stream_hand_two : pml__stream_hand_several, s};
+  if (s->n == 1) t->known[kind] = s->at[0].to;
+  t->called[kind] = t->known[kind];
+  if (!list->counted) return;
+  t->called[kind].data = t;
+  if (t->counts.read == NULL)
+    t->counts = (struct pml__stream_counts){.read = pml__stream_read_none, .event = &pml__stream_own.call.event};
+  if (!list->valued || (PML__SPARING && !list->sparing))
+    t->called[kind].plain = pml__stream_hand_none;
+  else
+    t->called[kind].plain = kind == PML_STREAM_ENTER ? pml__stream_enter_counted : pml__stream_leave_counted;
+}
+
+/* Whatever interrupts this reads from the set when all is known of it. */
+void pml__stream_count_by(pml__stream_read *read, void *set, const struct pml_stream_metrics *metrics,
+                          uint64_t *value) {
+  struct pml__stream_thread *t = pml__stream_self;
+  struct pml_stream_event *e = &pml__stream_own.call.event;
+  if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
+  pml__stream_count_no_more();
+  e->metrics = metrics;
+  e->values = value;
+  t->counts = (struct pml__stream_counts){pml__stream_read_none, set, value, e};
+  atomic_signal_fence(memory_order_seq_cst);
+  t->counts.read = read;
+}
+
+void pml__stream_count_no_more(void) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (t->here) t->counts.read = pml__stream_read_none;
+  atomic_signal_fence(memory_order_seq_cst);
 }
 
 /*

@@ -5,7 +5,7 @@
 uint64_t pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks) {
   struct pml__stream_several *s = several;
   for (uint32_t i = 0; i < s->n; i++) {
-    if (PML_LIKELY(s->at[i].plain(s->at[i].data, region, ticks) == 0)) continue;
+    if (PML_LIKELY(s->at[i].to.plain(s->at[i].to.data, region, ticks) == 0)) continue;
     s->handed = i;
     return ticks;
   }

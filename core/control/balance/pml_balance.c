@@ -102,6 +102,7 @@ static int start(struct pml_balance *b) {
                                         .event = {pml__balance_enter, pml__balance_leave, NULL},
                                         .plain = {pml__balance_plain_enter, pml__balance_plain_leave, NULL},
                                         .sparing = PML__SPARING,
+                                        .no_values = true,
                                         .arg = b,
                                         .name = "balance"};
   int err = pml__knobs_guard(b->knobs, true);

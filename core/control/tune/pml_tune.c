@@ -110,6 +110,7 @@ static int start(struct pml_tune *t) {
                                                       .event = {on_enter, on_leave, NULL},
                                                       .plain = {pml__tune_plain, pml__tune_plain, NULL},
                                                       .sparing = PML__SPARING,
+                                                      .no_values = true,
                                                       .name = "tune"};
   struct pml_stream_consumer c = consumer;
   c.arg = t;

@@ -197,6 +197,7 @@ int pml_flow_open(struct pml_flow **out, const struct pml_flow_options *options)
                                   .thread_end = thread_end,
                                   .event = {pml__flow_enter, pml__flow_leave, NULL},
                                   .plain = {pml__flow_plain_enter, pml__flow_plain_leave, NULL},
+                                  .valued = {pml__flow_valued_enter, pml__flow_valued_leave},
                                   .sparing = PML__SPARING,
                                   .arg = f};
   err = pml_stream_add(&c, &f->consumer);

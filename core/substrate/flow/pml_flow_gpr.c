@@ -78,6 +78,10 @@ uint64_t pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks)
   return PML_LIKELY(enter_again(track, region, ticks)) ? 0 : enter_without(track, region, ticks);
 }
 
+uint64_t pml__flow_valued_enter(void *track, const struct pml_stream_event *e) {
+  return PML_LIKELY(pml__flow_enter_plainly(track, e)) ? 0 : e->ticks;
+}
+
 /* False: it takes floating point, or they are of a list that is not known yet. */
 static bool add_values(struct pml__flow_track *t, const struct pml__flow_frame *f, const struct pml_stream_event *e) {
   const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
@@ -114,4 +118,8 @@ bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e) {
   struct pml__flow_track *t = track;
   if (PML_UNLIKELY(t->top->has != 0) && e->metrics != NULL) return leave_with_values(t, e);
   return leave(t, e->region, e->ticks);
+}
+
+uint64_t pml__flow_valued_leave(void *track, const struct pml_stream_event *e) {
+  return PML_LIKELY(pml__flow_leave_plainly(track, e)) ? 0 : e->ticks;
 }

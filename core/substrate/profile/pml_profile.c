@@ -199,6 +199,7 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
                                   .left = on_left,
                                   .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
                                   .sparing = PML__SPARING,
+                                  .no_values = true,
                                   .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {

@@ -91,3 +91,31 @@ uint64_t pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t 
   t->place.last_ticks = ticks;
   return 0;
 }
+
+/* For the values of @e, which are the recording's, and @events more. */
+static bool has_room_for(const struct pml__recording_track *t, const struct pml_stream_event *e, size_t events) {
+  size_t room = (size_t)(t->place.end - t->place.next);
+  return e->metrics == t->recording->metrics && room >= pml__recording_of_values(e->metrics) + events;
+}
+
+uint64_t pml__recording_enter_valued(void *data, const struct pml_stream_event *e) {
+  struct pml__recording_track *t = data;
+  if (PML_UNLIKELY(!has_room_for(t, e, PML__RECORDING_OF_ENTER))) return e->ticks;
+  if (PML_UNLIKELY(pml__recording_enter_plainly(t, e->region, e->ticks) != 0)) return e->ticks;
+  if (PML_LIKELY(t->top->enter != NULL)) pml__recording_put_values(t, e, t->place.last_ticks);
+  return 0;
+}
+
+uint64_t pml__recording_leave_valued(void *data, const struct pml_stream_event *e) {
+  struct pml__recording_track *t = data;
+  const struct pml__recording_frame *f = t->top;
+  if (PML_UNLIKELY(t->beyond > 0 || f == t->frame || pml__recording_region_of(f) != e->region)) return e->ticks;
+  if (PML_UNLIKELY(t->recording->limits.min_ticks != 0 || !has_room_for(t, e, 1))) return e->ticks;
+  if (PML_LIKELY(f->enter != NULL)) {
+    uint64_t ticks = pml__recording_lift(t, e->ticks);
+    pml__recording_put_values(t, e, ticks);
+    pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, e->region));
+  }
+  t->top--;
+  return 0;
+}

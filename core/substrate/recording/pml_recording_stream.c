@@ -95,20 +95,9 @@ static bool has_room(struct pml__recording_track *t, size_t events) {
 /* How many events the values of @e take; those of other metrics take none. */
 static size_t room_for_values(struct pml__recording_track *t, const struct pml_stream_event *e) {
   if (PML_LIKELY(e->metrics == NULL)) return 0;
-  if (e->metrics == t->recording->metrics) return 1 + (e->metrics->n + 1) / 2;
+  if (e->metrics == t->recording->metrics) return pml__recording_of_values(e->metrics);
   pml__recording_count(t, PML__LOG_UNRECORDED);
   return 0;
-}
-
-static void put_values(struct pml__recording_track *t, const struct pml_stream_event *e, uint64_t ticks) {
-  struct pml__log_event *at = t->place.next;
-  uint64_t *value = (uint64_t *)(at + 1);
-  for (uint32_t i = 0; i < e->metrics->n; i++) value[i] = e->values[i];
-  for (int i = 0; i < 2; i++)
-    __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
-                     __ATOMIC_RELAXED);
-  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
-  t->place.next += (e->metrics->n + 1) / 2;
 }
 
 struct of_call {
@@ -127,7 +116,7 @@ static void put_values_of_call(void *data, void *arg) {
   const struct of_call *c = arg;
   const struct pml__recording_frame *f = t->top;
   const struct pml_stream_metrics *m = t->recording->metrics;
-  size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? 1 + (m->n + 1) / 2 : 0);
+  size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? pml__recording_of_values(m) : 0);
   if (t->beyond > 0 || f->enter == NULL || pml__recording_region_of(f) != c->region) return;
   if (!has_room(t, 1 + follow + leave)) {
     pml__recording_count(t, PML__LOG_DROPPED);
@@ -177,7 +166,7 @@ static void ready(void *data, pml_region_t region) {
   const struct pml_stream_metrics *m = t->recording->metrics;
   if (t->beyond > 0 || region >= PML__RECORDING_MARKS || (t->top == t->last && !deepen(t))) return;
   pml_recording_name(t->recording, region);
-  (void)has_room(t, PML__RECORDING_OF_ENTER + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) +
+  (void)has_room(t, PML__RECORDING_OF_ENTER + (m != NULL ? 2 * pml__recording_of_values(m) : 0) +
                         (t->recording->trace_values ? OF_CALL : 0));
 }
 
@@ -203,7 +192,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     return;
   }
   if (pml__recording_enter_plainly(t, e->region, e->ticks) != 0 || values == 0) return;
-  if (t->top->enter != NULL) put_values(t, e, t->place.last_ticks);
+  if (t->top->enter != NULL) pml__recording_put_values(t, e, t->place.last_ticks);
 }
 
 /*
@@ -241,7 +230,7 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
   /* Without room the reader ends the call with the thread's last event. */
   if (kept && has_room(t, values + 1)) {
     uint64_t ticks = pml__recording_lift(t, e->ticks);
-    if (values > 0) put_values(t, e, ticks);
+    if (values > 0) pml__recording_put_values(t, e, ticks);
     if (values > 0 || kind != PML__LOG_LEAVE)
       pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
     else
@@ -266,7 +255,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  put_values(t, e, pml__recording_lift(t, e->ticks));
+  pml__recording_put_values(t, e, pml__recording_lift(t, e->ticks));
 }
 
 /* Its call may be one that a limit left out. */
@@ -372,6 +361,7 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
                                   .place = place,
                                   .left = on_left,
                                   .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly},
+                                  .valued = {pml__recording_enter_valued, pml__recording_leave_valued},
                                   .sparing = PML__SPARING,
                                   .arg = s};
   struct pml_stream_metrics *metrics = NULL;

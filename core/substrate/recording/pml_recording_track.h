@@ -123,6 +123,25 @@ static inline void pml__recording_put_leave(struct pml__recording_track *t, cons
     pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
 }
 
+/* Events that values take: one, and two to each that follows. */
+static inline size_t pml__recording_of_values(const struct pml_stream_metrics *m) {
+  return 1 + ((size_t)m->n + 1) / 2;
+}
+
+/* There is room. */
+static inline void pml__recording_put_values(struct pml__recording_track *t, const struct pml_stream_event *e,
+                                             uint64_t ticks) {
+  struct pml__log_event *at = t->place.next;
+  uint64_t *value = (uint64_t *)(at + 1);
+  for (uint32_t i = 0; i < e->metrics->n; i++)
+    __atomic_store_n(&value[i], e->values[i], __ATOMIC_RELAXED); /* no call of memcpy() */
+  for (int i = 0; i < 2; i++)
+    __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
+  t->place.next += (e->metrics->n + 1) / 2;
+}
+
 /* The call recorded none inside; if it was short its enter, and its values, are taken back. */
 static inline bool pml__recording_take_back(struct pml__recording_track *t, struct pml__log_event *enter,
                                             pml_region_t region, uint64_t ticks) {
@@ -139,5 +158,7 @@ static inline bool pml__recording_take_back(struct pml__recording_track *t, stru
 
 /* Of events without values. Not 0: it needs a name or room; nothing has changed. */
 pml_stream_plain pml__recording_enter_plainly, pml__recording_leave_plainly;
+/* And with values. */
+pml_stream_valued pml__recording_enter_valued, pml__recording_leave_valued;
 
 #endif

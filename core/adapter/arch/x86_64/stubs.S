@@ -185,9 +185,10 @@ pml__arch_enter:
   put_back rcx, .Lenter_other
   .cfi_remember_state
   push r8, r9, r10, r11
-  xorl %eax, %eax
-  cmpb $0, pml__call_plain(%rip) /* calls are counted, or the clock is no instruction: all registers at once */
-  je .Lenter_all
+  cmpq %rax, pml__stream_generation(%rip) /* a consumer that is not known, or a pass: all registers at once */
+  jne .Lenter_nothing
+  cmpb $0, pml__call_plain(%rip) /* so where the counts, or the clock, take others */
+  je .Lenter_nothing
   movq %r11, %rdi
   movq 72(%rsp), %rsi
   leaq 72(%rsp), %rdx
@@ -206,6 +207,10 @@ pml__arch_enter:
   .cfi_remember_state
   pop r11, r10, r9, r8, rsi, rdi, rcx, rdx, rax
   jmp *(%r11)
+.Lenter_nothing:
+  .cfi_restore_state
+  .cfi_remember_state
+  xorl %eax, %eax
 .Lenter_all:
   .cfi_restore_state
   .cfi_remember_state
@@ -288,9 +293,10 @@ pml__arch_leave:
   push r8
   subq $8, %rsp
   .cfi_adjust_cfa_offset 8
-  xorl %eax, %eax
+  cmpq %rax, 8 + pml__stream_generation(%rip)
+  jne .Lleave_nothing
   cmpb $0, pml__call_plain(%rip)
-  je .Lleave_all
+  je .Lleave_nothing
   movq %r11, %rdi
   leaq 48(%rsp), %rsi
   call pml__call_leave
@@ -303,6 +309,10 @@ pml__arch_leave:
   .cfi_adjust_cfa_offset -8
   pop r8, rcx, rdx, rax
   ret
+.Lleave_nothing:
+  .cfi_restore_state
+  .cfi_remember_state
+  xorl %eax, %eax
 .Lleave_all:
   .cfi_restore_state
   .cfi_remember_state

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/intercept_counted.c - the values of an event at the enter and the leave of intercepted calls, to the last one,
+ * however they come to those who take them. What is counted is a variable that the calls themselves add to.
+ *
+ * Calls are counted once in a process: each claim has its own.
+ */
+#include "check.h"
+#include "intercept/library.h"
+#include "intercept/sparing.h"
+
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_events.h"
+#include "base/pml_error.h"
+#include "base/stream/pml_stream_private.h"
+#include "record/pml_buffer.h"
+#include "source/sde/pml_sde.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/recording/pml_recording_file.h"
+#include "substrate/recording/pml_recording_read_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 1000
+#define FIRST 8 /* events of a thread in which it learns who takes them */
+
+/* Whether calls with values are handed out plainly, to consumers that leave r8 to r11 alone. */
+#ifdef __SANITIZE_THREAD__
+#define PLAINLY false
+#else
+#define PLAINLY true
+#endif
+static int64_t work;
+static double share_of_work;
+static struct pml_sde_library *library;
+static const struct pml_stream_metrics *metrics;
+static char dir[] = "/tmp/pmlua-counted-XXXXXX";
+
+static bool holds(bool is, const char *what) {
+  if (!is) printf("# not so: %s\n", what);
+  return is;
+}
+
+/* Whether @claim holds in a process of its own. */
+static bool in_child(bool (*claim)(void)) {
+  int status = 0;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    bool is = claim();
+    fflush(stdout);
+    _exit(is ? 3 : 4);
+  }
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 3;
+}
+
+/* ---- calls ---- */
+
+/* A call of lib_back() adds 3, then 7 in one of lib_guard(), then 2. Its four events are at: */
+static const uint64_t at[4] = {0, 3, 10, 12};
+static int works_inside(void *arg) {
+  work += 7;
+  return (int)(intptr_t)arg;
+}
+static int works(void *arg) {
+  int cleaned;
+  work += 3;
+  int rc = lib_guard(works_inside, arg, &cleaned);
+  work += 2;
+  return rc;
+}
+static void call(void) {
+  lib_back(works, NULL);
+}
+
+static bool begin_counting(const char *event) {
+  static const struct pml_intercept_options o = {.lib = "libintercept", .sym = "lib_back:lib_guard"};
+  int err = pml_intercept_count(&event, 1, NULL, &metrics);
+  if (err == 0) err = pml_intercept_install(&o);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  return err == 0;
+}
+
+/* ---- who takes them: what comes is in the order of the four events, from @base on ---- */
+
+static __thread uint64_t events, plainly, wrong, base, value_of_last;
+static uint64_t every = UINT64_MAX; /* of so many events, one is declined */
+
+static uint64_t expected(uint64_t event) {
+  return base + event / 4 * at[3] + at[event % 4];
+}
+static void take(uint64_t value) {
+  value_of_last = value;
+  wrong += value != expected(events++);
+}
+static bool declines(void) {
+  return events % every == every - 1;
+}
+static void fully(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  take(e->metrics == metrics ? e->values[0] : UINT64_MAX);
+}
+static uint64_t without_values(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region, (void)ticks;
+  wrong++;
+  return 0;
+}
+static uint64_t with_values(void *data, const struct pml_stream_event *e) {
+  if (declines()) return e->ticks;
+  plainly++;
+  fully(data, e);
+  return 0;
+}
+SPARING_PLAIN(without_values_sparingly, without_values);
+SPARING_VALUED(with_values_sparingly, with_values);
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static bool add(bool valued) {
+  uint64_t id;
+  struct pml_stream_consumer c = {.thread_begin = begin, .event = {fully, fully, NULL}, .sparing = true, .arg = &work};
+  c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = without_values_sparingly;
+  if (valued) c.valued[PML_STREAM_ENTER] = c.valued[PML_STREAM_LEAVE] = with_values_sparingly;
+  return pml_stream_add(&c, &id) == 0;
+}
+
+static void begin_again(void) {
+  events = plainly = wrong = base = 0;
+}
+
+static bool all_right(uint64_t rounds, uint64_t least_plainly) {
+  printf("# %llu events, %llu of them plainly, %llu wrong\n", (unsigned long long)events, (unsigned long long)plainly,
+         (unsigned long long)wrong);
+  return holds(events == 4 * rounds && wrong == 0, "each value is right") &&
+         holds(plainly >= least_plainly && (least_plainly > 0 || plainly == 0), "so many come plainly");
+}
+
+static bool calls_are_right(uint64_t least_plainly) {
+  for (int i = 0; i < ROUNDS; i++) call();
+  return all_right(ROUNDS, least_plainly);
+}
+
+static bool exact(void) {
+  return begin_counting("sde:::COUNTED::WORK") && add(true) && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+}
+static bool declining(void) {
+  every = 3;
+  return begin_counting("sde:::COUNTED::WORK") && add(true) && calls_are_right(PLAINLY * 2 * ROUNDS);
+}
+static bool not_valued(void) {
+  return begin_counting("sde:::COUNTED::WORK") && add(false) && calls_are_right(0);
+}
+static bool after_the_consumer(void) {
+  return add(true) && begin_counting("sde:::COUNTED::WORK") && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+}
+
+/* ---- beside a profile, which does without values ---- */
+
+static uint64_t profiled;
+static int visit(const struct pml_profile_node *node, void *arg) {
+  (void)arg;
+  profiled += node->count;
+  return 0;
+}
+static bool beside_a_profile(void) {
+  struct pml_profile *p;
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true) || pml_profile_open(&p) < 0) return false;
+  bool right = calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+  (void)pml_profile_visit(p, visit, NULL);
+  return holds(profiled == 2 * ROUNDS, "the profile has all calls") && right;
+}
+
+/* ---- events that take more than a load ---- */
+
+static int64_t calls_back(void *arg) {
+  return *(int64_t *)arg;
+}
+static bool by_callback(void) {
+  (void)pml_sde_register_callback(library, "CALLED", PML_SDE_RO, PML_TYPE_INT64, calls_back, &work);
+  return begin_counting("sde:::COUNTED::CALLED") && add(true) && calls_are_right(0);
+}
+
+static double sum_of_doubles;
+static void add_double(void *data, const struct pml_stream_event *e) {
+  double d;
+  (void)data;
+  if (e->metrics == NULL || !pml_stream_metrics_real(e->metrics, 0)) wrong++;
+  if (e->metrics == NULL) return;
+  memcpy(&d, &e->values[0], sizeof d);
+  sum_of_doubles += d;
+}
+static uint64_t add_double_plainly(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  wrong++;
+  return 0;
+}
+SPARING_VALUED(add_double_sparingly, add_double_plainly);
+static int adds_half(void *arg) {
+  share_of_work += 0.5;
+  return (int)(intptr_t)arg;
+}
+static bool doubles(void) {
+  uint64_t id;
+  struct pml_stream_consumer c = {
+      .thread_begin = begin, .event = {add_double, add_double, NULL}, .sparing = true, .arg = &work};
+  c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = without_values_sparingly;
+  c.valued[PML_STREAM_ENTER] = c.valued[PML_STREAM_LEAVE] = add_double_sparingly;
+  (void)pml_sde_register(library, "SHARE", PML_SDE_RO, PML_TYPE_DOUBLE, &share_of_work);
+  if (!begin_counting("sde:::COUNTED::SHARE") || pml_stream_add(&c, &id) < 0) return false;
+  for (int i = 0; i < ROUNDS; i++) lib_back(adds_half, NULL);
+  return holds(wrong == 0 && sum_of_doubles == 0.5 * ROUNDS * ROUNDS, "the sum of all doubles");
+}
+
+/* Until it is registered its value is -1, and from then on all that it has. */
+static bool late(void) {
+  if (!begin_counting("sde:::COUNTED::LATE") || !add(true)) return false;
+  for (int i = 0; i < ROUNDS; i++) call();
+  bool absent = holds(wrong == 4 * ROUNDS && plainly == 0, "there is no value yet");
+  (void)pml_sde_register(library, "LATE", PML_SDE_RO, PML_TYPE_INT64, &work);
+  begin_again();
+  base = (uint64_t)work;
+  return calls_are_right(PLAINLY * (4 * ROUNDS - FIRST)) && absent;
+}
+
+/* A counter that several threads add to: then it is a sum. Its values come otherwise in the midst. */
+static struct pml_sde_counter *created;
+static void *adds(void *arg) {
+  (void)pml_sde_increment(created, 1000);
+  return arg;
+}
+static int adds_inside(void *arg) {
+  (void)pml_sde_increment(created, 12);
+  return (int)(intptr_t)arg;
+}
+static bool shared(void) {
+  uint64_t last[2];
+  pthread_t t;
+  (void)pml_sde_create(library, "CREATED", PML_SDE_RW, &created);
+  if (!begin_counting("sde:::COUNTED::CREATED") || !add(true)) return false;
+  for (int i = 0; i < ROUNDS; i++) lib_back(adds_inside, NULL);
+  last[0] = plainly;
+  pthread_create(&t, NULL, adds, NULL);
+  pthread_join(t, NULL);
+  for (int i = 0; i < ROUNDS; i++) lib_back(adds_inside, NULL);
+  last[1] = plainly;
+  return holds(!PLAINLY || last[0] >= 2 * ROUNDS - FIRST, "as long as one thread adds, they come plainly") &&
+         holds(last[1] == last[0] && events == 4 * ROUNDS, "and all come") &&
+         holds(value_of_last == 2 * ROUNDS * 12 + 1000, "with what all threads added");
+}
+
+/* It goes while another thread makes calls: who takes it away waits for no more than the reading under way. */
+static void *goes(void *arg) {
+  usleep(2000);
+  *(int *)arg = pml_sde_unregister(library, "WORK");
+  return NULL;
+}
+static bool gone(void) {
+  pthread_t t;
+  int err = 1;
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
+  pthread_create(&t, NULL, goes, &err);
+  for (int i = 0; i < 5000000 && wrong == 0; i++) call();
+  pthread_join(t, NULL);
+  return holds(err == 0 && wrong > 0, "it goes, and has no value then") &&
+         holds(!PLAINLY || plainly > 0, "until then events come plainly");
+}
+
+/* ---- threads and processes ---- */
+
+static void *calls_in_thread(void *arg) {
+  begin_again();
+  *(bool *)arg = calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+  return NULL;
+}
+static bool in_turn(void) {
+  bool right = begin_counting("sde:::COUNTED::WORK") && add(true);
+  for (int i = 0; right && i < 4; i++) { /* a block that a thread left is the next one's */
+    pthread_t t;
+    bool its = false;
+    pthread_create(&t, NULL, calls_in_thread, &its);
+    pthread_join(t, NULL);
+    right = its;
+  }
+  begin_again();
+  return right && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+}
+
+/* The thread knows who takes events before its first call, so that its counters are opened in the midst of one. */
+static bool known_before(void) {
+  const struct pml_stream_event e = {.ticks = 1, .region = 1};
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
+  for (int i = 0; i < 2; i++) {
+    pml_stream_raise(PML_STREAM_ENTER, &e);
+    pml_stream_raise(PML_STREAM_LEAVE, &e);
+  }
+  begin_again();
+  return calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+}
+
+static bool in_the_child(void) {
+  begin_again();
+  return add(true) && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+}
+static bool forked(void) {
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
+  for (int i = 0; i < ROUNDS; i++) call();
+  bool child = holds(in_child(in_the_child), "in a child they begin again");
+  for (int i = 0; i < ROUNDS; i++) call();
+  return child && all_right(2 * ROUNDS, PLAINLY * (8 * ROUNDS - FIRST));
+}
+
+/* By a bare system call, of which no handler is told. */
+static bool cloned(void) {
+  int status = 0;
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
+  for (int i = 0; i < ROUNDS; i++) call();
+  fflush(stdout);
+  long pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (pid == 0) {
+    begin_again();
+    _exit(add(true) && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST)) ? 3 : 4);
+  }
+  waitpid((pid_t)pid, &status, 0);
+  for (int i = 0; i < ROUNDS; i++) call();
+  return holds(WIFEXITED(status) && WEXITSTATUS(status) == 3, "in a child that is told of nothing") &&
+         all_right(2 * ROUNDS, PLAINLY * (8 * ROUNDS - FIRST));
+}
+
+/* ---- pmlua's own consumers ---- */
+
+/* How many passes of this thread looked for consumers. */
+static uint64_t searched(void) {
+  return __atomic_load_n(&pml__stream_self->slow, __ATOMIC_RELAXED);
+}
+static bool rounds_plainly(void) {
+  call();
+  call();
+  uint64_t before = searched();
+  for (int i = 2; i < ROUNDS; i++) call();
+  uint64_t searches = searched() - before;
+  if (PLAINLY && searches > 0) printf("# %llu passes looked for consumers\n", (unsigned long long)searches);
+  return holds(!PLAINLY || searches < ROUNDS / 10, "its events come plainly");
+}
+
+static int drained(const struct pml_buffer_event *e, void *arg) {
+  (void)arg;
+  take(e->metrics == metrics ? e->values[0] : UINT64_MAX);
+  return 0;
+}
+static bool buffered(void) {
+  struct pml_buffer *b;
+  if (!begin_counting("sde:::COUNTED::WORK") || pml_buffer_open(&b, NULL) < 0) return false;
+  bool right = true;
+  for (int i = 0; right && i < 4; i++) {
+    right = rounds_plainly();
+    (void)pml_buffer_drain(b, drained, NULL);
+  }
+  struct pml_buffer_stats s;
+  pml_buffer_stats(b, &s);
+  return holds(s.dropped == 0, "there is room") && all_right(4 * ROUNDS, 0) && right;
+}
+
+static uint64_t summed;
+static int add_sum(const struct pml_recording_function_sums *f, void *arg) {
+  struct pml_region_info info;
+  (void)arg;
+  bool is_back = pml_region_describe(f->region, &info) == 0 && strcmp(info.name, "lib_back") == 0;
+  summed += f->sum[0] == (is_back ? 5u : 7u) * ROUNDS;
+  return 0;
+}
+static int listened(void *arg, void *track, const struct pml__recording_told *e) {
+  (void)arg, (void)track;
+  if (e->kind == PML_STREAM_METRIC) take(e->values[0]);
+  return 0;
+}
+static int begin_track(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+static int end_track(void *arg, void *track) {
+  (void)arg, (void)track;
+  return 0;
+}
+
+/* What `pmlua record --trace --event` has: a profile, sums and a trace. */
+static bool recorded(void) {
+  static const char *name[] = {"sde:::COUNTED::WORK"};
+  const struct pml_recording_limits limits = {.metrics = name, .nmetrics = 1};
+  struct pml_recording *s;
+  struct pml_recording_reader *r = NULL;
+  struct pml_profile *p;
+  char path[64];
+  if (!begin_counting(name[0]) || pml_profile_open(&p) < 0 || pml_recording_open(&s, dir, "1") < 0 ||
+      pml_recording_sum(s, name, 1) < 0 || pml_recording_trace(s, &limits) < 0)
+    return false;
+  bool right = rounds_plainly();
+  pml_recording_close(s);
+  snprintf(path, sizeof path, "%s/1.pmlog", dir);
+  if (pml_recording_read_open(&r, path) < 0) return false;
+  const struct pml__recording_listener to = {
+      .begin = begin_track, .event = listened, .end = end_track, .nmetrics = 1, .arg = &work};
+  (void)pml_recording_read_sums(r, add_sum, NULL);
+  (void)pml__recording_listen(r, &to);
+  pml_recording_read_close(r);
+  return holds(summed == 2, "each function's sum is its own") && all_right(ROUNDS, 0) && right;
+}
+
+int main(void) {
+  char command[64];
+  if (mkdtemp(dir) == NULL || pml_sde_library(&library, "COUNTED") < 0) return 1;
+  (void)pml_sde_register(library, "WORK", PML_SDE_RO, PML_TYPE_INT64, &work);
+  CHECK(in_child(exact), "each call's values are exact, at its enter and at its leave");
+  CHECK(in_child(declining), "also where every third event is taken otherwise: each comes once");
+  CHECK(in_child(not_valued), "and to a consumer that takes none with values plainly");
+  CHECK(in_child(after_the_consumer), "a consumer from before has values as soon as calls are counted");
+  CHECK(in_child(beside_a_profile), "beside a profile");
+  CHECK(in_child(by_callback), "what a callback tells is exact");
+  CHECK(in_child(doubles), "and doubles");
+  CHECK(in_child(late), "an event that is registered when calls are counted already");
+  CHECK(in_child(shared), "a counter that other threads begin to add to");
+  CHECK(in_child(gone), "an event goes while calls are made");
+  CHECK(in_child(in_turn), "threads begin with 0, one after the other");
+  CHECK(in_child(known_before), "and one that has raised other events before");
+  CHECK(in_child(forked), "so does the child of a fork, and its parent goes on");
+  CHECK(in_child(cloned), "and one that no handler is told of");
+  CHECK(in_child(buffered), "a buffer has every value");
+  CHECK(in_child(recorded), "so have a trace and the sums beside a profile");
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  return system(command) == 0 ? check_done() : 1;
+}
