@@ -81,10 +81,12 @@ local function programs()
       of[2], BUILD) }
   end
   if arch == "x86_64" then
-    list[#list + 1] = { title = "its own spec", by = "intercept_calls", arch = arch, run = "'$OUT' sparing mixed",
-      build = ("%s %s -Wno-psabi -I'$DIR' -Icore -Ispec/c spec/c/intercept_calls.c $SOURCES -L%s/spec -lintercept "
-      .. "-Wl,-rpath,\"$PWD/%s/spec\" %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, BUILD,
-      BUILD, BUILD) }
+    for name, way in pairs { intercept_calls = "sparing mixed", intercept_counted = "" } do
+      list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT' " .. way,
+        build = ("%s %s -Wno-psabi -I'$DIR' -Icore -Ispec/c spec/c/%s.c $SOURCES -L%s/spec -lintercept "
+        .. "-Wl,-rpath,\"$PWD/%s/spec\" %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, name,
+        BUILD, BUILD, BUILD) }
+    end
   end
   list[#list + 1] = { title = "its own spec", by = "compat_near", arch = arch, run = "'$OUT'", build = ("%s %s "
     .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
@@ -125,6 +127,7 @@ local function judges(program, mutant)
   if program.by or mutant.by then return program.by == mutant.by end
   if program.file then return program.file == file end
   return file == FILE.COUNTER or file == FILE.PRIVATE or file == FILE.GROUP or file == FILE.SET or file == FILE.SHARE
+    or file == FILE.PAGES
 end
 
 --- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.

@@ -10,7 +10,9 @@ local PLAINLY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
 local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
-local TRACK = "core/substrate/recording/pml_recording_track.h"
+local CALL_FULL = "core/adapter/arch/pml_call.c"
+local TRACK, TRACK_GPR = "core/substrate/recording/pml_recording_track.h", "core/substrate/recording/pml_recording_gpr.c"
+local SUMMER = "core/substrate/recording/pml_recording_summer.h"
 local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
 local DURATION = "core/substrate/profile/pml_profile_private.h"
 local RECORDER, KEEP = "core/record/recorder/pml_recorder.c", "core/record/recorder/pml_recorder_keep.c"
@@ -20,7 +22,7 @@ local RSEQ, FAULT = "core/source/kernel/pml_rseq.h", "core/source/kernel/pml_rdp
 local PRIVATE = "core/source/kernel/pml_counter_private.h"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
 local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
-local SHARE = "core/source/kernel/pml_eventset_kernel.c"
+local SHARE, PAGES = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel_read.h"
 local RING = "core/record/pml_ring.h"
 local ARCHIVE = "core/substrate/archive/pml_archive_"
 local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCHIVE .. "pairs.c"
@@ -38,8 +40,9 @@ local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/s
   [PLAINLY] = "core/base/stream/pml_stream*.c",
   [CALL_H] = "core/adapter/arch/pml_call*.c core/adapter/wrap/pml_wrap.c",
   [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
+  [SUMMER] = "core/substrate/recording/pml_recording_sums.c core/substrate/recording/pml_recording_sums_gpr.c",
   [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
-  [LAYOUT] = SET .. " " .. SHARE }
+  [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
 --- `by`: the spec that judges it, if not those of the file; `pmu = false`: a real PMU and copies of its page cannot
@@ -88,7 +91,7 @@ local mutants = {
   { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
   { "set: owner unchecked", SHARE, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
-  { "set: owner unchecked where all are read by page", SHARE, "k->owner != pml_thread_id()", "false" },
+  { "set: owner unchecked where all are read by page", PAGES, "k->owner != pml_thread_id()", "false" },
   { "set: half by page", SHARE, "false, restarts);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
     "false, restarts);\n    if (tries == 0) continue;" },
 
@@ -196,6 +199,15 @@ local mutants = {
   { "call: any call ends with the innermost", CALL, "t->open != p || ", "", by = "intercept_calls" },
   { "call: what declines is told for all that", STUBS, "  jnz .Lenter_begun\n", "", by = "intercept_calls" },
   { "call: an end that declines is told for all that", STUBS, "  jnz .Lleave_begun\n", "", by = "intercept_calls" },
+  { "call: one that lacks its counts goes without", CALL_FULL, "  if (lacks_counts(t))\n", "  if (false)\n",
+    by = "intercept_counted" },
+  { "stream: values are handed to who takes none", RAISE, "!list->valued || ", "", by = "intercept_counted" },
+  { "stream: a thread reads what one that ended did", STREAM, "  t->counts = (struct pml__stream_counts){0};\n", "",
+    by = "intercept_counted" },
+  { "sums: the plain ones without what is inside", SUMMER, "if (outer != NULL) outer[i] =",
+    "if (reals && outer != NULL) outer[i] =", by = "intercept_counted" },
+  { "trace: a leave's values at its enter", TRACK_GPR, "    pml__recording_put_values(t, e, ticks);\n", "",
+    by = "intercept_counted" },
   { "trace: limits forgotten", TRACK, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
   { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
   { "profile: durations in the octave below", HISTOGRAM, "highest - 2", "highest - 3", by = "profile" },
@@ -325,7 +337,7 @@ local mutants = {
 
 --- files: those that the specs are named for.
 return { list = mutants, sources_of = SOURCES_OF, files = {
-  READER = READER, STREAM = STREAM, SHARE = SHARE, SET = SET, SECTION = SECTION,
+  READER = READER, STREAM = STREAM, SHARE = SHARE, PAGES = PAGES, SET = SET, SECTION = SECTION,
   SDE_COUNTER = SDE_COUNTER, SDE = SDE, RING = RING, RAISE = RAISE, PRIVATE = PRIVATE,
   PLAINLY = PLAINLY, LOG = LOG, JSON = JSON, IMBALANCE = IMBALANCE, GROUP = GROUP,
   CRITICAL = CRITICAL, COUNTER = COUNTER,

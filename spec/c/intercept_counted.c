@@ -277,7 +277,17 @@ static bool gone(void) {
 
 /* ---- threads and processes ---- */
 
+/* As other adapters do: the thread knows who takes events then. */
+static void raise_others(void) {
+  const struct pml_stream_event e = {.ticks = 1, .region = 1};
+  for (int i = 0; i < 2; i++) {
+    pml_stream_raise(PML_STREAM_ENTER, &e);
+    pml_stream_raise(PML_STREAM_LEAVE, &e);
+  }
+}
+
 static void *calls_in_thread(void *arg) {
+  raise_others();
   begin_again();
   *(bool *)arg = calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
   return NULL;
@@ -295,14 +305,10 @@ static bool in_turn(void) {
   return right && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
 }
 
-/* The thread knows who takes events before its first call, so that its counters are opened in the midst of one. */
+/* Before its first call, so that its counters are opened in the midst of one that was begun plainly. */
 static bool known_before(void) {
-  const struct pml_stream_event e = {.ticks = 1, .region = 1};
   if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
-  for (int i = 0; i < 2; i++) {
-    pml_stream_raise(PML_STREAM_ENTER, &e);
-    pml_stream_raise(PML_STREAM_LEAVE, &e);
-  }
+  raise_others();
   begin_again();
   return calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
 }
