@@ -259,8 +259,9 @@ static bool shared(void) {
 }
 
 /* It goes while another thread makes calls: who takes it away waits for no more than the reading under way. */
+static bool under_way; /* atomic */
 static void *goes(void *arg) {
-  usleep(2000);
+  while (!__atomic_load_n(&under_way, __ATOMIC_RELAXED)) usleep(1000);
   *(int *)arg = pml_sde_unregister(library, "WORK");
   return NULL;
 }
@@ -269,7 +270,10 @@ static bool gone(void) {
   int err = 1;
   if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
   pthread_create(&t, NULL, goes, &err);
-  for (int i = 0; i < 5000000 && wrong == 0; i++) call();
+  for (int i = 0; i < 5000000 && wrong == 0; i++) {
+    call();
+    if (i == 100) __atomic_store_n(&under_way, true, __ATOMIC_RELAXED);
+  }
   pthread_join(t, NULL);
   return holds(err == 0 && wrong > 0, "it goes, and has no value then") &&
          holds(!PLAINLY || plainly > 0, "until then events come plainly");

@@ -211,7 +211,8 @@ static void add_counts(struct pml_stream_event *e) {
   e->values = counts.values;
 }
 
-static inline void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+__attribute__((always_inline)) static inline void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind,
+                                                              pml_region_t region) {
   if (PML_UNLIKELY(!pml__stream_wanted(kind))) return;
   make_event(t, kind, region);
   pml__stream_hand(kind, &t->event);
@@ -305,7 +306,8 @@ static void hand_on(struct pml__call_thread *t, enum pml_stream_kind kind, pml_r
 }
 
 /* For the stubs, which have begun or ended the call at @sp. */
-static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
+__attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region,
+                                             uintptr_t sp) {
   if (lacks_counts(t))
     raise_instead(t, kind, region, sp);
   else

@@ -30,8 +30,9 @@ int pml__stream_read_none(void *set, uint64_t *value) {
 }
 
 /* What is loaded, or computed, again would take a register more, here and below. */
-__attribute__((noinline, cold)) static uint64_t hand_rest(struct pml__stream_several *s,
+__attribute__((noinline, cold)) static uint64_t hand_rest(enum pml_stream_kind kind,
                                                           const struct pml__stream_taker *at) {
+  struct pml__stream_several *s = &pml__stream_self->several[kind];
   s->handed = (uint32_t)(at - s->at);
   return pml__stream_own.call.event.ticks;
 }
@@ -39,8 +40,7 @@ __attribute__((noinline, cold)) static uint64_t hand_rest(struct pml__stream_sev
 static inline uint64_t hand_counted(struct pml__stream_thread *t, enum pml_stream_kind kind) {
   const struct pml__stream_taker *at = t->several[kind].at;
   do
-    if (PML_UNLIKELY(at->valued(at->valued_data, PML__OWN_AGAIN(t->counts.event)) != 0))
-      return hand_rest(&t->several[kind], at);
+    if (PML_UNLIKELY(at->valued(at->valued_data, PML__OWN_AGAIN(t->counts.event)) != 0)) return hand_rest(kind, at);
   while ((++at)->valued != NULL);
   return 0;
 }
