@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <search.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -193,7 +194,8 @@ static uint64_t id_of(int fd) {
   return fd >= 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
 }
 
-long __wrap_syscall(long number, ...) {
+/* Callers that give fewer than six have something else there. */
+__attribute__((no_sanitize("address"))) long __wrap_syscall(long number, ...) {
   long a[6];
   va_list ap;
   va_start(ap, number);
@@ -415,14 +417,16 @@ static int compare(const void *a, const void *b) {
   counter[0] += 7;
   return *(const int *)a - *(const int *)b;
 }
-static void sort_two(void) {
-  int two[2] = {1, 2};
-  qsort(two, 2, sizeof two[0], compare);
+/* One comparison; sanitizers leave this function alone. */
+static void call(void) {
+  const int two = 2;
+  size_t n = 1;
+  (void)lfind(&two, &two, &n, sizeof two, compare);
 }
 
 static void calls(void) {
   static const char *const name[] = {"perf::CYCLES:u"};
-  static const struct pml_intercept_options o = {.lib = "libc.so*", .sym = "qsort"};
+  static const struct pml_intercept_options o = {.lib = "libc.so*", .sym = "lfind"};
   const struct pml_stream_metrics *metrics;
   struct pml_stream_consumer c = {
       .thread_begin = begin, .event = {fully, fully, NULL}, .sparing = true, .arg = &events};
@@ -435,18 +439,19 @@ static void calls(void) {
   if (!CHECK(err == 0, "calls carry the counts of an event with a page%s%s", err < 0 ? ": " : "",
              err < 0 ? pml_error_detail(err) : ""))
     return;
-  for (int i = 0; i < 1000; i++) sort_two();
-  CHECK(events == 2000 && wrong == 0 && counter[0] == 7000, "each call's are exact at its enter and its leave");
+  for (int i = 0; i < 1000; i++) call();
+  if (!CHECK(events == 2000 && wrong == 0 && counter[0] == 7000, "each call's are exact at its enter and its leave"))
+    return;
 #ifndef __SANITIZE_THREAD__
   CHECK(plainly == 1999, "and all but the first are read where vector registers are not saved");
 #endif
   struct perf_event_mmap_page *mine = last_mapped;
   uint64_t before = plainly;
   mine->index = 0;
-  sort_two();
+  call();
   CHECK(events == 2002 && wrong == 2 && plainly == before, "while the event is off its counter the kernel reads it");
   mine->index = 1;
-  sort_two();
+  call();
   CHECK(events == 2004 && wrong == 2, "and then it goes on");
 }
 
