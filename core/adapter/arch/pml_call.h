@@ -73,7 +73,6 @@ struct pml__call_counting {
   void (*confine)(void);
   bool plainly;
 };
-extern const struct pml__call_counting *pml__call_counting;     /* atomic */
 int pml__call_count(const struct pml__call_counting *counting); /* for good; 0 or -EDEADLK: called by a consumer */
 
 /* ---- open calls ---- */
@@ -82,8 +81,9 @@ int pml__call_count(const struct pml__call_counting *counting); /* for good; 0 o
 
 #define pml__call_self pml__stream_own.call
 
-#pragma GCC visibility push(hidden) /* no detour over the table of addresses */
-extern uint64_t pml__call_nested;   /* atomic */
+#pragma GCC visibility push(hidden)                         /* no detour over the table of addresses */
+extern const struct pml__call_counting *pml__call_counting; /* atomic */
+extern uint64_t pml__call_nested;                           /* atomic */
 extern bool pml__call_plain; /* atomic: calls are recorded; their clock, and counts, are read with general registers */
 #pragma GCC visibility pop
 

@@ -76,7 +76,7 @@ struct pml_plugin {
 extern _Atomic uint64_t pml__plugin_epoch __attribute__((visibility("hidden"))); /* one load away */
 
 /* Readers publish the plugin they are in, so that only the caller that ends it waits for them. */
-extern struct pml__sde_body pml__plugin_inside;
+extern __attribute__((visibility("hidden"))) struct pml__sde_body pml__plugin_inside;
 
 /* --- pml_plugin.c --- */
 

@@ -252,7 +252,8 @@ struct pml__sde_reader {
   bool whole; /* what threads count for themselves is read as the process's sum */
   struct pml__sde_reader *next;
 };
-extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of the waiting writer */
+/* membarrier(2) fences the readers on behalf of the waiting writer */
+extern __attribute__((visibility("hidden"))) atomic_bool pml__sde_expedited;
 struct pml__sde_reader *pml__sde_reader_take(void); /* NULL: no memory */
 void pml__sde_reader_give_back(struct pml__sde_reader *r);
 /*
