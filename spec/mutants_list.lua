@@ -82,6 +82,8 @@ local mutants = {
 
   { "counter: owner unchecked", PRIVATE, "if (PML_LIKELY(c->owner == self)) return", "if (true) return" },
   { "counter: owner not asked for the path", COUNTER, "(c->owner & ~PML__OWNER_RESTARTS) != pml_thread_id()", "false" },
+  { "counter: a child unmaps what lies where its parent's page was", COUNTER,
+    "pml__thread_is_of_parent(c->owner & ~PML__OWNER_RESTARTS)", "false" },
   { "counter: page of an inherited event", COUNTER, "if (attr->inherit) return", "if (false) return" },
   { "counter: page of another's event", COUNTER, "if (pid != 0) return", "if (false) return" },
   { "counter: page of a cpu-wide event", COUNTER, [[if (pid < 0) return OF_CPU;

@@ -16,6 +16,7 @@ PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial
  * A thread that compares its id with one stored in a handle got the handle through its own synchronisation.
  */
 static _Atomic uint64_t next_id = 1;
+static _Atomic uint64_t first_id = 1; /* of this process; those before it were its parents' */
 
 /* tid before id, so that a signal handler that sees the id also sees the tid. */
 static void take_id(void) {
@@ -25,6 +26,7 @@ static void take_id(void) {
 }
 
 static void after_fork_in_child(void) {
+  atomic_store_explicit(&first_id, atomic_load_explicit(&next_id, memory_order_relaxed), memory_order_relaxed);
   if (pml__thread.id != 0) take_id();
 }
 
@@ -32,6 +34,11 @@ struct pml_thread *pml__thread_register(void) {
   (void)pml__process_watch_birth(after_fork_in_child);
   take_id();
   return &pml__thread;
+}
+
+bool pml__thread_is_of_parent(uint64_t id) {
+  pml__process_look();
+  return id != 0 && id < atomic_load_explicit(&first_id, memory_order_relaxed);
 }
 
 /* ---- threads of our own ---- */

@@ -6,6 +6,7 @@
 #include "base/pml_api.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -43,6 +44,9 @@ static inline struct pml_thread *pml_thread_self(void) {
 static inline uint64_t pml_thread_id(void) {
   return pml__thread.id;
 }
+
+/* pml__thread_is_of_parent - @id is of a thread of a process that forked this one. Thread-safe. */
+bool pml__thread_is_of_parent(uint64_t id);
 
 /*
  * pml__thread_start - start a thread of pmlua's own, which no signal reaches: joinable, or detached if @thread is NULL.

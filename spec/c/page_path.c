@@ -220,6 +220,7 @@ void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
   fresh_pages();
   last_mapped = m;
   if (m == MAP_FAILED) return m;
+  (void)madvise(m, bytes, MADV_DONTFORK); /* as the kernel's: a child does not have it */
   memcpy(m, &page[0], sizeof page[0]);
   ((struct perf_event_mmap_page *)m)->cap_user_rdpmc = !forbid;
   return m;
@@ -453,6 +454,24 @@ static void calls(void) {
   mine->index = 1;
   call();
   CHECK(events == 2004 && wrong == 2, "and then it goes on");
+  int status = 0;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    int *taken = mmap(mine, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, flags, -1, 0);
+    events = wrong = 0;
+    if ((void *)taken != (void *)mine || pml_stream_add(&c, &id) < 0) _exit(5);
+    *taken = 4711;
+    for (int i = 0; i < 1000; i++) call();
+    _exit(!is_mapped(taken) || *taken != 4711 ? 6 : events == 2000 && wrong == 0 ? 3 : 4);
+  }
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3,
+        "a child has counters, and pages, of its own, and leaves alone what lies where its parent's were");
+  before = events;
+  call();
+  CHECK(events == before + 2 && wrong == 2, "and its parent keeps those that it has");
 }
 
 int main(int argc, char **argv) {

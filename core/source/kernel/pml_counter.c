@@ -253,6 +253,8 @@ void pml_target_release(struct pml_target *t) {
 void pml_counter_close(struct pml_counter *c) {
   struct pml__perf_descriptor d = {.fd = c->fd, .id = c->id};
   if (c->fd < 0) return;
+  /* A child does not have its parent's pages: what is there now is something else. */
+  if (c->page != NULL && pml__thread_is_of_parent(c->owner & ~PML__OWNER_RESTARTS)) c->page = NULL;
   unmap(c); /* closing the fd alone would keep the counter busy */
   pml__perf_descriptor_close(&d);
   c->fd = -1;
