@@ -154,6 +154,27 @@ static unsigned in_planted(const struct pml_sampler_row *row, int64_t n, const u
   return found;
 }
 
+/* Where the kernel's buffer is; NULL: in no line of /proc/self/maps. */
+static void *buffer_at(void) {
+  FILE *maps = fopen("/proc/self/maps", "re");
+  char line[512];
+  unsigned long long at = 0;
+  while (maps != NULL && at == 0 && fgets(line, sizeof line, maps) != NULL)
+    if (strstr(line, "[perf_event]") != NULL) at = strtoull(line, NULL, 16);
+  if (maps != NULL) (void)fclose(maps);
+  return (void *)(uintptr_t)at;
+}
+
+/* In a child: it may not take the samples, and what it maps where the buffer was in its parent is its own. */
+static int child_of(struct pml_sampler *s, void *buffer) {
+  if (pml_sampler_drain(s) != PML_EMODE) return 1;
+  unsigned char *own =
+      mmap(buffer, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (own != buffer) return 2;
+  pml_sampler_close(s);
+  return msync(own, page, MS_ASYNC) == 0 ? 0 : 3;
+}
+
 static void faults(void) {
   struct pml_sampler *s;
   struct pml_sampler_row *row;
@@ -177,11 +198,14 @@ static void faults(void) {
   n = pml_sampler_fold(s, PML_SAMPLER_BY_THREAD, &row);
   CHECK(n == 1 && row[0].place == (uint64_t)gettid() && row[0].pid == getpid(), "all are of this thread");
   free(row);
+  void *buffer = buffer_at();
+  CHECK(buffer != NULL, "the buffer is mapped");
   pid_t child = fork();
-  if (child == 0) _exit(pml_sampler_drain(s) == PML_EMODE ? 0 : 1);
+  if (child == 0) _exit(child_of(s, buffer));
   int status = -1;
   (void)waitpid(child, &status, 0);
-  CHECK(status == 0, "a forked child may not take the parent's samples");
+  CHECK(status == 0, "a forked child may not take the parent's samples, and unmaps nothing of its own: %d",
+        WEXITSTATUS(status));
   pml_sampler_close(s);
   (void)munmap(memory, PAGES * page);
 }

@@ -233,7 +233,9 @@ int pml_sampler_open(struct pml_sampler **out, const char *name, const struct pm
 void pml_sampler_close(struct pml_sampler *s) {
   if (s == NULL) return;
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  for (size_t i = 0; i < s->buffers; i++) (void)munmap(s->buffer[i].page, page + (size_t)s->buffer[i].ring.bytes);
+  bool has_buffers = getpid() == s->owner; /* a child has not: something else may be there */
+  for (size_t i = 0; has_buffers && i < s->buffers; i++)
+    (void)munmap(s->buffer[i].page, page + (size_t)s->buffer[i].ring.bytes);
   for (size_t i = 0; i < s->events; i++) pml__perf_descriptor_close(&s->event[i]);
   pml_target_release(&s->cgroup);
   pml__maps_free(&s->maps);
