@@ -156,6 +156,7 @@ static int append(struct pml_region_info r, uint64_t hash, pml_region_t *id) {
 
 static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_region_t *id) {
   size_t used = atomic_load_explicit(&count, memory_order_relaxed);
+  if (slot == NULL) (void)pml__process_watch_use(in_child);
   if (2 * (used + 1) > nslots && grow_slots() < 0) return -ENOMEM;
   pml_region_t *s = find_slot(hash, r);
   int err = *s == 0 ? append(*r, hash, s) : 0;
@@ -166,7 +167,6 @@ static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_reg
 int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
   *id = 0;
   if (!name || !*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
-  (void)pml__process_watch_use(in_child);
   pml__process_look();
   struct pml_region_info r = {name, file ? file : "", line};
   uint64_t hash = hash_region(&r);

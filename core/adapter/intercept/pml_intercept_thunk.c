@@ -18,10 +18,16 @@
 /* No loader is called under it: a thread that holds the loader's locks may wait for it. */
 static struct pml__lock table;
 
+/* With a part of the target's hash: functions lie far apart, and are looked at only where it is the same. */
+struct bucket {
+  uint32_t number; /* 1 + the function; 0: free */
+  uint32_t mark;
+};
+
 static struct {
-  uint32_t n;       /* functions */
-  uint32_t blocks;  /* there is room for them in so many */
-  uint32_t *bucket; /* 1 + the function; 0: free */
+  uint32_t n;      /* functions */
+  uint32_t blocks; /* there is room for them in so many */
+  struct bucket *bucket;
   uint32_t nbuckets;
   int err;   /* why the last thunk could not be made */
 } functions; /* under table */
@@ -52,25 +58,38 @@ static bool is_named(const struct pml__call_function *f, const char *name, const
   return pml_region_describe(f->region, &info) == 0 && strcmp(info.name, name) == 0 && strcmp(info.file, library) == 0;
 }
 
+static uint64_t hash_of(uintptr_t target) {
+  return (uint64_t)target * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint32_t first_bucket(uint64_t hash, uint32_t nbuckets) {
+  return (uint32_t)(hash >> 32) & (nbuckets - 1);
+}
+
 /* Where the function is, or would be. One address may have several names, and one library another's place. */
-static uint32_t *bucket_of(uintptr_t target, const char *name, const char *library) {
-  uint32_t mask = functions.nbuckets - 1;
-  uint32_t i = (uint32_t)((uint64_t)target * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
-  for (; functions.bucket[i] != 0; i = (i + 1) & mask) {
-    const struct pml__call_function *f = function_at(functions.bucket[i] - 1);
-    if (f->target == target && name != NULL && is_named(f, name, library)) break;
+static struct bucket *bucket_of(uintptr_t target, const char *name, const char *library) {
+  uint64_t hash = hash_of(target);
+  uint32_t mask = functions.nbuckets - 1, i = first_bucket(hash, functions.nbuckets);
+  for (; functions.bucket[i].number != 0; i = (i + 1) & mask) {
+    if (functions.bucket[i].mark != (uint32_t)hash || name == NULL) continue;
+    const struct pml__call_function *f = function_at(functions.bucket[i].number - 1);
+    if (f->target == target && is_named(f, name, library)) break;
   }
   return &functions.bucket[i];
+}
+
+static void fill(struct bucket *b, uint32_t i) {
+  *b = (struct bucket){i + 1, (uint32_t)hash_of(function_at(i)->target)};
 }
 
 static bool more_buckets(void) {
   uint32_t n = functions.nbuckets == 0 ? 1024 : functions.nbuckets * 4;
   while (n < 2 * (functions.n + 1)) n *= 4;
-  uint32_t *before = functions.bucket, *bucket = calloc(n, sizeof *bucket);
+  struct bucket *before = functions.bucket, *bucket = calloc(n, sizeof *bucket);
   if (bucket == NULL) return false;
   functions.bucket = bucket;
   functions.nbuckets = n;
-  for (uint32_t i = 0; i < functions.n; i++) *bucket_of(function_at(i)->target, NULL, NULL) = i + 1;
+  for (uint32_t i = 0; i < functions.n; i++) fill(bucket_of(function_at(i)->target, NULL, NULL), i);
   free(before);
   return true;
 }
@@ -98,33 +117,29 @@ static int more_thunks(void) {
   return 0;
 }
 
-static bool add(uint32_t *bucket, uintptr_t target, pml_region_t region) {
-  bool full = functions.n == functions.blocks * PML__CALL_BLOCK;
-  if (full && (functions.err = more_thunks()) < 0) return false;
+static int add(struct bucket *bucket, uintptr_t target, const char *name, const char *library) {
+  pml_region_t region;
+  int err = functions.n == functions.blocks * PML__CALL_BLOCK ? more_thunks() : 0;
+  if (err < 0) return functions.err = err;
+  err = pml_region_intern(name, library, 0, &region);
+  if (err < 0) return err;
   *function_at(functions.n) = (struct pml__call_function){.target = target, .region = region};
   __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
-  *bucket = functions.n;
-  return true;
+  fill(bucket, functions.n - 1);
+  return 0;
 }
 
-/* @region: 0: only if the function is known already. */
-static uintptr_t thunk_of(uintptr_t target, const char *name, const char *library, pml_region_t region) {
+/* Most slots lead where another did. The lock of regions is taken inside this one, never the other way. */
+uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
   uintptr_t thunk = 0;
+  pml__process_look(); /* no watcher is called under the lock */
   pml__lock_take(&table);
   if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
-    uint32_t *bucket = bucket_of(target, name, library);
-    if (*bucket != 0 || (region != 0 && add(bucket, target, region))) thunk = thunk_at(*bucket - 1);
+    struct bucket *bucket = bucket_of(target, name, library);
+    if (bucket->number != 0 || add(bucket, target, name, library) == 0) thunk = thunk_at(bucket->number - 1);
   }
   pml__lock_leave(&table);
   return thunk;
-}
-
-/* Most slots lead where another did. Regions have a lock of their own, which is not taken inside this one. */
-uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
-  pml_region_t region;
-  uintptr_t known = thunk_of(target, name, library, 0);
-  if (known != 0) return known;
-  return pml_region_intern(name, library, 0, &region) == 0 ? thunk_of(target, name, library, region) : 0;
 }
 
 uintptr_t pml__intercept_target(uintptr_t address) {
