@@ -150,3 +150,25 @@ uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size
   }
   return f.n == 1 ? f.at : 0;
 }
+
+/* ---- ahead ---- */
+
+void pml__exports_ahead(const struct pml__exports *e, uint32_t hash) {
+  __builtin_prefetch(first_place(e, hash | 1));
+}
+
+struct pml__export pml__exports_likely(const struct pml__exports *e, uint32_t hash) {
+  struct pml__export x = {NULL, NULL};
+  const struct entry *at = first_place(e, hash | 1);
+  while (at->number != 0 && at->hash != (hash | 1)) at = next_place(e, at);
+  if (at->number == 0) return x;
+  const struct library *l = library_of(e, at->number);
+  x.o = l->o;
+  x.symbol = &l->o->sym[at->number - l->from + l->table.first];
+  __builtin_prefetch(x.symbol);
+  return x;
+}
+
+void pml__export_ahead(const struct pml__export *x) {
+  if (x->symbol->st_name < x->o->nstr) __builtin_prefetch(x->o->str + x->symbol->st_name);
+}

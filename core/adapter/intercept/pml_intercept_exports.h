@@ -20,4 +20,17 @@ void pml__exports_free(struct pml__exports *e);
  */
 uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n);
 
+/*
+ * Hints for the caches, in this order and some time apart. pml__exports_ahead - pml__exports_only() will be asked for a
+ * name with this hash. pml__exports_likely - its symbol, or that of another name with the same hash; NULL: none.
+ * pml__export_ahead - the symbol's name will be compared.
+ */
+struct pml__export {
+  const struct pml__object *o;
+  const Elf64_Sym *symbol;
+};
+void pml__exports_ahead(const struct pml__exports *e, uint32_t hash);
+struct pml__export pml__exports_likely(const struct pml__exports *e, uint32_t hash);
+void pml__export_ahead(const struct pml__export *x);
+
 #endif

@@ -14,6 +14,8 @@
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */
 uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library);
+/* A hint that it will be asked for. */
+void pml__intercept_thunk_ahead(uintptr_t target);
 /* The function behind a thunk; 0: @address is not one. */
 uintptr_t pml__intercept_target(uintptr_t address);
 uint32_t pml__intercept_functions(void);

@@ -19,6 +19,23 @@ static uintptr_t only(struct pml__slots *x, const char *name, size_t n) {
   return x->exports != NULL ? pml__exports_only(x->exports, name, n) : 0;
 }
 
+/* ---- ahead ---- */
+
+void pml__slots_first(struct pml__slots *x, struct pml__ahead *a, const char *name, size_t n) {
+  a->hash = pml__object_hash(name, n);
+  pml__exports_ahead(x->exports, a->hash);
+}
+
+void pml__slots_second(const struct pml__slots *x, struct pml__ahead *a) {
+  if (a->hash != 0) a->likely = pml__exports_likely(x->exports, a->hash);
+}
+
+void pml__slots_third(const struct pml__ahead *a) {
+  if (a->likely.symbol == NULL) return;
+  pml__export_ahead(&a->likely);
+  pml__intercept_thunk_ahead(a->likely.o->base + a->likely.symbol->st_value);
+}
+
 /* ---- the loader's search ---- */
 
 static uintptr_t look_up(void *handle, const char *name, const char *version) {

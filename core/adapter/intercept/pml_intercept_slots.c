@@ -130,12 +130,10 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
  * is read when a slot of an address first asks for it.
  */
 static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan,
-                     struct pml__scan_slot *slot, struct opened *w) {
-  const Elf64_Rela *r = pml__scan_relocation(o, slot);
-  uintptr_t *at = pml__slot_at(o, r, slot->address ? pml__arch_glob_dat : pml__arch_jump_slot);
+                     struct pml__scan_slot *slot, uintptr_t *at, struct opened *w) {
   if (at == NULL) return 0;
   uintptr_t value = __atomic_load_n(at, __ATOMIC_RELAXED);
-  uintptr_t thunk = thunk_for(x, o, slot, ELF64_R_SYM(r->r_info), value);
+  uintptr_t thunk = thunk_for(x, o, slot, ELF64_R_SYM(pml__scan_relocation(o, slot)->r_info), value);
   if (thunk == 0) return 0;
   int calls_only = slot->address ? pml__scan_calls_only(o, scan, slot) : 1;
   if (calls_only < 0) return pml_fail(calls_only, "no memory to look at %.200s", o->path);
@@ -146,10 +144,37 @@ static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct p
   return 0;
 }
 
+static struct pml__ahead begin(struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot) {
+  size_t n;
+  const Elf64_Rela *r = pml__scan_relocation(o, slot);
+  const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(r->r_info));
+  struct pml__ahead a = {.at = pml__slot_at(o, r, slot->address ? pml__arch_glob_dat : pml__arch_jump_slot)};
+  if (a.at == NULL || s == NULL) return a;
+  uintptr_t value = __atomic_load_n(a.at, __ATOMIC_RELAXED);
+  if (!is_unfilled(o, s, value)) {
+    pml__intercept_thunk_ahead(value);
+    return a;
+  }
+  const char *name = x->exports != NULL ? pml__object_name(o, s, &n) : NULL; /* else there are few */
+  if (name != NULL) pml__slots_first(x, &a, name, n);
+  return a;
+}
+
+static struct pml__ahead *ahead_of(struct pml__slots *x, size_t i) {
+  return &x->ahead[i % (sizeof x->ahead / sizeof x->ahead[0])];
+}
+
 static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan) {
+  const size_t first = 3 * PML__AHEAD, second = 2 * PML__AHEAD, third = PML__AHEAD;
   struct opened w = {o, false};
   int err = 0;
-  for (size_t i = 0; i < scan->n && err == 0; i++) err = fill_slot(x, o, scan, &scan->slot[i], &w);
+  memset(x->ahead, 0, sizeof x->ahead);
+  for (size_t i = 0; i < scan->n + first && err == 0; i++) {
+    *ahead_of(x, i) = i < scan->n ? begin(x, o, &scan->slot[i]) : (struct pml__ahead){.at = NULL};
+    pml__slots_second(x, ahead_of(x, i - first + second));
+    pml__slots_third(ahead_of(x, i - first + third));
+    if (i >= first) err = fill_slot(x, o, scan, &scan->slot[i - first], ahead_of(x, i - first)->at, &w);
+  }
   close_again(&w);
   return err;
 }

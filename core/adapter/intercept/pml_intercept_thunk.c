@@ -87,8 +87,8 @@ static bool more_buckets(void) {
   while (n < 2 * (functions.n + 1)) n *= 4;
   struct bucket *before = functions.bucket, *bucket = calloc(n, sizeof *bucket);
   if (bucket == NULL) return false;
-  functions.bucket = bucket;
-  functions.nbuckets = n;
+  __atomic_store_n(&functions.bucket, bucket, __ATOMIC_RELAXED);
+  __atomic_store_n(&functions.nbuckets, n, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < functions.n; i++) fill(bucket_of(function_at(i)->target, NULL, NULL), i);
   free(before);
   return true;
@@ -140,6 +140,13 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
   }
   pml__lock_leave(&table);
   return thunk;
+}
+
+/* The table may be another one by now: what is fetched is not looked at. */
+void pml__intercept_thunk_ahead(uintptr_t target) {
+  const struct bucket *bucket = __atomic_load_n(&functions.bucket, __ATOMIC_RELAXED);
+  uint32_t nbuckets = __atomic_load_n(&functions.nbuckets, __ATOMIC_RELAXED);
+  if (nbuckets > 0) __builtin_prefetch(bucket + first_bucket(hash_of(target), nbuckets));
 }
 
 uintptr_t pml__intercept_target(uintptr_t address) {
