@@ -22,8 +22,9 @@ static struct {
 
 /* Cleared in children: a child that waits touches no more of our memory than this. */
 struct self {
-  uint64_t number;   /* see pml__process_number */
-  uint32_t told;     /* what the fork handler told this process */
+  uint64_t number; /* see pml__process_number */
+  uint32_t told;   /* what the fork handler told this process */
+  uint32_t touched;
   pid_t pid, parent; /* 0: not known */
   int32_t *birth;    /* where a child that waits has stored its number */
 };
@@ -265,6 +266,8 @@ static void before_fork(void) {
 
 /* Another handler may have led here before. What the kernel has not cleared is cleared now. */
 static void in_child(void) {
+  __atomic_store_n(&self->touched, 1, __ATOMIC_RELAXED); /* one fault: of a page that is read first there are two */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   pid_t now = getpid();
   bool cleared = self->number == 0;
   if (!cleared && self->pid != now) {

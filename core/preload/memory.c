@@ -7,7 +7,9 @@
  * pml__memory_own() was called it has none of the program's memory any more. What it had before, and what the C library
  * allocated for it (getline(), scandir()), goes back to where it came from.
  *
- * One range of addresses, of slabs of 64 KiB. A slab has blocks of one size, a power of two; larger blocks are slabs.
+ * Two ranges of addresses, of slabs of 64 KiB. The first is small, and lies among the libraries, for whose addresses a
+ * child has page tables anyway; most processes need no other. The second is far from them, so that what is mapped later
+ * lies among them, too. A slab has blocks of one size, a power of two; larger blocks are slabs.
  * Blocks of a slab that were never given away are not touched, so that a size costs the pages that it uses. A lock that
  * no fork carries over guards the lists of free blocks and the places of unused ones; each change of them is one store.
  */
@@ -26,9 +28,11 @@
 #define SLAB_BITS 16u
 #define RANGE_MAX ((size_t)4 << 30)
 #define RANGE_MIN ((size_t)64 << 20)
-#define SLABS (RANGE_MAX / SLAB)
+#define FAR ((uintptr_t)64 << 30)
+#define SLABS (FIRST + RANGE_MAX / SLAB)
 #define FIRST_BITS 5u /* of the smallest block */
 #define SIZES 33u
+#define FIRST ((size_t)16)           /* slabs of the first range */
 #define OPENED_AT_LEAST ((size_t)16) /* slabs, so that most need no system call */
 #define FEW ((size_t)16)             /* slabs; who needs more gets pages before they fault */
 
@@ -58,8 +62,8 @@ struct block {
   struct block *next;
 };
 
-static bool own; /* set before there is a second thread that could ask */
-static uintptr_t base, end;
+static bool own;                   /* set before there is a second thread that could ask */
+static uintptr_t first, base, end; /* the first range; the second */
 static struct pml__lock lock;
 static PML_THREAD_LOCAL bool inside __attribute__((tls_model("initial-exec")));
 static struct block *free_blocks[SIZES]; /* by the logarithm of their size */
@@ -68,6 +72,13 @@ static size_t slabs, opened;             /* that are in use, that can be read an
 static bool sealed;                      /* no system calls any more */
 static uint8_t bits[SLABS];              /* of the blocks in a slab; of a large block in its first one */
 
+/* Whole slabs, at @there if nothing is; 0: no memory. */
+static uintptr_t take_range(uintptr_t there, size_t bytes, int protection) {
+  void *hint = (void *)there; /* NOLINT(performance-no-int-to-ptr) */
+  char *at = mmap(hint, bytes + SLAB, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return at != MAP_FAILED ? ((uintptr_t)at + SLAB - 1) / SLAB * SLAB : 0;
+}
+
 /* No larger than a program with a limit can bear. */
 void pml__memory_own(void) {
   struct rlimit most;
@@ -75,30 +86,41 @@ void pml__memory_own(void) {
   if (own) return;
   if (getrlimit(RLIMIT_AS, &most) == 0)
     while (bytes > RANGE_MIN && bytes > most.rlim_cur / 16) bytes /= 2;
-  char *at = mmap(NULL, bytes + SLAB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) return;
-  base = ((uintptr_t)at + SLAB - 1) / SLAB * SLAB;
+  first = take_range(0, FIRST * SLAB, PROT_READ | PROT_WRITE);
+  base = first != 0 ? take_range(first > FAR ? first - FAR : 0, bytes, PROT_NONE) : 0;
   end = base + bytes;
-  own = true;
+  opened = FIRST;
+  own = base != 0;
+  if (!own && first != 0) (void)munmap((void *)first, FIRST * SLAB); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static bool is_first(uintptr_t block) {
+  return block - first < FIRST * SLAB;
 }
 
 static bool is_own(const void *block) {
-  return (uintptr_t)block - base < end - base;
+  return own && (is_first((uintptr_t)block) || (uintptr_t)block - base < end - base);
 }
 
+/* Slabs are numbered through both ranges. */
 static unsigned bits_of(const void *block) {
-  return bits[((uintptr_t)block - base) >> SLAB_BITS];
+  uintptr_t at = (uintptr_t)block;
+  return bits[is_first(at) ? (at - first) >> SLAB_BITS : FIRST + ((at - base) >> SLAB_BITS)];
+}
+
+static void *slab_at(size_t i) {
+  return (void *)(i < FIRST ? first + i * SLAB : base + (i - FIRST) * SLAB); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* ---- blocks ---- */
 
 /* As many as @n, or some more. */
 static bool open_slabs(size_t n) {
-  size_t most = (end - base) / SLAB, to = opened + OPENED_AT_LEAST;
+  size_t most = FIRST + (end - base) / SLAB, to = opened + OPENED_AT_LEAST;
   if (to < n) to = n;
   if (to > most) to = most;
   if (to < n || sealed) return false;
-  void *at = (void *)(base + opened * SLAB); /* NOLINT(performance-no-int-to-ptr) */
+  void *at = slab_at(opened);
   if (mprotect(at, (to - opened) * SLAB, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(&opened, to, __ATOMIC_RELEASE);
   return true;
@@ -111,12 +133,13 @@ void pml__memory_seal(void) {
 
 static struct block *new_slabs(unsigned size) {
   size_t n = size > SLAB_BITS ? (size_t)1 << (size - SLAB_BITS) : 1, at = slabs;
+  if (at < FIRST && at + n > FIRST) at = FIRST; /* no block lies in both */
   if (at + n > opened && !open_slabs(at + n)) return NULL;
-  void *first = (void *)(base + at * SLAB);                                      /* NOLINT(performance-no-int-to-ptr) */
-  if (at >= FEW && !sealed) (void)madvise(first, n * SLAB, MADV_POPULATE_WRITE); /* since Linux 5.14 */
+  void *block = slab_at(at);
+  if (at >= FEW && !sealed) (void)madvise(block, n * SLAB, MADV_POPULATE_WRITE); /* since Linux 5.14 */
   bits[at] = (uint8_t)size;
   __atomic_store_n(&slabs, at + n, __ATOMIC_RELEASE);
-  return first;
+  return block;
 }
 
 /* A block that was never given away. */
