@@ -186,7 +186,7 @@ local mutants = {
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  movq CALL_INNER",
     "  movq CALL_INNER", by = "intercept_calls" },
   { "exports: a name of several", EXPORTS, "return f.n == 1 ?", "return f.n > 0 ?", by = "intercept_exports" },
-  { "exports: other names of one hash's place", EXPORTS, "!pml__object_is_named(f->o, &f->o->sym[symbol], name, n) || ", "",
+  { "exports: other names of one hash's place", EXPORTS, "!pml__object_is_named(x.o, x.symbol, name, n) || ", "",
     by = "intercept_exports" },
   { "exports: what the loader does not search", EXPORTS, " && (o->program || strchr(o->path, '/') != NULL)", "",
     by = "intercept_exports" },

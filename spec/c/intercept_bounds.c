@@ -265,7 +265,7 @@ static uintptr_t only(const char *name) {
   struct pml__object o = *looked_at();
   o.startup = true;
   struct pml__exports *e = pml__exports_make(&(struct pml__objects){.at = &o, .n = 1});
-  uintptr_t at = e != NULL ? pml__exports_only(e, name, strlen(name)) : 1;
+  uintptr_t at = e != NULL ? pml__exports_only(e, name, strlen(name), pml__object_hash(name, strlen(name))) : 1;
   pml__exports_free(e);
   return at;
 }

@@ -57,7 +57,7 @@ static bool other_leads(const struct pml__exports *e, const char *name) {
   char other[4096];
   if (strlen(name) >= sizeof other || !other_name(other, name)) return false;
   others += pml__object_hash(other, strlen(other)) == pml__object_hash(name, strlen(name));
-  return pml__exports_only(e, other, strlen(other)) != 0;
+  return pml__exports_only(e, other, strlen(other), pml__object_hash(other, strlen(other))) != 0;
 }
 
 int main(void) {
@@ -74,7 +74,7 @@ int main(void) {
   for (size_t i = 0, next; i < names.n; i = next) {
     const char *name = names.at[i];
     for (next = i + 1; next < names.n && strcmp(name, names.at[next]) == 0;) next++;
-    uintptr_t only = pml__exports_only(e, name, strlen(name));
+    uintptr_t only = pml__exports_only(e, name, strlen(name), pml__object_hash(name, strlen(name)));
     once += next == i + 1;
     several += next > i + 1;
     told += only != 0;

@@ -10,24 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each symbol: its number among all of them, from 1 on; 0: free. */
+#define SYMBOL_BITS 20u
+#define LIBRARIES_MAX ((UINT32_C(1) << (32 - SYMBOL_BITS)) - 1)
+
+/* Of each symbol. */
 struct entry {
-  uint32_t hash; /* the lowest bit is set: a library's table does not have it */
-  uint32_t number;
+  uint32_t hash;  /* the lowest bit is set: a library's table does not have it */
+  uint32_t where; /* 1 + the library, and the symbol's place in its chain; 0: free */
 };
 
 struct library {
   const struct pml__object *o;
   struct pml__hash_table table;
-  size_t from, to; /* the numbers of its symbols */
-  bool has_table;  /* else it has an older one, which is asked by itself */
+  size_t n;                /* symbols in the index */
+  bool has_table, indexed; /* one with an older table, or too large a one, is asked by itself */
 };
 
 struct pml__exports {
   struct entry *entry;
-  size_t mask, n, older;    /* older: libraries without such a table */
+  size_t mask, n, asked;    /* asked: libraries that the index does not have */
   unsigned shift;           /* of a product, to its highest bits, as many as the mask has */
-  struct library library[]; /* n, by their numbers */
+  struct library library[]; /* n */
 };
 
 /* ---- making ---- */
@@ -53,11 +56,12 @@ static struct entry *next_place(const struct pml__exports *e, const struct entry
 }
 
 static void add(struct pml__exports *e, const struct library *l) {
-  for (size_t i = l->from; i < l->to; i++) {
-    uint32_t hash = l->table.chain[i - l->from] | 1;
+  uint32_t library = (uint32_t)(l - e->library + 1) << SYMBOL_BITS;
+  for (size_t i = 0; i < l->n; i++) {
+    uint32_t hash = l->table.chain[i] | 1;
     struct entry *at = first_place(e, hash);
-    while (at->number != 0) at = next_place(e, at);
-    *at = (struct entry){hash, (uint32_t)i};
+    while (at->where != 0) at = next_place(e, at);
+    *at = (struct entry){hash, library | (uint32_t)i};
   }
 }
 
@@ -69,21 +73,23 @@ static bool is_searched(const struct pml__object *o) {
 struct pml__exports *pml__exports_make(const struct pml__objects *all) {
   struct pml__exports *e = malloc(sizeof *e + all->n * sizeof e->library[0]);
   if (e == NULL) return NULL;
-  size_t next = 1, room = 1024;
+  size_t symbols = 0, room = 1024;
   e->shift = 54;
-  e->n = e->older = 0;
+  e->n = e->asked = 0;
   for (size_t i = 0; i < all->n; i++) {
     const struct pml__object *o = &all->at[i];
     if (!is_searched(o)) continue;
     struct library *l = &e->library[e->n++];
-    *l = (struct library){.o = o, .from = next};
+    *l = (struct library){.o = o};
     l->has_table = pml__hash_table_read(o, &l->table);
-    e->older += !l->has_table;
-    l->to = next += l->has_table ? symbols_of(o, &l->table) : 0;
+    size_t n = l->has_table ? symbols_of(o, &l->table) : 0;
+    l->indexed = l->has_table && n >> SYMBOL_BITS == 0 && e->n <= LIBRARIES_MAX;
+    e->asked += !l->indexed;
+    symbols += l->n = l->indexed ? n : 0;
   }
-  for (; room < next + next / 2; room *= 2) e->shift--;
+  for (; room < symbols + symbols / 2; room *= 2) e->shift--;
   e->mask = room - 1;
-  e->entry = next < UINT32_MAX / 2 ? calloc(room, sizeof *e->entry) : NULL;
+  e->entry = calloc(room, sizeof *e->entry);
   if (e->entry == NULL) return free(e), NULL;
   for (size_t i = 0; i < e->n; i++) add(e, &e->library[i]);
   return e;
@@ -119,34 +125,28 @@ static bool note(void *arg, size_t symbol) {
   return ++f->n < 2;
 }
 
-static const struct library *library_of(const struct pml__exports *e, uint32_t number) {
-  size_t lo = 0, hi = e->n;
-  while (hi - lo > 1) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (e->library[middle].from <= number)
-      lo = middle;
-    else
-      hi = middle;
-  }
-  return &e->library[lo];
+static struct pml__export export_at(const struct pml__exports *e, const struct entry *at) {
+  const struct library *l = &e->library[(at->where >> SYMBOL_BITS) - 1];
+  size_t symbol = (at->where & ((UINT32_C(1) << SYMBOL_BITS) - 1)) + l->table.first;
+  return (struct pml__export){l->o, &l->o->sym[symbol]};
 }
 
-static bool note_entry(const struct pml__exports *e, uint32_t number, const char *name, size_t n, struct found *f) {
-  const struct library *l = library_of(e, number);
-  size_t symbol = number - l->from + l->table.first;
-  f->o = l->o;
-  return !pml__object_is_named(f->o, &f->o->sym[symbol], name, n) || note(f, symbol);
+static bool note_entry(const struct pml__exports *e, const struct entry *at, const char *name, size_t n,
+                       struct found *f) {
+  struct pml__export x = export_at(e, at);
+  f->o = x.o;
+  return !pml__object_is_named(x.o, x.symbol, name, n) || note(f, (size_t)(x.symbol - x.o->sym));
 }
 
-uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n) {
-  uint32_t hash = pml__object_hash(name, n);
+uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n, uint32_t hash) {
   struct found f = {NULL, 0, 0};
-  for (const struct entry *at = first_place(e, hash | 1); at->number != 0 && f.n < 2; at = next_place(e, at))
-    if (at->hash == (hash | 1) && !note_entry(e, at->number, name, n, &f)) break;
-  for (size_t i = 0; e->older > 0 && i < e->n && f.n < 2; i++) {
-    if (e->library[i].has_table) continue;
-    f.o = e->library[i].o;
-    pml__hash_table_find(f.o, NULL, name, n, hash, note, &f);
+  for (const struct entry *at = first_place(e, hash | 1); at->where != 0 && f.n < 2; at = next_place(e, at))
+    if (at->hash == (hash | 1) && !note_entry(e, at, name, n, &f)) break;
+  for (size_t i = 0; e->asked > 0 && i < e->n && f.n < 2; i++) {
+    const struct library *l = &e->library[i];
+    if (l->indexed) continue;
+    f.o = l->o;
+    pml__hash_table_find(f.o, l->has_table ? &l->table : NULL, name, n, hash, note, &f);
   }
   return f.n == 1 ? f.at : 0;
 }
@@ -158,13 +158,10 @@ void pml__exports_ahead(const struct pml__exports *e, uint32_t hash) {
 }
 
 struct pml__export pml__exports_likely(const struct pml__exports *e, uint32_t hash) {
-  struct pml__export x = {NULL, NULL};
   const struct entry *at = first_place(e, hash | 1);
-  while (at->number != 0 && at->hash != (hash | 1)) at = next_place(e, at);
-  if (at->number == 0) return x;
-  const struct library *l = library_of(e, at->number);
-  x.o = l->o;
-  x.symbol = &l->o->sym[at->number - l->from + l->table.first];
+  while (at->where != 0 && at->hash != (hash | 1)) at = next_place(e, at);
+  if (at->where == 0) return (struct pml__export){NULL, NULL};
+  struct pml__export x = export_at(e, at);
   __builtin_prefetch(x.symbol);
   return x;
 }

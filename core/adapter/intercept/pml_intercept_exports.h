@@ -15,10 +15,11 @@ struct pml__exports *pml__exports_make(const struct pml__objects *all);
 void pml__exports_free(struct pml__exports *e);
 
 /*
- * The function with this name, of @n bytes, if exactly one library has the name, once, and it is a global function in
- * its default version; else 0. Cost: the name's hash and a look at one place, however many libraries there are.
+ * The function with this name, of @n bytes and hash @hash (pml__object_hash()), if exactly one library has the name,
+ * once, and it is a global function in its default version; else 0. Cost: a look at one place, however many libraries
+ * there are; those with more than a million symbols, and from the 4096th on, are asked by themselves.
  */
-uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n);
+uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n, uint32_t hash);
 
 /*
  * Hints for the caches, in this order and some time apart. pml__exports_ahead - pml__exports_only() will be asked for a

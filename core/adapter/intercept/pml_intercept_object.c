@@ -130,8 +130,8 @@ static int add(struct dl_phdr_info *info, size_t size, void *arg) {
   return 0;
 }
 
-static int by_lo(const void *a, const void *b, void *arg) {
-  const struct pml__object *at = arg, *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+static int by_lo(const void *a, const void *b) {
+  const struct pml__image *x = a, *y = b;
   return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
@@ -141,8 +141,9 @@ int pml__objects_collect(struct pml__objects *all) {
   if (err < 0) return err;
   all->by_address = malloc((all->n + 1) * sizeof *all->by_address);
   if (all->by_address == NULL) return -ENOMEM;
-  for (size_t i = 0; i < all->n; i++) all->by_address[i] = (uint32_t)i;
-  qsort_r(all->by_address, all->n, sizeof *all->by_address, by_lo, all->at);
+  for (size_t i = 0; i < all->n; i++)
+    all->by_address[i] = (struct pml__image){all->at[i].lo, all->at[i].hi, (uint32_t)i};
+  qsort(all->by_address, all->n, sizeof *all->by_address, by_lo);
   return 0;
 }
 
@@ -156,9 +157,9 @@ const struct pml__object *pml__objects_find(const struct pml__objects *all, uint
   size_t lo = 0, hi = all->n;
   while (lo < hi) {
     size_t middle = (lo + hi) / 2;
-    const struct pml__object *o = &all->at[all->by_address[middle]];
-    if (address - o->lo < o->hi - o->lo) return o;
-    if (address < o->lo)
+    const struct pml__image *image = &all->by_address[middle];
+    if (address - image->lo < image->hi - image->lo) return &all->at[image->object];
+    if (address < image->lo)
       hi = middle;
     else
       lo = middle + 1;

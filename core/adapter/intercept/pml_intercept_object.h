@@ -49,10 +49,16 @@ struct pml__object {
   bool asked;                    /* it was asked for them */
 };
 
+/* Where an object is: what a search by halves reads lies together. */
+struct pml__image {
+  uintptr_t lo, hi;
+  uint32_t object; /* its index */
+};
+
 struct pml__objects {
   struct pml__object *at; /* in the loader's order; the first is the program */
   size_t n, room;
-  uint32_t *by_address; /* their indices */
+  struct pml__image *by_address; /* those of all */
 };
 
 /* All objects of the program's namespace. Returns 0 or -ENOMEM; pair with pml__objects_free() in either case. */

@@ -16,7 +16,8 @@
 /* The one function that has the name among all that were loaded with the program; 0: none, or several have it. */
 static uintptr_t only(struct pml__slots *x, const char *name, size_t n) {
   if (x->exports == NULL) x->exports = pml__exports_make(&x->all);
-  return x->exports != NULL ? pml__exports_only(x->exports, name, n) : 0;
+  if (x->exports == NULL) return 0;
+  return pml__exports_only(x->exports, name, n, x->hash != 0 ? x->hash : pml__object_hash(name, n));
 }
 
 /* ---- ahead ---- */

@@ -173,7 +173,9 @@ static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct 
     *ahead_of(x, i) = i < scan->n ? begin(x, o, &scan->slot[i]) : (struct pml__ahead){.at = NULL};
     pml__slots_second(x, ahead_of(x, i - first + second));
     pml__slots_third(ahead_of(x, i - first + third));
-    if (i >= first) err = fill_slot(x, o, scan, &scan->slot[i - first], ahead_of(x, i - first)->at, &w);
+    if (i < first) continue;
+    x->hash = ahead_of(x, i - first)->hash;
+    err = fill_slot(x, o, scan, &scan->slot[i - first], ahead_of(x, i - first)->at, &w);
   }
   close_again(&w);
   return err;

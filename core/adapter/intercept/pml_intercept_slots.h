@@ -32,6 +32,7 @@ struct pml__slots {
   bool any_wanted, any_hooked;
   size_t asked;                            /* slots of the program's first objects that were not filled yet */
   struct pml__ahead ahead[4 * PML__AHEAD]; /* of the slots that come next, by their numbers */
+  uint32_t hash;                           /* of the name of the slot that is filled; 0: not known */
   bool again, left;                        /* the object was looked at before; slots of it are left to the loader */
 };
 
