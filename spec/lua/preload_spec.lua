@@ -120,6 +120,15 @@ describe("Preloading", function()
     end
   end)
 
+  it("sees no obstacle in scripts that name no interpreter, and in files that no kernel executes", function()
+    local obstacle = require "pmlua.internal.preload".obstacle
+    for name, text in pairs { bare = "#!", blank = "#!  \n/other\n", wide = "\127ELF\2" .. ("\255"):rep(59) } do
+      support.spit(dir .. "/" .. name, text)
+      assert.is_nil(obstacle(dir .. "/" .. name), name)
+    end
+    assert.truthy(obstacle(dir .. "/script"):find("another C library", 1, true))
+  end)
+
   it("says that LD_PRELOAD cannot name a library in a folder with a space or a colon", function()
     local preload = require "pmlua.internal.preload"
     assert.is_nil(preload.unnameable("/opt/pmlua/libpmlua-record.so"))

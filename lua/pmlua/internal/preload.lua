@@ -31,11 +31,17 @@ function M.locate(command)
   return nil, new { code = "EACCES", text = seen .. " cannot be executed", remedy = "make it executable with chmod +x" }, NOT_RUN
 end
 
---- Bytes of a file as an integer; little endian or not is the machine's, as the file's.
-local function integer(f, at, bytes)
-  f:seek("set", at)
-  local text = f:read(bytes)
-  return text and #text == bytes and string.unpack("=I" .. bytes, text) or 0
+local HEAD <const>, SEGMENT <const> = 64, 56 -- bytes of an ELF file's header, and of each segment's
+local LINE <const> = 254                      -- bytes that the kernel reads behind "#!"
+
+--- An integer in a text; little endian or not is the machine's, as the file's. 0: it is cut off.
+local function integer(text, at, bytes)
+  return at + bytes <= #text and string.unpack("=I" .. bytes, text, at + 1) or 0
+end
+
+--- Bytes of a file, as many as there are.
+local function bytes_at(f, at, bytes)
+  return f:seek("set", at) and f:read(bytes) or ""
 end
 
 --- Another C library's loader, which could not load what needs glibc; core/preload/exec.c has the same names.
@@ -50,16 +56,17 @@ local function obstacle(path, depth)
   local set = core.sys.setid(path)
   if set then return ("%s is %s, and the loader ignores LD_PRELOAD for it; copy it and run the copy"):format(path, set) end
   local f <close> = disk.open(path)
-  local head = f and f:read(20) or ""
-  local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
+  local head = f and f:read(HEAD) or ""
+  local interpreter = head:sub(1, 2) == "#!" and bytes_at(f, 2, LINE):match("^[ \t]*([^%s%z]+)")
   if interpreter and depth < 4 then return obstacle(interpreter, depth + 1) end
   if head:sub(1, 4) ~= "\127ELF" then return nil end
   if head:byte(5) ~= 2 then return path .. " is a 32-bit program; the library to preload is for 64 bits" end
-  local at, size, n = integer(f, 32, 8), integer(f, 54, 2), integer(f, 56, 2)
+  local at, size, n = integer(head, 32, 8), integer(head, 54, 2), integer(head, 56, 2)
+  if size ~= SEGMENT then return nil end -- no kernel executes it
+  local segments = bytes_at(f, at, size * n)
   for i = 0, n - 1 do
-    if integer(f, at + i * size, 4) == 3 then -- PT_INTERP: it asks for a loader
-      f:seek("set", integer(f, at + i * size + 8, 8))
-      return other_loader(path, (f:read(1024) or ""):match("^[^%z]*"))
+    if integer(segments, i * size, 4) == 3 then -- PT_INTERP: it asks for a loader
+      return other_loader(path, bytes_at(f, integer(segments, i * size + 8, 8), 1024):match("^[^%z]*"))
     end
   end
   return path .. " is statically linked: no loader preloads libraries into it", "static"
