@@ -173,12 +173,8 @@ local function make(name)
   return true
 end
 
---- Its full path, after a trial whether processes can write there; nil and why.
+--- Its full path, with the file that each process can write to: where that cannot be made, nothing can; nil and why.
 local function tried(name)
-  local probe = ("%s/.probe-%d"):format(name, core.sys.pid())
-  local done, refused = disk.write(probe, "")
-  if not done then return nil, refused:gsub("/%.probe%-%d+", "") end
-  os.remove(probe)
   local real, gone = core.sys.realpath(name)
   if not real then return refuse(gone) end
   os.remove(real .. "/reasons") -- of a recording that had no results
