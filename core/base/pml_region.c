@@ -63,10 +63,10 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n) {
   return h;
 }
 
-static uint64_t hash_region(const struct pml_region_info *r) {
-  uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), r->name, strlen(r->name) + 1);
-  h = hash_bytes(h, r->file, strlen(r->file) + 1);
-  return hash_bytes(h, &r->line, sizeof r->line);
+uint64_t pml__region_hash(const char *name, const char *file, uint32_t line) {
+  uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
+  h = hash_bytes(h, file, strlen(file) + 1);
+  return hash_bytes(h, &line, sizeof line);
 }
 
 /* Chunk k starts at index FIRST_CHUNK * (2^k - 1). */
@@ -165,11 +165,16 @@ static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_reg
 }
 
 int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
+  if (!name) name = "";
+  if (!file) file = "";
+  return pml__region_intern(name, file, line, pml__region_hash(name, file, line), id);
+}
+
+int pml__region_intern(const char *name, const char *file, uint32_t line, uint64_t hash, pml_region_t *id) {
+  const struct pml_region_info r = {name, file, line};
   *id = 0;
-  if (!name || !*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
+  if (!*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
   pml__process_look();
-  struct pml_region_info r = {name, file ? file : "", line};
-  uint64_t hash = hash_region(&r);
   pml__lock_take(&lock);
   int err = intern_locked(&r, hash, id);
   pml__lock_leave(&lock);

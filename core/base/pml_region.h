@@ -34,6 +34,13 @@ PML_API int pml_region_describe(pml_region_t id, struct pml_region_info *info);
 /* pml_region_count - the largest id given out so far. Lock-free, async-signal-safe. */
 PML_API uint32_t pml_region_count(void);
 
+/*
+ * pml__region_hash - of the three, none of them NULL. pml__region_intern - the same as pml_region_intern(), for a
+ * caller that has it already.
+ */
+uint64_t pml__region_hash(const char *name, const char *file, uint32_t line);
+int pml__region_intern(const char *name, const char *file, uint32_t line, uint64_t hash, pml_region_t *id);
+
 PML_END_DECLS
 
 #endif

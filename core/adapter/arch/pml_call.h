@@ -37,6 +37,7 @@
 struct pml__call_function {
   uintptr_t target;
   pml_region_t region;
+  uint32_t names; /* of the hash of its name and library */
 };
 _Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
                    offsetof(struct pml__call_function, target) == 0,

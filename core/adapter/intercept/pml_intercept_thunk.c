@@ -53,11 +53,6 @@ static uintptr_t thunk_at(uint32_t i) {
   return pml_arch_thunk(block_of(i), i % PML__CALL_BLOCK);
 }
 
-static bool is_named(const struct pml__call_function *f, const char *name, const char *library) {
-  struct pml_region_info info;
-  return pml_region_describe(f->region, &info) == 0 && strcmp(info.name, name) == 0 && strcmp(info.file, library) == 0;
-}
-
 static uint64_t hash_of(uintptr_t target) {
   return (uint64_t)target * UINT64_C(0x9e3779b97f4a7c15);
 }
@@ -66,14 +61,17 @@ static uint32_t first_bucket(uint64_t hash, uint32_t nbuckets) {
   return (uint32_t)(hash >> 32) & (nbuckets - 1);
 }
 
-/* Where the function is, or would be. One address may have several names, and one library another's place. */
-static struct bucket *bucket_of(uintptr_t target, const char *name, const char *library) {
+/*
+ * Where the function is, or would be. One address may have several names, and one library another's place: the hashes
+ * of those are compared, not what lies three reads further away. That two have the same one is as likely as 1 in 2^32.
+ */
+static struct bucket *bucket_of(uintptr_t target, const uint32_t *names) {
   uint64_t hash = hash_of(target);
   uint32_t mask = functions.nbuckets - 1, i = first_bucket(hash, functions.nbuckets);
   for (; functions.bucket[i].number != 0; i = (i + 1) & mask) {
-    if (functions.bucket[i].mark != (uint32_t)hash || name == NULL) continue;
+    if (functions.bucket[i].mark != (uint32_t)hash || names == NULL) continue;
     const struct pml__call_function *f = function_at(functions.bucket[i].number - 1);
-    if (f->target == target && is_named(f, name, library)) break;
+    if (f->target == target && f->names == *names) break;
   }
   return &functions.bucket[i];
 }
@@ -89,7 +87,7 @@ static bool more_buckets(void) {
   if (bucket == NULL) return false;
   __atomic_store_n(&functions.bucket, bucket, __ATOMIC_RELAXED);
   __atomic_store_n(&functions.nbuckets, n, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < functions.n; i++) fill(bucket_of(function_at(i)->target, NULL, NULL), i);
+  for (uint32_t i = 0; i < functions.n; i++) fill(bucket_of(function_at(i)->target, NULL), i);
   free(before);
   return true;
 }
@@ -117,13 +115,13 @@ static int more_thunks(void) {
   return 0;
 }
 
-static int add(struct bucket *bucket, uintptr_t target, const char *name, const char *library) {
+static int add(struct bucket *bucket, uintptr_t target, const char *name, const char *library, uint64_t hash) {
   pml_region_t region;
   int err = functions.n == functions.blocks * PML__CALL_BLOCK ? more_thunks() : 0;
   if (err < 0) return functions.err = err;
-  err = pml_region_intern(name, library, 0, &region);
+  err = pml__region_intern(name, library, 0, hash, &region);
   if (err < 0) return err;
-  *function_at(functions.n) = (struct pml__call_function){.target = target, .region = region};
+  *function_at(functions.n) = (struct pml__call_function){target, region, (uint32_t)hash};
   __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
   fill(bucket, functions.n - 1);
   return 0;
@@ -131,12 +129,14 @@ static int add(struct bucket *bucket, uintptr_t target, const char *name, const 
 
 /* Most slots lead where another did. The lock of regions is taken inside this one, never the other way. */
 uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
+  uint64_t hash = pml__region_hash(name, library, 0);
+  uint32_t names = (uint32_t)hash;
   uintptr_t thunk = 0;
   pml__process_look(); /* no watcher is called under the lock */
   pml__lock_take(&table);
   if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
-    struct bucket *bucket = bucket_of(target, name, library);
-    if (bucket->number != 0 || add(bucket, target, name, library) == 0) thunk = thunk_at(bucket->number - 1);
+    struct bucket *bucket = bucket_of(target, &names);
+    if (bucket->number != 0 || add(bucket, target, name, library, hash) == 0) thunk = thunk_at(bucket->number - 1);
   }
   pml__lock_leave(&table);
   return thunk;
