@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
-#include <cpuid.h>
+#include <sys/platform/x86.h>
 #endif
 
 #define NS_PER_S 1000000000u
@@ -82,8 +82,7 @@ static const char *unreadable(void) {
 /* Why the CPU's word is not enough, or NULL. */
 static const char *variant(void) {
 #if defined(__x86_64__)
-  unsigned a, b, c, d = 0;
-  if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
+  if (!x86_cpu_present(x86_cpu_INVARIANT_TSC)) /* the loader has asked: the instruction leaves a virtual machine */
     return "the CPU does not report an invariant TSC (CPUID 0x80000007)";
 #endif
   return NULL;

@@ -4,11 +4,11 @@
 #include "adapter/arch/pml_arch.h"
 #include "base/pml_error.h"
 
-#include <cpuid.h>
 #include <elf.h>
 #include <emmintrin.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/platform/x86.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,14 +26,17 @@ extern __attribute__((visibility("hidden"))) uint32_t pml__arch_vectors; /* of s
 
 void pml__arch_enter(void);
 
-/* Registers that the kernel does not save it does not let us use: XCR0 has the last word. */
+/*
+ * Registers that the kernel does not save it does not let us use: XCR0 has the last word. What CPUID says the loader
+ * has: a virtual machine is left for each such instruction, which takes microseconds.
+ */
 static uint32_t vectors(void) {
-  uint32_t a, b, c, d, low, high, has = X87;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0) return has;
+  uint32_t low, high, has = X87;
+  if (!x86_cpu_present(x86_cpu_OSXSAVE)) return has;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   has |= low & AVX;
-  if ((low & 0xe0) == 0xe0 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX512F) != 0) has |= AVX512;
-  if (__get_cpuid_count(13, 1, &a, &b, &c, &d) && (a & 4) != 0) has |= ASK;
+  if ((low & 0xe0) == 0xe0 && x86_cpu_present(x86_cpu_AVX512F)) has |= AVX512;
+  if (x86_cpu_present(x86_cpu_XGETBV_ECX_1)) has |= ASK;
   return has;
 }
 
