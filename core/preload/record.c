@@ -178,12 +178,16 @@ static void note_absent(void) {
   note("absent", t.at);
 }
 
-/* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so report that @at_end only. */
-static void tell(const char *failure, bool at_end) {
+static void note_program(void) {
   char program[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
-  if (n > 0) note("program", program); /* in another root it is not seen any more */
+  if (n > 0) note("program", program);
+}
+
+/* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so report that @at_end only. */
+static void tell(const char *failure, bool at_end) {
+  if (!at_end) note_program();
   if (failure != NULL)
     note("failure", failure);
   else

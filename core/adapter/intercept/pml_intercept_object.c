@@ -222,18 +222,27 @@ bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__objec
   return dl_iterate_phdr(add_first, &f) == 1;
 }
 
+struct counted {
+  size_t n, loader, me; /* how many there are; which of them these are, from 1 on; 0: none */
+};
+
+static int count(struct dl_phdr_info *info, size_t size, void *arg) {
+  struct counted *c = arg;
+  (void)size;
+  c->n++;
+  if (holds(info, (uintptr_t)getauxval(AT_BASE))) c->loader = c->n;
+  if (holds(info, (uintptr_t)pml__arch_pads)) c->me = c->n;
+  return 0;
+}
+
 /*
  * Those up to the loader itself in its list were loaded with the program; and all that are there when this begins, if
  * this is one of them.
  */
 __attribute__((constructor)) static void count_startup(void) {
-  struct pml__objects all;
-  if (pml__objects_collect(&all) == 0) {
-    const struct pml__object *loader = pml__objects_find(&all, (uintptr_t)getauxval(AT_BASE));
-    const struct pml__object *me = pml__objects_find(&all, (uintptr_t)pml__arch_pads);
-    if (loader != NULL) nstartup = me != NULL && me < loader ? all.n : (size_t)(loader - all.at) + 1;
-  }
-  pml__objects_free(&all);
+  struct counted c = {0};
+  (void)dl_iterate_phdr(count, &c);
+  if (c.loader != 0) nstartup = c.me != 0 && c.me < c.loader ? c.n : c.loader;
 }
 
 /* ---- staying loaded ---- */
@@ -271,13 +280,17 @@ bool pml__object_has_slot(const struct pml__object *o, uintptr_t address) {
 }
 
 /* A segment may say that it is longer than the file: its pages behind the end fault. */
-size_t pml__object_readable(const struct pml__object *o, const struct pml__segment *s) {
-  struct stat st;
+size_t pml__segment_readable(const struct pml__segment *s, uint64_t file_bytes) {
   size_t n = s->hi - s->lo;
   if ((s->flags & PF_R) == 0) return 0;
-  if (stat(o->path, &st) != 0 || !S_ISREG(st.st_mode)) return o->path[0] == '\0' ? n : 0;
-  uint64_t size = (uint64_t)st.st_size, there = s->offset < size ? size - s->offset : 0;
+  uint64_t there = s->offset < file_bytes ? file_bytes - s->offset : 0;
   return s->filled > there ? (size_t)there : n;
+}
+
+size_t pml__object_readable(const struct pml__object *o, const struct pml__segment *s) {
+  struct stat st;
+  if (o->path[0] == '\0') return pml__segment_readable(s, UINT64_MAX);
+  return stat(o->path, &st) == 0 && S_ISREG(st.st_mode) ? pml__segment_readable(s, (uint64_t)st.st_size) : 0;
 }
 
 bool pml__object_has_bytes(const struct pml__object *o, uintptr_t address, const void *bytes, size_t n) {

@@ -82,6 +82,7 @@ bool pml__object_is_code(const struct pml__object *o, uintptr_t address);
 bool pml__object_has_slot(const struct pml__object *o, uintptr_t address);
 /* How many bytes of segment @s can be read without a fault, whatever the file has become. */
 size_t pml__object_readable(const struct pml__object *o, const struct pml__segment *s);
+size_t pml__segment_readable(const struct pml__segment *s, uint64_t file_bytes); /* of a file of this size */
 /* Whether @n bytes from @address on are in a segment that can be read, and are these. */
 bool pml__object_has_bytes(const struct pml__object *o, uintptr_t address, const void *bytes, size_t n);
 

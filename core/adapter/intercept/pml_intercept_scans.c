@@ -33,7 +33,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
 }
 
 /* Of what is mapped: the file may have been replaced since. The notes have the build id. */
-static uint64_t headers_of(const struct pml__object *o) {
+static uint64_t headers_of(const struct pml__object *o, uint64_t file_bytes) {
   const size_t tables[] = {o->njmprel, o->nrela, o->nsym, o->nstr};
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) hash = mix_one(hash, tables[i]);
@@ -44,7 +44,7 @@ static uint64_t headers_of(const struct pml__object *o) {
     for (uint32_t j = 0; p->p_type == PT_NOTE && j < o->nsegments; j++) {
       const struct pml__segment *s = &o->segment[j];
       if (at < s->lo || at >= s->hi) continue;
-      size_t readable = pml__object_readable(o, s);
+      size_t readable = pml__segment_readable(s, file_bytes);
       if (at - s->lo < readable && p->p_memsz <= readable - (at - s->lo))
         hash = mix(hash, (const void *)at, p->p_memsz); /* NOLINT(performance-no-int-to-ptr) */
     }
@@ -62,7 +62,7 @@ static bool identify(const struct pml__object *o, struct pml__file *f) {
   f->bytes = (uint64_t)st.st_size;
   f->written = st.st_mtim;
   f->changed = st.st_ctim;
-  f->headers = headers_of(o);
+  f->headers = headers_of(o, f->bytes);
   return true;
 }
 
