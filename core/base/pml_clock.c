@@ -2,6 +2,7 @@
 /* core/base/pml_clock.c - which counter can be trusted, and how fast it ticks. */
 #include "base/pml_clock.h"
 
+#include "base/pml_cpuid.h"
 #include "base/pml_error.h"
 #include "base/text/pml_locale.h"
 
@@ -17,9 +18,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <sys/platform/x86.h>
-#endif
 
 #define NS_PER_S 1000000000u
 #define ONE_NS (UINT64_C(1) << PML_CLOCK_SHIFT)
@@ -82,8 +80,7 @@ static const char *unreadable(void) {
 /* Why the CPU's word is not enough, or NULL. */
 static const char *variant(void) {
 #if defined(__x86_64__)
-  if (!x86_cpu_present(x86_cpu_INVARIANT_TSC)) /* the loader has asked: the instruction leaves a virtual machine */
-    return "the CPU does not report an invariant TSC (CPUID 0x80000007)";
+  if (!PML__CPU_HAS(INVARIANT_TSC)) return "the CPU does not report an invariant TSC (CPUID 0x80000007)";
 #endif
   return NULL;
 }

@@ -3,6 +3,7 @@
 #include "base/pml_clock.h"
 #include "base/text/pml_locale.h"
 
+#include "base/pml_cpuid.h"
 #include "base/pml_error.h"
 #include "check.h"
 
@@ -460,8 +461,19 @@ static void perf_page(void) {
   CHECK(pml__clock_page_mult(&page) == 0, "a page that is written for ever is given up");
 }
 
+/* Where there is no such loader, the instruction is asked. */
+static void cpuid(void) {
+#if defined(__x86_64__)
+  CHECK(PML__CPU_HAS(OSXSAVE) == pml__cpuid_has(PML__CPUID_OSXSAVE), "the loader and CPUID agree on OSXSAVE");
+  CHECK(PML__CPU_HAS(AVX512F) == pml__cpuid_has(PML__CPUID_AVX512F), "on AVX512F");
+  CHECK(PML__CPU_HAS(XGETBV_ECX_1) == pml__cpuid_has(PML__CPUID_XGETBV_ECX_1), "on XGETBV_ECX_1");
+  CHECK(PML__CPU_HAS(INVARIANT_TSC) == pml__cpuid_has(PML__CPUID_INVARIANT_TSC), "on INVARIANT_TSC");
+#endif
+}
+
 int main(void) {
   before_init();
+  cpuid();
   baselines();
   wishes();
   init_at_once();

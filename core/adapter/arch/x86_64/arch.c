@@ -2,13 +2,13 @@
 /* core/adapter/arch/x86_64/arch.c - thunks, and what this CPU has of registers. */
 #if defined(__x86_64__)
 #include "adapter/arch/pml_arch.h"
+#include "base/pml_cpuid.h"
 #include "base/pml_error.h"
 
 #include <elf.h>
 #include <emmintrin.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/platform/x86.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,17 +26,14 @@ extern __attribute__((visibility("hidden"))) uint32_t pml__arch_vectors; /* of s
 
 void pml__arch_enter(void);
 
-/*
- * Registers that the kernel does not save it does not let us use: XCR0 has the last word. What CPUID says the loader
- * has: a virtual machine is left for each such instruction, which takes microseconds.
- */
+/* Registers that the kernel does not save it does not let us use: XCR0 has the last word. */
 static uint32_t vectors(void) {
   uint32_t low, high, has = X87;
-  if (!x86_cpu_present(x86_cpu_OSXSAVE)) return has;
+  if (!PML__CPU_HAS(OSXSAVE)) return has;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   has |= low & AVX;
-  if ((low & 0xe0) == 0xe0 && x86_cpu_present(x86_cpu_AVX512F)) has |= AVX512;
-  if (x86_cpu_present(x86_cpu_XGETBV_ECX_1)) has |= ASK;
+  if ((low & 0xe0) == 0xe0 && PML__CPU_HAS(AVX512F)) has |= AVX512;
+  if (PML__CPU_HAS(XGETBV_ECX_1)) has |= ASK;
   return has;
 }
 
