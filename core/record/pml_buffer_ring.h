@@ -44,12 +44,6 @@ static inline uint64_t pml__buffer_slots(const struct pml_stream_event *e) {
   return e->metrics == NULL ? 1 : 2 + ((uint64_t)e->metrics->n + 1) / 2;
 }
 
-/* Into the slots from @at on. The stores are atomic, or compilers call memcpy() for them. */
-static inline void pml__buffer_values(struct pml__ring *r, uint64_t at, const uint64_t *values, uint32_t n) {
-  uint64_t *words = (uint64_t *)r->slot, mask = r->mask * 2 + 1;
-  for (uint32_t i = 0; i < n; i++) __atomic_store_n(&words[(at * 2 + i) & mask], values[i], __ATOMIC_RELAXED);
-}
-
 /* @promised: slots that it has already. */
 static inline void pml__buffer_put(struct pml__buffer_ring *r, enum pml__log_event_kind kind,
                                    const struct pml_stream_event *e, bool values, uint64_t promised) {
@@ -58,7 +52,7 @@ static inline void pml__buffer_put(struct pml__buffer_ring *r, enum pml__log_eve
   uint64_t head = pml__ring_put(&r->ring, e->ticks, PML__LOG_WORD(kind, e->region) | (values ? PML__BUFFER_VALUES : 0));
   if (values) {
     r->ring.slot[(head + 1) & r->ring.mask] = (struct pml__log_event){(uint64_t)(uintptr_t)m, m->n};
-    pml__buffer_values(&r->ring, head + 2, e->values, m->n);
+    pml__ring_values_in(&r->ring, head + 2, e->values, m->n);
   }
   r->ring.budget += slots - promised;
   pml__own_add(&r->events, 1);

@@ -52,15 +52,13 @@ static inline void pml__ring_publish(struct pml__ring *r, uint64_t head) {
   __atomic_store_n(&r->head, head, __ATOMIC_RELEASE);
 }
 
-/* @n values into the slots from @at on; they may go over the ring's end. */
+/*
+ * @n values into the slots from @at on; they may go over the ring's end. The stores are atomic so that compilers call
+ * no memcpy() for them: some callers have only general registers.
+ */
 static inline void pml__ring_values_in(struct pml__ring *r, uint64_t at, const uint64_t *values, uint64_t n) {
-  uint64_t first = at & r->mask, room = (r->mask + 1 - first) * 2;
-  uint64_t *to = (uint64_t *)&r->slot[first];
-  if (PML_UNLIKELY(n > room)) {
-    for (; room > 0; room--, n--) *to++ = *values++;
-    to = (uint64_t *)r->slot;
-  }
-  for (uint64_t i = 0; i < n; i++) to[i] = values[i];
+  uint64_t *words = (uint64_t *)r->slot, mask = r->mask * 2 + 1;
+  for (uint64_t i = 0; i < n; i++) __atomic_store_n(&words[(at * 2 + i) & mask], values[i], __ATOMIC_RELAXED);
 }
 
 /* And out of them. */

@@ -134,7 +134,7 @@ function Reader:whole(group, m)
   for name in pairs(known) do names[#names + 1] = name end
   table.sort(names)
   local nearest = require "pmlua.internal.nearest"(m, names)
-  self:fail(m, ("group %s: no metric %s is known everywhere, so that it needs a formula%s"):format(group.name, m,
+  self:fail(m, ("group %s: pmlua has no formula for a metric called %s%s"):format(group.name, m,
     nearest and "; did you mean " .. nearest .. "?" or ""))
 end
 

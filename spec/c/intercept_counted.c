@@ -11,6 +11,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/stream/pml_stream_private.h"
 #include "record/pml_buffer.h"
@@ -162,6 +163,42 @@ static bool not_valued(void) {
 }
 static bool after_the_consumer(void) {
   return add(true) && begin_counting("sde:::COUNTED::WORK") && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
+}
+
+/* ---- the time of reading is in no call ---- */
+
+static uint64_t read_from, read_to; /* the last reading, by the clock */
+static int reads_slowly(void *set, uint64_t *value) {
+  (void)set;
+  read_from = pml_clock_ticks();
+  while ((read_to = pml_clock_ticks()) - read_from < 1000) {
+  }
+  *value = expected(events);
+  return 0;
+}
+SPARING(pml__stream_read, reads_slowly_sparingly, reads_slowly, int, (void *set, uint64_t *value), set, value);
+static uint64_t entered(void *data, const struct pml_stream_event *e) {
+  wrong += e->ticks < read_to;
+  return with_values(data, e);
+}
+static uint64_t left(void *data, const struct pml_stream_event *e) {
+  wrong += e->ticks > read_from;
+  return with_values(data, e);
+}
+SPARING_VALUED(entered_sparingly, entered);
+SPARING_VALUED(left_sparingly, left);
+static bool out_of_calls(void) {
+  uint64_t id, value;
+  struct pml_stream_consumer c = {.thread_begin = begin, .event = {fully, fully, NULL}, .sparing = true, .arg = &work};
+  c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = without_values_sparingly;
+  c.valued[PML_STREAM_ENTER] = entered_sparingly;
+  c.valued[PML_STREAM_LEAVE] = left_sparingly;
+  if (!begin_counting("sde:::COUNTED::WORK") || pml_stream_add(&c, &id) < 0) return false;
+  call(); /* the thread opens its own set */
+  pml__stream_count_by(reads_slowly_sparingly, NULL, metrics, &value);
+  begin_again();
+  base = at[3];
+  return calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
 }
 
 /* ---- beside a profile, which does without values ---- */
@@ -367,9 +404,11 @@ static int drained(const struct pml_buffer_event *e, void *arg) {
   take(e->metrics == metrics ? e->values[0] : UINT64_MAX);
   return 0;
 }
+/* There is room for one time of them, and no more, so that what is drained must be free again. */
 static bool buffered(void) {
+  const struct pml_buffer_options o = {.records = 4 * ROUNDS * 3};
   struct pml_buffer *b;
-  if (!begin_counting("sde:::COUNTED::WORK") || pml_buffer_open(&b, NULL) < 0) return false;
+  if (!begin_counting("sde:::COUNTED::WORK") || pml_buffer_open(&b, &o) < 0) return false;
   bool right = true;
   for (int i = 0; right && i < 4; i++) {
     right = rounds_plainly();
@@ -434,6 +473,7 @@ int main(void) {
   CHECK(in_child(declining), "also where every third event is taken otherwise: each comes once");
   CHECK(in_child(not_valued), "and to a consumer that takes none with values plainly");
   CHECK(in_child(after_the_consumer), "a consumer from before has values as soon as calls are counted");
+  CHECK(in_child(out_of_calls), "what it takes to read is in no call");
   CHECK(in_child(beside_a_profile), "beside a profile");
   CHECK(in_child(by_callback), "what a callback tells is exact");
   CHECK(in_child(doubles), "and doubles");

@@ -364,7 +364,7 @@ describe("A file of groups", function()
       "^mine%.lua:9: metric rate: formula: column 1: the formula's unit is s%^%-1, not byte/s$" },
     ["has an invalid threshold"] = { '"< 1"', '"below"', "^mine%.lua:9: metric rate: write a threshold" },
     ["names a metric that is not known everywhere"] = { '{ name = "rate", unit = "1/s"', '"ipcs", { name = "rate", unit = "1/s"',
-      "^mine%.lua:9: group MINE: no metric ipcs is known everywhere, so that it needs a formula; did you mean ipc%?$" },
+      "^mine%.lua:9: group MINE: pmlua has no formula for a metric called ipcs; did you mean ipc%?$" },
     ["names a metric whose events it lacks"] = { '{ name = "rate", unit = "1/s"', '"ipc", { name = "rate", unit = "1/s"',
       "^mine%.lua:9: metric ipc: unknown event or metric instructions" },
     ["has a metric that is called like an event"] = { '"rate"', '"cycles"', "^mine%.lua:7: metric cycles: group MINE already" },

@@ -4,9 +4,8 @@
 #define PML_INTERCEPT_SLOTS_H
 
 #include "adapter/intercept/pml_intercept_choice.h"
-#include "adapter/intercept/pml_intercept_object.h"
-
 #include "adapter/intercept/pml_intercept_exports.h"
+#include "adapter/intercept/pml_intercept_object.h"
 
 #define PML__AHEAD 4u /* slots from one step to the next; a power of two */
 

@@ -16,7 +16,7 @@ struct pml__recording_summer {
   uint32_t n, depth, capacity, beyond;
   pml_region_t *region;        /* [capacity] of open calls; 0: its enter brought no values */
   uint64_t *value;             /* [capacity][2 n] */
-  struct pml__log_sums **slot; /* [mask + 1] by a hash of regions; NULL: there are none yet */
+  struct pml__log_sums **slot; /* [mask + 1] by a hash of regions; NULL before the first sums */
   uint32_t nsums, mask;
   struct pml__recording_summer *following;
 };
@@ -28,7 +28,7 @@ static inline struct pml__log_sums **pml__summer_find(struct pml__log_sums **slo
   return &slot[i];
 }
 
-/* There is room. @values: NULL if there are none. The stores are atomic, or compilers call memset() for them. */
+/* The caller has seen to room. @values may be NULL. The stores are atomic so that compilers call no memset(). */
 static inline void pml__summer_enter(struct pml__recording_summer *t, pml_region_t region, const uint64_t *values) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *inside = mine + t->n;
   for (uint32_t i = 0; i < t->n; i++) {

@@ -7,7 +7,8 @@ local picture = require "pmlua.internal.picture"
 
 local M = {}
 
-local DRAWN_MOST = 500 -- call paths in a picture that nobody asked for: of more it says nothing, and dot takes minutes
+-- The most call paths that are drawn unasked: nobody can read a larger picture, and dot takes minutes for it.
+local DRAWN_MOST = 500
 
 --- The file that was asked for, or one for each if there are several processes.
 local function named(path, name, several)
