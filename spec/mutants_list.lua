@@ -235,8 +235,8 @@ local mutants = {
   { "recorder: a child's log goes on from its parent's", KEEP, "lane->mark = &lane->own;\n  lane->log = NULL;",
     "lane->log = NULL;", by = "sde_ends" },
 
-  { "ring: values go on behind its end", RING, "to = (uint64_t *)r->slot;", "" },
-  { "ring: values come from behind its end", RING, "words[(at * 2 + i) & mask]", "words[((at * 2) & mask) + i]" },
+  { "ring: values go on behind its end", RING, "n(&words[(at * 2 + i) & mask]", "n(&words[((at * 2) & mask) + i]" },
+  { "ring: values come from behind its end", RING, "= words[(at * 2 + i) & mask]", "= words[((at * 2) & mask) + i]" },
 
   { "waits: until the receive ends", WAITS, "from->ticks < to->ns ? from->ticks : to->ns", "to->ns", by = "archive" },
   { "waits: the sender waits", WAITS, "wait[k->channel.to].late_sender_ns", "wait[k->channel.from].late_sender_ns",

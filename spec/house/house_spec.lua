@@ -305,4 +305,17 @@ describe("the tree", function()
       assert.truthy(head:find(file .. " - ", 1, true), file .. " does not say what it is for")
     end
   end)
+
+  it("has each text that spec/mutants.lua breaks once, under a name of its own", function()
+    local named = {}
+    for _, mutant in ipairs(dofile("spec/mutants_list.lua").list) do
+      local name, file, text = table.unpack(mutant)
+      local source = assert(io.open(file)):read "a"
+      local _, last = source:find(text, 1, true)
+      assert.truthy(last, ("%s: its text stands nowhere in %s"):format(name, file))
+      assert.falsy(source:find(text, last + 1, true), ("%s: its text stands more than once in %s"):format(name, file))
+      assert.falsy(named[name], "two mutants are named " .. name)
+      named[name] = true
+    end
+  end)
 end)
