@@ -81,11 +81,13 @@ local function programs()
       of[2], BUILD) }
   end
   if arch == "x86_64" then
-    for name, way in pairs { intercept_calls = "sparing mixed", intercept_counted = "" } do
-      list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT' " .. way,
-        build = ("%s %s -Wno-psabi -I'$DIR' -Icore -Ispec/c spec/c/%s.c $SOURCES -L%s/spec -lintercept "
-        .. "-Wl,-rpath,\"$PWD/%s/spec\" %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, name,
-        BUILD, BUILD, BUILD) }
+    local intercepting = { intercept_calls = { run = "sparing mixed" }, intercept_counted = { run = "" },
+                           intercept_left = { run = "", flags = "-DPML__SPARING=1" } }
+    for name, how in pairs(intercepting) do
+      list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT' " .. how.run,
+        build = ("%s %s %s -Wno-psabi -I'$DIR' -Icore -Ispec/c spec/c/%s.c $SOURCES -L%s/spec -lintercept "
+        .. "-Wl,-rpath,\"$PWD/%s/spec\" %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
+        how.flags or "", name, BUILD, BUILD, BUILD) }
     end
   end
   list[#list + 1] = { title = "its own spec", by = "compat_near", arch = arch, run = "'$OUT'", build = ("%s %s "

@@ -12,6 +12,7 @@ local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
 local CALL_FULL = "core/adapter/arch/pml_call.c"
 local TRACK, TRACK_GPR = "core/substrate/recording/pml_recording_track.h", "core/substrate/recording/pml_recording_gpr.c"
+local TRACK_STREAM = "core/substrate/recording/pml_recording_stream.c"
 local SUMMER = "core/substrate/recording/pml_recording_summer.h"
 local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
 local DURATION = "core/substrate/profile/pml_profile_private.h"
@@ -201,6 +202,10 @@ local mutants = {
   { "call: any call ends with the innermost", CALL, "t->open != p || ", "", by = "intercept_calls" },
   { "call: what declines is told for all that", STUBS, "  jnz .Lenter_begun\n", "", by = "intercept_calls" },
   { "call: an end that declines is told for all that", STUBS, "  jnz .Lleave_begun\n", "", by = "intercept_calls" },
+  { "call: ended before its leave", STUBS, "  movq CALL_OUTER(%rcx), %r11\n",
+    "  movq CALL_OUTER(%rcx), %r11\n  movq %r11, %fs:OWN_OPEN(%r9)\n", by = "intercept_left" },
+  { "trace: not mended", TRACK_STREAM, "                                  .mend = mend,\n", "", by = "intercept_left" },
+  { "stream: consumers are not told to mend", RAISE, "  mend_all(t);\n", "", by = "intercept_left" },
   { "call: one that lacks its counts goes without", CALL_FULL, "  if (lacks_counts(t))\n", "  if (false)\n",
     by = "intercept_counted" },
   { "stream: values are handed to who takes none", RAISE, "!list->valued || ", "", by = "intercept_counted" },
@@ -208,7 +213,7 @@ local mutants = {
     by = "intercept_counted" },
   { "sums: the plain ones without what is inside", SUMMER, "if (outer != NULL) outer[i] =",
     "if (reals && outer != NULL) outer[i] =", by = "intercept_counted" },
-  { "trace: a leave's values at its enter", TRACK_GPR, "    pml__recording_put_values(t, e, ticks);\n", "",
+  { "trace: a leave's values at its enter", TRACK_GPR, "  pml__recording_put_values(t, e, ticks);\n", "",
     by = "intercept_counted" },
   { "trace: limits forgotten", TRACK, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
   { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
@@ -218,6 +223,7 @@ local mutants = {
     "one->generation != 0;" },
 
   { "sde: what has no shard left out", SDE, " +\n       (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
+  { "sde: a reader is outside after a longjmp", SDE, "+ 1) | 1;", "+ 1);" },
   { "sde: other threads' shards left out", SDE_COUNTER,
     "  atomic_store_explicit(&s->counter->head.single, NULL, memory_order_relaxed);\n", "" },
   { "sde: a new value ignores the shards", SDE_COUNTER, "((uint64_t)value - sum_of(s))", "value" },

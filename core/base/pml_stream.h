@@ -83,6 +83,10 @@ struct pml_stream_place {
  * left:         a leave of a call that did not return: a longjmp or an exception left it, some time before this is
  * seen. NULL: as any leave.
  *
+ * mend:         a signal handler left this thread's last event by a longjmp, somewhere in its midst; called when that
+ * is seen, by intercepted calls. What the consumer has must be whole again afterwards, with that event or without it. A
+ * leave that it has had may follow once more. May be NULL.
+ *
  * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which says how many values there are, and
  * docs/log.md what they are. There is room for an even number of them. The same holds for what is of OpenMP.
  *
@@ -99,6 +103,7 @@ struct pml_stream_consumer {
   pml_stream_valued *valued[PML_STREAM_LEAVE + 1];
   struct pml_stream_place *(*place)(void *data);
   void (*left)(void *data, const struct pml_stream_event *e);
+  void (*mend)(void *data);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */
   bool sparing, no_values;

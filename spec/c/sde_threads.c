@@ -2,7 +2,7 @@
 /* spec/c/sde_threads.c - many threads count, read, group, register and take back the same events at once. */
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
-#include "source/sde/pml_sde.h"
+#include "source/sde/pml_sde_private.h"
 
 #include "check.h"
 
@@ -240,12 +240,26 @@ static void sets(void) {
   pml_sde_release(ev);
 }
 
+/* As by a signal handler's longjmp. */
+static void left_inside(void) {
+  struct pml__sde_reader *r = pml__sde_reader_take();
+  pml__sde_enter(r);
+  pml__sde_enter(r);
+  CHECK(!pml__sde_wait_for_readers(NULL, 0, false), "a reader that left one pass in its midst is inside in the next");
+  pml__sde_leave(r);
+  CHECK(pml__sde_wait_for_readers(NULL, 0, false), "and outside after it");
+  pml__sde_enter(r);
+  pml__sde_reader_give_back(r);
+  CHECK(pml__sde_wait_for_readers(NULL, 0, false), "so is one that is given back in its midst");
+}
+
 int main(void) {
   if (pml_sde_library(&lib, "THREADS") != 0) return 1;
   counting();
   coming_and_going();
   blocking();
   sets();
+  left_inside();
   pml_sde_shutdown(lib);
   return check_done();
 }

@@ -225,9 +225,9 @@ __attribute__((noinline)) static void close_left(struct pml__call_thread *t, uin
     uintptr_t at = pml_arch_slot(p)->sp;
     /* At the same place: a tail call, which will return to the pad, or a later call. */
     if (!pml__call_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(p))) return;
-    pml__call_close(t, p);
     make_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
     pml__stream_raise_left(&t->event);
+    pml__call_close(t, p);
   }
 }
 
@@ -335,11 +335,6 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
   return code;
 }
 
-void pml__call_end_inside(struct pml__call_pad *p) {
-  struct pml__call_thread *t = &pml__call_self;
-  if (PML_UNLIKELY(t->open != p)) close_left(t, pml_arch_slot(p)->sp - 1, 0);
-}
-
 /*
  * From between others of the row, @inner the next one inside, to behind them all. After each store the row leads from
  * any open pad outwards, and to free ones inwards.
@@ -358,10 +353,8 @@ static void move_behind(const struct pml__call_thread *t, struct pml__call_pad *
   if (next != NULL) next->outer = p;
 }
 
-/* Call @p is not the innermost: it is open no more, nor are those left inside it. Nothing if another thread began it.
- */
+/* Call @p is not the innermost, and is open no more. Nothing if another thread began it. */
 __attribute__((noinline, cold)) static void take_out(struct pml__call_thread *t, struct pml__call_pad *p) {
-  close_left(t, pml_arch_slot(p)->sp - 1, 0);
   struct pml__call_pad *at = t->open, *inner = NULL;
   for (; at != p && at != NONE && at->outer != NONE; at = at->outer) inner = at;
   if (at != p) return;
@@ -373,7 +366,12 @@ __attribute__((noinline, cold)) static void take_out(struct pml__call_thread *t,
   }
 }
 
-/* Call @p is over, and those that were left inside it. */
+void pml__call_end_inside(struct pml__call_pad *p) {
+  struct pml__call_thread *t = &pml__call_self;
+  if (PML_UNLIKELY(t->open != p)) close_left(t, pml_arch_slot(p)->sp - 1, 0);
+}
+
+/* Call @p is over, and had its leave. */
 static void take_call(struct pml__call_thread *t, struct pml__call_pad *p) {
   if (PML_LIKELY(t->open == p))
     pml__call_close(t, p);
@@ -388,10 +386,12 @@ uintptr_t pml__call_leave_full(uintptr_t at, uintptr_t sp, uint32_t begun) {
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
     finish(t, PML_STREAM_LEAVE, pml_arch_what(p)->region, sp);
+    take_call(t, p);
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
-    take_call(t, p);
+    pml__call_end_inside(p);
     raise_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
+    take_call(t, p);
     pml__call_end_busy(t, pml__stream_self);
   }
   errno = saved;
@@ -424,10 +424,11 @@ struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) 
 
 void pml__call_end(struct pml__call_pad *p, struct pml_stream_event *e) {
   struct pml__call_thread *t = &pml__call_self;
-  take_call(t, p);
+  pml__call_end_inside(p);
   e->ticks = pml_clock_ticks();
   add_counts(e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
+  take_call(t, p);
 }
 
 /* ---- life ---- */

@@ -18,6 +18,10 @@
  * by an allocator, by a signal handler that interrupted, go to their functions unrecorded: the lists have one user at a
  * time. A handler may leave with a longjmp; then the stack tells that no code is inside it any more, and the row is
  * whole: what takes more than one store can at worst lose a pad.
+ *
+ * A call is open before its enter is handed out, and until its leave was. So one that is left by a longjmp in between
+ * gets a leave when that is seen, though its enter, or another leave, may have been handed out or not: consumers ignore
+ * a leave of what is not their innermost call. In any other order a consumer could be left inside a call for good.
  */
 #ifndef PML_CALL_H
 #define PML_CALL_H
@@ -147,7 +151,7 @@ static inline void pml__call_open(struct pml__call_thread *t, struct pml__call_p
   if (PML_UNLIKELY(tail)) pml_arch_what(p)->code |= PML__CALL_TAIL;
 }
 
-/* Where call @p, not a wrapper's, returns to; also known when it was just closed. */
+/* Where call @p, not a wrapper's, returns to. */
 static inline uintptr_t pml__call_back(struct pml__call_pad *p) {
   uint32_t tail = pml_arch_what(p)->tail;
   return PML_UNLIKELY(tail != 0) ? pml_arch_pad_return(&pml__call_table.pad[tail]) : pml_arch_slot(p)->address;
@@ -157,7 +161,7 @@ static inline void pml__call_unmark(struct pml__call_pad *p) {
   pml_arch_what(p)->code &= ~(uintptr_t)PML__CALL_TAIL;
 }
 
-/* The innermost call ends: its pad is the first free one. */
+/* The innermost call, which had its leave, ends: its pad is the first free one. */
 static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_pad *p) {
   if (PML_UNLIKELY(pml_arch_what(p)->tail != 0)) pml__call_unmark(p);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

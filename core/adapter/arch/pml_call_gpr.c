@@ -70,10 +70,6 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   return pml_arch_pad_return(t->open) - PML_ARCH_PAD_RETURN;
 }
 
-/*
- * The pad is free, and the call not open, before the event: no pads are taken during it. Where the call returns to is
- * read before.
- */
 uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
   struct pml__call_pad *p = pml_arch_pad_of(at);
   struct pml__call_thread *t = &pml__call_self;
@@ -83,9 +79,9 @@ uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
     pml__stream_end_pass(s);
     return ALL_REGISTERS;
   }
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, pml_arch_what(p)->region))) return PML__CALL_BEGUN;
   uintptr_t back = pml__call_back(p);
   pml__call_close(t, p);
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, pml_arch_what(p)->region))) return PML__CALL_BEGUN;
   pml__stream_end_pass(s);
   return back;
 }

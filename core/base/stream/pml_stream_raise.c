@@ -293,9 +293,20 @@ __attribute__((cold)) int pml__stream_tell_otherwise(enum pml_stream_kind kind, 
   return 0;
 }
 
+/* By the list of enters, as pml__stream_with(). */
+static void mend_all(struct pml__stream_thread *t) {
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    void (*mend)(void *) = pml__stream_slot[at].consumer.mend;
+    if (mend != NULL && t->at[at].id == list->at[i].id && t->at[at].data != NULL) mend(t->at[at].data);
+  }
+}
+
 void pml__stream_abandon(void) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (!t->here || !pml__stream_in_pass(t)) return;
+  if (!pml__stream_self->here || !pml__stream_in_pass(pml__stream_self)) return;
+  struct pml__stream_thread *t = in_its_pass();
+  mend_all(t);
   for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].handed = 0;
   pml__stream_end_pass(t);
 }

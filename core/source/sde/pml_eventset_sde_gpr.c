@@ -11,7 +11,8 @@ static inline const struct pml__sde_share *share_of(const struct pml_eventset *s
 /* As pml__sde_share_read(); what the events are is not noted, since it is what it was. */
 int pml__sde_plain_read(void *set, uint64_t *values) {
   const struct pml_eventset *s = set;
-  uint64_t inside = pml__sde_enter(share_of(s)->reader), v;
+  uint64_t v;
+  (void)pml__sde_enter(share_of(s)->reader);
   struct pml_sde_event *const *event = share_of(s)->event;
   const uint64_t *base = s->base, *end = values + s->n;
   do {
@@ -22,6 +23,6 @@ int pml__sde_plain_read(void *set, uint64_t *values) {
     base += PML__SDE_WORDS;
     event++;
   } while (values < end);
-  pml__sde_leave_from(share_of(s)->reader, inside);
+  pml__sde_leave(share_of(s)->reader);
   return PML_LIKELY(values == end) ? 0 : -1;
 }

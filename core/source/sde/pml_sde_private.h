@@ -3,6 +3,7 @@
 #ifndef PML_SDE_PRIVATE_H
 #define PML_SDE_PRIVATE_H
 
+#include "base/pml_own.h"
 #include "source/sde/pml_sde.h"
 #include "source/sde/pml_sde_memo.h"
 
@@ -262,10 +263,10 @@ void pml__sde_reader_give_back(struct pml__sde_reader *r);
  * the reader a fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full
  * fence on behalf of the waiting side, between its store and its load: a reader's store is then either before that
  * fence, and seen, or its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all
- * was read before.
+ * was read before. Where a signal handler left the pass before by a longjmp, passes is odd already.
  */
 static inline uint64_t pml__sde_enter(struct pml__sde_reader *r) {
-  uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;
+  uint64_t inside = (atomic_load_explicit(&r->passes, memory_order_relaxed) + 1) | 1;
   if (PML_LIKELY(atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed)))
     atomic_store_explicit(&r->passes, inside, memory_order_relaxed);
   else
@@ -275,8 +276,7 @@ static inline uint64_t pml__sde_enter(struct pml__sde_reader *r) {
 }
 
 static inline void pml__sde_leave(struct pml__sde_reader *r) {
-  uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
-  atomic_store_explicit(&r->passes, passes + 1, memory_order_release);
+  pml__own_add_release((uint64_t *)&r->passes, 1);
 }
 
 /*

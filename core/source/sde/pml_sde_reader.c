@@ -71,6 +71,8 @@ void pml__sde_reader_give_back(struct pml__sde_reader *r) {
   if (r == NULL) return;
   if (r->cells != NULL) pml__sde_compiler_give_back(r);
   r->whole = false;
+  uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
+  atomic_store_explicit(&r->passes, passes + passes % 2, memory_order_relaxed); /* the last one may have been left */
   atomic_store_explicit(&r->taken, false, memory_order_release);
 }
 

@@ -17,14 +17,13 @@ static bool is_named(const struct pml__recording_track *t, pml_region_t region) 
 __attribute__((noinline)) static uint64_t enter_limited(struct pml__recording_track *t, pml_region_t region,
                                                         uint64_t ticks) {
   if (t->top == t->last || t->place.end - t->place.next < PML__RECORDING_OF_ENTER || !is_named(t, region)) return ticks;
-  struct pml__recording_frame *f = ++t->top;
+  struct pml__recording_frame *f = t->top + 1;
   if (has_limits(&t->recording->limits) && pml__recording_left_out(t, region)) {
-    pml__recording_leave_out(f, region);
+    pml__recording_leave_out(t, region);
     return 0;
   }
   f->word = PML__LOG_WORD(PML__LOG_ENTER, region);
-  f->enter = t->place.next;
-  pml__recording_put(t, pml__recording_lift(t, ticks), f->word);
+  pml__recording_put_enter(t, t->place.next, pml__recording_lift(t, ticks), f->word);
   return 0;
 }
 
@@ -44,10 +43,8 @@ uint64_t pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t 
   if (PML_UNLIKELY(at >= t->enters_end)) return enter_limited(t, region, ticks);
   if (PML_UNLIKELY(ticks < t->place.last_ticks)) return enter_limited(t, region, ticks);
   if (PML_UNLIKELY((pml_region_t)f[1].word != region)) return enter_another(t, region, ticks);
-  pml__own_move(&t->top, f, sizeof *f);
-  f[1].enter = at;
   t->place.last_ticks = ticks;
-  pml__recording_put(t, ticks, PML__OWN_AGAIN(f[1].word));
+  pml__recording_put_enter(t, at, ticks, PML__OWN_AGAIN(f[1].word));
   return 0;
 }
 
@@ -59,12 +56,15 @@ __attribute__((noinline)) static uint64_t leave_limited(struct pml__recording_tr
   if (f->enter != NULL && t->recording->limits.min_ticks != 0) {
     bool last = t->place.next == f->enter + 1;
     if (PML_UNLIKELY(!last && pml__recording_has_values(f->enter))) return ticks;
-    t->top--;
-    if (last && pml__recording_take_back(t, f->enter, region, ticks)) return 0;
-  } else {
-    t->top--;
+    if (last && pml__recording_take_back(t, f->enter, region, ticks)) {
+      t->top--;
+      return 0;
+    }
   }
-  if (f->enter != NULL) pml__recording_put_leave(t, f, region, pml__recording_lift(t, ticks));
+  if (f->enter != NULL)
+    pml__recording_end_call(t, region, pml__recording_lift(t, ticks));
+  else
+    t->top--;
   return 0;
 }
 
@@ -72,9 +72,8 @@ __attribute__((noinline)) static uint64_t leave_limited(struct pml__recording_tr
 __attribute__((noinline)) static uint64_t leave_outer(struct pml__recording_track *t, pml_region_t region,
                                                       uint64_t ticks) {
   if (PML_UNLIKELY(ticks < t->place.last_ticks)) return leave_limited(t, region, ticks);
-  pml__own_move(&t->top, t->top, -(ptrdiff_t)sizeof *t->top);
   t->place.last_ticks = ticks;
-  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
+  pml__recording_put_leave(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
   return 0;
 }
 
@@ -111,11 +110,12 @@ uint64_t pml__recording_leave_valued(void *data, const struct pml_stream_event *
   const struct pml__recording_frame *f = t->top;
   if (PML_UNLIKELY(t->beyond > 0 || f == t->frame || pml__recording_region_of(f) != e->region)) return e->ticks;
   if (PML_UNLIKELY(t->recording->limits.min_ticks != 0 || !has_room_for(t, e, 1))) return e->ticks;
-  if (PML_LIKELY(f->enter != NULL)) {
-    uint64_t ticks = pml__recording_lift(t, e->ticks);
-    pml__recording_put_values(t, e, ticks);
-    pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, e->region));
+  if (PML_UNLIKELY(f->enter == NULL)) {
+    t->top--;
+    return 0;
   }
-  t->top--;
+  uint64_t ticks = pml__recording_lift(t, e->ticks);
+  pml__recording_put_values(t, e, ticks);
+  pml__recording_put_leave(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, e->region));
   return 0;
 }

@@ -52,11 +52,11 @@ static void put_under_way(struct pml__recording_track *t) {
   uint64_t calls = 0, outer;
   for (const struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++) calls += f->enter != NULL;
   outer = calls > UNDER_WAY_MAX ? calls - UNDER_WAY_MAX : 0;
-  if (outer > 0) pml__recording_put(t, outer, PML__LOG_WORD(PML__LOG_UNDER_WAY, PML__LOG_OUTER));
+  if (outer > 0) pml__recording_put(t, outer, PML__LOG_WORD(PML__LOG_UNDER_WAY, PML__LOG_OUTER), 0);
   for (const struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++) {
     if (f->enter == NULL) continue;
     if (outer == 0)
-      pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, pml__recording_region_of(f)));
+      pml__recording_put(t, t->place.last_ticks, PML__LOG_WORD(PML__LOG_UNDER_WAY, pml__recording_region_of(f)), 0);
     if (outer > 0) outer--;
   }
 }
@@ -75,7 +75,7 @@ static bool make_room(struct pml__recording_track *t) {
   struct pml__log_event *events = (struct pml__log_event *)(void *)t->extent;
   t->place.next = events + PML__RECORDING_FIRST_EVENT;
   t->place.end = events + PML__RECORDING_EXTENT_EVENTS;
-  if (again) pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
+  if (again) pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread), 0);
   if (again && t->recording->limits.last_bytes != 0) put_under_way(t);
   pml__recording_choose_ends(t);
   return true;
@@ -125,8 +125,7 @@ static void put_values_of_call(void *data, void *arg) {
   uint64_t *value = (uint64_t *)(t->place.next + 1);
   for (uint32_t i = 0; i < c->n; i++) value[i] = c->v[i].bits;
   pml__recording_put(t, t->place.last_ticks,
-                     PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(c->results, c->n, c->region)));
-  t->place.next += follow;
+                     PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(c->results, c->n, c->region)), follow);
 }
 
 void pml__recording_trace_values(const struct pml_recording *s, pml_region_t region, bool results,
@@ -156,11 +155,6 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *
   return frame != NULL;
 }
 
-/* The call is followed, but has no enter in the file. */
-static void leave_out(struct pml__recording_track *t, pml_region_t region) {
-  pml__recording_leave_out(++t->top, region);
-}
-
 static void ready(void *data, pml_region_t region) {
   struct pml__recording_track *t = data;
   const struct pml_stream_metrics *m = t->recording->metrics;
@@ -187,7 +181,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   size_t values = room_for_values(t, e);
   pml_recording_name(t->recording, e->region);
   if (e->region >= PML__RECORDING_MARKS || !has_room(t, values + PML__RECORDING_OF_ENTER)) {
-    leave_out(t, e->region);
+    pml__recording_leave_out(t, e->region);
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
@@ -228,15 +222,16 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
   bool kept = f->enter != NULL && !take_back(t, f->enter, e);
   size_t values = kept ? room_for_values(t, e) : 0;
   /* Without room the reader ends the call with the thread's last event. */
-  if (kept && has_room(t, values + 1)) {
-    uint64_t ticks = pml__recording_lift(t, e->ticks);
-    if (values > 0) pml__recording_put_values(t, e, ticks);
-    if (values > 0 || kind != PML__LOG_LEAVE)
-      pml__recording_put(t, ticks, PML__LOG_WORD(kind, e->region));
-    else
-      pml__recording_put_leave(t, f, e->region, ticks);
+  if (!kept || !has_room(t, values + 1)) {
+    t->top--;
+    return;
   }
-  t->top--;
+  uint64_t ticks = pml__recording_lift(t, e->ticks);
+  if (values > 0) pml__recording_put_values(t, e, ticks);
+  if (values > 0 || kind != PML__LOG_LEAVE)
+    pml__recording_put_leave(t, ticks, PML__LOG_WORD(kind, e->region));
+  else
+    pml__recording_end_call(t, e->region, ticks);
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
@@ -245,6 +240,31 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
 
 static void on_left(void *data, const struct pml_stream_event *e) {
   end_call(data, e, PML__LOG_LEFT);
+}
+
+/* Whether what stands at @at is an enter or a leave whose call has begun, or ended, already. */
+static bool has_moved(const struct pml__recording_track *t, const struct pml__log_event *at) {
+  const struct pml__recording_frame *f = t->top;
+  uint64_t kind = at->word >> 32;
+  if (kind == PML__LOG_ENTER) return f > t->frame && f->enter == at;
+  /* Of a call in one of the same function that is not known: then the leave stays. */
+  return (kind == PML__LOG_LEAVE || kind == PML__LOG_LEFT) && (pml_region_t)f[1].word == (pml_region_t)at->word;
+}
+
+/*
+ * What was under way is done if its call has begun or ended already, else undone. The end of a whole call is the one
+ * that is seen in its enter.
+ */
+static void mend(void *data) {
+  struct pml__recording_track *t = data;
+  struct pml__log_event *next = t->place.next;
+  if (t->top > t->frame && t->top->enter != NULL && PML__LOG_IS_WHOLE(t->top->enter->word)) t->top--;
+  if (next == t->place.end) return;
+  if (next->word != 0 && has_moved(t, next)) t->place.next = ++next;
+  for (size_t i = 0; i < OF_CALL && next + i < t->place.end; i++) {
+    __atomic_store_n(&next[i].word, 0, __ATOMIC_RELEASE);
+    next[i].ticks = 0;
+  }
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
@@ -267,8 +287,7 @@ static void put_told(struct pml__recording_track *t, const struct pml_stream_eve
     return;
   }
   for (size_t i = 0; i < follow; i++) t->place.next[1 + i] = pair[i];
-  pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(kind, e->region));
-  t->place.next += follow;
+  pml__recording_put(t, pml__recording_lift(t, e->ticks), PML__LOG_WORD(kind, e->region), follow);
 }
 
 static void on_communication(void *data, const struct pml_stream_event *e) {
@@ -324,7 +343,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
   if (t == NULL) return NULL;
   t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
   if (t->extent != NULL && has_room(t, 1))
-    pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
+    pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread), 0);
   pml__mutex_take(&s->lock);
   t->following = s->tracks;
   s->tracks = t;
@@ -360,6 +379,7 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
                                   .event = {on_enter, on_leave, on_metric, on_communication, on_openmp},
                                   .place = place,
                                   .left = on_left,
+                                  .mend = mend,
                                   .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly},
                                   .valued = {pml__recording_enter_valued, pml__recording_leave_valued},
                                   .sparing = PML__SPARING,

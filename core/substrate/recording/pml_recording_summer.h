@@ -35,7 +35,9 @@ static inline void pml__summer_enter(struct pml__recording_summer *t, pml_region
     __atomic_store_n(&mine[i], values != NULL ? values[i] : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&inside[i], 0, __ATOMIC_RELAXED);
   }
-  t->region[t->depth++] = values != NULL ? region : 0;
+  t->region[t->depth] = values != NULL ? region : 0;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a handler may leave by a longjmp */
+  t->depth++;
 }
 
 /* The innermost call is of @region, as far as that is known. */

@@ -23,10 +23,6 @@ struct pml__recording_frame {
 static inline pml_region_t pml__recording_region_of(const struct pml__recording_frame *f) {
   return (pml_region_t)(f->enter != NULL ? f->word : f->word >> 32);
 }
-static inline void pml__recording_leave_out(struct pml__recording_frame *f, pml_region_t region) {
-  *f = (struct pml__recording_frame){.word = (uint64_t)region << 32 | PML__RECORDING_NO_REGION};
-}
-
 /* One thread. */
 struct pml__recording_track {
   struct pml_recording *recording;
@@ -54,18 +50,61 @@ static inline void pml__recording_count(struct pml__recording_track *t, enum pml
     __atomic_fetch_add(&t->count[which], 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * An event is written and then counted, and in between its call begins or ends. A signal handler may leave by a longjmp
+ * between any two stores: so the order of these is kept, and pml__recording_mend() sees how far they got.
+ */
+static inline void pml__recording_in_order(void) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* What was there before is zeros, or was taken back and is zeros again. */
-static inline void pml__recording_put(struct pml__recording_track *t, uint64_t ticks, uint64_t word) {
-  struct pml__log_event *at = t->place.next;
-  at->ticks = ticks;
-  __atomic_store_n(&at->word, word, __ATOMIC_RELEASE);
-  pml__own_move(&t->place.next, at, sizeof *at);
+static inline void pml__recording_write(struct pml__log_event *next, uint64_t ticks, uint64_t word) {
+  next->ticks = ticks;
+  __atomic_store_n(&next->word, word, __ATOMIC_RELEASE);
+  pml__recording_in_order();
+}
+
+/* The event at @next, which was written, and @follow more behind it. */
+static inline void pml__recording_written(struct pml__recording_track *t, const struct pml__log_event *next,
+                                          size_t follow) {
+  pml__recording_in_order();
+  pml__own_move(&t->place.next, next, (ptrdiff_t)((1 + follow) * sizeof *next));
+}
+
+/* @follow: events with its values, written already. */
+static inline void pml__recording_put(struct pml__recording_track *t, uint64_t ticks, uint64_t word, size_t follow) {
+  struct pml__log_event *next = t->place.next;
+  pml__recording_write(next, ticks, word);
+  pml__recording_written(t, next, follow);
+}
+
+/* The enter at @next, of the frame behind the top; and a leave of the innermost call. */
+static inline void pml__recording_put_enter(struct pml__recording_track *t, struct pml__log_event *next, uint64_t ticks,
+                                            uint64_t word) {
+  t->top[1].enter = next;
+  pml__recording_write(next, ticks, word);
+  pml__own_move(&t->top, t->top, sizeof *t->top);
+  pml__recording_written(t, next, 0);
+}
+static inline void pml__recording_put_leave(struct pml__recording_track *t, uint64_t ticks, uint64_t word) {
+  struct pml__log_event *next = t->place.next;
+  pml__recording_write(next, ticks, word);
+  pml__own_move(&t->top, t->top, -(ptrdiff_t)sizeof *t->top);
+  pml__recording_written(t, next, 0);
 }
 
 static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint64_t ticks) {
   if (PML_LIKELY(ticks >= t->place.last_ticks)) return t->place.last_ticks = ticks;
   pml__recording_count(t, PML__LOG_LIFTED);
   return t->place.last_ticks;
+}
+
+/* The call is followed, but has no enter in the file. */
+static inline void pml__recording_leave_out(struct pml__recording_track *t, pml_region_t region) {
+  t->top[1] = (struct pml__recording_frame){.word = (uint64_t)region << 32 | PML__RECORDING_NO_REGION};
+  pml__recording_in_order();
+  t->top++;
 }
 
 /*
@@ -83,10 +122,10 @@ static inline void pml__recording_choose_ends(struct pml__recording_track *t) {
   t->place.fits = t->extent != NULL && !t->full ? t->place.end - PML_STREAM_FITS : NULL;
 }
 
-/* Whether a limit leaves this call out; the frame is counted already. */
+/* Whether a limit leaves out this call, whose frame is the next. */
 static inline bool pml__recording_left_out(struct pml__recording_track *t, pml_region_t region) {
   const struct pml_recording_limits *l = &t->recording->limits;
-  if (l->max_depth != 0 && (uint64_t)(t->top - t->frame) + t->beyond > l->max_depth) {
+  if (l->max_depth != 0 && (uint64_t)(t->top - t->frame) + t->beyond >= l->max_depth) {
     pml__recording_count(t, PML__LOG_DEEP);
     return true;
   }
@@ -116,11 +155,13 @@ static inline bool pml__recording_make_whole(struct pml__log_event *enter, uint6
   return true;
 }
 
-/* A leave without values. */
-static inline void pml__recording_put_leave(struct pml__recording_track *t, const struct pml__recording_frame *f,
-                                            pml_region_t region, uint64_t ticks) {
+/* The innermost call ends without values. */
+static inline void pml__recording_end_call(struct pml__recording_track *t, pml_region_t region, uint64_t ticks) {
+  const struct pml__recording_frame *f = t->top;
   if (f->enter + 1 != t->place.next || !pml__recording_make_whole(f->enter, ticks))
-    pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
+    pml__recording_put_leave(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, region));
+  else
+    pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);
 }
 
 /* Events that values take: one, and two to each that follows. */
@@ -138,19 +179,20 @@ static inline void pml__recording_put_values(struct pml__recording_track *t, con
   for (int i = 0; i < 2; i++)
     __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
-  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
-  t->place.next += (e->metrics->n + 1) / 2;
+  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n), (e->metrics->n + 1) / 2);
 }
 
-/* The call recorded none inside; if it was short its enter, and its values, are taken back. */
+/* The call, which is over, recorded none inside; if it was short its enter, and its values, are taken back. */
 static inline bool pml__recording_take_back(struct pml__recording_track *t, struct pml__log_event *enter,
                                             pml_region_t region, uint64_t ticks) {
   if (ticks - enter->ticks >= t->recording->limits.min_ticks) return false;
-  for (struct pml__log_event *at = t->place.next; at-- > enter;) {
+  struct pml__log_event *at = t->place.next;
+  t->place.next = enter;
+  pml__recording_in_order();
+  while (at-- > enter) {
     __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
     at->ticks = 0;
   }
-  t->place.next = enter;
   if (t->recording->limits.max_calls != 0) __atomic_fetch_sub(&t->recording->mark[region], 1, __ATOMIC_RELAXED);
   pml__recording_count(t, PML__LOG_SHORT);
   return true;

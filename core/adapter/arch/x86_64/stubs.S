@@ -271,8 +271,7 @@ pml__arch_leave:
   movq %fs:OWN_OPEN(%r9), %rcx
   cmpq %r11, CALL_CODE(%rcx)
   jne .Lleave_other_again
-  movq CALL_OUTER(%rcx), %rax
-  movq %rax, %fs:OWN_OPEN(%r9)
+  movq CALL_OUTER(%rcx), %r11
   movl CALL_REGION(%rcx), %esi
   movq CALL_ADDRESS(%rcx), %rax
   movq %rax, 24(%rsp)
@@ -281,6 +280,7 @@ pml__arch_leave:
   call *LEAVES_PLAIN(%r10)
   testq %rax, %rax
   jnz .Lleave_begun
+  movq %r11, %fs:OWN_OPEN(%r9) /* the call ends with its event: pml_call.h says why */
   end r10
   .cfi_remember_state
   pop rcx, rdx, rax
@@ -353,7 +353,9 @@ pml__arch_leave:
   jmp .Lleave_done
 .Lleave_begun:
   .cfi_restore_state
-  movq %r11, 24(%rsp) /* the pad again */
+  movq %fs:OWN_OPEN(%r9), %rcx
+  movq CALL_CODE(%rcx), %rcx
+  movq %rcx, 24(%rsp) /* the pad again */
   movq %rax, %fs:OWN_TICKS(%r9) /* for the _full twin */
   push r8
   subq $8, %rsp
