@@ -159,7 +159,7 @@ local function exists(path)
 end
 
 --- The result of a job: "caught" and by what, "passed", "skipped" and why, or "broken" and why.
-local function verdict(out)
+local function verdict(out, may_crash)
   if not exists(out .. ".status") then return "broken", "does not compile:\n" .. read(out .. ".build") end
   local status, said = tonumber(read(out .. ".status")), read(out .. ".said")
   if status == 0 then return "passed" end
@@ -169,6 +169,7 @@ local function verdict(out)
   local sentence = ("\n" .. said):match "\nnot ok %d+ %- ([^\n]*)"
   if sentence then return "caught", #sentence > 40 and sentence:sub(1, 37) .. "..." or sentence end
   if status == 124 or status == 137 then return "caught", "time limit" end
+  if status == 139 and may_crash then return "caught", "SIGSEGV" end
   return "broken", ("ended with status %d:\n%s"):format(status, said)
 end
 
@@ -182,7 +183,7 @@ end
 
 --- Judge one job; the text of its cell in the table.
 local function judge(job)
-  local what, how = verdict(job.out)
+  local what, how = verdict(job.out, job.mutant and job.mutant.crashes)
   local name = job.mutant and job.mutant[1] or "as it is"
   if what == "skipped" then
     tell("skipped", ("# SKIP %s on %s: %s"):format(name, job.program.title, how))

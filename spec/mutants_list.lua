@@ -46,9 +46,9 @@ local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/s
   [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
---- `by`: the spec that judges it, if not those of the file; `pmu = false`: a real PMU and copies of its page cannot
---- reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers reveals it, because arm's kernel sets the upper half of
---- larger ones.
+--- `by`: the spec that judges it, if not those of the file; `crashes`: it returns to where another call came from;
+--- `pmu = false`: a real PMU and copies of its page cannot reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers
+--- reveals it, because arm's kernel sets the upper half of larger ones.
 local mutants = {
   { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
   { "index not decremented", READER, "PML__RDPMC_TAKE(pc, index - 1, pmc)", "PML__RDPMC_TAKE(pc, index, pmc)" },
@@ -199,7 +199,8 @@ local mutants = {
   { "last: those of an extent count on", OF_CALLS, "  l->under_way = 0;\n", "", by = "recording_last" },
   { "last: a track without what was moved out of it", READS, ".turn = r->missing == 0 ? r->entry[i].turn : 0", "",
     by = "recording_last" },
-  { "call: any call ends with the innermost", CALL, "t->open != p || ", "", by = "intercept_calls" },
+  { "call: any call ends with the innermost", CALL, "p != pml_arch_pad_of(at) || ", "", by = "intercept_calls",
+    crashes = true },
   { "call: what declines is told for all that", STUBS, "  jnz .Lenter_begun\n", "", by = "intercept_calls" },
   { "call: an end that declines is told for all that", STUBS, "  jnz .Lleave_begun\n", "", by = "intercept_calls" },
   { "call: ended before its leave", STUBS, "  movq CALL_OUTER(%rcx), %r11\n",

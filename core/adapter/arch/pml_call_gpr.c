@@ -55,9 +55,17 @@ static inline bool hand_out(struct pml__call_thread *t, struct pml__stream_threa
   return false;
 }
 
+/* One register, where compilers would keep several parts of the address for later. */
+static inline struct pml__stream_own *own_of_thread(void) {
+  struct pml__stream_own *own = &pml__stream_own;
+  __asm__("" : "+r"(own));
+  return own;
+}
+
 uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp) {
-  struct pml__call_thread *t = &pml__call_self;
-  struct pml__stream_thread *s = pml__stream_self;
+  struct pml__stream_own *own = own_of_thread();
+  struct pml__call_thread *t = &own->call;
+  struct pml__stream_thread *s = own->self;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_ENTER, sp))) return ALL_REGISTERS;
   struct pml__call_pad *open = t->open, *p = open->inner;
   if (PML_UNLIKELY(p == NULL || !is_inside(open, back, sp) || !is_plain())) {
@@ -66,23 +74,25 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   }
   pml__call_open(t, p, f->region, back, sp);
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
-  pml__stream_end_pass(s);
+  pml__stream_end_pass(own->self);
   return pml_arch_pad_return(t->open) - PML_ARCH_PAD_RETURN;
 }
 
 uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
-  struct pml__call_pad *p = pml_arch_pad_of(at);
-  struct pml__call_thread *t = &pml__call_self;
-  struct pml__stream_thread *s = pml__stream_self;
+  struct pml__stream_own *own = own_of_thread();
+  struct pml__call_thread *t = &own->call;
+  struct pml__stream_thread *s = own->self;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_LEAVE, sp))) return ALL_REGISTERS;
-  if (PML_UNLIKELY(t->open != p || !is_plain())) {
+  struct pml__call_pad *p = t->open;
+  if (PML_UNLIKELY(p != pml_arch_pad_of(at) || !is_plain())) {
     pml__stream_end_pass(s);
     return ALL_REGISTERS;
   }
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, pml_arch_what(p)->region))) return PML__CALL_BEGUN;
+  p = t->open; /* what it was, but in no register meanwhile */
   uintptr_t back = pml__call_back(p);
   pml__call_close(t, p);
-  pml__stream_end_pass(s);
+  pml__stream_end_pass(own->self);
   return back;
 }
 
