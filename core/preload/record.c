@@ -4,7 +4,8 @@
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks; _WRAPPED=1: all wrapped
- * functions are chosen. PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
+ * functions are chosen. PMLUA_RECORD_SCANS: a folder for what is found in the code of large files
+ * (pml_intercept_kept.h). PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
  * PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS,
  * PMLUA_RECORD_MIN_NS and PMLUA_RECORD_LAST, in bytes, are limits.
  *
@@ -476,14 +477,10 @@ static void start_in_child(void) {
 
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = secure_getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {secure_getenv("PMLUA_RECORD_LIB"),
-                                    secure_getenv("PMLUA_RECORD_SYM"),
-                                    secure_getenv("PMLUA_RECORD_NOT"),
-                                    secure_getenv("PMLUA_RECORD_FILTER"),
-                                    NULL,
-                                    number("PMLUA_RECORD_DLSYM") == 1,
-                                    number("PMLUA_RECORD_WRAPPED") == 1,
-                                    false};
+  struct pml_intercept_options o = {
+      secure_getenv("PMLUA_RECORD_LIB"),    secure_getenv("PMLUA_RECORD_SYM"),   secure_getenv("PMLUA_RECORD_NOT"),
+      secure_getenv("PMLUA_RECORD_FILTER"), secure_getenv("PMLUA_RECORD_SCANS"), NULL,
+      number("PMLUA_RECORD_DLSYM") == 1,    number("PMLUA_RECORD_WRAPPED") == 1, false};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);

@@ -67,6 +67,7 @@ struct pml_intercept_options {
   const char *sym;    /* which functions, by their names in the symbol table */
   const char *but;    /* exclude libraries and functions with these names */
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
+  const char *scans;  /* a folder, where what takes long to find out of large files is kept for later processes */
   const char *aside;  /* libraries of the tool: neither calls to them nor by them count as the program's */
   bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
   bool wrapped;       /* wrapped functions (pml_wrap.h) are chosen whatever the others say */

@@ -43,11 +43,11 @@ static size_t least(size_t a, size_t b) {
 
 /* ---- the dynamic section ---- */
 
-enum { SYMTAB, STRTAB, STRSZ, JMPREL, PLTRELSZ, RELA, RELASZ, GNU_HASH, HASH, VERSYM, VERNEED, TAGS };
+enum { SYMTAB, STRTAB, STRSZ, JMPREL, PLTRELSZ, RELA, RELASZ, RELACOUNT, GNU_HASH, HASH, VERSYM, VERNEED, TAGS };
 
 static int tag_of(Elf64_Sxword tag) {
-  static const Elf64_Sxword tags[TAGS] = {DT_SYMTAB, DT_STRTAB,   DT_STRSZ, DT_JMPREL, DT_PLTRELSZ, DT_RELA,
-                                          DT_RELASZ, DT_GNU_HASH, DT_HASH,  DT_VERSYM, DT_VERNEED};
+  static const Elf64_Sxword tags[TAGS] = {DT_SYMTAB, DT_STRTAB,    DT_STRSZ,    DT_JMPREL, DT_PLTRELSZ, DT_RELA,
+                                          DT_RELASZ, DT_RELACOUNT, DT_GNU_HASH, DT_HASH,   DT_VERSYM,   DT_VERNEED};
   int i = 0;
   while (i < TAGS && tags[i] != tag) i++;
   return i;
@@ -63,6 +63,9 @@ static void read_tables(struct pml__object *o, const Elf64_Addr *v) {
   o->njmprel = o->jmprel != NULL ? least(bytes, v[PLTRELSZ]) / sizeof *o->jmprel : 0;
   o->rela = v[RELA] != 0 ? table(o, v[RELA], sizeof(Elf64_Addr), &bytes) : NULL;
   o->nrela = o->rela != NULL ? least(bytes, v[RELASZ]) / sizeof *o->rela : 0;
+  size_t relative = least(v[RELACOUNT], o->nrela); /* these come first, have no symbols, and may be a million */
+  o->rela += relative;
+  o->nrela -= relative;
   o->gnu_hash = v[GNU_HASH] != 0 ? table(o, v[GNU_HASH], sizeof(Elf64_Addr), &bytes) : NULL;
   o->hash = v[HASH] != 0 ? table(o, v[HASH], sizeof(uint32_t), &bytes) : NULL;
   o->versym = v[VERSYM] != 0 ? table(o, v[VERSYM], sizeof(uint16_t), &bytes) : NULL;

@@ -8,6 +8,7 @@
 #include "adapter/intercept/pml_intercept_scans.h"
 
 #include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,8 +157,26 @@ static bool read_code(const struct pml__object *o, struct pml__scan *s) {
   return true;
 }
 
+static uint64_t code_bytes(const struct pml__object *o) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < o->nsegments; i++)
+    if ((o->segment[i].flags & PF_X) != 0) bytes += o->segment[i].hi - o->segment[i].lo;
+  return bytes;
+}
+
+/* Only what was loaded with the program: that is before it may have given up its rights. */
+static bool find_uses(const struct pml__object *o, struct pml__scan *s) {
+  struct pml__scan_slot *slot = s->slot + s->ncalls;
+  size_t n = s->n - s->ncalls;
+  bool large = s->named && o->startup && code_bytes(o) >= PML__KEPT_FROM;
+  if (large && pml__kept_find(&s->file, slot, n)) return true;
+  if (!read_code(o, s)) return false;
+  if (large) pml__kept_put(&s->file, slot, n);
+  return true;
+}
+
 int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot) {
-  if (!s->code_read && !read_code(o, s)) return -ENOMEM;
+  if (!s->code_read && !find_uses(o, s)) return -ENOMEM;
   s->code_read = true;
   return slot->called && !slot->used;
 }

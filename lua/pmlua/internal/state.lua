@@ -3,13 +3,20 @@
 
 local M = {}
 
+local function below(variable, usual, name)
+  local folder, home = os.getenv(variable), os.getenv "HOME"
+  if folder and folder:sub(1, 1) == "/" then return folder .. "/pmlua/" .. name end
+  return home and home ~= "" and ("%s/%s/pmlua/%s"):format(home, usual, name) or nil
+end
+
 --- The path of a file of the user's state; nil: the user has no folder.
 ---@param name string
 ---@return string?
-function M.path(name)
-  local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
-  if state and state:sub(1, 1) == "/" then return state .. "/pmlua/" .. name end
-  return home and home ~= "" and home .. "/.local/state/pmlua/" .. name or nil
-end
+function M.path(name) return below("XDG_STATE_HOME", ".local/state", name) end
+
+--- The same of what can be found again, and takes time.
+---@param name string
+---@return string?
+function M.cached(name) return below("XDG_CACHE_HOME", ".cache", name) end
 
 return M

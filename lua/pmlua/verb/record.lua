@@ -269,6 +269,8 @@ local function environment_of(o, library, dir)
     if type(value) == "table" then value = table.concat(value, v[3]) end
     words[#words + 1] = value and ("PMLUA_RECORD_%s=%s"):format(v[1], value)
   end
+  local scans = require "pmlua.internal.record.scans".folder()
+  words[#words + 1] = scans and "PMLUA_RECORD_SCANS=" .. scans
   words[#words + 1] = o.job and "PMLUA_RECORD_JOB=" .. o.job
   words[#words + 1] = (o.detail or "job") ~= "job" and "PMLUA_RECORD_WHOLE=1" or nil
   words[#words + 1] = remarks(o.events or {})
@@ -383,6 +385,7 @@ function M.run(o)
     complain(lost)
     return NOT_RUN
   end
+  require "pmlua.internal.record.scans".prune()
   if o.job then
     whose = "" -- from here on, messages are of all ranks
     failed = require "pmlua.internal.record.job".finish(o, { dir = o.job, rank = rank, size = size }, complain)

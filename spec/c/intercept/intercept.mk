@@ -33,6 +33,9 @@ $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpm
 	$(call intercept_link,-Wl$(comma)-z$(comma)now$(comma)-z$(comma)relro) -o $@.now
 	$(call intercept_link,-fno-plt) -o $@.noplt
 	$(call intercept_link,-no-pie -fno-pie) -o $@.nopie
+# Large, and with slots of addresses: one way does.
+$(B)/spec/intercept_kept: spec/c/intercept_kept.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
+	$(call intercept_link,-fno-plt) -o $@
 comma := ,
 
 # Wrappers of the same library, of the four kinds: in the program or shared, found by --wrap or by their names.
