@@ -16,14 +16,26 @@ static bool is_same(const struct pml__scan_slot *a, const struct pml__scan_slot 
   return true;
 }
 
+static char folder[] = "/tmp/fuzz-kept-XXXXXX";
+
+static void remove_folder(void) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  if (system(command) != 0) fprintf(stderr, "%s is left\n", folder);
+}
+
+static void make_folder(void) {
+  if (mkdtemp(folder) == NULL) abort();
+  (void)atexit(remove_folder);
+  pml__kept_in(folder);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static char folder[] = "/tmp/fuzz-kept-XXXXXX";
   static bool made;
   struct pml__scan_slot slot[SLOTS] = {{0}}, found[SLOTS] = {{0}};
   size_t n = size < SLOTS ? size : SLOTS;
   const struct pml__file f = {.bytes = 1, .headers = 2}, other = {.bytes = 1, .headers = 3};
-  if (!made && mkdtemp(folder) == NULL) abort();
-  if (!made) pml__kept_in(folder);
+  if (!made) make_folder();
   made = true;
   for (size_t i = 0; i <= SLOTS; i++) (void)pml__kept_parse(data, size, &f, found, i < size ? i : 0);
   for (size_t i = 0; i < n; i++) slot[i] = (struct pml__scan_slot){.called = data[i] % 2, .used = data[i] / 2 % 2};
