@@ -51,17 +51,18 @@ static bool symbols(void) {
   return true;
 }
 
-static bool relocations_of(int64_t tag, int64_t size, size_t offset_of_table, size_t offset_of_count) {
+/* @passed: of them stand first, and have no symbols. */
+static bool relocations_of(int64_t tag, int64_t size, size_t passed, size_t offset_of_table, size_t offset_of_count) {
   size_t n = entry(size)->d_un.d_val / sizeof(Elf64_Rela);
   const size_t said[] = {n, n + 1, n * 2, UINT64_MAX / sizeof(Elf64_Rela)};
   add_segment(edge_end, PF_R);
   move(tag, n * sizeof(Elf64_Rela));
   for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
     entry(size)->d_un.d_val = said[i] * sizeof(Elf64_Rela) + sizeof(Elf64_Rela) / 2;
-    WANT(*(size_t *)((char *)looked_at() + offset_of_count) == n && goes_on(1));
+    WANT(*(size_t *)((char *)looked_at() + offset_of_count) == n - passed && goes_on(1));
   }
   entry(size)->d_un.d_val = n * sizeof(Elf64_Rela) - 1;
-  WANT(*(size_t *)((char *)looked_at() + offset_of_count) == n - 1);
+  WANT(*(size_t *)((char *)looked_at() + offset_of_count) == n - 1 - passed);
   set(tag, edge_end - 4);
   WANT(*(void **)((char *)looked_at() + offset_of_table) == NULL);
   set(tag, edge_end);
@@ -69,11 +70,20 @@ static bool relocations_of(int64_t tag, int64_t size, size_t offset_of_table, si
   return true;
 }
 static bool relocations_of_calls(void) {
-  return relocations_of(DT_JMPREL, DT_PLTRELSZ, offsetof(struct pml__object, jmprel),
+  return relocations_of(DT_JMPREL, DT_PLTRELSZ, 0, offsetof(struct pml__object, jmprel),
                         offsetof(struct pml__object, njmprel));
 }
 static bool relocations(void) {
-  return relocations_of(DT_RELA, DT_RELASZ, offsetof(struct pml__object, rela), offsetof(struct pml__object, nrela));
+  size_t relative = entry(DT_RELACOUNT)->d_un.d_val, all = entry(DT_RELASZ)->d_un.d_val / sizeof(Elf64_Rela);
+  WANT(relative > 0 && relative < all && looked_at()->nrela == all - relative);
+  const size_t said[] = {0, relative + 1, all, all + 1, UINT64_MAX}; /* not so: then all are looked at */
+  for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+    entry(DT_RELACOUNT)->d_un.d_val = said[i];
+    WANT(looked_at()->nrela == all && goes_on(1));
+  }
+  entry(DT_RELACOUNT)->d_un.d_val = relative;
+  return relocations_of(DT_RELA, DT_RELASZ, relative, offsetof(struct pml__object, rela),
+                        offsetof(struct pml__object, nrela));
 }
 
 static bool versions(void) {

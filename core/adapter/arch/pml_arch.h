@@ -81,8 +81,9 @@ size_t pml_arch_thunks_bytes(uint32_t n);
 void pml_arch_thunks_write(void *block, const void *functions, uint32_t n);
 uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);
 
-/* The relocations that fill a slot for calls, and one for addresses that code loads or calls through. */
-extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat;
+/* The relocations that fill a slot for calls, and one for addresses that code loads or calls through; and any without a
+ * symbol. */
+extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat, pml__arch_relative;
 
 /*
  * Of the slots of addresses in [@lo, @hi), those that @n bytes of code use, which are at @text and mapped at @at: @seen

@@ -53,6 +53,13 @@ static int tag_of(Elf64_Sxword tag) {
   return i;
 }
 
+/* So many relocations come first that have no symbol, maybe a million; if that is so. */
+static void skip_relative(struct pml__object *o, size_t n) {
+  if (n == 0 || ELF64_R_TYPE(o->rela[n - 1].r_info) != pml__arch_relative) return;
+  o->rela += n;
+  o->nrela -= n;
+}
+
 static void read_tables(struct pml__object *o, const Elf64_Addr *v) {
   size_t bytes;
   o->sym = v[SYMTAB] != 0 ? table(o, v[SYMTAB], sizeof(Elf64_Addr), &bytes) : NULL;
@@ -63,9 +70,7 @@ static void read_tables(struct pml__object *o, const Elf64_Addr *v) {
   o->njmprel = o->jmprel != NULL ? least(bytes, v[PLTRELSZ]) / sizeof *o->jmprel : 0;
   o->rela = v[RELA] != 0 ? table(o, v[RELA], sizeof(Elf64_Addr), &bytes) : NULL;
   o->nrela = o->rela != NULL ? least(bytes, v[RELASZ]) / sizeof *o->rela : 0;
-  size_t relative = least(v[RELACOUNT], o->nrela); /* these come first, have no symbols, and may be a million */
-  o->rela += relative;
-  o->nrela -= relative;
+  skip_relative(o, least(v[RELACOUNT], o->nrela));
   o->gnu_hash = v[GNU_HASH] != 0 ? table(o, v[GNU_HASH], sizeof(Elf64_Addr), &bytes) : NULL;
   o->hash = v[HASH] != 0 ? table(o, v[HASH], sizeof(uint32_t), &bytes) : NULL;
   o->versym = v[VERSYM] != 0 ? table(o, v[VERSYM], sizeof(uint16_t), &bytes) : NULL;

@@ -20,7 +20,8 @@
 #define AVX512 0x40u
 #define ASK 0x80000000u
 
-const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT;
+const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT,
+               pml__arch_relative = R_X86_64_RELATIVE;
 
 extern __attribute__((visibility("hidden"))) uint32_t pml__arch_vectors; /* of stubs.S */
 
