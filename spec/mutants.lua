@@ -82,7 +82,8 @@ local function programs()
   end
   if arch == "x86_64" then
     local intercepting = { intercept_calls = { run = "sparing mixed" }, intercept_counted = { run = "" },
-                           intercept_left = { run = "", flags = "-DPML__SPARING=1" } }
+                           intercept_left = { run = "", flags = "-DPML__SPARING=1" },
+                           intercept_kept = { run = "", flags = "-fPIE -fno-plt" } }
     for name, how in pairs(intercepting) do
       list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT' " .. how.run,
         build = ("%s %s %s -Wno-psabi -I'$DIR' -Icore -Ispec/c spec/c/%s.c $SOURCES -L%s/spec -lintercept "
@@ -169,7 +170,7 @@ local function verdict(out, may_crash)
   local sentence = ("\n" .. said):match "\nnot ok %d+ %- ([^\n]*)"
   if sentence then return "caught", #sentence > 40 and sentence:sub(1, 37) .. "..." or sentence end
   if status == 124 or status == 137 then return "caught", "time limit" end
-  if status == 139 and may_crash then return "caught", "SIGSEGV" end
+  if status > 128 and may_crash then return "caught", "signal " .. status - 128 end
   return "broken", ("ended with status %d:\n%s"):format(status, said)
 end
 

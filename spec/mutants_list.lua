@@ -10,6 +10,7 @@ local PLAINLY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
 local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
+local KEPT = "core/adapter/intercept/pml_intercept_kept.c"
 local CALL_FULL = "core/adapter/arch/pml_call.c"
 local TRACK, TRACK_GPR = "core/substrate/recording/pml_recording_track.h", "core/substrate/recording/pml_recording_gpr.c"
 local TRACK_STREAM = "core/substrate/recording/pml_recording_stream.c"
@@ -46,7 +47,7 @@ local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/s
   [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
---- `by`: the spec that judges it, if not those of the file; `crashes`: it returns to where another call came from;
+--- `by`: the spec that judges it, if not those of the file; `crashes`: it may end by a signal;
 --- `pmu = false`: a real PMU and copies of its page cannot reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers
 --- reveals it, because arm's kernel sets the upper half of larger ones.
 local mutants = {
@@ -207,6 +208,10 @@ local mutants = {
     "  movq CALL_OUTER(%rcx), %r11\n  movq %r11, %fs:OWN_OPEN(%r9)\n", by = "intercept_left" },
   { "trace: not mended", TRACK_STREAM, "                                  .mend = mend,\n", "", by = "intercept_left" },
   { "stream: consumers are not told to mend", RAISE, "  mend_all(t);\n", "", by = "intercept_left" },
+  { "kept: believed without its checksum", KEPT, " || h.check != check_of(f, uses, n)", "", by = "intercept_kept" },
+  { "kept: read through a link", KEPT, "O_RDONLY | O_CLOEXEC | O_NOFOLLOW", "O_RDONLY | O_CLOEXEC", by = "intercept_kept" },
+  { "kept: believed whoever may write it", KEPT, " && (st.st_mode & 022) == 0", "", by = "intercept_kept" },
+  { "kept: written where files are limited", KEPT, " || !may_write()", "", by = "intercept_kept", crashes = true },
   { "call: one that lacks its counts goes without", CALL_FULL, "  if (lacks_counts(t))\n", "  if (false)\n",
     by = "intercept_counted" },
   { "stream: values are handed to who takes none", RAISE, "!list->valued || ", "", by = "intercept_counted" },
