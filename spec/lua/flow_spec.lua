@@ -218,6 +218,20 @@ int main(void) {
     assert.equal(0, (support.shell(("cd %s/sums.r && ls flow-*.dot flow-*.c && ! ls traces.otf2"):format(dir))))
   end)
 
+  it("is drawn into the file that was asked for, and beside the recording", function()
+    for _, ending in ipairs { "svg", "png" } do
+      local record = ("cd %s && rm -rf drawn.r && %s record -q -o drawn.r --sym crc32 --flow=drawn.%s -- ./sums"):format(dir,
+        command, ending)
+      local status, _, err = support.shell(record)
+      assert.equal(0, status, err)
+    end
+    local picture = support.slurp(dir .. "/drawn.svg")
+    assert.truthy(picture:find("<svg", 1, true) and picture:find("crc32", 1, true))
+    assert.equal("\x89PNG", support.slurp(dir .. "/drawn.png"):sub(1, 4))
+    local _, process = support.shell(("cat %s/drawn.r/flow-*.svg"):format(dir))
+    assert.truthy(process:find("<svg", 1, true) and process:find("crc32", 1, true))
+  end)
+
   it("is written but not drawn by itself where it has more call paths than a picture shows", function()
     support.spit(dir .. "/many.c", [[
 #include <pml.h>

@@ -31,8 +31,9 @@ local function recorded(environment)
   return calls
 end
 
+--- Of the folder's files, but for the one that says what it is.
 local function names()
-  local _, out = shell "ls cache/pmlua/scans"
+  local _, out = shell "cd cache/pmlua/scans && ls | grep -v CACHEDIR.TAG"
   return out
 end
 
@@ -52,10 +53,9 @@ describe("pmlua record of a large program", function()
     local second = recorded "XDG_CACHE_HOME=$PWD/cache"
     assert.equal(kept, names())
     assert.same(first, second)
-    assert.truthy(kept:find "^CACHEDIR.TAG\n")
     if first.crc32 then -- this compiler's calls show in the code
       assert.equal(5, first.crc32)
-      assert.truthy(kept:find "^CACHEDIR.TAG\n%x+\n$")
+      assert.truthy(kept:find "^%x+\n$", kept)
     end
     local _, tag = shell "head -c 43 cache/pmlua/scans/CACHEDIR.TAG"
     assert.equal("Signature: 8a477f597d28d172789f06886806bc55", tag)
@@ -72,6 +72,6 @@ describe("pmlua record of a large program", function()
     shell [[rm -rf cache; mkdir -p cache/pmlua/scans; cd cache/pmlua/scans
       seq 1000000000000000 1000000000000256 | xargs touch; touch mine]]
     recorded "XDG_CACHE_HOME=$PWD/cache"
-    assert.equal("CACHEDIR.TAG\nmine\n", names())
+    assert.equal("mine\n", names())
   end)
 end)

@@ -3,6 +3,7 @@
 --
 -- Try:  pmlua record --flow -o out -- ./solver; ls out
 
+local disk = require "pmlua.internal.file"
 local picture = require "pmlua.internal.picture"
 
 local M = {}
@@ -30,17 +31,35 @@ end
 ---@param base string the path without its ending
 ---@param options pmlua.flow.dot
 ---@param complain pmlua.record.complain
+---@return boolean drawn there is a FLOW.svg
 local function write(flow, base, options, complain)
   local ok, err = flow:draw(base .. ".dot", options)
   if ok then ok, err = picture.write(base .. ".c", flow:skeleton(options)) end
   local paths = flow:size().nodes
-  if ok and paths <= DRAWN_MOST then
+  local few = paths <= DRAWN_MOST
+  if ok and few then
     ok, err = flow:draw(base .. ".svg", options)
   elseif ok then
     complain(("%s.svg is not drawn: %d call paths are more than a picture shows; choose with --lib, --sym, --max-depth")
       :format(base, paths))
   end
   if not ok then complain(err, true) end
+  return ok and few or false
+end
+
+--- The same, and the picture that was asked for, which may be FLOW.svg once more.
+---@param flow pmlua.Flow
+---@param base string
+---@param file? string
+---@param options pmlua.flow.dot
+---@param complain pmlua.record.complain
+local function write_both(flow, base, file, options, complain)
+  local drawn = write(flow, base, options, complain)
+  if not file then return end
+  local svg = drawn and file:find "%.svg$" and disk.read(base .. ".svg")
+  local ok, err
+  if svg then ok, err = picture.write(file, svg) else ok, err = flow:draw(file, options) end
+  if not ok then complain("--flow: " .. err, true) end
 end
 
 --- Of each process that has a flow with calls; a line each to stderr, and what went wrong.
@@ -58,11 +77,7 @@ function M.report(results, dir, o, complain)
     local base = ("%s/flow-%s"):format(dir, p.name)
     local printable = require "pmlua.internal.printable"
     io.stderr:write(("flow of process %s: %s; %s.dot\n"):format(printable(p.name), printable(text_of(p.flow)), base))
-    write(p.flow, base, options, complain)
-    if o.flow_file then
-      local ok, err = p.flow:draw(named(o.flow_file, p.name, #with > 1), options)
-      if not ok then complain("--flow: " .. err, true) end
-    end
+    write_both(p.flow, base, o.flow_file and named(o.flow_file, p.name, #with > 1), options, complain)
   end
 end
 
@@ -76,10 +91,7 @@ function M.report_job(job, dir, o, complain)
   local base = dir .. "/flow"
   local said = require "pmlua.internal.printable"(text_of(job.flow))
   io.stderr:write(("flow of %d ranks: %s; %s.dot\n"):format(job.ranks, said, base))
-  write(job.flow, base, options, complain)
-  if not o.flow_file then return end
-  local ok, err = job.flow:draw(o.flow_file, options)
-  if not ok then complain("--flow: " .. err, true) end
+  write_both(job.flow, base, o.flow_file, options, complain)
 end
 
 return M
