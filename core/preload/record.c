@@ -477,10 +477,13 @@ static void start_in_child(void) {
 
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = secure_getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {
-      secure_getenv("PMLUA_RECORD_LIB"),    secure_getenv("PMLUA_RECORD_SYM"),   secure_getenv("PMLUA_RECORD_NOT"),
-      secure_getenv("PMLUA_RECORD_FILTER"), secure_getenv("PMLUA_RECORD_SCANS"), NULL,
-      number("PMLUA_RECORD_DLSYM") == 1,    number("PMLUA_RECORD_WRAPPED") == 1, false};
+  struct pml_intercept_options o = {.lib = secure_getenv("PMLUA_RECORD_LIB"),
+                                    .sym = secure_getenv("PMLUA_RECORD_SYM"),
+                                    .but = secure_getenv("PMLUA_RECORD_NOT"),
+                                    .filter = secure_getenv("PMLUA_RECORD_FILTER"),
+                                    .scans = secure_getenv("PMLUA_RECORD_SCANS"),
+                                    .dlsym = number("PMLUA_RECORD_DLSYM") == 1,
+                                    .wrapped = number("PMLUA_RECORD_WRAPPED") == 1};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);

@@ -37,23 +37,16 @@ void pml__kept_in(const char *path) {
 
 /* ---- identity ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  return (hash ^ value) * UINT64_C(0x100000001b3);
-}
-
 /* Where a file lies may change from one boot to the next; when it was written does not. */
 static uint64_t hash_of(const struct pml__file *f) {
   const uint64_t part[] = {f->bytes, f->headers, (uint64_t)f->written.tv_sec, (uint64_t)f->written.tv_nsec};
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
-    for (unsigned shift = 0; shift < 64; shift += 8) hash = mix(hash, part[i] >> shift & 0xff);
+  uint64_t hash = PML__SCAN_HASH;
+  for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) hash = pml__scan_mix_one(hash, part[i]);
   return hash;
 }
 
 static uint64_t check_of(const struct pml__file *f, const unsigned char *uses, size_t n) {
-  uint64_t hash = mix(hash_of(f), n);
-  for (size_t i = 0; i < n; i++) hash = mix(hash, uses[i]);
-  return hash;
+  return pml__scan_mix(pml__scan_mix_one(hash_of(f), n), uses, n);
 }
 
 /* ---- reading ---- */

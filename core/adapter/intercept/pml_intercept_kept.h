@@ -4,8 +4,8 @@
  * folder for the processes that come later: 200 MB of code take 60 ms to read.
  *
  * A file of the folder is named by what identifies the program's or library's file (struct pml__file, without where it
- * lies), and is believed if it is the user's own, nobody else may write it, and a checksum of what it is and what it is
- * of is right. Otherwise the code is read again. Under the lock of pml_intercept.c.
+ * lies). It is believed if the user owns it, nobody else may write it, and its checksum, which covers that identity,
+ * is right. Otherwise the code is read again. Under the lock of pml_intercept.c.
  */
 #ifndef PML_INTERCEPT_KEPT_H
 #define PML_INTERCEPT_KEPT_H

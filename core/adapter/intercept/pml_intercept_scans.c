@@ -23,22 +23,12 @@ static uint64_t uses;
 
 /* ---- identity ---- */
 
-static uint64_t mix_one(uint64_t hash, uint64_t value) {
-  return (hash ^ value) * UINT64_C(0x100000001b3);
-}
-
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
-  const unsigned char *at = bytes;
-  for (size_t i = 0; i < n; i++) hash = mix_one(hash, at[i]);
-  return hash;
-}
-
 /* Of what is mapped: the file may have been replaced since. The notes have the build id. */
 static uint64_t headers_of(const struct pml__object *o, uint64_t file_bytes) {
   const size_t tables[] = {o->njmprel, o->nrela, o->nsym, o->nstr};
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) hash = mix_one(hash, tables[i]);
-  hash = mix(hash, o->phdr, o->nphdr * sizeof *o->phdr);
+  uint64_t hash = PML__SCAN_HASH;
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) hash = pml__scan_mix_one(hash, tables[i]);
+  hash = pml__scan_mix(hash, o->phdr, o->nphdr * sizeof *o->phdr);
   for (size_t i = 0; i < o->nphdr; i++) {
     const Elf64_Phdr *p = &o->phdr[i];
     uintptr_t at = o->base + p->p_vaddr;
@@ -47,7 +37,7 @@ static uint64_t headers_of(const struct pml__object *o, uint64_t file_bytes) {
       if (at < s->lo || at >= s->hi) continue;
       size_t readable = pml__segment_readable(s, file_bytes);
       if (at - s->lo < readable && p->p_memsz <= readable - (at - s->lo))
-        hash = mix(hash, (const void *)at, p->p_memsz); /* NOLINT(performance-no-int-to-ptr) */
+        hash = pml__scan_mix(hash, (const void *)at, p->p_memsz); /* NOLINT(performance-no-int-to-ptr) */
     }
   }
   return hash;

@@ -13,6 +13,17 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* FNV-1a, from PML__SCAN_HASH on: it tells files apart, and protects from nothing. */
+#define PML__SCAN_HASH UINT64_C(0xcbf29ce484222325)
+static inline uint64_t pml__scan_mix_one(uint64_t hash, uint64_t value) {
+  return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+static inline uint64_t pml__scan_mix(uint64_t hash, const void *bytes, size_t n) {
+  const unsigned char *at = bytes;
+  for (size_t i = 0; i < n; i++) hash = pml__scan_mix_one(hash, at[i]);
+  return hash;
+}
+
 enum { PML__SLOT_UNKNOWN, PML__SLOT_LEFT, PML__SLOT_CHOSEN };
 
 struct pml__scan_slot {

@@ -52,7 +52,7 @@ static inline void pml__recording_count(struct pml__recording_track *t, enum pml
 
 /*
  * An event is written and then counted, and in between its call begins or ends. A signal handler may leave by a longjmp
- * between any two stores: so the order of these is kept, and pml__recording_mend() sees how far they got.
+ * between any two stores: so the order of these is kept, and mend() of pml_recording_stream.c sees how far they got.
  */
 static inline void pml__recording_in_order(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

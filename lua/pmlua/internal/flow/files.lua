@@ -8,7 +8,7 @@ local picture = require "pmlua.internal.picture"
 
 local M = {}
 
--- The most call paths that are drawn unasked: nobody can read a larger picture, and dot takes minutes for it.
+-- A picture of more call paths is drawn only if it is asked for: nobody can read it, and dot takes minutes for it.
 local DRAWN_MOST = 500
 
 --- The file that was asked for, or one for each if there are several processes.

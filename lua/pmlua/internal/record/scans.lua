@@ -16,7 +16,7 @@ local TAG <const> = "CACHEDIR.TAG" -- by which programs that make backups know s
 local SIGNATURE <const> = "Signature: 8a477f597d28d172789f06886806bc55\n"
 local MOST <const> = 256 -- files, of as many programs and libraries, in each of their versions
 
---- The folder, made; nil: there is none for this user.
+--- The folder, which is made if need be; nil: this user can have none.
 ---@return string?
 function M.folder()
   local path = state.cached "scans"
