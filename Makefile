@@ -101,7 +101,7 @@ echo "installing:$$missing"; export DEBIAN_FRONTEND=noninteractive; \
 $$as apt-get update -qq && $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
 endef
 
-.PHONY: deps deps-check deps-check-all run check check-all check-wrap
+.PHONY: deps deps-check deps-check-all run check check-all check-load check-wrap
 deps: ## install the missing Debian packages that building and running need
 	$(call need,$(RUN_DEPS))
 deps-check: deps
@@ -126,6 +126,9 @@ check: deps-check ## set up, build, run the specs, some minutes; ONLY=PATTERN ru
 check-all: deps-check-all ## what make check leaves out: slow specs, mutants, fuzz targets, sanitizers, lint, the binary interface; ONLY=PATTERN as there
 	$(call quietly,all specs asan-build tsan-build fuzz-build)
 	$(call run_specs,lint abi slow mutants fuzz asan tsan)
+check-load: deps-check ## make check beside two busy loops and a live program of another user: what is unsteady is named
+	$(call quietly,all specs $(B)/bench)
+	$(call run_specs,load layers c costs busted)
 check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt 5 are installed, wrapped and checked, which takes minutes
 	$(call need,$(WRAP_DEPS))
 	$(call quietly,all)

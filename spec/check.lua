@@ -8,6 +8,10 @@
 -- the step `slow` and in make check-all, or if ONLY names it. C specs and busted count their own checks; any other job is
 -- one check. A skip prints its reason. Failures and skips are repeated at the end, in the order of names; the last line is
 -- `N passed, N failed, N skipped`.
+--
+-- A job that fails runs once more, alone, when all others have ended. If it passes then, it counts as passed and is listed
+-- as `unsteady:` with what it said both times; build/unsteady remembers it. One that was unsteady three times must be
+-- mended. The step `load` runs the steps after it beside two busy loops and a live program of another user.
 
 package.path = "spec/?.lua;" .. package.path
 local pool = require "pool"
@@ -132,7 +136,26 @@ local steps = {
   tsan = function() sanitized("tsan", "pthread_") end,
 }
 
+-- Programs that run beside the specs, until these have ended or for two hours at most.
+local loads = {}
+local function start_load()
+  local function start(command)
+    local p <close> = assert(io.popen(("timeout 7200 %s >/dev/null 2>&1 & echo $!"):format(command)))
+    loads[#loads + 1] = p:read "n"
+  end
+  for _ = 1, 2 do start "sh -c 'while :; do :; done'" end
+  local id <close> = assert(io.popen "id -u")
+  local root = id:read "n" == 0
+  start(("%s%s/pmlua live -- sleep 7200"):format(root and "setpriv --reuid=65534 --regid=65534 --clear-groups " or "", build))
+  print("beside two busy loops and a live program of " .. (root and "user 65534" or "this user (only root can start another's)"))
+end
+
+local function end_load()
+  for _, pid in ipairs(loads) do os.execute("kill " .. pid) end
+end
+
 local chosen = {}
+steps.load = start_load
 for _, word in ipairs(arg) do
   local pattern = word:match("^ONLY=(.*)")
   if pattern then
@@ -153,9 +176,46 @@ if #jobs == 0 then
 end
 local width = pool.cpus()
 local began, processor = pool.now(), 0
-pool.run(jobs, width, function(job, result)
+local failed_once = {}
+local most_again = 12 -- where more jobs fail, something is broken
+
+local function count(job, result)
   processor = processor + result.processor
   job.count(job.name, result.out, result.code, result.processor)
+end
+
+--- The last lines of what a job said.
+local function ending(out)
+  return (("\n" .. out):gsub("%s+$", ""):match("[^\n]*\n?[^\n]*$"):gsub("\n", "\n    "))
+end
+
+--- How often a job was unsteady in this checkout, now included.
+local function times_unsteady(name)
+  local f <close> = assert(io.open(build .. "/unsteady", "a+"))
+  local n = 1
+  for line in f:lines() do n = n + (line == name and 1 or 0) end
+  f:write(name, "\n")
+  return n
+end
+
+pool.run(jobs, width, function(job, result)
+  local mark = tally.mark()
+  count(job, result)
+  if tally.failed > mark.failed then
+    job.first, job.result = tally.revert(mark), result
+    failed_once[#failed_once + 1] = job
+  end
 end)
+end_load()
+if #failed_once > most_again then
+  for _, job in ipairs(failed_once) do count(job, job.result) end
+elseif #failed_once > 0 then
+  print(("%d failed, and run again, alone:"):format(#failed_once))
+  pool.run(failed_once, 1, function(job, result)
+    local failed = tally.failed
+    count(job, result)
+    if tally.failed == failed then tally.unsteady(job.name, times_unsteady(job.name), job.first, ending(result.out)) end
+  end)
+end
 print(("%d jobs took %.0f s of processor time, %.0f s with %d at once"):format(#jobs, processor, pool.now() - began, width))
 tally.finish()

@@ -6,7 +6,7 @@
 -- reasons: who reads a long log reads its end.
 
 local M = { passed = 0, failed = 0, skipped = 0 }
-local fails, skips = {}, {}
+local fails, skips, unsteady = {}, {}, {}
 local most_lines = 12 -- that a program's failure is told in
 
 -- Lines that say what failed: of TAP, of a tally within, of a sanitizer.
@@ -96,9 +96,30 @@ function M.whole(name, out, code, seconds)
   M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, seconds)
 end
 
+--- What has been counted so far, for M.revert().
+function M.mark()
+  return { passed = M.passed, failed = M.failed, skipped = M.skipped, fails = #fails, skips = #skips }
+end
+
+--- Forget what was counted since @mark; the failures among it, as text.
+function M.revert(mark)
+  M.passed, M.failed, M.skipped = mark.passed, mark.failed, mark.skipped
+  local texts = {}
+  for k = mark.fails + 1, #fails do texts[#texts + 1], fails[k] = fails[k].text, nil end
+  for k = mark.skips + 1, #skips do skips[k] = nil end
+  return table.concat(texts, "\n    ")
+end
+
+--- A job failed beside others, with @first, and passed alone, with @second; @times in this checkout.
+function M.unsteady(name, times, first, second)
+  keep(unsteady, name, ("%s\n  beside others:\n    %s\n  alone:\n    %s"):format(
+    times < 3 and "failed, then passed alone" or times .. " times by now: it must be mended", first, second))
+end
+
 --- Print the reasons and the closing line, and exit; @may_skip: a run in which everything was skipped succeeds.
 function M.finish(may_skip)
   print_kept(skips, "skipped")
+  print_kept(unsteady, "unsteady")
   print_kept(fails, "failed")
   print(("%d passed, %d failed, %d skipped"):format(M.passed, M.failed, M.skipped))
   os.exit(M.failed == 0 and (M.passed > 0 or may_skip == true))
