@@ -5,6 +5,7 @@
 
 local READER = "core/source/kernel/pml_rdpmc.h"
 local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_log.c"
+local SECTION_THREAD = "core/adapter/section/pml_section_thread.c"
 local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
 local PLAINLY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
@@ -172,6 +173,9 @@ local mutants = {
   { "section: recursion counted twice", SECTION, "PML_UNLIKELY(pml__own_take32_release(&stat->depth))",
     "pml__own_take32_release(&stat->depth) && false" },
   { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
+  { "section: a child's call has its parent's inner time", SECTION_THREAD, "      f->child = 0;\n", "" },
+  { "section: a child's call has values of its parent", SECTION_THREAD, "      f->row = NULL;\n", "" },
+  { "section: what was not read is not named", SECTION, "bool added = f->section->list == NULL;", "bool added = true;" },
   { "log: a child goes on in its parent's", LOG, "MADV_WIPEONFORK", "MADV_NORMAL" },
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
   { "stream: removal does not wait", STREAM,

@@ -454,6 +454,84 @@ static void forking(void) {
   CHECK(row_of(open).count == 1 && row_of(open).total_ns >= 2e6 && row_of(s).count == 1, "the parent goes on");
 }
 
+static int64_t first_value(const struct pml_section *s, struct pml_section_row *row) {
+  struct pml_section_value v[3] = {{.i = -1}};
+  (void)pml_section_read(s, row, v);
+  return v[0].i;
+}
+
+/* A child has the time of calls that were open at its fork, names their events unread, and counts whole calls. */
+static bool child_of_open(struct pml_section *outer, struct pml_section *inner, int64_t *counter) {
+  struct pml_section_row i, o;
+  struct pml_section_options all = {.events = (const char *[]){"sde:::FORKING::N", "clock::ns"}, .nevents = 2};
+  struct pml_section *whole = NULL;
+  bool good = pml_section_define("whole in a child", &all, &whole) == 0;
+  pml_section_start(whole); /* opens the set that the open calls do not have */
+  *counter += 5;
+  pml_section_stop(whole);
+  good &= first_value(whole, &o) == 5 && misuse_of(&o) == 0;
+  *counter += 30;
+  good &= pml_section_stop(inner) == 0 && pml_section_stop(inner) == 0 && pml_section_stop(outer) == 0;
+  good &= first_value(inner, &i) == 0 && i.count == 2 && i.misuse[PML_SECTION_UNREAD] == 2 && misuse_of(&i) == 2;
+  good &= first_value(outer, &o) == 0 && o.count == 1 && o.misuse[PML_SECTION_UNREAD] == 1;
+  pml_section_start(inner);
+  *counter += 9;
+  pml_section_stop(inner);
+  return good && first_value(inner, &i) == 9 && i.count == 3 && misuse_of(&i) == 2;
+}
+
+static void forking_with_events(void) {
+  static int64_t counter;
+  struct pml_sde_library *lib;
+  const char *names[] = {"sde:::FORKING::N", "clock::ns"};
+  struct pml_section_options all = {.events = names, .nevents = 2}, one = {.events = names, .nevents = 1};
+  struct pml_section *outer = NULL, *inner = NULL;
+  int status = 1;
+  CHECK(pml_sde_library(&lib, "FORKING") == 0 &&
+            pml_sde_register(lib, "N", PML_SDE_RO | PML_SDE_DELTA, PML_TYPE_INT64, &counter) == 0 &&
+            pml_section_define("outer of events", &one, &outer) == 0 &&
+            pml_section_define("inner of events", &all, &inner) == 0,
+        "sections with two lists of events");
+  for (int i = 0; i < 3; i++) { /* so that the fork meets the fast paths */
+    pml_section_start(outer);
+    pml_section_stop(outer);
+  }
+  pml_section_start(outer);
+  pml_section_start(inner);
+  pml_section_start(inner);
+  counter += 1000;
+  pid_t pid = fork();
+  if (pid == 0) _exit(child_of_open(outer, inner, &counter) ? 0 : 1);
+  waitpid(pid, &status, 0);
+  counter += 7;
+  pml_section_stop(inner);
+  pml_section_stop(inner);
+  pml_section_stop(outer);
+  struct pml_section_row row;
+  int64_t counted = first_value(inner, &row);
+  CHECK(status == 0, "a child counts no events of calls that were open at its fork, and says so");
+  CHECK(counted == 1007 && misuse_of(&row) == 0, "its parent has all of them: %lld", (long long)counted);
+}
+
+/* The inner call ended before the fork: it is no part of what the child's outer one has had. */
+static void forking_after_inner(void) {
+  struct pml_section *outer = defined("outer of a child"), *inner = defined("ended before the fork");
+  int status = 1;
+  pml_section_start(outer);
+  pml_section_start(inner);
+  spin(3000000);
+  pml_section_stop(inner);
+  pid_t pid = fork();
+  if (pid == 0) {
+    pml_section_stop(outer);
+    struct pml_section_row o = row_of(outer);
+    _exit(o.count == 1 && o.self_ns == o.total_ns && o.total_ns > 0 ? 0 : 1);
+  }
+  waitpid(pid, &status, 0);
+  pml_section_stop(outer);
+  CHECK(status == 0, "a child's open call has all of its time for itself");
+}
+
 static int with_environment(const char *value) {
   setenv("PMLUA_SECTIONS", value, 1);
   pid_t pid = fork();
@@ -496,6 +574,8 @@ int main(int argc, char **argv) {
   series();
   streaming();
   forking();
+  forking_with_events();
+  forking_after_inner();
   obeying();
   return check_done();
 }

@@ -78,7 +78,6 @@ RARE static int start_rare(struct pml_section *s) {
   if (s->list != NULL) {
     row = pml__section_mine.top[1].room;
     err = pml__section_read(t, s->list, row);
-    if (err < 0) count_misuse(stat, PML_SECTION_UNREAD);
   }
   struct pml__section_frame *f = push(s, stat);
   f->row = err >= 0 ? row : NULL;
@@ -174,8 +173,8 @@ RARE static int bad_work(const struct pml_section *s) {
 }
 
 /*
- * Frame @f ends at @ticks with @values (may be NULL); the caller removes it from the stack. What is counted inside
- * a call of itself is counted by the outermost.
+ * Frame @f ends at @ticks with @values (NULL: it has no events, or they were not read at its start or now); the caller
+ * removes it from the stack. What is counted inside a call of itself is counted by the outermost.
  */
 static inline int end_call(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values,
                            const double *work, uint64_t iterations) {
@@ -184,7 +183,8 @@ static inline int end_call(const struct pml__section_frame *f, uint64_t ticks, c
   uint64_t d = since(f->ticks, ticks);
   int err = 0;
   pml__section_begin_update(stat);
-  bool added = values == NULL || stat->depth != 1 || pml__section_add_values(f->section, stat, f->row, values);
+  bool added = f->section->list == NULL;
+  if (values != NULL) added = stat->depth != 1 || pml__section_add_values(f->section, stat, f->row, values);
   add_call(stat, d, f);
   if (work != NULL) err = add_work(stat, *work, iterations);
   pml__section_end_update(stat);
@@ -267,12 +267,10 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   int err = 0;
   (void)pml__section_stat_of(t, s); /* there is a block; it may be of before a reset */
   const uint64_t *values = NULL;
-  if (s->list != NULL && f->row != NULL) {
-    err = pml__section_read(t, s->list, now);
-    if (err < 0)
-      count_misuse(f->stat, PML_SECTION_UNREAD);
-    else
-      values = now;
+  /* The set of the start or none: one that is opened now has counted nothing. */
+  if (s->list != NULL && f->row != NULL && pml__section_has_set(t, s->list)) {
+    err = pml_eventset_read(t->set[s->list->index].set, now);
+    if (err >= 0) values = now;
   }
   if (f != pml__section_mine.top) count_misuse(f->stat, PML_SECTION_CROSSED);
   charge(f, ticks);

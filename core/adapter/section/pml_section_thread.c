@@ -140,9 +140,10 @@ static void thread_ends(void *arg) {
 
 /*
  * The child starts from zero with the one thread that it has. What is under way began now: the time before was the
- * parent's, and so are the counters. The others' memory is left alone: they may have been in the middle of anything,
- * also within the lock, so that the lists are not looked at. Its own sums may be in its parent's log: it has none until
- * it next starts or stops a section.
+ * parent's, and so are the counters. The events of these calls are unread: the child opens a set at its next start, not
+ * in a handler of fork. The others' memory is left alone: they may have been in the middle of anything, also within the
+ * lock, so that the lists are not looked at. Its own sums may be in its parent's log: it has none until it next starts
+ * or stops a section.
  */
 static void cast_off(struct pml__section_thread *t) {
   for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) t->block[b] = NULL;
@@ -167,7 +168,7 @@ static void in_child(void) {
     for (struct pml__section_frame *f = t->frame + 1; f <= pml__section_mine.top; f++) {
       f->ticks = now;
       f->child = 0;
-      if (f->section->list != NULL && f->row != NULL) memset(f->row, 0, PML_SECTION_EVENTS_MAX * sizeof *f->row);
+      f->row = NULL;
     }
   }
 }
