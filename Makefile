@@ -225,6 +225,7 @@ docs: docs-reference ## the site, into build/site, from docs/ and the reference;
 	cp -r docs/*.md docs/extra.css docs/how docs/concepts docs/experiments docs/gallery $(B)/docs/
 	cat docs/mkdocs.yml $(B)/docs/nav.yml >$(B)/mkdocs.yml
 	rm $(B)/docs/nav.yml
+	rm -rf $(B)/theme && cp -r docs/theme $(B)/
 	mkdocs build --quiet --strict --clean --config-file $(B)/mkdocs.yml
 docs-reference: $(B)/pmlua ## the reference in Markdown, into build/docs/reference: Lua API, verbs, environment variables
 	rm -rf $(B)/docs

@@ -60,6 +60,7 @@ describe("The pages of the reference", function()
 
   it("become a site without warnings, in whose menu every page is", function()
     if not sh("command -v mkdocs"):find "mkdocs" then return pending "mkdocs is not installed" end
+    sh(("cp -r docs/theme %s"):format(dir))
     sh(("mkdir %s/site-of && cd %s && cp -r *.md *.css how concepts experiments gallery reference site-of"):format(dir, dir))
     local out, status = sh(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
       .. "mkdocs build --strict --config-file %s/mkdocs.yml 2>&1"):format(dir, dir, dir))
@@ -68,6 +69,12 @@ describe("The pages of the reference", function()
     local text = read(dir .. "/site/reference/api/counter.html")
     assert.truthy(text:find("<code>integer&#124;pmlua.Failure</code>", 1, true), "code with a bar")
     assert.truthy(text:find('href="group.html"', 1, true), "the menu")
+    for _, page in ipairs { "index.html", "reference/api/counter.html", "404.html" } do
+      for file in read(dir .. "/site/" .. page):gmatch '<[sl][ci][rn][^>]+ s?h?rc?e?f?="([^"#?:]+%.[jc]s+)"' do
+        local at = file:match "^/(.*)" or page:gsub("[^/]*$", "") .. file
+        assert.equal("", sh(("cd %s/site && test -e '%s' || echo %s needs %s"):format(dir, at, page, file)))
+      end
+    end
   end)
 
   it("have what annotations say, as pmlua help api prints it", function()
