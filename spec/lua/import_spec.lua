@@ -133,6 +133,182 @@ describe("pmlua import", function()
     end
   end)
 
+  it("keeps every nanosecond of Chrome's times, whatever their beginning", function()
+    for _, first in ipairs { 0, 999999000000000, 1666382280874000, 9223372036850000 } do
+      local events, expected = {}, {}
+      for i = 0, 299 do
+        local name, lasts = "c" .. i % 3, i % 7 * 8 + 1 -- of 1/8 us
+        events[i + 1] = ('{"ph":"X","name":"%s","pid":1,"tid":1,"ts":%d.%03d,"dur":%d.%03d}'):format(name, first + i * 10, i % 5,
+          lasts // 8, lasts % 8 * 125)
+        expected[name] = (expected[name] or 0) + lasts * 125
+      end
+      local trace, out, code = import("times.json", '{"traceEvents":[' .. table.concat(events, ",") .. "]}")
+      assert.are.equal(0, code, out)
+      assert.are.same(expected, paths(trace), tostring(first))
+    end
+  end)
+
+  it("tells threads of large numbers apart, and names what has no name", function()
+    local trace, out, code = import("ids.json", [[ [{"ph":"X","name":"","pid":1,"tid":9007199254740993,"ts":1,"dur":1},
+      {"ph":"X","name":"a\u0000b","pid":1,"tid":9007199254740992,"ts":1,"dur":1}] ]])
+    assert.are.equal(0, code, out)
+    assert.are.same({ ["?"] = 1000, ["a b"] = 1000 }, paths(trace))
+    local t <close> = assert(pml.trace.open(trace))
+    assert.are.equal(2, #t:locations())
+  end)
+
+  it("takes the complete events of a JSON that was cut anywhere", function()
+    local head, event = '{"otherData":{"}":"traceEvents","[":[1,{"a\\"":"]"}]},"traceEvents":[',
+      '{"ph":"X","name":"operator{}\\"[","pid":1,"tid":1,"ts":%d,"dur":2,"args":{"}":[1,"]"]}}'
+    local whole = head
+    for i = 1, 3 do whole = whole .. (i > 1 and ",\n" or "") .. event:format(i * 10) end
+    local two, three = #head + 2 * #event:format(10) + 2, #whole
+    for _, case in ipairs { { two, 2 }, { two + 1, 2 }, { two + 40, 2 }, { three - 1, 2 }, { three, 3 } } do
+      for _, tail in ipairs { "", ("\0"):rep(100), "\n\n" } do
+        local trace, out, code = import("cut.json", whole:sub(1, case[1]) .. tail)
+        assert.are.equal(0, code, out)
+        assert.is_truthy(out:find(("cut within or behind event %d"):format(case[2] + 1)), out)
+        assert.are.same({ ['operator{}"['] = case[2] * 2000 }, paths(trace))
+      end
+    end
+    local trace, out = import("cut.json", whole .. '],"displayTimeUnit":"n')
+    assert.is_nil(out:find "note", out)
+    assert.are.same({ ['operator{}"['] = 6000 }, paths(trace))
+  end)
+
+  it("finds the form behind long comments, long lines, other members and a byte order mark", function()
+    local deep = "main"
+    for i = 1, 2000 do deep = deep .. ";some::name::space::function_" .. i end
+    local event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
+    local long = ('{"otherData":{"x":"%s"},"traceEvents":[%s]}'):format(("y"):rep(100000), event)
+    local texts = { ["deep.folded"] = deep .. " 1\n",
+      ["header.perf"] = ("# header\n"):rep(9999) .. "\n" .. PERF, ["long.json"] = long,
+      ["indented.json"] = "\n [\n  " .. event .. "\n]", ["bracket.folded"] = "[unknown];main 3\n" }
+    for name, text in pairs(texts) do
+      for _, mark in ipairs { "", "\xef\xbb\xbf" } do
+        local trace, out, code = import(name, mark .. text)
+        assert.are.equal(0, code, name .. out)
+        assert.is_truthy(next(paths(trace)), name)
+      end
+    end
+  end)
+
+  it("unpacks gzip of every form, also of several members, and takes what comes before a cut", function()
+    local gzip = function(text) return (require "zlib".deflate(6, 31)(text, "finish")) end
+    local lines = {}
+    for i = 1, 5000 do lines[i] = ("main;f%d %d\n"):format(i * 7919 % 5000, i) end
+    local text = table.concat(lines)
+    local plain = paths((import("plain.folded", text)))
+    local half = #table.concat(lines, "", 1, 2500)
+    for _, packed in ipairs { gzip(text), gzip(text:sub(1, half)) .. gzip(text:sub(half + 1)), gzip(text) .. ("\0"):rep(512),
+      gzip "" .. gzip(text) } do
+      local trace, out, code = import("packed.folded.gz", packed)
+      assert.are.equal(0, code, out)
+      assert.are.same(plain, paths(trace))
+    end
+    local trace, out, code = import("packed.folded.gz", gzip(text):sub(1, -200))
+    if code == 0 then -- the cut may be within a line
+      assert.is_truthy(out:find "note: the gzip data is damaged or cut", out)
+      assert.is_true(#trace > 0)
+    else
+      assert.is_truthy(out:find "not 'OUTER;INNER VALUE'", out)
+    end
+    local json = gzip('{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}')
+    trace, out, code = import("t.json.gz", json)
+    assert.are.equal(0, code, out)
+    assert.are.same({ a = 1000 }, paths(trace))
+  end)
+
+  it("takes the fields of a profile of pprof in any order, packed or not", function()
+    local function bytes(field, s) return string.char(field << 3 | 2, #s) .. s end
+    local function integer(field, v) return string.char(field << 3, v) end
+    local texts = ""
+    for _, t in ipairs { "", "cpu", "nanoseconds", "main", "work" } do texts = texts .. bytes(6, t) end
+    local parts = { bytes(1, integer(1, 1) .. integer(2, 2)), bytes(2, bytes(1, "\2\1") .. bytes(2, "\7")),
+      bytes(2, integer(1, 2) .. integer(1, 1) .. integer(2, 5)), bytes(4, integer(1, 1) .. bytes(4, integer(1, 1))),
+      bytes(4, integer(1, 2) .. bytes(4, integer(1, 2))), bytes(5, integer(1, 1) .. integer(2, 3)),
+      bytes(5, integer(1, 2) .. integer(2, 4)), texts }
+    for i = 1, #parts do
+      table.insert(parts, 1, table.remove(parts, i))
+      local trace, out, code = import("any.pb", table.concat(parts))
+      assert.are.equal(0, code, out)
+      assert.are.same({ ["main;work"] = 12 }, paths(trace))
+    end
+  end)
+
+  it("takes perf's lines of every kind: objects that are gone, no call stacks, exiting processes, other records", function()
+    local trace, out, code = import("kinds.perf", "# header\n" .. [[
+a b 5/6 [001] U 1.000000000: PERF_RECORD_MMAP2 5/6: [0x1(0x1) @ 0 08:01 1 0]: r-xp /bin/x
+a b 5/6 [001] U 1.000000001:       4 cpu-clock:ppp:
+	10 inner(int (*)(int))+0x1 (/tmp/lib foo.so (deleted))
+  foo.c:12
+|12   code(); 3.5: 2
+	20 main+0x1 (/bin/x)
+
+a b 5/6 [001] U 1.000000005:       4 cpu-clock:ppp:
+	11 inner(int (*)(int))+0x21 (/tmp/lib foo.so (deleted))
+	20 main+0x7 (/bin/x+0x20)
+
+:-1    -1 [001] 1.000000005: 8 cpu-clock:ppp:
+	10 gone (/memfd:a)b (deleted))
+
+a b 5/6 1.1: PERF_RECORD_LOST lost 9
+  flat 9 1.000000009: 2 cpu-clock:ppp:      55d0945de13a hot+0x11 (/home/user/spin)
+  flat 9 1.000000011: 2 cpu-clock:ppp:      55d0945de13a hot+0x12 (/home/user/spin)
+swap 0 1.000000012: sched:switch: prev=1.2: 3 next=(x)
+
+100 [000] 1.000000013: 3 cpu-clock:ppp:
+	1 operator() (inlined)
+
+not a line of perf
+]])
+    assert.are.equal(0, code, out)
+    assert.is_truthy(out:find "note: 1 lines are neither samples nor frames and are left out, the first is line 24\n", out)
+    assert.is_truthy(out:find "note: perf lost 9 events", out)
+    assert.are.same({ ["main;inner(int (*)(int))"] = 8, gone = 8, hot = 4, ["operator()"] = 3 }, paths(trace, "cpu-clock:ppp"))
+    assert.are.same({ ["[unknown]"] = 1 }, paths(trace, "sched:switch"))
+    local t <close> = assert(pml.trace.open(trace))
+    local calls, names = {}, {}
+    for _, r in ipairs((assert(t:group()))) do calls[r.region] = r.calls end
+    for i, l in ipairs(t:locations()) do names[i] = l.name end
+    assert.are.equal(1, calls["inner(int (*)(int))"])
+    table.sort(names)
+    assert.are.same({ "100", ":-1 -1", "a b 5/6", "flat 9", "swap 0" }, names)
+  end)
+
+  it("counts what perf counted, whatever fields perf script prints", function()
+    local data = folder .. "/perf.data"
+    local loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+    local _, none = sh(("perf record -q -g -e cpu-clock -o %s -- sh -c '%s'"):format(data, loop))
+    if none ~= 0 then pending "perf cannot record here" return end
+    local _, n = sh(("perf script -i %s -F period 2>/dev/null"):format(data)):gsub("%d+", "")
+    for _, fields in ipairs { "", "-G", "-F +srcline", "-F +pid,+misc", "-F -period", "-F comm,time,event,ip,sym", "-F -dso",
+      "-F -sym,-symoff", "-F -comm", "-F -event", "-F -ip,-sym,-dso,-symoff", "-F +insn", "--show-mmap-events --show-task-events",
+      "-G --show-mmap-events --ns", "--header -F +srcline,+srccode" } do
+      local text = sh(("perf script -i %s %s 2>/dev/null"):format(data, fields))
+      if #text > 0 then -- this perf has the field
+        local trace, out, code = import("real.perf", text)
+        assert.are.equal(0, code, fields .. out)
+        local t <close> = assert(pml.trace.open(trace))
+        local values = 0
+        assert(t:each(function() values = values + 1 end, { where = { kinds = { "metric" } } }))
+        assert.are.equal(2 * n, values, fields)
+      end
+    end
+  end)
+
+  it("leaves nothing of an import that fails at its end", function()
+    local _, status = sh(("mkdir -p %s/full && cp /dev/null %s/full/traces.def"):format(folder, folder))
+    assert.are.equal(0, status)
+    shell.write(folder .. "/fine.folded", "a 1\n")
+    local out, code = sh(("%s/pmlua import %s/fine.folded -o %s/no/such"):format(helper.build, folder, folder))
+    assert.are.equal(1, code, out)
+    assert.is_nil(lfs.attributes(folder .. "/no"))
+    out, code = sh(("ulimit -f 0; %s/pmlua import %s/fine.folded -o %s/small"):format(helper.build, folder, folder))
+    assert.are_not.equal(0, code, out)
+    assert.is_nil(lfs.attributes(folder .. "/small/traces.otf2"), out)
+  end)
+
   it("refuses other files in one line that says where", function()
     local function refused(name, text, pattern, options)
       local path, out, code = import(name, text, options)
@@ -143,12 +319,16 @@ describe("pmlua import", function()
     end
     refused("empty", "", "neither perf script")
     refused("binary", "\127ELF\0\0", "neither perf script")
-    refused("bad.txt", PERF .. "my app 7 [001] 10.1: 5 cycles:\n\tnonsense\n", "bad.txt:18: not a frame")
+    refused("no-time.txt", "my app 7 5 cycles:\n\t1 f (/a)\n", "no samples .*the field time", "--from perf")
     refused("bad.folded", "a;b 3\nc\n", "bad.folded:2: not 'OUTER;INNER VALUE'")
-    refused("bad.json", '{"traceEvents": [', "not the JSON of a trace")
     refused("none.json", '{"traceEvents": []}', "no calls")
-    refused("cut.pb", "\31\139\8\0\0", "not a profile of pprof")
+    refused("cut.json", '{"traceEvents": [', "no calls.*cut within or behind event 1")
+    refused("other.json", '{"nodes": [{"traceEvents": 1}]}', "no array traceEvents")
+    refused("odd.json", '[{"ph": "B"}, nonsense, {}]', "event 2, at byte 15, is not a JSON object")
+    refused("untimed.json", '[{"ph":"B","ts":1e300},{"ph":"E"}]', "no calls: 2 have no usable time")
+    refused("cut.pb", "\31\139\8\0\0", "damaged or cut: nothing")
     refused("odd.pb", "\n\4\8\1\16\2\18\200", "not a profile of pprof", "--from pprof")
+    refused("late.folded", ("a 9007199254740992\n"):rep(600), "lasts more than 100 years")
     local _, out = import("twice.folded", "a 1\n")
     assert.is_truthy(out:find "traces.otf2\n$")
     out = sh(("%s/pmlua import %s/twice.folded"):format(helper.build, folder))

@@ -6,7 +6,7 @@
 local printable = require "pmlua.internal.printable"
 local common = require "pmlua.internal.cli.common"
 
-local FORMS <const> = { "perf", "chrome", "pprof", "folded" }
+local FORMS <const> = { "chrome", "perf", "pprof", "folded" } -- in the order that a file is tried
 
 local M = {
   summary = "make a trace of what another tool measured",
@@ -40,28 +40,22 @@ local function form_of(head)
   end
 end
 
-local function note(archive)
-  local function say(n, text) if n > 0 then io.stderr:write("pmlua import: note: ", text:format(n), "\n") end end
-  say(archive.odd, "%d times went back, calls were too deep or ends have no beginning; they are changed or left out")
-  say(archive.left_out or 0, "%d events are no calls and are left out")
-end
-
 ---@param o table
 ---@return integer status
 function M.run(o)
-  local file <close>, err = require("pmlua.internal.file").open(o.path)
-  if not file then return complain(err) end
-  local head = file:read(4096) or ""
-  local form = o.from or form_of(head)
+  local input = require "pmlua.internal.import.input"
+  local file <close>, note = input.open(o.path)
+  if not file then return complain(note) end
+  local form = o.from or form_of(input.head(file))
   if not form then
     return complain(o.path .. ": neither perf script, Chrome's JSON, pprof nor folded stacks; name its form with --from")
   end
-  file:seek "set"
   local archive, why = require("pmlua.internal.import." .. form).read(file, o.path, o.out or o.path .. ".trace")
   if not archive then return complain(why) end
+  if note then archive:remark(note) end
   local closed, trouble = archive:close()
   if not closed then return complain(trouble) end
-  note(archive)
+  for _, remark in ipairs(archive.remarks) do io.stderr:write("pmlua import: note: ", printable(remark), "\n") end
   print(printable(archive.path))
   return 0
 end

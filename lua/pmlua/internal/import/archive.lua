@@ -16,6 +16,7 @@ local M = {}
 
 local FLUSH <const> = 16384 -- records; the buffer of a location holds 65536
 local DEEPEST <const> = 4096
+local LATEST <const> = 1 << 62 -- ns
 
 ---@class pmlua.import.Frame
 ---@field name string
@@ -38,14 +39,27 @@ local function open(dir, process, metrics, began_ns)
     return nil, err
   end
   return setmetatable({ trace = trace, process = process, threads = {}, order = {}, regions = {}, records = 0,
-    nmetrics = #metrics, calls = 0, samples = 0, odd = 0, is_folder_new = is_new, path = dir .. "/traces.otf2" }, Archive)
+    nmetrics = #metrics, calls = 0, samples = 0, odd = 0, remarks = {}, is_folder_new = is_new, dir = dir,
+    path = dir .. "/traces.otf2" }, Archive)
 end
 
---- The number of a region; names are cut where the core would refuse them.
+--- Something to say about the import; with a number, which the text has as %d, only if it is not 0.
+---@param text string
+---@param n? integer
+function Archive:remark(text, n)
+  if n ~= 0 then self.remarks[#self.remarks + 1] = n and text:format(n) or text end
+end
+
+-- A name as the core takes it, or nil: not empty, without NUL.
+local function plain(name) return name and name ~= "" and name:gsub("%z", " ") or nil end
+
+--- The number of a region; one without a name is "?".
 function Archive:region(frame)
   local key = ("%s\0%s\0%d"):format(frame.name, frame.file or "", frame.line or 0)
   if not self.regions[key] then
-    self.regions[key] = core.region.intern(frame.name:gsub("%z", " "), frame.file, frame.line)
+    local region, err = core.region.intern(plain(frame.name) or "?", plain(frame.file), frame.line)
+    if not region then error(err, 0) end -- which fill() returns
+    self.regions[key] = region
   end
   return self.regions[key]
 end
@@ -56,6 +70,7 @@ end
 ---@return table? thread
 ---@return pmlua.Failure? failure
 function Archive:thread(name, process)
+  name, process = plain(name) or "?", plain(process)
   local key = ("%s\0%s"):format(process or "", name)
   local t = self.threads[key]
   if not t then
@@ -122,6 +137,15 @@ function Archive:common(thread, stack)
   return n
 end
 
+-- End the import: fill() returns this failure.
+function Archive:out_of_range(what) error(select(2, refuse("ERANGE", ("%s: %s"):format(self.process, what))), 0) end
+
+function Archive:sum(a, b)
+  local sum = a + b
+  if (a ~ sum) & (b ~ sum) < 0 then self:out_of_range "its values add up to 2^63 or more" end
+  return sum
+end
+
 --- A stack that lasts from one time to another, and what it counts by each metric.
 ---@param thread table
 ---@param from_ns integer
@@ -129,13 +153,14 @@ end
 ---@param stack pmlua.import.Frame[] outermost first
 ---@param values integer[]
 function Archive:sample(thread, from_ns, to_ns, stack, values)
+  if to_ns < 0 or to_ns > LATEST then self:out_of_range "it lasts more than 100 years" end
   if thread.until_ns ~= from_ns then self:leave_to(thread, thread.until_ns or from_ns, 0) end
   from_ns = self:time(thread, from_ns)
   self:leave_to(thread, from_ns, self:common(thread, stack))
   for i = #thread.stack + 1, math.min(#stack, DEEPEST) do self:enter(thread, from_ns, stack[i]) end
   if self.nmetrics > 0 then
     thread.location:metric(thread.sums, from_ns)
-    for i, v in ipairs(values) do thread.sums[i] = thread.sums[i] + v end
+    for i, v in ipairs(values) do thread.sums[i] = self:sum(thread.sums[i], v) end
     thread.location:metric(thread.sums, self:time(thread, to_ns))
     self:count(2 + self.nmetrics)
   end
@@ -144,7 +169,7 @@ end
 
 -- What a file that was refused has become so far.
 local function drop(archive, dir)
-  archive.trace:close()
+  pcall(archive.trace.close, archive.trace)
   if lfs.attributes(dir .. "/traces") then
     for name in lfs.dir(dir .. "/traces") do os.remove(("%s/traces/%s"):format(dir, name)) end
   end
@@ -163,19 +188,24 @@ end
 function M.fill(dir, process, metrics, began_ns, fill)
   local archive, err = open(dir, process, metrics, began_ns)
   if not archive then return nil, err end
-  local filled
-  filled, err = fill(archive)
-  if filled then return archive end
+  local fine, filled, why = pcall(fill, archive)
+  if fine and filled then return archive end
   drop(archive, dir)
-  return nil, err
+  if fine then return nil, why end
+  if type(filled) == "table" and filled.code then return nil, filled end
+  error(filled, 0)
 end
 
 --- Write what is left and close the archive. Calls that are open end with their thread.
----@return boolean? ok
+---@return boolean? ok nil: nothing of it is left
 ---@return pmlua.Failure? failure
 function Archive:close()
   for _, t in ipairs(self.order) do self:leave_to(t, t.until_ns or t.now, 0) end
-  return self.trace:close()
+  self:remark("%d times went back, calls were too deep or ends have no beginning; they are changed or left out", self.odd)
+  local closed, err = self.trace:close()
+  if closed then return true end
+  drop(self, self.dir)
+  return nil, err
 end
 
 return M

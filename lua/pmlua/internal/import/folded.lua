@@ -4,6 +4,7 @@
 -- Try:  pmlua import stacks.folded -o imported
 
 local archives = require "pmlua.internal.import.archive"
+local input = require "pmlua.internal.import.input"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -12,7 +13,7 @@ local M = {}
 ---@param head string
 ---@return boolean
 function M.is(head)
-  local line = head:match "^([^\n]*)"
+  local line = input.first_line(head)
   return line:find "^[^%z\1-\31]+ %d+%.?%d*\r?$" ~= nil and not line:find "^{"
 end
 
@@ -32,7 +33,9 @@ function M.read(file, name, dir)
       local path, text = line:match "^(.-) ([%d.]+)\r?$"
       local value = math.tointeger(math.floor((tonumber(text) or -1) + 0.5))
       if not path or not value or value < 0 or value > 1 << 53 then
-        if line:find "%S" then return refuse("EFORMAT", ("%s:%d: not 'OUTER;INNER VALUE'"):format(name, n)) end
+        if line:find "%S" and not line:find "^#" then
+          return refuse("EFORMAT", ("%s:%d: not 'OUTER;INNER VALUE'"):format(name, n))
+        end
       else
         local stack = {}
         for part in path:gmatch "[^;]+" do stack[#stack + 1] = { name = part } end

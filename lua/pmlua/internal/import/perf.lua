@@ -3,51 +3,75 @@
 --
 -- Try:  perf record -g ./solver; perf script >perf.txt; pmlua import perf.txt -o imported
 --
--- A sample is a line "COMMAND TID [CPU] SECONDS: PERIOD EVENT:", one line "ADDRESS SYMBOL+OFFSET (OBJECT)" for each frame
--- from the innermost on, and an empty line. Fields that perf leaves out may be missing: CPU, PERIOD, a process before TID.
+-- A sample is a line "COMMAND PID/TID [CPU] MISC SECONDS: PERIOD EVENT:", one line "ADDRESS SYMBOL+OFFSET (OBJECT)" for each
+-- frame from the innermost on, and an empty line; without call stacks the frame follows EVENT. Fields that perf -F leaves out
+-- may be missing, except SECONDS. Lines of other records of perf, of source lines and instructions are passed over.
 
 local archives = require "pmlua.internal.import.archive"
+local input = require "pmlua.internal.import.input"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
 local LONGEST <const> = 1000000000 -- ns until a later sample, of events whose periods are no times
 
---- The head of a sample: thread, time in ns, event, period; nil: another line.
-local function head_of(line)
-  local command, tid, rest = line:match "^%s*(%S.-)%s+([%d/]+)%s+(.*)$"
-  while command and not rest:find "^%[?%d*%]?%s*[%d.]+:" do -- a command may have numbers in its name
-    local more, later, after = rest:match "^(%S*)%s*([%d/]+)%s+(.*)$"
-    if not more then return nil end
-    command, tid, rest = ("%s %s %s"):format(command, tid, more), later, after
-  end
-  if not command then return nil end
-  local seconds, fraction, event = rest:match "^%[?%d*%]?%s*(%d+)%.(%d+):%s*(.*)$"
-  if not seconds then return nil end
-  local ns = math.tointeger(tonumber(seconds .. (fraction .. "000000000"):sub(1, 9)))
-  local period, name = event:match "^(%d+)%s+(%S+)"
-  if not name then name = event:match "^(%S+)" end
-  local pid = tid:match "^(%d+)/"
-  return ns and { thread = command .. " " .. tid, pid = pid, command = command, ns = ns,
-    event = (name or "samples"):gsub(":$", ""),
-    period = math.tointeger(tonumber(period)) or 1, stack = {} }
+--- Command, process and thread of what stands before the time: "COMMAND PID/TID [CPU] MISC DATE".
+local function thread_of(text)
+  text = text:gsub("%s+%d+%-%d+%-%d+ [%d:.]+$", ""):gsub("%s+$", "")
+  text = text:gsub("([%d%]])%s+[KUHGgESp]+$", "%1"):gsub("%s*%[%-?%d+%]$", "")
+  local command, tid = text:match "^(.-)%s*%f[%S](%-?[%d/-]*%d)$"
+  if not command then return text ~= "" and text or "all" end
+  return command, tid:match "^(%-?%d+)/", tid
 end
 
+--- Event, period and, without call stacks, the frame, of what stands behind the time: "PERIOD EVENT: ADDRESS SYMBOL (OBJECT)".
+local function event_of(text)
+  local period, rest = text:match "^%s*(%d+)%s+(.*)$"
+  if not period then period, rest = text:match "^%s*(%d+)$", text end
+  local name, flat = rest:match "^%s*(%S+):%s+(%x+%s.*)$"
+  if not name and rest:find "^%s*%x%x%x%x%x%x%x*%s+%S" then name, flat = "samples", rest end
+  if not name then name = rest:match "^%s*(%S+):%f[%s%z]" end
+  if flat and not flat:find "^%x%x%x%x%x%x" and not flat:find "%)%s*$" then flat = nil end -- text of a tracepoint
+  return name or "samples", math.tointeger(tonumber(period)) or 1, flat
+end
+
+-- Where the time is: the first number with a fraction that a colon follows.
+local TIME <const> = "%f[%S](%d+)%.(%d+):%f[%s%z]()"
+
+--- The head of a sample; nil: another line. "": a record of perf that is no sample, and what it is.
+local function head_of(line)
+  local at, _, seconds, fraction, after = line:find(TIME)
+  if not at then return nil end
+  local record = line:match("^%s*(PERF_RECORD_.*)$", after)
+  if record then return "", record end
+  local ns = math.tointeger(tonumber(seconds .. (fraction .. "000000000"):sub(1, 9)))
+  local command, pid, tid = thread_of(line:sub(1, at - 1):gsub("^%s+", ""))
+  local event, period, flat = event_of(line:sub(after))
+  return ns and { thread = tid and command .. " " .. tid or command, pid = pid, command = command, ns = ns, event = event,
+    period = period, flat = flat, stack = {} }
+end
+
+--- The object of a frame; nil: not known, or not an object.
+local function object_of(text)
+  if not text or text == "[unknown]" or text == "inlined" then return nil end
+  return text:gsub(" %(deleted%)$", ""):gsub("%+0x%x+$", ""):match "([^/]+)$"
+end
+
+--- A frame "ADDRESS SYMBOL+OFFSET (OBJECT)"; symbols and objects may have parentheses and spaces.
 local function frame_of(line)
-  local name, object = line:match "^%s*%x+%s+(.+)%s+%((.-)%)%s*$"
-  if not name then return nil end
-  return { name = (name:gsub("%+0x%x+$", "")), file = object ~= "[unknown]" and object:match "([^/]+)$" or nil }
+  local text = line:match "^%s*%x+%s+(%S.-)%s*$"
+  if not text then return nil end
+  local name, object = text:match "^(.-)%+0x%x+%s+%((.*)%)$"
+  if not name then name, object = text:match "^(.-)%s+(%b())$" end
+  if not name then name, object = text:match "^(.-)%s+%((.*)%)$" end
+  if object then object = object:match "^%((.*)%)$" or object end
+  return { name = ((name or text):gsub("%+0x%x+$", "")), file = object_of(object) }
 end
 
 --- Whether a text begins like this format.
 ---@param head string
 ---@return boolean
-function M.is(head)
-  for line in head:gmatch "[^\n]+" do
-    if not line:find "^#" then return head_of(line) ~= nil end
-  end
-  return false
-end
+function M.is(head) return head_of(input.first_line(head)) ~= nil end
 
 -- Outermost first, as they are entered.
 local function reversed(list)
@@ -55,6 +79,9 @@ local function reversed(list)
   for i = #list, 1, -1 do out[#out + 1] = list[i] end
   return out
 end
+
+-- What a sample of a clock stands for: its period is in ns.
+local function clock_period(sample) return sample.event:find "^%l+%-clock" and sample.period or nil end
 
 local Reader = {}
 Reader.__index = Reader
@@ -67,7 +94,7 @@ function Reader:put(sample, to_ns)
   if pid and not self.processes[pid] then self.processes[pid] = ("%s (%s)"):format(sample.command, pid) end
   local thread, err = self.archive:thread(sample.thread, pid and self.processes[pid])
   if not thread then return nil, err end
-  local longest = sample.event:find "^%l+%-clock" and sample.period or LONGEST -- a clock's period is in ns
+  local longest = clock_period(sample) or LONGEST
   local last = math.min(to_ns, sample.ns + longest)
   self.archive:sample(thread, sample.ns - self.first, last - self.first, reversed(sample.stack), values)
   sample.lasted = last - sample.ns
@@ -83,44 +110,57 @@ function Reader:take(sample)
   return done, err
 end
 
---- Every sample of a text goes to a function; nil and why.
-local function each_sample(file, name, f)
-  local sample, n = nil, 0
+-- What stands below a frame: its source line, the code there, or instructions.
+local function is_detail(line)
+  return line:find "^  %S" or line:find "^%s*|%d" or line:find "^%s*i%l+: "
+end
+
+--- Every sample of a text goes to a function; other lines are counted. nil and why.
+local function each_sample(file, f)
+  local sample, n, other = nil, 0, { n = 0, lost = 0 }
+  local function finish()
+    local done, err = true, nil
+    if sample then
+      sample.stack[1] = sample.stack[1] or { name = "[unknown]" }
+      done, err = f(sample)
+    end
+    sample = nil
+    return done, err
+  end
   for line in file:lines() do
     n = n + 1
     line = line:gsub("\r$", "")
-    if line == "" or line:find "^%s*$" then
-      if sample then
-        local done, err = f(sample)
-        if not done then return nil, err end
-      end
-      sample = nil
-    elseif sample then
-      local frame = frame_of(line)
-      if not frame then return refuse("EFORMAT", ("%s:%d: not a frame 'ADDRESS SYMBOL (OBJECT)'"):format(name, n)) end
+    local head, record = nil, nil
+    if not line:find "^\t" and not line:find "^%s*|%d" then head, record = head_of(line) end
+    local frame = sample and not head and not is_detail(line) and frame_of(line)
+    if head or not line:find "%S" then
+      local done, err = finish()
+      if not done then return nil, err end
+    end
+    if type(head) == "table" then
+      sample = head
+      sample.stack[1] = head.flat and frame_of(head.flat)
+    elseif record then
+      other.lost = other.lost + (math.tointeger(tonumber(record:match "^PERF_RECORD_LOST.* lost (%d+)")) or 0)
+    elseif frame then
       sample.stack[#sample.stack + 1] = frame
-    elseif not line:find "^#" then
-      sample = head_of(line)
-      if not sample then
-        return refuse("EFORMAT", ("%s:%d: not a sample 'COMMAND TID SECONDS: EVENT:'"):format(name, n))
-      end
-      local flat = line:match ":%s+%x+ (.+%s+%(.-%))%s*$" -- perf script without -g: the frame is on the same line
-      if flat then sample.stack[1] = frame_of("0 " .. flat) end
+    elseif line:find "%S" and not line:find "^#" and not (sample and is_detail(line)) then
+      other.n, other.first = other.n + 1, other.first or n
     end
   end
-  if sample then return f(sample) end
-  return true
+  local done, err = finish()
+  return done and other, err
 end
 
-function Reader:fill(file, name)
+function Reader:fill(file)
   file:seek "set"
-  local done, err = each_sample(file, name, function(s) return self:take(s) end)
+  local done, err = each_sample(file, function(s) return self:take(s) end)
   if not done then return nil, err end
   local last = {}
   for _, s in pairs(self.pending) do last[#last + 1] = s end
   table.sort(last, function(a, b) return a.thread < b.thread end)
   for _, s in ipairs(last) do
-    done, err = self:put(s, s.ns + (s.lasted_before or 0))
+    done, err = self:put(s, s.ns + (s.lasted_before or clock_period(s) or 0))
     if not done then return nil, err end
   end
   return true
@@ -135,17 +175,22 @@ end
 function M.read(file, name, dir)
   local self = setmetatable({ metrics = {}, pending = {}, processes = {}, first = math.maxinteger }, Reader)
   local seen = {}
-  local done, err = each_sample(file, name, function(s)
+  local other, err = each_sample(file, function(s)
     if not seen[s.event] then seen[s.event], self.metrics[#self.metrics + 1] = true, { name = s.event, unit = "#" } end
     self.first = math.min(self.first, s.ns)
     return true
   end)
-  if not done then return nil, err end
-  if #self.metrics == 0 then return refuse("ENODATA", name .. ": no samples") end
+  if not other then return nil, err end
+  if #self.metrics == 0 then
+    return refuse("ENODATA", name .. ": no samples 'COMMAND TID SECONDS: EVENT:'", "run perf script with the field time")
+  end
   if #self.metrics > 128 then return refuse("E2BIG", name .. ": more than 128 events") end
   return archives.fill(dir, name, self.metrics, nil, function(archive)
     self.archive = archive
-    return self:fill(file, name)
+    archive:remark(("%%d lines are neither samples nor frames and are left out, the first is line %d"):format(other.first or 0),
+      other.n)
+    archive:remark("perf lost %d events; they are not in the file", other.lost)
+    return self:fill(file)
   end)
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/import/pprof.lua - profiles of pprof: profile.proto, compressed or not.
+-- lua/pmlua/internal/import/pprof.lua - profiles of pprof: profile.proto.
 --
 -- Try:  curl -o cpu.pb.gz 'localhost:6060/debug/pprof/profile?seconds=5'; pmlua import cpu.pb.gz -o imported
 
@@ -9,11 +9,6 @@ local refuse = require "pmlua.core".failure.refuse
 local M = {}
 
 local BYTES <const> = 1 << 28
-
---- Whether a file begins like this format: gzip, or a field of a Profile.
----@param head string
----@return boolean
-function M.is(head) return head:find "^\31\139" ~= nil or head:find "^\n" ~= nil and head:byte(2) == 4 end
 
 -- ---- Protocol Buffers ----
 
@@ -151,10 +146,23 @@ local function time_value(p)
   return #p.kinds
 end
 
-local function unpacked(content)
-  if not content:find "^\31\139" then return content end
-  local out, done = require "zlib".inflate()(content)
-  return done and out
+local TYPES <const> = { 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 2, 0, 2, 0, 0 } -- of the fields of a Profile: 0 integer, 2 bytes
+
+--- Whether a text begins like this format: fields of a Profile, in any order, which no text is.
+---@param head string
+---@return boolean
+function M.is(head)
+  local n, at = 0, 1
+  local function step()
+    local key, size
+    key, at = varint(head, at)
+    if TYPES[key >> 3] ~= key & 7 then error("other", 0) end
+    size, at = varint(head, at)
+    n, at = n + 1, key & 7 == 2 and at + size or at
+  end
+  local fine, why = true, nil
+  while fine and at <= #head and at > 0 and n < 1000 do fine, why = pcall(step) end
+  return n > 0 and (fine or why == "cut") and head:find "[%z\1-\8]" ~= nil
 end
 
 --- Times are made of the values: a sample lasts as many ns as its value, one after another.
@@ -166,8 +174,7 @@ end
 function M.read(file, name, dir)
   local content = file:read(BYTES)
   if content and file:read(0) then return refuse("EFBIG", name .. ": larger than 256 MiB") end
-  local packed, plain = pcall(unpacked, content or "")
-  local fine, p = pcall(profile_of, packed and plain or "\255")
+  local fine, p = pcall(profile_of, content or "")
   if not fine or #p.kinds == 0 then return refuse("EFORMAT", name .. ": not a profile of pprof, or cut") end
   if #p.kinds > 128 then return refuse("E2BIG", name .. ": more than 128 values") end
   local metrics, by, now = {}, time_value(p), 0
