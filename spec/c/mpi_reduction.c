@@ -175,10 +175,36 @@ static void check_messages(void) {
   pml_summary_close(s);
 }
 
+/* Of a negative count, or a type whose size MPI does not know. */
+static void check_unknown(void) {
+  static const uint64_t unknown[] = {UINT64_MAX, (uint64_t)-32766, PML__LOG_BYTES_MAX + 1};
+  struct pml_summary *s;
+  const int64_t messages = THREADS * MESSAGES + 3;
+  CHECK(pml_summary_open(&s) == 0, "a summary");
+  for (size_t i = 0; i < 3; i++) {
+    const uint64_t end[4] = {UINT64_C(1) << 32, unknown[i], unknown[i], 0};
+    send(1, 5, unknown[i]);
+    send(3, 2, unknown[i]);
+    pml__mpi_count(PML__LOG_COMMUNICATED(PML__LOG_COLLECTIVE_END, 4, PML__LOG_BCAST), end);
+  }
+  CHECK(pml__mpi_traffic_summary(s, 2, 8) == 0, "messages of unknown size go into it");
+  CHECK(value(s, "messages sent", "", "0") == 1 + 6, "as messages without bytes");
+  CHECK(value(s, "messages to", "2", "5") == messages + 4, "to their receivers");
+  CHECK(value(s, "bytes to", "2", "5") == THREADS * MESSAGES * 1024, "whose bytes stay");
+  CHECK(value(s, "collective", "bcast", "sent") == 10 && value(s, "collective", "bcast", "calls") == 4,
+        "and those of operations");
+  for (int i = 0; i < 4; i++) send(1, 5, UINT64_C(1) << 62);
+  pml_summary_close(s);
+  CHECK(pml_summary_open(&s) == 0 && pml__mpi_traffic_summary(s, 2, 8) == 0, "more than there can be");
+  CHECK(value(s, "bytes to", "2", "5") >= 0, "is no negative number");
+  pml_summary_close(s);
+}
+
 int main(void) {
   check_tree();
   check_block();
   check_bound();
   check_messages();
+  check_unknown();
   return check_done();
 }

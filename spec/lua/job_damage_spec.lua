@@ -72,12 +72,6 @@ describe("A damaged file of a job", function()
     ["more ranks than there can be"] = { shape(1 << 60, 1) },
     ["no rank"] = { shape(0, 1) },
     ["blocks without a rank"] = { shape(2, 0) },
-    ["a size that is no number"] = { shape(2, 1), row(MPI, "bytes sent", "", { { "many", 1 } }) },
-    ["a number of messages that is no integer"] = { shape(2, 1), row(MPI, "messages sent", "", { { "3", 1e300 } }) },
-    ["a pair with a rank beyond the last one"] = { shape(2, 1), row(MPI, "bytes to", "0", { { "2", 1 } }) },
-    ["a pair from nowhere"] = { shape(2, 1), row(MPI, "bytes to", "x", { { "1", 1 } }) },
-    ["a counter without a value"] = { shape(2, 1), row(COUNTER, "N", "", {}) },
-    ["a recorder with a part of an element"] = { shape(2, 1), row(RECORDER, "N", "", { { "elements", 0.5 } }) },
   } do
     it("is refused in one line: a summary with " .. what, function()
       support.spit(dir .. "/job.pmlsum", summary(rows))
@@ -87,6 +81,29 @@ describe("A damaged file of a job", function()
         assert.equal(("pmlua report: %s/job.pmlsum: damaged: its rows contradict each other; remove it to report the logs of the "
           .. "ranks\n"):format(dir), err)
       end
+    end)
+  end
+
+  for what, rows in pairs {
+    ["a size that is no number"] = { shape(2, 1), row(MPI, "bytes sent", "", { { "many", 1 } }) },
+    ["a number of messages that is no integer"] = { shape(2, 1), row(MPI, "messages sent", "", { { "3", 1e300 } }) },
+    ["a pair with a rank beyond the last one"] = { shape(2, 1), row(MPI, "bytes to", "0", { { "2", 1 } }) },
+    ["a pair from nowhere"] = { shape(2, 1), row(MPI, "bytes to", "x", { { "1", 1 } }) },
+    ["a counter without a value"] = { shape(2, 1), row(COUNTER, "N", "", {}) },
+    ["a recorder with a part of an element"] = { shape(2, 1), row(RECORDER, "N", "", { { "elements", 0.5 } }) },
+    ["bytes that no integer holds"] = { shape(2, 1), row(MPI, "bytes to", "0", { { "1", 2.0 ^ 64 } }) },
+    ["a broadcast of such bytes"] = { shape(2, 1), row(MPI, "collective", "bcast", { { "sent", 2.0 ^ 64 } }) },
+  } do
+    it("costs that row alone, with a note: a summary with " .. what, function()
+      table.insert(rows, row(MPI, "collective", "gather", { { "calls", 7 }, { "sent", 70 }, { "received", 71 } }))
+      support.spit(dir .. "/job.pmlsum", summary(rows))
+      local status, out, err = report()
+      assert.same({ 0, "" }, { status, err })
+      assert.matches("\njob.pmlsum: what it says of [^\n]+ is damaged, and left out\n", out)
+      assert.matches("\ngather +7 ", out)
+      status, out = report "--json"
+      assert.equal(0, status)
+      assert.same({ 7, 70 }, { json.decode(out).collectives[1].calls, json.decode(out).collectives[1].sent })
     end)
   end
 

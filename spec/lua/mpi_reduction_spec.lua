@@ -68,6 +68,19 @@ for name in pairs(mpi_job.RUN) do
   local it_is = mpi_job.it_of(name)
 
   describe("the summary of a job of " .. name, function()
+    it_is("has sizes that an int does not hold, and a call that failed costs nothing else", function()
+      local to, code, out = job(name, 2, compile(name, "sizes"))
+      assert.are.equal(0, code, out)
+      assert.are.equal(2, select(2, out:gsub("2 failed\n", "")))
+      local r = told(to)
+      assert.are.same({ 2, {}, {} }, { r.size, r.late, r.missing })
+      local bcast = r.collectives[1]
+      assert.are.same({ "bcast", 4 }, { bcast.operation, bcast.calls })
+      assert.are.equal(2 * 2200 * (1 << 20) + 2 * 12, bcast.sent)
+      assert.are.equal(bcast.sent, bcast.received)
+      for _, p in ipairs(r.pairs) do assert.are.equal(0, p.bytes, "of the sends that failed") end
+    end)
+
     it_is("has the calls and messages of all ranks", function()
       for _, ranks in ipairs { 2, 4, 6 } do
         local to, code, out = job(name, ranks, compile(name, "messages"))

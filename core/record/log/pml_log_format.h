@@ -207,6 +207,13 @@ enum pml__log_communication {
 #define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
 #define PML__LOG_COMMUNICATED_MAX 8u /* values */
 
+/* More bytes than any message has, such as those of a negative count: how many is not known. Readers take them for 0.
+ */
+#define PML__LOG_BYTES_MAX (UINT64_C(1) << 62)
+static inline uint64_t pml__log_bytes(uint64_t bytes) {
+  return bytes <= PML__LOG_BYTES_MAX ? bytes : 0;
+}
+
 /*
  * Of a call: a message's first value is its bytes, its second the tag above the partner, its third the request; the
  * code is the communicator. COLLECTIVE_END stands for begin and end; its values lack the request, and two that are 0

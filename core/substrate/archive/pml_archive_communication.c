@@ -51,7 +51,7 @@ static bool take_message(const struct pml__archive *a, const struct pml__archive
   c->peer = known != NULL ? pml__archive_peer(a, p, known, c->rank) : NO_RANK;
   if (c->peer == NO_RANK) return false;
   c->tag = (uint32_t)e->values[1];
-  c->sent = c->received = e->values[2];
+  c->sent = c->received = pml__log_bytes(e->values[2]);
   c->request = n > 3 ? request_of(p, e->values[3]) : 0;
   return n == 3 || c->request != 0;
 }
@@ -68,8 +68,8 @@ static bool take_end(const struct pml__archive *a, const struct pml__archive_pro
   if (e->nvalues < 4 || take_place(p, e->values[0], c) == NULL || !is_root(a, c->comm, c->rank)) return false;
   c->local = e->code >= PML__LOG_NEIGHBOR_ALLGATHER;
   if (c->local) c->code = e->code - PML__LOG_NEIGHBOR_ALLGATHER + PML__LOG_ALLGATHER;
-  c->sent = e->values[1];
-  c->received = e->values[2];
+  c->sent = pml__log_bytes(e->values[1]);
+  c->received = pml__log_bytes(e->values[2]);
   c->request = request_of(p, e->values[3]);
   return c->code <= PML__LOG_REDUCE_SCATTER_BLOCK;
 }
@@ -82,7 +82,7 @@ static bool take_one_sided(const struct pml__archive *a, const struct pml__archi
   if (known == NULL || pml__archive_peer(a, p, known, c->rank) == NO_RANK) return false;
   if (w == NULL || w->is.communicator != known->is.number) return false;
   c->window = w->ref;
-  c->sent = e->values[1];
+  c->sent = pml__log_bytes(e->values[1]);
   c->request = request_of(p, e->ticks);
   return true;
 }

@@ -2,6 +2,8 @@
 /* core/adapter/mpi/reduction/pml_mpi_files.c - how many bytes a rank read from files by MPI, and wrote. */
 #include "adapter/mpi/reduction/pml_mpi_files.h"
 
+#include "record/log/pml_log_format.h"
+
 #define NAME_OF(name) "MPI_File_" #name,
 static const char *const name_of[] = {PML__MPI_FILE_FUNCTIONS(NAME_OF)};
 _Static_assert(sizeof name_of / sizeof *name_of == PML__MPI_FILE_N, "each function has a name");
@@ -11,11 +13,12 @@ static struct { uint64_t calls, bytes; } moved[PML__MPI_FILE_N];
 
 void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes) {
   (void)__atomic_add_fetch(&moved[function].calls, 1, __ATOMIC_RELAXED);
-  (void)__atomic_add_fetch(&moved[function].bytes, bytes, __ATOMIC_RELAXED);
+  (void)__atomic_add_fetch(&moved[function].bytes, pml__log_bytes(bytes), __ATOMIC_RELAXED);
 }
 
 static struct pml_summary_value value_of(const char *name, uint64_t n, int rank) {
-  return (struct pml_summary_value){name, false, (int64_t)(n & INT64_MAX), pml_summary_one((double)n, rank)};
+  const int64_t whole = n > INT64_MAX ? INT64_MAX : (int64_t)n;
+  return (struct pml_summary_value){name, false, whole, pml_summary_one((double)whole, rank)};
 }
 
 int pml__mpi_files_summary(struct pml_summary *s, int rank) {

@@ -52,7 +52,7 @@ PML__SHARED int pml__mpi_time_summary(struct pml_summary *s, int64_t rank);
  * pml__mpi_reduction_pack - @s as @n bytes for another rank: 0 or -ENOMEM. pml__mpi_reduction_free - they go: not with
  * free(), for the shim may have another heap than the library.
  * pml__mpi_reduction_merge - @bytes of another rank's join @s: 0, or what pml_summary_unpack() or _merge() returns.
- * pml__mpi_reduction_write - the file of the job, whole or not at all: 0 or -errno.
+ * pml__mpi_reduction_write - the file of the job, whole or not at all, and read back: 0, -errno or PML_EFORMAT.
  * pml__mpi_reduction_written - what this rank added is in that file.
  * pml__mpi_reduction_spawned - another job started this one, @job is its number: its file is job-@job.pmlsum, beside
  * that of the other one. Before MPI_Finalize.

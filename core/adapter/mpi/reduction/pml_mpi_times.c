@@ -85,7 +85,7 @@ static int take_region(uint32_t what, const char *at, size_t bytes, void *arg) {
 /* ---- messages ---- */
 
 static double *cell_of(struct reading *r, enum pml__mpi_direction way, uint64_t bytes) {
-  return &r->ticks[way][pml__mpi_class(bytes)];
+  return &r->ticks[way][pml__mpi_class(pml__log_bytes(bytes))];
 }
 
 /* The innermost call has a message, whose time is kept at @to. */
@@ -109,7 +109,7 @@ static struct request *new_request(struct reading *r, uint64_t id, bool sent, ui
   if (q == NULL) return NULL;
   q->ticks = 0;
   q->sent = sent;
-  q->class = pml__mpi_class(bytes);
+  q->class = pml__mpi_class(pml__log_bytes(bytes));
   pml__mpi_publish(&q->entry);
   return q;
 }

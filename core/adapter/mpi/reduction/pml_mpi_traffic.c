@@ -76,7 +76,7 @@ static void sent_to(uint64_t key, uint64_t bytes) {
   struct partner *p = pml__mpi_find(&traffic.table, key);
   if (p == NULL && (p = new_partner(key)) == NULL) return;
   (void)__atomic_add_fetch(&p->messages, 1, __ATOMIC_RELAXED);
-  (void)__atomic_add_fetch(&p->bytes, bytes, __ATOMIC_RELAXED);
+  (void)__atomic_add_fetch(&p->bytes, pml__log_bytes(bytes), __ATOMIC_RELAXED);
 }
 
 static void count_sent(struct pml__mpi_lane *l, uint64_t to, uint64_t bytes) {
@@ -138,10 +138,13 @@ static void begin_row(struct row *r, const char *name, const char *detail, int r
       .kind = PML_SUMMARY_MPI, .name = name, .detail = detail, .processes = 1, .first = rank, .value = r->value};
 }
 
-static void put(struct row *r, const char *name, uint64_t n) {
+static struct pml_summary_value value_of(const char *name, uint64_t n, int64_t rank) {
   int64_t whole = n > INT64_MAX ? INT64_MAX : (int64_t)n;
-  if (n == 0) return;
-  r->value[r->of.nvalues++] = (struct pml_summary_value){name, false, whole, pml_summary_one((double)n, r->of.first)};
+  return (struct pml_summary_value){name, false, whole, pml_summary_one((double)whole, rank)};
+}
+
+static void put(struct row *r, const char *name, uint64_t n) {
+  if (n > 0) r->value[r->of.nvalues++] = value_of(name, n, r->of.first);
 }
 
 static void put_class(struct row *r, unsigned class, uint64_t n) {
@@ -226,8 +229,7 @@ static void begin_line(struct line *l, const char *name, int rank, int size) {
 static void put_block(struct line *l, unsigned block, uint64_t n) {
   if (n == 0) return;
   (void)snprintf(l->to[block], sizeof l->to[block], "%u", block);
-  l->value[l->of.nvalues++] =
-      (struct pml_summary_value){l->to[block], false, (int64_t)n, pml_summary_one((double)n, l->of.first)};
+  l->value[l->of.nvalues++] = value_of(l->to[block], n, l->of.first);
 }
 
 static int add_lines(struct pml_summary *s, const struct pml__mpi_blocks *to, int rank, int size) {

@@ -47,6 +47,7 @@ static inline unsigned pml__mpi_class(uint64_t bytes) {
   return 63 - (unsigned)__builtin_clzll(2 * bytes + 1);
 }
 static inline void pml__mpi_count_size(struct pml__mpi_lane *l, enum pml__mpi_direction way, uint64_t bytes) {
+  bytes = pml__log_bytes(bytes);
   unsigned class = pml__mpi_class(bytes);
   pml__own_add(&l->size[way].messages[class], 1);
   pml__own_add(&l->size[way].bytes[class], bytes);
@@ -56,13 +57,13 @@ static inline void pml__mpi_count_sent(struct pml__mpi_lane *l, uint32_t rank, u
   uint64_t block = rank * l->blocks_of_rank >> 32;
   pml__mpi_count_size(l, PML__MPI_SENT, bytes);
   pml__own_add(&l->to.messages[block], 1);
-  pml__own_add(&l->to.bytes[block], bytes);
+  pml__own_add(&l->to.bytes[block], pml__log_bytes(bytes));
 }
 static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t code, uint64_t sent, uint64_t received) {
   if (code >= PML__MPI_OPERATIONS) return;
   pml__own_add(&l->moved[code].calls, 1);
-  pml__own_add(&l->moved[code].sent, sent);
-  pml__own_add(&l->moved[code].received, received);
+  pml__own_add(&l->moved[code].sent, pml__log_bytes(sent));
+  pml__own_add(&l->moved[code].received, pml__log_bytes(received));
 }
 
 /* pml__mpi_classes_summary - add to @s a row of MPI with a value for each class that has not 0: 0, -EINVAL, -ENOMEM. */

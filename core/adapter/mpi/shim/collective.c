@@ -33,12 +33,12 @@ static uint64_t partners(const struct communicator *c) {
 static uint64_t sum(const struct communicator *c, const count_t count[], MPI_Datatype type) {
   uint64_t n = 0;
   for (int i = 0; i < c->partners; i++) n += (uint64_t)count[i];
-  return n * bytes_in(1, type);
+  return bytes_in((MPI_Count)n, type);
 }
 
 static uint64_t sum_of_types(const struct communicator *c, const count_t count[], const MPI_Datatype type[]) {
   uint64_t n = 0;
-  for (int i = 0; i < c->partners; i++) n += bytes_in(count[i], type[i]);
+  for (int i = 0; i < c->partners; i++) n = shim_plus(n, bytes_in(count[i], type[i]));
   return n;
 }
 
@@ -125,7 +125,7 @@ static struct volume allreduce(count_t n, MPI_Datatype type) {
 static struct volume reduce_scatter(const struct communicator *c, const void *from, const count_t n[],
                                     MPI_Datatype type) {
   uint64_t all = 0, own = bytes_in(n[c->rank], type), place = from == MPI_IN_PLACE ? 1 : 0;
-  for (int i = 0; i < c->size; i++) all += bytes_in(n[i], type);
+  for (int i = 0; i < c->size; i++) all = shim_plus(all, bytes_in(n[i], type));
   return (struct volume){all - place * own, (partners(c) - place) * own};
 }
 

@@ -43,21 +43,21 @@ static bool is_there(MPI_Comm comm, const struct neighbors *n, int i) {
 static uint64_t times(MPI_Comm comm, const struct neighbors *n, int many, uint64_t bytes) {
   uint64_t there = 0;
   for (int i = 0; i < many; i++) there += is_there(comm, n, i);
-  return there * bytes;
+  return bytes <= PML__LOG_BYTES_MAX ? there * bytes : bytes;
 }
 
 static uint64_t sum(MPI_Comm comm, const struct neighbors *n, int many, const count_t count[], MPI_Datatype type) {
   uint64_t all = 0;
   for (int i = 0; i < many; i++)
     if (is_there(comm, n, i)) all += (uint64_t)count[i];
-  return all * bytes_in(1, type);
+  return bytes_in((MPI_Count)all, type);
 }
 
 static uint64_t sum_of_types(MPI_Comm comm, const struct neighbors *n, int many, const count_t count[],
                              const MPI_Datatype type[]) {
   uint64_t all = 0;
   for (int i = 0; i < many; i++)
-    if (is_there(comm, n, i)) all += bytes_in(count[i], type[i]);
+    if (is_there(comm, n, i)) all = shim_plus(all, bytes_in(count[i], type[i]));
   return all;
 }
 

@@ -44,7 +44,7 @@ __attribute__((always_inline)) static inline bool shim_quick_send(const uint64_t
     pml__stream_end_pass(t);
     return false;
   }
-  uint64_t bytes = (sizeof count > 4 ? (uint64_t)count : (uint32_t)count) * p->own[BYTES_OF_TYPE];
+  uint64_t bytes = (uint64_t)count * p->own[BYTES_OF_TYPE];
   struct pml__log_event *e = pml__mpi_take(p, 2), *more = e + 1;
   pml__mpi_half(&more->ticks)[0] = (uint32_t)peer;
   pml__mpi_half(&more->ticks)[1] = (uint32_t)tag;

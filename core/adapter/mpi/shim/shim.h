@@ -210,16 +210,18 @@ struct type {
 };
 extern struct type shim_type[TYPES];
 void shim_types_begin(void);
+/* Bytes that are not known are UINT64_MAX, see PML__LOG_BYTES_MAX; shim_ask_bytes notes it once. shim_plus - a sum. */
+uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type);
+static inline uint64_t shim_plus(uint64_t a, uint64_t b) {
+  return a <= PML__LOG_BYTES_MAX && b <= PML__LOG_BYTES_MAX ? a + b : UINT64_MAX;
+}
 
 static inline struct type *shim_type_place(MPI_Datatype type) {
   return &shim_type[key_of(type) >> KEY_OF_TYPE_BITS & (TYPES - 1)];
 }
 static inline uint64_t bytes_in(MPI_Count count, MPI_Datatype type) {
   const struct type *t = shim_type_place(type);
-  int size = 0;
-  if (PML_LIKELY(t->key == key_of(type))) return (uint64_t)count * t->size;
-  (void)PMPI_Type_size(type, &size);
-  return (uint64_t)count * (uint64_t)size;
+  return PML_LIKELY(t->key == key_of(type)) ? (uint64_t)count * t->size : shim_ask_bytes(count, type);
 }
 
 /* ---- events (event.c) ---- */

@@ -4,6 +4,16 @@
 
 struct type shim_type[TYPES];
 
+/* MPI_Type_size has no number for 2^31 bytes and more. A failure that MPI takes for fatal would end the program. */
+__attribute__((cold, noinline)) uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type) {
+  MPI_Count size = MPI_UNDEFINED, bytes;
+  if (count == 0 || type == MPI_DATATYPE_NULL) return 0;
+  if (PMPI_Type_size_x(type, &size) == MPI_SUCCESS && size >= 0 && !__builtin_mul_overflow(count, size, &bytes))
+    return (uint64_t)bytes;
+  pml__mpi_set_trouble("MPI does not know the size of a datatype: messages with it count as 0 bytes");
+  return UINT64_MAX;
+}
+
 /* One that this MPI lacks is MPI_DATATYPE_NULL. */
 void shim_types_begin(void) {
   const MPI_Datatype named[] = {MPI_CHAR,
@@ -58,7 +68,7 @@ void shim_types_begin(void) {
                                 MPI_2DOUBLE_PRECISION};
   for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
     int size = 0;
-    if (named[i] == MPI_DATATYPE_NULL || PMPI_Type_size(named[i], &size) != MPI_SUCCESS) continue;
+    if (named[i] == MPI_DATATYPE_NULL || PMPI_Type_size(named[i], &size) != MPI_SUCCESS || size < 0) continue;
     *shim_type_place(named[i]) = (struct type){key_of(named[i]), (uint64_t)size};
   }
 }

@@ -133,6 +133,17 @@ end
 
 local DAMAGED <const> = {} -- raised where a summary says what cannot be
 
+--- Read a row; what cannot be is left out with a note, and costs nothing else of the job.
+local function tolerant(job, row, read, ...)
+  local sound, why = pcall(read, ...)
+  if not sound and why ~= DAMAGED then error(why, 0) end
+  if not sound then
+    job.odd[#job.odd + 1] = ("%s: what it says of %s is damaged, and left out"):format(FILE,
+      require "pmlua.internal.printable"((row.label .. " " .. row.detail):sub(1, 60):gsub(" $", "")))
+  end
+  return sound
+end
+
 --- An integer from least to most; raises DAMAGED if v is another value.
 local function whole(v, least, most)
   v = math.tointeger(tonumber(v))
@@ -147,24 +158,20 @@ local function value_of(row, name)
   return 0
 end
 
-local function read_sizes(sizes, what, row)
-  for _, v in ipairs(row.values) do
-    local bits = whole(v.name, 0, 64)
-    sizes[bits] = sizes[bits] or { messages = 0, bytes = 0 }
-    sizes[bits][what] = whole(v.sum, 0)
-  end
+local function read_size(sizes, what, v)
+  local bits, n = whole(v.name, 0, 64), whole(v.sum, 0)
+  sizes[bits] = sizes[bits] or { messages = 0, bytes = 0 }
+  sizes[bits][what] = n
 end
 
-local function read_pairs(job, index, what, row)
-  local from = whole(row.detail, 0, job.size - 1)
-  for _, v in ipairs(row.values) do
-    local key = row.detail .. ">" .. v.name
-    if not index[key] then
-      index[key] = { from = from, to = whole(v.name, 0, job.size - 1), messages = 0, bytes = 0 }
-      table.insert(job.pairs, index[key])
-    end
-    index[key][what] = whole(v.sum, 0)
+local function read_pair(job, index, what, row, v)
+  local from, to, n = whole(row.detail, 0, job.size - 1), whole(v.name, 0, job.size - 1), whole(v.sum, 0)
+  local key = row.detail .. ">" .. v.name
+  if not index[key] then
+    index[key] = { from = from, to = to, messages = 0, bytes = 0 }
+    table.insert(job.pairs, index[key])
   end
+  index[key][what] = n
 end
 
 local function read_file(job, row)
@@ -172,6 +179,11 @@ local function read_file(job, row)
   if not moved or moved.name ~= "bytes" then error(DAMAGED) end
   table.insert(job.files, { ["function"] = row.detail, calls = value_of(row, "calls"), bytes = value_of(row, "bytes"),
     most = whole(moved.spread.max, 0), most_rank = moved.spread.most })
+end
+
+local function read_collective(job, row)
+  table.insert(job.collectives, { operation = row.detail, calls = value_of(row, "calls"), sent = value_of(row, "sent"),
+    received = value_of(row, "received") })
 end
 
 --- What the summary has no room for.
@@ -185,14 +197,15 @@ local function read_traffic(job)
   local index = {}
   for _, row in ipairs(job.summary:rows "mpi") do
     local what, rest = row.label:match "^(%l+) (%l+)$"
-    if rest == "to" then read_pairs(job, index, what, row)
+    if rest == "to" or job.sizes[rest] then
+      for _, v in ipairs(row.values) do
+        if rest == "to" then tolerant(job, row, read_pair, job, index, what, row, v)
+        else tolerant(job, row, read_size, job.sizes[rest], what, v) end
+      end
     elseif row.label == "time" then job.time = row
-    elseif row.label == "left out" then tell_left_out(job, row)
-    elseif row.label == "file" then read_file(job, row)
-    elseif job.sizes[rest] then read_sizes(job.sizes[rest], what, row)
-    elseif row.label == "collective" then
-      table.insert(job.collectives, { operation = row.detail, calls = value_of(row, "calls"), sent = value_of(row, "sent"),
-        received = value_of(row, "received") })
+    elseif row.label == "left out" then tolerant(job, row, tell_left_out, job, row)
+    elseif row.label == "file" then tolerant(job, row, read_file, job, row)
+    elseif row.label == "collective" then tolerant(job, row, read_collective, job, row)
     end
   end
   table.sort(job.pairs, function(a, b) return a.from < b.from or a.from == b.from and a.to < b.to end)
@@ -245,12 +258,16 @@ local function shape_of(summary)
 end
 
 --- Counters and recorders: each has a value, of recorders a whole number of elements.
-local function events_of(summary, kind)
-  local rows = summary:rows(kind)
-  for _, row in ipairs(rows) do
-    local v = row.values[1]
-    if not v then error(DAMAGED) end
-    if kind == "recorder" then v.sum = whole(v.sum, 0) end
+local function check_event(row, kind)
+  local v = row.values[1]
+  if not v then error(DAMAGED) end
+  if kind == "recorder" then v.sum = whole(v.sum, 0) end
+end
+
+local function events_of(job, kind)
+  local rows = {}
+  for _, row in ipairs(job.summary:rows(kind)) do
+    if tolerant(job, row, check_event, row, kind) then rows[#rows + 1] = row end
   end
   return rows
 end
@@ -363,7 +380,7 @@ local function read_rows(job, folder)
   job.size, job.block = shape_of(summary)
   add_logs(job, folder)
   job.hosts, job.sections = hosts_of(job), summary:sections()
-  job.calls, job.counters, job.recorders = calls_of(job), events_of(summary, "counter"), events_of(summary, "recorder")
+  job.calls, job.counters, job.recorders = calls_of(job), events_of(job, "counter"), events_of(job, "recorder")
   table.sort(job.sections, by_time)
   tell_types(job)
   table.sort(job.calls, by_time)
