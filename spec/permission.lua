@@ -19,9 +19,9 @@ local function suffix_here()
   return suffix
 end
 
---- The name of a kernel event without a modifier in sets, tables and files.
+--- The name of a kernel event without a modifier in sets, tables and files. Clocks have no modes.
 function M.name(event)
-  return event .. suffix_here()
+  return event .. (event:lower():find("task%-clock$") and "" or suffix_here())
 end
 
 --- That name as a pattern.

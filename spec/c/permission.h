@@ -27,7 +27,7 @@ static inline bool counts_kernel(void) {
   return known > 0;
 }
 
-/* The name under which an event without a modifier is counted here; @name is a literal. */
+/* The name under which an event without a modifier is counted here, unless it is a clock; @name is a literal. */
 #define COUNTED_AS(name) (counts_kernel() ? name : name ":u")
 
 #endif

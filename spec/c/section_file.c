@@ -231,7 +231,7 @@ static void texts(void) {
   char head[160];
   snprintf(head, sizeof head,
            "\nsection\tboth\tcommunication\texclusive\tall\nevent\tclock::ns\tinteger\nevent\t%s\tinteger\nquantiles\t",
-           COUNTED_AS("task-clock"));
+           "task-clock");
   CHECK(has(text, head), "a section has its type, its events and its quantiles");
   unsigned long long thread_id, count, iterations, calls = 0;
   double work, all = 0, t[6];

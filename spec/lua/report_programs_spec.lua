@@ -36,7 +36,7 @@ describe("A program with sections", function()
     local inner = by.sweep.time_s + by.exchange.time_s + by.residual.time_s
     assert.truthy(math.abs(by.solve.self_s + inner - by.solve.time_s) < 1e-6)
     assert.truthy(by.sweep.events[permission.name "task-clock"] > 0)
-    assert.equal("", permission.unexplained(table.concat(r.notes, "\n") .. (#r.notes > 0 and "\n" or "")))
+    assert.same({}, r.notes)
   end
 
   it("is reported when it has ended, and drawn", function()

@@ -142,6 +142,15 @@ static int open_fd(struct pml_counter *c, const struct pml__counter_request *q, 
   return err;
 }
 
+/* A modifier was given, and the kernel took it, that does not do what it says. */
+static void note_modifier(const struct pml_event *ev, const struct perf_event_attr *attr) {
+  if (!attr->exclude_user && !attr->exclude_kernel) return;
+  if (pml__event_ignores_modes(attr))
+    pml__event_note(PML__NOTE_CLOCK, ev);
+  else if (attr->exclude_kernel && attr->type == PERF_TYPE_SOFTWARE && pml__event_is_of_kernel(attr))
+    pml__event_note(PML__NOTE_NEVER, ev);
+}
+
 static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) {
   struct pml__perf_descriptor d;
   struct perf_event_attr a = *attr;
@@ -160,6 +169,7 @@ static int open_user_only(struct pml_counter *c, const struct pml__counter_reque
   attr->exclude_kernel = attr->exclude_hv = 1;
   int again = open_fd(c, q, attr, group_fd);
   if (again == 0) {
+    if (pml__event_ignores_modes(attr)) return 0;
     c->flags |= PML_OPENED_USER_ONLY;
     pml__event_note(PML__NOTE_USER_ONLY, q->ev);
     return 0;
@@ -223,6 +233,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   c->why = (uint16_t)why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
   int group_fd = q.joins ? leader->fd : -1;
   rc = open_fd(c, &q, &attr, group_fd);
+  if (rc == 0) note_modifier(ev, &attr);
   if ((rc == -EACCES || rc == -EPERM) && ev->may_be_user_only) rc = open_user_only(c, &q, &attr, group_fd, rc);
   if (rc < 0) {
     q.opens_alone = rc == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);

@@ -59,7 +59,10 @@ enum pml_path {
 #define PML_OPEN_DISABLED 0x2u /* do not start counting at open */
 #define PML_OPEN_ON_EXEC 0x8u  /* start counting when the target executes a program; with PML_OPEN_DISABLED */
 
-/* In pml_counter.flags after an open: an event without a modifier counts user space only and is called NAME:u. */
+/*
+ * In pml_counter.flags after an open: an event without a modifier counts user space only and is called NAME:u. Not of
+ * task-clock and cpu-clock: the kernel gives their whole time also where it may not be counted.
+ */
 #define PML_OPENED_USER_ONLY 0x4u
 
 /*

@@ -136,7 +136,7 @@ check("perf_event_paranoid", function()
   elseif level <= 1 then
     return "ok", finding .. ": own processes may be counted, kernel included"
   elseif try "dummy:u" then
-    return "limited", finding .. ": own processes are counted in user space only (task-clock counts as task-clock:u)",
+    return "limited", finding .. ": own processes are counted in user space only (page-faults counts as page-faults:u)",
       "as root: sysctl kernel.perf_event_paranoid=1 adds the kernel; or run with CAP_PERFMON"
   elseif level > 2 then
     return "missing", finding .. ": nothing may be counted",

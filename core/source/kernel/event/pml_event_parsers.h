@@ -11,9 +11,19 @@ bool pml__event_may_be_user_only(const struct pml_event *ev);
 bool pml__event_counts_in_user_space(const struct pml_event *ev);
 /* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
+/* pml__event_ignores_modes - a clock of the kernel: a count of it has user space and the kernel, whatever is excluded. */
+bool pml__event_ignores_modes(const struct perf_event_attr *attr);
 
 /* How @ev was opened otherwise than asked; for pml_event_user_only(). The first event of each kind is named. */
-enum pml__event_note { PML__NOTE_USER_ONLY, PML__NOTE_GUESTS, PML__NOTE_HOST, PML__NOTE_PRECISE, PML__NOTES };
+enum pml__event_note {
+  PML__NOTE_USER_ONLY,
+  PML__NOTE_GUESTS,
+  PML__NOTE_HOST,
+  PML__NOTE_PRECISE,
+  PML__NOTE_CLOCK, /* a modifier was given that changes nothing */
+  PML__NOTE_NEVER, /* a modifier was given that leaves nothing */
+  PML__NOTES
+};
 void pml__event_note(enum pml__event_note which, const struct pml_event *ev);
 /* pml__event_sysctl - the number in the file @path of /proc/sys; @absent where it cannot be read. */
 int pml__event_sysctl(const char *path, int absent);

@@ -23,6 +23,11 @@ bool pml__event_is_of_kernel(const struct perf_event_attr *attr) {
   }
 }
 
+bool pml__event_ignores_modes(const struct perf_event_attr *attr) {
+  return attr->type == PERF_TYPE_SOFTWARE &&
+         (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 bool pml__event_counts_in_user_space(const struct pml_event *ev) {
   return ev->nparts == 0 || (!pml__event_is_of_kernel(&ev->first.attr) && strcmp(ev->first.pmu, "kprobe") != 0);
 }
@@ -78,6 +83,11 @@ void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
     (void)snprintf(text, sizeof note->text, "this PMU is lent to guests (mediated): %s leaves them out", ev->name);
   else if (which == PML__NOTE_HOST)
     (void)snprintf(text, sizeof note->text, "this PMU cannot leave guests out: %s counts them, too", ev->name);
+  else if (which == PML__NOTE_CLOCK)
+    (void)snprintf(text, sizeof note->text,
+                   "%s: the kernel's clocks ignore :u and :k; it counts user space and the kernel", ev->name);
+  else if (which == PML__NOTE_NEVER)
+    (void)snprintf(text, sizeof note->text, "%s is always 0: it happens in the kernel only; leave :u out", ev->name);
   else
     (void)snprintf(text, sizeof note->text,
                    "this PMU has no precise events (a guest's?): %s was opened without precision", ev->name);
