@@ -155,6 +155,12 @@ describe("pmlua stat", function()
     for line in out:gmatch "[^\n]+" do assert.equal("ns", json.decode(line).counts[1].unit) end
   end)
 
+  it("joins intervals that passed while it could not run", function()
+    local next_due = require "pmlua.internal.child".next_due
+    assert.same({ 1.5, 2.0, 2.5, 3.0, 1.0 }, { next_due(1.0, 0.5, 1.125), next_due(1.0, 0.5, 1.25), next_due(1.0, 0.5, 2.0),
+      next_due(1.0, 0.5, 2.25), next_due(0.5, 0.5, 0.25) })
+  end)
+
   it("counts in a process that runs, while a command does, or until it ends", function()
     local busy = "sh -c 'while :; do :; done' & pid=$!; "
     local _, out = support.shell(busy .. command .. "--json -e task-clock -p $pid -- sleep 0.3; kill $pid")

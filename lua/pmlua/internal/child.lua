@@ -25,13 +25,22 @@ local function spawn(words, o, at_once)
     bound = o.bound, at_once = at_once })
 end
 
---- Wait for the end of a command, with calls in between; one that takes long delays the next one.
+--- When the next interval ends, at least half of one from now: those that passed meanwhile become part of it.
+---@param due number seconds, of the interval that has ended
+---@param seconds number
+---@param now number
+---@return number due
+function M.next_due(due, seconds, now)
+  return due + seconds * math.max(1, (now - due + seconds / 2) // seconds + 1)
+end
+
+--- Wait for the end of a command, with calls in between.
 local function wait(command, every)
   if not every then return command:wait() end
   local due = core.clock.ns() / 1e9
   while true do
     local now = core.clock.ns() / 1e9
-    due = math.max(due + every.seconds, now)
+    due = M.next_due(due, every.seconds, now)
     local ended, err, code = command:wait(due - now)
     if ended or code ~= "ETIMEDOUT" then return ended, err end
     every.call()

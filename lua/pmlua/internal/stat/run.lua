@@ -114,7 +114,7 @@ local function wait(handles, options)
     local now = (core.clock.ns() - began) / 1e9
     if now >= due then
       options.every.call((gather(handles)))
-      due = due + options.every.seconds
+      due = child.next_due(due, options.every.seconds, (core.clock.ns() - began) / 1e9)
     end
     core.sys.sleep(math.max(0, math.min(STEP_S, due - now)))
   end
