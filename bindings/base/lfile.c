@@ -6,7 +6,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -208,10 +210,22 @@ static int l_folder(lua_State *L) {
   return pml_pushdone(L, mkdir(path, 0775) == 0 ? 0 : pml_fail(-errno, "%s: %s", path, strerror(errno)), "file.folder");
 }
 
+/* temporary(prefix) - a new folder that only this user may enter, under a name that nobody can foresee. */
+static int l_temporary(lua_State *L) {
+  char path[PATH_MAX];
+  const char *prefix = lutil_string(L, 1);
+  int n = snprintf(path, sizeof path, "%sXXXXXX", prefix), err = -ENAMETOOLONG;
+  if (n > 0 && (size_t)n < sizeof path) err = mkdtemp(path) != NULL ? 0 : -errno;
+  if (err < 0) return pml_pusherr(L, pml_fail(err, "%.200s: %s", prefix, strerror(-err)), "file.temporary");
+  lua_pushstring(L, path);
+  return 1;
+}
+
 int luaopen_pmlua_file(lua_State *L) {
-  static const luaL_Reg functions[] = {{"open", l_open},     {"read", l_read}, {"write", l_write}, {"create", l_create},
-                                       {"output", l_output}, {"new", l_new},   {"names", l_names}, {"kind", l_kind},
-                                       {"folder", l_folder}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open},           {"read", l_read},     {"write", l_write},
+                                       {"create", l_create},       {"output", l_output}, {"new", l_new},
+                                       {"names", l_names},         {"kind", l_kind},     {"folder", l_folder},
+                                       {"temporary", l_temporary}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

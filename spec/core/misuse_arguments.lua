@@ -66,7 +66,7 @@ M.functions = {
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
            create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" },
-           names = { dir }, kind = { dir }, folder = { dir .. "/nowhere/f" } },
+           names = { dir }, kind = { dir }, folder = { dir .. "/nowhere/f" }, temporary = { dir .. "/nowhere/f" } },
   failure = { new = { { place = "misuse.new", code = "EIO", text = "t", remedy = "r" } }, refuse = { "EIO", "text", "remedy" },
               sentence = { "text" } },
   data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },

@@ -186,6 +186,15 @@ int main(int argc, char **argv) {
     assert.equal(5, measured("--time 50ms 'sleep 0.1'").cells[1].n)
   end)
 
+  it("lets no other user read what commands write on standard error", function()
+    local dir = helper.folder()
+    local script = "cd %s && TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 2 "
+      .. "'sh -c \"stat -c %%a pmlua-bench-* >>mode; echo >&2\"'"
+    local status, _, err = helper.shell(script:format(quote(dir), helper.build))
+    assert.equal(0, status, err)
+    assert.equal("700\n700\n", helper.read(dir .. "/mode"))
+  end)
+
   it("keeps what was measured when it is interrupted, marked incomplete", function()
     local dir = helper.folder()
     local line = "cd %s && { TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 1000 'sleep 0.01' 'test -e four || { echo >>n; "

@@ -40,6 +40,10 @@ M.kind = core.file.kind
 ---@type fun(path: string): boolean?, pmlua.Failure?, string?
 M.folder = plain "folder"
 
+--- Make a folder that only this user may enter: six characters that nobody can foresee are added to the prefix.
+---@type fun(prefix: string): string?, pmlua.Failure?, string?
+M.temporary = plain "temporary"
+
 --- A file of Lua that reads.
 ---@type fun(path: string): file*?, pmlua.Failure?, string?
 M.open = plain "open"
