@@ -6,8 +6,8 @@
 --
 -- Nothing is ever changed: a governor or a watchdog that disturbs is a warning in the record and the user's decision.
 
+local disk = require "pmlua.internal.file"
 local json = require "pmlua.json"
-local lfs = require "lfs"
 
 local M = {}
 
@@ -40,7 +40,7 @@ end
 -- The distinct values of a per-cpu file: "performance", or "performance, powersave" when some have one and some the other.
 local function per_cpu(name)
   local seen, out = {}, {}
-  for entry in lfs.dir("/sys/devices/system/cpu") do
+  for _, entry in ipairs(disk.names "/sys/devices/system/cpu") do
     local v = entry:match("^cpu%d+$") and first_line(("/sys/devices/system/cpu/%s/%s"):format(entry, name))
     if v and not seen[v] then
       seen[v] = true
