@@ -326,6 +326,10 @@ end
 local function nothing(processes)
   for _, p in ipairs(processes) do
     if (p.missing or 0) > 0 then return refuse("EFORMAT", p.name .. ": the log is cut short; all its sections are lost") end
+    if p.refused then
+      local text = ("%s: the log could not grow: %s; its sections are missing"):format(p.name, sections.show(p.refused))
+      return refuse("ENOSPC", text, "make room there, and run the program again")
+    end
   end
   local name = processes[1].name
   local log <close> = core.recording.open(name)

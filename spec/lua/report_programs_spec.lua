@@ -78,6 +78,18 @@ describe("A program with sections", function()
       out:match "^[^\n]*", status)
   end)
 
+  it("is not called unused where its log could not grow", function()
+    local dir = support.folder()
+    local status, out, err = support.shell(("cd %s && (ulimit -f 200; PMLUA_REPORT=out %s 4)"):format(dir, example))
+    assert.equal(0, status, out .. err)
+    if support.shell(("ls %s/out/*.pmlog"):format(dir)) ~= 0 then return pending "the log's head is larger here" end
+    for _, form in ipairs { "", " --json", " --csv" } do
+      status, out, err = pmlua(dir .. "/out" .. form)
+      assert.equal(1, status, out)
+      assert.matches("the log could not grow: File too large; its sections are missing", err)
+    end
+  end)
+
   it("has its sections in the log of its recorded calls, however it ends, unless they are asked for elsewhere", function()
     if support.build:find "[at]san" then return pending "a sanitizer must be loaded before what is preloaded" end
     local dir = support.folder()
