@@ -86,8 +86,9 @@ describe("An ordinary user", function()
   it_counts("has clocks under their own names: they count the kernel also where it may not be counted", function()
     local folder = helper.folder()
     os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, _, err = helper.shell(("%s%s/pmlua stat -e task-clock,cpu-clock --json -o %s/stat -- dd if=/dev/zero of=/dev/null " ..
-      "bs=64k count=20000 status=none"):format(as, helper.build, quote(folder)))
+    local line = "%s%s/pmlua stat -e task-clock,cpu-clock --json -o %s/stat -- "
+      .. "dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none"
+    local status, _, err = helper.shell(line:format(as, helper.build, quote(folder)))
     assert.equal(0, status, err)
     explained(err, "none")
     local by = {}

@@ -25,16 +25,20 @@ function M.names()
   return names
 end
 
---- A recipe by its file, or by its name if it comes with pmlua; nil and why.
+local function read_shipped(name) return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
+
+--- A recipe by its file, whose path has a slash or ends in .lua, or by its name if it comes with pmlua; nil and why.
 ---@param what string
 ---@return table?
 ---@return pmlua.Failure? failure
 function M.read(what)
-  local there = require("pmlua.core").sys.realpath(what)
-  if there or what:find("[/.]") then return folder.read(what, folder.recipe_fields) end
+  if what:find("/", 1, true) or what:find "%.lua$" then return folder.read(what, folder.recipe_fields) end
   local names = M.names()
   for _, name in ipairs(names) do
-    if name == what then return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
+    if name == what then return read_shipped(name) end
+  end
+  if require("lfs").attributes(what, "mode") == "file" then
+    return refuse("ENOENT", ("no recipe '%s'"):format(what), ("the file of that name is ./%s"):format(what))
   end
   local nearest = require "pmlua.internal.nearest"(what, names)
   return refuse("ENOENT", ("no recipe '%s'"):format(what), nearest and "did you mean '" .. nearest .. "'?" or
@@ -45,7 +49,7 @@ end
 ---@return table[]
 function M.list()
   local list = {}
-  for _, name in ipairs(M.names()) do list[#list + 1] = M.read(name) end
+  for _, name in ipairs(M.names()) do list[#list + 1] = read_shipped(name) end
   return list
 end
 
