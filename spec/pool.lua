@@ -2,8 +2,9 @@
 -- spec/pool.lua - run shell commands side by side, each bounded in time. Try:
 --   require("pool").run({ { command = "sleep 1", seconds = 5 } }, 2, function(job, result) print(result.code) end)
 --
--- Every command has a TMPDIR of its own, no terminal, and none of the variables that change what pmlua and libpfm4 see. Its
--- output goes through a file: a process that outlives the command would hold a pipe open.
+-- Every command has a TMPDIR and a runtime folder (sockets of live programs) of its own, no terminal, and none of the
+-- variables that change what pmlua and libpfm4 see. Its output goes through a file: a process that outlives the command
+-- would hold a pipe open.
 
 local M = {}
 
@@ -11,7 +12,7 @@ local M = {}
 local WORKER = [[
 at=$POOL/$1
 unset LIBPFM_FORCE_PMU PMLUA_CLOCK PMLUA_LUA PMLUA_WRAP_PATH PMLUA_COUNT
-mkdir "$at.tmp" && chmod 711 "$at.tmp" && export TMPDIR="$at.tmp"
+mkdir "$at.tmp" && chmod 711 "$at.tmp" && export TMPDIR="$at.tmp" XDG_RUNTIME_DIR="$at.tmp"
 timeout -k 5 "$(cat "$at.seconds")" sh "$at.sh" </dev/null >"$at.out" 2>&1 &
 trap 'kill $!' INT TERM
 wait $!

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define SECONDS_MAX 1e6
-#define SLICE_MS 100 /* a signal that arrives just before poll() is seen this much later */
+#define SLICE_MS 100  /* a signal that arrives just before poll() is seen this much later */
+#define LATE_READS 64 /* after the deadline, of what has arrived: a server may never stop sending */
 
 struct link {
   struct lutil_handle h;
@@ -69,9 +70,9 @@ static int wait_for(int fd, short events, double deadline) {
     struct pollfd p = {.fd = fd, .events = events};
     double left_ms = 1e3 * (deadline - now_s());
     if (lutil_interrupted) return pml_fail(-EINTR, "interrupted");
-    if (left_ms <= 0) return pml_fail(-ETIMEDOUT, "no answer in the time that was given");
-    int n = poll(&p, 1, left_ms < SLICE_MS ? (int)left_ms + 1 : SLICE_MS);
+    int n = poll(&p, 1, left_ms <= 0 ? 0 : left_ms < SLICE_MS ? (int)left_ms + 1 : SLICE_MS);
     if (n > 0) return 0;
+    if (left_ms <= 0) return pml_fail(-ETIMEDOUT, "no answer in the time that was given");
     if (n < 0 && errno != EINTR) return pml_fail(-errno, "poll: %s", strerror(errno));
   }
 }
@@ -101,8 +102,10 @@ static int gone(void) {
 static int receive(struct link *l, double deadline) {
   char bytes[16384];
   size_t taken;
-  for (;;) {
+  for (int late = 0;;) {
     int err = wait_for(l->fd, POLLIN, deadline);
+    if (err == 0 && now_s() > deadline && ++late > LATE_READS)
+      err = pml_fail(-ETIMEDOUT, "no whole answer in the time that was given");
     if (err < 0) return err;
     ssize_t n = recv(l->fd, bytes, sizeof bytes, 0);
     if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE))) return gone();
@@ -124,16 +127,15 @@ static int receive_owed(struct link *l, double deadline) {
 }
 
 /* The answer to an abandoned question comes first, and is dropped. */
-static int question(struct link *l, enum live_kind kind, const char *payload, size_t n, double deadline) {
+static int send_question(struct link *l, enum live_kind kind, const char *payload, size_t n, double deadline) {
   char header[LIVE_HEADER_MAX];
   int err = receive_owed(l, deadline);
   if (err < 0) return err;
   live_frame_reset(&l->answer);
   err = send_all(l->fd, header, live_frame_header(header, kind, n), deadline);
   if (err == 0) err = send_all(l->fd, payload, n, deadline);
-  if (err < 0) return err;
-  l->owed = true;
-  return receive_owed(l, deadline);
+  if (err == 0) l->owed = true;
+  return err;
 }
 
 /* What the application sent, or what it refused. */
@@ -151,32 +153,66 @@ static int push_answer(lua_State *L, struct link *l) {
   return ok ? 1 : 3;
 }
 
+static double patience(lua_State *L, int arg) {
+  double seconds = luaL_optnumber(L, arg, 5);
+  luaL_argcheck(L, seconds >= 0 && seconds <= SECONDS_MAX, arg, "must be from 0 to 1e6 seconds");
+  return now_s() + seconds;
+}
+
+/* *@fits: false if it fails because the question is too long, which leaves the link as it was. */
+static int send_arguments(lua_State *L, struct link *l, double deadline, bool *fits) {
+  static const char *const kinds[] = {"info", "read", "complete", "sections", "eval", NULL};
+  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ, LIVE_COMPLETE, LIVE_SECTIONS, LIVE_EVAL};
+  size_t n;
+  enum live_kind kind = values[luaL_checkoption(L, 2, NULL, kinds)];
+  const char *payload = luaL_optlstring(L, 3, "", &n);
+  *fits = n <= LIVE_QUESTION_MAX;
+  if (!*fits) return pml_fail(-EMSGSIZE, "%zu bytes; a question has at most %d", n, LIVE_QUESTION_MAX);
+  return send_question(l, kind, payload, n, deadline);
+}
+
+static int failed(lua_State *L, struct link *l, int err, const char *where, bool sound) {
+  if (err == -EINTR && !l->owed) err = pml_fail(-ECANCELED, "interrupted before the question was sent");
+  if (err != -EINTR && !sound) lutil_close(&l->h);
+  return pml_pusherr(L, err, where);
+}
+
 /*
  * ask(kind, payload, seconds) -> text, or nil, message, code. After EREMOTEIO, the application's own error, EMSGSIZE,
  * and EINTR, the link can be asked again, and its session is as it was; any other failure (ETIMEDOUT, ECONNRESET,
  * ECANCELED: interrupted before the question was sent) closes it.
  */
 static int l_ask(lua_State *L) {
-  static const char *const kinds[] = {"info", "read", "complete", "sections", "eval", NULL};
-  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ, LIVE_COMPLETE, LIVE_SECTIONS, LIVE_EVAL};
-  size_t n;
   struct link *l = lutil_check(L, 1, &link_class);
-  enum live_kind kind = values[luaL_checkoption(L, 2, NULL, kinds)];
-  const char *payload = luaL_optlstring(L, 3, "", &n);
-  double seconds = luaL_optnumber(L, 4, 5);
-  luaL_argcheck(L, seconds > 0 && seconds <= SECONDS_MAX, 4, "must be above 0 and up to 1e6 seconds");
-  if (n > LIVE_QUESTION_MAX)
-    return pml_pusherr(L, pml_fail(-EMSGSIZE, "%zu bytes; a question has at most %d", n, LIVE_QUESTION_MAX),
-                       "link.ask");
-  int err = question(l, kind, payload, n, now_s() + seconds);
-  if (err == 0) return push_answer(L, l);
-  if (err == -EINTR && !l->owed) err = pml_fail(-ECANCELED, "interrupted before the question was sent");
-  if (err != -EINTR) lutil_close(&l->h);
-  return pml_pusherr(L, err, "link.ask");
+  double deadline = patience(L, 4);
+  bool fits;
+  int err = send_arguments(L, l, deadline, &fits);
+  if (err < 0) return failed(L, l, err, "link.ask", !fits);
+  err = receive_owed(l, deadline);
+  return err == 0 ? push_answer(L, l) : failed(L, l, err, "link.ask", false);
+}
+
+/*
+ * send(kind, payload, seconds) -> true, and receive(seconds) as ask(): so that many are asked at once. With 0 seconds
+ * they send and receive what the socket has room for, or has already.
+ */
+static int l_send(lua_State *L) {
+  struct link *l = lutil_check(L, 1, &link_class);
+  bool fits;
+  int err = send_arguments(L, l, patience(L, 4), &fits);
+  if (err < 0) return failed(L, l, err, "link.send", !fits);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int l_receive(lua_State *L) {
+  struct link *l = lutil_check(L, 1, &link_class);
+  int err = l->owed ? receive_owed(l, patience(L, 2)) : pml_fail(-EINVAL, "no question was sent");
+  return err == 0 ? push_answer(L, l) : failed(L, l, err, "link.receive", false);
 }
 
 int luaopen_pmlua_link(lua_State *L) {
-  static const luaL_Reg methods[] = {{"ask", l_ask}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"ask", l_ask}, {"send", l_send}, {"receive", l_receive}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"connect", l_connect}, {NULL, NULL}};
   lutil_class(L, &link_class, methods, NULL);
   luaL_newlib(L, functions);

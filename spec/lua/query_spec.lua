@@ -116,6 +116,53 @@ describe("pmlua query", function()
     assert.matches("sde:::SCRIPT::n +%d+  created rw\n", out)
   end)
 
+  it("sees only its own runtime folder, whoever else serves questions", function()
+    local other = dir .. "/other"
+    assert(os.execute("mkdir -m 700 " .. other))
+    local own = solver "SOLVER"
+    assert(os.execute(("cd / && XDG_RUNTIME_DIR=%s timeout 600 %s live --name OTHER -- %s 600 >/dev/null 2>&1 &"):format(
+      quote(other), quote(command), quote(application))))
+    started[assert(support.wait_for_socket(other):match "(%d+)%.OTHER$")] = true
+    local _, text = pmlua "query --json"
+    local listed = json.decode(text)
+    assert.same({ 1, tonumber(own) }, { #listed, listed[1].pid })
+  end)
+
+  it("skips servers that are silent, or answer in another shape, with a line each", function()
+    local own = solver "SOLVER"
+    assert(os.execute("mkdir -p -m 700 " .. runtime .. "/pmlua"))
+    local answers = { [[{"events": "x", "pid": []}]],
+      [[{"pid": 1, "command": "x", "events": 1, "functions": {"a": 1}, "rules": []}]],
+      "[]", "7", "null", "", ("["):rep(5000), [[{"pid": 1, "command": ["x"], "events": 1, "functions": [], "rules": []}]],
+      [[{"pid": 1, "command": "x", "events": 1, "functions": [], "rules": [7]}]] }
+    support.spit(dir .. "/server.py", [[
+import os, signal, socket, sys, threading, time
+signal.alarm(300)
+def serve(name, answer):
+    s = socket.socket(socket.AF_UNIX); s.bind(f"{sys.argv[1]}/{os.getpid()}.{name}"); s.listen(8)
+    def run():
+        while True:
+            c, _ = s.accept(); c.recv(100)
+            if answer is None: time.sleep(300)
+            c.sendall(b"ok %d\n" % len(answer) + answer); c.close()
+    threading.Thread(target=run, daemon=True).start()
+for i, answer in enumerate(sys.argv[2:]): serve(f"B{i}", answer.encode())
+for i in range(5): serve(f"N{i}", None)
+print(os.getpid(), flush=True)
+time.sleep(300)]])
+    local quoted = {}
+    for i, answer in ipairs(answers) do quoted[i] = quote(answer) end
+    local pipe = io.popen(("python3 %s/server.py %s/pmlua %s"):format(quote(dir), quote(runtime), table.concat(quoted, " ")))
+    local pid = pipe:read "l"
+    local status, out, err = pmlua "query --patience 1s"
+    kill(pid)
+    pipe:close()
+    assert.same({ 0, "" }, { status, err })
+    assert.matches(own .. "  SOLVER +%d+s +14 ", out)
+    assert.equal(5, select(2, out:gsub("did not answer within 1 s", "")))
+    assert.equal(#answers, select(2, out:gsub("B%d+ +%- +%-  %(B%d+ %(%d+%): cannot read the answer: [^\n]+%)\n", "")))
+  end)
+
   it("shows an unmodified program's events in a table", function()
     local pid = solver "SOLVER"
     local status, out = pmlua("query " .. pid)

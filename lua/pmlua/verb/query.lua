@@ -69,18 +69,11 @@ local function age(seconds)
   return ("%dd%02dh"):format(s // 86400, s % 86400 // 3600)
 end
 
-local function describe(app, patience)
-  local link <close>, err, code = directory.connect(app)
-  if not link then return nil, err, code end
-  return directory.ask_json(app, link, "info", "", patience)
-end
-
 local function list(o)
   local applications, err = directory.list()
   if not applications then return complain(err) end
   local rows, infos = { { "PID", "NAME", "UP", "EVENTS", "COMMAND" } }, json.array()
-  for _, app in ipairs(applications) do
-    local info, why, code = describe(app, o.patience or 1)
+  directory.ask_all(applications, "info", o.patience or 1, function(app, info, why, code)
     if info then
       json.array(info.rules)
       json.array(info.functions)
@@ -88,9 +81,9 @@ local function list(o)
       local command = info.command
       rows[#rows + 1] = { ("%d"):format(app.pid), app.name, age(info.up_s), ("%d"):format(info.events), command }
     elseif code ~= "ECONNREFUSED" and code ~= "ENOENT" then -- else it ended just now
-      rows[#rows + 1] = { ("%d"):format(app.pid), app.name, "-", "-", "(" .. why .. ")" }
+      rows[#rows + 1] = { ("%d"):format(app.pid), app.name, "-", "-", "(" .. tostring(why) .. ")" }
     end
-  end
+  end)
   if o.json then io.write(json.encode(infos))
   elseif o.csv then
     io.write(require "pmlua.internal.cli.csv".table({ "pid", "name", "up", "events", "command" }, { table.unpack(rows, 2) }))

@@ -4,7 +4,8 @@
 -- Try:  for _, app in ipairs(require("pmlua.internal.live.directory").list()) do print(app.pid, app.name) end
 --
 -- Each has a socket PID.NAME in its user's runtime folder. One without a listener was left by a process that is gone,
--- and is removed. Root finds those of all users.
+-- and is removed. Root finds those of all users, unless XDG_RUNTIME_DIR names a folder of its own choice. What another
+-- user's server sends is checked: it need not be pmlua.
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
@@ -32,6 +33,9 @@ local function entries(folder)
 end
 
 local function is_root() return require "lfs".attributes("/proc/self", "uid") == 0 end
+
+--- Where a login has it, or nowhere. Who sets it to anything else looks at that folder alone.
+local function is_usual(runtime) return not runtime or runtime == "" or runtime:find "^/run/user/%d+/?$" ~= nil end
 
 --- The runtime folders of other users, as the service chooses them. One that is not its user's alone is no such folder:
 --- its maker could send root astray.
@@ -83,7 +87,9 @@ function M.list()
   if not folder then return refuse(err) end
   local applications = {}
   add_applications(applications, folder, true)
-  if is_root() then folders_of_others(folder, function(other) add_applications(applications, other, false) end) end
+  if is_root() and is_usual(os.getenv "XDG_RUNTIME_DIR") then
+    folders_of_others(folder, function(other) add_applications(applications, other, false) end)
+  end
   table.sort(applications, function(a, b) return a.pid < b.pid end)
   return applications
 end
@@ -152,6 +158,15 @@ function Link:ask(...)
   return text, err, code
 end
 
+--- The answer to what was sent. A link that a daemon closed is made anew, as in ask().
+---@param left fun(): number seconds
+function Link:receive(kind, left)
+  local done, text, err, code = pcall(self.link.receive, self.link, left())
+  if not done then code = "ECONNRESET" end -- it was closed when it could not be sent
+  if code ~= "ECONNRESET" or left() == 0 then return text, err, code end
+  return self:ask(kind, "", left())
+end
+
 function Link:close() self.link:close() end
 
 Link.__close = Link.close
@@ -171,17 +186,8 @@ function M.connect(app)
   return refuse(err, ("%s (%d)"):format(app.name, app.pid))
 end
 
---- Ask; what goes wrong is said as a person would.
----@param app pmlua.Application
----@param link pmlua.Link
----@param kind string
----@param payload string
----@param patience number seconds
----@return string? text
----@return pmlua.Failure? failure one line
----@return string? code
-function M.ask(app, link, kind, payload, patience)
-  local text, err, code = link:ask(kind, payload, patience)
+--- The text, or what went wrong as a person would say it.
+local function answered(app, patience, text, err, code)
   if text then return text end
   -- an application that ends stops what it was asked meanwhile, and this is its last answer
   if code == "EREMOTEIO" and err:sentence() == ENDS then code = "ECONNRESET" end
@@ -194,15 +200,106 @@ function M.ask(app, link, kind, payload, patience)
   return refuse(err)
 end
 
---- Ask, and read the answer's JSON.
-function M.ask_json(app, link, kind, payload, patience)
-  local text, err, code = M.ask(app, link, kind, payload, patience)
-  if not text then return nil, err, code end
-  local value, why = json.decode(text)
-  if type(value) ~= "table" then
-    return refuse("EFORMAT", ("%s (%d): cannot read the answer: %s"):format(app.name, app.pid, why or "not an object"))
+--- Ask; what goes wrong is said as a person would.
+---@param app pmlua.Application
+---@param link pmlua.Link
+---@param kind string
+---@param payload string
+---@param patience number seconds
+---@return string? text
+---@return pmlua.Failure? failure one line
+---@return string? code
+function M.ask(app, link, kind, payload, patience)
+  return answered(app, patience, link:ask(kind, payload, patience))
+end
+
+-- --- answers in JSON ---
+
+local function is(kind) return function(v) return type(v) == kind end end
+local function is_one_of(...)
+  local kinds = { ... }
+  return function(v)
+    for _, kind in ipairs(kinds) do
+      if type(v) == kind then return true end
+    end
+    return false
   end
-  return value
+end
+local function optional(check) return function(v) return v == nil or check(v) end end
+
+--- A table whose named fields pass; others are not looked at.
+local function fields_of(checks)
+  return function(v)
+    if type(v) ~= "table" then return false end
+    for name, check in pairs(checks) do
+      if not check(v[name]) then return false, name end
+    end
+    return true
+  end
+end
+
+local function list_of(check)
+  return function(v)
+    if type(v) ~= "table" then return false end
+    local n = 0
+    for key, item in pairs(v) do
+      if math.type(key) ~= "integer" or not check(item) then return false end
+      n = n + 1
+    end
+    return n == #v
+  end
+end
+
+local number, text, value = is "number", is "string", optional(is_one_of("number", "string"))
+local recorder = fields_of { count = is_one_of("number", "string"), dropped = number, nans = number, error = optional(number),
+  min = value, q1 = value, median = value, q3 = value, max = value }
+local row = fields_of { name = text, kind = optional(text), type = optional(text), description = optional(text),
+  reason = optional(text), value = value, recorder = optional(recorder), next = optional(number),
+  values = optional(is "table") }
+
+--- What an answer must have, by the kind of its question.
+local shapes = {
+  info = fields_of { pid = number, name = optional(text), command = text, version = optional(text), up_s = optional(number),
+    events = number, functions = list_of(text), rules = list_of(is "table") },
+  read = fields_of { time_s = number, rows = list_of(row), next = optional(function(v)
+    return math.tointeger(v) ~= nil and v > 0
+  end) },
+}
+
+--- An answer's JSON, if it is what the question was for.
+local function decoded(app, kind, text_, err, code)
+  if not text_ then return nil, err, code end
+  local answer, why = json.decode(text_)
+  local good, field = shapes[kind](answer)
+  if good then return answer end
+  return refuse("EFORMAT", ("%s (%d): cannot read the answer: %s"):format(app.name, app.pid,
+    why or field and ("'%s' is missing or has another type"):format(field) or "not an object"))
+end
+
+--- Ask, and read the answer's JSON.
+---@param kind string info or read
+function M.ask_json(app, link, kind, payload, patience)
+  return decoded(app, kind, M.ask(app, link, kind, payload, patience))
+end
+
+--- Ask many at once: all have answered, or failed, when the patience with the slowest is over.
+---@param applications pmlua.Application[]
+---@param kind string info
+---@param patience number seconds for all of them
+---@param take fun(app: pmlua.Application, answer: table?, err: pmlua.Failure?, code: string?) in their order
+function M.ask_all(applications, kind, patience, take)
+  local links, failures, ends = {}, {}, core.clock.ns() / 1e9 + patience
+  local function left() return math.max(0, ends - core.clock.ns() / 1e9) end
+  for i, app in ipairs(applications) do
+    local link, err, code = M.connect(app)
+    if link then link.link:send(kind, "", 0) else failures[i] = { err, code } end
+    links[i] = link or false
+  end
+  for i, app in ipairs(applications) do
+    local link <close> = links[i] or nil
+    if failures[i] then take(app, nil, table.unpack(failures[i], 1, 2))
+    else take(app, decoded(app, kind, answered(app, patience, link:receive(kind, left)))) end
+  end
 end
 
 return M
