@@ -21,7 +21,29 @@ void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int
   h->class = class;
   pushmetatable(L, class);
   lua_setmetatable(L, -2);
+  struct limit *limit = limit_account(L);
+  if (limit == NULL || !limit->abandonable) return h;
+  h->after = limit->handles;
+  if (h->after != NULL) h->after->before = h;
+  limit->handles = h;
   return h;
+}
+
+/* A handle is in the list until it is closed, or collected without. */
+static void unlink_handle(lua_State *L, struct lutil_handle *h) {
+  struct limit *limit = limit_account(L);
+  if (limit == NULL || !limit->abandonable || (h->before == NULL && limit->handles != h)) return;
+  if (h->before != NULL)
+    h->before->after = h->after;
+  else
+    limit->handles = h->after;
+  if (h->after != NULL) h->after->before = h->before;
+  h->before = h->after = NULL;
+}
+
+void lutil_abandon(struct limit *limit) {
+  for (struct lutil_handle *h = limit->handles; h != NULL; h = h->after) lutil_close(h);
+  limit->handles = NULL;
 }
 
 void *lutil_test(lua_State *L, int idx, const struct lutil_class *class) {
@@ -88,7 +110,9 @@ static const struct lutil_class *upclass(lua_State *L) {
 }
 
 static int h_close(lua_State *L) {
-  lutil_close(lutil_self(L, 1, upclass(L)));
+  struct lutil_handle *h = lutil_self(L, 1, upclass(L));
+  lutil_close(h);
+  unlink_handle(L, h);
   return 0;
 }
 

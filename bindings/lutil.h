@@ -8,6 +8,8 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+struct limit;
+
 /*
  * A handle is a full userdata that starts with its class. It is born closed, gets its resource, and is then marked
  * open: whatever raises in between cannot leak. The class pointer is the type check: cheaper than a metatable look-up,
@@ -27,6 +29,7 @@ struct lutil_handle {
   int open;
   struct limit *account; /* of whose memory @charged bytes are counted until it is closed; NULL: not counted */
   size_t charged;
+  struct lutil_handle *before, *after; /* of the open ones of a state that may be abandoned */
 };
 
 /*
@@ -50,6 +53,9 @@ void *lutil_check(lua_State *L, int arg, const struct lutil_class *class);
 
 /* lutil_close - close the handle at argument 1 if it is open; a method, __gc and __close in one. */
 void lutil_close(struct lutil_handle *h);
+
+/* lutil_abandon - close the handles of a state that is abandoned (live/limit.h), whose thread has ended. */
+void lutil_abandon(struct limit *limit);
 
 /*
  * lutil_charge - count @bytes of the core, which the handle is about to have, against the limit of the state; once more

@@ -73,7 +73,7 @@ PML_API int pmlua_run_file(struct pmlua *p, const char *path, const struct pmlua
 struct pmlua_live_options {
   const char *name;                                 /* [A-Za-z0-9_.-], 32 bytes of it; NULL: the program's short name */
   const char *rules;                                /* a file of watch rules; NULL: none */
-  void (*stop)(const char *reason, void *stop_arg); /* a rule stops the run: at most once, on the service's thread */
+  void (*stop)(const char *reason, void *stop_arg); /* a rule stops the run: at most once, on a thread of the service */
   void *stop_arg;                                   /* NULL stop: SIGTERM */
   int unasked;                                      /* no socket, rules alone; a later start without this makes it */
 };
@@ -83,8 +83,11 @@ struct pmlua_live_options {
  * root alone. @options are not kept; NULL: name and rules are those of the environment's PMLUA_LIVE_NAME and
  * PMLUA_LIVE_RULES, if set. Served already: 0, and nothing changes.
  *
- * One thread is started (pmlua-live, 1 MB of stack, all signals blocked); it has Lua states of its own, with limits.
- * Application threads are never waited for and never wait for it, apart from pmlua_live_stop(). Cost: a tenth of a
+ * One thread is started (pmlua-live, 1 MB of stack, all signals blocked), for rules and sockets, and one for each
+ * connection that asks (pmlua-ask); each has Lua states of its own, with limits. They run on the cpus that the process
+ * had when the library was loaded, and never with a real-time policy. A reader's thread has nice 19, one that runs
+ * code from outside SCHED_IDLE; after 5 s it is stopped, wherever it is. Application threads are never waited for and
+ * never wait for them, apart from pmlua_live_stop(). Cost: a tenth of a
  * millisecond (sockets, a thread); without questions and rules, the thread wakes every ten seconds. After
  * fork() the child is served under its own pid 50 ms later; exec and exit end the service. A forked child that does
  * neither keeps some memory of its parent's service. A child made without the C library's fork handlers (_Fork, clone)
@@ -94,7 +97,8 @@ struct pmlua_live_options {
  * rules say or fail at goes to stderr, in lines "pmlua: ...".
  *
  * pmlua_live_stop - end the service, its socket and its connections; 0 also if no service ran. Waits until a function
- * of the application that the service is calling has returned; called from such a function it does not wait.
+ * of the application that the service is calling has returned, 2 s at most: then -ETIMEDOUT, and what such a function
+ * uses must stay. Called from such a function it does not wait.
  *
  * pmlua_live_path - the socket's path, of at most 108 bytes. Returns 0, PML_ECLOSED (not served), -ENAMETOOLONG.
  *
@@ -105,9 +109,10 @@ PML_API int pmlua_live_stop(void);
 PML_API int pmlua_live_path(char *path, size_t size);
 
 /*
- * pmlua_live_function - rules may call @fn as @name, with numbers, on the service's thread: it should be short, and
- * thread-safe. The same name again replaces; NULL @fn removes. One that is removed may still be running until
- * pmlua_live_stop() returns. May come before the start. Returns 0, -EINVAL (name), -ENOMEM.
+ * pmlua_live_function - rules and questions may call @fn as @name, with numbers, on a thread of the service, one such
+ * call at a time: it should be short, and thread-safe. The same name again replaces; NULL @fn removes. One that is
+ * removed may still be running until pmlua_live_stop() returns 0. May come before the start. Returns 0, -EINVAL (name),
+ * -ENOMEM.
  */
 typedef int64_t pmlua_live_callback(void *arg, const double *values, size_t n);
 PML_API int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg);

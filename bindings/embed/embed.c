@@ -18,7 +18,7 @@ int pmlua_open(struct pmlua **p, const struct pmlua_options *options) {
   *p = NULL;
   struct pmlua *fresh = malloc(sizeof *fresh);
   if (fresh == NULL) return pml_fail(-ENOMEM, "out of memory for a Lua state");
-  int err = state_open(&fresh->state, options->lua_dir, options->memory_bytes);
+  int err = state_open(&fresh->state, options->lua_dir, options->memory_bytes, false);
   if (err < 0) {
     free(fresh);
     return err;

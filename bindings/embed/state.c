@@ -88,12 +88,13 @@ static int furnish(lua_State *L) {
   return 0;
 }
 
-int state_open(struct state *s, const char *lua_dir, size_t memory_bytes) {
+int state_open(struct state *s, const char *lua_dir, size_t memory_bytes, bool abandonable) {
   char found[LOCATE_MAX];
   memset(s, 0, sizeof *s);
   int err = lua_dir == NULL ? locate_lua(found) : locate_given(lua_dir);
   if (err < 0) return err;
   s->limit.cap = memory_bytes;
+  if (abandonable) limit_abandonable(&s->limit);
   s->L = lua_newstate(limit_alloc, &s->limit);
   if (s->L == NULL) return pml_fail(-ENOMEM, "out of memory for a Lua state");
   lua_pushcfunction(s->L, furnish);

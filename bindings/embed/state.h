@@ -13,10 +13,10 @@ struct state { /* stays where it is while it is open */
 /*
  * state_open - standard libraries, pmlua.core preloaded, pmlua's Lua folder first on package.path.
  * @lua_dir: that folder; NULL: it is looked for (locate.h).
- * @memory_bytes: all that the state may ever have; 0: any amount.
+ * @memory_bytes: all that the state may ever have; 0: any amount. @abandonable: see limit_abandonable().
  * Returns 0, -ENOENT (no Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT (PMLUA_CLOCK names no clock).
  */
-int state_open(struct state *s, const char *lua_dir, size_t memory_bytes);
+int state_open(struct state *s, const char *lua_dir, size_t memory_bytes, bool abandonable);
 void state_close(struct state *s); /* NULL or not open: nothing happens */
 
 /* state_copy - the string at @idx in memory of malloc(), *n its length if @n is not NULL. Raises for want of memory. */

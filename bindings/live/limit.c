@@ -2,6 +2,7 @@
 /* bindings/live/limit.c - an allocator with an upper bound and a hook that counts. */
 #include "live/limit.h"
 
+#include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "failure.h"
 #include "numeric.h"
@@ -58,11 +59,63 @@ static void *refuse(struct limit *limit, size_t nsize) {
   return NULL;
 }
 
+/* --- a state that may be abandoned --- */
+
+void limit_abandonable(struct limit *limit) {
+  limit->abandonable = true;
+}
+
+static void unlink_block(struct limit *limit, struct limit_block *b) {
+  if (b->before != NULL)
+    b->before->after = b->after;
+  else
+    limit->blocks = b->after;
+  if (b->after != NULL) b->after->before = b->before;
+}
+
+static void link_block(struct limit *limit, struct limit_block *b) {
+  *b = (struct limit_block){NULL, limit->blocks};
+  if (b->after != NULL) b->after->before = b;
+  limit->blocks = b;
+}
+
+/* realloc(), or free() for @nsize 0, of what is in the list. A thread that was cancelled here would leave it broken. */
+static void *change_block(struct limit *limit, void *block, size_t nsize) {
+  int cancel = pml__cancel_hold();
+  struct limit_block *old = block != NULL ? (struct limit_block *)block - 1 : NULL, *fresh = NULL;
+  if (old != NULL) unlink_block(limit, old);
+  if (nsize == 0)
+    free(old);
+  else
+    fresh = realloc(old, sizeof *fresh + nsize);
+  if (fresh != NULL)
+    link_block(limit, fresh);
+  else if (nsize != 0 && old != NULL)
+    link_block(limit, old);
+  pml__cancel_again(cancel);
+  return fresh != NULL ? fresh + 1 : NULL;
+}
+
+void limit_abandon(struct limit *limit) {
+  while (limit->blocks != NULL) {
+    struct limit_block *b = limit->blocks;
+    limit->blocks = b->after;
+    free(b);
+  }
+}
+
+static void *change(struct limit *limit, void *block, size_t nsize) {
+  if (limit->abandonable) return change_block(limit, block, nsize);
+  if (nsize > 0) return realloc(block, nsize);
+  free(block);
+  return NULL;
+}
+
 void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
   struct limit *limit = ud;
   if (block == NULL) osize = 0; /* it is the kind of object then, not a size */
   if (nsize == 0) {
-    free(block);
+    (void)change(limit, block, 0);
     set_used(limit, limit->used - osize);
     return NULL;
   }
@@ -72,7 +125,7 @@ void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
     if (limit->refused != nsize && refused_for_good(limit)) return NULL;
     if (!has_room(limit, grow)) return refuse(limit, nsize);
   }
-  void *fresh = realloc(block, nsize);
+  void *fresh = change(limit, block, nsize);
   if (fresh == NULL) return nsize <= osize ? block : NULL; /* Lua counts on shrinking */
   set_used(limit, limit->used - osize + nsize);
   if (nsize > osize) limit->refused = 0;

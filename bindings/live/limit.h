@@ -21,8 +21,16 @@
 
 enum limit_exceeded { LIMIT_KEPT, LIMIT_INSTRUCTIONS, LIMIT_MEMORY, LIMIT_TIME, LIMIT_STOPPED };
 
+/* In front of each block of a state that may be abandoned. As large as malloc's alignment. */
+struct limit_block {
+  struct limit_block *before, *after;
+};
+
 struct limit {
-  size_t used, cap;        /* bytes; cap 0: none */
+  size_t used, cap;             /* bytes; cap 0: none */
+  struct limit_block *blocks;   /* of a state that may be abandoned: limit_abandonable() */
+  struct lutil_handle *handles; /* open, of such a state */
+  bool abandonable;
   size_t shared;           /* atomic: bytes that any thread took on behalf of the state */
   size_t refused;          /* a request that was refused, and was not granted since; 0: none is */
   const atomic_bool *stop; /* set by others to end what runs; NULL: never */
@@ -37,6 +45,15 @@ struct limit {
 
 /* limit_alloc - a lua_Alloc on a struct limit, which stays where it is as long as the state. */
 void *limit_alloc(void *limit, void *block, size_t osize, size_t nsize);
+
+/*
+ * A state whose thread may be cancelled while Lua runs (live_worker.h) cannot be closed afterwards: Lua may have been
+ * anywhere. limit_abandonable - before lua_newstate(): what it allocates is in a list, and no thread is cancelled while
+ * it is changed. limit_abandon - free all of it, when its thread has ended; the handles are closed before
+ * (lutil_abandon()).
+ */
+void limit_abandonable(struct limit *limit);
+void limit_abandon(struct limit *limit);
 
 /*
  * limit_charge - memory that the core is about to allocate on behalf of @L counts against its limit; garbage is

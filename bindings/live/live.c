@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define STACK_BYTES (1u << 20)
-#define EXIT_WAIT_NS 500000000L
+#define EXIT_WAIT_SECONDS 0.5
 
 static struct {
   struct pml__lock lock;
@@ -271,11 +271,31 @@ static struct live *take(void) {
     if (l->path[0] != '\0') unlink(l->path);
     l->path[0] = '\0';
     /* A thread that cannot be woken is left asleep. */
-    l->detached = !live__wake(l) || pthread_equal(l->thread, pthread_self());
+    l->detached = !live__wake(l) || live__on_thread();
     pthread_cond_signal(&l->stopped);
   }
   live__unlock();
   return l;
+}
+
+/* Wait for the thread, as long as that. False: it goes on, and frees what it has when it ends. */
+static bool join(struct live *l, double seconds) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  double end = (double)until.tv_nsec * 1e-9 + seconds;
+  until.tv_sec += (time_t)end;
+  until.tv_nsec = (long)((end - floor(end)) * 1e9);
+  bool joined = pthread_timedjoin_np(l->thread, NULL, &until) == 0;
+  live__lock();
+  l->detached = !joined && !l->finished;
+  bool late = l->detached;
+  live__unlock();
+  if (late)
+    pthread_detach(l->thread);
+  else if (!joined)
+    pthread_join(l->thread, NULL); /* it is in its last instructions */
+  if (!late) live__free(l);
+  return !late;
 }
 
 int pmlua_live_stop(void) {
@@ -285,21 +305,17 @@ int pmlua_live_stop(void) {
     pthread_detach(l->thread); /* it frees what it has, when it gets back to its loop */
     return 0;
   }
-  pthread_join(l->thread, NULL);
-  live__free(l);
-  return 0;
+  if (join(l, LIVE_STOP_SECONDS)) return 0;
+  return pml_fail(-ETIMEDOUT,
+                  "live: a rule or a function of the application has not returned within %g s; it goes on, and what it "
+                  "uses must stay",
+                  LIVE_STOP_SECONDS);
 }
 
 /* A function of the application that never returns must not keep the process from ending. */
 static void at_exit(void) {
-  struct timespec until;
   struct live *l = take();
-  if (l == NULL || l->detached) return;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += EXIT_WAIT_NS;
-  until.tv_sec += until.tv_nsec / 1000000000L;
-  until.tv_nsec %= 1000000000L;
-  if (pthread_timedjoin_np(l->thread, NULL, &until) == 0) live__free(l);
+  if (l != NULL && !l->detached) (void)join(l, EXIT_WAIT_SECONDS);
 }
 
 int pmlua_live_path(char *path, size_t size) {
@@ -339,7 +355,7 @@ static void in_child(void) {
   service.starting = false;
   service.live = NULL;
   if (l != NULL) {
-    bool ours = pthread_equal(l->thread, pthread_self()); /* a function of the application forked: it is on its own */
+    bool ours = live__on_thread(); /* a function of the application forked: it is on its own */
     atomic_store(&l->stopping, true);
     close_copies(l);
     l->next = service.left;

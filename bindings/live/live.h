@@ -4,14 +4,16 @@
  *
  *     live.c            start, stop, fork, exit
  *     live_functions.c  what the application lends: functions, and how its run is stopped
- *     live_loop.c       the thread: what it waits for and when it ticks
+ *     live_loop.c       the service's thread: what it waits for and when it ticks
  *     live_talk.c       one connection: questions in, answers out, never waiting
+ *     live_worker.c     the thread of a connection that asks: a question cannot hold up anything but itself
+ *     live_hold.c       where such a thread may be cancelled
  *     live_session.c    the Lua state of a connection
  *     live_rules.c      the Lua state of the watch rules, and their mailbox
  *
- * One thread owns a struct live and everything below it. What application threads share with it is under one lock
- * (live__lock), which is held for a few instructions, or a write to an eventfd, and never while Lua, a socket or a
- * function of the application runs.
+ * One thread owns a struct live and what it points to, but for the workers, whose headers say so. What application
+ * threads share with it is under one lock (live__lock), which is held for a few instructions, or a write to a socket,
+ * and never while Lua, a socket or a function of the application runs.
  */
 #ifndef LIVE_H
 #define LIVE_H
@@ -31,6 +33,8 @@
 
 #define LIVE_FRAME_INSTRUCTIONS 10000000u
 #define LIVE_FRAME_SECONDS 5.0
+#define LIVE_GRACE_SECONDS 0.25 /* for Lua to stop by itself; then its thread is cancelled */
+#define LIVE_STOP_SECONDS 2.0   /* that pmlua_live_stop() waits at most */
 #define LIVE_SESSION_BYTES (32u << 20)
 #define LIVE_SESSION_SPARE (4u << 20) /* that a question needs of them which only looks around */
 #define LIVE_RULES_INSTRUCTIONS 50000000u
@@ -41,6 +45,8 @@ struct live_session {
   double due; /* seconds of CLOCK_MONOTONIC; HUGE_VAL: nothing is */
 };
 
+struct live_worker;
+
 struct live_connection {
   struct live_descriptor *socket; /* in struct live */
   struct live_frame question;
@@ -48,9 +54,11 @@ struct live_connection {
   size_t from, to;
   char *answer; /* with its header; NULL: none is on its way */
   size_t length, sent;
-  bool last;    /* close once the answer is sent */
-  double since; /* of the last byte in or out */
-  struct live_session session;
+  bool last;                  /* close once the answer is sent */
+  double since;               /* of the last byte in or out */
+  struct live_worker *worker; /* NULL: nothing was asked yet */
+  bool asked;                 /* the worker has the question */
+  bool gone;                  /* the client has, before the answer */
 };
 
 struct live_rules {
@@ -83,15 +91,17 @@ struct live {
   char path[LIVE_PATH_MAX]; /* "": no socket (any more) */
   atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
   bool detached;            /* not joined: the thread frees it */
+  bool finished;            /* the thread will not look at it any more */
   atomic_bool run_stopped;
   struct live_mail mail;
   /* The thread's, but a forked child closes its copies: they lie together, as each page that it writes to costs it. */
   struct live_descriptor listener, socket[LIVE_CONNECTIONS];
   struct live_connection *connection[LIVE_CONNECTIONS]; /* NULL: free */
   struct live_rules rules;
-  double sample_due;   /* events in the program's memory, for its log: seconds of CLOCK_MONOTONIC */
-  double callback_due; /* the same of callbacks */
-  struct live *next;   /* of those that a fork left behind */
+  struct live_worker *ending; /* that have no connection any more */
+  double sample_due;          /* events in the program's memory, for its log: seconds of CLOCK_MONOTONIC */
+  double callback_due;        /* the same of callbacks */
+  struct live *next;          /* of those that a fork left behind */
 };
 
 /* --- live.c --- */
@@ -100,7 +110,7 @@ void live__lock(void);
 void live__unlock(void);
 struct live *live__running(void);                      /* under the lock; NULL: none */
 bool live__wake(const struct live *l);                 /* under the lock; false: the program has closed its socket */
-bool live__on_thread(void);                            /* is this the service's thread? */
+bool live__on_thread(void);                            /* is this a thread of the service? */
 void live__say(const char *fmt, ...) PML_PRINTF(1, 2); /* "pmlua: ...", a line to stderr; takes no lock of stdio */
 double live__now(void);                                /* seconds of CLOCK_MONOTONIC */
 
@@ -125,19 +135,47 @@ int live__stop_run(const char *reason);
 /* --- live_loop.c, live_talk.c, live_session.c: the service's thread --- */
 
 void *live__main(void *live);
+void live__thread_begin(const char *name); /* by each thread of the service: on the process's own cpus, not real-time */
 
 /* live__talk_begin - a connection of client @asks, moved to @socket. NULL: out of memory, and it is not moved. */
 struct live_connection *live__talk_begin(struct live_descriptor *socket, struct live_descriptor *asks, double now);
-bool live__talk(struct live_connection *c, const struct live *l, double now); /* false: it has ended */
-void live__talk_end(struct live_connection *c);                               /* frees it */
+bool live__talk(struct live_connection *c, struct live *l, double now); /* false: it has ended */
+void live__talk_end(struct live_connection *c, double now);             /* frees it */
 
-/* live__open_state - a state of the service's, if it is not open: stopped with the service, without modules in C. */
-int live__open_state(struct state *s, const struct live *l, size_t memory_bytes);
+/* live__open_state - a state of the service's, if it is not open: stopped with @stop, without modules in C.
+ * @outside: it will run code from outside, in a thread that may be cancelled. */
+int live__open_state(struct state *s, const atomic_bool *stop, size_t memory_bytes, bool outside);
+
+/* --- live_session.c: the connection's thread --- */
 
 /* live__session_answer - true: ok. *text is malloc'd and never NULL on true; on false it may be: see the detail. */
-bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
-                          size_t *n);
+bool live__session_answer(struct live_session *s, const struct live_frame *question, char **text, size_t *n);
+int live__session_open(struct live_session *s, const atomic_bool *stop);
 void live__session_tick(struct live_session *s, double now);
+
+/* --- live_worker.c: called by the service's thread --- */
+
+/*
+ * live__worker_begin - a thread with a session; NULL: pml_error_detail() says why.
+ * live__worker_ask - give it a question, which is moved. live__worker_answer - its answer, if it is there: *text (NULL:
+ * no memory) is the caller's. live__worker_due - when it will have had its time; HUGE_VAL: it does nothing.
+ * live__worker_has_rules - watch rules of its session are at work.
+ * live__worker_end - let go of it: it is told to stop, and from @cancel_at on cancelled. Moves it to l->ending.
+ * live__worker_reap - free those of l->ending that have ended; true: none is left.
+ */
+struct live_worker *live__worker_begin(struct live *l);
+void live__worker_ask(struct live_worker *w, struct live_frame *question);
+bool live__worker_answer(struct live_worker *w, char **text, size_t *n, bool *ok);
+double live__worker_due(struct live_worker *w);
+bool live__worker_has_rules(struct live_worker *w);
+void live__worker_end(struct live_worker *w, double cancel_at);
+bool live__worker_reap(struct live *l);
+
+/* --- live_hold.c --- */
+
+void live__hold_thread(void);           /* the calling thread may be cancelled in live__interruptible() */
+int live__hold_functions(lua_State *L); /* a function for lua_pcall(): after it, those in C hold cancellation off */
+int live__interruptible(lua_State *L);  /* for Lua: (f, ...) -> what f returns; code from outside runs below it */
 
 /* --- live_rules.c --- */
 

@@ -3,6 +3,8 @@
  * stopped. */
 #include "live/live.h"
 
+#include "base/pml_process.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -53,6 +55,10 @@ int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg) {
   return 0;
 }
 
+/* One at a time, on whatever thread of the service; a function may lead to another call on its thread. */
+static struct pml__lock calling;
+static _Thread_local int depth;
+
 int live__call(const char *name, const double *values, size_t n, int64_t *result) {
   if (!live__on_thread()) return pml_fail(PML_EMODE, "functions are called by rules and questions, on their thread");
   live__lock();
@@ -61,7 +67,9 @@ int live__call(const char *name, const double *values, size_t n, int64_t *result
   void *arg = f != NULL ? f->arg : NULL;
   live__unlock();
   if (fn == NULL) return pml_fail(-ENOENT, "the application has given no function \"%.64s\"", name);
+  if (depth++ == 0) pml__lock_take(&calling);
   *result = fn(arg, values, n);
+  if (--depth == 0) pml__lock_leave(&calling);
   return 0;
 }
 

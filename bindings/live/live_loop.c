@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +26,32 @@
 #define CALLBACK_S 1.0  /* the same of those that run the program's code */
 #define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
 
+#define GONE_S 1.0  /* that a question may go on after its client has left */
+#define RULES_S 1.0 /* how often sessions with rules are looked at */
+#define REAP_S 0.05 /* the same of threads that end */
+
 static _Thread_local bool on_thread;
 
 bool live__on_thread(void) {
   return on_thread;
+}
+
+/* --- the cpus --- */
+
+static cpu_set_t cpus; /* of the process when this was loaded: its threads may bind themselves later */
+static bool cpus_known;
+
+__attribute__((constructor)) static void look_at_cpus(void) {
+  cpus_known = sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0;
+}
+
+/* What the thread that started the service chose for itself is not for us. Refusals change nothing. */
+void live__thread_begin(const char *name) {
+  on_thread = true;
+  (void)pthread_setname_np(pthread_self(), name);
+  if (cpus_known) (void)sched_setaffinity(0, sizeof cpus, &cpus);
+  int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  if (policy == SCHED_FIFO || policy == SCHED_RR) (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 }
 
 static bool is_stopping(const struct live *l) {
@@ -97,16 +120,17 @@ static void send_error(int fd, const char *why) {
 }
 
 static void end_connection(struct live *l, int place) {
-  live__talk_end(l->connection[place]);
+  live__talk_end(l->connection[place], live__now());
   l->connection[place] = NULL;
 }
 
 /* How well a connection may go: 0 not at all, 1 it was asked something before, 2 never, 3 it stopped in mid-frame. */
 static int dispensable(const struct live_connection *c, double now) {
   double silent = now - c->since;
+  if (c->asked) return 0;
   if (c->answer != NULL || c->question.header_length > 0) return silent > SILENT_S ? 3 : 0;
-  if (c->session.due != HUGE_VAL || silent <= IDLE_S) return 0; /* rules of its session are at work */
-  return c->session.state.L == NULL ? 2 : 1;
+  if (silent <= IDLE_S || (c->worker != NULL && live__worker_has_rules(c->worker))) return 0;
+  return c->worker == NULL ? 2 : 1;
 }
 
 /* A free place, if need be that of the most dispensable client, among equals the longest silent. -1: none. */
@@ -172,13 +196,21 @@ static void set_poll(struct waiting *w, const struct live *l, double now) {
   w->fd[1] = (struct pollfd){.fd = now >= w->accept_at ? number(&l->listener) : -1, .events = POLLIN};
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
     const struct live_connection *c = l->connection[i];
-    short events = c != NULL && c->answer != NULL ? POLLOUT : POLLIN;
-    w->fd[2 + i] = (struct pollfd){.fd = c != NULL ? number(&l->socket[i]) : -1, .events = events};
+    short events = c != NULL && c->asked ? 0 : c != NULL && c->answer != NULL ? POLLOUT : POLLIN;
+    w->fd[2 + i] = (struct pollfd){.fd = c != NULL && !c->gone ? number(&l->socket[i]) : -1, .events = events};
   }
 }
 
 static double earlier(double a, double b) {
   return a < b ? a : b;
+}
+
+/* When a connection is to be looked at, whatever its socket says. */
+static double connection_due(const struct live_connection *c) {
+  if (c->worker == NULL) return HUGE_VAL;
+  double due = live__worker_due(c->worker);
+  if (c->gone) due = earlier(due, c->since + GONE_S);
+  return live__worker_has_rules(c->worker) ? earlier(due, live__now() + RULES_S) : due;
 }
 
 /* Milliseconds until something is due, rounded up. */
@@ -187,21 +219,35 @@ static int patience(const struct waiting *w, const struct live *l, double now) {
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
     const struct live_connection *c = l->connection[i];
     if (c == NULL) continue;
-    due = earlier(due, c->session.due);
-    if (c->answer == NULL && c->from < c->to) return 0; /* the next question is here already */
+    due = earlier(due, connection_due(c));
+    if (!c->asked && c->answer == NULL && c->from < c->to) return 0; /* the next question is here already */
   }
+  if (l->ending != NULL) due = earlier(due, now + REAP_S);
   if (now < w->accept_at) due = earlier(due, w->accept_at);
   double ms = ceil((due - now) * 1e3);
   return ms <= 0 ? 0 : (int)ms;
 }
 
-static void serve_one(struct live *l, int place, bool ready, double now) {
+/* A rule of a session that takes too long takes the session with it; the client hears why when it asks next. */
+static void end_overdue(struct live *l, int place) {
+  int fd = live_descriptor_get(&l->socket[place]);
+  if (fd >= 0) send_error(fd, "the session has ended: one of its watch rules ran longer than 5 s; connect again");
+  end_connection(l, place);
+}
+
+static void serve_one(struct live *l, int place, short ready, double now) {
   struct live_connection *c = l->connection[place];
   if (c == NULL) return;
-  if ((ready || c->from < c->to) && !live__talk(c, l, now))
+  if (c->asked && (ready & (POLLHUP | POLLERR)) != 0 && !c->gone) {
+    c->gone = true; /* what it asked for may be done soon, and it may have wanted no answer */
+    c->since = now;
+  }
+  if (c->gone && now >= c->since + GONE_S)
     end_connection(l, place);
-  else if (c->session.due <= now && !is_stopping(l))
-    live__session_tick(&c->session, now);
+  else if (c->asked || ready != 0 || c->from < c->to) {
+    if (!live__talk(c, l, now)) end_connection(l, place);
+  } else if (c->worker != NULL && now >= live__worker_due(c->worker))
+    end_overdue(l, place);
 }
 
 static void serve(struct live *l, struct waiting *w) {
@@ -210,9 +256,10 @@ static void serve(struct live *l, struct waiting *w) {
   int woken = w->fd[0].revents != 0 ? live_descriptor_get(&l->woken) : -1;
   if (woken >= 0) (void)recv(woken, bytes, sizeof bytes, MSG_DONTWAIT);
   for (int i = 0; i < LIVE_CONNECTIONS && !is_stopping(l); i++) {
-    serve_one(l, i, w->fd[2 + i].revents != 0, now);
+    serve_one(l, i, w->fd[2 + i].revents, now);
     if (i % 4 == 3 && !is_stopping(l)) live__rules_run(l, live__now()); /* rules do not wait for all clients */
   }
+  (void)live__worker_reap(l);
   /* After them: a place that became free in this round is seen. */
   if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;
 }
@@ -239,16 +286,21 @@ static void loop(struct live *l) {
   }
 }
 
+/* All that questions had is given back, before the application may unload what they called. */
 static void end(struct live *l) {
+  char bytes[64];
   for (int i = 0; i < LIVE_CONNECTIONS; i++)
     if (l->connection[i] != NULL) end_connection(l, i);
   live__rules_close(l);
+  while (!live__worker_reap(l)) {
+    struct pollfd woken = {.fd = live_descriptor_get(&l->woken), .events = POLLIN};
+    if (poll(&woken, 1, (int)(1e3 * REAP_S)) > 0) (void)recv(woken.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+  }
 }
 
 void *live__main(void *arg) {
   struct live *l = arg;
-  on_thread = true;
-  pthread_setname_np(pthread_self(), "pmlua-live");
+  live__thread_begin("pmlua-live");
   if (!l->inherited || listen_late(l)) {
     if (live_descriptor_held(&l->listener)) clean_folder();
     loop(l);
@@ -256,6 +308,7 @@ void *live__main(void *arg) {
   end(l);
   live__lock();
   bool detached = l->detached;
+  l->finished = true;
   live__unlock();
   if (detached) live__free(l);
   return NULL;

@@ -122,7 +122,7 @@ static int furnish(lua_State *L) {
 static int open_rules(struct live *l) {
   struct state *s = &l->rules.state;
   if (s->L != NULL) return 0;
-  int err = live__open_state(s, l, LIVE_RULES_BYTES);
+  int err = live__open_state(s, &l->stopping, LIVE_RULES_BYTES, false);
   if (err < 0) return err;
   lua_pushcfunction(s->L, furnish);
   err = limit_call(s->L, 0, 0, 0);

@@ -46,14 +46,35 @@ static int no_c_modules(lua_State *L) {
   return 0;
 }
 
-int live__open_state(struct state *s, const struct live *l, size_t memory_bytes) {
+int live__open_state(struct state *s, const atomic_bool *stop, size_t memory_bytes, bool outside) {
   if (s->L != NULL) return 0;
-  int err = state_open(s, NULL, memory_bytes);
+  int err = state_open(s, NULL, memory_bytes, outside);
   if (err < 0) return err;
-  s->limit.stop = &l->stopping;
+  s->limit.stop = stop;
   lua_pushcfunction(s->L, no_c_modules);
   err = limit_call(s->L, 0, 0, 0);
+  if (err == 0 && outside) {
+    lua_pushcfunction(s->L, live__hold_functions);
+    err = limit_call(s->L, 0, 0, 0);
+  }
   if (err < 0) state_close(s);
+  return err;
+}
+
+static int load_module(lua_State *L) {
+  push_module(L);
+  return 0;
+}
+
+/* With the module, as a question may have little of the cpus. */
+int live__session_open(struct live_session *s, const atomic_bool *stop) {
+  if (s->state.L != NULL) return 0;
+  int err = live__open_state(&s->state, stop, LIVE_SESSION_BYTES, true);
+  if (err < 0) return err;
+  lua_pushcfunction(s->state.L, load_module);
+  err = limit_call(s->state.L, 0, 0, 0);
+  s->state.limit.seconds = LIVE_FRAME_SECONDS;
+  if (err < 0) state_close(&s->state);
   return err;
 }
 
@@ -86,17 +107,12 @@ static int at_limit(struct live_session *s, int err) {
   }
 }
 
-bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
-                          size_t *n) {
+bool live__session_answer(struct live_session *s, const struct live_frame *question, char **text, size_t *n) {
   struct asking a = {.question = question};
-  int err = live__open_state(&s->state, l, LIVE_SESSION_BYTES);
-  if (err == 0) s->state.limit.seconds = LIVE_FRAME_SECONDS;
-  if (err == 0) {
-    lua_pushcfunction(s->state.L, ask);
-    lua_pushlightuserdata(s->state.L, &a);
-    err = limit_call(s->state.L, 1, 0, LIVE_FRAME_INSTRUCTIONS);
-    s->due = live__now(); /* a question may have set something going */
-  }
+  lua_pushcfunction(s->state.L, ask);
+  lua_pushlightuserdata(s->state.L, &a);
+  int err = limit_call(s->state.L, 1, 0, LIVE_FRAME_INSTRUCTIONS);
+  s->due = live__now(); /* a question may have set something going */
   if (err == 0) {
     *text = a.text;
     *n = a.n;

@@ -3,7 +3,7 @@
 #include "live/live.h"
 
 #include <errno.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,18 +14,17 @@ struct live_connection *live__talk_begin(struct live_descriptor *socket, struct 
   if (c == NULL) return NULL;
   live_frame_question(&c->question);
   c->since = now;
-  c->session.due = HUGE_VAL;
   c->socket = socket;
   live_descriptor_move(socket, asks);
   return c;
 }
 
 /* A child of a fork may have a copy of the descriptor for a moment: the shutdown reaches the peer nevertheless. */
-void live__talk_end(struct live_connection *c) {
+void live__talk_end(struct live_connection *c, double now) {
   live_descriptor_close(c->socket, true);
   live_frame_reset(&c->question);
   free(c->answer);
-  state_close(&c->session.state);
+  if (c->worker != NULL) live__worker_end(c->worker, now + LIVE_GRACE_SECONDS);
   free(c);
 }
 
@@ -46,15 +45,40 @@ static void set_error(struct live_connection *c, const char *text) {
   set_answer(c, LIVE_ERROR, text, strlen(text));
 }
 
-static void find_answer(struct live_connection *c, const struct live *l) {
-  char *text = NULL;
-  size_t n = 0;
-  bool ok = live__session_answer(&c->session, l, &c->question, &text, &n);
-  if (n > LIVE_ANSWER_MAX)
-    set_error(c, "the answer is longer than 16 MB; ask for less");
+static void ask(struct live_connection *c, struct live *l) {
+  if (c->worker == NULL) c->worker = live__worker_begin(l);
+  c->asked = c->worker != NULL;
+  if (c->asked)
+    live__worker_ask(c->worker, &c->question);
   else
-    set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, n);
-  free(text);
+    set_error(c, pml_error_detail(-EAGAIN));
+}
+
+#define OVERDUE                                                                                                        \
+  "stopped: the code ran longer than one question may (%g s), inside one function of Lua; a new session begins, "      \
+  "without its variables and rules"
+
+/* The answer, if it is there; an error if it should be. Returns false if the connection is of no use any more. */
+static bool take_answer(struct live_connection *c, double now) {
+  char *text, late[256];
+  size_t n;
+  bool ok;
+  if (live__worker_answer(c->worker, &text, &n, &ok)) {
+    c->asked = false;
+    if (n > LIVE_ANSWER_MAX)
+      set_error(c, "the answer is longer than 16 MB; ask for less");
+    else
+      set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, text != NULL ? n : 0);
+    free(text);
+    return c->answer != NULL;
+  }
+  if (now < live__worker_due(c->worker)) return true;
+  live__worker_end(c->worker, now);
+  c->worker = NULL;
+  c->asked = false;
+  snprintf(late, sizeof late, OVERDUE, LIVE_FRAME_SECONDS);
+  set_error(c, late);
+  return c->answer != NULL;
 }
 
 /* Returns false when the connection has ended. */
@@ -97,22 +121,23 @@ static int listen_to(struct live_connection *c, int fd, double now, bool *ended)
   return 0;
 }
 
-/* One question, or one piece of an answer: then it is the others' turn. */
-bool live__talk(struct live_connection *c, const struct live *l, double now) {
+/* One question, its answer, or one piece of it: then it is the others' turn. */
+bool live__talk(struct live_connection *c, struct live *l, double now) {
   int fd = live_descriptor_get(c->socket);
   bool ended = fd < 0; /* the program has closed it */
-  if (!ended && c->answer == NULL) {
+  if (!ended && c->asked) {
+    ended = !take_answer(c, now);
+  } else if (!ended && c->answer == NULL) {
     int rc = listen_to(c, fd, now, &ended);
     if (rc < 0) {
       set_error(c, pml_error_detail(rc));
       c->last = true;
     } else if (rc > 0) {
-      find_answer(c, l);
+      ask(c, l);
       live_frame_reset(&c->question);
-      fd = live_descriptor_get(c->socket); /* finding it took its time */
     }
-    if (rc != 0 && c->answer == NULL) ended = true; /* no memory for an answer */
+    if (rc != 0 && !c->asked && c->answer == NULL) ended = true; /* no memory for an answer */
   }
-  if (!ended && c->answer != NULL) ended = fd < 0 || !send_answer(c, fd, now);
+  if (!ended && c->answer != NULL) ended = !send_answer(c, fd, now);
   return !ended;
 }

@@ -123,7 +123,8 @@ int luaopen_pmlua_live(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"start", l_start}, {"stop", l_stop},         {"path", l_path},   {"folder", l_folder},
       {"rule", l_rule},   {"cancel", l_cancel},     {"rules", l_rules}, {"functions", l_functions},
-      {"call", l_call},   {"stop_run", l_stop_run}, {"say", l_say},     {NULL, NULL}};
+      {"call", l_call},   {"stop_run", l_stop_run}, {"say", l_say},     {"interruptible", live__interruptible},
+      {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -255,7 +255,7 @@ int plugin_code_provide(const struct plugin_code_options *o, struct pml_plugin *
   *p = NULL;
   struct code *c = make(o);
   if (c == NULL) return pml_fail(-ENOMEM, "no memory for plugin %s", o->name);
-  int err = state_open(&c->state, NULL, 0);
+  int err = state_open(&c->state, NULL, 0, false);
   if (err == 0) {
     struct request r = {.code = c, .options = o};
     c->state.limit.seconds = CALL_SECONDS;

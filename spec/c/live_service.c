@@ -5,6 +5,7 @@
 #include "live.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 
 #define PLACES 16
 
@@ -258,6 +259,51 @@ static void idle_connections(void) {
   for (int i = 0; i < 2; i++) close(late[i]);
 }
 
+/* --- the end, whatever is asked --- */
+
+static void stopped_amid(void) {
+  static const char sort[] = "local s = ('x'):rep(4e6) local a, b, t = s .. 'a', s .. 'b', {} "
+                             "for i = 1, 400000 do t[i] = i % 2 == 0 and a or b end table.sort(t)";
+  int fd[4];
+  for (int i = 0; i < 4; i++) {
+    fd[i] = live_connect_self();
+    live_question(fd[i], LIVE_EVAL, sort, sizeof sort - 1);
+  }
+  live_sleep_ms(500);
+  int err = pmlua_live_stop();
+  CHECK(err == 0, "the service ends in the middle of sorting that would take half an hour: %s", pml_error_detail(err));
+  for (int i = 0; i < 4; i++) {
+    CHECK(live_ended(fd[i]), "and so does the connection");
+    close(fd[i]);
+  }
+  CHECK(pmlua_live_start(NULL) == 0, "it starts again");
+}
+
+static atomic_int in_function, let_go;
+static int64_t wait_here(void *arg, const double *values, size_t n) {
+  (void)arg, (void)values, (void)n;
+  atomic_fetch_add(&in_function, 1);
+  while (!atomic_load(&let_go)) live_sleep_ms(1);
+  return (int64_t)atomic_fetch_sub(&in_function, 1);
+}
+
+static void stopped_in_function(void) {
+  static const char call[] = "pml.live.call('wait')";
+  pmlua_live_function("wait", wait_here, NULL);
+  int fd = live_connect_self(), other = live_connect_self();
+  live_question(fd, LIVE_EVAL, call, sizeof call - 1);
+  while (atomic_load(&in_function) == 0) live_sleep_ms(1);
+  CHECK(live_evals(other, "1 + 1", "2"), "a function that waits holds up no other question");
+  int err = pmlua_live_stop();
+  CHECK(err == -ETIMEDOUT, "a function that does not return is not waited for: %s", pml_error_detail(err));
+  CHECK(pmlua_live_start(NULL) == 0, "it starts again beside it");
+  atomic_store(&let_go, 1);
+  while (atomic_load(&in_function) != 0) live_sleep_ms(1);
+  pmlua_live_function("wait", NULL, NULL);
+  close(fd);
+  close(other);
+}
+
 static int open_descriptors(void) {
   int n = 0;
   for (int fd = 0; fd < 4096; fd++) n += fcntl(fd, F_GETFD) >= 0;
@@ -279,6 +325,8 @@ int main(void) {
   filled();
   seventeen();
   idle_connections();
+  stopped_amid();
+  stopped_in_function();
   CHECK(pmlua_live_stop() == 0, "it stops");
   CHECK(open_descriptors() == before, "and leaves no descriptor open");
   return check_done();

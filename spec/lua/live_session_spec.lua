@@ -205,7 +205,8 @@ describe("Code from outside", function()
     ["printing without end"] = { "local s = ('x'):rep(1e6) for i = 1, 100 do print(s) end", "too much was printed" },
     ["recursion"] = { "local function f() return 1 + f() end return f()", "stack overflow" },
     ["recursion of matching"] = { "return (('x'):rep(300000)):find(('(.'):rep(40))", "too many captures" },
-    ["deep nesting of code"] = { "assert(load(('('):rep(1e5)))", "overflow" },
+    ["deep nesting of code"] = { "assert(load(('('):rep(6e4)))", "overflow" },
+    ["code of any length"] = { "assert(load(('x=1 '):rep(1e5)))", "at most 65536 bytes" },
   } do
     it("is denied " .. name, function()
       local ok, message = eval(case[1])

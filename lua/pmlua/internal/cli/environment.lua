@@ -24,8 +24,8 @@ M.groups = {
     { name = "LIBPFM_FORCE_PMU", about = "libpfm4's: the PMU to assume" },
     { name = "CC, CXX", about = "the compilers that pmlua wrap builds wrappers with; without them gcc and g++" },
     { name = "TMPDIR", about = "folder of temporary files; without it /tmp" },
-    { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it /tmp/pmlua-UID. Root sees "
-      .. "the programs of all users, unless this names a folder other than /run/user/UID" },
+    { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it "
+      .. "/tmp/pmlua-UID. Root sees the programs of all users, unless this names a folder other than /run/user/UID" },
     { name = "XDG_CACHE_HOME", about = "folder of what pmlua record found in the code of large programs, so that they start "
       .. "faster the next time; without it ~/.cache" },
     { name = "XDG_STATE_HOME", about = "folder of the prompts' history and of what pmlua doctor --verify found; without it "

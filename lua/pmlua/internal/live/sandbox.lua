@@ -4,15 +4,16 @@
 --
 -- Try:  print(load("return 6 * 7", "=x", "t", require("pmlua.internal.live.sandbox").new(print))())
 --
--- The caller that runs the code also limits its instructions and its memory. Both are looked at between Lua's instructions, never
--- inside a C function, so that here every C function that could run for long is bounded by its arguments, and all of
--- them together by the time since M.enter(): what is left cannot hold the thread longer than that and one call.
+-- The caller that runs the code also limits its instructions and its memory, between Lua's instructions, and cancels its
+-- thread where one of them, or a C function of Lua's, takes too long (bindings/live/live_worker.c); the session is lost
+-- then. So what is known to take long is refused here by its arguments, and the session goes on.
 
 local core = require "pmlua.core"
 
 local M = {}
 
 local STEPS = 1e8          -- of a pattern, at worst: a fraction of a second
+local SOURCE_BYTES = 65536 -- to compile: labels, jumps and lists of conditions take its square
 local BYTES = 16 << 20     -- of a repeated string
 local ELEMENTS = 1000000   -- that one call of a table function goes over
 local PATIENCE_S = 1.0     -- with a callback of the application
@@ -79,30 +80,33 @@ local function behind_set(pattern, i)
   return i + 1
 end
 
---- How often a pattern can turn back: items that repeat, and those that are there or not.
+--- How often a pattern can turn back: items that repeat, and those that are there or not; and the bytes of its longest
+--- set, all of which are compared with each byte of the subject.
 local function repetitions(pattern)
-  local repeated, optional, i = 0, 0, 1
+  local repeated, optional, longest, i = 0, 0, 1, 1
   while i <= #pattern do
     local c = byte(pattern, i)
     if c == 37 then -- %: %b and %1 go over the subject themselves
       local class = sub(pattern, i + 1, i + 1)
       if find(class, "[b%d]") then repeated = repeated + 1 end
       i = i + (class == "b" and 4 or 2)
-    elseif c == 91 then i = behind_set(pattern, i) -- [
+    elseif c == 91 then -- [
+      local after = behind_set(pattern, i)
+      longest, i = math.max(longest, after - i), after
     else i = i + 1 end
     local suffix = sub(pattern, i, i)
     if suffix == "?" then optional = optional + 1
     elseif find(suffix, "[-*+]") then repeated = repeated + 1 end
   end
-  return repeated, optional
+  return repeated, optional, longest
 end
 
---- Steps that matching may take: n^(k+1) for k repetitions, doubled by each option, more for a very long pattern.
+--- Steps that matching may take: n^(k+1) for k repetitions, doubled by each option, more for a very long pattern or set.
 --- Each place of the subject is a start of its own, unless ^ ties it to the first; to gmatch that is a letter.
 local function steps(subject, pattern, anchors)
-  local repeated, optional = repetitions(pattern)
+  local repeated, optional, longest = repetitions(pattern)
   if not anchors or byte(pattern) ~= 94 then repeated = repeated + 1 end
-  return (#subject + 1.0) ^ repeated * 2.0 ^ optional * math.max(1, #pattern / 64)
+  return (#subject + 1.0) ^ repeated * 2.0 ^ optional * math.max(1, #pattern / 64, longest / 8)
 end
 
 local function matching(name)
@@ -304,6 +308,7 @@ function M.new(write, more)
   function env.load(code, name, _, globals)
     check_time()
     if type(code) ~= "string" then return nil, "load: only text is allowed, no functions" end
+    if #code > SOURCE_BYTES then return nil, ("load: at most %d bytes are compiled"):format(SOURCE_BYTES) end
     return load(code, type(name) == "string" and name or "=(load)", "t", globals or env)
   end
   return env

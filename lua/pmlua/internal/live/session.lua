@@ -15,6 +15,9 @@ local sandbox = require "pmlua.internal.live.sandbox"
 
 local M = {}
 
+--- From here a thread of the service may be cancelled, if what it calls goes on for too long (bindings/live/live_worker.c).
+local interruptible = core.live.interruptible
+
 local CODE_S = 4           -- that code from outside may take
 local GARBAGE_KB = 8192    -- from which it is collected before a question; functions in C do not collect for themselves
 local OUTPUT_BYTES = 10 << 20
@@ -139,7 +142,7 @@ local env = sandbox.new(write, more)
 --- Run f as code from outside, with a handler of errors: true, results ... or false, message; as table.pack gives them.
 local function guarded(f, handler, ...)
   sandbox.enter(env, CODE_S)
-  local results = table.pack(xpcall(f, handler, ...))
+  local results = table.pack(interruptible(xpcall, f, handler, ...))
   sandbox.leave()
   return results
 end

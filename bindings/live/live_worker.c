@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bindings/live/live_worker.c - the thread of a connection that asks.
+ *
+ * Each has a Lua state of its own, and only what is idle of the cpus once it runs code from outside: a heavy question
+ * delays neither the application nor rules nor other connections. It is stopped by the limits of its state; where these
+ * do not look, because one function of Lua's takes long, the thread is cancelled and the state abandoned.
+ */
+#include "live/live.h"
+
+#include "lutil.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define STACK_BYTES (1u << 20)
+#define READER_NICE 19
+#define ENDING_MAX 32 /* as many may be busy in functions of the application, after their connections have gone */
+
+struct live_worker {
+  struct live_worker *next; /* of l->ending */
+  struct live *l;
+  pthread_t thread;
+  struct live_session session; /* the thread's */
+  bool idle;                   /* the thread's: it runs when no other thread would */
+  atomic_bool quit;            /* set under @mutex; what Lua runs looks at it without */
+  double cancel_at;            /* the service's thread's; HUGE_VAL: it was cancelled */
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  /* Under @mutex. */
+  struct live_frame question;
+  bool asked, answered, ok, ended;
+  char *text;
+  size_t n;
+  double since; /* when the question or tick began; HUGE_VAL: there is none */
+  double due;   /* of the session's rules */
+};
+
+/* --- the thread --- */
+
+static void wake_service(struct live_worker *w) {
+  live__lock();
+  (void)live__wake(w->l);
+  live__unlock();
+}
+
+/* Also when it was cancelled. After it the thread looks at nothing of @w. */
+static void ended(void *worker) {
+  struct live_worker *w = worker;
+  struct live *l = w->l;
+  pthread_mutex_lock(&w->mutex);
+  w->ended = true;
+  pthread_mutex_unlock(&w->mutex);
+  live__lock();
+  (void)live__wake(l);
+  live__unlock();
+}
+
+/* Until there is a question (true), or a tick is due; false with @quit. Marks the beginning. */
+static bool wait_for_work(struct live_worker *w, bool *question) {
+  pthread_mutex_lock(&w->mutex);
+  while (!w->quit && !w->asked && live__now() < w->due) {
+    double until = w->due < live__now() + 3600 ? w->due : live__now() + 3600;
+    struct timespec t = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
+    pthread_cond_timedwait(&w->changed, &w->mutex, &t);
+  }
+  bool go_on = !w->quit;
+  *question = w->asked;
+  if (go_on && !*question) w->since = live__now(); /* a question's time runs since it was asked */
+  pthread_mutex_unlock(&w->mutex);
+  return go_on;
+}
+
+/* Code from outside gets what is left of the cpus; an unprivileged thread cannot take this back. */
+static void become_idle(struct live_worker *w) {
+  if (w->idle) return;
+  w->idle = true;
+  (void)sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
+}
+
+static void answer(struct live_worker *w) {
+  char *text = NULL;
+  size_t n = 0;
+  bool ok = false;
+  int err = live__session_open(&w->session, &w->quit);
+  if (w->question.kind == LIVE_EVAL || w->question.kind == LIVE_COMPLETE) become_idle(w);
+  if (err == 0)
+    ok = live__session_answer(&w->session, &w->question, &text, &n);
+  else if ((text = strdup(pml_error_detail(err))) != NULL)
+    n = strlen(text);
+  pthread_mutex_lock(&w->mutex);
+  w->text = text;
+  w->n = n;
+  w->ok = ok;
+  w->asked = false;
+  w->answered = true;
+  pthread_mutex_unlock(&w->mutex);
+}
+
+static void *work(void *worker) {
+  struct live_worker *w = worker;
+  bool question;
+  live__hold_thread();
+  live__thread_begin("pmlua-ask");
+  (void)setpriority(PRIO_PROCESS, 0, READER_NICE); /* on Linux, of the thread */
+  pthread_cleanup_push(ended, w);
+  while (wait_for_work(w, &question)) {
+    if (question)
+      answer(w);
+    else
+      live__session_tick(&w->session, live__now());
+    pthread_mutex_lock(&w->mutex);
+    w->due = w->session.due;
+    w->since = HUGE_VAL;
+    pthread_mutex_unlock(&w->mutex);
+    if (question) wake_service(w);
+  }
+  state_close(&w->session.state);
+  pthread_cleanup_pop(1);
+  return NULL;
+}
+
+/* --- the service's thread --- */
+
+static void free_worker(struct live_worker *w) {
+  pthread_cond_destroy(&w->changed);
+  pthread_mutex_destroy(&w->mutex);
+  live_frame_reset(&w->question);
+  free(w->text);
+  free(w);
+}
+
+static int start_thread(struct live_worker *w) {
+  pthread_attr_t attr;
+  if (pthread_attr_init(&attr) != 0) return -ENOMEM;
+  pthread_attr_setstacksize(&attr, STACK_BYTES);
+  int err = -pthread_create(&w->thread, &attr, work, w); /* all signals are blocked in it, as in its creator */
+  pthread_attr_destroy(&attr);
+  return err;
+}
+
+struct live_worker *live__worker_begin(struct live *l) {
+  int busy = 0, err;
+  for (const struct live_worker *e = l->ending; e != NULL; e = e->next) busy++;
+  struct live_worker *w = busy < ENDING_MAX ? calloc(1, sizeof *w) : NULL;
+  if (w == NULL) {
+    (void)pml_fail(-EAGAIN, "too many questions that were given up are still in functions of the application");
+    return NULL;
+  }
+  w->l = l;
+  w->cancel_at = w->since = w->due = w->session.due = HUGE_VAL;
+  live_frame_question(&w->question);
+  pthread_mutex_init(&w->mutex, NULL);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&w->changed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  if ((err = start_thread(w)) == 0) return w;
+  free_worker(w);
+  (void)pml_fail(err, "live: no thread can be started: %s", strerror(-err));
+  return NULL;
+}
+
+void live__worker_ask(struct live_worker *w, struct live_frame *question) {
+  pthread_mutex_lock(&w->mutex);
+  live_frame_reset(&w->question);
+  w->question = *question;
+  w->asked = true;
+  w->since = live__now(); /* it waits for a cpu from now on */
+  live_frame_question(question);
+  pthread_cond_signal(&w->changed);
+  pthread_mutex_unlock(&w->mutex);
+}
+
+bool live__worker_answer(struct live_worker *w, char **text, size_t *n, bool *ok) {
+  pthread_mutex_lock(&w->mutex);
+  bool there = w->answered;
+  if (there) {
+    *text = w->text;
+    *n = w->n;
+    *ok = w->ok;
+    w->text = NULL;
+    w->answered = false;
+  }
+  pthread_mutex_unlock(&w->mutex);
+  return there;
+}
+
+double live__worker_due(struct live_worker *w) {
+  pthread_mutex_lock(&w->mutex);
+  double due = w->since + LIVE_FRAME_SECONDS + LIVE_GRACE_SECONDS;
+  pthread_mutex_unlock(&w->mutex);
+  return due;
+}
+
+bool live__worker_has_rules(struct live_worker *w) {
+  pthread_mutex_lock(&w->mutex);
+  bool has = w->due != HUGE_VAL;
+  pthread_mutex_unlock(&w->mutex);
+  return has;
+}
+
+void live__worker_end(struct live_worker *w, double cancel_at) {
+  struct live *l = w->l;
+  pthread_mutex_lock(&w->mutex);
+  atomic_store(&w->quit, true);
+  pthread_cond_signal(&w->changed);
+  pthread_mutex_unlock(&w->mutex);
+  w->cancel_at = cancel_at;
+  w->next = l->ending;
+  l->ending = w;
+}
+
+/* True: it is gone. Where it may be cancelled, it is. */
+static bool reap(struct live_worker *w) {
+  pthread_mutex_lock(&w->mutex);
+  bool has_ended = w->ended;
+  pthread_mutex_unlock(&w->mutex);
+  if (!has_ended && live__now() >= w->cancel_at) {
+    w->cancel_at = HUGE_VAL;
+    pthread_cancel(w->thread);
+  }
+  if (!has_ended) return false;
+  pthread_join(w->thread, NULL); /* it is in its last instructions */
+  if (w->session.state.L != NULL) {
+    lutil_abandon(&w->session.state.limit);
+    limit_abandon(&w->session.state.limit);
+  }
+  free_worker(w);
+  return true;
+}
+
+bool live__worker_reap(struct live *l) {
+  for (struct live_worker **at = &l->ending; *at != NULL;) {
+    struct live_worker *w = *at, *next = w->next;
+    if (reap(w))
+      *at = next;
+    else
+      at = &w->next;
+  }
+  return l->ending == NULL;
+}
