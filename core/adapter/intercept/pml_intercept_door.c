@@ -9,6 +9,7 @@
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
 #include "adapter/intercept/pml_intercept_private.h"
+#include "adapter/intercept/pml_intercept_slots.h"
 #include "base/pml_process.h"
 
 #include <dlfcn.h>
@@ -107,6 +108,25 @@ static bool find_place(struct place *p, uintptr_t at) {
   return true;
 }
 
+/*
+ * What a tool before a library with hooks asks for by RTLD_NEXT: the library's function, if that is the next one, so
+ * that the tool's calls of it are seen. A pointer that no program compares: it is the tool's own. NULL: something else.
+ */
+static void *behind_layer(const void *handle, const char *name, uintptr_t caller) {
+  struct pml__objects all;
+  const struct pml__object *from = NULL;
+  void *at = NULL;
+  size_t i = 0;
+  const char *second = pml__intercept_hooks != NULL ? pml__intercept_hooks->second_name(name) : NULL;
+  if (handle != RTLD_NEXT || second == NULL || is_program(caller)) return NULL;
+  if (pml__objects_collect(&all) == 0) from = pml__objects_find(&all, caller);
+  for (i = from != NULL ? (size_t)(from - all.at) + 1 : all.n; i < all.n; i++)
+    if (all.at[i].startup && pml__object_defines(&all.at[i], name)) break;
+  if (i < all.n && pml__slots_role(&all.at[i]) == PML__HOOKS_LIBRARY) at = pml__real_dlsym(pml__doors_global, second);
+  pml__objects_free(&all);
+  return at;
+}
+
 /* Whether @at, found as @name, is a function that is chosen, of @p. */
 static bool is_chosen(const struct pml__choice *c, void *at, const char *name, const struct place *p) {
   size_t n = strlen(name);
@@ -172,6 +192,18 @@ static void *given(void *at, const char *name) {
   return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
 }
 
+/* Between takes_dlsym() and our_dlsym() of one call. */
+static PML_THREAD_LOCAL void *layered;
+
+static void *given_layer(const char *name) {
+  void *at = layered;
+  uintptr_t to = (uintptr_t)at, thunk = 0;
+  const char *region = pml__intercept_hooks->hook(name, to, true, &to);
+  layered = NULL;
+  if (region != NULL) thunk = pml__intercept_thunk(to, region, "");
+  return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 static void *look_up(const char *name, const char *version) {
   return version != NULL ? pml__real_dlvsym(pml__doors_global, name, version)
                          : pml__real_dlsym(pml__doors_global, name);
@@ -210,10 +242,14 @@ static void scan_new(void) {
 }
 
 static bool takes_dlsym(void *handle, const char *name, const void *caller) {
-  return takes(handle, name, NULL, caller);
+  int saved = errno;
+  layered = name != NULL && pml__intercept_chosen() != NULL ? behind_layer(handle, name, (uintptr_t)caller) : NULL;
+  errno = saved;
+  return layered != NULL || takes(handle, name, NULL, caller);
 }
 
 static void *our_dlsym(void *handle, const char *name) {
+  if (layered != NULL) return given_layer(name);
   scan_new();
   return given(pml__real_dlsym(of_all(handle), name), name);
 }

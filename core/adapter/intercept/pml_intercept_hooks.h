@@ -22,12 +22,19 @@ enum pml__hooks_role {
  * hook:   the function @name at @at is called by a @binding or another object. Returns the name of its region; NULL:
  *         the function is not intercepted. *@to: where the call goes instead of @at. Thread-safe.
  * behind: the function that a hook stands before; 0: @hook is not one.
+ * second: a function that such a library exports under any file name, and @role knows no other library with it.
+ * second_name: under which no tool stands before the library's function @name; NULL: it is of another library.
+ * layer:  whether an object that calls @name may stand between the program and the library, as tools do: it exports
+ *         another name of that function, or one that every such tool has. @exports asks whether it exports a name.
  */
 struct pml__hooks {
   enum pml__hooks_role (*role)(const char *file);
   void (*load)(const char *path);
   const char *(*hook)(const char *name, uintptr_t at, bool binding, uintptr_t *to);
   uintptr_t (*behind)(uintptr_t hook);
+  const char *second;
+  const char *(*second_name)(const char *name);
+  bool (*layer)(const char *name, bool (*exports)(const void *object, const char *name), const void *object);
 };
 
 /* pml__intercept_hooks - set before pml_intercept_install(), for good. NULL: no hooks. */

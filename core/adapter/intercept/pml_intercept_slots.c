@@ -25,6 +25,7 @@ struct patience {
 static struct known {
   uintptr_t base;
   char *path;
+  enum pml__hooks_role role;
   struct patience patience;
 } * known;
 static size_t nknown;
@@ -90,10 +91,19 @@ static bool is_chosen(const struct pml__slots *x, struct pml__scan_slot *slot, c
   return slot->choice == PML__SLOT_CHOSEN;
 }
 
-/* @at is a function of @of, whose functions have hooks. */
+static bool exports(const void *object, const char *name) {
+  return pml__object_defines(object, name);
+}
+
+bool pml__slots_is_layer(const struct pml__object *o, const char *name) {
+  return pml__intercept_hooks != NULL && pml__intercept_hooks->layer(name, exports, o);
+}
+
+/* @at is a function of a library whose functions have hooks; what a layer before it calls counts, as of a binding. */
 static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
                           uintptr_t at) {
-  const char *region = pml__intercept_hooks->hook(name, at, o->role == PML__HOOKS_BINDING, &at);
+  const bool second = o->role == PML__HOOKS_BINDING || pml__slots_is_layer(o, name);
+  const char *region = pml__intercept_hooks->hook(name, at, second, &at);
   if (region == NULL) return 0;
   pml__choice_note(x->choice, name, n);
   if (x->choice->hooks) return pml__intercept_hooks->behind(at) != 0 ? at : 0;
@@ -234,7 +244,7 @@ static void remember(struct pml__objects *all, const struct patience *patience) 
   known = list;
   nknown = all->n;
   for (size_t i = 0; i < all->n; i++) {
-    list[i] = (struct known){all->at[i].base, all->at[i].path, patience[i]};
+    list[i] = (struct known){all->at[i].base, all->at[i].path, all->at[i].role, patience[i]};
     all->at[i].path = NULL;
   }
 }
@@ -252,11 +262,24 @@ static bool is_due(struct patience *p, const struct patience *before) {
   return true;
 }
 
+enum pml__hooks_role pml__slots_role(struct pml__object *o) {
+  enum pml__hooks_role role = pml__hooks_role(file_of(o->path));
+  const bool stays = o->startup;
+  if (role != PML__HOOKS_NONE || o->program || pml__intercept_hooks == NULL || (!stays && !pml__object_pin(o)))
+    return role;
+  if (pml__object_defines(o, pml__intercept_hooks->second)) role = PML__HOOKS_LIBRARY;
+  if (!stays) pml__object_unpin(o);
+  return role;
+}
+
 /* Without a library that has hooks, what else is of its family is as any other. */
 static void cast(struct pml__slots *x) {
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
-    o->role = pml__hooks_role(file_of(o->path));
+    const struct known *k = find_known(o);
+    o->role = k != NULL && k->role == PML__HOOKS_LIBRARY ? k->role
+              : k != NULL                                ? pml__hooks_role(file_of(o->path))
+                                                         : pml__slots_role(o);
     if (o->role == PML__HOOKS_LIBRARY) pml__intercept_hooks->load(o->path);
     x->any_hooked |= o->role == PML__HOOKS_LIBRARY;
   }

@@ -195,7 +195,8 @@ static inline void pml__mpi_remove(struct pml__mpi_entry *e) {
 
 /* What is written into the process's log, if it has one. A lock each. Thread-safe. */
 
-/* @version: a line, of the library. */
+/* @version: a line, of the library. pml__mpi_has_begun - whether it was called. */
+bool pml__mpi_has_begun(void);
 PML__SHARED void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char *version);
 /* @ranks: lists of ranks in the world, such as "0 1 2"; both "" where the process does not write them. @remote: of the
  * other group of an inter-communicator. */

@@ -35,6 +35,7 @@ static const struct {
 
 static struct {
   bool report;            /* hooks that are always of use, and no others */
+  void *library;          /* handle of MPI's */
   pml__mpi_shim_t *hooks; /* of the shim; NULL: it is not loaded */
   char trouble[512];
 } mpi; /* under the lock of the scan; trouble is written once */
@@ -78,6 +79,7 @@ static bool find_shim(const char *shim, char path[PATH_MAX]) {
 /* The shim finds MPI where all find it: one that was opened for a plugin alone becomes visible. */
 static void open_shim(const char *library_path, const char *path) {
   void *handle = dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  mpi.library = handle;
   if (handle != NULL) handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle != NULL) mpi.hooks = (pml__mpi_shim_t *)dlsym(handle, "pml__mpi_shim");
   if (mpi.hooks == NULL)
@@ -143,7 +145,7 @@ static bool converts(const char *name) {
   return n > 4 && (strcmp(name + n - 4, "_f2c") == 0 || strcmp(name + n - 4, "_c2f") == 0);
 }
 
-/* Programs call the names with P to be seen by no tool; bindings do so for all. */
+/* Programs call the names with P to be seen by no tool; bindings and tools do so for all. */
 static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t *to) {
   if (binding && begins(name, "PMPI_")) name++;
   if (!begins(name, "MPI_") || (binding && converts(name))) return NULL;
@@ -154,8 +156,22 @@ static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t 
   return name;
 }
 
+/* What Darshan, mpiP and others export: functions of their own that call the names with P. */
+static bool layer(const char *name, bool (*exports)(const void *object, const char *name), const void *object) {
+  return begins(name, "PMPI_") && (exports(object, name + 1) || exports(object, "MPI_Init") ||
+                                   exports(object, "MPI_Init_thread") || exports(object, "MPI_Finalize"));
+}
+
+static const char *second_name(const char *name) {
+  static PML_THREAD_LOCAL char second[128];
+  if (begins(name, "PMPI_")) return name;
+  if (!begins(name, "MPI_") || strlen(name) > sizeof second - 2) return NULL;
+  (void)snprintf(second, sizeof second, "P%s", name);
+  return second;
+}
+
 void pml_mpi_intercept(void) {
-  static const struct pml__hooks hooks = {role, load, hook, behind};
+  static const struct pml__hooks hooks = {role, load, hook, behind, "PMPI_Init", second_name, layer};
   mpi.report = false;
   pml__intercept_hooks = &hooks;
 }
@@ -181,6 +197,19 @@ void pml__mpi_set_trouble(const char *text) {
   if (mpi.trouble[0] == '\0') (void)snprintf(mpi.trouble, sizeof mpi.trouble, "%s", text);
 }
 
+/* MPI says so whenever it is asked, also after its end. */
+static bool is_initialized(void) {
+  int (*ask)(int *) = NULL;
+  void *at = mpi.library != NULL ? dlsym(mpi.library, "PMPI_Initialized") : NULL;
+  int is = 0;
+  memcpy(&ask, &at, sizeof ask);
+  return ask != NULL && ask(&is) == 0 && is != 0;
+}
+
 const char *pml_mpi_trouble(void) {
+  if (mpi.hooks != NULL && !pml__mpi_has_begun() && is_initialized())
+    pml__mpi_set_trouble(
+        "messages of MPI are not recorded: MPI_Init was called out of sight, as by a tool that takes its "
+        "address from the library; run without that tool");
   return mpi.trouble[0] != '\0' ? mpi.trouble : NULL;
 }

@@ -23,8 +23,15 @@ void pml__mpi_raise(uint32_t what, const uint64_t *values) {
   pml__stream_hand(PML_STREAM_COMMUNICATION, &e);
 }
 
+static bool begun;
+
+bool pml__mpi_has_begun(void) {
+  return begun;
+}
+
 void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char *version) {
   struct pml__log *log = log_here();
+  begun = true;
   if (log == NULL) return;
   pml__log_rank(log, mpi->rank, mpi->size);
   (void)pml__log_define(log, PML__LOG_MPI, mpi, sizeof *mpi, &version, 1);
