@@ -70,6 +70,11 @@ describe("interception on arm64", function()
     end
   end)
 
+  it("lets frames return later, elsewhere, twice or never", function()
+    if missing() then return pending(missing()) end
+    assert.truthy(run("intercept_stacks", ""):find("\n%d+ passed, 0 failed, %d skipped"))
+  end)
+
   it("finds the names of all libraries", function()
     if missing() then return pending(missing()) end
     assert.truthy(run("intercept_exports", ""):find("\n5 passed, 0 failed, 0 skipped"))

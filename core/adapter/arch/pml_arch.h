@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/pml_arch.h - what interception needs of an instruction set: thunks, and pads that calls return to.
+ * core/adapter/arch/pml_arch.h - what interception needs of an instruction set: thunks, and slots that calls return to.
  *
  * Interception replaces the address of a function by that of a thunk, which puts where the function is described into a
  * scratch register and jumps to the enter stub. The stub saves the general registers that may carry an argument and
- * calls pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
- * is one for each call under way, and for each pad a slot at a fixed distance, which has the true return address: so
- * that one rule of unwinding, the same for all pads, leads from a pad to the caller, for every unwinder (exceptions,
- * cancellation, backtraces, debuggers). When the function has returned to it, the pad jumps to the leave stub, which
+ * calls pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a return
+ * slot: 16 bytes of code, one for each return address that was ever seen. At a fixed distance is the address itself: so
+ * that one rule of unwinding, the same for all slots, leads from a slot to the caller, for every unwinder (exceptions,
+ * cancellation, backtraces, debuggers). When the function has returned to it, the slot jumps to the leave stub, which
  * saves the registers that may carry a result, calls pml__call_leave() and returns to the caller. So every return
  * is that of a call, as the CPU predicts it and as a shadow stack wants it.
  *
  * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that leave r8 to r11
- * alone (pml_stream_consumer.sparing), with counts or without, a free pad, an innermost call further out.
+ * alone (pml_stream_consumer.sparing), with counts or without, a free frame, a return address that was seen before, an
+ * innermost call further out.
  * pml__call_enter() and pml__call_leave() take the rest, and are the definition of what the stubs do.
  *
  * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.
@@ -21,7 +22,7 @@
 #define PML_ARCH_H
 
 #include "base/pml_region.h"
-#include "base/stream/pml_stream_pads.h"
+#include "base/stream/pml_stream_calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,44 +31,38 @@
 extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
 
 #ifdef __x86_64__
-#define PML_ARCH_PAD_RETURN 3u
+#define PML_ARCH_SLOT_RETURN 3u /* from a slot's code to where its function returns to */
 #else
-#define PML_ARCH_PAD_RETURN 8u
+#define PML_ARCH_SLOT_RETURN 8u
 #endif
 
-#define PML__CALL_SLOT (-(ptrdiff_t)offsetof(struct pml__call_table, pad))
-#define PML__CALL_WHAT (ptrdiff_t)(offsetof(struct pml__call_table, what) - offsetof(struct pml__call_table, pad))
-static inline struct pml_arch_slot *pml_arch_slot(struct pml__call_pad *p) {
-  return (struct pml_arch_slot *)(void *)((char *)p + PML__CALL_SLOT);
+static inline bool pml_arch_is_slot(uintptr_t at) {
+  return at - (uintptr_t)pml__arch_pads < (uintptr_t)PML_ARCH_SLOTS * PML_ARCH_SLOT_BYTES;
 }
-static inline struct pml__call_what *pml_arch_what(struct pml__call_pad *p) {
-  return (struct pml__call_what *)(void *)((char *)p + PML__CALL_WHAT);
+/* Of the slot that @at is in the code of. */
+static inline const struct pml_arch_slot *pml_arch_slot_of(uintptr_t at) {
+  _Static_assert(sizeof(struct pml_arch_slot) == PML_ARCH_SLOT_BYTES, "they are as far from each other");
+  return &pml__call_table.slot[(at - (uintptr_t)pml__arch_pads) / PML_ARCH_SLOT_BYTES];
 }
-#define PML__CALL_TAIL 1u
-/* What the function of a call from pad @p returns to, and which pad the address @at in the code of one is of. */
-static inline uintptr_t pml_arch_pad_return(struct pml__call_pad *p) {
-  return (pml_arch_what(p)->code & ~(uintptr_t)PML__CALL_TAIL) + PML_ARCH_PAD_RETURN;
-}
-static inline struct pml__call_pad *pml_arch_pad_of(uintptr_t at) {
-  uintptr_t distance = (at - (uintptr_t)pml__arch_pads) & ~(uintptr_t)(PML_ARCH_PAD_BYTES - 1);
-  _Static_assert(sizeof(struct pml__call_pad) == PML_ARCH_PAD_BYTES, "they are as far from each other");
-  return (struct pml__call_pad *)(void *)((char *)pml__call_table.pad + distance);
+static inline uintptr_t pml_arch_code_of(uint32_t slot) {
+  return (uintptr_t)pml__arch_pads + (uintptr_t)slot * PML_ARCH_SLOT_BYTES;
 }
 
 /*
- * Called by the stubs. @back: the return address of the call; @sp: the stack pointer at the call, before and after it.
+ * Called by the stubs. @back: the return address of the call; @sp: the stack pointer of the call, the same in both:
+ * on x86-64 where the return address stood.
  * The first two use general registers only.
  *
- * Enter returns the address of the pad to call the function from, leave the address to return to. What is no address
+ * Enter returns the code of the slot to call the function from, leave the address to return to. What is no address
  * asks for all registers to be saved and for the _full twin, which gets it as @begun: 0, or PML__CALL_BEGUN: all is
  * done but for the event. From pml__call_enter_full() 0: jump to the function, nothing is recorded.
  */
 #define PML__CALL_BEGUN 1u
 struct pml__call_function;
 uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp);
-uintptr_t pml__call_leave(uintptr_t pad, uintptr_t sp);
+uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp);
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun);
-uintptr_t pml__call_leave_full(uintptr_t pad, uintptr_t sp, uint32_t begun);
+uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun);
 
 /* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on (pml_intercept.h). */
 int pml_arch_prepare(void);

@@ -22,7 +22,7 @@
 #define THREAD_MAX ((uintptr_t)64 << 20) /* behind where its description is: what is local to the thread */
 #define NONE PML__CALL_NONE
 
-#define PAD pml__call_table.pad
+#define FRAME pml__call_table.frame
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
 AT(pml__stream_own, self, 0);
@@ -35,36 +35,37 @@ AT(pml__stream_thread, called[PML_STREAM_ENTER].data, ENTERS_DATA);
 AT(pml__stream_thread, called[PML_STREAM_LEAVE].plain, LEAVES_PLAIN);
 AT(pml__stream_thread, called[PML_STREAM_LEAVE].data, LEAVES_DATA);
 AT(pml__call_table, slot, 0);
-AT(pml__call_table, pad, PADS_BYTES);
-AT(pml__call_table, what, 2 * PADS_BYTES);
-AT(pml_arch_slot, address, CALL_ADDRESS + PADS_BYTES);
-AT(pml_arch_slot, sp, CALL_SP + PADS_BYTES);
-AT(pml__call_pad, outer, CALL_OUTER);
-AT(pml__call_pad, inner, CALL_INNER);
-AT(pml__call_what, code, CALL_CODE - PADS_BYTES);
-AT(pml__call_what, region, CALL_REGION - PADS_BYTES);
-AT(pml__call_what, tail, CALL_REGION + 4 - PADS_BYTES);
+AT(pml__call_table, known, KNOWN_AT);
+AT(pml__call_known, back, KNOWN_BACK);
+AT(pml__call_known, code, KNOWN_CODE);
+AT(pml__call_frame, outer, FRAME_OUTER);
+AT(pml__call_frame, inner, FRAME_INNER);
+AT(pml__call_frame, sp, FRAME_SP);
+AT(pml__call_frame, known, FRAME_KNOWN);
+AT(pml__call_frame, region, FRAME_REGION);
 AT(pml__call_function, region, FUNCTION_REGION);
-_Static_assert(PADS_BYTES == PML_ARCH_PADS * PML_ARCH_PAD_BYTES, "the same");
+_Static_assert(HASH == PML__CALL_HASH && KNOWN_SHIFT == 15 - 4 && KNOWN_MASK == (PML__CALL_KNOWN - 1) << 4 &&
+                   PML__CALL_KNOWN == 1u << (32 - 15),
+               "as pml__call_hash(), in entries of 16 bytes");
 
 bool pml__call_plain;
 static bool on, by_counter; /* atomic: calls are recorded; their clock, and counts, are read with general registers */
 
-static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
+static uint32_t untouched = CHUNK; /* atomic: frames from here on were never used */
 static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
-static uint32_t next_list[PML_ARCH_PADS]; /* atomic: of a list's first pad, the first of the list behind it */
-uint64_t pml__call_nested;                /* atomic */
+static uint32_t next_list[PML__CALL_FRAMES]; /* atomic: of a list's first frame, the first of the list behind it */
+uint64_t pml__call_nested;                   /* atomic */
 const struct pml__call_counting *pml__call_counting;
 static uint64_t deep; /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
 
-/* ---- pads ---- */
+/* ---- frames ---- */
 
 /*
- * Free pads are given back and taken in lists of a chunk, so that threads which begin at once each find some.
+ * Free frames are given back and taken in lists of a chunk, so that threads which begin at once each find some.
  *
- * A thread that takes a list may read what is behind a pad that another thread has taken, used and given back
+ * A thread that takes a list may read what is behind a frame that another thread has taken, used and given back
  * meanwhile: then the number of changes is another one and the exchange fails.
  */
 static void give_back_list(uint32_t head) {
@@ -76,13 +77,13 @@ static void give_back_list(uint32_t head) {
 }
 
 /* From @head inwards. */
-static void give_back(struct pml__call_pad *head) {
+static void give_back(struct pml__call_frame *head) {
   while (head != NULL) {
-    struct pml__call_pad *last = head;
+    struct pml__call_frame *last = head;
     for (uint32_t n = 1; n < CHUNK && last->inner != NULL; n++) last = last->inner;
-    struct pml__call_pad *rest = last->inner;
+    struct pml__call_frame *rest = last->inner;
     last->inner = NULL;
-    give_back_list(pml__call_number(head));
+    give_back_list((uint32_t)(head - FRAME));
     head = rest;
   }
 }
@@ -97,28 +98,28 @@ static uint32_t take_list(void) {
   return (uint32_t)seen;
 }
 
-__attribute__((noinline, cold)) static struct pml__call_pad *more_pads(void) {
+__attribute__((noinline, cold)) static struct pml__call_frame *more_frames(void) {
   uint32_t head = take_list();
-  if (head != 0) return &PAD[head];
+  if (head != 0) return &FRAME[head];
   head = __atomic_load_n(&untouched, __ATOMIC_RELAXED);
   do
-    if (head >= PML_ARCH_PADS) return NULL;
+    if (head >= PML__CALL_FRAMES) return NULL;
   while (!__atomic_compare_exchange_n(&untouched, &head, head + CHUNK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   for (uint32_t i = head; i < head + CHUNK; i++) {
-    pml_arch_what(&PAD[i])->code = (uintptr_t)pml__arch_pads + (uintptr_t)i * PML_ARCH_PAD_BYTES;
-    PAD[i].inner = i + 1 < head + CHUNK ? &PAD[i + 1] : NULL;
+    FRAME[i].known = PML__CALL_NO_SLOT;
+    FRAME[i].inner = i + 1 < head + CHUNK ? &FRAME[i + 1] : NULL;
   }
-  return &PAD[head];
+  return &FRAME[head];
 }
 
-/* Append a chunk of pads to the row, which has no free pad left. The first pad of a thread belongs to no call. */
-static bool add_pads(struct pml__call_thread *t) {
-  struct pml__call_pad *head = more_pads(), *outer = t->open;
+/* Append a chunk of frames to the list, which has no free one left. The first of a thread belongs to no call. */
+static bool add_frames(struct pml__call_thread *t) {
+  struct pml__call_frame *head = more_frames(), *outer = t->open;
   if (head == NULL) return false;
   head->outer = outer;
-  for (struct pml__call_pad *p = head; p->inner != NULL; p = p->inner) p->inner->outer = p;
+  for (struct pml__call_frame *p = head; p->inner != NULL; p = p->inner) p->inner->outer = p;
   if (outer == NONE) {
-    pml_arch_slot(head)->sp = UINTPTR_MAX;
+    head->sp = UINTPTR_MAX;
     t->open = head;
   } else {
     outer->inner = head;
@@ -128,20 +129,14 @@ static bool add_pads(struct pml__call_thread *t) {
 
 /* ---- threads ---- */
 
-/* Its calls on its own stack are over with it; those on others may be gone on with by another thread. */
+/* Its calls are over with it. Those on other stacks may return on another thread, which then knows nothing of them. */
 static void thread_ends(void *arg) {
   struct pml__call_thread *t = arg;
   pml__call_set_busy(t, pml__stream_self, (uintptr_t)__builtin_frame_address(0));
-  struct pml__call_pad *open = t->open, *free = open->inner;
+  struct pml__call_frame *all = t->open;
+  while (all != NONE && all->outer != NONE) all = all->outer;
   t->open = NONE;
-  for (struct pml__call_pad *p = open; p != NONE; p = open) {
-    open = p->outer;
-    if (open != NONE && !pml__call_own(t, pml_arch_slot(p)->sp)) continue;
-    pml__call_unmark(p);
-    p->inner = free;
-    free = p;
-  }
-  give_back(free);
+  if (all != NONE) give_back(all);
   if (pml__call_counting != NULL) pml__call_counting->thread_ends();
   t->hi = 0;
   pml__call_end_busy(t, pml__stream_self);
@@ -219,13 +214,13 @@ __attribute__((always_inline)) static inline void raise_event(struct pml__call_t
 }
 
 /* The innermost calls, as far as they are on the own stack and below @sp, were left without a return. */
-__attribute__((noinline)) static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t address) {
+__attribute__((noinline)) static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t back) {
   while (t->open != NONE && pml__call_own(t, sp)) {
-    struct pml__call_pad *p = t->open;
-    uintptr_t at = pml_arch_slot(p)->sp;
-    /* At the same place: a tail call, which will return to the pad, or a later call. */
-    if (!pml__call_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(p))) return;
-    make_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
+    struct pml__call_frame *p = t->open;
+    uintptr_t at = p->sp;
+    /* At the same place: a tail call, which will return to the slot, or a later call. */
+    if (!pml__call_own(t, at) || at > sp || (at == sp && back == p->known->code + PML_ARCH_SLOT_RETURN)) return;
+    make_event(t, PML_STREAM_LEAVE, p->region);
     pml__stream_raise_left(&t->event);
     pml__call_close(t, p);
   }
@@ -255,29 +250,29 @@ __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thr
   if (t->hi == 0) thread_begins(t);
   close_left(t, sp, back);
   while (t->open->inner == NULL)
-    if (!add_pads(t)) {
+    if (!add_frames(t)) {
       count_one(&deep);
       return false;
     }
   return true;
 }
 
-/* Before a call begins. False: too many are under way. What has a free pad knows its stack. */
+/* Before a call begins. False: too many are under way. What has a free frame knows its stack. */
 static inline bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
-  return PML_LIKELY(t->open->inner != NULL && pml_arch_slot(t->open)->sp > sp) || make_more_ready(t, back, sp);
+  return PML_LIKELY(t->open->inner != NULL && t->open->sp > sp) || make_more_ready(t, back, sp);
 }
 
-static uintptr_t code_of(struct pml__call_pad *p) {
-  return pml_arch_pad_return(p) - PML_ARCH_PAD_RETURN;
-}
-
-/* The code of its pad; 0: none. */
+/* The code of its slot; 0: none. */
 static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+  const struct pml__call_known *known = pml__call_take_slot(back);
+  if (PML_UNLIKELY(known == NULL)) {
+    count_one(&deep);
+    return 0;
+  }
   if (!make_ready(t, back, sp)) return 0;
-  struct pml__call_pad *p = t->open->inner;
-  pml__call_open(t, p, region, back, sp);
+  pml__call_open(t, t->open->inner, region, known, sp);
   raise_event(t, PML_STREAM_ENTER, region);
-  return code_of(p);
+  return known->code;
 }
 
 /* Whether it lacks its counts, and so has been handed to no consumer. */
@@ -320,7 +315,7 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
   uintptr_t code;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
-    code = code_of(t->open);
+    code = t->open->known->code;
     finish(t, PML_STREAM_ENTER, f->region, sp);
   } else if (!__atomic_load_n(&on, __ATOMIC_RELAXED)) {
     return 0;
@@ -336,11 +331,11 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
 }
 
 /*
- * From between others of the row, @inner the next one inside, to behind them all. After each store the row leads from
- * any open pad outwards, and to free ones inwards.
+ * From between others of the list, @inner the next one inside, to behind them all. After each store the list leads from
+ * any open frame outwards, and to free ones inwards.
  */
-static void move_behind(const struct pml__call_thread *t, struct pml__call_pad *p, struct pml__call_pad *inner) {
-  struct pml__call_pad *open = t->open, *next = open->inner;
+static void move_behind(const struct pml__call_thread *t, struct pml__call_frame *p, struct pml__call_frame *inner) {
+  struct pml__call_frame *open = t->open, *next = open->inner;
   p->outer->inner = inner;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   inner->outer = p->outer;
@@ -353,45 +348,47 @@ static void move_behind(const struct pml__call_thread *t, struct pml__call_pad *
   if (next != NULL) next->outer = p;
 }
 
-/* Call @p is not the innermost, and is open no more. Nothing if another thread began it. */
-__attribute__((noinline, cold)) static void take_out(struct pml__call_thread *t, struct pml__call_pad *p) {
-  struct pml__call_pad *at = t->open, *inner = NULL;
-  for (; at != p && at != NONE && at->outer != NONE; at = at->outer) inner = at;
-  if (at != p) return;
-  if (inner == NULL) {
+/* The open call of the slot at @code and at @sp; NULL: there is none, as of a frame that returns once more. */
+static struct pml__call_frame *find_call(const struct pml__call_thread *t, uintptr_t code, uintptr_t sp) {
+  struct pml__call_frame *p = t->open;
+  while (p != NONE && !pml__call_is_at(p, code, sp)) p = p->outer;
+  return p != NONE ? p : NULL;
+}
+
+void pml__call_end_inside(struct pml__call_frame *p) {
+  struct pml__call_thread *t = &pml__call_self;
+  if (PML_UNLIKELY(t->open != p)) close_left(t, p->sp - 1, 0);
+}
+
+/* Call @p is over, and had its leave. */
+static void take_call(struct pml__call_thread *t, struct pml__call_frame *p) {
+  struct pml__call_frame *inner = t->open;
+  if (PML_LIKELY(inner == p)) {
     pml__call_close(t, p);
   } else {
-    pml__call_unmark(p);
+    while (inner->outer != p) inner = inner->outer;
     move_behind(t, p, inner);
   }
 }
 
-void pml__call_end_inside(struct pml__call_pad *p) {
-  struct pml__call_thread *t = &pml__call_self;
-  if (PML_UNLIKELY(t->open != p)) close_left(t, pml_arch_slot(p)->sp - 1, 0);
+static void end_call(struct pml__call_thread *t, struct pml__call_frame *p) {
+  if (p == NULL) return;
+  pml__call_end_inside(p);
+  raise_event(t, PML_STREAM_LEAVE, p->region);
+  take_call(t, p);
 }
 
-/* Call @p is over, and had its leave. */
-static void take_call(struct pml__call_thread *t, struct pml__call_pad *p) {
-  if (PML_LIKELY(t->open == p))
-    pml__call_close(t, p);
-  else
-    take_out(t, p);
-}
-
-uintptr_t pml__call_leave_full(uintptr_t at, uintptr_t sp, uint32_t begun) {
-  struct pml__call_pad *p = pml_arch_pad_of(at);
+uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
-  uintptr_t back = pml__call_back(p);
+  uintptr_t back = pml_arch_slot_of(code)->back;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
-    finish(t, PML_STREAM_LEAVE, pml_arch_what(p)->region, sp);
+    struct pml__call_frame *p = t->open;
+    finish(t, PML_STREAM_LEAVE, p->region, sp);
     take_call(t, p);
   } else {
-    if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
-    pml__call_end_inside(p);
-    raise_event(t, PML_STREAM_LEAVE, pml_arch_what(p)->region);
-    take_call(t, p);
+    if (!take_lists(t, sp)) return back; /* begun before; the frame stays until it is seen to be left */
+    end_call(t, find_call(t, code, sp));
     pml__call_end_busy(t, pml__stream_self);
   }
   errno = saved;
@@ -410,11 +407,11 @@ void pml__call_let_go(void) {
   pml__call_end_busy(&pml__call_self, pml__stream_self);
 }
 
-struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
+struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NULL;
-  struct pml__call_pad *p = t->open->inner;
-  pml__call_open(t, p, e->region, 0, sp);
+  struct pml__call_frame *p = t->open->inner;
+  pml__call_open(t, p, e->region, PML__CALL_NO_SLOT, sp);
   pml_stream_ready(e->region);
   add_counts(e);
   e->ticks = pml_clock_ticks();
@@ -422,7 +419,13 @@ struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) 
   return p;
 }
 
-void pml__call_end(struct pml__call_pad *p, struct pml_stream_event *e) {
+bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp) {
+  const struct pml__call_frame *at = pml__call_self.open;
+  while (at != NONE && at != p) at = at->outer;
+  return at == p && p->known == PML__CALL_NO_SLOT && p->sp == sp;
+}
+
+void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {
   struct pml__call_thread *t = &pml__call_self;
   pml__call_end_inside(p);
   e->ticks = pml_clock_ticks();
@@ -481,8 +484,10 @@ int pml__call_prepare(void) {
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = (uintptr_t)limit.rlim_cur;
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
-  pml_arch_slot(NONE)->sp = UINTPTR_MAX; /* every call is inside */
-  (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  pml__call_prepare_slots();
+  NONE->sp = UINTPTR_MAX; /* every call is inside */
+  NONE->known = PML__CALL_NO_SLOT;
+  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   choose_clock();
   done = true;
   pml__lock_leave(&life);

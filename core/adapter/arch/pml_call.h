@@ -6,18 +6,30 @@
  * A call is begun and ended with general registers only (pml_call_gpr.c), which is the rule; where that does not
  * do, with all registers saved (pml_call.c). What is inline here is compiled into both.
  *
- * A thread has a row of pads, which it takes from all in chunks: those of its open calls, from the outermost to `open`,
- * and behind these the free ones. The first is of no call, and is further out than all. A call takes the next pad of
- * the row, and a return the one before: each is one store, to `open`. A pad is used again only when its call cannot
- * return any more: it returned, or it is on the thread's own stack below where that stack is now. For calls on other
- * stacks this is unknown before they return, in whatever order; then a pad is moved from among the open ones.
+ * Where a recorded call returns to never depends on what is kept of open calls. The return slot that its return address
+ * is replaced by stands for that one address for ever (struct pml_arch_slot): all calls from one place share one slot,
+ * and whatever comes back through it, later, twice, on another stack or thread, in a copy of a stack, in a child, goes
+ * on where it would have gone. So no slot is ever used again, nothing has to be known of stacks, of setjmp's kin, or of
+ * which frames still live; and the number of slots is that of the places in the code that calls are made from. A tail
+ * call's return address is itself a slot, so that its own slot leads there. Considered and left: a slot for each open
+ * call needs proof that no copy of it will return, which nobody has once stacks can be copied; slots that check the
+ * stack pointer and wait before they are used again only make it rarer. It costs a search by return address, which
+ * takes the place of what told tail calls apart.
+ *
+ * What is open is kept apart, and only says what is measured. A thread has a list of frames, which it takes from all in
+ * chunks: those of its open calls, from the outermost to `open`, and behind these the free ones. The first is of no
+ * call, and is further out than all. A call takes the next frame of the list, and a return the one before: each is one
+ * store, to `open`. A return ends the call whose frame has its stack pointer and its slot; if there is none, it has no
+ * event. A frame is over when it returned, or when it is on the thread's own stack below where that stack is now. For
+ * calls on other stacks this is unknown before they return, in whatever order; then a frame is moved from among the
+ * open ones.
  *
  * While a thread changes its lists, or hands out an event, a stack pointer just below that of the call says so: where
  * consumers take events plainly as the mark of the thread's pass (base/stream/pml_stream_private.h), which is all that
  * such a call looks at; else as `busy`, which holds the thread back from the plain way. Calls made then, by a consumer,
  * by an allocator, by a signal handler that interrupted, go to their functions unrecorded: the lists have one user at a
- * time. A handler may leave with a longjmp; then the stack tells that no code is inside it any more, and the row is
- * whole: what takes more than one store can at worst lose a pad.
+ * time. A handler may leave with a longjmp; then the stack tells that no code is inside it any more, and the list is
+ * whole: what takes more than one store can at worst lose a frame.
  *
  * A call is open before its enter is handed out, and until its leave was. So one that is left by a longjmp in between
  * gets a leave when that is seen, though its enter, or another leave, may have been handed out or not: consumers ignore
@@ -50,23 +62,25 @@ _Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
 /* ---- life ---- */
 
 int pml__call_prepare(void);
-void pml__call_stats(uint64_t *deep, uint64_t *nested); /* calls that were not recorded, and why */
-void pml__call_forked(void);                            /* counts begin again in the child */
-void pml__call_switch(bool on);                         /* calls are recorded, or go to their functions as they are */
-void pml__call_confine(bool without_clock);             /* as pml_intercept_confine() */
+/* Calls that were not recorded: too many under way, or from too many places; made while the thread was at its lists. */
+void pml__call_stats(uint64_t *deep, uint64_t *nested);
+void pml__call_forked(void);                /* counts begin again in the child */
+void pml__call_switch(bool on);             /* calls are recorded, or go to their functions as they are */
+void pml__call_confine(bool without_clock); /* as pml_intercept_confine() */
 
 /*
  * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
  * recorded on it; false: it was already. begin raises @e as an enter, at the stack pointer @sp, and gives the call's
- * pad, NULL: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
+ * frame, NULL: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
  * the counts, which take the place of other values.
  */
 #define PML__CALL_HERE                                                                                                 \
   ((uintptr_t)__builtin_dwarf_cfa()) /* above all that this function calls, as no other address is */
 bool pml__call_claim(uintptr_t sp);
 void pml__call_let_go(void);
-struct pml__call_pad *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
-void pml__call_end(struct pml__call_pad *p, struct pml_stream_event *e);
+struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
+bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp); /* false: its stack was copied, or it ended */
+void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
 
 /*
  * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
@@ -118,57 +132,63 @@ static inline void pml__call_end_busy(struct pml__call_thread *t, struct pml__st
   pml__stream_let_go(s);
 }
 
-/*
- * Unwinding leads from a pad to the code that made the call at once, also where a tail call returns to a pad: two pads
- * at one stack pointer would be one to libgcc.
- */
-static inline bool pml__call_is_pad(uintptr_t address) {
-  return address - (uintptr_t)pml__arch_pads < (uintptr_t)PML_ARCH_PADS * PML_ARCH_PAD_BYTES;
-}
-static inline uint32_t pml__call_number(const struct pml__call_pad *p) {
-  return (uint32_t)(p - pml__call_table.pad);
+/* ---- return slots ---- */
+
+#define PML__CALL_NO_SLOT (&pml__call_table.known[0]) /* of no return address */
+#define PML__CALL_HASH 0x9e3779b1u
+#define PML__CALL_PROBES 32u
+
+static inline uint32_t pml__call_hash(uintptr_t back) {
+  return (uint32_t)back * PML__CALL_HASH >> 15;
 }
 
+/* The slot of @back; NULL: it may have none yet. The return address is stored last, with release: whoever sees it sees
+ * all. */
+static inline const struct pml__call_known *pml__call_find_slot(uintptr_t back) {
+  uint32_t i = pml__call_hash(back);
+  for (uint32_t n = 0; n < PML__CALL_PROBES; n++, i = (i + 1) % PML__CALL_KNOWN) {
+    const struct pml__call_known *k = &pml__call_table.known[i];
+    if (PML_LIKELY(__atomic_load_n(&k->back, __ATOMIC_ACQUIRE) == back)) return PML_LIKELY(back != 0) ? k : NULL;
+    if (__atomic_load_n(&k->code, __ATOMIC_RELAXED) == 0) return NULL;
+  }
+  return NULL;
+}
+
+/* The same, made if there is none. NULL: there are too many, or too many tail calls end each other. No lock. */
+const struct pml__call_known *pml__call_take_slot(uintptr_t back);
+void pml__call_prepare_slots(void);
+
+/* ---- frames ---- */
+
 /*
- * @p: the thread's first free pad, t->open->inner; then the thread knows its stack.
- * @back 0, known when this is compiled: the call is a wrapper's, which returns by itself.
+ * @p: the thread's first free frame, t->open->inner; then the thread knows its stack. @known: PML__CALL_NO_SLOT: the
+ * call is a wrapper's, which returns by itself.
  *
- * A signal handler that leaves by longjmp may come between any two stores, and the row is used thereafter. So the
- * stores keep the order in which they stand, here, below, and in stubs.S: nothing reads a pad before it is open, and
- * only an open pad is marked as a tail call's.
+ * A signal handler that leaves by longjmp may come between any two stores, and the list is used thereafter. So the
+ * stores keep the order in which they stand, here, below, and in stubs.S: nothing reads a frame before it is open.
  */
-static inline void pml__call_open(struct pml__call_thread *t, struct pml__call_pad *p, pml_region_t region,
-                                  uintptr_t back, uintptr_t sp) {
-  bool tail = !__builtin_constant_p(back) && pml__call_is_pad(back);
-  struct pml__call_pad *to = tail ? pml_arch_pad_of(back) : NULL;
-  pml_arch_slot(p)->address = PML_UNLIKELY(tail) ? pml_arch_slot(to)->address : back;
-  pml_arch_slot(p)->sp = sp;
-  pml_arch_what(p)->region = region;
-  pml_arch_what(p)->tail = PML_UNLIKELY(tail) ? pml__call_number(to) : 0;
+static inline void pml__call_open(struct pml__call_thread *t, struct pml__call_frame *p, pml_region_t region,
+                                  const struct pml__call_known *known, uintptr_t sp) {
+  p->sp = sp;
+  p->known = known;
+  p->region = region;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->open = p;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  if (PML_UNLIKELY(tail)) pml_arch_what(p)->code |= PML__CALL_TAIL;
 }
 
-/* Where call @p, not a wrapper's, returns to. */
-static inline uintptr_t pml__call_back(struct pml__call_pad *p) {
-  uint32_t tail = pml_arch_what(p)->tail;
-  return PML_UNLIKELY(tail != 0) ? pml_arch_pad_return(&pml__call_table.pad[tail]) : pml_arch_slot(p)->address;
+/* Whether @p is of the call at @sp that returns to the slot at @code. */
+static inline bool pml__call_is_at(const struct pml__call_frame *p, uintptr_t code, uintptr_t sp) {
+  return PML_LIKELY(p->known->code == code) && PML_LIKELY(p->sp == sp);
 }
 
-static inline void pml__call_unmark(struct pml__call_pad *p) {
-  pml_arch_what(p)->code &= ~(uintptr_t)PML__CALL_TAIL;
-}
-
-/* The innermost call, which had its leave, ends: its pad is the first free one. */
-static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_pad *p) {
-  if (PML_UNLIKELY(pml_arch_what(p)->tail != 0)) pml__call_unmark(p);
+/* The innermost call, which had its leave, ends: its frame is the first free one. */
+static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_frame *p) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->open = p->outer;
 }
 
 /* Calls that were left inside call @p, the thread's own, end: the next report concerns call @p. In a claim. */
-void pml__call_end_inside(struct pml__call_pad *p);
+void pml__call_end_inside(struct pml__call_frame *p);
 
 #endif

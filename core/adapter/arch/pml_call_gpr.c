@@ -10,6 +10,79 @@
 
 #define ALL_REGISTERS 0 /* from the beginning */
 
+/* ---- return slots ---- */
+
+#define NO_CODE 1u    /* of the entry of no address */
+#define TAIL_MAX 256u /* tail calls that end each other: else a recursion would take all slots */
+
+static uint32_t used; /* atomic: slots */
+
+/* PML_ARCH_SLOTS: none is left. */
+static uint32_t take_number(void) {
+  uint32_t n = __atomic_load_n(&used, __ATOMIC_RELAXED);
+  do
+    if (n == PML_ARCH_SLOTS) return n;
+  while (!__atomic_compare_exchange_n(&used, &n, n + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return n;
+}
+
+/*
+ * The caller that an unwinder shall find. Unwinding leads from a slot to the code that made the call at once, also
+ * where a tail call returns to a slot: two slots at one stack pointer would be one to libgcc. 0: too many.
+ */
+static uintptr_t caller_of(uintptr_t back) {
+  uintptr_t at = back;
+  for (uint32_t n = 0; pml_arch_is_slot(at); n++) {
+    if (n == TAIL_MAX) return 0;
+    at = pml_arch_slot_of(at)->back;
+  }
+  return at;
+}
+
+/* The code of a new slot; 0: all are taken. A handler that comes now, and leaves by longjmp, loses it. */
+static uintptr_t make_slot(uintptr_t address, uintptr_t back) {
+  uint32_t n = take_number();
+  if (n == PML_ARCH_SLOTS) return 0;
+  pml__call_table.slot[n] = (struct pml_arch_slot){address, back};
+  return pml_arch_code_of(n);
+}
+
+/*
+ * A slot is whole before an entry has its code, and the entry belongs to it from then on: whoever finds one without
+ * its return address, as another thread or a handler may, or all after a longjmp, finishes it. A second slot for the
+ * same address, of two who came at once, is as good.
+ */
+__attribute__((noinline, cold)) static const struct pml__call_known *add_slot(uintptr_t back) {
+  uintptr_t address = caller_of(back), code = 0;
+  uint32_t i = pml__call_hash(back);
+  if (address == 0) return NULL;
+  for (uint32_t probe = 0; probe < PML__CALL_PROBES; probe++, i = (i + 1) % PML__CALL_KNOWN) {
+    struct pml__call_known *k = &pml__call_table.known[i];
+    uintptr_t has = __atomic_load_n(&k->code, __ATOMIC_ACQUIRE);
+    if (has == 0 && code == 0 && (code = make_slot(address, back)) == 0) return NULL;
+    if (has == 0 && __atomic_compare_exchange_n(&k->code, &has, code, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      has = code;
+    if (has == NO_CODE) continue;
+    __atomic_store_n(&k->back, pml_arch_slot_of(has)->back, __ATOMIC_RELEASE);
+    if (k->back == back) return k;
+  }
+  return NULL;
+}
+
+const struct pml__call_known *pml__call_take_slot(uintptr_t back) {
+  const struct pml__call_known *k = pml__call_find_slot(back);
+  return PML_LIKELY(k != NULL) ? k : add_slot(back);
+}
+
+/* The hash of 0, which is no return address but may stand where one is looked for, is 0. */
+void pml__call_prepare_slots(void) {
+  struct pml__call_known *none = &pml__call_table.known[0];
+  __atomic_store_n(&none->code, NO_CODE, __ATOMIC_RELAXED);
+  __atomic_store_n(&none->back, NO_CODE, __ATOMIC_RELAXED);
+}
+
+/* ---- calls ---- */
+
 #ifdef __SANITIZE_THREAD__
 
 /* What ThreadSanitizer calls at each access uses any register. */
@@ -18,17 +91,16 @@ __attribute__((no_sanitize_thread)) uintptr_t pml__call_enter(const struct pml__
   (void)f, (void)back, (void)sp;
   return ALL_REGISTERS;
 }
-__attribute__((no_sanitize_thread)) uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
-  (void)at, (void)sp;
+__attribute__((no_sanitize_thread)) uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
+  (void)code, (void)sp;
   return ALL_REGISTERS;
 }
 
 #else
 
 /* The innermost open call is further out than @sp, or its end is this one: a tail call. */
-static inline bool is_inside(struct pml__call_pad *open, uintptr_t back, uintptr_t sp) {
-  uintptr_t innermost = pml_arch_slot(open)->sp;
-  return PML_LIKELY(innermost > sp) || (innermost == sp && back == pml_arch_pad_return(open));
+static inline bool is_inside(const struct pml__call_frame *open, uintptr_t back, uintptr_t sp) {
+  return PML_LIKELY(open->sp > sp) || (open->sp == sp && back == open->known->code + PML_ARCH_SLOT_RETURN);
 }
 
 static inline bool is_plain(void) {
@@ -67,30 +139,31 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   struct pml__call_thread *t = &own->call;
   struct pml__stream_thread *s = own->self;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_ENTER, sp))) return ALL_REGISTERS;
-  struct pml__call_pad *open = t->open, *p = open->inner;
-  if (PML_UNLIKELY(p == NULL || !is_inside(open, back, sp) || !is_plain())) {
+  struct pml__call_frame *open = t->open, *p = open->inner;
+  const struct pml__call_known *known = pml__call_take_slot(back);
+  if (PML_UNLIKELY(p == NULL || known == NULL || !is_inside(open, back, sp) || !is_plain())) {
     pml__stream_end_pass(s);
     return ALL_REGISTERS;
   }
-  pml__call_open(t, p, f->region, back, sp);
+  pml__call_open(t, p, f->region, known, sp);
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
   pml__stream_end_pass(own->self);
-  return pml_arch_pad_return(t->open) - PML_ARCH_PAD_RETURN;
+  return t->open->known->code;
 }
 
-uintptr_t pml__call_leave(uintptr_t at, uintptr_t sp) {
+uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
   struct pml__stream_own *own = own_of_thread();
   struct pml__call_thread *t = &own->call;
   struct pml__stream_thread *s = own->self;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_LEAVE, sp))) return ALL_REGISTERS;
-  struct pml__call_pad *p = t->open;
-  if (PML_UNLIKELY(p != pml_arch_pad_of(at) || !is_plain())) {
+  struct pml__call_frame *p = t->open;
+  if (PML_UNLIKELY(!pml__call_is_at(p, code, sp) || !is_plain())) {
     pml__stream_end_pass(s);
     return ALL_REGISTERS;
   }
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, pml_arch_what(p)->region))) return PML__CALL_BEGUN;
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
   p = t->open; /* what it was, but in no register meanwhile */
-  uintptr_t back = pml__call_back(p);
+  uintptr_t back = p->known->back;
   pml__call_close(t, p);
   pml__stream_end_pass(own->self);
   return back;

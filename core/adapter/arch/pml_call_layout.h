@@ -16,14 +16,20 @@
 #define LEAVES_PLAIN 32
 #define LEAVES_DATA 40
 
-/* From a pad's place in its table: */
-#define PADS_BYTES 0x80000 /* of all pads, and of each table */
-#define CALL_OUTER 0
-#define CALL_INNER 8
-#define CALL_ADDRESS (-PADS_BYTES)
-#define CALL_SP (-PADS_BYTES + 8)
-#define CALL_CODE (PADS_BYTES)
-#define CALL_REGION (PADS_BYTES + 8)
+/* struct pml__call_frame */
+#define FRAME_OUTER 0
+#define FRAME_INNER 8
+#define FRAME_SP 16
+#define FRAME_KNOWN 24
+#define FRAME_REGION 32
+
+/* struct pml__call_known, and where these are in struct pml__call_table; a slot's code; the hash: pml__call_hash() */
+#define KNOWN_BACK 0
+#define KNOWN_CODE 8
+#define KNOWN_AT 0x100000
+#define KNOWN_SHIFT 11
+#define KNOWN_MASK 0x1ffff0
+#define HASH 0x9e3779b1
 
 #define FUNCTION_REGION 8
 

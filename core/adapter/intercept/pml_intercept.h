@@ -110,7 +110,7 @@ struct pml_intercept_stats {
   uint64_t functions; /* that are intercepted */
   uint64_t slots;     /* filled with thunks */
   uint64_t shared;    /* slots of chosen functions left alone: their code also takes the address */
-  uint64_t deep;      /* calls not recorded: too many under way */
+  uint64_t deep;      /* calls not recorded: too many under way, or from too many places in the code */
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
   uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
   uint64_t scans;     /* files whose slots were read: one for a file, however often it is loaded */

@@ -219,7 +219,7 @@ static inline void raise_event(struct pml__call_thread *t, struct pml__stream_th
 static inline bool begin_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
   uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
   if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
-      PML_LIKELY(pml_arch_slot(t->open)->sp > sp))
+      PML_LIKELY(t->open->sp > sp))
     return true;
   pml__stream_put_back(s, was);
   return false;
@@ -227,9 +227,10 @@ static inline bool begin_plainly(const struct pml__call_thread *t, struct pml__s
 
 /* Of the innermost call, @p. */
 static inline bool end_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s,
-                               const struct pml__call_pad *p, uintptr_t sp) {
+                               const struct pml__call_frame *p, uintptr_t sp) {
   uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
-  if (PML_LIKELY(pml__stream_knows(PML_STREAM_LEAVE, was)) && PML_LIKELY(t->open == p)) return true;
+  if (PML_LIKELY(pml__stream_knows(PML_STREAM_LEAVE, was)) && PML_LIKELY(t->open == p) && PML_LIKELY(p->sp == sp))
+    return true;
   pml__stream_put_back(s, was);
   return false;
 }
@@ -292,7 +293,7 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   }
   call->results = NULL;
   call->at = t->open->inner;
-  pml__call_open(t, call->at, f->region, 0, sp);
+  pml__call_open(t, call->at, f->region, PML__CALL_NO_SLOT, sp);
   call->function = f;
   raise_event(t, s, PML_STREAM_ENTER, f->region);
 }
@@ -307,13 +308,11 @@ void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   errno = saved;
 }
 
-__attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *call) {
-  const struct pml_wrap_function *f = call->function;
+/* In a claim. */
+static void end_call(const struct pml_wrap_call *call, const struct pml_wrap_function *f) {
   struct pml_stream_event e = {.region = f->region};
   uint64_t values[PML_WRAP_VALUES_MAX];
   bool has = call->results != NULL && call->results != &no_results;
-  int saved = errno;
-  if (!pml__call_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
   if (has && f->nout > 0) {
     pml__call_end_inside(call->at); /* reports concern the innermost call */
     tell(f, true, call->results);
@@ -324,6 +323,12 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
     e.metrics = NULL;
   }
   pml__call_end(call->at, &e);
+}
+
+__attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *call) {
+  int saved = errno;
+  if (!pml__call_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
+  if (pml__call_is_open(call->at, (uintptr_t)call)) end_call(call, call->function);
   pml__call_let_go();
   errno = saved;
 }
@@ -331,7 +336,7 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
 void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
-  struct pml__call_pad *p = call->at;
+  struct pml__call_frame *p = call->at;
   if (PML_UNLIKELY(call->results != NULL || !end_plainly(t, s, p, (uintptr_t)call))) {
     leave_fully(call);
     return;

@@ -139,11 +139,11 @@ static inline void *pml_wrap_real(struct pml_wrap_function *f) {
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* A call under way, in the wrapper's frame. */
-struct pml__call_pad;
+struct pml__call_frame;
 struct pml_wrap_call {
   struct pml_wrap_function *function; /* NULL: the enter was not raised */
   const uint64_t *results;
-  struct pml__call_pad *at; /* among the calls under way */
+  struct pml__call_frame *at; /* among the calls under way */
 };
 
 PML__SHARED bool pml__wrap_records(struct pml_wrap_function *f);

@@ -5,7 +5,7 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "base/pml_thread.h"
-#include "base/stream/pml_stream_pads.h"
+#include "base/stream/pml_stream_calls.h"
 #include "base/stream/pml_stream_private.h"
 
 #include <errno.h>

@@ -133,10 +133,10 @@ extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
  * What a thread has, found by one load: its block, and its open calls (adapter/arch/pml_call.h), which a forked child
  * keeps.
  */
-struct pml__call_pad;
+struct pml__call_frame;
 struct pml__call_thread {
   uintptr_t busy;
-  struct pml__call_pad *open;    /* the innermost call's; PML__CALL_NONE: the thread has not begun */
+  struct pml__call_frame *open;  /* the innermost call's; PML__CALL_NONE: the thread has not begun */
   struct pml_stream_event event; /* that is being handed out; region 0: without the call's counts */
   uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
 };

@@ -115,3 +115,26 @@ wide8 lib_avx512(wide8 a, wide8 b, wide8 c, wide8 d, wide8 e, wide8 f, wide8 g, 
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
 }
 #endif
+
+/* ---- returns twice ---- */
+
+#ifdef __x86_64__
+__asm__(".text\n.globl lib_save\n.type lib_save, @function\nlib_save:\n"
+        "mov %rbx, (%rdi)\nmov %rbp, 8(%rdi)\nmov %r12, 16(%rdi)\nmov %r13, 24(%rdi)\nmov %r14, 32(%rdi)\n"
+        "mov %r15, 40(%rdi)\nlea 8(%rsp), %rdx\nmov %rdx, 48(%rdi)\nmov (%rsp), %rdx\nmov %rdx, 56(%rdi)\n"
+        "xor %eax, %eax\nret\n.size lib_save, . - lib_save\n"
+        ".globl lib_load\n.type lib_load, @function\nlib_load:\n"
+        "mov %esi, %eax\nmov (%rdi), %rbx\nmov 8(%rdi), %rbp\nmov 16(%rdi), %r12\nmov 24(%rdi), %r13\n"
+        "mov 32(%rdi), %r14\nmov 40(%rdi), %r15\nmov 48(%rdi), %rsp\njmp *56(%rdi)\n.size lib_load, . - lib_load\n");
+#else
+__asm__(".text\n.globl lib_save\n.type lib_save, %function\nlib_save:\n"
+        "stp x19, x20, [x0]\nstp x21, x22, [x0, #16]\nstp x23, x24, [x0, #32]\nstp x25, x26, [x0, #48]\n"
+        "stp x27, x28, [x0, #64]\nstp x29, x30, [x0, #80]\nmov x1, sp\nstr x1, [x0, #96]\nstp d8, d9, [x0, #112]\n"
+        "stp d10, d11, [x0, #128]\nstp d12, d13, [x0, #144]\nstp d14, d15, [x0, #160]\nmov w0, #0\nret\n"
+        ".size lib_save, . - lib_save\n"
+        ".globl lib_load\n.type lib_load, %function\nlib_load:\n"
+        "ldp x19, x20, [x0]\nldp x21, x22, [x0, #16]\nldp x23, x24, [x0, #32]\nldp x25, x26, [x0, #48]\n"
+        "ldp x27, x28, [x0, #64]\nldp x29, x30, [x0, #80]\nldr x2, [x0, #96]\nmov sp, x2\nldp d8, d9, [x0, #112]\n"
+        "ldp d10, d11, [x0, #128]\nldp d12, d13, [x0, #144]\nldp d14, d15, [x0, #160]\nmov w0, w1\nret\n"
+        ".size lib_load, . - lib_load\n");
+#endif

@@ -56,6 +56,12 @@ CALLED int lib_back(int (*back)(void *arg), void *arg);
 CALLED int lib_errno(int set);
 CALLED int lib_guard(int (*back)(void *arg), void *arg, int *cleaned); /* counts there however @back ends */
 
+/* A setjmp and a longjmp of the library's own, under names of its own: lib_save() gives 0, then what lib_load() says.
+ */
+CALLED int lib_save(void **at) __attribute__((returns_twice));
+CALLED void lib_load(void **at, int value) __attribute__((noreturn));
+#define LIB_SAVED 32
+
 #ifdef __x86_64__
 typedef double wide4 __attribute__((vector_size(32)));
 typedef double wide8 __attribute__((vector_size(64)));

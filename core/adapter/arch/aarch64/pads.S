@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/aarch64/pads.S - the pads that recorded calls return to, and how to unwind through them. */
+/* core/adapter/arch/aarch64/pads.S - the code of the slots that recorded calls return to, and how to unwind through them. */
 
   .section .note.GNU-stack, "", %progbits
 
@@ -7,7 +7,7 @@
 
   .text
   .balign 16
-begin: /* a return address is looked up as one less: the first pad's own address must be found, too */
+begin: /* a return address is looked up as one less: the first slot's own address must be found, too */
   .rept 4
   nop
   .endr
@@ -15,20 +15,20 @@ begin: /* a return address is looked up as one less: the first pad's own address
   .hidden pml__arch_pads
   .type pml__arch_pads, %function
 pml__arch_pads:
-  .rept 32768
+  .rept 65536
   hint #36 /* bti j and c */
   blr x16
-  adr x16, . - 8 /* the pad; PML_ARCH_PAD_RETURN is here */
+  adr x16, . - 8 /* the slot's code; PML_ARCH_SLOT_RETURN is here */
   b pml__arch_leave
   .endr
 end:
   .size pml__arch_pads, . - pml__arch_pads
 
 /*
- * The unwinder stands in a pad: register 30 is where, perhaps signed above bit 47. The caller's address is in the pad's
+ * The unwinder stands in a slot's code: register 30 is where, perhaps signed above bit 47. The caller's address is in the
  * slot, at (register 30 & -16) + slots - pads. The stack pointer is the caller's, behind the call as before it.
  *
- * A pad has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
+ * A slot has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
  * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,
  * not behind a call before it, so the rule gives the address less one.
  */

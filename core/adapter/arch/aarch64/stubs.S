@@ -88,7 +88,7 @@ pml__arch_enter:
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
-/* From a pad: x16 is the pad. */
+/* From a return slot: x16 is its code. */
   .globl pml__arch_leave
   .hidden pml__arch_leave
   .type pml__arch_leave, %function

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/x86_64/pads.S - the pads that recorded calls return to, and how to unwind through them. */
+/* core/adapter/arch/x86_64/pads.S - the code of the slots that recorded calls return to, and how to unwind through them. */
 
   .section .note.GNU-stack, "", %progbits
 
@@ -7,16 +7,16 @@
 
   .text
   .balign 16
-begin: /* a return address is looked up as one less: the first pad's own address must be found, too */
+begin: /* a return address is looked up as one less: the first slot's own address must be found, too */
   .fill 16, 1, 0x90
   .globl pml__arch_pads
   .hidden pml__arch_pads
   .type pml__arch_pads, @function
 pml__arch_pads:
-  .rept 32768
+  .rept 65536
   .balign 16, 0x90
   call *(%r11) /* where the function is described, its target first */
-  leaq -10(%rip), %r11 /* the pad; PML_ARCH_PAD_RETURN is here */
+  leaq -10(%rip), %r11 /* the slot's code; PML_ARCH_SLOT_RETURN is here */
   jmp pml__arch_leave
   .endr
   .balign 16, 0x90
@@ -24,14 +24,14 @@ end:
   .size pml__arch_pads, . - pml__arch_pads
 
 /*
- * The unwinder stands in a pad: register 16 is where. The caller's address is in the pad's slot, at
+ * The unwinder stands in a slot's code: register 16 is where. The caller's address is in the slot, at
  * (register 16 & -16) + slots - pads. The stack pointer is the caller's, behind the call as before it.
  *
- * A pad has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
+ * A slot has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
  * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,
  * not behind a call before it, so the rule gives the address less one. libunwind's fast backtrace, though, takes what
  * has the mark for the kernel's frame, looks for registers on the stack and ends. Without the mark it would take its
- * slow path, which is right; but then only another CFA could set the pad apart for libgcc, and libunwind takes the CFA
+ * slow path, which is right; but then only another CFA could set the slot apart for libgcc, and libunwind takes the CFA
  * for the caller's stack pointer.
  */
   .section .eh_frame, "a", @unwind

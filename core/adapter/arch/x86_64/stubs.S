@@ -129,8 +129,8 @@ pml__arch_vectors:
  * From a thunk: %r11 is where the function is described, its target first. r10 may carry the frame of a nested
  * function's outer one. Without a consumer it jumps on to the target.
  *
- * What most calls need is here, as pml__call_enter() has it: consumers that leave r8 to r11 alone, a free pad, no tail
- * call, no call that was left by a longjmp. Other calls are left to that, with all general registers saved.
+ * What most calls need is here, as pml__call_enter() has it: consumers that leave r8 to r11 alone, a free frame, a
+ * return address that was seen before, no tail call, no call that was left by a longjmp. Other calls are left to that, with all general registers saved.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -148,22 +148,25 @@ pml__arch_enter:
   begin rcx, .Lenter_other
   movq %fs:OWN_OPEN(%rdi), %rsi
   leaq 40(%rsp), %rdx
-  cmpq %rdx, CALL_SP(%rsi)
+  cmpq %rdx, FRAME_SP(%rsi)
   jbe .Lenter_other_again
-  movq CALL_INNER(%rsi), %rax
+  movq FRAME_INNER(%rsi), %rax
   testq %rax, %rax
   jz .Lenter_other_again
-  movq %rdx, CALL_SP(%rax)
+  movq %rdx, FRAME_SP(%rax)
+  imull $HASH, 40(%rsp), %esi
+  shrl $KNOWN_SHIFT, %esi
+  andl $KNOWN_MASK, %esi
+  leaq KNOWN_AT + pml__call_table(%rip), %rdx
+  addq %rdx, %rsi
   movq 40(%rsp), %rdx
-  leaq PADS_BYTES - 1 + pml__arch_pads(%rip), %rsi
-  subq %rdx, %rsi
-  cmpq $PADS_BYTES - 1, %rsi
-  jbe .Lenter_other_again /* to a pad */
-  movq %rdx, CALL_ADDRESS(%rax)
-  movq CALL_CODE(%rax), %rdx
-  movq %rdx, 40(%rsp) /* in the place of the return address, which has been kept: it stands where the pad's will */
+  cmpq %rdx, KNOWN_BACK(%rsi)
+  jne .Lenter_other_again /* its slot is elsewhere, or there is none yet */
+  movq %rsi, FRAME_KNOWN(%rax)
+  movq KNOWN_CODE(%rsi), %rdx
+  movq %rdx, 40(%rsp) /* in the place of the return address: where that of the slot will stand */
   movl FUNCTION_REGION(%r11), %esi
-  movq %rsi, CALL_REGION(%rax) /* and that it is no tail call */
+  movl %esi, FRAME_REGION(%rax)
   movq %rax, %fs:OWN_OPEN(%rdi)
   clock
   movq ENTERS_DATA(%rcx), %rdi
@@ -177,7 +180,7 @@ pml__arch_enter:
   pop rsi, rdi, rcx, rdx, rax
   leaq 8(%rsp), %rsp
   .cfi_def_cfa_offset 0
-  notrack jmp *-8(%rsp) /* a pad has no room for an endbr64 */
+  notrack jmp *-8(%rsp) /* a slot has no room for an endbr64 */
   .cfi_restore_state
 /* Among others where the innermost call is: its end, which is a tail call, or a later call. */
 .Lenter_other_again:
@@ -253,7 +256,7 @@ pml__arch_enter:
   .endm
 
 /*
- * From a pad, which the function has just returned to: %r11 is the pad. The address that the function returned to
+ * From a return slot, which the function has just returned to: %r11 is its code. The address that the function returned to
  * stands below the stack pointer, too; but tools that watch memory, such as valgrind, take its contents for undefined.
  * The results are those of C, and the two more registers that Swift returns values in.
  */
@@ -269,11 +272,15 @@ pml__arch_leave:
   movq %fs:(%r9), %r10
   begin r10, .Lleave_other
   movq %fs:OWN_OPEN(%r9), %rcx
-  cmpq %r11, CALL_CODE(%rcx)
+  movq FRAME_KNOWN(%rcx), %rax
+  cmpq %r11, KNOWN_CODE(%rax)
   jne .Lleave_other_again
-  movq CALL_OUTER(%rcx), %r11
-  movl CALL_REGION(%rcx), %esi
-  movq CALL_ADDRESS(%rcx), %rax
+  leaq 24(%rsp), %rdx
+  cmpq %rdx, FRAME_SP(%rcx)
+  jne .Lleave_other_again /* not the innermost call's: another stack, or a frame that returns once more */
+  movq FRAME_OUTER(%rcx), %r11
+  movl FRAME_REGION(%rcx), %esi
+  movq KNOWN_BACK(%rax), %rax
   movq %rax, 24(%rsp)
   clock
   movq LEAVES_DATA(%r10), %rdi
@@ -298,7 +305,7 @@ pml__arch_leave:
   cmpb $0, pml__call_plain(%rip)
   je .Lleave_nothing
   movq %r11, %rdi
-  leaq 48(%rsp), %rsi
+  leaq 40(%rsp), %rsi
   call pml__call_leave
   cmpq $1, %rax
   jbe .Lleave_all
@@ -336,7 +343,7 @@ pml__arch_leave:
   movl $2, -8(%rbp)
 .Lleave_saved:
   movq 48(%rbp), %rdi
-  leaq 56(%rbp), %rsi
+  leaq 48(%rbp), %rsi
   movl 8(%rbp), %edx
   call pml__call_leave_full
   movl -4(%rbp), %r10d
@@ -354,8 +361,9 @@ pml__arch_leave:
 .Lleave_begun:
   .cfi_restore_state
   movq %fs:OWN_OPEN(%r9), %rcx
-  movq CALL_CODE(%rcx), %rcx
-  movq %rcx, 24(%rsp) /* the pad again */
+  movq FRAME_KNOWN(%rcx), %rcx
+  movq KNOWN_CODE(%rcx), %rcx
+  movq %rcx, 24(%rsp) /* the slot's code again */
   movq %rax, %fs:OWN_TICKS(%r9) /* for the _full twin */
   push r8
   subq $8, %rsp

@@ -291,7 +291,7 @@ local function tell_missing(all, complain)
     local n = total(all, field)
     if n > 0 then complain(text:format(n)) end
   end
-  say("deep", "%d calls were not recorded: calls were nested too deeply")
+  say("deep", "%d calls were not recorded: more than 32768 calls were open, or calls came from more than 65536 places")
   say("nested", "%d calls were not recorded: they interrupted the recording")
   say("dropped", "%d calls were not recorded: no room for their call paths")
   say("left_lost_children", "children not recorded because no file could be created: %d")

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/base/stream/pml_stream_calls.h - the return slots and the frames of recorded calls (adapter/arch/pml_call.h says
+ * what they are for). The tables are here because each thread's state begins with a frame. Internal.
+ */
+#ifndef PML_STREAM_CALLS_H
+#define PML_STREAM_CALLS_H
+
+#include "base/pml_region.h"
+
+#include <stdint.h>
+
+#define PML_ARCH_SLOTS 65536u /* return addresses of recorded calls; pads.S has the same number */
+#define PML_ARCH_SLOT_BYTES 16u
+
+/* Never changes once its code was handed out: whatever comes back through the slot goes on at @back. */
+struct pml_arch_slot {
+  uintptr_t address; /* the caller of the call, for unwinding; of a tail call that of the call it ends */
+  uintptr_t back;    /* where the call returns to: the same, or for a tail call the slot of the call it ends */
+};
+
+/* Which slot a return address has: an entry of a hash table. Never changes once @back is set, which is last. */
+struct pml__call_known {
+  uintptr_t back; /* atomic; 0: free, or about to be set */
+  uintptr_t code; /* atomic; of the slot */
+};
+#define PML__CALL_KNOWN (2 * PML_ARCH_SLOTS)
+
+/* An open call. It only says what is measured: no call returns by what stands here unless sp and slot agree. */
+struct pml__call_frame {
+  struct pml__call_frame *outer, *inner; /* in the thread's list */
+  uintptr_t sp;                          /* of the call */
+  const struct pml__call_known *known;   /* its slot's entry; that of no address: the call is a wrapper's */
+  pml_region_t region;
+};
+#define PML__CALL_FRAMES 32768u /* calls under way at a time, in all threads */
+
+extern __attribute__((visibility("hidden"))) struct pml__call_table {
+  struct pml_arch_slot slot[PML_ARCH_SLOTS]; /* first: the rule of unwinding counts on it */
+  struct pml__call_known known[PML__CALL_KNOWN];
+  struct pml__call_frame frame[PML__CALL_FRAMES];
+} pml__call_table;
+
+#define PML__CALL_NONE (&pml__call_table.frame[0]) /* of no thread: the list of one that has no frames */
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/intercept_stacks.c - recorded calls whose frames return later, elsewhere, twice or never.
+ *
+ * Fibers nest recorded calls and give way inside them, at random: on stacks of their own that lie side by side, on
+ * stacks inside a frame of the thread's own, or all on the same memory, from which and to which each one's stack is
+ * copied, as greenlets are. Each call knows what it must return; each is counted when it is made.
+ */
+#include "check.h"
+#include "intercept/library.h"
+
+#include "adapter/intercept/pml_intercept.h"
+#include "base/pml_error.h"
+#include "base/pml_stream.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define FIBERS 8u
+#define STACK ((size_t)64 * 1024)
+#define ROUNDS 200
+#define DEPTH 4
+
+#ifdef __SANITIZE_ADDRESS__
+#define COPIES 0 /* its shadow of a stack is not copied */
+#else
+#define COPIES 1
+#endif
+
+/* ---- what is seen ---- */
+
+static uint64_t enters, leaves;
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
+}
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- what is done ---- */
+
+static volatile long calls, returned, wrong;
+static uint64_t state = 88172645463325252U;
+
+static unsigned chance(unsigned n) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return (unsigned)(state >> 33) % n;
+}
+
+static int call(int (*back)(void *arg), void *arg, int expected) {
+  calls++;
+  int got = lib_back(back, arg);
+  returned++;
+  wrong += got != expected;
+  return got;
+}
+
+static void forget(void) {
+  enters = leaves = 0;
+  calls = returned = wrong = 0;
+}
+
+static bool all_well(const char *what) {
+  bool is = wrong == 0 && enters == (uint64_t)calls && leaves <= enters;
+  printf("# %s: %ld calls, %ld wrong, %ld returned; %llu enters, %llu leaves\n", what, calls, wrong, returned,
+         (unsigned long long)enters, (unsigned long long)leaves);
+  return is;
+}
+
+/* ---- fibers ---- */
+
+enum where { SIDE_BY_SIDE, INSIDE, COPIED };
+
+struct fiber {
+  ucontext_t context;
+  char *stack, *copy; /* copy: NULL: the stack is its own */
+  int depth, round;
+  bool begun, done;
+};
+static struct fiber fiber[FIBERS];
+static ucontext_t home;
+
+static void give_way(struct fiber *f) {
+  swapcontext(&f->context, &home);
+}
+
+static int step(void *arg) {
+  struct fiber *f = arg;
+  int depth = ++f->depth;
+  if (chance(2) == 0) give_way(f);
+  if (depth < DEPTH && chance(2) == 0) (void)call(step, f, 100 + depth + 2);
+  if (chance(2) == 0) give_way(f);
+  f->depth--;
+  return 100 + depth;
+}
+
+static void work(int which) {
+  struct fiber *f = &fiber[which];
+  for (; f->round < ROUNDS; f->round++) (void)call(step, f, 102);
+  f->done = true;
+  give_way(f);
+}
+
+/* Apart, because getcontext() may return twice for all that the compiler knows. */
+__attribute__((noinline)) static void prepare(struct fiber *f) {
+  f->depth = 0;
+  f->begun = false;
+  getcontext(&f->context);
+  f->context.uc_stack.ss_sp = f->stack;
+  f->context.uc_stack.ss_size = STACK;
+  f->context.uc_link = NULL;
+  makecontext(&f->context, (void (*)(void))(uintptr_t)work, 1, (int)(f - fiber));
+}
+
+static void resume(struct fiber *f) {
+  if (f->copy != NULL && f->begun) memcpy(f->stack, f->copy, STACK);
+  if (f->copy != NULL && !f->begun) prepare(f); /* makecontext() writes to the stack */
+  f->begun = true;
+  swapcontext(&home, &f->context);
+  if (f->copy != NULL) memcpy(f->copy, f->stack, STACK);
+}
+
+static bool are_done(void) {
+  bool done = true;
+  for (unsigned i = 0; i < FIBERS; i++) done = done && fiber[i].done;
+  return done;
+}
+
+/* @abandons: some fibers begin anew, inside calls that never return. */
+static void take_turns(bool abandons) {
+  for (unsigned i = 0; i < FIBERS; i++) prepare(&fiber[i]);
+  while (!are_done()) {
+    struct fiber *f = &fiber[chance(FIBERS)];
+    if (f->done) continue;
+    if (abandons && chance(50) == 0) prepare(f);
+    resume(f);
+    if (chance(4) == 0) {
+      calls++;
+      lib_nothing();
+      returned++;
+    }
+  }
+}
+
+struct run {
+  enum where where;
+  bool abandons;
+};
+
+static int run_fibers(void *arg) {
+  const struct run *r = arg;
+  char inside[FIBERS * STACK] __attribute__((aligned(64)));
+  char *outside = malloc((FIBERS + 1) * STACK);
+  memset(fiber, 0, sizeof fiber);
+  for (unsigned i = 0; i < FIBERS; i++) {
+    fiber[i].stack = (r->where == INSIDE ? inside : outside) + (r->where == COPIED ? FIBERS : i) * STACK;
+    fiber[i].copy = r->where == COPIED ? outside + i * STACK : NULL;
+  }
+  take_turns(r->abandons);
+  free(outside);
+  return 7;
+}
+
+/* Below a recorded call that is open meanwhile. */
+static bool survive(enum where where, bool abandons, const char *what) {
+  struct run r = {where, abandons};
+  forget();
+  (void)call(run_fibers, &r, 8);
+  return all_well(what);
+}
+
+static void fibers(void) {
+  CHECK(survive(SIDE_BY_SIDE, false, "side by side") && leaves == enters,
+        "fibers with stacks side by side: each call returns, and has its leave");
+  CHECK(survive(SIDE_BY_SIDE, true, "abandoned"), "fibers that are abandoned and begun anew on the same stacks");
+  CHECK(survive(INSIDE, false, "inside"), "fibers whose stacks are inside a frame of the thread's own");
+  CHECK(survive(INSIDE, true, "inside, abandoned"), "and that are abandoned");
+  if (!COPIES) return;
+  CHECK(survive(COPIED, false, "copied"), "fibers whose stacks are copied from and to the same place");
+  CHECK(survive(COPIED, true, "copied, abandoned"), "and that are abandoned");
+}
+
+/* ---- frames that return more than once ---- */
+
+#define TIMES 20
+
+static int arrivals;
+
+static int pauses(void *arg) {
+  struct fiber *f = arg;
+  give_way(f);
+  return 5;
+}
+static int passes(void *arg) {
+  return call(pauses, arg, 6);
+}
+static void arrives(int which) {
+  arrivals += call(passes, &fiber[which], 7) == 7;
+  give_way(&fiber[which]);
+}
+
+static void returning_often(void) {
+  static char stack[STACK], copy[STACK];
+  static ucontext_t context;
+  struct fiber *f = &fiber[0];
+  *f = (struct fiber){.stack = stack};
+  forget();
+  prepare(f);
+  makecontext(&f->context, (void (*)(void))(uintptr_t)arrives, 1, 0);
+  resume(f);
+  memcpy(copy, stack, STACK);
+  context = f->context;
+  for (int i = 0; i < TIMES; i++) {
+    memcpy(stack, copy, STACK);
+    f->context = context;
+    resume(f);
+  }
+  CHECK(all_well("often") && calls == 2 && returned == 2 * TIMES && arrivals == TIMES && leaves == 2,
+        "two calls that return %d times each go on where they were made, and have one leave", TIMES);
+}
+
+static void *saved[LIB_SAVED];
+static volatile long jumps, sum;
+
+static int jumps_on(void *arg) {
+  (void)arg;
+  sum += jumps;
+  lib_load(saved, (int)jumps + 1);
+}
+
+/* A function that returns twice, under a name that no list has. */
+static void returning_twice(void) {
+  struct pml_intercept_stats s;
+  forget();
+  jumps = lib_save(saved);
+  if (jumps < 1000) lib_back(jumps_on, NULL);
+  pml_intercept_stats(&s);
+  CHECK(jumps == 1000 && sum == 999 * 1000 / 2 && enters == 1 + 2 * 1000,
+        "a library's own setjmp returns %ld times through a recorded call", jumps);
+}
+
+/* ---- elsewhere ---- */
+
+static void *resume_all(void *arg) {
+  (void)arg;
+  for (unsigned i = 0; i < FIBERS; i++)
+    while (!fiber[i].done) resume(&fiber[i]);
+  return NULL;
+}
+
+/* What gives way on one thread goes on on another, which knows nothing of its calls. */
+static void moving(void) {
+  static char stack[FIBERS][STACK];
+  pthread_t thread;
+  forget();
+  memset(fiber, 0, sizeof fiber);
+  for (unsigned i = 0; i < FIBERS; i++) {
+    fiber[i].stack = stack[i];
+    prepare(&fiber[i]);
+    for (unsigned k = chance(9); k > 0; k--) resume(&fiber[i]);
+  }
+  bool created = pthread_create(&thread, NULL, resume_all, NULL) == 0 && pthread_join(thread, NULL) == 0;
+  CHECK(created && are_done() && all_well("moved"), "calls that began on one thread return on another");
+}
+
+/* ---- never ---- */
+
+static jmp_buf out;
+static int leaps(void *arg) {
+  if (chance(2) == 0) longjmp(out, 1);
+  return *(int *)arg;
+}
+static int goes_down(void *arg) {
+  int *n = arg;
+  return (*n)-- > 0 ? lib_back(goes_down, n) : lib_back(leaps, n);
+}
+
+static void leaping(void) {
+  static volatile int left, kept;
+  forget();
+  for (volatile int i = 0; i < 1000; i++) {
+    int n = (int)chance(6);
+    if (setjmp(out) != 0)
+      left = left + 1;
+    else
+      kept = kept + (lib_back(goes_down, &n) > 0);
+  }
+  lib_nothing();
+  CHECK(left + kept == 1000 && left > 0 && kept > 0 && leaves == enters,
+        "%d calls were left by longjmp, %d returned, and each has its leave", left, kept);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handler(int sig) {
+  (void)sig;
+  handled++;
+  for (int i = 0; i < 3; i++) lib_nothing();
+}
+static int raises(void *arg) {
+  (void)arg;
+  raise(SIGUSR1);
+  return 1;
+}
+static int raises_twice(void *arg) {
+  raise(SIGUSR1);
+  return call(raises, arg, 2);
+}
+
+/* The handler's stack is an array of this frame, above calls that are open. */
+static void on_alternate_stack(void) {
+  char alternate[STACK] __attribute__((aligned(64)));
+  const stack_t on = {.ss_sp = alternate, .ss_size = sizeof alternate}, off = {.ss_flags = SS_DISABLE};
+  const struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+  sigaltstack(&on, NULL);
+  sigaction(SIGUSR1, &sa, NULL);
+  forget();
+  for (int i = 0; i < 1000; i++) (void)call(raises_twice, NULL, 3);
+  sigaltstack(&off, NULL);
+  CHECK(wrong == 0 && handled == 2000 && enters == (uint64_t)calls + 3 * 2000,
+        "handlers on a stack inside a frame of the thread's own, inside calls");
+}
+
+int main(void) {
+  const struct pml_stream_consumer c = {.thread_begin = begin, .event = {on_enter, on_leave, NULL}, .arg = &enters};
+  const struct pml_intercept_options o = {.lib = "libintercept"};
+  uint64_t id;
+  CHECK(pml_stream_add(&c, &id) == 0, "a consumer of enters and leaves");
+  int err = pml_intercept_install(&o);
+  CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
+  fibers();
+  if (COPIES) returning_often();
+  returning_twice();
+  moving();
+  leaping();
+  on_alternate_stack();
+  return check_done();
+}
