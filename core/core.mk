@@ -9,7 +9,7 @@ COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
 CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
-CORE_ASM := $(filter-out %/system.S,$(wildcard core/adapter/arch/*/*.S))
+CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c core/preload/exec.c
 RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
@@ -27,11 +27,11 @@ PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
-COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S core/adapter/arch/*/count/*.S))
+COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/count/*.S))
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
-RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S))
+RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
@@ -74,7 +74,7 @@ $(B)/$(COUNT_SONAME): $(COUNT_OBJ)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
 $(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
 	ln -sf $(COUNT_SONAME) $@
-$(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o %/system.o,$(COUNT_OBJ))
+$(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o,$(COUNT_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 

@@ -114,9 +114,11 @@ void *pml__process_memory(size_t bytes) {
   bytes = (bytes + LINE - 1) / LINE * LINE;
   if (bytes > RANGE_BYTES) return NULL;
   prepare_once();
+  int cancel = pml__cancel_hold();
   pthread_mutex_lock(memory_lock);
   void *block = take(bytes);
   pthread_mutex_unlock(memory_lock);
+  pml__cancel_again(cancel);
   errno = saved;
   return block;
 }
@@ -136,11 +138,18 @@ static pthread_mutex_t *mutex_of(struct pml__lock *l) {
   return PML_LIKELY(mutex != NULL) ? mutex : make_mutex(l);
 }
 
-void pml__lock_take(struct pml__lock *l) {
-  int cancel = pml__cancel_hold();
+static void take_lock(struct pml__lock *l, int cancel) {
   pthread_mutex_lock(mutex_of(l));
   l->cancel = cancel;
   l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+}
+
+void pml__lock_take(struct pml__lock *l) {
+  take_lock(l, pml__cancel_hold());
+}
+
+void pml__lock_take_open(struct pml__lock *l) {
+  take_lock(l, pml__cancel_hold_open());
 }
 
 bool pml__lock_try(struct pml__lock *l) {
@@ -235,7 +244,7 @@ PML__IN_CHILD int32_t *pml__process_birth(void) {
  */
 __attribute__((cold)) void pml__process_begins(void) {
   if (looking) return;
-  int saved = errno;
+  int saved = errno, cancel = pml__cancel_hold();
   looking = true;
   pthread_mutex_lock(look_lock);
   if (__atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0) {
@@ -247,6 +256,7 @@ __attribute__((cold)) void pml__process_begins(void) {
   }
   pthread_mutex_unlock(look_lock);
   looking = false;
+  pml__cancel_again(cancel);
   errno = saved;
 }
 

@@ -112,7 +112,8 @@ void pml__process_command(char *command, size_t size);
 /*
  * A lock that is open in each child, whichever thread held it in the parent. What it guards is changed so that a child
  * can go on with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
- * Zeros are an open lock. Its holder is not cancelled; leave the last taken first. Not async-signal-safe.
+ * Zeros are an open lock. Its holder is not cancelled and runs no handler
+ * (pml__cancel_hold()); leave the last taken first. Not async-signal-safe.
  */
 struct pml__lock {
   pthread_mutex_t *mutex; /* atomic; NULL: not taken yet */
@@ -120,6 +121,7 @@ struct pml__lock {
   int cancel;             /* the holder's: see pml__cancel_hold() */
 };
 PML__SHARED void pml__lock_take(struct pml__lock *l);
+void pml__lock_take_open(struct pml__lock *l); /* as pml__cancel_hold_open() */
 bool pml__lock_try(struct pml__lock *l);
 PML__SHARED void pml__lock_leave(struct pml__lock *l);
 

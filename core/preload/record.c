@@ -231,6 +231,7 @@ void pml__preload_confined(bool without_clock) {
   pml_intercept_confine(without_clock);
   if (record.confined) return;
   record.confined = true;
+  pml__cancel_confine();
   pml__memory_seal();
   tell(NULL, true);
   pml_recording_seal(record.calls);
@@ -262,7 +263,7 @@ PML_API void _exit(int status) {
   const long argument[6] = {status};
   end_waiting(PML_RECORDING_LEFT);
   if (is_ours()) pml_recording_end(record.calls, PML_RECORDING_LEFT);
-  for (;;) (void)pml__arch_system(SYS_exit_group, argument);
+  for (;;) (void)pml__system(SYS_exit_group, argument);
 }
 
 PML_API void _Exit(int status) {

@@ -15,6 +15,7 @@ local program = [[
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -153,6 +154,32 @@ static int cancels(void) {
   }
   return good;
 }
+/* Threads that a handler leaves at any moment of crc32(), which keeps nothing: most in their first calls. */
+static __thread sigjmp_buf out;
+static __thread volatile sig_atomic_t armed;
+static volatile int is_out;
+static void jumps(int sig) { (void)sig; if (armed) siglongjmp(out, 1); }
+static void *is_left(void *arg) {
+  if (sigsetjmp(out, 1) == 0) {
+    armed = 1;
+    for (;;) crc32(0, (const unsigned char *)"abc", 3);
+  }
+  armed = 0;
+  is_out = 1;
+  return arg;
+}
+static int leaves_anywhere(void) {
+  struct sigaction action = {.sa_handler = jumps};
+  sigaction(SIGUSR1, &action, NULL);
+  for (int i = 0; i < 400; i++) {
+    pthread_t thread;
+    is_out = 0;
+    pthread_create(&thread, NULL, is_left, NULL);
+    for (usleep(i / 4); !is_out; usleep(10)) pthread_kill(thread, SIGUSR1);
+    pthread_join(thread, NULL);
+  }
+  return work(3) != 0;
+}
 static int leaves(const void *a, const void *b) { (void)a, (void)b; work(1); pthread_exit((void *)5); }
 static void *sorts(void *arg) {
   char text[] = "cba";
@@ -178,7 +205,7 @@ int main(int argc, char **argv) {
   static const struct { const char *name; int (*run)(void); } all[] = {
       {"storm", storm}, {"forks", forks}, {"forks_from_threads", forks_from_threads}, {"spawns", spawns},
       {"contexts", contexts}, {"signals", signals}, {"cancels", cancels}, {"thread_ends_inside", thread_ends_inside},
-      {"loading", loading}};
+      {"loading", loading}, {"leaves_anywhere", leaves_anywhere}};
   atexit(at_exit);
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     if (argc < 2 || strcmp(all[i].name, argv[1]) != 0) continue;
@@ -225,7 +252,7 @@ describe("pmlua record leaves alone", function()
     storm = "64 threads", forks = "a program that forks while its threads work", forks_from_threads = "threads that fork",
     spawns = "vfork, posix_spawn and clone", contexts = "contexts", signals = "handlers on their own stack",
     cancels = "cancelled threads", thread_ends_inside = "threads that end inside a call",
-    loading = "threads that load and unload a library",
+    loading = "threads that load and unload a library", leaves_anywhere = "handlers that leave by siglongjmp anywhere",
   }
   for case, what in pairs(cases) do
     it(what, function()

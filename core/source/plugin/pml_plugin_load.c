@@ -36,7 +36,7 @@ int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out)
   if (err == 0) err = pml_clock_init();
   if (err < 0) return err;
   pml__process_look();
-  pml__lock_take(&load_lock);
+  pml__lock_take_open(&load_lock);
   err = check_free(o->name);
   struct pml_plugin *p = err == 0 ? pml__plugin_new(o->name, "") : NULL;
   if (err == 0 && p == NULL) err = pml_fail(-ENOMEM, "no memory for plugin %s", o->name);
@@ -95,7 +95,7 @@ int pml_plugin_provide(const char *name, const struct pml_plugin_provider *v, st
   if (err == 0) err = pml_clock_init();
   if (err == 0) {
     pml__process_look();
-    pml__lock_take(&load_lock);
+    pml__lock_take_open(&load_lock);
     err = provide(name, v, out);
     pml__lock_leave(&load_lock);
   }

@@ -118,7 +118,7 @@ int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void
   if (p->sync != PML_PLUGIN_ASYNC && p->sync != PML_PLUGIN_ASYNC_EVENT)
     return pml_fail(PML_EMODE, "plugin %s is %s: no series", p->name, pml_plugin_sync_name(p->sync));
   pml__process_look();
-  pml__mutex_take(&p->lock);
+  pml__mutex_take_open(&p->lock);
   for (const struct pml__plugin_use *use = p->uses; use != NULL && rc == 0; use = use->next)
     for (uint32_t i = 0; use->counter != NULL && i < p->nmetrics && rc == 0; i++)
       rc = visit_counter(&use->counter[i], visit, arg);

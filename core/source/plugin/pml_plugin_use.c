@@ -76,7 +76,7 @@ static PML_THREAD_LOCAL const struct pml_plugin *inside;
 static const struct pml_plugin *enter(struct pml_plugin *p) {
   const struct pml_plugin *before = inside;
   pml__process_look();
-  pml__mutex_take(&p->lock);
+  pml__mutex_take_open(&p->lock);
   inside = p;
   return before;
 }

@@ -47,7 +47,7 @@ static void recount(struct pml_sde_set *s) {
 }
 
 static void take(struct pml_sde_set *s) {
-  pml__lock_take(s->lock);
+  pml__lock_take_open(s->lock);
   if (PML_UNLIKELY(s->changing)) recount(s);
   __atomic_store_n(&s->changing, true, __ATOMIC_RELEASE);
 }

@@ -107,7 +107,7 @@ EXPORT long syscall(long number, ...) {
   va_end(ap);
   bool forks = makes_child(number, a);
   if (forks) pml__count_before_fork();
-  long result = pml__arch_system(number, a);
+  long result = pml__system(number, a);
   if (forks && result == 0) pml__count_look();
   if (forks) pml__count_after_fork();
   if (result >= 0 || result < -4095) return result;
