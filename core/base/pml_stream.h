@@ -187,10 +187,11 @@ static inline void pml_stream_raise(enum pml_stream_kind kind, const struct pml_
 
 /*
  * pml_stream_ready - the consumers of enters get ready for one of @region on this thread: called before its clock is
- * read, where it may be the first. Not async-signal-safe: it is there to allocate.
+ * read, where it may be the first. 0, of what is not chosen, is no region: nothing happens. Not async-signal-safe: it
+ * is there to allocate.
  */
 static inline void pml_stream_ready(pml_region_t region) {
-  if (pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_ready(region);
+  if (region != 0 && pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_ready(region);
 }
 
 /* pml__stream_is_inside - the calling thread is in a consumer, also where a signal handler asks that interrupted one.

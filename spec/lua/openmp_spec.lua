@@ -430,6 +430,64 @@ describe("pmlua record of teams with libomp", function()
   end)
 end)
 
+-- Calls crc32 110 times on the first thread, 100 times on each of three, and 30 times in tasks; the first one comes
+-- behind a lock, those of a worker inside constructs.
+local calls = [[
+#include <omp.h>
+#include <zlib.h>
+static void call(int n) { for (int i = 0; i < n; i++) crc32(0, (const Bytef *)"abc", 3); }
+int main(void) {
+  omp_lock_t lock;
+  omp_init_lock(&lock);
+  omp_set_lock(&lock);
+  omp_unset_lock(&lock);
+  call(100);
+#pragma omp parallel num_threads(3)
+  {
+#pragma omp critical
+    call(40);
+#pragma omp barrier
+#pragma omp for ordered schedule(static, 1)
+    for (int i = 0; i < 3; i++) {
+#pragma omp ordered
+      call(60);
+    }
+#pragma omp single
+    for (int i = 0; i < 3; i++) {
+#pragma omp task
+      call(10);
+    }
+  }
+  call(10);
+  return 0;
+}
+]]
+
+for _, runtime in ipairs { "libomp", "libgomp" } do
+  describe("pmlua record of a program with " .. runtime .. " loses no call of a library", function()
+    local lacks = openmp.lacks(runtime)
+    local dir, program
+
+    setup(function()
+      if lacks then return end
+      dir = helper.folder()
+      program = openmp.compile(runtime, dir, calls, "-Wl,--no-as-needed -lz")
+    end)
+    teardown(helper.clean)
+
+    for _, options in ipairs { "", "--lib 'libz*'", "--sym crc32", "--not OpenMP", "--not 'omp lock:omp parallel'",
+      "--lib 'libz*' --trace", "--lib 'libz*' -e page-faults" } do
+      it("with " .. (options ~= "" and options or "all selected"), function()
+        if lacks then return pending(lacks) end
+        local all = openmp.record(dir, program, options)
+        local n = {}
+        for _, f in ipairs(all.functions) do n[f.name] = f.calls end
+        assert.same(100 + 3 * 100 + 3 * 10 + 10, n.crc32)
+      end)
+    end
+  end)
+end
+
 local with_sections = [[
 #include <pml.h>
 int main(void) {

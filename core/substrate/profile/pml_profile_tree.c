@@ -74,7 +74,7 @@ void pml__profile_tree_close(struct pml__profile_tree *t) {
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region) {
   struct pml__profile_node *node = pml__profile_tree_known(t, parent, region);
-  if (node != NULL) return node;
+  if (node != NULL || region == 0) return node; /* 0 stands for the root alone */
   if (2 * (t->n + 1) > t->mask + 1 && !grow(t)) return NULL;
   uint32_t *slot = pml__profile_tree_find(t, parent->index, region);
   node = append(t, parent->index, region);

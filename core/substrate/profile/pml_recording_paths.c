@@ -110,14 +110,25 @@ struct grafting {
   uint32_t n;
 };
 
-/* Node @n of the tree, if it is one; false: there the tree ends. */
+/* The log may have had no room for a name; 0: @node is of no region. */
+static pml_region_t region_of(const struct pml_recording_reader *r, const struct pml__profile_node *node) {
+  pml_region_t region = node->region != 0 ? pml__recording_region(r, node->region) : 0;
+  if (region == 0 && node->region != 0) (void)pml_region_intern("(function without a name)", "", 0, &region);
+  return region;
+}
+
+/* Node @n of the tree, if it is one; false: there the tree ends. One of no region leaves its calls to its parent. */
 static bool graft(struct grafting *g, const struct pml__profile_node *node, int *err) {
   if (g->n == 0) {
     g->at[g->n++] = 0;
     return true;
   }
-  pml_region_t region = pml__recording_region(g->reader, node->region);
-  if (node->index != g->n || node->parent >= g->n || region == 0) return false;
+  if (node->index != g->n || node->parent >= g->n) return false;
+  pml_region_t region = region_of(g->reader, node);
+  if (region == 0) {
+    g->at[g->n++] = g->at[node->parent];
+    return true;
+  }
   *err = check_node(g->reader, node);
   if (*err < 0) return false;
   struct pml__profile_node *parent = pml__profile_tree_at(g->to, g->at[node->parent]);
