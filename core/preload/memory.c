@@ -7,9 +7,10 @@
  * pml__memory_own() was called it has none of the program's memory any more. What it had before, and what the C library
  * allocated for it (getline(), scandir()), goes back to where it came from.
  *
- * Two ranges of addresses, of slabs of 64 KiB. The first is small, and lies among the libraries, for whose addresses a
- * child has page tables anyway; most processes need no other. The second is far from them, so that what is mapped later
- * lies among them, too. A slab has blocks of one size, a power of two; larger blocks are slabs.
+ * Ranges of addresses, of slabs of 64 KiB. The first is small, and lies among the libraries, for whose addresses a
+ * child has page tables anyway; most processes need no other. The next ones are far from them, so that what is mapped
+ * later lies among them, too; each is made when it is needed, twice as large as the one before: a program may limit its
+ * addresses. A slab has blocks of one size, a power of two; larger blocks are slabs.
  * Blocks of a slab that were never given away are not touched, so that a size costs the pages that it uses. A lock that
  * no fork carries over guards the lists of free blocks and the places of unused ones; each change of them is one store.
  */
@@ -22,17 +23,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #define SLAB ((size_t)65536)
 #define SLAB_BITS 16u
-#define RANGE_MAX ((size_t)4 << 30)
-#define RANGE_MIN ((size_t)64 << 20)
+#define BYTES_MAX ((size_t)4 << 30)
 #define FAR ((uintptr_t)64 << 30)
-#define SLABS (FIRST + RANGE_MAX / SLAB)
+#define SLABS (BYTES_MAX / SLAB)
+#define RANGES 16u
 #define FIRST_BITS 5u /* of the smallest block */
 #define SIZES 33u
 #define FIRST ((size_t)16)           /* slabs of the first range */
+#define SECOND ((size_t)256)         /* and of the second, at least */
 #define OPENED_AT_LEAST ((size_t)16) /* slabs, so that most need no system call */
 #define FEW ((size_t)16)             /* slabs; who needs more gets pages before they fault */
 
@@ -62,8 +63,13 @@ struct block {
   struct block *next;
 };
 
-static bool own;                   /* set before there is a second thread that could ask */
-static uintptr_t first, base, end; /* the first range; the second */
+static bool own; /* set before there is a second thread that could ask */
+/* Numbered through all ranges, of which the last has those that are not in use yet. */
+static struct range {
+  uintptr_t at;
+  size_t slabs, n; /* its first, and how many */
+} range[RANGES];
+static uint32_t nranges; /* atomic */
 static struct pml__lock lock;
 static PML_THREAD_LOCAL bool inside __attribute__((tls_model("initial-exec")));
 static struct block *free_blocks[SIZES]; /* by the logarithm of their size */
@@ -72,69 +78,89 @@ static size_t slabs, opened;             /* that are in use, that can be read an
 static bool sealed;                      /* no system calls any more */
 static uint8_t bits[SLABS];              /* of the blocks in a slab; of a large block in its first one */
 
-/* Whole slabs, at @there if nothing is; 0: no memory. */
-static uintptr_t take_range(uintptr_t there, size_t bytes, int protection) {
+static struct range *last_range(void) {
+  return &range[nranges - 1];
+}
+
+/* Whole slabs, at @there if nothing is. False: no memory. */
+static bool add_range(uintptr_t there, size_t n, int protection) {
+  size_t before = nranges > 0 ? last_range()->slabs + last_range()->n : 0;
+  if (nranges == RANGES || before + n > SLABS) return false;
   void *hint = (void *)there; /* NOLINT(performance-no-int-to-ptr) */
-  char *at = mmap(hint, bytes + SLAB, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return at != MAP_FAILED ? ((uintptr_t)at + SLAB - 1) / SLAB * SLAB : 0;
+  char *at = mmap(hint, (n + 1) * SLAB, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return false;
+  range[nranges] = (struct range){((uintptr_t)at + SLAB - 1) / SLAB * SLAB, before, n};
+  __atomic_store_n(&nranges, nranges + 1, __ATOMIC_RELEASE);
+  return true;
 }
 
-/* No larger than a program with a limit can bear. */
+/* For @n slabs in a row at least. */
+static bool more_addresses(size_t n) {
+  const struct range *r = last_range();
+  uintptr_t there = r->at + (r->n + 1) * SLAB;
+  size_t twice = 2 * r->n > SECOND ? 2 * r->n : SECOND;
+  if (nranges == 1) there = r->at > FAR ? r->at - FAR : 0;
+  return !sealed && ((twice > n && add_range(there, twice, PROT_NONE)) || add_range(there, n, PROT_NONE));
+}
+
 void pml__memory_own(void) {
-  struct rlimit most;
-  size_t bytes = RANGE_MAX;
-  if (own) return;
-  if (getrlimit(RLIMIT_AS, &most) == 0)
-    while (bytes > RANGE_MIN && bytes > most.rlim_cur / 16) bytes /= 2;
-  first = take_range(0, FIRST * SLAB, PROT_READ | PROT_WRITE);
-  base = first != 0 ? take_range(first > FAR ? first - FAR : 0, bytes, PROT_NONE) : 0;
-  end = base + bytes;
+  if (own || !add_range(0, FIRST, PROT_READ | PROT_WRITE)) return;
   opened = FIRST;
-  own = base != 0;
-  if (!own && first != 0) (void)munmap((void *)first, FIRST * SLAB); /* NOLINT(performance-no-int-to-ptr) */
+  own = true;
 }
 
-static bool is_first(uintptr_t block) {
-  return block - first < FIRST * SLAB;
+static const struct range *range_of(const void *block) {
+  for (uint32_t i = 0; i < __atomic_load_n(&nranges, __ATOMIC_ACQUIRE); i++)
+    if ((uintptr_t)block - range[i].at < range[i].n * SLAB) return &range[i];
+  return NULL;
 }
 
 static bool is_own(const void *block) {
-  return own && (is_first((uintptr_t)block) || (uintptr_t)block - base < end - base);
+  return own && range_of(block) != NULL;
 }
 
-/* Slabs are numbered through both ranges. */
 static unsigned bits_of(const void *block) {
-  uintptr_t at = (uintptr_t)block;
-  return bits[is_first(at) ? (at - first) >> SLAB_BITS : FIRST + ((at - base) >> SLAB_BITS)];
+  const struct range *r = range_of(block);
+  return bits[r->slabs + (((uintptr_t)block - r->at) >> SLAB_BITS)];
 }
 
+/* In the last range. */
 static void *slab_at(size_t i) {
-  return (void *)(i < FIRST ? first + i * SLAB : base + (i - FIRST) * SLAB); /* NOLINT(performance-no-int-to-ptr) */
+  return (void *)(last_range()->at + (i - last_range()->slabs) * SLAB); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* ---- blocks ---- */
 
-/* As many as @n, or some more. */
+/* Up to number @n, or some more. */
 static bool open_slabs(size_t n) {
-  size_t most = FIRST + (end - base) / SLAB, to = opened + OPENED_AT_LEAST;
+  size_t most = last_range()->slabs + last_range()->n, to = opened + OPENED_AT_LEAST;
   if (to < n) to = n;
   if (to > most) to = most;
   if (to < n || sealed) return false;
-  void *at = slab_at(opened);
-  if (mprotect(at, (to - opened) * SLAB, PROT_READ | PROT_WRITE) != 0) return false;
+  if (mprotect(slab_at(opened), (to - opened) * SLAB, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(&opened, to, __ATOMIC_RELEASE);
   return true;
 }
 
+/* The next @n slabs lie in one range, and can be read and written. A child may have been forked at any of the stores.
+ */
+static bool has_slabs(size_t n) {
+  if (slabs + n > last_range()->slabs + last_range()->n && !more_addresses(n)) return false;
+  size_t first = last_range()->slabs;
+  if (opened < first) __atomic_store_n(&opened, first, __ATOMIC_RELEASE);
+  if (slabs < first) __atomic_store_n(&slabs, first, __ATOMIC_RELEASE);
+  return slabs + n <= opened || open_slabs(slabs + n);
+}
+
 void pml__memory_seal(void) {
-  if (own && opened - slabs < OPENED_AT_LEAST) (void)open_slabs(slabs + OPENED_AT_LEAST);
+  if (own) (void)has_slabs(OPENED_AT_LEAST);
   sealed = true;
 }
 
 static struct block *new_slabs(unsigned size) {
-  size_t n = size > SLAB_BITS ? (size_t)1 << (size - SLAB_BITS) : 1, at = slabs;
-  if (at < FIRST && at + n > FIRST) at = FIRST; /* no block lies in both */
-  if (at + n > opened && !open_slabs(at + n)) return NULL;
+  size_t n = size > SLAB_BITS ? (size_t)1 << (size - SLAB_BITS) : 1;
+  if (!has_slabs(n)) return NULL;
+  size_t at = slabs;
   void *block = slab_at(at);
   if (at >= FEW && !sealed) (void)madvise(block, n * SLAB, MADV_POPULATE_WRITE); /* since Linux 5.14 */
   bits[at] = (uint8_t)size;
@@ -151,33 +177,36 @@ static struct block *more(unsigned size) {
   return (void *)at; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* False: a signal handler interrupted its thread in here; it gets nothing, and what it gives back is lost. */
-static bool enter(void) {
+/* False: a signal handler interrupted its thread in here, as only a confined process lets it; it gets nothing, and what
+ * it gives back is lost. */
+static bool enter(int *held) {
   if (inside) return false;
+  *held = pml__cancel_hold();
   inside = true;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   pml__lock_take(&lock);
   return true;
 }
-static void leave(void) {
+static void leave(int held) {
   pml__lock_leave(&lock);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   inside = false;
+  pml__cancel_again(held);
 }
 
 /* @fresh is set if the block was never used before, and so is all zeros. */
 static void *get(size_t bytes, bool *fresh) {
-  if (bytes > RANGE_MAX / 2) return NULL;
+  if (bytes > BYTES_MAX / 2) return NULL;
   unsigned size = bytes <= (size_t)1 << FIRST_BITS ? FIRST_BITS : 64u - (unsigned)__builtin_clzll(bytes - 1);
-  int saved = errno;
-  if (!enter()) return NULL;
+  int saved = errno, held;
+  if (!enter(&held)) return NULL;
   struct block *b = free_blocks[size];
   *fresh = b == NULL;
   if (b != NULL)
     __atomic_store_n(&free_blocks[size], b->next, __ATOMIC_RELEASE);
   else
     b = more(size);
-  leave();
+  leave(held);
   errno = b != NULL ? saved : ENOMEM;
   return b;
 }
@@ -185,10 +214,11 @@ static void *get(size_t bytes, bool *fresh) {
 static void put(void *block) {
   struct block *b = block;
   unsigned size = bits_of(block);
-  if (!enter()) return;
+  int held;
+  if (!enter(&held)) return;
   b->next = free_blocks[size];
   __atomic_store_n(&free_blocks[size], b, __ATOMIC_RELEASE);
-  leave();
+  leave(held);
 }
 
 /* ---- in the place of the C library's ---- */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -27,6 +28,7 @@ struct bucket {
 static struct {
   uint32_t n;      /* functions */
   uint32_t blocks; /* there is room for them in so many */
+  uint32_t most;   /* of them; written before the range */
   struct bucket *bucket;
   uint32_t nbuckets;
   int err;   /* why the last thunk could not be made */
@@ -92,12 +94,21 @@ static bool more_buckets(void) {
   return true;
 }
 
+/* No more addresses than a program with a limit can bear. */
+static void *take_addresses(void) {
+  struct rlimit most;
+  functions.most = PML__CALL_BLOCKS;
+  if (getrlimit(RLIMIT_AS, &most) == 0)
+    while (functions.most > 8 && functions.most * block_bytes > most.rlim_cur / 64) functions.most /= 2;
+  return mmap(NULL, functions.most * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 static int reserve(void) {
   if (range != 0) return 0;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
   code_bytes = (pml_arch_thunks_bytes(PML__CALL_BLOCK) + page) & ~page;
   block_bytes = (code_bytes + PML__CALL_BLOCK * sizeof(struct pml__call_function) + page) & ~page;
-  void *at = mmap(NULL, PML__CALL_BLOCKS * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *at = take_addresses();
   if (at == MAP_FAILED) return -ENOMEM;
   __atomic_store_n(&range, (uintptr_t)at, __ATOMIC_RELEASE);
   return 0;
@@ -105,7 +116,7 @@ static int reserve(void) {
 
 /* Never writable and executable at a time. */
 static int more_thunks(void) {
-  if (functions.blocks == PML__CALL_BLOCKS || reserve() < 0) return -ENOMEM;
+  if (reserve() < 0 || functions.blocks == functions.most) return -ENOMEM;
   void *code = (void *)block_of(functions.n); /* NOLINT(performance-no-int-to-ptr) */
   if (mprotect(code, block_bytes, PROT_READ | PROT_WRITE) < 0) return -ENOMEM;
   if (functions.n > 0) (void)madvise(code, block_bytes, MADV_POPULATE_WRITE); /* else each page faults */
@@ -151,7 +162,7 @@ void pml__intercept_thunk_ahead(uintptr_t target) {
 
 uintptr_t pml__intercept_target(uintptr_t address) {
   uintptr_t from = __atomic_load_n(&range, __ATOMIC_ACQUIRE);
-  if (from == 0 || address - from >= PML__CALL_BLOCKS * block_bytes) return 0;
+  if (from == 0 || address - from >= functions.most * block_bytes) return 0;
   uintptr_t step = pml_arch_thunk(0, 1), inside = (address - from) % block_bytes;
   uint32_t i = (uint32_t)((address - from) / block_bytes * PML__CALL_BLOCK + inside / step);
   if (inside % step != 0 || inside >= PML__CALL_BLOCK * step || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE))

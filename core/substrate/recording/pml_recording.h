@@ -119,15 +119,15 @@ PML__SHARED int pml_recording_sum(struct pml_recording *s, const char *const *na
 
 /*
  * pml_recording_keep_values - from now on values of calls can be added. @in_trace: they are in the trace, too, which
- * pml_recording_trace() has begun. Returns 0, -ENOMEM.
+ * pml_recording_trace() has begun. Returns 0.
  * pml_recording_add_values - a call of @region was given, or gave (@results), these: of each are kept its count, sum,
  * least and most. The names of a function's values are those of its first call. A NaN is in the sum alone. In the trace
  * they are those of the calling thread's innermost call: arguments follow its enter, results precede its leave. Those
  * of a call that the trace leaves out are not in it.
  *
  * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
- * of address space; of the file some 600 bytes per function and value, of its trace 16 bytes and 8 for each value (an
- * even number of them). Thread-safe; async-signal-safe after the function's first call.
+ * of address space from the first one on; of the file some 600 bytes per function and value, of its trace 16 bytes and
+ * 8 for each value (an even number of them). Thread-safe; async-signal-safe after the function's first call.
  */
 #define PML_RECORDING_VALUES_MAX 32u
 struct pml_recording_value {

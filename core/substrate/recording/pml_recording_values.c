@@ -111,12 +111,23 @@ __attribute__((noinline, cold)) static struct pml__log_values *make(struct pml_r
 }
 
 int pml_recording_keep_values(struct pml_recording *s, bool in_trace) {
-  void *all =
-      mmap(NULL, SLOTS * sizeof *s->values, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) return pml_fail(-ENOMEM, "no memory for the values of calls");
-  s->values = all;
   s->trace_values = in_trace;
   return 0;
+}
+
+/* Of two threads that make them, one takes the other's. NULL: no memory. */
+__attribute__((noinline, cold)) static struct pml__log_values **make_slots(struct pml_recording *s) {
+  size_t bytes = SLOTS * sizeof *s->values;
+  struct pml__log_values **found = NULL, **all = MAP_FAILED;
+  if (!pml__log_is_sealed(s->log))
+    all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) {
+    __atomic_fetch_add(&s->head->count[PML__LOG_UNRECORDED], 1, __ATOMIC_RELAXED);
+    return NULL;
+  }
+  if (__atomic_compare_exchange_n(&s->values, &found, all, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return all;
+  (void)munmap(all, bytes);
+  return found;
 }
 
 void pml__recording_values_end(struct pml_recording *s) {
@@ -127,7 +138,9 @@ void pml__recording_values_end(struct pml_recording *s) {
 void pml_recording_add_values(struct pml_recording *s, pml_region_t region, bool results,
                               const struct pml_recording_value *v, uint32_t n) {
   if (region >= PML__RECORDING_MARKS || n == 0 || n > PML_RECORDING_VALUES_MAX) return;
-  struct pml__log_values **slot = &s->values[(size_t)2 * region + results];
+  struct pml__log_values **slot = __atomic_load_n(&s->values, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(slot == NULL) && (slot = make_slots(s)) == NULL) return;
+  slot += (size_t)2 * region + results;
   struct pml__log_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, results, v, n);
   if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions of one name with other values */
