@@ -14,6 +14,7 @@ PML_BEGIN_DECLS
 enum pml_clock_kind {
   PML_CLOCK_MONOTONIC, /* clock_gettime(CLOCK_MONOTONIC_RAW): a tick is a nanosecond */
   PML_CLOCK_COUNTER,   /* invariant TSC, or arm64's cntvct_el0 */
+  PML_CLOCK_SYSTEM,    /* the counter's ticks, computed from a system call since the counter was forbidden */
 };
 
 /*
@@ -80,7 +81,7 @@ uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page);
 
 /* As pml_clock_info has it, without measuring anything; after pml_clock_init(). */
 static inline const char *pml__clock_name(void) {
-  if (pml__clock.kind != PML_CLOCK_COUNTER) return "clock_gettime";
+  if (pml__clock.kind == PML_CLOCK_MONOTONIC) return "clock_gettime";
 #if defined(__aarch64__)
   return "cntvct";
 #else
@@ -106,13 +107,22 @@ static inline uint64_t pml__clock_counter(void) {
 /* CLOCK_MONOTONIC_RAW in ns; out of line, because strict C11 declares no clock_gettime(). Async-signal-safe. */
 PML_API uint64_t pml__clock_monotonic(void);
 
+/* The ticks where the counter is not read. Async-signal-safe. */
+PML_API uint64_t pml__clock_slowly(void);
+
+/*
+ * pml__clock_forbid - neither the counter nor the vDSO, which reads it, is used from now on: a thread is about to give
+ * up the right to (PR_SET_TSC), and the threads and children that it makes never have it. Ticks go on as before.
+ */
+PML__SHARED void pml__clock_forbid(void);
+
 /*
  * pml_clock_ticks - now, in ticks. Not ordered against neighbouring instructions.
  * Cost: one rdtsc or mrs and one predicted branch. Async-signal-safe.
  */
 static inline uint64_t pml_clock_ticks(void) {
   if (PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER)) return pml__clock_counter();
-  return pml__clock_monotonic();
+  return pml__clock_slowly();
 }
 
 /* No instruction passes it, in either direction. */

@@ -21,7 +21,7 @@ long (*pml__preload_syscall)(long number, ...); /* libc's; NULL: not looked for 
 static void look(unsigned long option, unsigned long value) {
   if (option == PR_SET_SECCOMP) pml__preload_confined(value == SECCOMP_MODE_STRICT);
   if (option == PR_SET_NO_NEW_PRIVS) pml__preload_begin(); /* a sandbox follows, such as Landlock's */
-  if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV) pml__preload_confined(true);
+  if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV) pml__preload_clockless();
 }
 
 /* Before a system call that may confine, and before the first of any. */

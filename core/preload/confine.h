@@ -13,6 +13,9 @@
 /* The calling thread, and with it perhaps the process, is about to be confined. What else prctl() does is not told. */
 void pml__preload_confined(bool without_clock);
 
+/* The same of the processor's clock: the kernel's takes its place, and events are not counted any more. */
+void pml__preload_clockless(void);
+
 /*
  * pml__preload_begin - the process is about to give up rights: a child that has waited so far makes its log now. Not in
  * a signal handler.

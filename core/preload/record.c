@@ -223,10 +223,18 @@ void pml__preload_begin(void) {
   if (record.calls != NULL) pml__process_look();
 }
 
+void pml__preload_clockless(void) {
+  pml__preload_begin();
+  if (!is_ours()) return;
+  pml__clock_forbid();
+  pml_intercept_confine(record.confined);
+}
+
 /* The last moment to read anything: nothing can be reported later. */
 void pml__preload_confined(bool without_clock) {
   pml__preload_begin();
   if (!is_ours()) return;
+  if (pml__clock.kind == PML_CLOCK_SYSTEM) pml_intercept_pause(without_clock = true); /* of other threads, too */
   if (record.substrates && !record.confined) pml__record_substrates_close(true); /* they may make any system call */
   pml_intercept_confine(without_clock);
   if (record.confined) return;

@@ -14,6 +14,7 @@ local program = [[
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -77,6 +78,21 @@ static int confined(const char *how) {
   if (strcmp(how, "strict") == 0) syscall(SYS_exit, 3);
   exit(3);
 }
+static int has_memory(size_t n) {
+  char *p = malloc(n);
+  if (p == NULL) return 0;
+  memset(p, 1, n);
+  free(p);
+  return 1;
+}
+static void *works(void *arg) {
+  work(10);
+  return arg;
+}
+static int in_thread(void) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, works, NULL) != 0 || pthread_join(thread, NULL) != 0;
+}
 static int grave(const char *how, char **argv) {
   if (strcmp(how, "kill") == 0) return raise(SIGKILL);
   if (strcmp(how, "segv") == 0) return raise(SIGSEGV);
@@ -86,6 +102,10 @@ static int grave(const char *how, char **argv) {
   if (strcmp(how, "chdir") == 0) return chdir("/");
   if (strcmp(how, "drop") == 0) return setgroups(0, NULL) || setgid(65534) || setuid(65534);
   if (strcmp(how, "fsize") == 0) return limited(RLIMIT_FSIZE, 1 << 20);
+  if (strcmp(how, "addresses") == 0)
+    return limited(RLIMIT_AS, 512 << 20) || !has_memory(200 << 20) || in_thread();
+  if (strcmp(how, "data") == 0) return limited(RLIMIT_DATA, 24 << 20) || !has_memory(10 << 20) || in_thread();
+  if (strcmp(how, "tsc") == 0) return prctl(PR_SET_TSC, PR_TSC_SIGSEGV) || in_thread();
   if (strcmp(how, "vm") == 0) return limited(RLIMIT_AS, 64 << 20);
   return 0;
 }
@@ -182,14 +202,36 @@ describe("pmlua record, when things go wrong,", function()
     it("leaves a program alone that gives up its right to system calls: " .. how, function()
       local status, out = shell("./grave " .. how)
       if status == 98 then return pending("this kernel does not do that") end
-      for _, options in ipairs { "", "--trace" } do
+      for _, options in ipairs { "", "--trace", "--event page-faults", "--event task-clock --trace" } do
         local f, _, recorded_status, recorded_out, err = recorded(how, options)
         assert.same({ 3, 3, out }, { status, recorded_status, recorded_out }, err)
+        assert.equal(options:find("event") ~= nil, err:find("stopped counting events", 1, true) ~= nil, err)
         assert.equal(how == "strict" and 100 or 100100, f.calls)
         assert.truthy(err:find("gave up system calls (seccomp)", 1, true), err)
       end
     end)
   end
+
+  for how, what in pairs { addresses = "a limit on its addresses", data = "a limit on its data", tsc = "no processor's clock" } do
+    it("leaves a program alone that gives itself " .. what, function()
+      local status, out = shell("./grave " .. how)
+      if status == 98 then return pending("this machine does not do that") end
+      for _, options in ipairs { "", "--trace", "--event page-faults" } do
+        local f, _, recorded_status, recorded_out, err = recorded(how, options)
+        assert.same({ 3, 3, out }, { status, recorded_status, recorded_out }, err)
+        assert.same({ 100 + 10 + 100000 + 5, 0 }, { f.calls, f.unreturned }, err)
+      end
+    end)
+  end
+
+  it("records within limits that were set before", function()
+    for _, limit in ipairs { "-v 100000", "-d 16000" } do
+      local status, out, err = shell(("%s record --lib libz -o limits%s -- sh -c 'ulimit %s; ./grave addresses'"):format(command,
+        limit:sub(2, 2), limit))
+      assert.same({ limit, 98, "" }, { limit, status, out }, err) -- it cannot have what it wants then
+      assert.truthy(err:find("crc32 +100 "), err)
+    end
+  end)
 
   it("shows valgrind nothing that it complains of", function()
     if support.shell("command -v valgrind") ~= 0 then return pending("valgrind is not installed") end

@@ -176,14 +176,6 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__call_threa
   (void)pthread_setspecific(key, t);
 }
 
-void pml__call_confine(bool without_clock) {
-  struct pml__call_thread *t = &pml__call_self;
-  if (t->hi == 0) thread_begins(t);
-  if (pml__call_counting != NULL) pml__call_counting->confine();
-  (void)pml_thread_self();                                       /* substrates ask for its id */
-  if (without_clock) pml__call_set_busy(t, pml__stream_self, 1); /* on no stack: busy for good */
-}
-
 /* ---- events ---- */
 
 static inline void make_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
@@ -458,6 +450,17 @@ static void choose_clock(void) {
   bool is = pml__clock.kind == PML_CLOCK_COUNTER && (pml__call_counting == NULL || pml__call_counting->plainly);
   __atomic_store_n(&by_counter, is, __ATOMIC_RELAXED);
   choose_plain();
+}
+
+void pml__call_confine(bool without_clock) {
+  struct pml__call_thread *t = &pml__call_self;
+  if (t->hi == 0) thread_begins(t);
+  if (pml__call_counting != NULL) pml__call_counting->confine();
+  pml__lock_take(&life);
+  choose_clock();
+  pml__lock_leave(&life);
+  (void)pml_thread_self();                                       /* substrates ask for its id */
+  if (without_clock) pml__call_set_busy(t, pml__stream_self, 1); /* on no stack: busy for good */
 }
 
 int pml__call_count(const struct pml__call_counting *counting) {

@@ -26,10 +26,6 @@ static bool is_confined(void) {
   return __atomic_load_n(&confined, __ATOMIC_RELAXED);
 }
 
-static void confine(void) {
-  __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
-}
-
 static void close_set(void) {
   pml__stream_count_no_more();
   if (!is_confined()) pml_eventset_close(self.set); /* else the kernel closes it, at the end */
@@ -83,15 +79,25 @@ __attribute__((noinline, cold)) static void give_up(int err) {
   lose(err);
 }
 
+/* The calling thread's system calls may be the process's end from now on, and so may those of threads that it makes. */
+static void confine(void) {
+  self.process = pml__process();
+  give_up(-EPERM);
+  __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
+}
+
 /* For a thread's first event, and for those of one that cannot count. False: it has no counters. */
 __attribute__((noinline, cold)) static bool has_set(void) {
-  if (self.process != pml__process()) begin(metrics);
+  if (self.process != pml__process())
+    begin(metrics);
+  else if (is_confined() && self.set != NULL)
+    give_up(-EPERM);
   return self.set != NULL;
 }
 
 static void read_values(struct pml_stream_event *e) {
   e->metrics = NULL;
-  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process)) && !has_set()) return;
+  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process) || is_confined()) && !has_set()) return;
   int err = pml_eventset_read(self.set, self.value);
   if (PML_UNLIKELY(err < 0)) {
     give_up(err);
