@@ -3,7 +3,7 @@
 
 EMBED_SONAME := libpmlua-embed.so.0
 CLANG_SRC := bindings/instrument/clang.c bindings/instrument/clang_table.c
-BIND_SRC := $(filter-out bindings/command/main.c bindings/command/compiled.c bindings/instrument/%,$(wildcard bindings/*.c bindings/*/*.c))
+BIND_SRC := $(filter-out bindings/command/main.c bindings/command/compiled.c bindings/embed/own_lua.c bindings/instrument/%,$(wildcard bindings/*.c bindings/*/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
@@ -44,10 +44,21 @@ $(B)/obj/bindings/command/compiled_chunks.c: bindings/command/compile.lua $(COMP
 $(B)/obj/bindings/command/compiled_chunks.o: $(B)/obj/bindings/command/compiled_chunks.c
 	$(CC) $(ALLCFLAGS) -c $< -o $@
 
-# For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
-$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so
+# For applications: the bindings with a Lua of their own, whose symbols nobody else sees: an application may have another
+# Lua, or LuaJIT, whose functions have the same names. Where there is no static library of Lua, the shared one is used, and
+# such applications are refused (embed/other_lua.c).
+LUA_STATIC := $(wildcard $(shell pkg-config --variable=libdir lua5.4 2>/dev/null)/liblua5.4.a)
+OWN_LUA_OBJ := $(if $(LUA_STATIC),$(B)/obj/bindings/embed/own_lua.o)
+COMMA := ,
+OWN_LUA_WRAP := $(foreach s,stdin stdout stderr dlopen dlerror,-Wl$(COMMA)--wrap=$(s))
+EMBED_LUA := $(if $(LUA_STATIC),$(OWN_LUA_OBJ) $(OWN_LUA_WRAP) $(LUA_STATIC),$(LUA_LIBS))
+$(B)/obj/bindings/embed/own_lua.o: $(B)/obj/bindings/embed/own_lua_names.h
+$(B)/obj/bindings/embed/own_lua.o: ALLCFLAGS += -I$(B)/obj/bindings/embed
+$(B)/obj/bindings/embed/own_lua_names.h: $(LUA_STATIC) | $$(@D)/.
+	nm -g --defined-only $(LUA_STATIC) | awk '$$3 ~ /^luaL?_/ { print "X(" $$3 ")" }' >$@
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed/embed.map -Wl,-Bsymbolic \
-	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) -lpthread -ldl -lm -o $@
+	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(EMBED_LUA) -lpthread -ldl -lm -o $@
 
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
 	ln -sf $(EMBED_SONAME) $@
@@ -57,4 +68,4 @@ $(B)/libpmlua_lua.a: $(BIND_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
--include $(patsubst %.o,%.d,$(BIND_OBJ) $(MAIN_OBJ))
+-include $(patsubst %.o,%.d,$(BIND_OBJ) $(MAIN_OBJ) $(OWN_LUA_OBJ))

@@ -2,6 +2,7 @@
 /* bindings/pmlua.c - the table of contents of pmlua.core. */
 #include "pmlua.h"
 #include "embed/locate.h"
+#include "embed/state.h"
 #include "lutil.h"
 
 #include <stdlib.h>
@@ -22,6 +23,11 @@ static void strict(lua_State *L, const char *name) {
 }
 
 int luaopen_pmlua_core(lua_State *L) {
+  if (own_lua_check != NULL) own_lua_check(L);
+  return state_core(L);
+}
+
+int state_core(lua_State *L) {
   /* Whatever needs the clock calibrates it, up to 4 ms; a wrong wish is refused here. */
   int err = secure_getenv("PMLUA_CLOCK") != NULL ? pml_clock_init() : 0;
   if (err < 0) {

@@ -26,7 +26,8 @@ typedef struct lua_State lua_State; /* <lua.h>; in C++ <lua.hpp> */
  *     lua_pushcfunction(L, luaopen_pmlua_core);
  *     lua_setfield(L, -2, "pmlua.core");
  *
- * and puts pmlua's Lua folder on package.path; scripts then say require "pmlua". Raises if PMLUA_CLOCK names no clock.
+ * and puts pmlua's Lua folder on package.path; scripts then say require "pmlua". Raises if PMLUA_CLOCK names no clock,
+ * and if the application's Lua is not of the release that pmlua was built with.
  */
 PML_API int luaopen_pmlua_core(lua_State *L);
 
@@ -48,8 +49,10 @@ struct pmlua_options {
  * pmlua_open - a Lua state with the standard libraries, in which require "pmlua" works. @options may be NULL.
  * Owned by the caller, NULL on failure: -ENOENT (Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT. Costs under a tenth of
  * a millisecond; the first require "pmlua" in it, a few times that. pmlua_close - NULL: nothing happens. No function of
- * the state may be running. pmlua_state - the Lua state, to register functions of the application in; valid until
- * close. What is called on it directly is not protected: an error there is a panic, as in any Lua state.
+ * the state may be running. The state is of a Lua inside the library, which no other Lua of the process (5.1, 5.3,
+ * LuaJIT) meets. pmlua_state - the Lua state, to register functions of the application in; valid until close; only for
+ * an application that links the same release of Lua 5.4. What is called on it directly is not protected: an error
+ * there, also for want of memory under options->memory_bytes, is a panic, as in any Lua state.
  */
 PML_API int pmlua_open(struct pmlua **p, const struct pmlua_options *options);
 PML_API void pmlua_close(struct pmlua *p);

@@ -6,6 +6,7 @@
 #include "embed/locate.h"
 #include "pmlua.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -61,7 +62,7 @@ static int l_no_variable(lua_State *L) {
 
 static void preload(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  lua_pushcfunction(L, luaopen_pmlua_core);
+  lua_pushcfunction(L, state_core);
   lua_setfield(L, -2, "pmlua.core");
   lua_pop(L, 1);
 }
@@ -88,10 +89,20 @@ static int furnish(lua_State *L) {
   return 0;
 }
 
+/* Without a Lua of our own (own_lua.c), the names of its functions lead to whichever Lua comes first in the process. */
+static int check_lua(void) {
+  Dl_info lua, release;
+  if (dladdr((void *)(uintptr_t)lua_newstate, &lua) == 0 || dladdr(lua_ident, &release) == 0) return 0;
+  if (lua.dli_fbase == release.dli_fbase && strstr(lua_ident, LUA_RELEASE) != NULL) return 0;
+  return pml_fail(-ENOTSUP, "another Lua is in this process (%.200s), and this pmlua was built without one of its own",
+                  lua.dli_fname);
+}
+
 int state_open(struct state *s, const char *lua_dir, size_t memory_bytes, bool abandonable) {
   char found[LOCATE_MAX];
   memset(s, 0, sizeof *s);
-  int err = lua_dir == NULL ? locate_lua(found) : locate_given(lua_dir);
+  int err = check_lua();
+  if (err == 0) err = lua_dir == NULL ? locate_lua(found) : locate_given(lua_dir);
   if (err < 0) return err;
   s->limit.cap = memory_bytes;
   if (abandonable) limit_abandonable(&s->limit);

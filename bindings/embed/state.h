@@ -30,6 +30,10 @@ char *state_copy(lua_State *L, int idx, size_t *n);
  * In a set-uid program the environment is not looked at, also by os.getenv. May raise.
  */
 void state_libraries(lua_State *L, const char *lua_dir, bool foreign, lua_CFunction searcher);
+/* state_core - what luaopen_pmlua_core() does, for a state of ours. */
+int state_core(lua_State *L);
+/* own_lua_check - raise where @L is a state of another Lua than that inside libpmlua-embed; there alone. */
+void own_lua_check(lua_State *L) __attribute__((weak));
 /* state_addpath - a folder whose modules the user's script may require, after the trusted ones. May raise. */
 void state_addpath(lua_State *L, const char *dir);
 

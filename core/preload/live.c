@@ -25,33 +25,13 @@
 
 #define EMBED "libpmlua-embed.so.0"
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || __has_feature(thread_sanitizer) ||                \
-    __has_feature(address_sanitizer)
-#define DEEPBIND 0 /* all libraries must share the sanitizers' allocator */
-#else
-#define DEEPBIND RTLD_DEEPBIND
-#endif
-
-/* A program that has another Lua, of its own or of another version, would lend it to ours. */
-static bool has_other_lua(void) {
-  Dl_info info;
-  void *lua = dlsym(RTLD_DEFAULT, "lua_newstate");
-  if (lua == NULL) return false;
-  if (dladdr(lua, &info) == 0 || info.dli_fname == NULL) return true;
-  const char *slash = strrchr(info.dli_fname, '/');
-  return strncmp(slash != NULL ? slash + 1 : info.dli_fname, "liblua5.4.so", strlen("liblua5.4.so")) != 0;
-}
-
 static bool served;   /* atomic */
 static pid_t started; /* the process that pmlua live became; 0 in others */
 
 static void serve(void) {
   if (__atomic_exchange_n(&served, true, __ATOMIC_ACQ_REL)) return;
   int (*start)(const void *options);
-  void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL | (has_other_lua() ? DEEPBIND : 0));
+  void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL); /* its Lua meets no other */
   *(void **)&start = embed != NULL ? dlsym(embed, "pmlua_live_start") : NULL;
   if (start == NULL) {
     const char *why = dlerror();

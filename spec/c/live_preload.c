@@ -22,8 +22,8 @@
   "static int maps(const char *what) { char l[512]; int n = 0; FILE *f = fopen(\"/proc/self/maps\", \"r\");\n"         \
   "  while (fgets(l, sizeof l, f)) n += strstr(l, what) != 0; fclose(f); return n > 0; }\n"
 
-static const char plain[] = PROLOGUE "int main(void) { int before = maps(\"liblua\"); tell();\n"
-                                     "  printf(\"%d%d\\n\", before, maps(\"liblua\")); fflush(stdout);\n"
+static const char plain[] = PROLOGUE "int main(void) { int before = maps(\"-embed\"); tell();\n"
+                                     "  printf(\"%d%d\\n\", before, maps(\"-embed\")); fflush(stdout);\n"
                                      "  return getchar() != EOF; }\n";
 static const char silent[] = PROLOGUE "int main(void) { printf(\"%d%d\\n\", maps(\"liblua\"), maps(\"embed\"));\n"
                                       "  fflush(stdout); return getchar() != EOF; }\n";

@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/embed_lua_spec.lua - applications that embed a Lua of their own, of any version, shared or static, beside pmlua's.
+
+local support = require "spec.core.support"
+local quote = support.quote
+
+local PROGRAM = [[
+#include <lua.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+extern int pmlua_open(void **, const void *), pmlua_live_start(const void *), pmlua_live_stop(void);
+extern int pmlua_run_string(void *, const char *, const char *, const void *, char **);
+extern int luaopen_pmlua_core(lua_State *L);
+static long long steps = 7;
+static void run(void *p, const char *code) {
+  char *r = NULL;
+  int e = pmlua_run_string(p, "spec", code, NULL, &r);
+  printf("%s\n", e < 0 ? pml_error_detail(e) : r);
+  free(r);
+}
+int main(int argc, char **argv) {
+  struct pml_sde_library *library;
+  void *p;
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  (void)luaL_dostring(L, "t = {} for i = 1, 100 do t[i] = ('x'):rep(i) end print(#t)");
+  lua_pushcfunction(L, luaopen_pmlua_core); /* the application's state: shared where it is of the same release */
+  int shared = lua_pcall(L, 0, 1, 0);
+  printf("%s\n", shared == 0 && lua_istable(L, -1) ? "shared" : lua_tostring(L, -1));
+  if (pmlua_open(&p, NULL) < 0) return 1;
+  run(p, "return _VERSION, require 'pmlua'.stats.median { 1, 2, 3 }");
+  run(p, "return type(require 'lfs'.attributes('/', 'mode'))");
+  run(p, "return select('#', pcall(error, 'x'))");
+  pml_sde_library(&library, "OTHER");
+  pml_sde_register(library, "steps", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_INT64, &steps);
+  if (pmlua_live_start(NULL) < 0) return 1;
+  fflush(stdout);
+  char command[4096];
+  snprintf(command, sizeof command, "%s query %d '*steps' --csv | cut -d, -f4,5", argv[argc - 1], (int)getpid());
+  int status = system(command);
+  (void)luaL_dostring(L, "for i = 1, 100 do t[i] = t[i] .. 'y' end print(#t[100])");
+  lua_close(L);
+  return status != 0 || pmlua_live_stop() < 0;
+}
+]]
+
+-- name, pkg-config's, static libraries
+local luas = { { "Lua 5.1", "lua5.1", "liblua5.1.a" }, { "Lua 5.3", "lua5.3", "liblua5.3.a" },
+  { "LuaJIT", "luajit", "libluajit-5.1.a" }, { "Lua 5.4", "lua5.4", "liblua5.4.a" } }
+
+describe("An application that embeds", function()
+  after_each(support.cleanup)
+
+  for _, lua in ipairs(luas) do
+    for _, how in ipairs { "shared", "static" } do
+      local name = ("%s (%s) has it beside pmlua's"):format(lua[1], how)
+      it(name, function()
+        local missing, flags = support.shell("pkg-config --cflags --libs --static " .. lua[2])
+        if missing ~= 0 then return pending(lua[2] .. " is not installed") end
+        if support.sanitized then return pending "the program is not sanitized" end
+        if not select(2, support.shell("readelf -d " .. quote(support.build .. "/libpmlua-embed.so"))):find "liblua" == nil then
+          return pending "pmlua is built without a static library of Lua"
+        end
+        local dir = support.folder()
+        support.spit(dir .. "/app.c", PROGRAM)
+        local library = flags:match "%-l(%S*lua%S*)"
+        if how == "static" then
+          local _, folder = support.shell("pkg-config --variable=libdir " .. lua[2])
+          local archive = (folder:match "%S+" or "") .. "/" .. lua[3]
+          if not os.execute("test -e " .. quote(archive)) then return pending(archive .. " is not installed") end
+          flags = flags:gsub("%-l" .. library:gsub("%p", "%%%0"), "-Wl,-E " .. archive)
+        end
+        local pwd, build = quote(os.getenv "PWD"), quote(support.build)
+        local made, _, why = support.shell_in(dir, ("gcc app.c -I%s/core -I%s/bindings %s -L%s -lpmlua-embed -lpmlua "
+          .. "-Wl,-rpath,%s %s -lm -ldl -o app"):format(pwd, pwd, flags:gsub("\n", " "), build, build, flags:gsub("\n", " ")))
+        assert.equal(0, made, why)
+        local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s ./app %s/pmlua"):format(quote(dir), build))
+        assert.equal("", err)
+        local first, shared, rest = out:match "^([^\n]*)\n([^\n]*)\n(.*)$"
+        assert.same({ 0, "100" }, { status, first }, out)
+        if lua[1] == "Lua 5.4" then assert.equal("shared", shared)
+        else assert.matches("^pmlua%.core works on Lua 5%.4%.%d only, and this is another Lua", shared) end
+        assert.equal("Lua 5.4\t2\nstring\n2\nname,value\nsde:::OTHER::steps,7\n101\n", rest)
+      end)
+    end
+  end
+end)
