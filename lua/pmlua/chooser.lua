@@ -22,7 +22,7 @@ local M = {}
 ---@class pmlua.Chooser
 ---@field pmu pmlua.Pmu
 ---@field here boolean it is this machine's
----@field smt boolean
+---@field smt boolean? nil: nothing has depended on it so far
 ---@field watchdog boolean
 ---@field notes string[] what was assumed
 ---@field refused { group: string, metric: string, why: string }[] metrics of another tool that cannot be taken
@@ -36,6 +36,15 @@ local function condition(self, asked, said, what)
   if self.here and said ~= nil then return said end
   self.notes[#self.notes + 1] = what
   return true
+end
+
+--- Does a core run two hardware threads? Where its counters do not depend on that, the first formula that does asks.
+---@return boolean
+function Chooser:hyperthreads()
+  if self.smt == nil then
+    self.smt = condition(self, self.asked, self.said, "SMT is assumed to be on; if it is not, add --smt off")
+  end
+  return self.smt
 end
 
 --- What was tried on this machine holds: a guest may have fewer counters than its processor.
@@ -78,7 +87,8 @@ function M.open(options)
   local smt, watchdog = pmus.conditions()
   local matters = pmu.general.smt ~= pmu.general.single
   for _, s in ipairs(pmu.shared) do matters = matters or s.siblings end
-  self.smt = matters and condition(self, options.smt, smt, "SMT is assumed to be on; if it is not, add --smt off")
+  self.asked, self.said = options.smt, smt
+  if matters or options.smt ~= nil then self:hyperthreads() end
   self.watchdog = pmu.watchdog ~= nil and condition(self, options.watchdog, watchdog,
     "the NMI watchdog is assumed to be on; if it is not, add --watchdog off")
   self.counters = place.counters(pmu, self.smt)

@@ -52,10 +52,49 @@ describe("expressions of other tools", function()
     { "d_ratio(A.B, C)", 2 }, { "max(A.B, C) - min(A.B, C, 1)", 5 }, { "C * M", 15 }, { "10 - M - 1", 4 },
     { "A.B if #SMT_on else C", 6 }, { "A.B if #SMT_on > 1 else C", 3 }, { "A.B / (2 if #SMT_on else 1)", 3 },
     { "1 if 0 else 2 if 0 else 3", 3 }, { [[cpu@event\=0x3c\,cmask\=1@ / C * 3]], 10 }, { "2 * (3 - 5)", -4 },
-    { "C - -2", 5 }, { "(#SMT_on + 1) * C", 6 },
+    { "C - -2", 5 }, { "(#SMT_on + 1) * C", 6 }, { "10 - ((A.B - 1) if #SMT_on else 5)", 5 },
+    { "12 / d_ratio(A.B, C)", 6 }, { "-(A.B + C)", -9 }, { "-((A.B + C) if #SMT_on else 1)", -9 },
+    { "d_ratio(A.B + C, (C - 1 if #SMT_on else 4))", 4.5 }, { "10 - max(A.B, C) - 1", 3 },
   } do
     it("come to what they say: " .. case[1], function() assert.equal(case[2], (assert(value(case[1])))) end)
   end
+
+  local divided_by_zero
+
+  --- A random expression of @depth levels as text, and its value: worked out here, not by what is tested.
+  local function random(depth)
+    local kind = depth == 0 and "leaf" or ({ "leaf", "-", "+", "*", "/", "if", "else", "d_ratio", "min", "negate" })[math.random(10)]
+    if kind == "leaf" then
+      local name = ({ "A.B", "C", "#SMT_on", "M", "7" })[math.random(5)]
+      return name, env[name] or constants[name] or name == "M" and env["A.B"] - 1 or 7
+    end
+    local a, x = random(depth - 1)
+    if kind == "negate" then return ("-(%s)"):format(a), -x end
+    local b, y = random(depth - 1)
+    if (kind == "/" or kind == "d_ratio") and y == 0 then divided_by_zero = true end
+    if kind == "if" then return ("((%s) if #SMT_on else (%s))"):format(a, b), x end
+    if kind == "else" then return ("((%s) if #SMT_on > 1 else (%s))"):format(a, b), y end
+    if kind == "d_ratio" then return ("d_ratio(%s, %s)"):format(a, b), x / y end
+    if kind == "min" then return ("min(%s, %s)"):format(a, b), math.min(x, y) end
+    local value_of = { ["+"] = x + y, ["-"] = x - y, ["*"] = x * y, ["/"] = x / y }
+    return ("(%s) %s (%s)"):format(a, kind, b), value_of[kind]
+  end
+
+  it("come to what they say, however they are nested", function()
+    local compared = 0
+    for seed = 1, 1000 do
+      math.randomseed(seed)
+      divided_by_zero = false
+      local text, expected = random(4)
+      local got = not divided_by_zero and assert(value(text))
+      if got then
+        local near = math.abs(got - expected) <= 1e-9 * (1 + math.abs(expected))
+        assert.is_true(near, ("%s = %g, not %g"):format(text, expected, got))
+        compared = compared + 1
+      end
+    end
+    assert.is_true(compared > 500)
+  end)
 
   for _, case in ipairs {
     { "A.B if C else 1", "it depends on a condition of counts" }, { "A.B < C", "it has the operator < on counts" },
@@ -100,6 +139,26 @@ Stranger PMC9
 LONG
 This part is for readers: 1 + ] (
 ]]
+
+describe("Metrics that depend on SMT", function()
+  after_each(support.cleanup)
+
+  it("follow what was said of it, also where it takes no counter", function()
+    folder = support.folder()
+    local path = spit("smt.json",
+      '[{"MetricName":"m","MetricExpr":"INST_RETIRED.ANY_P / (2 if #SMT_on else 1)","MetricGroup":"G"}]')
+    for _, pmu in ipairs { "skx", "icx", "spr" } do
+      for smt, divisor in pairs { [true] = 2, [false] = 1 } do
+        local c = assert(chooser.open { pmu = pmu, groups = path, smt = smt, watchdog = false })
+        local metric = c.groups.G.by_name.m
+        local counts = {}
+        for name in pairs(metric.events) do counts[name] = 12 end
+        assert.equal(12 / divisor, (metric.formula:value(counts)))
+      end
+      assert.matches("SMT is assumed to be on", table.concat(assert(chooser.open { pmu = pmu, groups = path }).notes, "\n"))
+    end
+  end)
+end)
 
 describe("LIKWID's group files", function()
   setup(function() folder = support.folder() end)

@@ -238,7 +238,7 @@ end
 function M.data(chooser, plan, more, outcome)
   local json = require "pmlua.json"
   local data = { pmu = chooser.pmu.name, title = chooser.pmu.title, source = chooser.pmu.source, here = chooser.here,
-    general = chooser.counters.general, fixed = chooser.counters.fixed, smt = chooser.smt, watchdog = chooser.watchdog,
+    general = chooser.counters.general, fixed = chooser.counters.fixed, smt = chooser.smt or false, watchdog = chooser.watchdog,
     notes = json.array { table.unpack(chooser.notes) }, verified = plan.verified, unverified = plan.unverified,
     together = plan.together, why = plan.why, exact = plan.exact, bound = plan.bound, items = data_items(plan),
     rivals = json.array(), runs = json.array() }

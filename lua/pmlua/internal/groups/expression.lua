@@ -190,6 +190,9 @@ function Writer:constant(node)
   elseif fold[node.op] then
     local a, b = self:constant(node[1]), self:constant(node[2])
     return a and b and fold[node.op](a, b)
+  elseif node.op == "if" then
+    local test = self:constant(node[2])
+    return test and self:constant(test ~= 0 and node[1] or node[3])
   end
 end
 
@@ -198,9 +201,11 @@ local function written(number)
   return ("%.17g"):format(number)
 end
 
+local function constant_text(value) return value < 0 and ("(%s)"):format(written(value)) or written(value) end
+
 function Writer:name(name)
   local kind, value = self.resolve(name)
-  if kind == "number" then return value < 0 and ("(%s)"):format(written(value)) or written(value) end
+  if kind == "number" then return constant_text(value) end
   if kind == "key" then return value end
   if kind == "expression" then
     self.depth = self.depth + 1
@@ -212,34 +217,42 @@ function Writer:name(name)
   fail(value or name .. ": unknown")
 end
 
+--- Text of which an operator may take all.
+function Writer:operand(node)
+  local text, open = self:text(node)
+  return open and "(" .. text .. ")" or text
+end
+
 function Writer:call(node)
+  if node.name == "d_ratio" and #node == 2 then return self:operand(node[1]) .. " / " .. self:operand(node[2]), true end
   local args = {}
   for i, a in ipairs(node) do args[i] = self:text(a) end
-  if node.name == "d_ratio" and #args == 2 then return ("(%s) / (%s)"):format(args[1], args[2]) end
   if node.name == "min" or node.name == "max" then return ("%s(%s)"):format(node.name, table.concat(args, ", ")) end
   error({ what = ("it calls %s, which formulas have not"):format(node.name) }, 0)
 end
 
+--- The text of a node, and whether it is open: an operator beside it would take a part of it.
+---@return string text
+---@return boolean? open
 function Writer:text(node)
   self.length = self.length + 1
   if self.length > 2000 then error({ what = "it is too long with the metrics it is made of" }, 0) end
   local op = node.op
-  if op == "number" then return node.value < 0 and ("(%s)"):format(written(node.value)) or written(node.value) end
+  if op == "number" then return constant_text(node.value) end
   if op == "name" then return self:name(node.name) end
   if op == "call" then return self:call(node) end
-  if op == "negate" then return ("(-%s)"):format(self:text(node[1])) end
+  if op == "negate" then return ("(-%s)"):format(self:operand(node[1])) end
   if op == "if" then
     local test = self:constant(node[2])
     if not test then error({ what = "it depends on a condition of counts" }, 0) end
     return self:text(test ~= 0 and node[1] or node[3])
   end
   local folded = self:constant(node)
-  if folded then return folded < 0 and ("(%s)"):format(written(folded)) or written(folded) end
+  if folded then return constant_text(folded) end
   if op == "<" or op == ">" or op == "|" or op == "&" or op == "%" then
     error({ what = ("it has the operator %s on counts"):format(op) }, 0)
   end
-  local function side(child) return fold[child.op] and "(" .. self:text(child) .. ")" or self:text(child) end
-  return side(node[1]) .. " " .. op .. " " .. side(node[2])
+  return self:operand(node[1]) .. " " .. op .. " " .. self:operand(node[2]), true
 end
 
 --- Write a parsed expression as a formula.

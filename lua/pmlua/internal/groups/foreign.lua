@@ -150,8 +150,8 @@ end
 function Builder:known(name)
   local lower = name:lower()
   if lower == "duration_time" or lower == "durationtimeinseconds" or name == "time" then return "key", "time" end
-  if lower == "#smt_on" or lower == "hyperthreading_on" then return "number", self.chooser.smt and 1.0 or 0.0 end
-  if lower == "threads_per_core" then return "number", self.chooser.smt and 2.0 or 1.0 end
+  if lower == "#smt_on" or lower == "hyperthreading_on" then return "number", self.chooser:hyperthreads() and 1.0 or 0.0 end
+  if lower == "threads_per_core" then return "number", self.chooser:hyperthreads() and 2.0 or 1.0 end
   if lower == "#core_wide" then return "number", 0.0 end
   if lower == "durationtimeinmilliseconds" then return "expression", assert(expression.parse "1000 * duration_time") end
   if tonumber(name) then return "number", tonumber(name) + 0.0 end
