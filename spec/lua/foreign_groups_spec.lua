@@ -63,7 +63,8 @@ describe("expressions of other tools", function()
 
   --- A random expression of @depth levels as text, and its value: worked out here, not by what is tested.
   local function random(depth)
-    local kind = depth == 0 and "leaf" or ({ "leaf", "-", "+", "*", "/", "if", "else", "d_ratio", "min", "negate" })[math.random(10)]
+    local kinds <const> = { "leaf", "-", "+", "*", "/", "if", "else", "d_ratio", "min", "negate" }
+    local kind = depth == 0 and "leaf" or kinds[math.random(#kinds)]
     if kind == "leaf" then
       local name = ({ "A.B", "C", "#SMT_on", "M", "7" })[math.random(5)]
       return name, env[name] or constants[name] or name == "M" and env["A.B"] - 1 or 7
