@@ -155,6 +155,37 @@ local function worked()
   return counts, metrics
 end
 
+describe("Presets of branches", function()
+  -- A program of 100 branches, of which 60 are conditional: 40 of these are taken, 7 guessed wrong, of all 9.
+  local counted = { { "MISP.*COND", 7 }, { "MISP", 9 }, { "COND_NTAKEN", 20 }, { "NOT_TAKEN", 20 }, { "COND_TAKEN", 40 },
+    { "COND", 60 }, { "TAKEN", 80 }, { "", 100 } }
+  local expected = { PAPI_BR_CN = 60, PAPI_BR_UCN = 40, PAPI_BR_INS = 100, PAPI_BR_MSP = 7, PAPI_BR_PRC = 53, PAPI_BR_TKN = 40,
+    PAPI_BR_NTK = 20 }
+
+  local function count_of(event)
+    for _, c in ipairs(counted) do
+      if event:find(c[1]) then return c[2] end
+    end
+  end
+
+  it("are of conditional ones as PAPI's, or say that the PMU does not tell kinds apart", function()
+    local checked = 0
+    for _, pmu in ipairs(groups.pmus()) do
+      for name, value in pairs(expected) do
+        local preset = groups.presets(pmu)[name]
+        local metric, counts = preset and preset.metrics[1], {}
+        for key, event in pairs(metric and metric.events or {}) do counts[key] = count_of(event) end
+        local one_kind = name == "PAPI_BR_INS" or metric and not metric.about:find "of all kinds"
+        if metric and one_kind and not pmu:find "^arm" and not metric.about:find "could be guessed" then
+          assert.equal(value, (groups.value(preset, metric, counts)), pmu .. " " .. name)
+          checked = checked + 1
+        end
+      end
+    end
+    assert.is_true(checked > 14 * 7)
+  end)
+end)
+
 describe("Every formula", function()
   it("comes to what was worked out apart from it", function()
     local counts, expected = worked()

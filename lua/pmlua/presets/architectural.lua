@@ -12,7 +12,7 @@ return {
       formula = "ref", events = { ref = "UNHALTED_REFERENCE_CYCLES" } },
     { name = "PAPI_BR_INS", about = "branches",
       formula = "branches", events = { branches = "BRANCH_INSTRUCTIONS_RETIRED" } },
-    { name = "PAPI_BR_MSP", about = "branches that were guessed wrong",
+    { name = "PAPI_BR_MSP", about = "branches of all kinds that were guessed wrong",
       formula = "mispredicted", events = { mispredicted = "MISPREDICTED_BRANCH_RETIRED" } },
   },
 }

@@ -26,7 +26,7 @@ return {
       formula = "refilled", events = { refilled = "L1D_TLB_REFILL" } },
     { name = "PAPI_TLB_IM", about = "code addresses that the first TLB missed",
       formula = "refilled", events = { refilled = "L1I_TLB_REFILL" } },
-    { name = "PAPI_BR_MSP", about = "branches that were guessed wrong",
+    { name = "PAPI_BR_MSP", about = "branches of all kinds that were guessed wrong",
       formula = "mispredicted", events = { mispredicted = "BRANCH_MISPRED" } },
     { name = "PAPI_BR_INS", about = "branches that could be guessed",
       formula = "branches", events = { branches = "BRANCH_PRED" } },

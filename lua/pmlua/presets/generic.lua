@@ -12,7 +12,7 @@ return {
       formula = "instructions", events = { instructions = "instructions" } },
     { name = "PAPI_BR_INS", about = "branches",
       formula = "branches", events = { branches = "branches" } },
-    { name = "PAPI_BR_MSP", about = "branches that were guessed wrong",
+    { name = "PAPI_BR_MSP", about = "branches of all kinds that were guessed wrong",
       formula = "mispredicted", events = { mispredicted = "branch-misses" } },
     { name = "PAPI_L1_DCM", about = "data that L1 missed",
       formula = "missed", events = { missed = "L1-dcache-load-misses" } },

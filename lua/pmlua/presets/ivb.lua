@@ -6,6 +6,8 @@ return {
   presets = {
     { name = "PAPI_BR_CN", events = { conditional = "BR_INST_RETIRED:COND" } },
     { name = "PAPI_BR_UCN", events = { conditional = "BR_INST_RETIRED:COND" } },
+    { name = "PAPI_BR_TKN", events = { conditional = "BR_INST_RETIRED:COND" } },
+    { name = "PAPI_BR_PRC", events = { conditional = "BR_INST_RETIRED:COND" } },
     { name = "PAPI_L2_DCA", events = { owns = "L2_RQSTS:ALL_RFO" } },
     { name = "PAPI_L2_DCH", events = { reads_hit = "L2_RQSTS:DEMAND_DATA_RD_HIT", owns_hit = "L2_RQSTS:RFO_HIT" } },
     { name = "PAPI_L2_DCM", events = { reads_hit = "L2_RQSTS:DEMAND_DATA_RD_HIT" } },
