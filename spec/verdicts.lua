@@ -87,14 +87,15 @@ end
 local ways = {
   by = function(random, n, ratio, how)
     local a, b = paired_start(random, n, ratio, how)
-    return compare.judged(cell(a), cell(b), { paired = true })
+    return compare.judged(cell(a), cell(b), { paired = true, threshold = how.threshold })
   end,
   single = function(random, n, ratio, how)
-    return compare.judged(cell(start(random, n, 1000, how)), cell(start(random, n, 1000 * ratio, how)), {})
+    return compare.judged(cell(start(random, n, 1000, how)), cell(start(random, n, 1000 * ratio, how)),
+      { threshold = how.threshold, between_starts = how.between_starts })
   end,
   starts = function(random, n, ratio, how)
     local function side(level) return cell_of_starts(several(how.starts or 5, start, random, n, level, how)) end
-    return compare.judged(side(1000), side(1000 * ratio), {})
+    return compare.judged(side(1000), side(1000 * ratio), { threshold = how.threshold })
   end,
 }
 
@@ -102,7 +103,7 @@ local ways = {
 ---@param way string by, single or starts
 ---@param n integer rounds
 ---@param ratio number
----@param how { data: string, offset?: number, drift?: number, wander?: number, starts?: integer }
+---@param how { data: string, offset?: number, drift?: number, wander?: number, starts?: integer, threshold?: number }
 ---@param trials integer
 ---@return number
 function M.told(way, n, ratio, how, trials)

@@ -13,6 +13,8 @@
 -- What changes from one start of the program to the next (memory layout, neighbours on the machine) shows only in several
 -- runs of each side: then each is one value, its median, and Welch's test of their logarithms decides. Where each side is one
 -- start, their medians are taken to vary by 2.5 % (options.between_starts); a drift over the rounds adds to that.
+--
+-- Where a value is 0 or negative there are no logarithms: then differences are ranked instead of ratios.
 
 local fields = require "pmlua.internal.fields"
 local dat = require "pmlua.internal.dat"
@@ -30,7 +32,7 @@ local M = {}
 local level = 0.05
 local between_starts = 0.025 -- for starts that vary by 2 %, and a drift that is too small to be seen
 local fewest_rounds = 5
-local fewest_starts = 2
+local fewest_starts = 3 -- of two a side whose times have two modes, one pair of sides in eight has one mode each
 
 local function factor_names(run)
   local names = {}
@@ -97,7 +99,11 @@ local function constant(values, value)
   return true
 end
 
-local function logarithms(values)
+local function least(values) return math.min(table.unpack(values)) end
+
+-- The scale on which values are compared: logarithms, where there are any.
+local function scaled(cell, values)
+  if cell.additive then return values end
   local out = {}
   for i, v in ipairs(values) do out[i] = math.log(v) end
   return out
@@ -122,23 +128,27 @@ local function drift_of(cell)
 end
 
 local function test_sets(cell, a, b, allowed)
-  local found = shift.sets(logarithms(a.medians), logarithms(b.medians))
+  local found = shift.sets(scaled(cell, a.medians), scaled(cell, b.medians))
   cell.p_rounds = found.p
   if constant(a.medians, a.median) and constant(b.medians, b.median) then return found end
   cell.drift = math.sqrt(drift_of(a) ^ 2 + drift_of(b) ^ 2)
   cell.allowed = math.sqrt(2) * allowed
-  return shift.widened(found, math.sqrt(cell.drift ^ 2 + cell.allowed ^ 2))
+  local unit = cell.additive and math.max(math.abs(a.median), math.abs(b.median)) or 1
+  return shift.widened(found, unit * math.sqrt(cell.drift ^ 2 + cell.allowed ^ 2))
 end
 
 local function test(cell, a, b, options)
-  if a.starts then return shift.starts(logarithms(a.medians), logarithms(b.medians)) end
+  if a.starts then return shift.starts(scaled(cell, a.medians), scaled(cell, b.medians)) end
   local rounds = options.paired and shared_rounds(a, b) or {}
   if #rounds < fewest_rounds then
     return test_sets(cell, a, b, options.paired and 0 or options.between_starts or between_starts)
   end
   cell.paired = #rounds
   local differences = {}
-  for i, round in ipairs(rounds) do differences[i] = math.log(b.by_round[round] / a.by_round[round]) end
+  for i, round in ipairs(rounds) do
+    local x, y = a.by_round[round], b.by_round[round]
+    differences[i] = cell.additive and y - x or math.log(y / x)
+  end
   return shift.pairs(differences)
 end
 
@@ -152,8 +162,6 @@ local function settled(cell, a, b)
     return ("cannot tell (too few %s: %d and %d, %d are needed)"):format(what, #a.medians, #b.medians, fewest)
   elseif cell.a == cell.b and constant(a.medians, cell.a) and constant(b.medians, cell.a) then
     return "same"
-  elseif cell.a <= 0 or cell.b <= 0 or stats.tally(a.medians).value[1] <= 0 or stats.tally(b.medians).value[1] <= 0 then
-    return "cannot tell (no ratio: a median is not positive)"
   end
 end
 
@@ -168,9 +176,13 @@ local function measure(a, b, options)
   if cell.a and cell.b and cell.a > 0 then cell.ratio = cell.b / cell.a end
   if cell.verdict == "same" then cell.ratio, cell.low, cell.high = 1, 1, 1 end
   if cell.verdict then return cell end
+  cell.additive = math.min(cell.a, cell.b, least(a.medians), least(b.medians)) <= 0 or nil
   local found = test(cell, a, b, options)
   cell.p = found.p
-  if constant(a.medians, cell.a) and constant(b.medians, cell.b) then
+  if cell.additive then
+    cell.difference, cell.difference_low, cell.difference_high = found.estimate, found.low, found.high
+    if cell.a > 0 then cell.low, cell.high = 1 + found.low / cell.a, 1 + found.high / cell.a end
+  elseif constant(a.medians, cell.a) and constant(b.medians, cell.b) then
     cell.low, cell.high = cell.ratio, cell.ratio -- not by way of logarithms
   else
     cell.ratio, cell.low, cell.high = math.exp(found.estimate), math.exp(found.low), math.exp(found.high)
@@ -186,16 +198,51 @@ local function least_p(cell)
   return 2 / ways
 end
 
-local function judge(cell, tests, threshold, resolution, time)
-  local change = math.abs(cell.ratio - 1)
-  local significant = cell.adjusted <= level
-  local percent = (change < 10 and "%.3g %%" or "%.0f %%"):format(change * 100)
-  if cell.low >= 1 / (1 + threshold) and cell.high <= 1 + threshold then return "same" end
-  if change > 0 and math.abs(cell.b - cell.a) < resolution then return "cannot tell (below the clock's resolution)" end
-  if significant and change > threshold then
-    if time then return (cell.ratio > 1 and "slower by " or "faster by ") .. percent end
-    return (cell.ratio > 1 and "more by " or "less by ") .. percent
+--- By how much, relative to A, B surely differs: from 1 to the near end of the interval. 0 where the interval has 1 in it;
+-- where A is 0, any difference is endless.
+---@param cell table
+---@return number change
+---@return integer direction -1, 0 or 1
+local function sure_change(cell)
+  local low, high = (cell.low or 1) - 1, (cell.high or 1) - 1
+  if cell.difference then low, high = cell.difference_low, cell.difference_high end
+  local near = low > 0 and low or high < 0 and high or 0
+  if near == 0 then return 0, 0 end
+  local unit = cell.difference and math.abs(cell.a) or 1
+  return unit > 0 and math.abs(near) / unit or math.huge, near > 0 and 1 or -1
+end
+
+--- Whether --fail-on has something to say of a cell: its verdict is the word, and surely by more than the bound.
+---@param cell table
+---@param word string
+---@param bound number
+---@return boolean
+function M.beyond(cell, word, bound) return cell.verdict:match "^%a+" == word and sure_change(cell) > bound end
+
+local words = { time = { [-1] = "faster", "slower" }, other = { [-1] = "less", "more" } }
+
+-- "slower by 3 %"; where A is not positive, what it became says more.
+local function different(cell, direction, time)
+  local word = words[time and "time" or "other"][direction]
+  if not cell.ratio then
+    local number = require "pmlua.tabulate".number
+    return ("%s, from %s to %s"):format(word, number(cell.a), number(cell.b))
   end
+  local change = math.abs(cell.ratio - 1)
+  return (change < 10 and "%s by %.3g %%" or "%s by %.0f %%"):format(word, change * 100)
+end
+
+-- Whether the whole interval is within the threshold.
+local function within(cell, threshold)
+  if not cell.difference then return cell.low >= 1 / (1 + threshold) and cell.high <= 1 + threshold end
+  return math.max(math.abs(cell.difference_low), math.abs(cell.difference_high)) <= threshold * math.abs(cell.a)
+end
+
+local function judge(cell, tests, threshold, resolution, time)
+  local significant, change, direction = cell.adjusted <= level, sure_change(cell)
+  if within(cell, threshold) then return "same" end
+  if cell.b ~= cell.a and math.abs(cell.b - cell.a) < resolution then return "cannot tell (below the clock's resolution)" end
+  if significant and change > threshold then return different(cell, direction, time) end
   if significant then return ("cannot tell (the difference may be below %.3g %%)"):format(threshold * 100) end
   if cell.starts then return "cannot tell (the starts spread more than the difference)" end
   if cell.p_rounds and cell.p_rounds * tests <= level then
@@ -260,7 +307,7 @@ local function overall(result)
   parts[#parts + 1] = ("%d cannot tell"):format(count.cannot)
   local log_sum, n = 0, 0
   for _, cell in ipairs(result.cells) do
-    if cell.low then log_sum, n = log_sum + math.log(cell.ratio), n + 1 end
+    if cell.low and not cell.difference then log_sum, n = log_sum + math.log(cell.ratio), n + 1 end
   end
   result.geometric_mean = n > 0 and math.exp(log_sum / n) or nil
   local text = ("%d cells: %s"):format(#result.cells, table.concat(parts, ", "))

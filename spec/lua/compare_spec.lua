@@ -102,9 +102,37 @@ describe("compare", function()
     assert.same({ "same" }, (verdicts({ around(7, 0) }, { around(7, 0) })))
   end)
 
-  it("survives negative and zero medians", function()
-    assert.matches("not positive", verdicts({ around(0, 0) }, { around(1, 0) })[1])
-    assert.matches("not positive", verdicts({ around(-1, 0) }, { around(1, 0) })[1])
+  it("judges by differences where a value is 0 or negative, for these have no ratio", function()
+    assert.same({ "slower, from 0 to 1" }, (verdicts({ around(0, 0) }, { around(1, 0) })))
+    assert.same({ "faster, from 0 to -1" }, (verdicts({ around(0, 0) }, { around(-1, 0) })))
+    assert.same({ "slower, from -1 to 1" }, (verdicts({ around(-1, 0.01) }, { around(1, 0.01) })))
+    local one_zero = around(10, 0.01)
+    one_zero[3] = 0
+    local v, r = verdicts({ one_zero }, { around(1000, 0.01) })
+    assert.matches("^slower by 99%d%d %%", v[1])
+    assert.is_true(r.cells[1].low > 90 and r.cells[1].high < 110 and r.cells[1].ratio > 99)
+    assert.same({ "same" }, (verdicts({ one_zero }, { one_zero })))
+    assert.same({ "faster by 100 %" }, (verdicts({ around(1000, 0.01) }, { around(0, 0) })))
+  end)
+
+  it("says slower only where the whole interval is beyond the threshold, as --fail-on does with its own", function()
+    local a, b = around(1000, 0.01), around(1018, 0.01) -- the interval begins below 1.018
+    local function cell(threshold)
+      local options = { threshold = threshold, between_starts = 0 }
+      return assert(compare(helper.run_folder { a }, helper.run_folder { b }, options)).cells[1]
+    end
+    local low = cell(0.001).low
+    assert.is_true(low > 1.001 and low < 1.0175)
+    assert.equal("slower by 1.8 %", cell(low - 1 - 0.0005).verdict)
+    assert.matches("cannot tell %(the difference may be below", cell(low - 1 + 0.0005).verdict)
+    local c = cell(0.001)
+    assert.is_true(compare.beyond(c, "slower", low - 1 - 0.0005))
+    assert.is_false(compare.beyond(c, "slower", low - 1 + 0.0005)) -- the estimate alone is beyond
+    assert.is_false(compare.beyond(c, "faster", 0))
+    a, b = b, a
+    local less = cell(0.001)
+    assert.is_true(compare.beyond(less, "faster", 1 - less.high - 0.0005))
+    assert.is_false(compare.beyond(less, "faster", 1 - less.high + 0.0005))
   end)
 end)
 
@@ -168,7 +196,7 @@ describe("compare of several starts", function()
     assert.same({ 3, 3 }, { r.starts_a, r.starts_b })
     assert.equal("cannot tell (the starts spread more than the difference)",
       assert(compare(side(100, 110, 120), side(105, 115, 125))).cells[1].verdict)
-    assert.equal("cannot tell (too few starts: 1 and 3, 2 are needed)",
+    assert.equal("cannot tell (too few starts: 1 and 3, 3 are needed)",
       assert(compare(side(100), side(105, 115, 125))).cells[1].verdict)
   end)
 end)
@@ -186,7 +214,7 @@ describe("compare by a factor", function()
           now * 1.02 * (1 + 0.01 * normal(random))
       end
       local dir = helper.run_folder({ a, b, c }, { factors = { { name = "path", levels = { "p1", "p2", "p3" } } } })
-      local r = assert(compare.by(dir, "path"))
+      local r = assert(compare.by(dir, "path", { threshold = 0.001 }))
       if r.cells[1].verdict:find "^%a+er by" then alarms = alarms + 1 end
       if r.cells[2].verdict:find "^slower by" then found = found + 1 end
       helper.clean()
@@ -244,6 +272,19 @@ describe("pmlua compare", function()
     code, out = helper.pmlua(("compare %s %s -- %s %s"):format(a, a, b, b))
     assert.equal(0, code)
     assert.matches("A is 2 starts of the program, B is 2", out)
+    -- more from nothing is beyond any percentage; and what was not judged is named, or fails
+    local none, three = helper.run_folder { around(0, 0) }, helper.run_folder { { 1, 2, 3 } }
+    assert.equal(1, (helper.pmlua(("compare --fail-on slower:500%% -q %s %s"):format(none, a))))
+    code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(three, a))
+    assert.matches("too few rounds", out)
+    assert.equal(1, code)
+    assert.matches("^pmlua compare: %-%-fail%-on judged 0 of 1 cells; path=p1: cannot tell %(too few rounds", err)
+    local two = helper.run_folder { around(100, 0), around(5, 0) }
+    code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(two, a))
+    assert.matches("only in A", out)
+    assert.same({ 0, "pmlua compare: warning: --fail-on judged 1 of 2 cells; path=p2: only in A\n" }, { code, err })
+    assert.equal(1, (helper.pmlua(("compare --fail-on slower:2%% --fail-on unjudged -q %s %s"):format(two, a))))
+    assert.equal(0, (helper.pmlua(("compare --fail-on slower:2%% --fail-on unjudged -q %s %s"):format(two, two))))
     code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(a, b))
     assert.same({ 1, "pmlua compare: path=p1: slower by 20 %\n" }, { code, err })
     assert.matches("slower by 20 %%", out)

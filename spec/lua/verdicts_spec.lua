@@ -45,6 +45,16 @@ describe("verdicts on rounds that spread by 1 %", function()
     end)
   end
 
+  it("call 0.9 % more than 1 % in no more than 2.5 of 100 cases", function()
+    for way, between_starts in pairs { by = 0.025, single = 0, starts = 0.025 } do
+      for _, n in ipairs { 10, 50 } do
+        local how = { data = "normal", threshold = 0.01, between_starts = between_starts }
+        local share = verdicts.told(way, n, 1.009, how, TRIALS)
+        assert.is_true(share <= 0.025 + error_of(0.025, TRIALS), ("%s, %d: %.1f %%"):format(way, n, 100 * share))
+      end
+    end
+  end)
+
   it("find 2 % within a run in 95 of 100 cases with 20 rounds, whatever moves the machine", function()
     for _, trouble in ipairs(verdicts.trouble) do
       local share = verdicts.told("by", 20, 1.02, verdicts.how(trouble[2], "normal"), TRIALS)

@@ -91,10 +91,12 @@ end
 
 --- What --fail-on says of the whole, as a line; nil: nothing.
 function M.bad(r, bounds)
+  if bounds and #r.paths == 0 then return "--fail-on judged nothing: neither trace has calls" end
   local word = r.difference_s > 0 and "slower" or "faster"
   local share = r.a_s > 0 and math.abs(r.difference_s) / r.a_s or math.huge
   for _, b in ipairs(bounds or {}) do
-    if (b.word == word or b.word == (word == "slower" and "more" or "less")) and share > b.bound and r.difference_s ~= 0 then
+    local named = b.word == word or b.word == (word == "slower" and "more" or "less")
+    if named and share > b.bound and r.difference_s ~= 0 then
       return ("%s by %s %%"):format(word, units.percent(share))
     end
   end
