@@ -38,7 +38,8 @@ static void trust(lua_State *L, const char *lua_dir, bool foreign) {
   lua_pop(L, 2);
   pushsearch(L, "trust");
   lua_pushboolean(L, foreign);
-  lua_call(L, 1, 0);
+  lua_pushliteral(L, LUA_CPATH_DEFAULT);
+  lua_call(L, 2, 0);
 }
 
 /* The first of package.searchers after what is preloaded; it sees @lua_dir as its upvalue. */

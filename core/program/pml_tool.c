@@ -52,15 +52,36 @@ static int find_program(char path[PATH_MAX], const char *name) {
   return -ENOENT;
 }
 
+#define VARIABLES 64
+
+/*
+ * What the tool gets of the caller's environment: where programs, libraries and fonts are. All else (GNUTERM, GDFONTPATH,
+ * the locale, ...) would make its pictures depend on who draws them.
+ */
+static void choose_variables(char *envp[VARIABLES + 2]) {
+  static const char *const passed[] = {"PATH=", "HOME=", "TMPDIR=", "LD_", "XDG_", "FONTCONFIG_"};
+  size_t n = 0;
+  for (char **entry = environ; entry != NULL && *entry != NULL && n < VARIABLES; entry++)
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+      if (strncmp(*entry, passed[i], strlen(passed[i])) == 0) {
+        envp[n++] = *entry;
+        break;
+      }
+  envp[n++] = (char *)(uintptr_t)"LC_ALL=C.UTF-8";
+  envp[n] = NULL;
+}
+
 /* The child. Descriptors above the standard ones are close-on-exec, or the caller's business. */
 static void become(const struct pml_tool *tool, const char *path, int out, const struct pml_confine *rules) {
+  char *envp[VARIABLES + 2];
   int null = open("/dev/null", O_RDONLY);
   if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(126);
   if (tool->folder != NULL && chdir(tool->folder) != 0) _exit(126);
   (void)signal(SIGINT, SIG_DFL);
   (void)signal(SIGPIPE, SIG_DFL);
   if (tool->confined && pml_confine_apply(rules) < 0) _exit(126);
-  (void)execve(path, tool->argv, environ);
+  choose_variables(envp);
+  (void)execve(path, tool->argv, envp);
   _exit(127);
 }
 

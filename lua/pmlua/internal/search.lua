@@ -9,7 +9,8 @@
 -- needs never is.
 --
 -- LUA_PATH and LUA_CPATH are the user's: their absolute folders come after pmlua's, their relative ones last. LUA_INIT is
--- not run.
+-- not run. The modules in C that pmlua itself needs are looked for in the folders that this Lua was built for before those of
+-- LUA_CPATH, which may be for another Lua.
 
 local M = {}
 
@@ -17,6 +18,8 @@ local searchpath, loadlib, loadfile = package.searchpath, package.loadlib, loadf
 
 --- What pmlua requires, and must not find in a folder of others.
 local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true }
+
+local builtin = "" -- the absolute folders of this Lua's own package.cpath
 
 local own = { path = {}, cpath = {} } -- the user's folders, as templates
 
@@ -34,9 +37,23 @@ local function find(name, list)
   return searchpath(name, table.concat(list, ";"))
 end
 
+local function load(name, library)
+  local open, err = loadlib(library, "luaopen_" .. name:gsub("^[^-]*%-", ""):gsub("%.", "_"))
+  return open or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, library, err), 0), library
+end
+
+--- Before those of Lua: what pmlua needs, from where this Lua's modules are.
+local function own_searcher(name)
+  local library = reserved[name:match "^[^.]*"] and searchpath(name, builtin)
+  if not library then return nil end
+  return load(name, library)
+end
+
 --- The last of package.searchers.
 local function searcher(name)
-  if reserved[name:match "^[^.]*"] then return ("\n\tno file for '%s' in the folders that pmlua trusts"):format(name) end
+  if reserved[name:match "^[^.]*"] then
+    return ("\n\tno file for '%s' in the folders that pmlua trusts, nor in absolute ones of LUA_PATH and LUA_CPATH"):format(name)
+  end
   local path, missing = find(name, own.path)
   if path then
     local chunk, err = loadfile(path)
@@ -44,16 +61,18 @@ local function searcher(name)
   end
   local library, absent = find(name, own.cpath)
   if not library then return missing .. absent end
-  local open, err = loadlib(library, "luaopen_" .. name:gsub("^[^-]*%-", ""):gsub("%.", "_"))
-  return open or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, library, err), 0), library
+  return load(name, library)
 end
 
 --- Sort the folders. To be called once, before anything else is required.
 ---@param with_libraries boolean whether modules in C may come from relative folders
-function M.trust(with_libraries)
+---@param libraries string this Lua's package.cpath without the environment
+function M.trust(with_libraries, libraries)
+  builtin = split(libraries)
   package.path, own.path = split(package.path)
   package.cpath, own.cpath = split(package.cpath)
   if not with_libraries then own.cpath = {} end
+  table.insert(package.searchers, 2, own_searcher)
   table.insert(package.searchers, searcher)
 end
 

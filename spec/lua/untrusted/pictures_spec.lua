@@ -143,6 +143,17 @@ describe("A confined tool", function()
   local core = helper.core
   after_each(helper.clean)
 
+  it("of the environment they get where programs, libraries and fonts are, and nothing else", function()
+    local ask = ([[local core = require "pmlua.core"; io.write((select(2, core.tool.run({ "env" }, {}))))]]):gsub('"', '\\"')
+    local user = "GNUTERM=qt GNUPLOT_LIB=/x GDFONTPATH=/x LC_NUMERIC=de_DE.UTF-8 LANG=x DISPLAY=:7 FIT_LOG=/x XDG_CACHE_HOME=/y"
+    local status, out = helper.shell(("%s %s/pmlua -e \"%s\""):format(user, helper.build, ask))
+    assert.equal(0, status)
+    local found = {}
+    for name in out:gmatch "([%w_]+)=[^\n]*" do found[name] = true end
+    assert.is_true(found.PATH and found.LC_ALL and found.XDG_CACHE_HOME)
+    for name in user:gmatch "([%w_]+)=" do assert.is_true(name == "XDG_CACHE_HOME" or not found[name], name) end
+  end)
+
   it("starts no program and no process, and opens no socket, but runs", function()
     if not core.tool.confines() then return pending "this kernel or processor has no seccomp filters that pmlua knows" end
     local dir = helper.folder()
