@@ -8,6 +8,7 @@
 
 static locale_t plain = (locale_t)0;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local locale_t mine = (locale_t)0; /* of the command's thread: what os.setlocale chose, numbers apart */
 
 static void make(void) {
   plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -19,15 +20,15 @@ locale_t numeric_enter(void) {
   return uselocale(plain);
 }
 
+/* os.setlocale may have been called meanwhile, which frees what numeric_enter() returned. */
 void numeric_leave(locale_t was) {
-  uselocale(was);
+  uselocale(mine != (locale_t)0 ? mine : was);
 }
 
 /* --- os.setlocale --- */
 
 /* The process's locale with numbers of "C", for this thread; the one before it is no longer used by anybody. */
 static void follow(void) {
-  static locale_t mine = (locale_t)0;
   locale_t copy = duplocale(LC_GLOBAL_LOCALE);
   locale_t fresh = copy != (locale_t)0 ? newlocale(LC_NUMERIC_MASK, "C", copy) : copy;
   if (fresh == (locale_t)0) return;
@@ -51,4 +52,5 @@ void numeric_setlocale(lua_State *L) {
   lua_pushcclosure(L, l_setlocale, 1);
   lua_setfield(L, -2, "setlocale");
   lua_pop(L, 1);
+  follow(); /* from now on what a library in C does with setlocale(3) changes no number either */
 }

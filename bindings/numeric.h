@@ -18,7 +18,8 @@ void numeric_leave(locale_t was);
 
 /*
  * numeric_setlocale - replace os.setlocale of @L by one that leaves numbers as they are: for the pmlua command, all of
- * whose output is read by programs. Call once per state.
+ * whose output is read by programs. Call once per state; the
+ * calling thread has a locale of its own from then on.
  */
 void numeric_setlocale(lua_State *L);
 

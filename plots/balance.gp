@@ -68,8 +68,8 @@ unset grid
 set grid ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
 name(b, t) = sprintf("%d%s", t, b eq "no" ? "" : ", set")
 if (rows > 0) {
-  plot "shares.dat" using 0:(0):xticlabels(tic(name(strcol(1), int($2)))) with points pointsize 0 notitle, \
-       "" using ($0 + 1):(100):xticlabels(tic(name(strcol(1), int($2)))) with boxes linecolor rgb col_orange title "waits", \
+  plot "shares.dat" using 0:(0):xticlabels(name(strcol(1), int($2))) with points pointsize 0 notitle, \
+       "" using ($0 + 1):(100):xticlabels(name(strcol(1), int($2))) with boxes linecolor rgb col_orange title "waits", \
        "" using ($0 + 1):4 with boxes linecolor rgb col_blue title "computes", \
        "" using ($0 + 1):(113):($8 < $9 ? sprintf("%.1f to\n%.1f GHz", $8, $9) : sprintf("%.1f GHz", $9)) with labels \
          font ",10" notitle

@@ -32,7 +32,7 @@ set tmargin at screen 1 - 48.0 / plot_height
 set key at screen 0.5, screen 44.0 / plot_height center center horizontal noenhanced width 1
 half = 0.33
 
-plot "bars.dat" using (0):1:(0):(unit * $3):($1 - half):($1 + half):(int($6)):ytic(tic(stringcolumn(7))) \
+plot "bars.dat" using (0):1:(0):(unit * $3):($1 - half):($1 + half):(int($6)):ytic(stringcolumn(7)) \
        with boxxyerror linecolor variable fillstyle solid 0.75 notitle, \
      "" using (0):1:(unit * $3):(unit * $2):($1 - half):($1 + half):(int($6)) with boxxyerror linecolor variable \
        fillstyle solid 0.2 notitle, \

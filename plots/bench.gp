@@ -97,7 +97,7 @@ do for [f = 1:run_factors] {
   stats "data.dat" using (first eq "" ? (first = strcol(1 + f), 0) : strcol(1 + f) eq first ? 0 : (differs[f] = 1, 0)) nooutput
 }
 if (over_parameter) { differs[axis_column - 1] = 0 }
-text_of(f) = f == 1 ? cut(plain(strcol(2)), 36) : factor_name(f) . "=" . strcol(1 + f)
+text_of(f) = f == 1 ? cut(plain(strcol(2)), 36) : factor_name(f) . "=" . plain(strcol(1 + f))
 joined(f, s) = f > run_factors ? s : joined(f + 1, differs[f] ? (s eq "" ? text_of(f) : s . ", " . text_of(f)) : s)
 lone = ""
 stats "data.dat" using (lone = plain(strcol(2)), 0) nooutput

@@ -67,7 +67,7 @@ if (axis > 0 && lines <= 6) {
        "" using (column(1 + axis)):(unit * column(c_median_hi)):(short(remark(0))) with labels center offset 0, 0.8 noenhanced font ",8" \
          textcolor rgb col_grey notitle
 } else {
-  cell_label(n) = n == 0 ? "" : (n == 1 ? "" : cell_label(n - 1) . " ") . strcol(1 + n)
+  cell_label(n) = n == 0 ? "" : (n == 1 ? "" : cell_label(n - 1) . " ") . plain(strcol(1 + n))
   label_of(dummy) = run_factors == 0 ? "all" : cell_label(run_factors)
   if (run_cells <= 4) { set xlabel run_factor_names noenhanced }
   # Beneath labels that are turned, where nothing else is; above the line of the machine.
@@ -88,7 +88,7 @@ if (axis > 0 && lines <= 6) {
   }
   set boxwidth 0.5 absolute
   set key inside top left horizontal
-  plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(tic(label_of(0))) \
+  plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(label_of(0)) \
        with candlesticks whiskerbars 0.5 linetype 1 title "quartiles, whiskers within 1.5 IQR", \
     "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)) \
        with candlesticks linetype 8 linewidth 2 notitle, \

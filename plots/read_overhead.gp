@@ -43,7 +43,7 @@ do for [place = 1:places] {
     found_text = ""
     found_cell = 0
     stats "data.dat" using (is_cell(word(contexts, place), word(paths, path), context_events) \
-      ? (found = column(c_samples) > 0 ? column(c_median) : 0, found_text = strcol(c_status), found_cell = column(c_cell), 0) \
+      ? (found = column(c_samples) > 0 ? column(c_median) : 0, found_text = plain(strcol(c_status)), found_cell = column(c_cell), 0) \
       : 0) nooutput
     cell_of[at] = found_cell
     median_of[at] = found

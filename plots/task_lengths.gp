@@ -64,7 +64,7 @@ set yrange [0 : most * 1.24]
 set ylabel "tasks" offset 0.5, 0
 set boxwidth 0.72 absolute
 set style fill solid 0.55 border
-plot "lengths.dat" using (x_of($1, $2)):5:2:xtic(tic(stringcolumn(4))) with boxes linecolor variable, \
+plot "lengths.dat" using (x_of($1, $2)):5:2:xtic(stringcolumn(4)) with boxes linecolor variable, \
      "" using (x_of($1, $2)):5:(on_bar($7, $8, $9)) with labels center offset 0, (crowded ? 0.6 : 1.45) \
        font sprintf(",%d", number_size) noenhanced
 unset label 1
@@ -90,7 +90,7 @@ set yrange [unit * shortest / 1.5 : unit * longest * 1.5]
 set grid ytics nomytics
 set boxwidth 0.45 absolute
 set bars 0.6
-plot "lengths.dat" using (x_of($1, $2)):(unit * $11):(unit * $10):(unit * $14):(unit * $13):2:xtic(tic(stringcolumn(4))) \
+plot "lengths.dat" using (x_of($1, $2)):(unit * $11):(unit * $10):(unit * $14):(unit * $13):2:xtic(stringcolumn(4)) \
        with candlesticks linecolor variable whiskerbars, \
      "" using (x_of($1, $2) - 0.225):(unit * $12):(0.45):(0):2 with vectors nohead linecolor variable linewidth 3
 unset multiplot

@@ -46,10 +46,13 @@ set linetype 7 linecolor rgb col_yellow     linewidth w_line pointtype 4
 set linetype 8 linecolor rgb col_black      linewidth w_line pointtype 8
 set linetype cycle 8
 
-# In data files the blanks of a text are underscores.
-plain(s) = strstrt(s, "_") ? s[1:strstrt(s, "_") - 1] . " " . plain(s[strstrt(s, "_") + 1:*]) : s
+# In data files blanks, quotes and so on are %20, %22 ... (of control bytes there is nothing to show).
+hex(c) = strlen(c) == 1 ? strstrt("0123456789ABCDEF", c) - 1 : -1
+code(s) = hex(s[2:2]) < 0 || hex(s[3:3]) < 0 ? 0 : 16 * hex(s[2:2]) + hex(s[3:3])
+decoded(s) = code(s) > 31 && code(s) < 127 ? sprintf("%c", code(s)) . plain(s[4:*]) : "%" . plain(s[2:*])
+plain(s) = strstrt(s, "%") ? s[1:strstrt(s, "%") - 1] . decoded(s[strstrt(s, "%"):*]) : s
 
-# The label of a tic goes through gprintf, which takes % for the beginning of a format.
+# The label of `set xtics add` goes through gprintf, which takes % for the beginning of a format; labels by xtic() do not.
 tic(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")] . "%" . tic(s[strstrt(s, "%") + 1:*]) : s
 
 # In data.dat: why a cell was not measured, or what its median says little of. Folders of before have no shapes.

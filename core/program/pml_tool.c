@@ -55,8 +55,8 @@ static int find_program(char path[PATH_MAX], const char *name) {
 #define VARIABLES 64
 
 /*
- * What the tool gets of the caller's environment: where programs, libraries and fonts are. All else (GNUTERM, GDFONTPATH,
- * the locale, ...) would make its pictures depend on who draws them.
+ * What the tool gets of the caller's environment: where programs, libraries and fonts are. All else (GNUTERM,
+ * GDFONTPATH, the locale, ...) would make its pictures depend on who draws them.
  */
 static void choose_variables(char *envp[VARIABLES + 2]) {
   static const char *const passed[] = {"PATH=", "HOME=", "TMPDIR=", "LD_", "XDG_", "FONTCONFIG_"};

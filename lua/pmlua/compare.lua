@@ -46,6 +46,16 @@ local function label_of(names, row)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
+-- Where the row is among others: no two combinations of levels have the same.
+local function key_of(names, row)
+  local parts = {}
+  for i, name in ipairs(names) do
+    local v = row[name]
+    parts[i] = dat.word(name) .. "=" .. (type(v) == "number" and ("%.17g"):format(v) or dat.word(v == nil and "" or v))
+  end
+  return table.concat(parts, " ")
+end
+
 -- Rows of data.dat, each with what its rounds gave: medians of samples, or values of a metric.
 local function cells_of(run, metric)
   local of_cell, by_round, out = {}, {}, {}
@@ -64,14 +74,15 @@ end
 
 -- The same by the values of their factors, in order.
 local function index(run, metric)
-  local names, by_label, order = factor_names(run), {}, {}
+  local names, by_key, order = factor_names(run), {}, {}
   for _, cell in ipairs(cells_of(run, metric)) do
+    local key = key_of(names, cell.row)
     cell.label = label_of(names, cell.row)
-    if by_label[cell.label] then return refuse("EFORMAT", ("%s/data.dat: two rows for %s"):format(run.path, cell.label)) end
-    by_label[cell.label] = cell
-    order[#order + 1] = cell.label
+    if by_key[key] then return refuse("EFORMAT", ("%s/data.dat: two rows for %s"):format(run.path, cell.label)) end
+    by_key[key] = cell
+    order[#order + 1] = key
   end
-  return by_label, order
+  return by_key, order
 end
 
 -- The column that holds a metric (nil: the samples' median) and its unit; nil and what there is.
@@ -166,7 +177,7 @@ local function settled(cell, a, b)
 end
 
 --- What is not steady, as data.dat has it.
-local function unsteady(row) return row.shape and row.shape ~= "steady" and tostring(row.shape):gsub("_", " ") or nil end
+local function unsteady(row) return row.shape and row.shape ~= "steady" and row.shape ~= "" and tostring(row.shape) or nil end
 
 -- The numbers of a matched cell; `verdict` only when they cannot be had, or need no statistics.
 local function measure(a, b, options)
@@ -323,8 +334,8 @@ local function index_of_side(runs, several, metric)
   for i = 2, #runs do
     local more, err = index(runs[i], metric)
     if not more then return nil, err end
-    for label, cell in pairs(cells) do
-      cell.medians[#cell.medians + 1] = more[label] and more[label].median
+    for key, cell in pairs(cells) do
+      cell.medians[#cell.medians + 1] = more[key] and more[key].median
     end
   end
   for _, cell in pairs(cells) do cell.median = #cell.medians > 0 and stats.median(cell.medians) or nil end
@@ -337,15 +348,15 @@ local function match(result, a, b, options, metric)
   if not in_a then return nil, order_a end
   local in_b, order_b = index_of_side(b, several, metric)
   if not in_b then return nil, order_b end
-  for _, label in ipairs(order_a) do
-    if in_b[label] then
-      result.cells[#result.cells + 1] = measure(in_a[label], in_b[label], options)
+  for _, key in ipairs(order_a) do
+    if in_b[key] then
+      result.cells[#result.cells + 1] = measure(in_a[key], in_b[key], options)
     else
-      result.only_a[#result.only_a + 1] = label
+      result.only_a[#result.only_a + 1] = in_a[key].label
     end
   end
-  for _, label in ipairs(order_b) do
-    if not in_a[label] then result.only_b[#result.only_b + 1] = label end
+  for _, key in ipairs(order_b) do
+    if not in_a[key] then result.only_b[#result.only_b + 1] = in_b[key].label end
   end
   return true
 end
@@ -429,44 +440,34 @@ function M.compare(dirs_a, dirs_b, options)
   return result
 end
 
--- The levels of each factor as the experiment wrote them, by the words that stand for them in data.dat.
+-- How many levels each factor has.
 local function levels_of(run)
   local all = {}
   for _, f in ipairs(run.meta.factors or {}) do
-    local levels = {}
-    for _, v in ipairs(type(f) == "table" and type(f.levels) == "table" and f.levels or {}) do
-      levels[dat.word(v)] = tostring(v)
-    end
-    if type(f) == "table" and type(f.name) == "string" then all[f.name] = levels end
+    if type(f) == "table" and type(f.name) == "string" then all[f.name] = type(f.levels) == "table" and #f.levels or 0 end
   end
   return all
 end
 
-local function written(levels, factor, row)
-  local word = tostring(row[factor])
-  return levels[factor][word] or word
-end
-
--- What the other factors are in a row; those of one level distinguish nothing.
-local function others_of(levels, names, factor, row)
-  local parts = {}
+-- The other factors that distinguish something: those of two levels or more.
+local function others_of(levels, names, factor)
+  local others = {}
   for _, name in ipairs(names) do
-    if name ~= factor and levels[name] and next(levels[name], next(levels[name])) then
-      parts[#parts + 1] = ("%s=%s"):format(name, written(levels, name, row))
-    end
+    if name ~= factor and (levels[name] or 0) > 1 then others[#others + 1] = name end
   end
-  return #parts > 0 and table.concat(parts, " ") or "all"
+  return others
 end
 
 -- Cells that differ in the factor alone, in the order of data.dat: { label =, cells = { ... } }.
 local function groups_of(run, levels, factor, metric)
-  local names, groups, by_label = factor_names(run), {}, {}
+  local others, groups, by_key = others_of(levels, factor_names(run), factor), {}, {}
   for _, cell in ipairs(cells_of(run, metric)) do
-    cell.label = others_of(levels, names, factor, cell.row)
-    local group = by_label[cell.label]
+    local key = key_of(others, cell.row)
+    local group = by_key[key]
+    cell.label = label_of(others, cell.row)
     if not group then
       group = { label = cell.label, cells = {} }
-      by_label[cell.label], groups[#groups + 1] = group, group
+      by_key[key], groups[#groups + 1] = group, group
     end
     table.insert(group.cells, cell)
   end
@@ -499,7 +500,7 @@ function M.by(dir, factor, options)
       local a, b = group.cells[1], group.cells[i]
       local cell = measure(a, b, { paired = true })
       cell.cell = b.row.cell
-      cell.level_a, cell.level_b = written(levels, factor, a.row), written(levels, factor, b.row)
+      cell.level_a, cell.level_b = tostring(a.row[factor]), tostring(b.row[factor])
       table.insert(result.cells, cell)
     end
   end

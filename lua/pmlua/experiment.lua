@@ -182,28 +182,19 @@ local function check_inner(def)
 end
 
 local function check_columns(def)
-  local reserved = datasets.reserved(def)
   for i, c in ipairs(def.columns) do
     if type(c) ~= "table" or type(c.name) ~= "string" or type(c.value) ~= "function" then
       misuse(def, "columns[%d] must have a name and a function value(cell)", i)
     end
-    if reserved[c.name] then misuse(def, "columns[%d]: data.dat already has a column %s", i, c.name) end
-    reserved[c.name] = true
+  end
+  for i, m in ipairs(def.metrics) do
+    if type(m) ~= "table" or type(m.name) ~= "string" or m.name == "" then misuse(def, "metrics[%d] must have a name", i) end
   end
 end
 
 ---@class pmlua.Experiment
 local Experiment = {}
 Experiment.__index = Experiment
-
--- A factor is a column of data.dat; it must not have the name of another.
-local function clash(exp, factors)
-  local taken = datasets.reserved(exp)
-  for _, c in ipairs(exp.columns) do taken[c.name] = true end
-  for _, f in ipairs(factors) do
-    if taken[f.name] then return ("factor %s: data.dat already has a column of this name; choose another"):format(f.name) end
-  end
-end
 
 local function wrong_figure(exp, factors)
   if type(exp.plot) ~= "table" then return nil end
@@ -229,7 +220,7 @@ function M.define(def)
   exp.factors = exp.factors or {}
   if type(exp.factors) == "table" then
     local ordered, err = sweep.factors(exp.factors)
-    err = err or clash(exp, ordered)
+    err = err or datasets.clash(exp, ordered)
     if err then misuse(def, "%s", err) end
     err = wrong_figure(exp, ordered)
     if err then misuse_of(def, "plot", "%s", err) end
@@ -283,7 +274,7 @@ local function prepare(exp, given, command)
   local factors = type(exp.factors) == "function" and exp.factors(values) or exp.factors
   local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, values) end)
   if not cells then return refuse("EINVAL", "experiment: " .. ordered) end
-  local wrong = clash(exp, ordered) or wrong_figure(exp, ordered)
+  local wrong = datasets.clash(exp, ordered) or wrong_figure(exp, ordered)
   if wrong then return refuse("EINVAL", "experiment: " .. wrong) end
   if #cells == 0 then return refuse("EINVAL", "experiment: the constraints leave no cell to measure") end
   local run = { exp = exp, core = core, options = values, cells = cells, factors = ordered }

@@ -223,6 +223,30 @@ describe("compare by a factor", function()
     assert.is_true(alarms <= 2, alarms .. " of 40")
   end)
 
+  it("keeps levels apart that differ in blanks, quotes and the like, or run into the next factor's", function()
+    if not helper.has_core then return pending(helper.no_core) end
+    local levels = { "a b", "a_b", "a  b", " a b", "a\tb", "a%20b", "'a'", '"a"', "#a", "NaN", "-", "", "1 n=2" }
+    local exp = require "pmlua.experiment" {
+      name = "demo", unit = "ns", repeats = 6, rounds = 6, warmup = 0,
+      factors = { { "alg", levels }, { "n", { "2", "2 n=2" } } },
+      measure = function(_, p)
+        for i, v in ipairs(levels) do
+          if v == p.alg then return 100 * i * (p.n == "2" and 1 or 3) end
+        end
+      end,
+    }
+    local run = assert(exp:run { out = helper.folder(), no_plot = true, quiet = true })
+    local r = assert(compare(run.dir, run.dir))
+    assert.equal(2 * #levels, #r.cells)
+    assert.equal("26 cells: 26 same, 0 cannot tell; geometric mean of the ratios B/A 1", r.overall)
+    r = assert(compare.by(run.dir, "alg"))
+    assert.equal(2 * (#levels - 1), #r.cells)
+    for i, c in ipairs(r.cells) do
+      local place = (i - 1) % (#levels - 1) + 2
+      assert.same({ levels[1], levels[place], place }, { c.level_a, c.level_b, c.ratio })
+    end
+  end)
+
   it("compares the values of a factor within a run, each with the first, for each combination of the others", function()
     if not helper.has_core then return pending(helper.no_core) end
     local exp = require "pmlua.experiment" {

@@ -17,8 +17,8 @@ describe("dat", function()
     assert.equal("demo", t.title)
     assert.equal("incomplete", t.status)
     assert.same({ cell = 1, path = "page", time = 12.5 }, t.rows[1])
-    assert.same({ cell = 2, path = "needs_a_PMU" }, t.rows[2])
-    assert.same({ cell = 3, path = "-", time = 1e-7 }, t.rows[3])
+    assert.same({ cell = 2, path = "needs a PMU" }, t.rows[2])
+    assert.same({ cell = 3, path = "", time = 1e-7 }, t.rows[3])
     assert.same({ name = "time", unit = "ns", description = "median" }, t.columns[3])
     assert.equal(3, t.position.time)
   end)
@@ -32,11 +32,44 @@ describe("dat", function()
     end
   end)
 
-  it("makes one word of any text", function()
-    assert.equal("a_b", dat.word " a \t b\n")
-    assert.equal("-", dat.word "")
-    assert.equal("it's_'x'_'1", dat.word 'it\'s "x" #1')
-    assert.is_nil(dat.word("a\0b\27[1m"):find("%c"))
+  it("makes one word of any text, and has the text back", function()
+    assert.equal("it%27s%20%22x%22%20%231", dat.word 'it\'s "x" #1')
+    for text, word in pairs { [""] = "-", ["-"] = "%2D", NaN = "%4EaN", a_b = "a_b", ["a b"] = "a%20b" } do
+      assert.equal(word, dat.word(text))
+    end
+    local random, words = rng(7), {}
+    local texts = { "", "-", "NaN", "nan", "a b", "a_b", " a b", "a  b", "a\tb", "a%20b", "%", "%2", "%25",
+      "'q'", '"q"', "'lead", "a\\b",
+      "#", "\0", "\127", "é", "\xE9", "\xC2\xA0", "a\nb" }
+    for _ = 1, 2000 do
+      local bytes = {}
+      for k = 1, random(6) do bytes[k] = string.char(random(256) - 1) end
+      texts[#texts + 1] = table.concat(bytes)
+    end
+    for _, text in ipairs(texts) do
+      local word = dat.word(text)
+      assert.is_nil(word:find "[%s%c\"'#\\]", word)
+      assert.truthy(utf8.len(word) and word ~= "")
+      assert.equal(text, dat.text(word))
+      assert.is_true(words[word] == nil or words[word] == text)
+      words[word] = text
+      local written = dat.format { title = "x", columns = { { "v", "text" }, { "n " .. word } }, rows = { { text, 1 } } }
+      local t = assert(dat.parse(written, "x"))
+      assert.equal(text, t.rows[1].v)
+      assert.equal(2, t.position["n " .. word])
+    end
+  end)
+
+  it("refuses two columns of one name, which no reader could tell apart", function()
+    assert.error_matches(function() dat.format { title = "x", columns = { { "v" }, { "v" } }, rows = {} } end,
+      "x: two columns are called v")
+  end)
+
+  it("writes large numbers so that gnuplot takes their text for a number", function()
+    for text, v in pairs { ["1.0e+18"] = 1e18, ["-1.0e+300"] = -1e300, ["1.5e+18"] = 1.5e18, ["100"] = 100.0 } do
+      assert.equal(text, dat.number(v))
+      assert.equal(v, tonumber(text))
+    end
   end)
 
   it("raises when a text is written where numbers are declared", function()
@@ -59,7 +92,7 @@ describe("dat", function()
   it("names file and line of what is wrong", function()
     local good = dat.format(demo)
     for what, text in pairs {
-      ["f:8: 2 columns where 3 are declared"] = good:gsub("2 needs_a_PMU NaN", "2 needs_a_PMU"),
+      ["f:8: 2 columns where 3 are declared"] = good:gsub("2 needs%%20a%%20PMU NaN", "2 needs%%%%20a%%%%20PMU"),
       ["f:7: 4 columns where 3 are declared"] = good:gsub("1 page 12.5", "1 page 12.5 9"),
       ['f:7: column time: "nan" is not a number'] = good:gsub("12.5", "nan"),
       ['f:7: column time: "inf" is not a number'] = good:gsub("12.5", "inf"),

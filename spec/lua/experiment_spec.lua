@@ -123,7 +123,7 @@ describe("experiment", function()
     assert.equal("complete", r.status)
     local rows = assert(dat.read(r.dir .. "/data.dat")).rows
     assert.equal(4, #rows)
-    assert.same({ "ok", "needs_a_PMU", "counter.open:_ENOENT:_no_event", "no_luck" },
+    assert.same({ "ok", "needs a PMU", "counter.open: ENOENT: no event", "no luck" },
       { rows[1].status, rows[2].status, rows[3].status, rows[4].status })
     assert.is_nil(rows[2].median)
     assert.equal("needs a PMU", assert(results.open(r.dir)).meta.unmeasured[1].reason)
@@ -190,13 +190,40 @@ describe("experiment", function()
     assert.equal(2, r.repeats)
   end)
 
+  it("keeps its levels whatever the script's functions do to theirs, and hands each call what setup left", function()
+    local seen = {}
+    local function twice(p) p.kib = p.kib * 2 return p.kib end
+    local r = run { factors = { kib = { 1, 2 } }, repeats = 4, rounds = 2, warmup = 0, metrics = { { name = "m" } },
+      constraints = function(p) return twice(p) > 0 end,
+      setup = function(p) twice(p) p.note = "setup's" return {} end,
+      measure = function(_, p)
+        seen[#seen + 1] = p.kib .. p.note
+        return twice(p)
+      end,
+      teardown = function(_, p) p.kib = "gone" end,
+      columns = { { name = "c", value = function(cell) cell.p.kib = -1 return 7 end } } }
+    table.sort(seen)
+    assert.same({ "2setup's", "2setup's", "2setup's", "2setup's", "4setup's", "4setup's", "4setup's", "4setup's" }, seen)
+    local rows = require "pmlua.results".open(r.dir).data.rows
+    assert.same({ 1, 4, 2, 8 }, { rows[1].kib, rows[1].median, rows[2].kib, rows[2].median })
+    assert.matches("\n +1 +4", "\n" .. require "pmlua.internal.experiment.output".text(r))
+  end)
+
   it("refuses a definition that makes none, with the line of the script", function()
     for text, what in pairs {
       ["name = 'a b'"] = "name must consist of letters", ["nonsense = 1"] = "unknown field nonsense",
       ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
+      ["metrics = { { name = 'median' } }"] = "metric median: a table already has a column of this name",
+      ["metrics = { { name = 'round' } }"] = "metric round: a table already has",
+      ["metrics = { 7 }"] = "metrics%[1%] must have a name",
+      ["metrics = { { name = 'a' }, { name = 'a_lo' } }"] = "metric a_lo: a table already has",
+      ["metrics = { { name = 'hit rate' }, { name = 'hit_rate' } }"] = "figures cannot tell it from hit rate",
+      ["factors = { a = { 1 } }, metrics = { { name = 'a' } }"] = "metric a: a table already has",
+      ["columns = { { name = 'a b', value = print }, { name = 'a_b', value = print } }"] = "columns%[2%], a_b: figures cannot",
       ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
       ["options = { { name = 'out' } }"] = "defined twice",
-      ["columns = { { name = 'min', value = print } }"] = "already has a column min", ["setup = 7"] = "setup must be a function",
+      ["columns = { { name = 'min', value = print } }"] = "columns%[1%], min: a table already has a column",
+      ["setup = 7"] = "setup must be a function",
       ["columns = { 3 }"] = "columns%[1%]", ["options = { { name = 'x', type = 'y' } }"] = "type must be",
       ["options = { { name = 'x', type = 'r i' } }"] = "type must be",
     } do

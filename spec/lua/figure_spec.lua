@@ -49,7 +49,7 @@ describe("plot = { ... }", function()
   draws("puts factors along x, into lines and into panels, with units and a key", function()
     local _, svg, err = drawn '{ x = "bytes", lines = "way", y = "median", facet = "threads", logx = true }'
     assert.equal("", err)
-    for _, text in ipairs { ">bytes %[B%]<", ">median time %[ms%]<", ">1KiB<", ">1MiB<", ">twice over<", ">by hand<", ">way<" } do
+    for _, text in ipairs { ">bytes %[B%]<", ">median time %[ms%]<", ">1KiB<", ">1MiB<", ">twice over<", ">by_hand<", ">way<" } do
       assert.matches(text, svg)
     end
     assert.same({ 1, 1 }, { count(svg, ">threads 1<"), count(svg, ">threads 2<") })
@@ -64,8 +64,39 @@ describe("plot = { ... }", function()
 
   draws("draws texts beside each other", function()
     local _, svg = drawn '{ x = "way", lines = "bytes", facet = "threads" }'
-    assert.matches(">by hand<", svg)
+    assert.matches(">by_hand<", svg)
     assert.matches(">bytes %[B%]<", svg)
+  end)
+
+  draws("draws every level, whatever is in its text, and numbers of any size", function()
+    local dir = helper.folder()
+    local texts = { "plain", "'quoted'", '"quoted"', "'lead", [[a\b]], "NaN", "don't", "a b", "a_b", "#1", "50%d", "{x}^2", "-" }
+    helper.write(dir .. "/s.lua", ([[local pml = require "pmlua"
+      local L = { %s }
+      return pml.experiment { name = "demo", factors = { k = L }, repeats = 5, rounds = 5, unit = "ns",
+        measure = function(_, p) for i, v in ipairs(L) do if v == p.k then return i * 10 end end end, plot = PLOT }]]):format(
+      (("%q, "):rep(#texts):format(table.unpack(texts)))))
+    local script = helper.read(dir .. "/s.lua")
+    for _, plot in ipairs { '{ x = "k" }', '{ x = "k", logy = true }', "nil" } do
+      helper.write(dir .. "/s.lua", (script:gsub("PLOT", plot)))
+      local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
+      assert.same({ 0, "" }, { code, err })
+      local svg = helper.read(dir .. "/results/demo/latest/plot.svg")
+      for _, text in ipairs(texts) do
+        local shown = text:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
+        local escaped = shown:gsub("'", "&apos;"):gsub('"', "&quot;")
+        local found = svg:find(">" .. shown .. "<", 1, true) or svg:find(">" .. escaped .. "<", 1, true)
+        assert.truthy(found, plot .. " lacks " .. text)
+      end
+    end
+    for _, levels in ipairs { "1e16, 1e18", "1e300, 1e-300", "-1e18, 0, 1e18", "1e15, 1e16, 1e17, 1e18" } do
+      for _, plot in ipairs { '{ x = "k" }', "nil" } do
+        helper.write(dir .. "/s.lua", ([[return require "pmlua".experiment { name = "demo", factors = { k = { %s } }, repeats = 5,
+          rounds = 5, unit = "ns", measure = function() return 5 end, plot = %s }]]):format(levels, plot))
+        local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
+        assert.same({ 0, "" }, { code, err }, levels .. plot)
+      end
+    end
   end)
 
   draws("gives way to a gnuplot script of the experiment's name beside the script", function()

@@ -65,4 +65,17 @@ describe("A locale with a decimal comma", function()
     assert.equal(0.55, json.decode(out:match("\n(.*)")).cells[1].median)
     check(dir .. "/loc/latest")
   end)
+
+  with_comma("that measure chooses, again and again, changes no table that the command prints afterwards", function()
+    local dir = helper.folder()
+    helper.write(dir .. "/s.lua", "local now = 0\nreturn " .. definition:gsub("return p.x", ("now = now + 1\n"
+      .. "os.setlocale(now %%%% 2 == 0 and 'C' or %q) return p.x"):format(comma)))
+    for _, option in ipairs { "--csv", "--json", "--quiet", "" } do
+      local code, out, err = helper.pmlua(("%s/s.lua --no-plot %s --out %s"):format(dir, option, dir))
+      assert.equal(0, code, err)
+      assert.matches(option == "--csv" and "\n0%.5,0%.55,0%.55" or "0%.55", out)
+      assert.is_nil(out:find "0,55")
+      check(dir .. "/loc/latest")
+    end
+  end)
 end)

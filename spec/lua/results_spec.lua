@@ -53,7 +53,7 @@ describe("results", function()
     local run = assert(results.open(helper.run_folder { { 1, 2, 3 }, {} } .. "/"))
     assert.is_true(run.complete)
     assert.equal(2, run.data.rows[1].median)
-    assert.equal("needs_a_PMU", run.data.rows[2].status)
+    assert.equal("needs a PMU", run.data.rows[2].status)
     assert.equal(3, #run.rounds.rows)
   end)
 

@@ -140,7 +140,7 @@ describe("the shape of a cell", function()
     local output = require "pmlua.internal.experiment.output"
     assert.matches("\nhow=rising: drifts by %+1%d %%$", output.text(run))
     assert.equal("steady", output.object(run).cells[1].shape)
-    assert.matches("^drifts_by", require "pmlua.results".open(run.dir).data.rows[2].shape)
+    assert.matches("^drifts by", require "pmlua.results".open(run.dir).data.rows[2].shape)
     local _, out = helper.pmlua("compare --by how " .. run.dir)
     assert.matches("\nrising: drifts by %+1%d %%\n", out)
     helper.clean()

@@ -59,7 +59,7 @@ describe("scripts/core_to_core.lua", function()
     local out = tables.temporary_folder()
     local text, _, dir = tables.run("core_to_core", out, "--cpus " .. allowed[1])
     assert.matches("one cpu: an exchange needs two", text)
-    assert.equal("one_cpu:_an_exchange_needs_two", tables.read(dir .. "/data.dat")[1].status)
+    assert.equal("one cpu: an exchange needs two", tables.read(dir .. "/data.dat")[1].status)
     os.execute("rm -rf " .. out)
   end)
 

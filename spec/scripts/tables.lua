@@ -23,6 +23,10 @@ function M.temporary_folder()
   return name
 end
 
+local function decoded(word)
+  return word == "-" and word or (word:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
+end
+
 --- A table of a folder: rows by column name, all values as text; and which columns are text by their unit.
 function M.words(path)
   local names, text, rows = {}, {}, {}
@@ -34,7 +38,7 @@ function M.words(path)
       local row, k = {}, 0
       for word in line:gmatch "%S+" do
         k = k + 1
-        row[names[k]] = word
+        row[names[k]] = text[names[k]] and decoded(word) or word
       end
       assert.equal(#names, k, path .. ": a row has as many values as there are columns")
       rows[#rows + 1] = row

@@ -13,7 +13,6 @@ local compare = require "pmlua.compare"
 local compiler = require "pmlua.internal.stat.compiler"
 local core = require "pmlua.core"
 local counts = require "pmlua.internal.stat.run"
-local dat = require "pmlua.internal.dat"
 local disk = require "pmlua.internal.file"
 local json = require "pmlua.json"
 local preload = require "pmlua.internal.preload"
@@ -91,16 +90,16 @@ local function substitute(text, p)
   end))
 end
 
---- Names that differ, also as words of a table.
+--- Names that differ.
 local function labels_of(commands, names)
   local labels, taken = {}, {}
   for i, command in ipairs(commands) do
     local label, n = names and names[i] or command, 1
-    while taken[dat.word(label)] do
+    while taken[label] do
       n = n + 1
       label = ("%s (%d)"):format(names and names[i] or command, n)
     end
-    taken[dat.word(label)], labels[i] = true, label
+    taken[label], labels[i] = true, label
   end
   return labels
 end
@@ -349,9 +348,10 @@ function M.new(o)
   if not cells then return nil, factors end
   self.cells, self.factors = {}, factors
   for i, cell in ipairs(cells) do self.cells[i], self.places_of_cells[self:key(cell.p)] = cell.p, { runs = 0 } end
-  local taken = tables.reserved { metrics = metrics_of(self) }
+  local taken = {}
+  for name in pairs(tables.reserved { metrics = metrics_of(self) }) do taken[name:gsub("[^A-Za-z0-9_]", "_")] = true end
   for _, f in ipairs(factors) do
-    if taken[f.name] then
+    if taken[f.name] or f.name == "round" or f.name == "position" then
       return refuse("EINVAL", ("--parameter %s: a column of the results has that name"):format(f.name), "choose another name")
     end
   end

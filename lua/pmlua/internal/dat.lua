@@ -10,33 +10,50 @@
 --     1
 --     2
 --
--- A column of unit "text" holds words without blanks ("-" for an empty one), every other column numbers, or NaN for a
--- value that is not there. A row `false` is a break: what follows is gnuplot's next `index`.
+-- A column of unit "text" holds words, in which blanks, quotes, %, #, \ and control bytes are %20 and so on, as in a URL ("-" is
+-- an empty one): what is read is what was written. Every other column holds numbers, or NaN for a value that is not there.
+-- A row `false` is a break: what follows is gnuplot's next `index`.
 
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
---- Text as one word: no blank, no quote, no comment sign, no control byte; "-" when nothing is left.
+local function escape(c) return ("%%%02X"):format(c:byte()) end
+
+--- Text as one word of gnuplot and of people's tools; M.text() has it back. Different texts are different words.
 ---@param text any
 ---@return string
 function M.word(text)
-  local word = tostring(text):gsub("[%c\127]", " "):gsub("^%s+", ""):gsub("%s+$", "")
-  word = word:gsub("%s+", "_"):gsub("[\"#]", "'")
-  return word == "" and "-" or word
+  text = tostring(text)
+  if text == "" then return "-" end
+  if text == "-" or text == "NaN" then return escape(text) .. text:sub(2) end
+  local word = text:gsub("[%z\1-\32\127\"'#%%\\]", escape)
+  if not utf8.len(word) then word = word:gsub("[\128-\255]", escape) end
+  return word
 end
 
-local comma = false -- whether the locale has another sign than a point, looked up before a table is formatted
+--- The text that a word stands for.
+---@param word string
+---@return string
+function M.text(word)
+  if word == "-" then return "" end
+  return (word:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
+end
 
--- The shortest of three precisions that reads back as the same number, with a point whatever the locale.
+--- The shortest of three precisions that reads back as the same number, with a point whatever the locale. gnuplot takes the
+-- text 1e+18 for the integer 1, but not 1.0e+18.
+---@param v number
+---@return string
 local function number(v)
   if v ~= v then return "NaN" end
   if math.type(v) == "integer" then return ("%d"):format(v) end
   local text = ("%.10g"):format(v)
   if tonumber(text) ~= v then text = ("%.15g"):format(v) end
   if tonumber(text) ~= v then text = ("%.17g"):format(v) end
-  return comma and (text:gsub("[^%w+-]+", ".")) or text
+  if text:find "^-?%d+$" then return text end
+  return (text:gsub("[^%w+-]+", "."):gsub("^(-?%d+)e", "%1.0e"))
 end
+M.number = number
 
 local function field(v, column, where)
   if column.unit == "text" then return M.word(v == nil and "" or v) end
@@ -72,11 +89,11 @@ end
 ---@return string
 function M.format(t)
   local columns, names = normalise(t.columns), {}
-  comma = ("%.1f"):format(0.5) ~= "0.5"
   local out = { "# pmlua " .. one_line(t.title), "# status: " .. (t.status or "complete") }
   for i, c in ipairs(columns) do
     out[#out + 1] = ("# column %d: %s [%s] %s"):format(i, c.name, c.unit, c.description):gsub("%s+$", "")
-    names[i] = c.name
+    if names[c.name] then error(("%s: two columns are called %s"):format(one_line(t.title), c.name), 0) end
+    names[i], names[c.name] = c.name, true
   end
   out[#out + 1] = "# " .. table.concat(names, " ")
   for r, row in ipairs(t.rows) do
@@ -95,6 +112,7 @@ local function header_line(t, line)
   local i, name, unit, description = line:match("^# column (%d+): (%S+) %[([^%[%]]*)%]%s*(.*)$")
   if i then
     if tonumber(i) ~= #t.columns + 1 then return ("column %s out of order"):format(i) end
+    name = M.text(name)
     if t.position[name] then return ("column %s appears twice"):format(name) end
     t.columns[#t.columns + 1] = { name = name, unit = unit, description = description }
     t.position[name] = #t.columns
@@ -106,7 +124,7 @@ local function header_line(t, line)
     return nil
   end
   local names = {}
-  for _, c in ipairs(t.columns) do names[#names + 1] = c.name end
+  for _, c in ipairs(t.columns) do names[#names + 1] = M.word(c.name) end
   if #names > 0 and line == "# " .. table.concat(names, " ") then
     t.complete_header = true
     return nil
@@ -115,7 +133,7 @@ local function header_line(t, line)
 end
 
 local function value(token, column)
-  if column.unit == "text" then return token end
+  if column.unit == "text" then return M.text(token) end
   if token == "NaN" then return nil end
   -- tonumber alone would take hexadecimal; "inf" and "nan" it does not take
   local v = token:match("^[-+]?[%d.]+[eE]?[-+]?%d*$") and tonumber(token)
@@ -126,7 +144,7 @@ end
 local function data_line(t, line)
   if not t.complete_header then return "data before the end of the header" end
   local row, i = {}, 0
-  for token in line:gmatch("%S+") do
+  for token in line:gmatch("[^ ]+") do
     i = i + 1
     local column = t.columns[i]
     if column then

@@ -132,7 +132,7 @@ local function results_of(run, benchmark)
   for r, cell in ipairs(run.cells) do
     local row, s = {}, cell.summary
     rows[r], whole = row, whole and cell.status == "ok"
-    for i, f in ipairs(run.factors) do row[i] = cell.p[f.name] end
+    for i, f in ipairs(run.factors) do row[i] = cell.levels[f.name] end
     row[last + 1] = s and s.n or 0
     if s then
       row[last + 2], row[last + 3] = metric_cells({ median = s.median, low = s.median_lo, high = s.median_hi }, divisor)

@@ -21,7 +21,7 @@ end
 
 local function factor_values(run, cell)
   local row = { cell.index }
-  for _, f in ipairs(run.factors) do row[#row + 1] = cell.p[f.name] end
+  for _, f in ipairs(run.factors) do row[#row + 1] = cell.levels[f.name] end
   return row
 end
 
@@ -36,14 +36,54 @@ local measured = {
   { "whisker_hi", "largest sample within 1.5 IQR of the quartiles" },
 }
 
---- Names of data.dat's own columns: neither a factor nor a column of the experiment may have one.
+--- Names of columns that are not the experiment's.
+local function own_names()
+  local names = { "cell", "status", "samples", "outliers", "shape" }
+  for _, m in ipairs(measured) do names[#names + 1] = m[1] end
+  return names
+end
+
+--- What the figure may have along y: names of data.dat's own columns and of metrics.
 ---@param exp pmlua.Experiment
 ---@return table<string, boolean>
 function M.reserved(exp)
-  local out = { cell = true, status = true, samples = true, outliers = true, shape = true }
-  for _, m in ipairs(measured) do out[m[1]] = true end
+  local out = {}
+  for _, name in ipairs(own_names()) do out[name] = true end
   for _, m in ipairs(exp.metrics) do out[m.name], out[m.name .. "_lo"], out[m.name .. "_hi"] = true, true, true end
   return out
+end
+
+--- Two columns that would have one name in a table or, where gnuplot allows letters, digits and _ only, in its scripts.
+---@param exp pmlua.Experiment
+---@param factors { name: string }[]
+---@return string? sentence nil: all names differ
+function M.clash(exp, factors)
+  local taken = {}
+  local function take(what, name)
+    local word = name:gsub("[^A-Za-z0-9_]", "_")
+    if taken[word] == nil then
+      taken[word] = name
+      return nil
+    end
+    if taken[word] == name then return ("%s: a table already has a column of this name; choose another"):format(what) end
+    return ("%s: figures cannot tell it from %s; choose another name"):format(what, taken[word])
+  end
+  for _, name in ipairs(own_names()) do take("", name) end
+  for _, f in ipairs(factors) do
+    local wrong = take("factor " .. f.name, f.name)
+    if wrong then return wrong end
+  end
+  taken.round, taken.position = taken.round or "round", taken.position or "position" -- of rounds.dat, beside the metrics
+  for _, m in ipairs(exp.metrics) do
+    for _, ending in ipairs { "", "_lo", "_hi" } do
+      local wrong = take(("metric %s"):format(m.name), m.name .. ending)
+      if wrong then return wrong end
+    end
+  end
+  for i, c in ipairs(exp.columns) do
+    local wrong = take(("columns[%d], %s"):format(i, c.name), c.name)
+    if wrong then return wrong end
+  end
 end
 
 -- The metrics of a cell: medians of what its rounds gave, with intervals.

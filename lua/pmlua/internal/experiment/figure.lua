@@ -6,6 +6,7 @@
 -- The experiment checks the table when it is defined. The run's meta.json keeps it; when the figure is drawn it is checked
 -- again, against the run's data, because a folder may come from anybody. plots/lines.gp draws what variables() says.
 
+local dat = require "pmlua.internal.dat"
 local fields = require "pmlua.internal.fields"
 
 local M = {}
@@ -114,7 +115,7 @@ end
 
 local function joined(levels, of)
   local out = {}
-  for i, v in ipairs(levels) do out[i] = of and of(v) or type(v) == "string" and v or ("%.17g"):format(v) end
+  for i, v in ipairs(levels) do out[i] = dat.word(of and of(v) or type(v) == "string" and v or dat.number(v)) end
   return table.concat(out, " ")
 end
 

@@ -39,21 +39,25 @@ function M.text(run)
   local u = " [" .. run.unit .. "]"
   local names = { "min" .. u, "q1" .. u, "median" .. u, "95 % interval", "q3" .. u, "p99" .. u, "max" .. u, "outliers" }
   for i, f in ipairs(run.factors) do table.insert(names, i, f.name) end
-  for _, c in ipairs(run.exp.columns) do
-    names[#names + 1] = c.name .. (c.unit and c.unit ~= "" and c.unit ~= "text" and " [" .. c.unit .. "]" or "")
+  local metrics, columns = run.exp.metrics, run.exp.columns
+  for _, list in ipairs { metrics, columns } do
+    for _, c in ipairs(list) do
+      names[#names + 1] = c.name .. (c.unit and c.unit ~= "" and c.unit ~= "text" and " [" .. c.unit .. "]" or "")
+    end
   end
   if not all_measured(run) then names[#names + 1] = "status" end
   local rows = {}
   for r, cell in ipairs(run.cells) do
     local row, s = {}, cell.summary
-    for _, f in ipairs(run.factors) do row[#row + 1] = cell.p[f.name] end
+    for _, f in ipairs(run.factors) do row[#row + 1] = cell.levels[f.name] end
     local at = #row
     if s then
       local interval = s.median_lo and ("%s .. %s"):format(tabulate.number(s.median_lo), tabulate.number(s.median_hi)) or nil
       table.move({ s.min, s.q1, s.median, interval, s.q3, s.p99, s.max, s.outliers }, 1, 8, at + 1, row)
-      for k = 1, #run.exp.columns do row[at + 8 + k] = cell.derived and cell.derived[k] end
+      for k, m in ipairs(metrics) do row[at + 8 + k] = s.metrics[m.name] and s.metrics[m.name].median end
+      for k = 1, #columns do row[at + 8 + #metrics + k] = cell.derived and cell.derived[k] end
     end
-    row[at + 8 + #run.exp.columns + 1] = cell.status
+    row[at + 8 + #metrics + #columns + 1] = cell.status
     rows[r] = row
   end
   return tabulate(names, rows, 1) .. M.unsteady(run)
@@ -78,7 +82,7 @@ function M.rows(run)
   names[#names + 1] = "status"
   for r, cell in ipairs(run.cells) do
     local row = { [#names] = cell.status }
-    for i, f in ipairs(run.factors) do row[i] = cell.p[f.name] end
+    for i, f in ipairs(run.factors) do row[i] = cell.levels[f.name] end
     for k, field in ipairs(csv_fields) do row[first + k] = cell.summary and cell.summary[field] end
     for k, m in ipairs(run.exp.metrics) do
       local v = cell.summary and cell.summary.metrics[m.name] or {}
@@ -101,7 +105,7 @@ function M.csv(run) return require "pmlua.internal.cli.csv".table(M.rows(run)) e
 function M.object(run)
   local cells = json.array()
   for i, cell in ipairs(run.cells) do
-    local out = { cell = cell.index, factors = cell.p, label = cell.label, status = cell.status, n = 0 }
+    local out = { cell = cell.index, factors = cell.levels, label = cell.label, status = cell.status, n = 0 }
     for k, v in pairs(cell.summary or {}) do
       if type(v) == "number" and not k:find("^fence") then out[k] = v end
     end

@@ -66,7 +66,7 @@ local function table_of(columns, rows, class)
     out[#out + 1] = "<tr>"
     for _, c in ipairs(columns) do
       local v = row[c.name]
-      out[#out + 1] = cell_of(c.unit == "text" and v and tostring(v):gsub("_", " ") or v)
+      out[#out + 1] = cell_of(c.unit == "text" and v and tostring(v) or v)
     end
     out[#out + 1] = "</tr>\n"
   end

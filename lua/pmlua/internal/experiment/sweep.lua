@@ -75,7 +75,8 @@ end
 
 ---@class pmlua.Cell
 ---@field index integer row of data.dat
----@field p table<string, any> the value of each factor
+---@field p table<string, any> the value of each factor, for the script's functions
+---@field levels table<string, any> the same, for the tables: no function of the script has it
 ---@field label string "events=1 path=read"
 ---@field short string "1 read"
 ---@field status string "ok", or why it is not measured
@@ -98,12 +99,12 @@ function M.cells(factors, constraints)
       end
       return
     end
-    local own = {}
-    for k, v in pairs(p) do own[k] = v end
-    local verdict = judge(constraints, own)
+    local own, levels, shown = {}, {}, {}
+    for k, v in pairs(p) do own[k], levels[k], shown[k] = v, v, v end
+    local verdict = judge(constraints, shown)
     if verdict then
       cells[#cells + 1] = {
-        index = #cells + 1, p = own, label = label(ordered, own), short = short_label(ordered, own),
+        index = #cells + 1, p = own, levels = levels, label = label(ordered, own), short = short_label(ordered, own),
         status = verdict == true and "ok" or verdict,
       }
     end

@@ -41,10 +41,24 @@ function M.check_interrupt(run)
   if run.core.sys.interrupted() then error("interrupted", 0) end
 end
 
+-- The levels among the values of a cell that the script's functions get: a function that converts a unit in place must change
+-- neither the labels of the results nor what the next call of measure gets.
+local function restore(p, levels)
+  for name, v in pairs(levels) do p[name] = v end
+  return p
+end
+
+local function levels_in(p, levels)
+  local now = {}
+  for name in pairs(levels) do now[name] = p[name] end
+  return now
+end
+
 -- measure() gives a series, or one number, and is then called n times. What was measured until something failed is in
 -- visited.series all the same.
-local function take(run, cell, visited, n)
-  local exp, p, options = run.exp, cell.p, run.options
+local function take(run, p, visited, n)
+  local exp, options = run.exp, run.options
+  local levels = levels_in(p, visited.levels) -- as setup left them
   local first, second = exp.measure(visited.state, p, n, options)
   M.check_interrupt(run)
   check_measured(run, first, second)
@@ -59,7 +73,7 @@ local function take(run, cell, visited, n)
   visited.series = series
   took(first)
   for i = 2, n do
-    local v, err = exp.measure(visited.state, p, n, options)
+    local v, err = exp.measure(visited.state, restore(p, levels), n, options)
     M.check_interrupt(run)
     check_measured(run, v, err)
     if type(v) ~= "number" then wrong(run, ("measure returned a %s after a number: %s"):format(type(v), tostring(err or ""))) end
@@ -105,6 +119,7 @@ end
 
 ---@class pmlua.Visited
 ---@field warming boolean nothing of it is kept
+---@field levels table<string, any> of the cell
 ---@field state any what setup made
 ---@field series userdata|number[]|nil
 ---@field extra any what measure gave beside it
@@ -119,7 +134,8 @@ end
 ---@param tracing? boolean nil: it warms up
 ---@return pmlua.Visited
 function M.visit(run, cell, n, tracing)
-  local exp, visited = run.exp, { warming = tracing == nil }
+  local exp, visited = run.exp, { warming = tracing == nil, levels = cell.levels }
+  local p = restore({}, cell.levels)
   local function end_of(ok, failure)
     run.core.sys.raise_interrupt(false)
     visited.failure = not ok and failure or nil
@@ -127,7 +143,7 @@ function M.visit(run, cell, n, tracing)
   end
   if exp.setup then
     local function setup()
-      local made, err = exp.setup(cell.p, run.options)
+      local made, err = exp.setup(p, run.options)
       if made == nil and err ~= nil then visited.refused, visited.refuser = tostring(err), exp.setup end
       visited.state = made
     end
@@ -137,7 +153,7 @@ function M.visit(run, cell, n, tracing)
   if tracing then run.trace:enter(cell.short ~= "" and cell.short or cell.label, exp.file, exp.line) end
   run.core.sys.refusal() -- what was refused before is not measure's
   local function measure()
-    take(run, cell, visited, n)
+    take(run, p, visited, n)
     return visited.series and #visited.series * exp.calls
   end
   local simulated = not visited.warming and run.simulated
@@ -147,7 +163,7 @@ function M.visit(run, cell, n, tracing)
   local extra, state = visited.extra, visited.state
   local phases = type(extra) == "table" and extra.phases or (type(state) == "table" and state.phases) or nil
   if tracing then run.trace:leave(visited.series and #visited.series or 0, phases) end
-  if exp.teardown then exp.teardown(state, cell.p, run.options) end
+  if exp.teardown then exp.teardown(state, p, run.options) end
   if ok and visited.series == nil then visited.refused, visited.refuser = tostring(extra), exp.measure end
   return visited
 end
