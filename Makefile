@@ -140,6 +140,7 @@ LUAVER := 5.4
 STATIC ?= yes
 .PHONY: install uninstall stage
 install: all man ## PREFIX (default /usr/local), DESTDIR for packagers; STATIC=no leaves the static libraries out
+	@packaging/place.sh check "$(DESTDIR)$(PREFIX)"
 	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && chmod 755 "$$stage" && \
 	$(MAKE) --no-print-directory stage D="$$stage" && packaging/place.sh install "$$stage" "$(DESTDIR)$(PREFIX)"
 	$(if $(DESTDIR),,@packaging/place.sh advise "$(PREFIX)")

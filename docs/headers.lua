@@ -100,7 +100,7 @@ function M.read(path)
     local item = item_of(paragraph)
     if head then
       local text = uncommented(head):gsub("^%s*" .. path:gsub("%p", "%%%0") .. " %- ", "")
-      family.summary, family.about = text:match "^(.-)%.%f[%s%z]%s*(.*)$"
+      family.summary, family.about = text:match "^(.-)%.%f[%s%z] *\n*(.*)$"
       family.summary = (family.summary or text):gsub("%s+", " ")
     elseif not is_private(item) and (item.code ~= "" or not (item.prose or "SPDX"):find "^SPDX") then
       family.items[#family.items + 1] = item
@@ -109,7 +109,8 @@ function M.read(path)
   return family
 end
 
---- Prose in parts: entries ("name - what it does"), points ("- this"), code that is set in by four blanks, paragraphs.
+--- Prose in parts: entries ("name - what it does"), points ("- this"), paragraphs, and code: what is set in by three blanks or
+-- more, or by two behind an empty line (where the frame of the comment has taken one away).
 ---@param text string
 ---@return { kind: "entry"|"point"|"code"|"paragraph", name?: string, text: string }[]
 function M.parts(text)
@@ -126,9 +127,9 @@ function M.parts(text)
       add { kind = "entry", name = name, text = about }
     elseif point then
       add { kind = "point", text = point }
-    elseif line:find "^%s%s%s" then
-      if not last or last.kind ~= "code" then add { kind = "code" } end
-      last.text = (last.text and last.text .. "\n" or "") .. line:gsub("^%s%s%s%s?", "")
+    elseif line:find "^%s%s%s" or line:find "^%s%s" and (not last or last.kind == "code") then
+      if not last or last.kind ~= "code" then add { kind = "code", margin = #line:match "^%s*" } end
+      last.text = (last.text and last.text .. "\n" or "") .. line:sub(math.min(last.margin, #line:match "^%s*") + 1)
     elseif last and last.kind ~= "code" then
       last.text = last.text .. "\n" .. line:gsub("^%s+", "")
     else

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # packaging/place.sh - copy a staged installation to its place, and remove it again.
 #
-# Usage: place.sh install STAGE PREFIX | place.sh uninstall PREFIX | place.sh advise PREFIX
+# Usage: place.sh check PREFIX | place.sh install STAGE PREFIX | place.sh uninstall PREFIX | place.sh advise PREFIX
 #
 # PREFIX/share/pmlua/installed lists what install put there: files, and the folders that it had to make, each relative to
 # PREFIX. uninstall removes those and nothing else; a folder that holds another file stays. Installing over an older
@@ -23,6 +23,18 @@ uninstall() {
     if [ -d "$at" ] && [ ! -L "$at" ]; then echo "$at"; else rm -f "$at"; fi
   done | while IFS= read -r folder; do
     rmdir "$folder" 2>/dev/null || :
+  done
+}
+
+# Whether the user may write to every folder of an installation, or to the nearest one that is there.
+check() {
+  for folder in bin lib include share; do
+    at=$1/$folder
+    while [ ! -e "$at" ]; do at=$(dirname "$at"); done
+    if [ ! -w "$at" ]; then
+      echo "make install: $at cannot be written; use sudo make install, or make install PREFIX=\$HOME/.local" >&2
+      return 1
+    fi
   done
 }
 
@@ -57,6 +69,7 @@ advise() {
 
 case $1 in
   install) install "$2" "$3" ;;
+  check) check "$2" ;;
   advise) advise "$2" ;;
   uninstall) uninstall "$2" ;;
 esac

@@ -25,7 +25,15 @@ if (!exists("plot_height")) plot_height = 600
 if (format eq "png") {
   set terminal pngcairo enhanced size 2*plot_width, 2*plot_height fontscale 2 linewidth 2 pointscale 2 \
     font "DejaVu Sans,11" background "#ffffff"
-} else {
+}
+if (format eq "pdf") {
+  set terminal pdfcairo enhanced size plot_width / 96.0, plot_height / 96.0 font "DejaVu Sans,9" background "#ffffff" rounded
+}
+if (format ne "png" && format ne "pdf" && format ne "svg") {
+  printerr sprintf("format='%s' is unknown; choose svg, png or pdf", format)
+  exit status 1
+}
+if (format eq "svg") {
   set terminal svg enhanced size plot_width, plot_height font "DejaVu Sans,Helvetica,Arial,sans-serif,12" \
     background "#ffffff" rounded
 }

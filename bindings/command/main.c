@@ -171,6 +171,15 @@ static bool isfailure(lua_State *L, const char *name) {
   return failed;
 }
 
+/* Whether the script defined an experiment that it neither returned nor ran; says so. */
+static bool hasforgotten(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  bool loaded = lua_getfield(L, -1, "pmlua.experiment") == LUA_TTABLE && lua_getfield(L, -1, "forgotten") == LUA_TFUNCTION;
+  bool forgotten = loaded && call(L, 0, 1) && lua_isstring(L, -1);
+  if (forgotten) complain(lua_tostring(L, -1));
+  return forgotten;
+}
+
 /* The two values on top are what code called @name has returned. */
 static int runvalue(lua_State *L, const char *name) {
   if (isfailure(L, name)) return FAILED;
@@ -180,8 +189,9 @@ static int runvalue(lua_State *L, const char *name) {
   lua_pushvalue(L, value);
   if (!call(L, 1, 2)) return FAILED;
   if (!lua_toboolean(L, -2)) {
+    bool nothing = lua_isnil(L, value) && hasforgotten(L);
     lua_settop(L, value - 1);
-    return DONE;
+    return nothing ? FAILED : DONE;
   }
   lua_pushvalue(L, value);
   lua_getglobal(L, "arg");

@@ -205,6 +205,16 @@ local function wrong_figure(exp, factors)
   return wrong and "plot: " .. wrong
 end
 
+local defined, run_any = {}, false -- what this process has defined, and whether any of it ran
+
+--- For the command, at the end of a script that returned nothing to run: what it may have forgotten.
+---@return string? sentence
+function M.forgotten()
+  local exp = not run_any and defined[1]
+  return exp and ("%s defines the experiment %s but does not return it; write: return pml.experiment { ... }"):format(exp.file,
+    exp.name) or nil
+end
+
 --- Define an experiment. `return` it from a script to make it a command; or call its run().
 ---@param def pmlua.Definition
 ---@return pmlua.Experiment
@@ -228,6 +238,7 @@ function M.define(def)
   exp.unit, exp.calls = exp.unit or "ticks", exp.calls or 1
   exp.source, exp.line = origin(def)
   exp.file = place(exp.source, exp.line)
+  defined[#defined + 1] = exp
   return exp
 end
 
@@ -330,6 +341,7 @@ end
 function Experiment:run(given, command)
   local wrong = fields.unknown(given or {}, given_fields(self))
   if wrong then error("experiment: run: " .. wrong, 2) end
+  run_any = true
   local point <close> = core.sys.with_point() -- luacheck: ignore 211
   return execute(self, given or {}, command)
 end

@@ -194,18 +194,25 @@ local function scripts_for(run, tables, options)
   return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables) }, note, own
 end
 
---- What the folder has of its own, or gets. An own plot.gp that is not run is worth a remark.
-local function furnish(run, scripts, options)
-  local own = disk.read(run.path .. "/plot.gp")
-  if not own or options.refresh then
+--- What the folder has of its own, or gets. An own plot.gp or theme.gp that is not run is worth a remark.
+local function furnish(run, scripts, options, own)
+  local own_plot, others = disk.read(run.path .. "/plot.gp"), {}
+  for _, name in ipairs { "plot.gp", "theme.gp" } do
+    local text = disk.read(run.path .. "/" .. name)
+    if text and text ~= scripts[name] then others[#others + 1] = name end
+  end
+  if not own_plot or options.refresh then
     for name, text in pairs(scripts) do
       local ok, err = run:write(name, text)
       if not ok then return nil, err end
     end
     return true
   end
-  if own == scripts["plot.gp"] or options.trust then return true end
-  return true, run.path .. "/plot.gp is not pmlua's and was not run; --trust runs it, --refresh replaces it"
+  if #others == 0 or options.trust or own and own_plot == scripts["plot.gp"] then return true end
+  local it, was, them = " is", " was", "it"
+  if #others > 1 then it, was, them = " are", " were", "them" end
+  return true, ("%s/%s%s not pmlua's and%s not run; --trust runs %s, --refresh replaces %s"):format(run.path,
+    table.concat(others, " and "), it, was, them, them)
 end
 
 -- gnuplot says '"plot.gp" line 12: text' after the line itself and a caret; people want one line.
@@ -301,7 +308,7 @@ function M.draw(dir, options)
   if not tables then return nil, unreadable end
   local scripts, note, own = scripts_for(run, tables, options)
   if not scripts then return nil, note end
-  local ok, remark = furnish(run, scripts, options)
+  local ok, remark = furnish(run, scripts, options, own)
   if ok then ok, err = run:write("run.gp", scripts["run.gp"]) end
   if not ok then return nil, err or remark end
   local files

@@ -54,6 +54,18 @@ describe("make uninstall", function()
 end)
 
 describe("make install", function()
+  it("says at once which folder an ordinary user cannot write to, and what to do", function()
+    if sh "id -u" ~= "0\n" then sh(("chmod 555 %s/bin"):format(dir)) end
+    local user = sh "id -u" == "0\n" and "setpriv --reuid=65534 --regid=65534 --clear-groups " or ""
+    sh(("chmod 755 %s"):format(dir))
+    local out, code = sh(("%ssh packaging/place.sh check %s 2>&1"):format(user, dir))
+    assert.same({ "make install: " .. dir .. "/bin cannot be written; use sudo make install, or make install PREFIX=$HOME/.local\n", 1 },
+      { out, code })
+    sh(("chmod 755 %s/bin && chmod 777 %s"):format(dir, dir))
+    out, code = sh(("%ssh packaging/place.sh check %s/new/deeper 2>&1"):format(user, dir))
+    assert.same({ "", 0 }, { out, code })
+  end)
+
   it("prints what a shell needs to use it, for users without root", function()
     local out = make("install PREFIX=" .. dir)
     local export = out:match "\n  (export [^\n]+)\n"

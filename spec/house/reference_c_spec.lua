@@ -50,6 +50,25 @@ describe("The manual pages of the C functions", function()
     assert.is_true(n > 120, n)
   end)
 
+  it("have code as code: no paragraph has statements or comments of C in it", function()
+    local codes = 0
+    for _, family in ipairs(families) do
+      local texts = { family.about }
+      for _, item in ipairs(family.items) do texts[#texts + 1] = item.prose end
+      for _, text in ipairs(texts) do
+        for _, part in ipairs(headers.parts(text)) do
+          codes = codes + (part.kind == "code" and 1 or 0)
+          local code = part.kind ~= "code" and part.text:find ";[%s]+//" or part.kind ~= "code" and ("\n" .. part.text):find "\n%s*[%w_]+%b();\n"
+          assert.is_falsy(code, family.name .. ": " .. part.text)
+        end
+      end
+    end
+    assert.is_true(codes > 3, codes)
+    local parts = headers.parts "Text.\n\n  a();\n    b();\n\n- point\n  goes on"
+    assert.same({ { kind = "code", margin = 2, text = "a();\n  b();" }, { kind = "point", text = "point\ngoes on" } },
+      { parts[2], parts[3] })
+  end)
+
   it("are made, a page for each family and a link for each function, which man reads without a warning", function()
     local dir = sh "mktemp -d":match "%S+"
     local out, status = sh(("mkdir %s/man3 && %s/pmlua docs/manual.lua %s/man3"):format(dir, build, dir))

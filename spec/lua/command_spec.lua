@@ -47,6 +47,18 @@ describe("pmlua SCRIPT", function()
     assert.same({ 1, "pmlua: s.lua:1: out\n" }, complaint("s.lua"))
   end)
 
+  it("fails when the script defines an experiment and neither returns nor runs it", function()
+    local definition = "require 'pmlua'.experiment { name = 'x', repeats = 2, measure = function() return 1 end }"
+    script("s.lua", definition .. "\n")
+    local status, out, err = run "s.lua"
+    assert.same({ 1, "" }, { status, out })
+    assert.matches("^pmlua: [^\n]*s.lua defines the experiment x but does not return it[^\n]*\n$", err)
+    script("s.lua", ("local x = %s\nx:run { out = %q, quiet = true, no_plot = true }\n"):format(definition, dir .. "/out"))
+    assert.equal(0, (run "s.lua"))
+    script("s.lua", definition .. "\nreturn true\n")
+    assert.equal(0, (run "s.lua"))
+  end)
+
   it("fails when the script returns nil and a reason", function()
     script("s.lua", "return nil, 'no such event'")
     local where = dir .. "/s.lua"

@@ -183,12 +183,21 @@ end
       support.core.sys.sleep(0.05)
     end
     local status, out, err = support.shell(environment .. command .. " report RUNNING")
+    -- a program's own file in the folder, or a folder of sources, is not its report
+    support.shell(environment .. "cp /bin/true RUNNING && mkdir -p other && cp /bin/true other/nosuch")
+    local _, beside, still = support.shell(environment .. command .. " report RUNNING")
+    support.shell(environment .. "rm RUNNING && mkdir RUNNING")
+    local _, folder = support.shell(environment .. command .. " report RUNNING")
+    local program = select(3, support.shell(environment .. command .. " report other/nosuch"))
     local _, answer = support.shell(environment .. "echo 'return pml.section.report()[1].count, pml.section.start' | " .. command
       .. " attach RUNNING")
     local twice = select(3, support.shell(environment .. command .. " report NOSUCH"))
     support.spit(dir .. "/end", "")
     assert.same({ 0, "" }, { status, err })
-    assert.same({ "done", "5" }, { table.unpack(cells(out, "done"), 1, 2) })
+    for _, text in ipairs { out, beside, folder } do
+      assert.same({ "done", "5" }, { table.unpack(cells(text, "done"), 1, 2) }, still)
+    end
+    assert.matches("nosuch is a program, not a report, and none of this name is served", program, 1, true)
     assert.matches("open: at work %(%*%): 1 call", out)
     assert.equal("5\tnil\n", answer)
     assert.matches("no application called 'NOSUCH' can be asked", twice)

@@ -74,13 +74,35 @@ end
 
 local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
 
+local function is_program(path)
+  local f = io.open(path, "rb")
+  local first = f and f:read(4)
+  if f then f:close() end
+  return first and (first == "\127ELF" or first:sub(1, 2) == "#!")
+end
+
+--- The running program of this name, where a file or folder of the name is none of ours: often it is the program itself.
+local function live_instead(path, err, patience)
+  if not path:find("/", 1, true) then
+    local survey = ask(path, patience)
+    if survey then return survey end
+  end
+  if not is_program(path) then return nil, err end
+  return nil, ("%s is a program, not a report, and none of this name is served; start it with pmlua live -- ./%s, "
+    .. "or name a process id"):format(path, path:match "[^/]*$")
+end
+
 local function survey_of(o)
   local lfs, missing = require "lfs", nil
   for _, path in ipairs(o.paths) do
     if not lfs.attributes(path, "mode") then missing = missing or path end
   end
   if o.job then return require "pmlua.internal.report.survey".gather(o.paths[1], o.job) end
-  if not missing then return require "pmlua.internal.report.survey".read(o.paths) end
+  if not missing then
+    local survey, err = require "pmlua.internal.report.survey".read(o.paths)
+    if survey or #o.paths > 1 then return survey, err end
+    return live_instead(o.paths[1], err, o.patience)
+  end
   if #o.paths == 1 then return ask(missing, o.patience) end
   return nil, missing .. ": no such file or folder"
 end

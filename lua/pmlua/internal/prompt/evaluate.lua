@@ -6,6 +6,8 @@
 --
 -- Shared by the prompt of `pmlua -i`, by `pmlua attach` and by the application that it asks.
 
+local show = require "pmlua.internal.prompt.show"
+
 local M = {}
 
 --- Compile code as an expression, else as statements.
@@ -37,13 +39,13 @@ function M.describe(err)
   return ("(error object is a %s value)"):format(type(err))
 end
 
---- Results (as table.pack gives them) as print would show them; nil without results.
+--- Results (as table.pack gives them) as a person reads them, tables with their contents; nil without results.
 ---@param results table
 ---@return string?
 function M.text(results)
   if results.n == 0 then return nil end
   local texts = {}
-  for i = 1, results.n do texts[i] = tostring(results[i]) end
+  for i = 1, results.n do texts[i] = show(results[i]) end
   return #texts == 1 and texts[1] or table.concat(texts, "\t") -- a long one is not copied
 end
 
