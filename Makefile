@@ -46,17 +46,9 @@ include packaging/packaging.mk spec/spec.mk spec/c/intercept/intercept.mk spec/c
 $(B)/obj/%.o: %.c | $$(@D)/.
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
 
-$(B)/obj/core/%.o $(B)/obj/bindings/%.o: ALLCFLAGS += $(HARDEN) $(FORTIFY)
-# A protector takes 6 to 11 instructions of each hot path (spec/data/instruction_costs.tsv), so that these go without. What
-# reads files and texts of others has one.
-HOT := $(filter-out %_file.c %_text.c %_report.c %recording_read.c %_log_read.c %_origin.c %_write.c %_paths.c %_ask.c,$(wildcard core/base/stream/pml_stream*.c core/base/pml_clock.c \
-  core/base/pml_thread.c core/source/kernel/pml_counter.c core/source/kernel/pml_group.c core/source/pml_eventset*.c core/source/*/pml_eventset*.c core/record/recorder/pml_recorder*.c \
-  core/source/sde/pml_sde*.c core/source/plugin/pml_plugin_call.c core/source/plugin/pml_plugin_use.c core/adapter/section/*.c core/adapter/wrap/*.c core/adapter/openmp/*.c \
-  core/adapter/arch/pml_call.c core/adapter/intercept/pml_intercept_door.c core/adapter/intercept/pml_intercept_events.c \
-  core/substrate/profile/*.c core/record/pml_buffer*.c core/substrate/flow/*.c core/substrate/trace/*.c \
-  core/substrate/recording/pml_recording*.c core/substrate/scorep/*.c core/control/*/*.c))
+$(B)/obj/core/%.o $(B)/obj/bindings/%.o $(B)/obj/llvm-%.o: ALLCFLAGS += $(HARDEN) $(FORTIFY)
+include core/hot.mk
 $(HOT:%.c=$(B)/obj/%.o): HARDEN := -fno-stack-protector
-# Checked calls take 2 to 12 instructions more of each reading of a group.
 $(HOT:%.c=$(B)/obj/%.o): FORTIFY :=
 
 # What runs once, or when somebody asks. Not what reads and writes logs and traces, which may be large.

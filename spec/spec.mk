@@ -131,6 +131,7 @@ messages: ## every sentence that a user can see, with its place
 layers: ## dependencies run one way, by includes and by symbols (what is built)
 	@$(LUA) spec/layers.lua
 	@PMLUA_BUILD=$(B) $(LUA) spec/objects.lua
+	@PMLUA_BUILD=$(B) $(LUA) spec/hot.lua
 asan: asan-build ## the C specs and the Lua specs under AddressSanitizer and UBSan
 	$(call run_specs,asan)
 asan-build:

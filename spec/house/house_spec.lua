@@ -237,6 +237,26 @@ describe("make layers", function()
     assert.equal(0, code, out)
   end)
 
+  it("finds a reader among the sources without stack protector, and a list that is not explicit", function()
+    local function hot(source, list)
+      sh(("mkdir -p %s/core/a"):format(dir))
+      write(dir .. "/core/a/x.c", source)
+      write(dir .. "/hot.mk", list)
+      local out, code = sh(("cc -c %s/core/a/x.c -o %s/core/a/x.o"):format(dir, dir))
+      assert.equal(0, code, out)
+      return sh(("lua5.4 spec/hot.lua %s %s/hot.mk"):format(dir, dir))
+    end
+    local list = "HOT := \\\n  $(addprefix core/a/,x.c)\n"
+    local reads = "int pml__log_read_at(void); int x(void); int x(void) { return pml__log_read_at(); }\n"
+    assert.same({ "", 0 }, { hot("int x(void); int x(void) { return 1; }\n", list) })
+    local out, code = hot(reads, list)
+    assert.equal(1, code)
+    assert.matches("core/a/x%.c calls pml__log_read_at", out)
+    out, code = hot("int x;\n", "HOT := $(wildcard core/a/*.c)\n")
+    assert.equal(1, code)
+    assert.matches("names are listed by", out)
+  end)
+
   --- Objects of C files, each a function pml_PLACE that calls those of the places it needs.
   local function objects(needs)
     for place, needed in pairs(needs) do
