@@ -34,8 +34,8 @@ describe("A failure", function()
     local _, failure = core.link.connect "/nowhere"
     assert.same({ "ENOENT", false }, { failure.code, failure.remedy or false })
     _, failure = core.eventset.open { "mem:nosuch_symbol:w" }
-    assert.equal("give another symbol, or an address (mem:0x7f00:w)", failure.remedy)
-    assert.falsy(failure.text:find("give another symbol", 1, true))
+    assert.equal("give an address (mem:0x7f00:w), or use pmlua watchpoint for the symbols of a command", failure.remedy)
+    assert.falsy(failure.text:find("give an address", 1, true))
   end)
 
   it("stands for its sentence where scripts take it for a string", function()

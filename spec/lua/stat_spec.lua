@@ -28,6 +28,16 @@ local function refused(arguments, why, code, environment)
 end
 
 describe("pmlua stat", function()
+  it("refuses a breakpoint on a symbol, whose address is pmlua's own, and names what looks it up in the command", function()
+    for _, verb in ipairs { "stat -e %s -- true", "sample -e %s -- true" } do
+      for _, event in ipairs { "mem:environ:w", "mem:malloc:x", "mem:no_such_variable" } do
+        local _, _, err = support.shell(("%s/pmlua "):format(support.build) .. verb:format(event))
+        assert.matches("pmlua watchpoint", err, 1, true)
+        assert.falsy(err:find("\n" .. event:gsub("%p", "%%%0") .. " +%d"), err)
+      end
+    end
+  end)
+
   it("prints times, memory and the kernel's counts with their units, and returns the command's status", function()
     local status, out, err = support.shell(command .. "-- sh -c 'echo hello; exit 3'")
     assert.equal(3, status)

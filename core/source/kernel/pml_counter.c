@@ -226,6 +226,8 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   struct pml__counter_request q = {.ev = ev, .pmu = p->pmu, .joins = leader != NULL};
   struct perf_event_attr attr;
   int rc = resolve_target(t, p, &q.pid, &q.cpu);
+  if (rc == 0 && p->attr.type == PERF_TYPE_BREAKPOINT)
+    rc = pml__breakpoint_target(ev->name, q.pid, (flags & PML_OPEN_ON_EXEC) != 0);
   if (rc == 0 && p->attr.type == PERF_TYPE_BREAKPOINT) rc = pml__breakpoint_check(ev->name);
   if (rc < 0) return rc;
   prepare_attr(&attr, p, t, q.joins, flags);

@@ -4,10 +4,13 @@
 
 #include "base/pml_error.h"
 
+#include <limits.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,4 +44,22 @@ int pml__breakpoint_check(const char *name) {
       "%.120s: this machine accepts hardware breakpoints, but they never fire (a virtual machine without debug "
       "registers?); use uprobe: for calls, or another machine",
       name);
+}
+
+/* Does thread @pid run the program that this process runs? A forked child has its addresses, and so has a thread. */
+static bool same_program(pid_t pid) {
+  char path[32], own[PATH_MAX], other[PATH_MAX];
+  (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+  ssize_t n = readlink("/proc/self/exe", own, sizeof own), m = readlink(path, other, sizeof other);
+  return n > 0 && n == m && memcmp(own, other, (size_t)n) == 0;
+}
+
+int pml__breakpoint_target(const char *name, pid_t pid, bool on_exec) {
+  const char *symbol = name + strlen("mem:");
+  if (strncmp(name, "mem:", 4) != 0 || (*symbol >= '0' && *symbol <= '9') || pid == 0) return 0;
+  if (pid > 0 && !on_exec && same_program(pid)) return 0;
+  return pml_fail(PML_ENOSYMBOL,
+                  "%.120s: the address of a symbol is that of pmlua itself; use pmlua watchpoint for a command's "
+                  "symbols, or give an address",
+                  name);
 }

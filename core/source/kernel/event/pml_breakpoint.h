@@ -3,6 +3,9 @@
 #ifndef PML_BREAKPOINT_H
 #define PML_BREAKPOINT_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 /*
  * pml__breakpoint_check - does a breakpoint on a variable of our own count a write to it?
  * @name: what the caller wants to open, for the detail.
@@ -12,5 +15,12 @@
  * event.
  */
 int pml__breakpoint_check(const char *name);
+
+/*
+ * pml__breakpoint_target - may breakpoint @name be set in thread @pid (0: the calling one, negative: a whole cpu)?
+ * The address of a symbol (mem:SYMBOL) is that of the calling process: another program has something else there.
+ * @on_exec: the thread becomes another program first. Returns 0 or PML_ENOSYMBOL. Cost: two system calls of others.
+ */
+int pml__breakpoint_target(const char *name, pid_t pid, bool on_exec);
 
 #endif

@@ -52,9 +52,8 @@ static int parse_target(struct mem *m, const char *name, const char *target) {
   if (!symbol[0]) return pml_fail(PML_ESYNTAX, "event \"%.200s\" has no address; write " MEM_GRAMMAR, name);
   if (pml__process_symbol(symbol, &sym) < 0)
     return pml_fail(PML_ENOSYMBOL,
-                    "event \"%.160s\": no symbol \"%.160s\" in this process: misspelt, stripped or inlined; give "
-                    "another symbol, or "
-                    "an address (mem:0x7f00:w)",
+                    "event \"%.160s\": no symbol \"%.160s\" in this process; give an address (mem:0x7f00:w), or use "
+                    "pmlua watchpoint for the symbols of a command",
                     name, symbol);
   m->address = sym.value + offset;
   m->size = plus ? 0 : sym.size;

@@ -3,6 +3,7 @@
 #include "source/kernel/sampler/pml_sampler_private.h"
 
 #include "base/pml_error.h"
+#include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_counter_error.h"
 
@@ -123,6 +124,10 @@ static int open_part(const struct request *q, unsigned number) {
   if (!grow((void **)&s->event, s->events, &s->events_room, sizeof *s->event)) return no_memory();
   struct pml__perf_descriptor *d = &s->event[s->events];
   prepare(&a, &part, &s->options);
+  if (a.type == PERF_TYPE_BREAKPOINT) {
+    int wrong = pml__breakpoint_target(q->ev.name, q->pid, s->options.on_exec);
+    if (wrong < 0) return wrong;
+  }
   int err = pml__perf_descriptor_open(d, &a, q->pid, q->cpu, -1);
   if ((err == -EACCES || err == -EPERM) && pml__event_may_be_user_only(&q->ev)) err = open_user_only(q, d, &a, err);
   if (err < 0) return err == -ESRCH || err == -ENODEV ? err : refuse(q, &a, part.pmu, err);
