@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/exec.c - programs that pmlua's libraries cannot be preloaded into are executed without them.
+ * core/preload/exec.c - programs that pmlua's libraries cannot be preloaded into are executed without them, and those
+ * that are given an environment of their own are recorded all the same.
  *
  * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load what needs glibc, and the program
  * would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn look at the
- * program first, and take our libraries from its LD_PRELOAD where they do not fit. What else is there stays. Under
- * pmlua record, a line in the recording's reasons (pml_reasons.h) names the program and why.
+ * program first, and take our libraries from its LD_PRELOAD where they do not fit, or are not there: it runs in another
+ * root. What else is there stays. Under pmlua record, a line in the recording's reasons (pml_reasons.h) names the
+ * program and why; and where LD_PRELOAD is missing, as with an empty environment, what this process was started with is
+ * added.
  *
  * All of it may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation, only
  * system calls and the stack. What cannot be read is executed as it is.
@@ -33,6 +36,11 @@
 #define PRELOAD "LD_PRELOAD="
 #define OURS "libpmlua-"
 #define OTHER_MACHINE "it was built for another kind of machine"
+#define OTHER_ROOT "pmlua's library is not in its root, or may not be read there"
+#define ASAN "ASAN_OPTIONS="
+#define OWN "PMLUA_"
+#define KEPT_BYTES 8192u /* of the variables that this process was started with */
+#define KEPT_MAX 40u
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -43,6 +51,14 @@
 enum kind { FITS, SCRIPT, FOREIGN };
 
 static char recording[PATH_MAX]; /* the folder of the recording; "": no recording */
+
+/* What a program under pmlua record is started with; written before main. */
+static struct {
+  char text[KEPT_BYTES];
+  size_t used, n;
+  const char *variable[KEPT_MAX]; /* of pmlua */
+  const char *preload, *asan;     /* values; NULL: they are not known */
+} kept;
 
 /* ---- whether it fits ---- */
 
@@ -162,7 +178,8 @@ static bool keep_others(char *text, const char *list) {
 
 /* What the environment needs to be copied; n 0: it is good as it is. */
 struct copy {
-  size_t n, at, bytes; /* variables; which is LD_PRELOAD; room for its text */
+  size_t n, bytes; /* variables; room for the texts of those that change */
+  bool adds;       /* what was kept, else our libraries go */
 };
 
 /* The end of @text, @most bytes of it at the most, to @to. Returns where it ends there. */
@@ -181,33 +198,81 @@ static void note(const char *path, const char *why) {
   (void)pml_reasons_leave(recording, line);
 }
 
+static const char *value_of(char *const envp[], const char *name) {
+  for (; envp != NULL && *envp != NULL; envp++)
+    if (begins(*envp, name)) return *envp + strlen(name);
+  return NULL;
+}
+
+/* The first of our libraries in @list can be read. */
+static bool is_there(const char *list) {
+  char path[PATH_MAX];
+  size_t n;
+  const char *at = entry(list, &n);
+  while (at != NULL && !is_ours(at, n)) at = entry(at + n, &n);
+  if (at == NULL || n >= sizeof path) return true;
+  memcpy(path, at, n);
+  path[n] = '\0';
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd >= 0) (void)close(fd);
+  return fd >= 0;
+}
+
 /* @path: NULL: it is not known. */
 static struct copy look(const char *path, char *const envp[]) {
-  struct copy c = {0, 0, 0};
+  struct copy c = {0, 0, false};
   char why[WHY_BYTES] = {0};
   int saved = errno;
-  for (size_t i = 0; envp != NULL && envp[i] != NULL && path != NULL; i++) {
-    if (!begins(envp[i], PRELOAD) || !has_ours(envp[i] + strlen(PRELOAD))) continue;
-    if (!is_foreign(path, why)) break;
-    note(path, why);
-    c.at = i;
-    c.bytes = strlen(envp[i]) + 1;
-    while (envp[c.n] != NULL) c.n++;
-    break;
+  const char *list = value_of(envp, PRELOAD), *asan = value_of(envp, ASAN);
+  bool has = list != NULL && has_ours(list), runs = path != NULL && (has || kept.preload != NULL);
+  bool fits = runs && !is_foreign(path, why);
+  if (fits && !is_there(has ? list : kept.preload)) {
+    memcpy(why, OTHER_ROOT, sizeof OTHER_ROOT);
+    fits = false;
+  }
+  if (runs && !fits) note(path, why);
+  c.adds = fits && !has;
+  if (runs && has != fits) {
+    while (envp != NULL && envp[c.n] != NULL) c.n++;
+    c.n += 1 + KEPT_MAX + 2;
+    c.bytes = sizeof PRELOAD + sizeof ASAN + 2 * KEPT_BYTES + (list != NULL ? strlen(list) : 0);
+    c.bytes += asan != NULL ? strlen(asan) : 0;
   }
   errno = saved;
   return c;
 }
 
+/* NAME=THEIRS:OURS to *@text, which becomes what is behind it. */
+static char *join(char **text, const char *name, const char *theirs, const char *ours) {
+  char *at = *text, *to = stpcpy(at, name);
+  if (theirs != NULL && *theirs != '\0') to = stpcpy(stpcpy(to, theirs), ":");
+  *text = stpcpy(to, ours) + 1;
+  return at;
+}
+
+/* What was kept, but for what @envp has. */
+static size_t add(char **copy, size_t n, char *text, char *const envp[]) {
+  copy[n++] = join(&text, PRELOAD, value_of(envp, PRELOAD), kept.preload);
+  if (kept.asan != NULL) copy[n++] = join(&text, ASAN, value_of(envp, ASAN), kept.asan);
+  for (size_t i = 0; i < kept.n; i++) {
+    size_t name = strcspn(kept.variable[i], "=") + 1, k = 0;
+    while (envp != NULL && envp[k] != NULL && strncmp(envp[k], kept.variable[i], name) != 0) k++;
+    if (envp == NULL || envp[k] == NULL) copy[n++] = (char *)(uintptr_t)kept.variable[i];
+  }
+  return n;
+}
+
 static char *const *fill(const struct copy *c, char **copy, char *text, char *const envp[]) {
   size_t n = 0;
   if (c->n == 0) return envp;
-  for (size_t i = 0; i < c->n; i++) {
-    if (i != c->at)
+  for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
+    bool preload = begins(envp[i], PRELOAD);
+    if (!preload && !(c->adds && kept.asan != NULL && begins(envp[i], ASAN)))
       copy[n++] = envp[i];
-    else if (keep_others(text, envp[i] + strlen(PRELOAD)))
+    else if (preload && !c->adds && keep_others(text, envp[i] + strlen(PRELOAD)))
       copy[n++] = text;
   }
+  if (c->adds) n = add(copy, n, text, envp);
   copy[n] = NULL;
   return copy;
 }
@@ -264,11 +329,36 @@ static void find_real(void) {
   }
 }
 
+/* NULL: there is no room. */
+static const char *keep(const char *text) {
+  size_t n = strlen(text) + 1;
+  if (n > sizeof kept.text - kept.used) return NULL;
+  char *at = memcpy(kept.text + kept.used, text, n);
+  kept.used += n;
+  return at;
+}
+
+/* With all of it, or without: an environment of a part would lead to another recording. */
+static void keep_variables(void) {
+  const char *preload = value_of(environ, PRELOAD), *asan = value_of(environ, ASAN);
+  bool all = preload != NULL && has_ours(preload);
+  for (size_t i = 0; all && environ[i] != NULL; i++) {
+    if (!begins(environ[i], OWN)) continue;
+    all = kept.n < KEPT_MAX && (kept.variable[kept.n] = keep(environ[i])) != NULL;
+    kept.n += all;
+  }
+  if (all && asan != NULL) all = (kept.asan = keep(asan)) != NULL;
+  if (all) kept.preload = keep(preload);
+}
+
 __attribute__((constructor)) static void begin(void) {
   const char *dir = secure_getenv("PMLUA_RECORD_DIR");
   int saved = errno;
   find_real();
-  if (dir != NULL && dir[0] == '/' && strlen(dir) < sizeof recording) memcpy(recording, dir, strlen(dir) + 1);
+  if (dir != NULL && dir[0] == '/' && strlen(dir) < sizeof recording) {
+    memcpy(recording, dir, strlen(dir) + 1);
+    keep_variables();
+  }
   errno = saved;
 }
 

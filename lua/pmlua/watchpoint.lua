@@ -102,7 +102,8 @@ function M.run(words, points, options)
   local planned
   planned, err = plan(options.dir, options.object or path, points, options.values)
   if not planned then return nil, err, FAILED end
-  local line = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_WATCHPOINT_DIR=" .. options.dir }
+  local line = { "env", "LD_PRELOAD=" .. preload.with(library), "ASAN_OPTIONS=" .. preload.asan(),
+    "PMLUA_WATCHPOINT_DIR=" .. options.dir }
   table.move(options.set or {}, 1, #(options.set or {}), #line + 1, line)
   line[#line + 1] = path
   table.move(words, 2, #words, #line + 1, line)

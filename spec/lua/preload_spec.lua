@@ -62,6 +62,46 @@ int main(int argc, char **argv) {
 ]]
 local told = ("2 none\n"):rep(11) .. "3 none\n" -- a script has its path as one more
 
+--- Executes `argv[1]` in each way with an environment of its own, and says which one a child has that calls crc32 10 times.
+local apart = [[
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  char *const none[] = {NULL}, *const some[] = {"A=1", "LD_PRELOAD=", NULL}, *const words[] = {argv[1], NULL};
+  for (int way = 0; way < 6; way++) {
+    pid_t pid = 0;
+    int status = 0;
+    if (way == 0) posix_spawn(&pid, argv[1], NULL, NULL, words, none);
+    if (way == 1) posix_spawnp(&pid, argv[1], NULL, NULL, words, some);
+    if (way > 1 && (pid = way == 2 ? vfork() : fork()) == 0) {
+      if (way == 2) execve(argv[1], words, none);
+      if (way == 3) execle(argv[1], argv[1], (char *)NULL, some);
+      if (way == 4) fexecve(open(argv[1], O_RDONLY), words, none);
+      if (way == 5) execvpe(argv[1], words, some);
+      _exit(1);
+    }
+    waitpid(pid, &status, 0);
+    printf("%d ", WEXITSTATUS(status));
+    fflush(stdout);
+  }
+  return 0;
+}
+]]
+local calls = [[
+#include <stdlib.h>
+#include <zlib.h>
+static unsigned char text[3];
+int main(int argc, char **argv) {
+  for (int i = 0; i < 10; i++) crc32(0, text, 3);
+  if (argc > 1) { char *p = malloc(4); free(p); return p[argc] == 1 ? 4 : 5; }
+  return 3;
+}
+]]
+
 --- A loader with another name is taken for that of another C library.
 local function build_other()
   local _, loader = shell("readelf -l /bin/sh | sed -n 's/.*interpreter: \\(.*\\)\\]/\\1/p'")
@@ -151,4 +191,50 @@ describe("Preloading", function()
     local status, out, err = shell(command .. " record -o musl-child -- sh -c ./musl")
     assert.same({ 5, "1 none\n" }, { status, out }, err)
   end)
+
+  it("records children that are given an environment without it", function()
+    support.spit(dir .. "/apart.c", apart)
+    support.spit(dir .. "/calls.c", calls)
+    assert.equal(0, (shell "gcc -O1 -w apart.c -o apart && gcc -O1 calls.c -o calls -lz"))
+    local status, out, err = shell(command .. " record --lib 'libz*' -o apart-r -- ./apart ./calls")
+    assert.same({ 0, ("3 "):rep(6) }, { status, out:sub(1, 12) }, err)
+    assert.truthy(err:find("crc32 +60 "), err)
+    local ended, _, said = shell(command .. " record --lib 'libz*' -o empty -- env -i ./calls")
+    assert.equal(3, ended)
+    assert.truthy(said:find("crc32 +10 "), said)
+    local _, alone = shell "./apart ./other"
+    status, out = shell(command .. " record -o apart-other -- ./apart ./other")
+    assert.same({ 0, alone }, { status, out })
+  end)
+
+  it("is left out in a root that has not got it", function()
+    if tonumber((select(2, shell "id -u"))) ~= 0 then return pending "only root can have another root" end
+    assert.equal(0, (shell [[
+mkdir root && for f in /bin/true $(ldd /bin/true | grep -o '/[^ ]*'); do mkdir -p root/${f%/*} && cp -L $f root/$f || exit 1; done]]))
+    local status, _, err = shell(command .. " record -o rooted -- chroot root /bin/true")
+    assert.same({ 0, nil }, { status, err:match "[^\n]*cannot be preloaded[^\n]*" })
+  end)
+
+  local sanitizers = { gcc = { "address", "thread", "undefined", "leak" }, ["clang-14"] = { "address", "undefined" } }
+  for compiler, kinds in pairs(sanitizers) do
+    for _, kind in ipairs(kinds) do
+      it(("leaves programs of %s -fsanitize=%s as they are"):format(compiler, kind), function()
+        support.spit(dir .. "/calls.c", calls)
+        local name = ("%s-%s"):format(compiler, kind)
+        local build = "%s -O1 -w -fsanitize=%s calls.c -o %s -lz && ./%s; test $? = 3"
+        if shell(build:format(compiler, kind, name, name)) ~= 0 then
+          return pending(("%s makes no program with -fsanitize=%s that runs here"):format(compiler, kind))
+        end
+        local wrong = shell(("./%s wrong"):format(name))
+        for verb, options in pairs { record = " --lib 'libz*' -o " .. name .. "-r", live = "" } do
+          local status, _, err = shell(("%s %s%s -- ./%s"):format(command, verb, options, name))
+          assert.equal(3, status, err)
+          assert.truthy(verb == "live" or err:find("crc32 +10 "), err)
+          shell(("rm -rf %s-r"):format(name))
+          status = shell(("%s %s%s -- ./%s wrong"):format(command, verb, options, name))
+          assert.equal(wrong, status)
+        end
+      end)
+    end
+  end
 end)

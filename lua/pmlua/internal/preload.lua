@@ -135,4 +135,12 @@ function M.with(library)
   return others and others ~= "" and others .. ":" .. library or library
 end
 
+--- ASAN_OPTIONS with which a program that was built with gcc's AddressSanitizer starts behind a preloaded library: its
+--- runtime wants to be the first, which matters to its malloc only. No library of pmlua has one.
+---@return string
+function M.asan()
+  local others, ours = os.getenv("ASAN_OPTIONS"), "verify_asan_link_order=0"
+  return others and others ~= "" and others .. ":" .. ours or ours
+end
+
 return M

@@ -64,7 +64,7 @@ function M.run(o)
     complain(err .. (remedy[kind] or ""))
     return kind == "other" and execute(o.command) or status
   end
-  local variables = { LD_PRELOAD = preload.with(library) }
+  local variables = { LD_PRELOAD = preload.with(library), ASAN_OPTIONS = preload.asan() }
   variables.PMLUA_LIVE_NAME = o.name
   -- The program keeps it: the process that says at its end if it told nothing.
   variables.PMLUA_LIVE_PID = not o.quiet and ("%d"):format(core.sys.pid()) or nil

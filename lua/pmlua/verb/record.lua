@@ -263,7 +263,8 @@ local function remarks(events)
 end
 
 local function environment_of(o, library, dir)
-  local words = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
+  local words = { "LD_PRELOAD=" .. preload.with(library), "ASAN_OPTIONS=" .. preload.asan(), "PMLUA_RECORD_DIR=" .. dir,
+    preload.clock() }
   for _, v in ipairs(variables) do
     local value = o[v[2]]
     if type(value) == "table" then value = table.concat(value, v[3]) end
