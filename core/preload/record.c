@@ -48,6 +48,7 @@
 #include "substrate/profile/pml_profile.h"
 #include "substrate/recording/pml_recording.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -121,12 +122,21 @@ static void note_counts(void) {
   note_number("abandoned", p.abandoned);
 }
 
+/* The file of the loaded library, not a chosen one, that has this very function; "": none has. */
+static const char *library_of(const char *function) {
+  Dl_info in;
+  const void *at = dlsym(RTLD_NEXT, function);
+  if (at == NULL || dladdr(at, &in) == 0 || in.dli_fname == NULL) return "";
+  const char *slash = strrchr(in.dli_fname, '/');
+  return slash != NULL ? slash + 1 : in.dli_fname;
+}
+
 static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
   char near[512] = "";
   size_t n = 0;
   for (unsigned i = 0; i < u->n && n < sizeof near; i++)
     n += (size_t)snprintf(near + n, sizeof near - n, "%s%s", i > 0 ? "," : "", u->nearest[i]);
-  say(arg, "%s\t%s\t%s\n", u->option, u->pattern, near);
+  say(arg, "%s\t%s\t%s\t%s\n", u->option, u->pattern, strcmp(u->option, "sym") == 0 ? library_of(u->pattern) : "", near);
   return 0;
 }
 

@@ -210,6 +210,8 @@ describe("pmlua record", function()
     local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./sums 1 0")
     assert.truthy(err:find("--sym 'crc23' matches no function; similar: [%w_, ]*crc32"), err)
     assert.equal(1, select(2, err:gsub("crc23", "")))
+    _, _, err = shell(command .. " record -o elsewhere --sym malloc --sym crc32 -- ./sums 1 0")
+    assert.matches("'malloc' is a function of libc%.[%w.]+, which is not among the chosen libraries; add %-%-lib 'libc%*'\n", err)
   end)
 
   it("says what it cannot record, and where it cannot write", function()

@@ -43,10 +43,11 @@ local function lines_of(log, key)
   return lines
 end
 
---- "lib<TAB>libnone<TAB>libz,libm": a pattern that matched nothing, and names near to it.
+--- "lib<TAB>libnone<TAB><TAB>libz,libm": a pattern that matched nothing, and names near to it.
+--- "sym<TAB>malloc<TAB>libc.so.6<TAB>": a library that was not chosen has the function.
 local function unmatched(line)
-  local option, pattern, nearest = line:match "^([a-z]+)\t([^\t]*)\t(.*)$"
-  return option and { option = option, pattern = pattern, nearest = nearest }
+  local option, pattern, library, nearest = line:match "^([a-z]+)\t([^\t]*)\t([^\t]*)\t(.*)$"
+  return option and { option = option, pattern = pattern, nearest = nearest, library = library ~= "" and library or nil }
 end
 
 --- The program by its notes.

@@ -306,7 +306,7 @@ end
 
 --- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
 local function tell_unmatched(all, complain)
-  local processes, count, near, order = 0, {}, {}, {}
+  local processes, count, near, has, order = 0, {}, {}, {}, {}
   for _, p in ipairs(all.processes) do
     if p.ended == "exit" and not p.noted then processes = processes + 1
     elseif #p.paths > 0 then
@@ -316,13 +316,16 @@ local function tell_unmatched(all, complain)
       local key = u.option .. "\0" .. u.pattern
       if not count[key] then order[#order + 1] = u end
       count[key] = (count[key] or 0) + 1
-      near[key] = near[key] or (u.nearest ~= "" and u.nearest)
+      near[key], has[key] = near[key] or (u.nearest ~= "" and u.nearest), has[key] or u.library
     end
   end
   for _, u in ipairs(order) do
     local key = u.option .. "\0" .. u.pattern
     local nearest = near[key] and ("; similar: " .. near[key]:gsub(",", ", ")) or ""
-    if count[key] == processes then
+    if count[key] == processes and has[key] then
+      complain(("--sym '%s' is a function of %s, which is not among the chosen libraries; add --lib '%s'"):format(u.pattern,
+        has[key], has[key]:gsub("%.so.*", "*")))
+    elseif count[key] == processes then
       complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, u.option == "lib" and "library" or "function", nearest))
     end
   end
