@@ -136,7 +136,8 @@ static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
   size_t n = 0;
   for (unsigned i = 0; i < u->n && n < sizeof near; i++)
     n += (size_t)snprintf(near + n, sizeof near - n, "%s%s", i > 0 ? "," : "", u->nearest[i]);
-  say(arg, "%s\t%s\t%s\t%s\n", u->option, u->pattern, strcmp(u->option, "sym") == 0 ? library_of(u->pattern) : "", near);
+  say(arg, "%s\t%s\t%s\t%s\n", u->option, u->pattern, strcmp(u->option, "sym") == 0 ? library_of(u->pattern) : "",
+      near);
   return 0;
 }
 
