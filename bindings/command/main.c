@@ -174,7 +174,8 @@ static bool isfailure(lua_State *L, const char *name) {
 /* Whether the script defined an experiment that it neither returned nor ran; says so. */
 static bool hasforgotten(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  bool loaded = lua_getfield(L, -1, "pmlua.experiment") == LUA_TTABLE && lua_getfield(L, -1, "forgotten") == LUA_TFUNCTION;
+  bool loaded =
+      lua_getfield(L, -1, "pmlua.experiment") == LUA_TTABLE && lua_getfield(L, -1, "forgotten") == LUA_TFUNCTION;
   bool forgotten = loaded && call(L, 0, 1) && lua_isstring(L, -1);
   if (forgotten) complain(lua_tostring(L, -1));
   return forgotten;

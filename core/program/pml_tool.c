@@ -67,7 +67,7 @@ static void choose_variables(char *envp[VARIABLES + 2]) {
         envp[n++] = *entry;
         break;
       }
-  envp[n++] = (char *)(uintptr_t)"LC_ALL=C.UTF-8";
+  envp[n++] = (char *)(uintptr_t) "LC_ALL=C.UTF-8";
   envp[n] = NULL;
 }
 

@@ -13,8 +13,9 @@ PML_BEGIN_DECLS
 /*
  * gnuplot and Graphviz draw text that others wrote. They get their arguments by execve(2), nothing on standard input,
  * a limit of time, and of the environment PATH, HOME, TMPDIR, LD_*, XDG_* and FONTCONFIG_* alone, with the locale
- * C.UTF-8: no terminal, font path or locale of the user's changes a picture. A confined tool can start no program and no process and open no socket (seccomp; x86-64 and
- * arm64, elsewhere it runs unconfined): what a script smuggles into a picture stays text.
+ * C.UTF-8: no terminal, font path or locale of the user's changes a picture. A confined tool can start no program and
+ * no process and open no socket (seccomp; x86-64 and arm64, elsewhere it runs unconfined): what a script smuggles into
+ * a picture stays text.
  */
 struct pml_tool {
   char *const *argv;  /* NULL-terminated; argv[0] is looked for in PATH */

@@ -62,7 +62,7 @@ describe("An application that embeds", function()
         local missing, flags = support.shell("pkg-config --cflags --libs --static " .. lua[2])
         if missing ~= 0 then return pending(lua[2] .. " is not installed") end
         if support.sanitized then return pending "the program is not sanitized" end
-        if not select(2, support.shell("readelf -d " .. quote(support.build .. "/libpmlua-embed.so"))):find "liblua" == nil then
+        if select(2, support.shell("readelf -d " .. quote(support.build .. "/libpmlua-embed.so"))):find "liblua" then
           return pending "pmlua is built without a static library of Lua"
         end
         local dir = support.folder()

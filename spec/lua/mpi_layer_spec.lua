@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_layer_spec.lua - tools that stand between a program and MPI, as Darshan and mpiP do: each message is recorded once,
--- or pmlua says why none is.
+-- spec/lua/mpi_layer_spec.lua - tools that stand between a program and MPI, as Darshan and mpiP do: each message
+-- is recorded once, or pmlua says why none is.
 
 local helper = require "spec.lua.helper"
 local mpi_job = require "spec.lua.mpi_job"

@@ -239,7 +239,8 @@ describe("A program with software-defined events", function()
     local dir = support.folder()
     local status, _, err = support.shell(([[cd %s && { %s live --report out -- %s 600 & } && pid=$! && n=0 &&
       until ls out/*.pmlog >/dev/null 2>&1 && %s report out --csv >now 2>/dev/null && grep -q "SOLVER::work,group" now &&
-        grep -q "SOLVER::half,callback" now && grep -q "SOLVER::iterations,variable" now || [ $n = 300 ]; do sleep 0.1; n=$((n + 1)); done; kill -%s $pid; wait $pid 2>/dev/null]]):format(dir, command, application,
+        grep -q "SOLVER::half,callback" now && grep -q "SOLVER::iterations,variable" now || [ $n = 300 ]; do
+        sleep 0.1; n=$((n + 1)); done; kill -%s $pid; wait $pid 2>/dev/null]]):format(dir, command, application,
       command, signal))
     assert.equal(signal == "KILL" and 137 or 143, status, err)
     local code, out, why = pmlua(dir .. "/out --json")

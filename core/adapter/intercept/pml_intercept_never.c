@@ -2,11 +2,11 @@
 /*
  * core/adapter/intercept/pml_intercept_never.c - functions that are never intercepted, whichever library defines them.
  *
- * A recorded call returns to a return slot instead of its caller. That is wrong for three kinds of functions: those that
- * return not as C does; those that unwind the stack from their own frame, and so begin with the wrong return address;
- * those that look at their return address to know their caller. Functions of the second kind still work when a recorded
- * call further out calls them: the slots have unwinding rules. Those that return twice, or on another stack, would do so
- * through slots, too, whatever their name; but only their first return would be a leave.
+ * A recorded call returns to a return slot instead of its caller. That is wrong for three kinds of functions: those
+ * that return not as C does; those that unwind the stack from their own frame, and so begin with the wrong return
+ * address; those that look at their return address to know their caller. Functions of the second kind still work when a
+ * recorded call further out calls them: the slots have unwinding rules. Those that return twice, or on another stack,
+ * would do so through slots, too, whatever their name; but only their first return would be a leave.
  *
  * Add a function here by its name in the symbol table, in the group of its kind. Patterns are as in pml_intercept.h;
  * whole names and "word*" are cheapest.

@@ -11,7 +11,8 @@ bool pml__event_may_be_user_only(const struct pml_event *ev);
 bool pml__event_counts_in_user_space(const struct pml_event *ev);
 /* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
-/* pml__event_ignores_modes - a clock of the kernel: a count of it has user space and the kernel, whatever is excluded. */
+/* pml__event_ignores_modes - a clock of the kernel: a count of it has user space and the kernel, whatever is excluded.
+ */
 bool pml__event_ignores_modes(const struct perf_event_attr *attr);
 
 /* How @ev was opened otherwise than asked; for pml_event_user_only(). The first event of each kind is named. */
