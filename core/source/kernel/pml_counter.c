@@ -7,6 +7,7 @@
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/event/pml_perf_open.h"
+#include "source/kernel/event/pml_uprobe_inherit.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_perf_descriptor.h"
@@ -211,6 +212,14 @@ static void prepare_attr(struct perf_event_attr *a, const struct pml_event_part 
   a->inherit = t->inherit;
 }
 
+/* Makes a probe that is to be inherited an event that is. False: it is not, so that it counts one thread. */
+static bool inherits(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr) {
+  if (!attr->inherit || q->pid < 0 || strcmp(q->pmu, "uprobe") != 0) return true;
+  if (pml__uprobe_inherit(attr) < 0) return false;
+  c->flags |= PML__OPENED_DEFINED;
+  return true;
+}
+
 int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned part, const struct pml_target *target,
                      const struct pml_counter *leader, unsigned flags) {
   static const struct pml_target self = {0};
@@ -231,13 +240,16 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   if (rc == 0 && p->attr.type == PERF_TYPE_BREAKPOINT) rc = pml__breakpoint_check(ev->name);
   if (rc < 0) return rc;
   prepare_attr(&attr, p, t, q.joins, flags);
+  bool whole = inherits(c, &q, &attr);
   q.attr = &attr;
   c->why = (uint16_t)why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
   int group_fd = q.joins ? leader->fd : -1;
   rc = open_fd(c, &q, &attr, group_fd);
   if (rc == 0) note_modifier(ev, &attr);
+  if (rc == 0 && !whole) pml__event_note(PML__NOTE_ONE_THREAD, ev);
   if ((rc == -EACCES || rc == -EPERM) && ev->may_be_user_only) rc = open_user_only(c, &q, &attr, group_fd, rc);
   if (rc < 0) {
+    if (c->flags & PML__OPENED_DEFINED) pml__uprobe_release();
     q.opens_alone = rc == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
     return pml__counter_refused(&q, rc);
   }
@@ -270,6 +282,7 @@ void pml_counter_close(struct pml_counter *c) {
   if (c->page != NULL && pml__thread_is_of_parent(c->owner & ~PML__OWNER_RESTARTS)) c->page = NULL;
   unmap(c); /* closing the fd alone would keep the counter busy */
   pml__perf_descriptor_close(&d);
+  if (c->flags & PML__OPENED_DEFINED) pml__uprobe_release();
   c->fd = -1;
 }
 

@@ -7,6 +7,8 @@
 
 /* It leads a group of several: one read(2) of it gives nr, enabled, running and a value per member. */
 #define PML__OPEN_GROUP 0x100u
+/* Its probe is defined in tracefs, and is removed after it. */
+#define PML__OPENED_DEFINED 0x200u
 
 /*
  * In pml_counter.owner of a page that is read in a restartable section, beside the thread's id: where all cores are

@@ -23,6 +23,7 @@ enum pml__event_note {
   PML__NOTE_PRECISE,
   PML__NOTE_CLOCK, /* a modifier was given that changes nothing */
   PML__NOTE_NEVER, /* a modifier was given that leaves nothing */
+  PML__NOTE_ONE_THREAD,
   PML__NOTES
 };
 void pml__event_note(enum pml__event_note which, const struct pml_event *ev);
@@ -99,6 +100,10 @@ bool pml__format_parse(struct pml__format *f, const char *text);
 bool pml__format_put(const struct pml__format *f, uint64_t *word, uint64_t value);
 
 /* tracepoints: pml_event_trace.c */
+/* pml__tracefs - the tracefs that can be read; NULL, and in *err why not. It may be mounted any time: not cached. */
+const char *pml__tracefs(int *err);
+/* pml__trace_id - the number in file @path; -errno, -EINVAL for garbage. */
+int pml__trace_id(const char *path, uint64_t *id);
 int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct pml__mods *m);
 int pml__event_walk_trace(const struct pml__walk *w);
 

@@ -12,8 +12,7 @@
 
 #define PATH_BYTES 512
 
-/* The tracefs that can be read; NULL, and in *err why not. It may be mounted or unmounted any time: not cached. */
-static const char *tracefs(int *err) {
+const char *pml__tracefs(int *err) {
   static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
   *err = -ENOENT;
   for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
@@ -46,8 +45,7 @@ static bool split(const char *base, char *subsys, const char **event) {
   return true;
 }
 
-/* The number in @path; -errno, -EINVAL for garbage. */
-static int read_id(const char *path, uint64_t *id) {
+int pml__trace_id(const char *path, uint64_t *id) {
   char text[32];
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
@@ -69,11 +67,11 @@ int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct 
   uint64_t id = 0;
   int err;
   if (!split(base, subsys, &event)) return PML__NOT_MINE;
-  const char *root = tracefs(&err);
+  const char *root = pml__tracefs(&err);
   /* Unseen, it may be a tracepoint or not; in capitals it is rather a misspelt EVENT:UMASK. */
   if (!root) return isupper((unsigned char)base[0]) ? PML__NOT_MINE : fail_tracefs(base, err);
   (void)snprintf(path, sizeof path, "%s/events/%s/%s/id", root, subsys, event);
-  err = read_id(path, &id);
+  err = pml__trace_id(path, &id);
   if (err == -EACCES || err == -EPERM) return fail_tracefs(base, -EACCES);
   if (err < 0) return PML__NOT_MINE;
   struct pml_event_part *part = pml__event_first(ev, "tracepoint");
@@ -127,7 +125,7 @@ static int walk_file(struct trace_walk *t) {
 int pml__event_walk_trace(const struct pml__walk *w) {
   struct trace_walk t = {.w = w, .reason = ""};
   int err;
-  t.root = tracefs(&err);
+  t.root = pml__tracefs(&err);
   if (t.root) return walk_file(&t);
   if (!w->probe) return 0;
   t.reason = err == -EACCES ? "tracefs is not readable by this user"

@@ -86,6 +86,11 @@ void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
   else if (which == PML__NOTE_CLOCK)
     (void)snprintf(text, sizeof note->text,
                    "%s: the kernel's clocks ignore :u and :k; it counts user space and the kernel", ev->name);
+  else if (which == PML__NOTE_ONE_THREAD)
+    (void)snprintf(text, sizeof note->text,
+                   "%.120s: of one thread only, not of those that it starts; as root: mount -t tracefs nodev "
+                   "/sys/kernel/tracing",
+                   ev->name);
   else if (which == PML__NOTE_NEVER)
     (void)snprintf(text, sizeof note->text, "%s is always 0: it happens in the kernel only; leave :u out", ev->name);
   else

@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_uprobe_inherit.h"
 #include "source/kernel/pml_counter_error.h"
 
 #include <dirent.h>
@@ -128,7 +129,10 @@ static int open_part(const struct request *q, unsigned number) {
     int wrong = pml__breakpoint_target(q->ev.name, q->pid, s->options.on_exec);
     if (wrong < 0) return wrong;
   }
+  bool probe = a.inherit && strcmp(part.pmu, "uprobe") == 0, whole = !probe || pml__uprobe_inherit(&a) == 0;
+  s->defined = s->defined || (probe && whole);
   int err = pml__perf_descriptor_open(d, &a, q->pid, q->cpu, -1);
+  if (err == 0 && !whole) pml__event_note(PML__NOTE_ONE_THREAD, &q->ev);
   if ((err == -EACCES || err == -EPERM) && pml__event_may_be_user_only(&q->ev)) err = open_user_only(q, d, &a, err);
   if (err < 0) return err == -ESRCH || err == -ENODEV ? err : refuse(q, &a, part.pmu, err);
   if (part.attr.precise_ip != a.precise_ip) pml__event_note(PML__NOTE_PRECISE, &q->ev);
@@ -242,6 +246,7 @@ void pml_sampler_close(struct pml_sampler *s) {
   for (size_t i = 0; has_buffers && i < s->buffers; i++)
     (void)munmap(s->buffer[i].page, page + (size_t)s->buffer[i].ring.bytes);
   for (size_t i = 0; i < s->events; i++) pml__perf_descriptor_close(&s->event[i]);
+  if (s->defined) pml__uprobe_release();
   pml_target_release(&s->cgroup);
   pml__maps_free(&s->maps);
   free(s->stack);

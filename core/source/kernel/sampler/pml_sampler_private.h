@@ -19,6 +19,7 @@ struct pml_sampler {
   char name[PML_EVENT_NAME_MAX];
   struct pml_sampler_options options;
   struct pml_target cgroup;
+  bool defined; /* a probe of it is defined in tracefs */
   pid_t owner;
   struct pml__perf_descriptor *event;
   size_t events, events_room;

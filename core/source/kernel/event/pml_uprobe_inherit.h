@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/event/pml_uprobe_inherit.h - user-space probes that threads and children inherit. Internal. */
+#ifndef PML_UPROBE_INHERIT_H
+#define PML_UPROBE_INHERIT_H
+
+#include <linux/perf_event.h>
+
+/*
+ * pml__uprobe_inherit - make *@attr, of the uprobe PMU, the same probe as a tracepoint.
+ *
+ * Linux takes attr.inherit of its uprobe PMU and counts one thread all the same; a tracepoint is inherited. The probe
+ * is defined in tracefs under a name with this process's pid, and is there until pml__uprobe_release() or, where the
+ * process was killed, until the next call here by any process. Returns 0; -errno with *@attr as it was: tracefs is not
+ * mounted or not writable, or the path has a space. Cost: some ten system calls. Thread-safe, takes no lock.
+ */
+int pml__uprobe_inherit(struct perf_event_attr *attr);
+
+/* pml__uprobe_release - remove the definitions of this process that no event uses. Thread-safe. */
+void pml__uprobe_release(void);
+
+#endif
