@@ -9,7 +9,7 @@ static void set_place(lua_State *L, const char *key, size_t place) {
 int ltrace_about(lua_State *L) {
   struct pml_otf2_read_about a;
   pml_otf2_read_about(ltrace_reader(L, 1)->trace, &a);
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   lutil_setstr(L, "creator", a.creator);
   lutil_setstr(L, "machine", a.machine);
   lutil_setint(L, "ticks_per_second", a.ticks_per_second);
@@ -21,6 +21,7 @@ int ltrace_about(lua_State *L) {
   lutil_setint(L, "processes", a.nprocesses);
   lutil_setint(L, "locations", a.nlocations);
   lutil_setint(L, "metrics", a.nmetrics);
+  lutil_setint(L, "hosts", a.nhosts);
   lutil_setint(L, "ranks", a.nranks);
   return 1;
 }
@@ -133,6 +134,7 @@ int ltrace_communicators(lua_State *L) {
     lutil_setstr(L, "name", c->name);
     lutil_setint(L, "id", c->id);
     set_place(L, "group", c->group);
+    set_place(L, "remote_group", c->remote);
     set_place(L, "parent", c->parent);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

@@ -96,6 +96,7 @@ static void push_odd(lua_State *L, const struct pml_otf2_answer *a) {
   lutil_setint(L, "outside", a->outside);
   lutil_setint(L, "damaged", a->damaged);
   lutil_setint(L, "lost", a->lost);
+  lutil_setint(L, "uncounted", a->uncounted);
   lua_createtable(L, 0, (int)a->nkinds);
   for (size_t i = 0; i < a->nkinds; i++) lutil_setint(L, a->kind[i].name, a->kind[i].events);
   lua_setfield(L, -2, "kinds");

@@ -57,7 +57,7 @@ describe("pml.trace.open", function()
     assert.are.same({ 2, 0, 1000, 650, 50, 1000 }, ticks(of.a, rate))
     assert.are.same({ 3, 0, 1400, 1350, 100, 1000 }, ticks(of.b, rate))
     assert.are.same({ 1, 0, 2000, 1000, 2000, 2000 }, ticks(of.c, rate))
-    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0, outside = 0, damaged = 0, lost = 0,
+    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0, outside = 0, damaged = 0, lost = 0, uncounted = 0,
       kinds = { Enter = 6, Leave = 6 } }, odd)
     of = by_region((assert(t:group { by = { "region", "location" }, where = { region = "b" } })))
     assert.are.same({ 2, 0, 400, 350, 100, 300 }, ticks(of["b@1"], rate))

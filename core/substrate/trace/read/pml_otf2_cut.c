@@ -12,6 +12,7 @@
 #include "substrate/trace/read/pml_otf2_cut.h"
 
 #include "base/pml_error.h"
+#include "base/pml_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,18 +89,17 @@ static bool put(int fd, const uint8_t *bytes, size_t n) {
 /* How many events are whole; 0: none, or their copy could not be written. */
 static uint64_t mend(const char *from, const char *to, size_t chunk) {
   static const uint8_t ending[] = {END_OF_CHUNK, END_OF_FILE};
-  struct stat st;
-  int in = open(from, O_RDONLY | O_CLOEXEC);
-  bool is = in >= 0 && fstat(in, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
-  uint8_t *bytes = is ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, in, 0) : MAP_FAILED;
+  uint64_t size;
+  int in = pml_file_open(from, SIZE_MAX, &size);
+  uint8_t *bytes = in >= 0 && size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, in, 0) : MAP_FAILED;
   if (in >= 0) close(in);
   if (bytes == MAP_FAILED) return 0;
   uint64_t events;
-  size_t n = pml__otf2_whole(bytes, (size_t)st.st_size, chunk, &events);
+  size_t n = pml__otf2_whole(bytes, (size_t)size, chunk, &events);
   int out = n > 0 ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
   bool done = out >= 0 && put(out, bytes, n) && put(out, ending, sizeof ending);
   if (out >= 0 && close(out) != 0) done = false;
-  (void)munmap(bytes, (size_t)st.st_size);
+  (void)munmap(bytes, (size_t)size);
   return done ? events : 0;
 }
 
@@ -156,7 +156,7 @@ static bool find_cut(struct pml_otf2_read *t) {
   for (size_t i = 0; i < t->locations.n; i++) {
     char name[32];
     (void)snprintf(name, sizeof name, "/%" PRIu64 ".evt", pml__otf2_id(&t->locations, i));
-    t->whole[i] = pml_otf2_read_location(t, i)->events > 0 && pml__otf2_check_end(t, name) < 0;
+    t->whole[i] = pml_otf2_read_location(t, i)->events > 0 && pml__otf2_check_end(t, name) == PML_EFORMAT;
     any |= t->whole[i] > 0;
   }
   return any;

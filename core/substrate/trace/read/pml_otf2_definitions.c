@@ -97,8 +97,16 @@ static OTF2_CallbackCode on_node(void *user, OTF2_SystemTreeNodeRef id, OTF2_Str
                                  OTF2_SystemTreeNodeRef parent) {
   struct pml_otf2_read *t = user;
   struct pml_otf2_read_node *n = add(t, &t->nodes);
-  if (n != NULL) *n = (struct pml_otf2_read_node){id, later(name), later(class), parent};
+  if (n != NULL) *n = (struct pml_otf2_read_node){id, later(name), later(class), parent, false};
   return n != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+}
+
+static OTF2_CallbackCode on_domain(void *user, OTF2_SystemTreeNodeRef node, OTF2_SystemTreeDomain domain) {
+  struct pml_otf2_read *t = user;
+  if (domain != OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY) return OTF2_CALLBACK_SUCCESS;
+  uint32_t *of = add(t, &t->domains);
+  if (of != NULL) *of = node;
+  return of != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
 static OTF2_CallbackCode on_process(void *user, OTF2_LocationGroupRef id, OTF2_StringRef name,
@@ -116,7 +124,7 @@ static OTF2_CallbackCode on_location(void *user, OTF2_LocationRef id, OTF2_Strin
   struct pml_otf2_read *t = user;
   struct pml_otf2_read_location *l = add(t, &t->locations);
   (void)type;
-  if (l != NULL) *l = (struct pml_otf2_read_location){id, later(name), process, events};
+  if (l != NULL) *l = (struct pml_otf2_read_location){id, later(name), process, events, events};
   return l != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
@@ -217,7 +225,17 @@ static OTF2_CallbackCode on_comm(void *user, OTF2_CommRef id, OTF2_StringRef nam
   struct pml_otf2_read *t = user;
   struct pml_otf2_read_comm *c = add(t, &t->comms);
   (void)flags;
-  if (c != NULL) *c = (struct pml_otf2_read_comm){id, group, parent, later(name)};
+  if (c != NULL) *c = (struct pml_otf2_read_comm){id, group, parent, PML_OTF2_NONE, later(name)};
+  return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+}
+
+/* Groups that are not there are no number of 32 bits. */
+static OTF2_CallbackCode on_inter_comm(void *user, OTF2_CommRef id, OTF2_StringRef name, OTF2_GroupRef group,
+                                       OTF2_GroupRef remote, OTF2_CommRef parent, OTF2_CommFlag flags) {
+  struct pml_otf2_read *t = user;
+  struct pml_otf2_read_comm *c = add(t, &t->comms);
+  (void)flags;
+  if (c != NULL) *c = (struct pml_otf2_read_comm){id, group, parent, remote, later(name)};
   return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
@@ -310,15 +328,43 @@ static OTF2_CallbackCode on_instance(void *user, OTF2_MetricRef id, OTF2_MetricR
 
 /* ---- what refers to each other ---- */
 
-/* The outermost node is the machine; the one below it is the host. */
-static const char *host_of(const struct pml_otf2_read *t, uint32_t id) {
+/* The host is the innermost node that the archive says to share memory, or without one the node that a process is in.
+ */
+static size_t host_of(const struct pml_otf2_read *t, size_t in) {
   const struct pml_otf2_read_node *node = (const void *)t->nodes.at;
-  size_t i = pml__otf2_find(&t->nodes, id), host = i;
+  size_t i = in;
   for (size_t steps = 0; i != PML_OTF2_NONE && steps < t->nodes.n; steps++) {
-    if (node[i].parent != PML_OTF2_NONE) host = i;
+    if (node[i].is_host) return i;
     i = node[i].parent;
   }
-  return host != PML_OTF2_NONE ? node[host].name : "";
+  return in;
+}
+
+static int resolve_processes(struct pml_otf2_read *t) {
+  struct pml_otf2_read_process *process = (void *)t->processes.at;
+  const struct pml_otf2_read_node *node = (const void *)t->nodes.at;
+  bool *counted = calloc(t->nodes.n + 1, sizeof *counted);
+  if (counted == NULL) return pml_fail(-ENOMEM, "%.300s: no memory for its definitions", t->path);
+  for (size_t i = 0; i < t->processes.n; i++) {
+    process[i].name = text_of(t, now(process[i].name));
+    process[i].node = pml__otf2_find(&t->nodes, now(process[i].host));
+    size_t host = host_of(t, process[i].node);
+    process[i].host = host != PML_OTF2_NONE ? node[host].name : "";
+    if (host == PML_OTF2_NONE || counted[host]) continue;
+    counted[host] = true;
+    t->hosts++;
+  }
+  free(counted);
+  return 0;
+}
+
+static void resolve_domains(struct pml_otf2_read *t) {
+  struct pml_otf2_read_node *node = (void *)t->nodes.at;
+  const uint32_t *domain = (const void *)t->domains.at;
+  for (size_t i = 0; i < t->domains.n; i++) {
+    size_t in = pml__otf2_find(&t->nodes, domain[i]);
+    if (in != PML_OTF2_NONE) node[in].is_host = true;
+  }
 }
 
 static void set_ranks(struct pml_otf2_read *t) {
@@ -364,6 +410,7 @@ static void resolve_groups(struct pml_otf2_read *t) {
     comm[i].name = text_of(t, now(comm[i].name));
     comm[i].group = pml__otf2_find(&t->groups, comm[i].group);
     comm[i].parent = pml__otf2_find(&t->comms, comm[i].parent);
+    if (comm[i].remote != PML_OTF2_NONE) comm[i].remote = pml__otf2_find(&t->groups, comm[i].remote);
   }
   for (size_t i = 0; i < t->properties.n; i++) {
     p[i].name = text_of(t, now(p[i].name));
@@ -373,7 +420,6 @@ static void resolve_groups(struct pml_otf2_read *t) {
 }
 
 static int resolve(struct pml_otf2_read *t) {
-  struct pml_otf2_read_process *process = (void *)t->processes.at;
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   struct pml_otf2_read_region *region = (void *)t->regions.at;
   struct pml__otf2_list *all[] = {&t->strings, &t->nodes, &t->processes, &t->locations, &t->regions,
@@ -382,11 +428,9 @@ static int resolve(struct pml_otf2_read *t) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!sort(all[i])) return pml_fail(PML_EFORMAT, "%.300s: damaged: two definitions have one number", t->path);
   resolve_nodes(t);
-  for (size_t i = 0; i < t->processes.n; i++) {
-    process[i].name = text_of(t, now(process[i].name));
-    process[i].node = pml__otf2_find(&t->nodes, now(process[i].host));
-    process[i].host = host_of(t, now(process[i].host));
-  }
+  resolve_domains(t);
+  int err = resolve_processes(t);
+  if (err < 0) return err;
   for (size_t i = 0; i < t->locations.n; i++) {
     location[i].name = text_of(t, now(location[i].name));
     location[i].process = pml__otf2_find(&t->processes, location[i].process);
@@ -403,19 +447,34 @@ static int resolve(struct pml_otf2_read *t) {
   return t->resolution > 0 ? 0 : pml_fail(PML_EFORMAT, "%.300s: damaged: its clock has no resolution", t->path);
 }
 
+/* The anchor counts definitions: a file of them that is damaged may end early, and nothing else says so. */
+static int check_counts(const struct pml_otf2_read *t, uint64_t n) {
+  uint64_t locations = 0, definitions = 0;
+  if (OTF2_Reader_GetNumberOfLocations(t->reader, &locations) != OTF2_SUCCESS ||
+      OTF2_Reader_GetNumberOfGlobalDefinitions(t->reader, &definitions) != OTF2_SUCCESS)
+    return pml__otf2_failed_read(t, "read the definitions of", OTF2_ERROR_INVALID);
+  if (n == definitions && t->locations.n == locations) return 0;
+  return pml_fail(PML_EFORMAT,
+                  "%.300s: damaged: its file of definitions has %" PRIu64 " of %" PRIu64 " definitions, %zu of %" PRIu64
+                  " locations",
+                  t->path, n, definitions, t->locations.n, locations);
+}
+
 int pml__otf2_read_definitions(struct pml_otf2_read *t) {
   OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
   OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(t->reader);
-  uint64_t n;
+  uint64_t n = 0;
   if (c == NULL) return pml_fail(-ENOMEM, "%.300s: no memory to read it", t->path);
   OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(c, on_clock);
   OTF2_GlobalDefReaderCallbacks_SetStringCallback(c, on_string);
   OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(c, on_node);
+  OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeDomainCallback(c, on_domain);
   OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(c, on_process);
   OTF2_GlobalDefReaderCallbacks_SetLocationCallback(c, on_location);
   OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
   OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
+  OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
   OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodePropertyCallback(c, on_node_property);
   OTF2_GlobalDefReaderCallbacks_SetLocationGroupPropertyCallback(c, on_process_property);
   OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
@@ -429,7 +488,8 @@ int pml__otf2_read_definitions(struct pml_otf2_read *t) {
   if (t->refused) return pml_fail(-ENOMEM, "%.300s: no memory for its definitions", t->path);
   if (!pml__otf2_is_fine(code)) return pml__otf2_failed_read(t, "read the definitions of", code);
   (void)OTF2_Reader_CloseGlobalDefReader(t->reader, reader);
-  return resolve(t);
+  int err = check_counts(t, n);
+  return err == 0 ? resolve(t) : err;
 }
 
 /* ---- life ---- */
@@ -437,6 +497,7 @@ int pml__otf2_read_definitions(struct pml_otf2_read *t) {
 void pml__otf2_definitions_open(struct pml_otf2_read *t) {
   t->strings.size = sizeof(struct text);
   t->nodes.size = sizeof(struct pml_otf2_read_node);
+  t->domains.size = sizeof(uint32_t);
   t->processes.size = sizeof(struct pml_otf2_read_process);
   t->locations.size = sizeof(struct pml_otf2_read_location);
   t->locations.wide = true;
@@ -449,8 +510,8 @@ void pml__otf2_definitions_open(struct pml_otf2_read *t) {
 }
 
 void pml__otf2_definitions_close(struct pml_otf2_read *t) {
-  struct pml__otf2_list *all[] = {&t->strings, &t->nodes, &t->processes, &t->locations, &t->regions,
-                                  &t->groups,  &t->comms, &t->metrics,   &t->classes,   &t->properties};
+  struct pml__otf2_list *all[] = {&t->strings, &t->nodes,   &t->processes, &t->locations,  &t->regions, &t->groups,
+                                  &t->comms,   &t->metrics, &t->classes,   &t->properties, &t->domains};
   for (size_t i = 0; i < t->strings.n; i++) free(((struct text *)(void *)t->strings.at)[i].text);
   for (size_t i = 0; i < t->groups.n; i++) free(((struct pml__otf2_group *)(void *)t->groups.at)[i].members);
   for (size_t i = 0; i < t->classes.n; i++) free(((struct pml__otf2_class *)(void *)t->classes.at)[i].metric);

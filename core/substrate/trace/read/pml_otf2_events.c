@@ -409,7 +409,7 @@ int pml_otf2_events_open(struct pml_otf2_events **out, struct pml_otf2_read *t, 
   if (e == NULL) return pml_fail(-ENOMEM, "%.300s: no memory for its events", t->path);
   e->trace = t;
   e->by_time = by_time;
-  e->from = pml__otf2_ticks(t, q->from_s);
+  e->from = pml__otf2_first(t, q);
   e->to = pml__otf2_ticks(t, q->to_s);
   e->kinds = q->kinds != 0 ? q->kinds : (1u << PML_OTF2_NKINDS) - 1;
   t->reading = true;

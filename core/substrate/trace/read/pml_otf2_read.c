@@ -55,6 +55,7 @@ int pml_otf2_read_open(struct pml_otf2_read **out, const char *path) {
   if (err == 0) err = open_archive(t);
   if (err == 0) err = pml__otf2_check_end(t, ".def");
   if (err == 0) err = pml__otf2_read_definitions(t);
+  if (err == 0) err = pml__otf2_look_at_files(t);
   if (err == 0) pml__otf2_mend(t);
   if (t->reader != NULL) (void)OTF2_Reader_Close(t->reader);
   t->reader = NULL;
@@ -71,6 +72,7 @@ void pml_otf2_read_close(struct pml_otf2_read *t) {
   if (t == NULL) return;
   pml__otf2_forget_mended(t);
   pml__otf2_definitions_close(t);
+  free(t->undefined);
   free(t->path);
   free(t->creator);
   free(t->machine);
@@ -89,6 +91,7 @@ void pml_otf2_read_about(const struct pml_otf2_read *t, struct pml_otf2_read_abo
                                         .nprocesses = t->processes.n,
                                         .nlocations = t->locations.n,
                                         .nmetrics = t->metrics.n,
+                                        .nhosts = t->hosts,
                                         .nranks = t->world != NULL ? t->world->is.n : 0,
                                         .first = t->start,
                                         .length = t->length};

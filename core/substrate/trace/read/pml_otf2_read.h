@@ -44,7 +44,8 @@ struct pml_otf2_read_location {
   uint64_t id;
   const char *name;
   size_t process;  /* in the order of processes */
-  uint64_t events; /* as the definitions say */
+  uint64_t events; /* in its file */
+  uint64_t said;   /* events as its definition counts them */
 };
 struct pml_otf2_read_metric {
   uint32_t id;
@@ -57,6 +58,7 @@ struct pml_otf2_read_node {
   uint32_t id;
   const char *name, *kind;
   size_t parent; /* PML_OTF2_NONE: outermost */
+  bool is_host;  /* what is below shares memory, as the archive says */
 };
 struct pml_otf2_read_group {
   uint32_t id;
@@ -67,6 +69,7 @@ struct pml_otf2_read_group {
 struct pml_otf2_read_comm {
   uint32_t id;
   size_t group, parent; /* in the order of groups and communicators, or PML_OTF2_NONE */
+  size_t remote;        /* of an inter-communicator: the other group; else PML_OTF2_NONE */
   const char *name;
 };
 enum pml_otf2_owner { PML_OTF2_OF_NODE, PML_OTF2_OF_PROCESS, PML_OTF2_OF_LOCATION };
@@ -82,8 +85,8 @@ struct pml_otf2_read_about {
   uint64_t ticks_per_second;
   double length_s;   /* as the definitions say */
   uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
-  uint64_t events;   /* of all locations, as the definitions say */
-  size_t nregions, nprocesses, nlocations, nmetrics;
+  uint64_t events;   /* of all locations, in their files */
+  size_t nregions, nprocesses, nlocations, nmetrics, nhosts;
   size_t nranks;
   uint64_t first, length; /* of the clock, in ticks: when the trace begins, and how long it is */
 };
@@ -188,6 +191,7 @@ struct pml_otf2_answer {
   uint64_t outside;   /* messages outside of all calls asked for; with BY_REGION or BY_PATH they are in no row */
   size_t damaged;     /* locations whose file is cut, or whose events end before their number is reached */
   uint64_t lost;      /* events that their definitions say and that were not read */
+  uint64_t uncounted; /* events that were read and that their definitions do not count */
   struct pml_otf2_kind_count *kind; /* of all events that were read, most first */
   size_t nkinds;
 };

@@ -7,15 +7,9 @@
 #include "substrate/trace/read/pml_otf2_cut.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what a question is about ---- */
@@ -29,6 +23,15 @@ uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s) {
   return ticks >= 0 && time < t->start ? UINT64_MAX : time;
 }
 
+/* What lies before the beginning that the definitions say, or behind their end, belongs to the trace, too. */
+uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
+  return q->from_s > 0 ? pml__otf2_ticks(t, q->from_s) : 0;
+}
+
+static uint64_t last_of(const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
+  return q->to_s * (double)t->resolution < (double)t->length ? pml__otf2_ticks(t, q->to_s) : UINT64_MAX;
+}
+
 double pml_otf2_read_end(const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
   double length = (double)t->length / (double)t->resolution;
   return q->to_s < length ? q->to_s : length;
@@ -37,18 +40,18 @@ double pml_otf2_read_end(const struct pml_otf2_read *t, const struct pml_otf2_qu
 uint64_t *pml__otf2_boundaries(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t columns) {
   uint64_t *at = calloc(columns + 1, sizeof *at);
   if (at == NULL) return NULL;
-  double end = columns > 1 ? pml_otf2_read_end(t, q) : q->to_s;
+  double end = pml_otf2_read_end(t, q);
   for (size_t i = 0; i < columns; i++)
     at[i] = pml__otf2_ticks(t, q->from_s + (end - q->from_s) * ((double)i / (double)columns));
-  at[0] = pml__otf2_ticks(t, q->from_s);
-  at[columns] = pml__otf2_ticks(t, end);
+  at[0] = pml__otf2_first(t, q);
+  at[columns] = columns > 1 ? last_of(t, q) : pml__otf2_ticks(t, q->to_s);
   return at;
 }
 
 bool pml__otf2_asked(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t i) {
   const struct pml_otf2_read_location *l = pml_otf2_read_location(t, i);
   if (q->process >= 0 && (int64_t)l->process != q->process) return false;
-  return l->events > 0 && (q->locations == NULL || q->locations[i]);
+  return (l->events > 0 || l->said > 0) && (q->locations == NULL || q->locations[i]);
 }
 
 bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
@@ -60,18 +63,30 @@ bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_ques
 
 /* ---- what an event refers to ---- */
 
-/* NULL: not defined. */
-static const struct pml__otf2_group *group_of(const struct pml_otf2_read *t, OTF2_CommRef id) {
-  const struct pml_otf2_read_comm *comm = (const void *)t->comms.at;
-  const struct pml__otf2_group *group = (const void *)t->groups.at;
+static const struct pml__otf2_group *group_at(const struct pml_otf2_read *t, size_t i) {
+  return i != PML_OTF2_NONE ? (const struct pml__otf2_group *)(const void *)t->groups.at + i : NULL;
+}
+
+static bool has_member(const struct pml__otf2_group *group, uint64_t rank) {
+  for (size_t i = 0; i < group->is.n; i++)
+    if (group->is.member[i] == rank) return true;
+  return false;
+}
+
+/* The group that ranks of messages count in; of an inter-communicator the one that @location is not in. NULL: none. */
+static const struct pml__otf2_group *group_of(const struct pml_otf2_read *t, size_t location, OTF2_CommRef id) {
   size_t c = pml__otf2_find(&t->comms, id);
-  size_t g = c != PML_OTF2_NONE ? comm[c].group : PML_OTF2_NONE;
-  return g != PML_OTF2_NONE ? &group[g] : NULL;
+  if (c == PML_OTF2_NONE) return NULL;
+  const struct pml_otf2_read_comm *comm = pml_otf2_read_comm(t, c);
+  const struct pml__otf2_group *group = group_at(t, comm->group), *remote = group_at(t, comm->remote);
+  if (group == NULL || remote == NULL) return group;
+  int64_t rank = pml_otf2_read_process(t, pml_otf2_read_location(t, location)->process)->rank;
+  return rank >= 0 && has_member(group, (uint64_t)rank) ? remote : group;
 }
 
 /* The group of a communicator counts ranks of MPI_COMM_WORLD, or it is of one rank alone. */
 size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id) {
-  const struct pml__otf2_group *group = group_of(t, id);
+  const struct pml__otf2_group *group = group_of(t, location, id);
   if (group == NULL || !group->mpi) return PML_OTF2_NONE;
   if (group->type == OTF2_GROUP_TYPE_COMM_SELF) return location;
   if (group->type != OTF2_GROUP_TYPE_COMM_GROUP || rank >= group->is.n || t->world == NULL) return PML_OTF2_NONE;
@@ -80,10 +95,14 @@ size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t r
 }
 
 uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id) {
-  const struct pml__otf2_group *group = group_of(t, id);
+  size_t c = pml__otf2_find(&t->comms, id);
+  if (c == PML_OTF2_NONE) return 0;
+  const struct pml__otf2_group *group = group_at(t, pml_otf2_read_comm(t, c)->group);
+  const struct pml__otf2_group *remote = group_at(t, pml_otf2_read_comm(t, c)->remote);
   if (group == NULL) return 0;
   if (group->type == OTF2_GROUP_TYPE_COMM_SELF) return 1;
-  return group->type == OTF2_GROUP_TYPE_COMM_GROUP ? (uint32_t)group->is.n : 0;
+  size_t n = group->is.n + (remote != NULL ? remote->is.n : 0);
+  return group->type == OTF2_GROUP_TYPE_COMM_GROUP ? (uint32_t)n : 0;
 }
 
 const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id) {
@@ -95,76 +114,27 @@ const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, 
 
 /* ---- reading ---- */
 
-/* The descriptor of a file of the archive; *n: its bytes. -1: it cannot be opened, and libotf2 will say why. */
-static int open_file(const struct pml_otf2_read *t, const char *name, off_t *n) {
-  char path[PATH_MAX];
-  struct stat status;
-  const char *anchor = t->mended != NULL ? t->mended : t->path;
-  int stem = (int)(strlen(anchor) - strlen(".otf2")); /* the anchor's name says where the files are */
-  int length = snprintf(path, sizeof path, "%.*s%s", stem, anchor, name);
-  int fd = length > 0 && (size_t)length < sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-  bool is = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-  *n = is ? status.st_size : 0;
-  if (fd >= 0 && !is) close(fd);
-  return is ? fd : -1;
-}
-
-/*
- * libotf2 ends each file with the records "end of chunk" and "end of file". Where they are missing it reads on in
- * memory that it did not fill: events that never were, or for ever.
- */
-int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name) {
-  static const char ending[] = {2, 1};
-  char last[sizeof ending];
-  off_t size;
-  int fd = open_file(t, name, &size);
-  if (fd < 0) return 0;
-  bool is = size >= (off_t)sizeof last && pread(fd, last, sizeof last, size - (off_t)sizeof last) == sizeof last &&
-            memcmp(last, ending, sizeof last) == 0;
-  close(fd);
-  return is ? 0 : pml_fail(PML_EFORMAT, "%.300s: cut: the end of its file '%s' is missing", t->path, name);
-}
-
-/* Of a byte order that it does not know libotf2 reads numbers that never were. */
-static int check_order(const struct pml_otf2_read *t, const char *name) {
-  static const char big = 0x23, little = 0x42;
-  char first[2];
-  off_t size;
-  int fd = open_file(t, name, &size);
-  if (fd < 0) return 0;
-  bool is = pread(fd, first, sizeof first, 0) == sizeof first && (first[1] == big || first[1] == little);
-  close(fd);
-  return is ? 0 : pml_fail(PML_EFORMAT, "%.300s: damaged: its file '%s' has no byte order", t->path, name);
-}
-
-static int check_location(const struct pml_otf2_read *t, uint64_t id, const char *kind) {
-  char name[32];
-  (void)snprintf(name, sizeof name, "/%" PRIu64 ".%s", id, kind);
-  int err = pml__otf2_check_end(t, name);
-  return err < 0 ? err : check_order(t, name);
-}
-
 /* libotf2 keeps the memory of a file of definitions that it did not find. */
 static bool has_definitions(const struct pml_otf2_read *t, uint64_t id) {
-  char name[32];
-  off_t size;
-  (void)snprintf(name, sizeof name, "/%" PRIu64 ".def", id);
-  int fd = open_file(t, name, &size);
+  char name[PML__OTF2_NAME];
+  pml__otf2_file_name(name, id, "def");
+  int fd = pml__otf2_open_file(t, name, NULL);
   if (fd >= 0) close(fd);
   return fd >= 0;
 }
 
 /* Tables that map a location's numbers to those of the archive are in files of definitions, which need not be there. */
-static void read_maps(const struct pml_otf2_read *t, OTF2_Reader *of, uint64_t id) {
+static int read_maps(const struct pml_otf2_read *t, OTF2_Reader *of, uint64_t id) {
   uint64_t n;
-  if (!has_definitions(t, id)) return;
-  (void)OTF2_Reader_OpenDefFiles(of);
-  OTF2_DefReader *reader = OTF2_Reader_GetDefReader(of, id);
+  if (!has_definitions(t, id)) return 0;
+  OTF2_ErrorCode code = OTF2_Reader_OpenDefFiles(of);
+  OTF2_DefReader *reader = code == OTF2_SUCCESS ? OTF2_Reader_GetDefReader(of, id) : NULL;
   if (reader != NULL) {
-    (void)OTF2_Reader_ReadAllLocalDefinitions(of, reader, &n);
+    code = OTF2_Reader_ReadAllLocalDefinitions(of, reader, &n);
     (void)OTF2_Reader_CloseDefReader(of, reader);
   }
-  pml__otf2_forget();
+  bool fine = reader != NULL && pml__otf2_is_fine(code);
+  return fine ? 0 : pml__otf2_failed_read(t, "read the definitions of a location of", code);
 }
 
 struct offsets {
@@ -189,7 +159,7 @@ int pml_otf2_read_clock(struct pml_otf2_read *t, size_t i, struct pml_otf2_read_
   if (i >= t->locations.n) return pml_fail(-EINVAL, "%.300s: no such location", t->path);
   uint64_t id = pml__otf2_id(&t->locations, i);
   if (pml_otf2_read_location(t, i)->events == 0 || !has_definitions(t, id)) return 0;
-  if (check_location(t, id, "def") < 0) return 0;
+  if (pml__otf2_check_file(t, id, "def") < 0) return 0;
   OTF2_Reader *of = OTF2_Reader_Open(t->path);
   OTF2_DefReaderCallbacks *callbacks = OTF2_DefReaderCallbacks_New();
   if (of != NULL && callbacks != NULL) {
@@ -216,7 +186,8 @@ static int open_location(const struct pml_otf2_read *t, uint64_t id, const OTF2_
   if (o->archive == NULL) return pml__otf2_failed_read(t, "open", OTF2_ERROR_INVALID);
   OTF2_ErrorCode code = OTF2_Reader_SetSerialCollectiveCallbacks(o->archive);
   if (code == OTF2_SUCCESS) code = OTF2_Reader_SelectLocation(o->archive, id);
-  read_maps(t, o->archive, id);
+  int err = read_maps(t, o->archive, id);
+  if (err < 0) return err;
   if (code == OTF2_SUCCESS) code = OTF2_Reader_OpenEvtFiles(o->archive);
   if (pml__otf2_is_fine(code)) o->events = OTF2_Reader_GetEvtReader(o->archive, id);
   if (o->events == NULL) return pml__otf2_failed_read(t, "open the events of", OTF2_ERROR_INVALID);
@@ -228,8 +199,8 @@ int pml__otf2_open_events(const struct pml_otf2_read *t, size_t i, const OTF2_Ev
                           struct pml__otf2_opened *o) {
   uint64_t id = pml__otf2_id(&t->locations, i);
   *o = (struct pml__otf2_opened){0};
-  int err = check_location(t, id, "def");
-  if (err == 0) err = check_location(t, id, "evt");
+  int err = pml__otf2_check_definitions(t, i);
+  if (err == 0) err = pml__otf2_check_file(t, id, "evt");
   if (err == 0) err = open_location(t, id, callbacks, user, o);
   if (err < 0) pml__otf2_close_events(o);
   return err;
@@ -247,7 +218,7 @@ int pml__otf2_busy(const struct pml_otf2_read *t) {
 }
 
 /*
- * Not more events than the definitions count: behind the end of a file that is cut libotf2 may read its last chunk
+ * Not more events than are in the file: behind the end of a file that is cut libotf2 may read its last chunk
  * again and again.
  */
 static OTF2_ErrorCode read_counted(OTF2_Reader *of, OTF2_EvtReader *reader, uint64_t most, uint64_t *n) {

@@ -114,7 +114,7 @@ static int ask(struct pml_otf2_read *t, const struct pml_otf2_question *q, struc
   bool done = c != NULL;
   for (unsigned k = 0; done && k < workers; k++) {
     s[k] = (struct sending){.trace = t,
-                            .from = pml__otf2_ticks(t, q->from_s),
+                            .from = pml__otf2_first(t, q),
                             .to = pml__otf2_ticks(t, q->to_s),
                             .of = calloc(t->processes.n + 1, sizeof *s->of),
                             .receiver = calloc(t->processes.n + 1, sizeof *s->receiver)};

@@ -45,11 +45,14 @@ struct pml_otf2_read {
   char *path, *creator, *machine;
   uint64_t resolution, start, length, realtime;
   uint64_t chunk; /* bytes of memory that the events of a location are read through */
-  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes, properties;
+  struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes, properties,
+      domains; /* of domains: numbers of nodes that share memory */
+  size_t hosts;
   const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
   bool reading;                        /* an iteration over its events is open */
   char *mended;                        /* the anchor that events are read from; NULL: @path */
+  bool *undefined;                     /* [nlocations] its file of definitions is missing */
   uint64_t *whole;                     /* [nlocations] events of a copy of what was whole; 0: its file is not cut */
 };
 
@@ -72,8 +75,28 @@ size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t r
 uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id);
 
 /*
+ * pml__otf2_open_file - the archive's file @name, such as "/0.evt" or ".def"; *@size: its bytes, if not NULL. A
+ * descriptor or -errno, -ENOENT: it is not there. Only regular files are opened.
+ * pml__otf2_file_name - that of a location's file of @kind "def" or "evt".
+ */
+int pml__otf2_open_file(const struct pml_otf2_read *t, const char *name, uint64_t *size);
+#define PML__OTF2_NAME 32
+void pml__otf2_file_name(char name[PML__OTF2_NAME], uint64_t location, const char *kind);
+
+/*
+ * pml__otf2_look_at_files - once definitions are read: how many events each location's file has, and whose file of
+ * definitions is missing. 0 or -ENOMEM. Cost: opens two files of each location.
+ */
+int pml__otf2_look_at_files(struct pml_otf2_read *t);
+
+/* pml__otf2_check_file, _check_definitions - that libotf2 can read a file of a location; PML_EFORMAT or -errno: why
+ * not. */
+int pml__otf2_check_file(const struct pml_otf2_read *t, uint64_t location, const char *kind);
+int pml__otf2_check_definitions(const struct pml_otf2_read *t, size_t i);
+
+/*
  * pml__otf2_check_end - that the archive's file @name, such as "/0.evt" or ".def", ends as libotf2 ends files; 0 also
- * if it is not there. PML_EFORMAT: it is cut, and must not be read.
+ * if it is not there. PML_EFORMAT, or -errno of one that is no regular file: it must not be read.
  */
 int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name);
 
@@ -102,6 +125,9 @@ int pml__otf2_read_events(const struct pml_otf2_read *t, size_t i, const OTF2_Ev
  * free(); NULL: no memory. One column ends with the window, several with the trace at the latest.
  */
 uint64_t *pml__otf2_boundaries(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t columns);
+
+/* pml__otf2_first - when @q's window begins, in ticks; 0 with the trace, whatever lies before. */
+uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_question *q);
 
 /* pml__otf2_ticks - a time of the trace's clock, of seconds since its beginning; out of range: 0 or UINT64_MAX. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);

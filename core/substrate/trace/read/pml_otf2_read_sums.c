@@ -23,12 +23,12 @@ static void begin(void *state, size_t location) {
 
 static int end(void *state, size_t location, const struct pml__otf2_location_read *read) {
   struct pml__otf2_walk *w = state;
-  uint64_t said = pml_otf2_read_location(w->trace, location)->events, known = all_of(&w->kinds), got = known - w->known;
+  const struct pml_otf2_read_location *l = pml_otf2_read_location(w->trace, location);
+  uint64_t known = all_of(&w->kinds), got = known - w->known;
   w->known = known;
-  if (read->damaged || (!w->past && got < said)) {
-    w->damaged++;
-    w->lost += got < said ? said - got : 0;
-  }
+  if (read->damaged || (!w->past && got < l->events)) w->damaged++;
+  if ((read->damaged || !w->past) && got < l->said) w->lost += l->said - got;
+  if (got > l->said) w->uncounted += got - l->said;
   pml__otf2_walk_end(w);
   return w->refused ? -ENOMEM : 0;
 }
@@ -49,6 +49,7 @@ static bool join_workers(struct pml__otf2_walk *w, unsigned workers) {
     w->outside += w[k].outside;
     w->damaged += w[k].damaged;
     w->lost += w[k].lost;
+    w->uncounted += w[k].uncounted;
   }
   return true;
 }
@@ -130,6 +131,7 @@ static int answer(struct pml__otf2_walk *w, unsigned workers, struct pml_otf2_an
   a->outside = w->outside;
   a->damaged = w->damaged;
   a->lost = w->lost;
+  a->uncounted = w->uncounted;
   return 0;
 }
 

@@ -43,7 +43,7 @@ struct pml__otf2_walk {
   bool by_path, by_region;
   uint64_t unmatched, backward, unknown, outside, known; /* known: events at the last location's end */
   size_t damaged;
-  uint64_t lost;
+  uint64_t lost, uncounted;
   uint64_t topmost; /* ticks in calls that are in no other call asked for; of the column */
   size_t ntop;      /* open calls that are asked for */
   size_t *open;     /* [nregions] open calls */

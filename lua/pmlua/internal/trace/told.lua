@@ -19,20 +19,11 @@ local function cut(name) return require "pmlua.tabulate".cut(printable(name), NA
 
 -- ---- what it is ----
 
-local function hosts(processes)
-  local seen, n = {}, 0
-  for _, p in ipairs(processes) do
-    if p.host and not seen[p.host] then seen[p.host], n = true, n + 1 end
-  end
-  return n
-end
-
 local function title(read)
   local a = read.about
   local parts = { tables.plural(a.processes, a.ranks > 0 and "rank" or "process"):gsub("processs", "processes"),
     tables.plural(a.locations, "location") }
-  local n = hosts(read.processes)
-  if n > 0 then parts[#parts + 1] = tables.plural(n, "host") end
+  if a.hosts > 0 then parts[#parts + 1] = tables.plural(a.hosts, "host") end
   parts[#parts + 1] = units.scaled(a.length_s, "s")
   parts[#parts + 1] = tables.plural(a.events, "event")
   if a.creator ~= "" then parts[#parts + 1] = "written by " .. cut(a.creator) end
@@ -77,6 +68,7 @@ local function oddities(read)
   say(odd.damaged, odd.damaged == 1 and "%d location is cut or damaged: its events are missing from there on, or all"
     or "%d locations are cut or damaged: their events are missing from there on, or all")
   say(odd.lost, "%d events that the definitions count are not in the files")
+  say(odd.uncounted, "%d events are in the files that the definitions do not count; they are read")
   say(odd.unmatched, "%d enters and leaves have no partner")
   say(odd.backward, "%d events are before the one before them on their location; they count as simultaneous with it")
   say(odd.unknown, "%d events are of regions without a definition; they are left out")

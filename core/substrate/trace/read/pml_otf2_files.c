@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/trace/read/pml_otf2_files.c - the files of an archive before libotf2 opens them: regular, with an end,
+ * and how many events are in them.
+ */
+#include "substrate/trace/read/pml_otf2_read_private.h"
+
+#include "base/pml_error.h"
+#include "base/pml_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 3, LITTLE = 0x42, BIG = 0x23, HEADER = 18, ENDING = 2 };
+
+/* libotf2 waits for a FIFO; here it is refused. */
+int pml__otf2_open_file(const struct pml_otf2_read *t, const char *name, uint64_t *size) {
+  char path[PATH_MAX];
+  const char *anchor = t->mended != NULL ? t->mended : t->path;
+  int stem = (int)(strlen(anchor) - strlen(".otf2")); /* the anchor's name says where the files are */
+  int length = snprintf(path, sizeof path, "%.*s%s", stem, anchor, name);
+  if (length < 0 || (size_t)length >= sizeof path)
+    return pml_fail(-ENAMETOOLONG, "%.300s: its path is too long", t->path);
+  return pml_file_open(path, UINT64_MAX, size);
+}
+
+void pml__otf2_file_name(char name[PML__OTF2_NAME], uint64_t location, const char *kind) {
+  (void)snprintf(name, PML__OTF2_NAME, "/%" PRIu64 ".%s", location, kind);
+}
+
+/*
+ * libotf2 ends each file with the records "end of chunk" and "end of file". Where they are missing it reads on in
+ * memory that it did not fill: events that never were, or for ever.
+ */
+static bool has_end(int fd, uint64_t size) {
+  static const char ending[ENDING] = {2, 1};
+  char last[ENDING];
+  return size >= ENDING && pread(fd, last, ENDING, (off_t)(size - ENDING)) == ENDING &&
+         memcmp(last, ending, ENDING) == 0;
+}
+
+int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name) {
+  uint64_t size;
+  int fd = pml__otf2_open_file(t, name, &size);
+  if (fd < 0) return fd == -ENOENT ? 0 : fd;
+  bool is = has_end(fd, size);
+  close(fd);
+  return is ? 0 : pml_fail(PML_EFORMAT, "%.300s: cut: the end of its file '%s' is missing", t->path, name);
+}
+
+/* Of a byte order that it does not know libotf2 reads numbers that never were. */
+static int check_order(const struct pml_otf2_read *t, const char *name) {
+  char first[2];
+  int fd = pml__otf2_open_file(t, name, NULL);
+  if (fd < 0) return fd == -ENOENT ? 0 : fd;
+  bool is = pread(fd, first, sizeof first, 0) == sizeof first && (first[1] == BIG || first[1] == LITTLE);
+  close(fd);
+  return is ? 0 : pml_fail(PML_EFORMAT, "%.300s: damaged: its file '%s' has no byte order", t->path, name);
+}
+
+int pml__otf2_check_file(const struct pml_otf2_read *t, uint64_t location, const char *kind) {
+  char name[PML__OTF2_NAME];
+  pml__otf2_file_name(name, location, kind);
+  int err = pml__otf2_check_end(t, name);
+  return err < 0 ? err : check_order(t, name);
+}
+
+int pml__otf2_check_definitions(const struct pml_otf2_read *t, size_t i) {
+  uint64_t id = pml__otf2_id(&t->locations, i);
+  if (!t->undefined[i]) return pml__otf2_check_file(t, id, "def");
+  return pml_fail(PML_EFORMAT, "%.300s: its file '/%" PRIu64 ".def' is missing, which says what events refer to",
+                  t->path, id);
+}
+
+/* ---- events ---- */
+
+static uint64_t number(const uint8_t *at, bool little) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < sizeof n; i++) n |= (uint64_t)at[little ? i : sizeof n - 1 - i] << 8 * i;
+  return n;
+}
+
+/*
+ * The header of a chunk has the numbers of its first and last event, counted from 1. The last chunk is what remains
+ * behind whole ones. False: the file is cut, or not written like this (compressed).
+ */
+static bool count(int fd, uint64_t size, uint64_t chunk, uint64_t *events) {
+  uint8_t header[HEADER];
+  if (chunk == 0 || size < HEADER + ENDING || !has_end(fd, size)) return false;
+  uint64_t at = (size - ENDING) / chunk * chunk;
+  if (pread(fd, header, HEADER, (off_t)at) != HEADER || header[0] != CHUNK) return false;
+  if (header[1] != LITTLE && header[1] != BIG) return false;
+  *events = number(header + HEADER - 8, header[1] == LITTLE);
+  return *events <= size / 2; /* an event has two bytes and more */
+}
+
+/* What a location's file of events has counts, whatever its definition says. */
+static void count_events(const struct pml_otf2_read *t, struct pml_otf2_read_location *l) {
+  char name[PML__OTF2_NAME];
+  uint64_t size, events;
+  pml__otf2_file_name(name, l->id, "evt");
+  int fd = pml__otf2_open_file(t, name, &size);
+  if (fd == -ENOENT) return;
+  if (fd >= 0 && count(fd, size, t->chunk, &events))
+    l->events = events;
+  else if (l->events == 0)
+    l->events = fd < 0 || size > 0; /* reading it will say why */
+  if (fd >= 0) close(fd);
+}
+
+/* 1: a location's file of definitions has any; 0: it has none; -ENOENT: there is no such file. */
+static int has_definitions(const struct pml_otf2_read *t, uint64_t location) {
+  char name[PML__OTF2_NAME];
+  uint64_t size = 0;
+  pml__otf2_file_name(name, location, "def");
+  int fd = pml__otf2_open_file(t, name, &size);
+  if (fd == -ENOENT) return fd;
+  if (fd >= 0) close(fd);
+  return size > HEADER + ENDING;
+}
+
+/* A writer whose locations have definitions of their own writes them for each. */
+int pml__otf2_look_at_files(struct pml_otf2_read *t) {
+  struct pml_otf2_read_location *location = (void *)t->locations.at;
+  bool any = false;
+  t->undefined = calloc(t->locations.n + 1, sizeof *t->undefined);
+  if (t->undefined == NULL) return pml_fail(-ENOMEM, "%.300s: no memory to read it", t->path);
+  for (size_t i = 0; i < t->locations.n; i++) {
+    int has = has_definitions(t, location[i].id);
+    location[i].said = location[i].events;
+    count_events(t, &location[i]);
+    t->undefined[i] = has < 0;
+    any |= has > 0;
+  }
+  if (!any) memset(t->undefined, 0, t->locations.n * sizeof *t->undefined);
+  return 0;
+}

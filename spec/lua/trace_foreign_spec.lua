@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/trace_foreign_spec.lua - archives by other writers: counts that are wrong, times before the beginning, files that
+-- are missing or no files, hosts below racks, inter-communicators.
+
+local helper = require "spec.lua.helper"
+local lfs = require "lfs"
+local pml = require "pmlua"
+local shell = require "spec.shell"
+local sh = shell.sh
+
+local folder = helper.folder()
+local broken = helper.build .. "/spec/otf2_broken"
+
+local function shown(path, options)
+  return sh(("timeout 20 %s/pmlua trace %s %s"):format(helper.build, path, options or ""), 60)
+end
+
+--- An archive that is broken in one way; its path.
+local function write_broken(name)
+  local dir = folder .. "/" .. name
+  os.execute("rm -rf " .. dir)
+  local out, code = sh(("%s %s %s"):format(broken, name, dir))
+  assert.are.equal(0, code, out)
+  return dir .. "/traces.otf2"
+end
+
+--- An archive that lines of Python write with @w, a writer of python3-otf2; nil: that is not installed.
+local function write_python(name, lines)
+  if select(2, sh "/usr/bin/python3 -c 'import otf2'") ~= 0 then return nil end
+  local dir, script = folder .. "/" .. name, folder .. "/" .. name .. ".py"
+  os.execute("rm -rf " .. dir)
+  shell.write(script, ("import otf2, _otf2, sys\nfrom otf2.events import *\nw = otf2.writer.Writer(sys.argv[1], "
+    .. "timer_resolution=10**9)\nd = w.definitions\n") .. lines .. "\nw.close()\n")
+  local out, code = sh(("/usr/bin/python3 %s %s"):format(script, dir))
+  assert.are.equal(0, code, out)
+  return dir .. "/traces.otf2"
+end
+
+local function sums(path)
+  local t <close> = assert(pml.trace.open(path))
+  local rows, odd = assert(t:group())
+  local calls, each = 0, 0
+  for _, r in ipairs(rows) do calls = calls + r.calls end
+  assert(t:each(function() each = each + 1 end))
+  return { calls = calls, each = each, events = t:about().events, lost = odd.lost, uncounted = odd.uncounted,
+    damaged = odd.damaged }
+end
+
+describe("an archive by another writer", function()
+  it("has the events of its files, whatever its definitions count", function()
+    local of = { calls = 2, each = 6, events = 6, lost = 0, uncounted = 0, damaged = 0 }
+    assert.are.same(of, sums(write_broken "none"))
+    of.lost = 1
+    assert.are.same(of, sums(write_broken "count_high"))
+    of.lost, of.uncounted = 0, 1
+    assert.are.same(of, sums(write_broken "count_low"))
+    local out, code = shown(folder .. "/count_low/traces.otf2")
+    assert.are.equal(0, code)
+    assert.is_truthy(out:find "1 events are in the files that the definitions do not count", out)
+  end)
+
+  it("has all events of long files of which its definitions count none", function()
+    local path = write_python("long", [==[
+r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
+e = w.event_writer_from_location(d.location("t", group=g))
+for i in range(200000): [x._write(e) for x in (Enter(10 * i, r), Leave(10 * i + 5, r))]]==])
+    if not path then pending "python3-otf2 is not installed" return end
+    local got = sums(path)
+    assert.are.same({ calls = 200000, each = 400000, events = 400000, lost = 0, uncounted = 400000, damaged = 0 }, got)
+  end)
+
+  it("has the calls before its beginning and behind its end, also in columns", function()
+    for _, name in ipairs { "time_before", "time_after" } do
+      local path = write_broken(name)
+      local got = sums(path)
+      assert.are.same({ 2, 6 }, { got.calls, got.each }, name)
+      local t <close> = assert(pml.trace.open(path))
+      for _, columns in ipairs { 1, 4 } do
+        local calls = 0
+        for _, r in ipairs((assert(t:group { by = { "region" }, columns = columns }))) do calls = calls + r.calls end
+        assert.are.equal(2, calls, name .. columns)
+      end
+    end
+    local path = write_python("offset", [==[
+r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
+for i in range(2):
+  e = w.event_writer_from_location(d.location("t%d" % i, group=g))
+  if i: [_otf2.DefWriter_WriteClockOffset(e._def_handle, t, -400, 0.0) for t in (1000, 2500)]
+  for k in range(2): e.enter(1000 + k * 1000, r); e.leave(1500 + k * 1000, r)]==])
+    if path then assert.are.equal(4, sums(path).calls) end
+  end)
+
+  it("is refused where the anchor and the definitions disagree", function()
+    local path = write_broken "none"
+    local anchor = assert(io.open(path, "rb")):read "a"
+    local found = 0
+    for at = 8, #anchor - 1 do -- the numbers of locations and of definitions are among its bytes
+      local f <close> = assert(io.open(path, "wb"))
+      f:write(anchor:sub(1, at), string.char(anchor:byte(at + 1) ~ 1), anchor:sub(at + 2))
+      f:close()
+      local t, err = pml.trace.open(path)
+      if t then t:close()
+      elseif tostring(err):find "of %d+ definitions, %d+ of %d+ locations" then found = found + 1 end
+    end
+    assert.is_true(found >= 2, found)
+  end)
+
+  it("does not give wrong names where a location's definitions are missing", function()
+    local dir = folder .. "/two"
+    lfs.mkdir(dir)
+    local t = assert(pml.trace.create(dir))
+    for i, name in ipairs { "one", "two" } do
+      local at = assert(t:location(name))
+      for k = 1, 3 do
+        local region = pml.region.intern(("f%d"):format(7 * i + k))
+        assert(at:enter(region, pml.clock.ticks()))
+        assert(at:leave(region, pml.clock.ticks()))
+      end
+    end
+    assert(t:close())
+    local path = dir .. "/traces.otf2"
+    local size = lfs.attributes(dir .. "/traces/0.def", "size") + lfs.attributes(dir .. "/traces/1.def", "size")
+    if size == 40 then -- numbers are those of the archive: give the first location definitions of its own
+      local def = assert(io.open(dir .. "/traces/0.def", "rb")):read "a"
+      shell.write(dir .. "/traces/0.def", def:sub(1, 18) .. "\10\4\0\0\0\0" .. def:sub(19))
+    end
+    assert(os.remove(dir .. "/traces/1.def"))
+    local out, code = shown(path)
+    if code == 0 then
+      assert.is_truthy(out:find "1 location is cut or damaged", out)
+      assert.is_nil(out:find("f15", 1, true), out)
+    end
+    local r <close> = assert(pml.trace.open(path))
+    local ok, err = r:each(function() end, { where = { location = 2 } })
+    assert.is_nil(ok)
+    assert.is_truthy(tostring(err):find "/1.def' is missing", tostring(err))
+  end)
+
+  it("is not waited for where one of its files is a FIFO", function()
+    for _, name in ipairs { "traces.otf2", "traces.def", "traces/0.evt", "traces/0.def" } do
+      local path = write_broken "none"
+      local file = path:gsub("traces%.otf2$", "") .. name
+      assert(os.remove(file))
+      assert.are.equal(0, select(2, sh("mkfifo " .. file)))
+      for _, command in ipairs { "trace %s", "flame %s -o x.svg", "export %s --to chrome -o x.json" } do
+        local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, helper.build,
+          command:format(path)), 60)
+        assert.are.equal(1, code, name .. command .. out)
+        assert.is_truthy(out:find("not a file, but a FIFO", 1, true), out)
+      end
+    end
+  end)
+
+  it("counts hosts by the nodes that its processes are in", function()
+    local path = write_python("hosts", [==[
+m = d.system_tree_node("cluster", "machine"); racks = [d.system_tree_node("rack%d" % i, "rack", parent=m) for i in range(2)]
+r = d.region("f")
+for i in range(4):
+  n = d.system_tree_node("n%d" % (i // 2), "node", parent=racks[i % 2])
+  e = w.event_writer_from_location(d.location("t", group=d.location_group("p%d" % i, system_tree_parent=n)))
+  e.enter(0, r); e.leave(9, r)]==])
+    if not path then pending "python3-otf2 is not installed" return end
+    local t <close> = assert(pml.trace.open(path))
+    assert.are.equal(4, t:about().hosts)
+    local hosts = {}
+    for i, p in ipairs(t:processes()) do hosts[i] = p.host end
+    assert.are.same({ "n0", "n0", "n1", "n1" }, hosts)
+    assert.is_truthy(shown(path):find "4 hosts")
+  end)
+end)
