@@ -42,7 +42,7 @@ struct pmlua_limits {
 
 struct pmlua_options {
   const char *lua_dir; /* the folder that holds pmlua/init.lua; NULL: found by PMLUA_LUA or beside the library */
-  size_t memory_bytes; /* that the state may ever have; 0: any amount */
+  size_t memory_bytes; /* that the state may have while scripts run; 0: any amount */
 };
 
 /*
@@ -84,7 +84,9 @@ struct pmlua_live_options {
 /*
  * pmlua_live_start - answer questions on a socket PID.NAME, mode 0600, in the user's runtime folder, to this user and
  * root alone. @options are not kept; NULL: name and rules are those of the environment's PMLUA_LIVE_NAME and
- * PMLUA_LIVE_RULES, if set. Served already: 0, and nothing changes.
+ * PMLUA_LIVE_RULES, if set. Served already: 0, and nothing changes,
+ * but that a forked child may take a name of its own. A file of rules that cannot be compiled is PML_ESCRIPT; one that
+ * was edited is loaded again.
  *
  * One thread is started (pmlua-live, 1 MB of stack, all signals blocked), for rules and sockets, and one for each
  * connection that asks (pmlua-ask); each has Lua states of its own, with limits. They run on the cpus that the process

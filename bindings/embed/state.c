@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -99,6 +100,14 @@ static int check_lua(void) {
                   lua.dli_fname);
 }
 
+/* The application called Lua without lua_pcall(); Lua ends the process. */
+static int panic(lua_State *L) {
+  const char *why = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is no string";
+  fprintf(stderr,
+          "pmlua: error in an unprotected call on pmlua_state(): %.200s; use lua_pcall() or pmlua_run_string()\n", why);
+  return 0;
+}
+
 int state_open(struct state *s, const char *lua_dir, size_t memory_bytes, bool abandonable) {
   char found[LOCATE_MAX];
   memset(s, 0, sizeof *s);
@@ -109,6 +118,7 @@ int state_open(struct state *s, const char *lua_dir, size_t memory_bytes, bool a
   if (abandonable) limit_abandonable(&s->limit);
   s->L = lua_newstate(limit_alloc, &s->limit);
   if (s->L == NULL) return pml_fail(-ENOMEM, "out of memory for a Lua state");
+  lua_atpanic(s->L, panic);
   lua_pushcfunction(s->L, furnish);
   lua_pushlightuserdata(s->L, (void *)(uintptr_t)(lua_dir != NULL ? lua_dir : found));
   err = limit_call(s->L, 1, 0, 0);

@@ -123,7 +123,8 @@ void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
     size_t grow = nsize - osize;
     if (limit->exceeded != LIMIT_KEPT) return NULL;
     if (limit->refused != nsize && refused_for_good(limit)) return NULL;
-    if (!has_room(limit, grow)) return refuse(limit, nsize);
+    /* Between calls the application works on the state itself, where a refusal would end the process. */
+    if (limit->thread != NULL && !has_room(limit, grow)) return refuse(limit, nsize);
   }
   void *fresh = change(limit, block, nsize);
   if (fresh == NULL) return nsize <= osize ? block : NULL; /* Lua counts on shrinking */

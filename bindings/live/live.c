@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <lauxlib.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -141,7 +142,7 @@ static struct live *new_live(const char *name, bool inherited) {
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&l->stopped, &monotonic);
   pthread_condattr_destroy(&monotonic);
-  l->rules.due = HUGE_VAL;
+  l->rules.due = l->rules.look = HUGE_VAL;
   live_descriptor_none(&l->listener);
   live_descriptor_none(&l->wake);
   live_descriptor_none(&l->woken);
@@ -166,10 +167,25 @@ static int start_thread(struct live *l) {
 
 static void prepare(void);
 
+/* Whether it can be compiled; it is run by the service's thread. */
+static int check_rules(const char *rules) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) return pml_fail(-ENOMEM, "rules %s: out of memory for a Lua state", rules);
+  int status = luaL_loadfilex(L, rules, "t");
+  int err = status == LUA_OK ? 0 : pml_fail(PML_ESCRIPT, "rules: %.400s", lua_tostring(L, -1));
+  lua_close(L);
+  return err;
+}
+
 /* The rules' file, found now: the program may go to another folder. */
 static int find_rules(char **file, const char *rules) {
   *file = rules != NULL ? realpath(rules, NULL) : NULL;
-  return rules == NULL || *file != NULL ? 0 : pml_fail(-errno, "rules %s: %s", rules, strerror(errno));
+  if (rules != NULL && *file == NULL) return pml_fail(-errno, "rules %s: %s", rules, strerror(errno));
+  int err = rules != NULL ? check_rules(rules) : 0;
+  if (err == 0) return 0;
+  free(*file);
+  *file = NULL;
+  return err;
 }
 
 /* Without the lock: the socket and the thread are the kernel's, which takes its time. */
@@ -179,6 +195,7 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
   int err = find_rules(&l->rules_file, o->rules);
   l->mail.file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
   l->unasked = o->unasked != 0;
+  l->named = true;
   l->stop_run = o->stop;
   l->stop_arg = o->stop_arg;
   if (err == 0 && !l->unasked) err = live_socket_listen(&l->listener, l->path, o->name);
@@ -193,7 +210,10 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
   return err;
 }
 
-/* Give a running service the socket, and the other options, that this start asks for. */
+/*
+ * Give a running service the socket, and the other options, that this start asks for. The socket of a name that a
+ * forked child has from its parent ends.
+ */
 static int add_socket(struct live *l, const struct pmlua_live_options *o) {
   char path[LIVE_PATH_MAX], *file;
   int err = find_rules(&file, o->rules);
@@ -217,8 +237,11 @@ static int add_socket(struct live *l, const struct pmlua_live_options *o) {
     l->stop_arg = o->stop_arg;
   }
   l->unasked = false;
+  l->named = true;
   live_socket_name(l->name, o->name);
+  if (l->path[0] != '\0') unlink(l->path);
   memcpy(l->path, path, sizeof path);
+  live_descriptor_close(&l->listener, true);
   live_descriptor_move(&l->listener, &listener);
   (void)live__wake(l);
   live__unlock();
@@ -234,6 +257,15 @@ static void settle(void) {
   }
 }
 
+/* A running service had none yet, or has that of its parent's name. Under the lock. */
+static bool adds_socket(const struct live *l, const struct pmlua_live_options *o) {
+  char name[LIVE_NAME_MAX + 1];
+  if (o->unasked) return false;
+  if (l->unasked) return true;
+  live_socket_name(name, o->name);
+  return !l->named && o->name != NULL && strcmp(name, l->name) != 0;
+}
+
 int pmlua_live_start(const struct pmlua_live_options *options) {
   const struct pmlua_live_options told = {.name = secure_getenv("PMLUA_LIVE_NAME"),
                                           .rules = secure_getenv("PMLUA_LIVE_RULES")};
@@ -241,7 +273,7 @@ int pmlua_live_start(const struct pmlua_live_options *options) {
   live__lock();
   settle();
   struct live *l = service.live;
-  if (l != NULL && (!l->unasked || o->unasked)) {
+  if (l != NULL && !adds_socket(l, o)) {
     live__unlock();
     return 0;
   }

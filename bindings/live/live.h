@@ -64,6 +64,9 @@ struct live_connection {
 struct live_rules {
   struct state state;
   double due, told;
+  double look;              /* at the file: seconds of CLOCK_MONOTONIC; HUGE_VAL: there is none */
+  struct timespec modified; /* the file that was loaded, as it was then */
+  ino_t inode;
 };
 
 /* What other threads leave for the rules. Under live__lock. */
@@ -84,6 +87,7 @@ struct live {
   struct live_descriptor wake,
       woken;    /* a pair of sockets: a byte sent to one wakes the thread that waits for the other */
   bool unasked; /* rules only: no socket until one is requested */
+  bool named;   /* by a start in this process; a forked child has its parent's name until then */
   char name[LIVE_NAME_MAX + 1];
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);

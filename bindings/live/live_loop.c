@@ -215,7 +215,7 @@ static double connection_due(const struct live_connection *c) {
 
 /* Milliseconds until something is due, rounded up. */
 static int patience(const struct waiting *w, const struct live *l, double now) {
-  double due = earlier(earlier(l->rules.due, l->sample_due), now + LOOK_S);
+  double due = earlier(earlier(l->rules.due, l->rules.look), earlier(l->sample_due, now + LOOK_S));
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
     const struct live_connection *c = l->connection[i];
     if (c == NULL) continue;

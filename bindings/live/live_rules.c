@@ -8,11 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MODULE "pmlua.internal.live.rules"
 #define LETTERS_MAX 4096
 #define BLOB_MAX (1u << 20)
 #define TOLD_S 0.05     /* the rules tell of themselves no more often, while they run more often */
+#define LOOK_S 0.5      /* how often it is seen that the file was edited */
 #define SOONEST_S 0.001 /* a rule cannot keep the thread from clients */
 
 struct live_letter {
@@ -203,6 +205,12 @@ static void report(const struct live *l, const char *what, int err) {
 
 static void load(struct live *l, const char *file) {
   struct errand e = {.file = file};
+  struct stat st;
+  if (stat(file, &st) == 0) {
+    l->rules.modified = st.st_mtim;
+    l->rules.inode = st.st_ino;
+  }
+  l->rules.look = live__now() + LOOK_S;
   int err = run(l, l_errand, &e);
   if (err < 0) report(l, "rules", err);
   if (err == 0) l->rules.due = 0;
@@ -222,8 +230,24 @@ static void read_mail(struct live *l) {
   throw_away(first);
 }
 
+/* Has it been edited? Then it is loaded again: if that fails, the rules stay as they are. */
+static void look_at_file(struct live *l, double now) {
+  struct stat st;
+  if (now < l->rules.look) return;
+  l->rules.look = now + LOOK_S;
+  live__lock();
+  char *file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
+  live__unlock();
+  bool same = file == NULL || stat(file, &st) != 0 ||
+              (st.st_ino == l->rules.inode && st.st_mtim.tv_sec == l->rules.modified.tv_sec &&
+               st.st_mtim.tv_nsec == l->rules.modified.tv_nsec);
+  if (!same) load(l, file);
+  free(file);
+}
+
 void live__rules_run(struct live *l, double now) {
   read_mail(l);
+  look_at_file(l, now);
   if (l->rules.due > now || l->rules.state.L == NULL) return;
   struct errand e = {.now = now, .next = HUGE_VAL};
   int err = run(l, l_errand, &e);
@@ -239,7 +263,25 @@ void live__rules_run(struct live *l, double now) {
     publish(l, e.text);
 }
 
+static int l_finish(lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, MODULE);
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "finish");
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+/* Those that never ran are named, although the service ends. */
+static void finish(struct live *l) {
+  if (l->rules.state.L == NULL) return;
+  l->rules.state.limit.stop = NULL;
+  lua_pushcfunction(l->rules.state.L, l_finish);
+  (void)limit_call(l->rules.state.L, 0, 0, LIVE_RULES_INSTRUCTIONS);
+}
+
 void live__rules_close(struct live *l) {
+  finish(l);
   state_close(&l->rules.state);
   publish(l, NULL);
   char *file;

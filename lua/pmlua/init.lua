@@ -8,6 +8,13 @@
 --
 --     pmlua -e 'local s <close> = assert(pml.eventset { "task-clock", "clock::ns" }); print(s:read())'
 
+-- An application may have opened only some of Lua's libraries; without these nothing here works.
+for _, name in ipairs { "string", "table", "os" } do
+  if not package.loaded[name] then
+    error("pmlua needs Lua's library '" .. name .. "': open it, or all by luaL_openlibs(), before require \"pmlua\"", 0)
+  end
+end
+
 local core = require "pmlua.core"
 
 local _, file = ...

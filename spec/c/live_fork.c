@@ -289,6 +289,29 @@ static void forked_by_the_service(void) {
 
 /* --- a fork handler that joins threads which ask the service something --- */
 
+/* A worker takes a name of its own, at once or after its parent's was served. */
+static void named(void) {
+  char path[LIVE_PATH_MAX], name[32];
+  for (int late = 0; late <= 1; late++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      if (late)
+        while (pmlua_live_path(path, sizeof path) != 0) live_sleep_ms(1);
+      const struct pmlua_live_options o = {.name = "worker"};
+      snprintf(name, sizeof name, "/%d.worker", (int)getpid());
+      bool good = pmlua_live_start(&o) == 0 && pmlua_live_path(path, sizeof path) == 0 && strstr(path, name) != NULL;
+      live_sleep_ms(100); /* the thread would make the socket of the other name by now */
+      good = good && live_evals(live_connect_self(), "6 * 7", "42");
+      snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)getpid());
+      good = good && access(path, F_OK) != 0;
+      _exit(pmlua_live_stop() == 0 && good ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    CHECK(status == 0, "a forked worker is served under its own name%s", late ? ", after its parent's" : "");
+  }
+}
+
 static void start_service(void) {
   if (pmlua_live_start(NULL) != 0) _exit(2);
 }
@@ -319,6 +342,7 @@ int main(void) {
   daemons();
   forked_raw();
   forked_by_the_service();
+  named();
   CHECK(sockets() == 1, "one socket is left: %d", sockets());
   pmlua_live_stop();
   CHECK(sockets() == 0, "and none after the stop");

@@ -31,6 +31,15 @@ static void life(void) {
   CHECK(pmlua_live_stop() == 0, "stopped again nothing happens");
   for (int i = 0; i < 20; i++)
     if (pmlua_live_start(&o) < 0 || pmlua_live_stop() < 0) CHECK(false, "it starts and stops in round %d", i);
+  char file[128];
+  snprintf(file, sizeof file, "%s/bad.lua", getenv("XDG_RUNTIME_DIR"));
+  FILE *f = fopen(file, "w");
+  CHECK(f != NULL && fputs("local x = 1\nx = = 1\n", f) >= 0 && fclose(f) == 0, "there is a file of rules");
+  const struct pmlua_live_options bad = {.rules = file};
+  err = pmlua_live_start(&bad);
+  CHECK(err == PML_ESCRIPT && strstr(pml_error_detail(err), "bad.lua:2:") != NULL &&
+            pmlua_live_path(path, sizeof path) == PML_ECLOSED,
+        "a file of rules that cannot be compiled is refused: %s", pml_error_detail(err));
   const struct pmlua_live_options norules = {.rules = "/nowhere/rules.lua"};
   err = pmlua_live_start(&norules);
   CHECK(err == -ENOENT && pmlua_live_path(path, sizeof path) == PML_ECLOSED, "a missing file of rules is refused: %s",

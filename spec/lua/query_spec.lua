@@ -431,6 +431,40 @@ describe("pmlua live", function()
     assert.equal(3, (pmlua("live --rules rules.lua " .. application .. " 600")))
   end)
 
+  it("names rules that never ran at the end, and refuses a file that cannot be compiled", function()
+    support.spit(dir .. "/rules.lua", [[
+      local pml = require "pmlua"
+      pml.sde.watch("SOLVER::residul", "10ms", function() end, { name = "guard" })
+      pml.sde.watch("SOLVER::iterations", "10ms", function() end, { name = "runs" })]])
+    local status, _, err = pmlua("live --rules rules.lua " .. application .. " 1")
+    assert.same({ 0, "pmlua: rule guard never ran: no event SOLVER::residul; did you mean SOLVER::residual?\n" }, { status, err })
+    support.spit(dir .. "/rules.lua", "x = = 1")
+    status, _, err = pmlua "live --rules rules.lua -- echo ran"
+    assert.same({ 1, "pmlua live: --rules rules.lua:1: unexpected symbol near '='\n" }, { status, err })
+  end)
+
+  it("loads rules again when their file was edited, and keeps them if that fails", function()
+    local function write(text)
+      support.spit(dir .. "/new", ([[
+        local pml = require "pmlua"
+        pml.sde.watch("SOLVER::steps", "10ms", function() print %q end)
+        %s]]):format(text[1], text[2] or ""))
+      assert(os.execute(("mv %s/new %s/rules.lua"):format(dir, dir)))
+    end
+    local function said(text)
+      return wait_until(function() return support.slurp(dir .. "/err"):find(text, 1, true) end)
+    end
+    write { "first" }
+    start(command .. " live --rules rules.lua --name SOLVER -- " .. application .. " 600", "SOLVER")
+    assert.is_true(said "pmlua: first")
+    write { "broken", "error 'on purpose'" }
+    assert.is_true(said "on purpose")
+    write { "second" }
+    assert.is_true(said "pmlua: second")
+    assert.is_nil(support.slurp(dir .. "/err"):match "pmlua: second(.*)$":find "first")
+    assert.is_nil(support.slurp(dir .. "/err"):find "pmlua: broken")
+  end)
+
   it("names the program after itself, and passes its arguments on", function()
     assert.same({ 0, "a b|c\n" }, output "live -- printf '%s|%s\\n' 'a b' c")
     start(command .. " live " .. application .. " 600", "compat_application")

@@ -82,6 +82,11 @@ function M.run(o)
       complain("--rules " .. gone:sentence())
       return 1
     end
+    local sound, wrong = loadfile(o.rules, "t")
+    if not sound then
+      complain("--rules " .. wrong)
+      return 1
+    end
     variables.PMLUA_LIVE_RULES = real
   end
   return execute(o.command, variables)

@@ -26,6 +26,7 @@ local Watch = {}
 Watch.__index = Watch
 
 local rules, gone, last_id = {}, {}, 0
+local loading -- the file whose rules are added
 local running -- the rule that runs; still set when the next tick comes: it was cut off by a limit
 
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600 }
@@ -86,7 +87,7 @@ function M.add(event, every, fn, options)
   last_id = last_id + 1
   local rule = setmetatable({
     id = last_id, event = handle:info().name, every_s = seconds(every), fn = fn, place = place(fn), handle = handle,
-    keep = options.keep or KEEP, key = options.key, count = 0, strikes = 0,
+    keep = options.keep or KEEP, key = options.key, count = 0, strikes = 0, file = loading,
   }, Watch)
   rule.name = options.name or rule.place
   rules[#rules + 1] = rule
@@ -201,14 +202,47 @@ function M.list()
   return out
 end
 
---- Run a file that watches something. It is the user's own: nothing is kept from it.
+--- Run a file that watches something. It is the user's own: nothing is kept from it. Loaded again, its rules take the
+--- place of those that it made before, unless it fails.
 ---@param path string
 function M.load(path)
   M.scheduled = true
   local f, err = loadfile(path, "t")
   if not f then error(err, 0) end
   _G.pml = require "pmlua"
-  f(path)
+  local before = {}
+  for _, rule in ipairs(rules) do
+    if rule.file == path then before[#before + 1] = rule end
+  end
+  local first = last_id
+  loading = path
+  local good, message = pcall(f, path)
+  loading = nil
+  for _, rule in ipairs(good and before or table.move(rules, 1, #rules, 1, {})) do
+    if good or rule.file == path and rule.id > first then M.cancel(rule.id) end
+  end
+  if not good then error(message, 0) end
+  if #before > 0 then core.live.say(("rules: %s was edited: loaded again"):format(path)) end
+end
+
+--- What a rule that never ran waited for.
+local function missed(rule)
+  if rule.kind and rule.kind ~= "placeholder" then return ("%s never had a value"):format(rule.event) end
+  local names, event = {}, rule.event:gsub("^sde:::", "")
+  for _, info in ipairs(core.sde.select({ "*" }, 10000) or {}) do
+    if info.kind ~= "placeholder" then names[#names + 1] = info.name:gsub("^sde:::", "") end
+  end
+  local near = require "pmlua.internal.nearest"(event, names)
+  return ("no event %s%s"):format(event, near and ("; did you mean %s?"):format(near) or "")
+end
+
+--- The end: rules of files that never ran are named.
+function M.finish()
+  for _, rule in ipairs(rules) do
+    if rule.count == 0 and rule.due and not rule.message then
+      core.live.say(("rule %s never ran: %s"):format(rule.name, missed(rule)))
+    end
+  end
 end
 
 --- Take over a rule that another state shipped (pmlua.internal.live.ship).
