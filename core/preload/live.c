@@ -5,7 +5,8 @@
  * The library brings papi_sde_* on pmlua's registry, before any libsde that the program was linked with. When the
  * process registers its first software-defined event library or defines its first section, and not before,
  * libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of PMLUA_LIVE_RULES.
- * Processes that do neither never load Lua. The one that `pmlua live` became says so when it ends.
+ * Processes that do neither never load Lua, but for the one that `pmlua live --rules` became: rules may watch the clock
+ * or the process. The one that `pmlua live` became says when it ends that it could not be asked.
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
@@ -84,6 +85,8 @@ __attribute__((constructor)) static void wait_for_something_to_tell(void) {
   const char *pid = secure_getenv("PMLUA_LIVE_PID");
   if (pid != NULL && strtol(pid, NULL, 10) == getpid()) started = getpid();
   take_name();
+  const char *rules = secure_getenv("PMLUA_LIVE_RULES");
+  if (started != 0 && rules != NULL && *rules != '\0') serve(); /* rules need no event of the program's */
   pml_sde_on_first_library(serve);
   pml_section_on_first(serve);
 }

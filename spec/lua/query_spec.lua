@@ -476,6 +476,12 @@ describe("pmlua live", function()
     local status, out, err = pmlua "live -- ./silent"
     assert.same({ 3, "done\n" }, { status, out })
     assert.equal("pmlua: live: silent registered no software-defined events and no sections: it could not be asked\n", err)
+    support.spit(dir .. "/alone.lua", 'print "a rule of its own"')
+    for _, quiet in ipairs { "", "-q " } do
+      status, out, err = pmlua("live " .. quiet .. "--rules alone.lua -- sh -c './silent; sleep 0.5; exit 4'")
+      assert.same({ 4, "done\n" }, { status, out })
+      assert.equal("pmlua: a rule of its own\n", err)
+    end
     status, out, err = pmlua(("live -- %s 0"):format(application))
     assert.same({ 0, "" }, { status, err }, out)
   end)

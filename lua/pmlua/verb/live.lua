@@ -66,8 +66,8 @@ function M.run(o)
   end
   local variables = { LD_PRELOAD = preload.with(library), ASAN_OPTIONS = preload.asan() }
   variables.PMLUA_LIVE_NAME = o.name
-  -- The program keeps it: the process that says at its end if it told nothing.
-  variables.PMLUA_LIVE_PID = not o.quiet and ("%d"):format(core.sys.pid()) or nil
+  -- The program keeps it: the process that has the rules from its start, and reports at its end that it published nothing.
+  variables.PMLUA_LIVE_PID = (o.rules or not o.quiet) and ("%d"):format(core.sys.pid()) or nil
   if o.report then
     local folder, refused = report_folder(o.report)
     if not folder then
