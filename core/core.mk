@@ -28,7 +28,7 @@ PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/count/*.S))
-PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
+PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/compat/pmlib/chooser_events.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
 RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
@@ -135,6 +135,16 @@ $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
 	ar rcs $@ $^
+
+# What PMlib's choosers count, of the groups' data; without Lua's interpreter, nothing.
+CHOOSER_DATA := $(wildcard lua/pmlua/groups/*.lua) lua/pmlua/without_pmu/compiler.lua
+$(B)/obj/core/compat/pmlib/chooser_events.c: core/compat/pmlib/choosers.lua $(CHOOSER_DATA) $(wildcard lua/pmlua/groups/part/*.lua)
+	@mkdir -p $(@D)
+	@if command -v $(LUA) >/dev/null; then $(LUA) core/compat/pmlib/choosers.lua $(CHOOSER_DATA) >$@.new && mv $@.new $@; else \
+	  echo "$(LUA) is not here: PMlib's choosers count what PMLUA_CHOOSER_EVENTS names"; \
+	  printf '#include "compat/pmlib/pmlib.h"\nconst struct pmlib_chooser_events pmlib_chooser_events[] = {{0, 0, 0}};\n' >$@; fi
+$(B)/obj/core/compat/pmlib/chooser_events.o: $(B)/obj/core/compat/pmlib/chooser_events.c
+	$(CC) $(ALLCFLAGS) -c $< -o $@
 
 # PMlib's calls under both names that its users link: MPI is looked up at run time, so they are one library.
 $(B)/compat/libPM.so: $(PM_OBJ) | $(B)/libpmlua.so

@@ -10,6 +10,7 @@ local library = build:sub(1, 1) == "/" and build or here .. "/" .. build
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
 require "spec.core.support" -- knows where the core is
+local groups = require "pmlua.groups"
 local permission = require "spec.permission"
 local sh = shell.sh
 
@@ -238,9 +239,49 @@ describe("PMlib's calls", function()
     it("HWPC_CHOOSER says why nothing is counted, and what the program states is", function()
       local out = run("./serial", "HWPC_CHOOSER=VECTOR PMLUA_CHOOSER_EVENTS='perf::NOTHING'")
       assert.is_truthy(out:match("Nothing is counted for HWPC_CHOOSER=VECTOR: [^\n]*NOTHING"), out)
-      assert.is_truthy(run("./serial", "HWPC_CHOOSER=FLOPS"):match("HWPC_CHOOSER=FLOPS: no event name"))
+      if not require("pmlua.core").event.has_pmu() then
+        assert.is_truthy(run("./serial", "HWPC_CHOOSER=FLOPS"):match("HWPC_CHOOSER=FLOPS: this machine has no hardware PMU"))
+      end
       local _, by = basic(out)
       assert.equal(6e6, by["inner part"].work)
+    end)
+
+    it("HWPC_CHOOSER takes the counts of a program that the compiler made count", function()
+      if not has "clang++" then return pending "clang is not installed (Debian: clang)" end
+      local source = dir .. "/counted.cpp"
+      shell.write(source, [[
+        #include <PerfMonitor.h>
+        int main() { pm_lib::PerfMonitor m; m.initialize(4); m.start("a"); volatile double x = 0;
+          for (int i = 0; i < 1000; i++) x = x + 1.0; m.stop("a", 1000); m.print(stdout, "", ""); return 0; }]])
+      local line = "%s/pmlua cc --count -q -- clang++ -w -DDISABLE_MPI %s %s -o %s/counted %s -L%s -Wl,-rpath,%s -lPM"
+      local said, code = sh(line:format(library, flags, source, dir, link, library, library))
+      if code ~= 0 then return pending("clang does not count here: " .. said) end
+      local out = run("./counted", "HWPC_CHOOSER=FLOPS")
+      assert.is_truthy(out:find("sde:::BYFL::flop_count_I", 1, true), out)
+      assert.equal(1000, tonumber(out:match "BYFL::op_count_I.-\na +: +(%S+)"), out)
+    end)
+
+    it("HWPC_CHOOSER has the events of each PMU's group, floating-point ones where the PMU has them", function()
+      local text, code = sh("lua5.4 core/compat/pmlib/choosers.lua lua/pmlua/groups/*.lua lua/pmlua/without_pmu/compiler.lua")
+      assert.equal(0, code, text)
+      local rows = {}
+      for pmu, chooser, events in text:gmatch '{"([^"]+)", "([^"]+)", "([^"]+)"}' do rows[pmu .. " " .. chooser] = events end
+      local compared = 0
+      for _, pmu in ipairs(groups.pmus()) do
+        for name, group in pairs(groups.of(pmu)) do
+          local events, listed = {}, {}
+          for _, event in pairs(group.events) do events[event] = true end
+          local row = rows[pmu .. " " .. name]
+          for event in (row or ""):gmatch "%S+" do listed[event] = true end
+          if name ~= "USER" and (row or name:find "^FLOPS$" or name == "VECTOR") then
+            assert.same(events, listed, pmu .. " " .. name)
+            compared = compared + 1
+          end
+        end
+      end
+      assert.is_true(compared > 100)
+      for _, pmu in ipairs { "skx", "icx", "spr", "amd64_fam17h_zen2" } do assert.is_truthy(rows[pmu .. " FLOPS"], pmu) end
+      assert.is_nil(rows["hsw FLOPS"]) -- Haswell counts none
     end)
 
     it("HWPC_CHOOSER=CYCLE counts cycles where there is a PMU, and else says that there is none", function()

@@ -32,8 +32,14 @@ enum pmlib_tracing { PMLIB_TRACE_OFF, PMLIB_TRACE_ON, PMLIB_TRACE_FULL };
 struct pmlib_chooser {
   const char *name;
   const char *prose;
-  const char *events; /* separated by blanks; "" if no name is right on every CPU */
 };
+
+/* What a chooser counts on a PMU by libpfm4's name, or by the compiler's counts ("compiler"); the last @pmu is NULL. */
+struct pmlib_chooser_events {
+  const char *pmu, *chooser;
+  const char *events; /* separated by blanks; what can be spared comes last */
+};
+extern const struct pmlib_chooser_events pmlib_chooser_events[]; /* made from lua/pmlua/groups by choosers.lua */
 
 struct pmlib {
   enum pmlib_level level;

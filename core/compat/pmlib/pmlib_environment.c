@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/compat/pmlib/pmlib_environment.c - PMlib's variables, and what its choosers count. */
 #include "compat/pmlib/pmlib.h"
+#include "source/compiler/pml_count_file.h"
 #include "source/pml_eventset.h"
 
 #include "base/pml_error.h"
@@ -10,19 +11,14 @@
 #include <string.h>
 #include <strings.h>
 
-/*
- * The one place where a chooser's events come from. perf's generic names count on every PMU the kernel drives; where
- * none says what the chooser asks for, the list is empty and PMLUA_CHOOSER_EVENTS names those of the CPU at hand.
- */
 const struct pmlib_chooser pmlib_choosers[] = {
-    {"USER", "the operations and bytes that the program states", ""},
-    {"FLOPS", "floating-point operations", ""},
-    {"BANDWIDTH", "cache lines from memory", "cache-references cache-misses"},
-    {"VECTOR", "floating-point operations by vector and by scalar instructions", ""},
-    {"CACHE", "loads and misses of the first and the last level",
-     "L1-dcache-loads L1-dcache-load-misses cache-references cache-misses"},
-    {"CYCLE", "cycles and instructions", "cycles instructions"},
-    {"LOADSTORE", "loads and stores", "L1-dcache-loads L1-dcache-stores"},
+    {"USER", "the operations and bytes that the program states"},
+    {"FLOPS", "floating-point operations"},
+    {"BANDWIDTH", "cache lines from memory"},
+    {"VECTOR", "floating-point operations by vector and by scalar instructions"},
+    {"CACHE", "loads and misses of the first and the last level"},
+    {"CYCLE", "cycles and instructions"},
+    {"LOADSTORE", "loads and stores"},
 };
 const size_t pmlib_nchoosers = sizeof pmlib_choosers / sizeof *pmlib_choosers;
 
@@ -65,26 +61,75 @@ static size_t split(const char *text, const char **word, size_t most) {
 
 #define WHY(...) (void)snprintf(pmlib.why_no_events, sizeof pmlib.why_no_events, __VA_ARGS__)
 
+/* The chooser's events on @pmu; NULL: there are none. */
+static const char *events_on(const char *pmu) {
+  for (const struct pmlib_chooser_events *e = pmlib_chooser_events; e->pmu != NULL; e++)
+    if (strcmp(e->pmu, pmu) == 0 && strcmp(e->chooser, pmlib.chooser->name) == 0) return e->events;
+  return NULL;
+}
+
+/* libpfm4's name of this CPU's core PMU; "generic", for perf's own names, where it does not recognise the CPU. */
+static void name_pmu(char name[64]) {
+  strcpy(name, "generic");
+  int n = pml_event_pmus(NULL, 0);
+  struct pml_event_pmu *pmu = n > 0 ? malloc((size_t)n * sizeof *pmu) : NULL;
+  if (pmu != NULL) n = pml_event_pmus(pmu, (size_t)n);
+  for (int i = 0; pmu != NULL && i < n; i++) {
+    if (!pmu[i].here || strcmp(pmu[i].kind, "core") != 0) continue;
+    memcpy(name, pmu[i].name, sizeof pmu[i].name);
+    break;
+  }
+  free(pmu);
+}
+
+/* What the program was compiled to count comes first: it is exact, and needs no PMU. */
+static const char *events_here(void) {
+  char pmu[64];
+  const char *events = pml_count_active() ? events_on("compiler") : NULL;
+  if (events != NULL) return events;
+  if (pml_event_has_pmu() == 0) {
+    WHY("this machine has no hardware PMU; compile with pmlua cc --count, or name events in PMLUA_CHOOSER_EVENTS");
+    return NULL;
+  }
+  name_pmu(pmu);
+  events = events_on(pmu);
+  if (events == NULL) WHY("no event of %s means this; name others in PMLUA_CHOOSER_EVENTS (see pmlua events)", pmu);
+  return events;
+}
+
+/* Whether @n events open; of a chooser's those in front, if all need more counters than there are. */
+static bool open_events(size_t n, bool all) {
+  struct pml_eventset *set;
+  size_t fit = n;
+  int err = pml_eventset_open(&set, pmlib.event, fit, NULL);
+  while ((err == PML_ETOOMANY || err == PML_EWATCHDOG) && !all && fit > 1)
+    err = pml_eventset_open(&set, pmlib.event, --fit, NULL);
+  if (err < 0) {
+    WHY("%s", pml_error_detail(err));
+    return false;
+  }
+  pml_eventset_close(set);
+  if (fit < n && pmlib.rank == 0)
+    pmlib_warn("HWPC_CHOOSER=%s: %zu of %zu events fit together; %s and those after it are not counted",
+               pmlib.chooser->name, fit, n, pmlib.event[fit]);
+  pmlib.nevents = fit;
+  return true;
+}
+
 static void choose_events(void) {
   const char *own = secure_getenv("PMLUA_CHOOSER_EVENTS");
   if (pmlib.chooser == &pmlib_choosers[0]) return;
-  size_t n = split(own != NULL ? own : pmlib.chooser->events, pmlib.event, PMLIB_EVENTS_MAX);
+  const char *events = own != NULL ? own : events_here();
+  if (events == NULL) return;
+  size_t n = split(events, pmlib.event, PMLIB_EVENTS_MAX);
   if (n == 0)
-    WHY("no event name means this on every CPU; name this CPU's in PMLUA_CHOOSER_EVENTS (see pmlua events)");
+    WHY("PMLUA_CHOOSER_EVENTS names no event");
   else if (n > PMLIB_EVENTS_MAX)
     WHY("%zu events named; at most %u are possible", n, PMLIB_EVENTS_MAX);
-  if (pmlib.why_no_events[0] != '\0') return;
-  struct pml_eventset *set;
-  int err = pml_eventset_open(&set, pmlib.event, n, NULL);
-  if (err < 0) {
-    WHY("%s", pml_error_detail(err));
-    return;
-  }
+  if (pmlib.why_no_events[0] != '\0' || !open_events(n, own != NULL)) return;
   static char permitted[PMLIB_EVENTS_MAX][PML_EVENT_NAME_MAX];
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < pmlib.nevents; i++)
     if (pml_event_permitted(pmlib.event[i], permitted[i]) == 0) pmlib.event[i] = permitted[i];
-  pml_eventset_close(set);
-  pmlib.nevents = n;
 }
 
 void pmlib_environment(void) {

@@ -261,11 +261,7 @@ void pmlib_text_legend(FILE *fp) {
               "\tHWPC_CHOOSER, and the events that count for it:\n");
   for (size_t i = 0; i < pmlib_nchoosers; i++) {
     const struct pmlib_chooser *c = &pmlib_choosers[i];
-    fprintf(fp, "\t%-10s %s%s%s\n", c->name, c->prose,
-            *c->events != '\0' ? ": "
-            : i == 0           ? ""
-                               : ": PMLUA_CHOOSER_EVENTS",
-            c->events);
+    fprintf(fp, "\t%-10s %s\n", c->name, c->prose);
   }
   if (pmlib.nevents > 0) {
     fprintf(fp, "\tHere, for %s:", pmlib.chooser->name);
