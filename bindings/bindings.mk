@@ -51,14 +51,20 @@ LUA_STATIC := $(wildcard $(shell pkg-config --variable=libdir lua5.4 2>/dev/null
 OWN_LUA_OBJ := $(if $(LUA_STATIC),$(B)/obj/bindings/embed/own_lua.o)
 COMMA := ,
 OWN_LUA_WRAP := $(foreach s,stdin stdout stderr dlopen dlerror,-Wl$(COMMA)--wrap=$(s))
+# Exceptions of an application's functions end in it. Without a C++ compiler they go on to the application.
+CXX_HERE := $(shell command -v $(CXX) 2>/dev/null)
+GUARD_OBJ := $(if $(CXX_HERE),$(B)/obj/bindings/embed/guard.o)
+$(B)/obj/bindings/embed/guard.o: bindings/embed/guard.cpp bindings/embed/guard.h | $$(@D)/.
+	$(CXX) -std=c++17 $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -fvisibility=hidden -Ibindings -c $< -o $@
+	nm -u $@ | sed -n 's/^ *U \(_Z.*\|__cxa_.*\|__gxx_.*\)$$/--weaken-symbol=\1/p' | xargs objcopy $@
 EMBED_LUA := $(if $(LUA_STATIC),$(OWN_LUA_OBJ) $(OWN_LUA_WRAP) $(LUA_STATIC),$(LUA_LIBS))
 $(B)/obj/bindings/embed/own_lua.o: $(B)/obj/bindings/embed/own_lua_names.h
 $(B)/obj/bindings/embed/own_lua.o: ALLCFLAGS += -I$(B)/obj/bindings/embed
 $(B)/obj/bindings/embed/own_lua_names.h: $(LUA_STATIC) | $$(@D)/.
 	nm -g --defined-only $(LUA_STATIC) | awk '$$3 ~ /^luaL?_/ { print "X(" $$3 ")" }' >$@
-$(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) $(GUARD_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed/embed.map -Wl,-Bsymbolic \
-	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(EMBED_LUA) -lpthread -ldl -lm -o $@
+	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) $(GUARD_OBJ) -L$(B) -lpmlua $(EMBED_LUA) -lpthread -ldl -lm -o $@
 
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
 	ln -sf $(EMBED_SONAME) $@

@@ -65,7 +65,8 @@ PML_API lua_State *pmlua_state(struct pmlua *p);
  * be NULL.
  * Return 0, PML_ESCRIPT (the detail is one line, "NAME:LINE: ..."), PML_ELIMIT, -ENOMEM. The state lives on after any
  * of them, globals included. A limit cannot be caught by the script; it does not interrupt C functions, such as a
- * pattern match, nor finalizers (__gc): limits guard against mistakes, they do not make foreign code safe.
+ * pattern match, nor finalizers (__gc): limits guard against mistakes, they do not make foreign code safe. A C++
+ * exception that leaves a function of the application ends the run, past any pcall, and is PML_ESCRIPT.
  */
 PML_API int pmlua_run_string(struct pmlua *p, const char *name, const char *code, const struct pmlua_limits *limits,
                              char **results);

@@ -80,6 +80,15 @@ static int run(lua_State *L) {
   return 0;
 }
 
+static int new_thread(lua_State *L) {
+  (void)lua_newthread(L);
+  return 1;
+}
+
+/*
+ * Each run has a thread of Lua of its own, which is dropped after it: a C++ exception of the application leaves it
+ * half-way in a call, and the state as it was.
+ */
 static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *limits, char **results) {
   static const struct pmlua_limits none = {0};
   if (limits == NULL) limits = &none;
@@ -89,9 +98,15 @@ static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *
   size_t cap = p->state.limit.cap;
   if (limits->memory_bytes != 0 && (cap == 0 || limits->memory_bytes < cap))
     __atomic_store_n(&p->state.limit.cap, limits->memory_bytes, __ATOMIC_RELAXED);
-  lua_pushcfunction(L, run);
-  lua_pushlightuserdata(L, job);
-  int err = limit_call(L, 1, 0, limits->instructions);
+  lua_pushcfunction(L, new_thread);
+  int err = limit_call(L, 0, 1, 0);
+  if (err == 0) {
+    lua_State *run_in = lua_tothread(L, -1);
+    lua_pushcfunction(run_in, run);
+    lua_pushlightuserdata(run_in, job);
+    err = limit_call(run_in, 1, 0, limits->instructions);
+    lua_pop(L, 1);
+  }
   __atomic_store_n(&p->state.limit.cap, cap, __ATOMIC_RELAXED);
   if (err == 0 && results != NULL)
     *results = job->text;

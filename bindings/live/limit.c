@@ -4,6 +4,7 @@
 
 #include "base/pml_cancel.h"
 #include "base/pml_error.h"
+#include "embed/guard.h"
 #include "failure.h"
 #include "numeric.h"
 
@@ -249,6 +250,16 @@ static int failure(lua_State *L, const struct limit *limit, int status, uint64_t
   return pml_fail(PML_ESCRIPT, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
+struct protected_call {
+  lua_State *L;
+  int nargs, nresults, base, status;
+};
+
+static void call_protected(void *call) {
+  struct protected_call *c = call;
+  c->status = lua_pcall(c->L, c->nargs, c->nresults, c->base);
+}
+
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   struct limit *limit = limit_of(L);
   struct limit outer = {.thread = limit->thread, .left = limit->left, .exceeded = limit->exceeded};
@@ -270,10 +281,14 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   lua_pushcfunction(L, failure_message);
   lua_insert(L, base);
   locale_t was = numeric_enter(); /* the application may have chosen a decimal comma */
-  int status = lua_pcall(L, nargs, nresults, base);
+  struct protected_call c = {L, nargs, nresults, base, LUA_OK};
+  char what[160];
+  limit->thrown = !guarded(call_protected, &c, what, sizeof what);
   numeric_leave(was);
   (void)refused_for_good(limit);
-  int err = status == LUA_OK && limit->exceeded == LIMIT_KEPT ? 0 : failure(L, limit, status, had);
+  int err = limit->thrown ? pml_fail(PML_ESCRIPT, "a C++ exception left a function of the application: %s", what)
+            : c.status == LUA_OK && limit->exceeded == LIMIT_KEPT ? 0
+                                                                  : failure(L, limit, c.status, had);
   lua_sethook(L, hook, mask, count);
   bool exceeded = limit->exceeded != LIMIT_KEPT;
   limit->ended = limit->exceeded;
@@ -282,6 +297,7 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   limit->exceeded = outer.exceeded;
   limit->refused = 0;
   limit->left = outer.left == UINT64_MAX ? outer.left : outer.left - (spent < outer.left ? spent : outer.left);
+  if (limit->thrown) return err;
   if (err < 0)
     lua_settop(L, base - 1);
   else

@@ -31,8 +31,9 @@ struct limit {
   struct limit_block *blocks;   /* of a state that may be abandoned: limit_abandonable() */
   struct lutil_handle *handles; /* open, of such a state */
   bool abandonable;
-  size_t shared;           /* atomic: bytes that any thread took on behalf of the state */
-  size_t refused;          /* a request that was refused, and was not granted since; 0: none is */
+  bool thrown;    /* a C++ exception left the last call: its thread of Lua is half-way in it, and must be dropped */
+  size_t shared;  /* atomic: bytes that any thread took on behalf of the state */
+  size_t refused; /* a request that was refused, and was not granted since; 0: none is */
   const atomic_bool *stop; /* set by others to end what runs; NULL: never */
   double seconds;          /* that a call may take, as an instruction may join long strings; 0: any time */
   /* While a call runs. */
@@ -91,7 +92,8 @@ void limit_guard(lua_State *L);
  * opened coroutine counts as 256, a call as one more). Inside another limit_call() what is left of that bounds it.
  *
  * Returns 0, PML_ELIMIT, PML_ESCRIPT or -ENOMEM; pml_error_detail() has the message, one line. The stack is then as it
- * was without the function and its arguments. Never raises. Cost: a hook in every 256 instructions and in every call;
+ * was without the function and its arguments; where a C++ exception left it (@thrown), @L is of no more use. Never
+ * raises. Cost: a hook in every 256 instructions and in every call;
  * in every 16 where time is limited, since an instruction may compare or join strings of megabytes.
  */
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions);

@@ -4,6 +4,7 @@
 #include "live/live.h"
 
 #include "base/pml_process.h"
+#include "embed/guard.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -59,6 +60,19 @@ int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg) {
 static struct pml__lock calling;
 static _Thread_local int depth;
 
+struct call {
+  pmlua_live_callback *fn;
+  void *arg;
+  const double *values;
+  size_t n;
+  int64_t result;
+};
+
+static void call_function(void *call) {
+  struct call *c = call;
+  c->result = c->fn(c->arg, c->values, c->n);
+}
+
 int live__call(const char *name, const double *values, size_t n, int64_t *result) {
   if (!live__on_thread()) return pml_fail(PML_EMODE, "functions are called by rules and questions, on their thread");
   live__lock();
@@ -67,9 +81,13 @@ int live__call(const char *name, const double *values, size_t n, int64_t *result
   void *arg = f != NULL ? f->arg : NULL;
   live__unlock();
   if (fn == NULL) return pml_fail(-ENOENT, "the application has given no function \"%.64s\"", name);
+  struct call call = {fn, arg, values, n, 0};
+  char what[160];
   if (depth++ == 0) pml__lock_take(&calling);
-  *result = fn(arg, values, n);
+  bool returned = guarded(call_function, &call, what, sizeof what);
   if (--depth == 0) pml__lock_leave(&calling);
+  if (!returned) return pml_fail(PML_ESCRIPT, "a C++ exception left the function %s: %s", name, what);
+  *result = call.result;
   return 0;
 }
 

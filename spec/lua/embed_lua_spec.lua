@@ -62,7 +62,7 @@ describe("An application that embeds", function()
         local missing, flags = support.shell("pkg-config --cflags --libs --static " .. lua[2])
         if missing ~= 0 then return pending(lua[2] .. " is not installed") end
         if support.sanitized then return pending "the program is not sanitized" end
-        if select(2, support.shell("readelf -d " .. quote(support.build .. "/libpmlua-embed.so"))):find "liblua" then
+        if (select(2, support.shell("readelf -d " .. quote(support.build .. "/libpmlua-embed.so")))):find "liblua" then
           return pending "pmlua is built without a static library of Lua"
         end
         local dir = support.folder()
@@ -88,4 +88,67 @@ describe("An application that embeds", function()
       end)
     end
   end
+end)
+
+local THROWING = [[
+#include <pml.h>
+#include <pmlua.h>
+#include <lua.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+static int bad(lua_State *) { throw std::runtime_error("from C++"); }
+static int odd(lua_State *) { throw 7; }
+static int64_t bad_function(void *, const double *, size_t) { throw std::runtime_error("from a function"); }
+static int64_t good_function(void *, const double *v, size_t) { return (int64_t)v[0]; }
+int main(int, char **argv) {
+  pmlua *p;
+  char *r = nullptr;
+  pmlua_limits limits{};
+  limits.instructions = 100000;
+  if (pmlua_open(&p, nullptr) < 0) return 1;
+  lua_register(pmlua_state(p), "bad", bad);
+  lua_register(pmlua_state(p), "odd", odd);
+  const char *codes[] = {"bad()", "return pcall(bad)", "odd()", "coroutine.wrap(function() bad() end)()",
+    "local x <close> = setmetatable({}, {__close = function() end}) bad()", "('x'):gsub('.', bad)",
+    "keep = (keep or 0) + 1 bad()",
+    "setmetatable({}, {__gc = function() end}) collectgarbage() bad()", "return keep", "while true do end", "return 1, 0.5"};
+  for (int round = 0; round < 200; round++)
+    for (const char *code : codes) {
+      int e = pmlua_run_string(p, "spec", code, &limits, &r);
+      if (round == 199) printf("%d %s\n", e, e < 0 ? pml_error_detail(e) : r);
+      free(r);
+    }
+  printf("top %d, uncaught %d\n", lua_gettop(pmlua_state(p)), std::uncaught_exceptions());
+  pmlua_close(p);
+  pmlua_live_function("bad", bad_function, nullptr);
+  pmlua_live_function("good", good_function, nullptr);
+  if (pmlua_live_start(nullptr) < 0) return 1;
+  fflush(stdout);
+  char command[4096];
+  snprintf(command, sizeof command,
+    "printf 'pml.live.call(\"bad\")\\npml.live.call(\"good\", 5)\\n' | %s attach -q app", argv[1]);
+  return system(command) != 0 || pmlua_live_stop() < 0;
+}
+]]
+
+describe("A C++ exception in a function of the application", function()
+  after_each(support.cleanup)
+
+  it("is an error code, and the state and the service go on", function()
+    if support.sanitized then return pending "the program is not sanitized" end
+    if not support.has "g++" then return pending "there is no g++" end
+    local dir, pwd, build = support.folder(), quote(os.getenv "PWD"), quote(support.build)
+    support.spit(dir .. "/app.cpp", THROWING)
+    local made, _, why = support.shell_in(dir, ("g++ -std=c++17 app.cpp -I%s/core -I%s/bindings $(pkg-config --cflags lua5.4) "
+      .. "-L%s -lpmlua-embed -lpmlua -Wl,-rpath,%s -llua5.4 -o app"):format(pwd, pwd, build, build))
+    assert.equal(0, made, why)
+    local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s ./app %s/pmlua"):format(quote(dir), build))
+    local left = "-4110 a C++ exception left a function of the application: "
+    assert.equal((left .. "from C++\n"):rep(2) .. left .. "not a std::exception\n" .. (left .. "from C++\n"):rep(5) .. "0 200\n"
+      .. "-4111 stopped: the code ran longer than it may (100000 Lua instructions)\n0 1\t0.5\ntop 0, uncaught 0\n"
+      .. "nil\tlive.call: ESCRIPT: a C++ exception left the function bad: from a function\tESCRIPT\n5\n", out)
+    assert.same({ 0, "" }, { status, err })
+  end)
 end)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/embed/guard.h - C++ exceptions of the application's functions end here. */
+#ifndef GUARD_H
+#define GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+#define GUARD_WEAK
+extern "C" {
+#else
+#define GUARD_WEAK __attribute__((weak))
+#endif
+
+/*
+ * guard_call - call @f with @arg. False: an exception left it, and @what says which; what it was at is half done. In
+ * libpmlua-embed alone (weak), where it was built with a C++ compiler: see guarded().
+ */
+bool guard_call(void (*f)(void *), void *arg, char *what, size_t size) GUARD_WEAK;
+
+#ifndef __cplusplus
+static inline bool guarded(void (*f)(void *), void *arg, char *what, size_t size) {
+  if (guard_call != NULL) return guard_call(f, arg, what, size);
+  f(arg);
+  return true;
+}
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
