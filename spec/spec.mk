@@ -100,6 +100,10 @@ fmt: ## format the C sources
 	clang-format -i $(ALL_C)
 mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught
 	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
+SEED ?= 1
+COUNT ?= 20
+mutants-draw: all specs ## break COUNT lines at random (SEED) in the files IN, and name the spec that notices, or none
+	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN)
 # Instructions of a call, of the compiler that the file names.
 GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
 GUARDED := path_* pml_recorder_push* papi_sde_record papi_sde_inc_counter pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
