@@ -133,6 +133,42 @@ local function true_status(meta, path)
   return "incomplete"
 end
 
+-- What meta.json may have, of what type: a word, { LIST } for a list, or names with their types. Folders come from others.
+local LIST <const> = 1
+local SHAPES <const> = {
+  unit = "string", sample_unit = "string", description = "string", script = "string", script_sha256 = "string",
+  started = "string", ended = "string", error = "string", shell = "string", repeats = "number", rounds = "number",
+  rounds_done = "number",
+  samples = "number", scale = "number", seed = "number", calls = "number", warmup = "number", quick = "boolean",
+  versions = "table", options = "table", plot = "table", simulation = "table", unmeasured = { "table" }, commands = { "table" },
+  command = { "string" }, warnings = { "string" },
+  machine = { clock = { name = "string", ticks_per_second = "number", cost_ns = "number" }, cpu = "string", cpus = "number" },
+  process = { pid = "number", host = "string" }, factors = { { name = "string", levels = "table" } },
+  columns = { { name = "string" } },
+  files = { { name = "string", description = "string" } }, metrics = { { name = "string", unit = "string" } },
+}
+
+--- What is wrong with a value that should have a shape; nil: nothing. One that is missing is fine, except in a list.
+local function misshapen(v, shape, at)
+  if v == nil then return nil end
+  local kind = type(shape) == "table" and "table" or shape
+  if type(v) ~= kind then return ("%s is not a %s"):format(at, kind) end
+  if type(shape) ~= "table" then return nil end
+  if not shape[LIST] then
+    for key, inner in pairs(shape) do
+      local wrong = misshapen(v[key], inner, at .. "." .. key)
+      if wrong then return wrong end
+    end
+    return nil
+  end
+  for i, item in ipairs(v) do
+    local wrong = misshapen(item, shape[LIST], ("%s[%d]"):format(at, i))
+      or type(shape[LIST]) == "table" and shape[LIST].name and item.name == nil and ("%s[%d] has no name"):format(at, i)
+    if wrong then return wrong end
+  end
+end
+
+
 local known = { running = true, complete = true, interrupted = true, failed = true }
 
 local function read_meta(path)
@@ -143,10 +179,9 @@ local function read_meta(path)
   if type(meta.name) ~= "string" or not known[meta.status] then
     return refuse("EFORMAT", path .. ": the name or the status of the run is missing")
   end
-  for _, key in ipairs { "machine", "versions", "factors", "columns", "files", "warnings" } do
-    if meta[key] ~= nil and type(meta[key]) ~= "table" then
-      return refuse("EFORMAT", ("%s: %s is not a table"):format(path, key))
-    end
+  for key, shape in pairs(SHAPES) do
+    local wrong = misshapen(meta[key], shape, key)
+    if wrong then return refuse("EFORMAT", ("%s: %s"):format(path, wrong)) end
   end
   return meta
 end

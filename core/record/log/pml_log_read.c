@@ -249,29 +249,49 @@ void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *
   return pml__log_read_part(r, i, 0, *bytes, err);
 }
 
-static int visit_all(const char *at, uint64_t left, int (*visit)(uint32_t, const char *, size_t, void *), void *arg) {
+/* Definitions are read in pieces: an extent may say that it has more than memory has. A longer one is none of ours. */
+#define PIECE_BYTES ((uint64_t)1 << 20)
+#define LONGEST_BYTES ((uint64_t)1 << 26)
+
+typedef int visit_fn(uint32_t what, const char *at, size_t bytes, void *arg);
+
+/* *done: the bytes of whole definitions; *next: those of the one behind, 0: no definition. */
+static int visit_piece(const char *at, uint64_t bytes, uint64_t *done, uint64_t *next, visit_fn *visit, void *arg) {
   struct pml__log_definition d;
   int err = 0;
-  while (err == 0 && left >= sizeof d) {
-    memcpy(&d, at, sizeof d);
-    if (d.bytes < sizeof d || d.bytes % 8 != 0 || d.bytes > left) return 0;
-    err = visit(d.what, at + sizeof d, d.bytes - sizeof d, arg);
-    at += d.bytes;
-    left -= d.bytes;
+  *done = 0;
+  *next = sizeof d;
+  while (err == 0 && bytes - *done >= sizeof d) {
+    memcpy(&d, at + *done, sizeof d);
+    bool is = d.bytes >= sizeof d && d.bytes % 8 == 0 && d.bytes <= LONGEST_BYTES;
+    *next = is ? d.bytes : 0;
+    if (!is || d.bytes > bytes - *done) return 0;
+    err = visit(d.what, at + *done + sizeof d, d.bytes - sizeof d, arg);
+    *done += d.bytes;
+    *next = sizeof d;
   }
   return err;
 }
 
-int pml__log_read_definitions(const struct pml__log_reader *r,
-                              int (*visit)(uint32_t what, const char *at, size_t bytes, void *arg), void *arg) {
+static int visit_all(const struct pml__log_reader *r, size_t i, visit_fn *visit, void *arg) {
+  uint64_t at = 0, left = r->entry[i].committed, next = 1, done;
   int err = 0;
-  for (size_t i = 0; i < r->n && err == 0; i++) {
-    uint64_t bytes;
-    if (r->entry[i].kind != PML__LOG_DEFINITIONS) continue;
-    char *all = pml__log_read_extent(r, i, &bytes, &err);
-    if (all != NULL) err = visit_all(all, bytes, visit, arg);
-    free(all);
+  while (err == 0 && next > 0 && next <= left) {
+    uint64_t bytes = least(left, next > PIECE_BYTES ? next : PIECE_BYTES);
+    char *piece = pml__log_read_part(r, i, at, bytes, &err);
+    if (piece == NULL) break;
+    err = visit_piece(piece, bytes, &done, &next, visit, arg);
+    free(piece);
+    at += done;
+    left -= done;
   }
+  return err;
+}
+
+int pml__log_read_definitions(const struct pml__log_reader *r, visit_fn *visit, void *arg) {
+  int err = 0;
+  for (size_t i = 0; i < r->n && err == 0; i++)
+    if (r->entry[i].kind == PML__LOG_DEFINITIONS) err = visit_all(r, i, visit, arg);
   return err;
 }
 

@@ -29,12 +29,17 @@ function M.plain(text)
   return (text:gsub("\xC2[\x80-\x9F]", " "):gsub("\xEF\xBF[\xBE\xBF]", "?"))
 end
 
+--- The same for a label that gnuplot draws: it does not escape the `>` of `]]>`, which may not stand in XML.
+---@param text any
+---@return string
+function M.drawn(text) return (M.plain(text):gsub("%]%]>", "]] >")) end
+
 --- A string of gnuplot, in double quotes. What it shows must be shown `noenhanced`.
 ---@param text any
 ---@return string
 function M.gnuplot(text)
   -- Versions of gnuplot differ in how many digits they read, so a digit that follows an escape is escaped, too.
-  local inside = M.plain(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]+[0-7]*", function(run)
+  local inside = M.drawn(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]+[0-7]*", function(run)
     return (run:gsub(".", function(c) return ("\\%03o"):format(c:byte()) end))
   end)
   return '"' .. inside .. '"'

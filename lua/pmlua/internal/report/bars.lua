@@ -14,7 +14,7 @@ local BARS = 40 -- that can be read
 
 --- A text in a field of gnuplot's data, whose fields are separated by tabs.
 local function word(text)
-  return (quote.plain(text):gsub('"', "'"))
+  return (quote.drawn(text):gsub('"', "'"))
 end
 
 local function said(s)
