@@ -3,6 +3,7 @@
 
 local helper = require "spec.lua.helper"
 local critical_path = require "pmlua.analysis.critical_path"
+local waits = require "pmlua.analysis.waits"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
 local sh = require("spec.shell").sh
@@ -40,6 +41,30 @@ describe("the critical path of a job of MPI", function()
     assert.is_true(math.abs(regions - path.length_s) < 1e-6, ("%g s in regions of %g"):format(regions, path.length_s))
     assert.is_true(math.abs(ranks - path.length_s) < 1e-6)
     assert.is_true(path.waits >= 3)
+
+    -- windows that cover the run: what lies in each adds up to the whole, of waits, causes and the path
+    local function of_window(window)
+      local waited, caused, on_path = 0, 0, 0
+      for _, w in ipairs(assert(waits.of(t, window))) do
+        waited = waited + w.wait_s
+        for _, c in ipairs(w.causes) do caused = caused + c.wait_s end
+      end
+      local p = assert(critical_path.of(t, window))
+      for _, r in ipairs(p.regions) do on_path = on_path + r.path_s end
+      return { waited, caused, on_path, p.length_s }
+    end
+    local whole, total = of_window(nil), { 0, 0, 0, 0 }
+    local from = path.parts[1].from_s
+    for i = 0, 6 do
+      local least, most = i == 0 and 0 or from + path.length_s * i / 7, i == 6 and math.huge or from + path.length_s * (i + 1) / 7
+      local part = of_window { least, most }
+      assert.is_true(part[4] <= path.length_s / 7 + 1e-6 or i == 0 or i == 6)
+      for k, v in ipairs(part) do total[k] = total[k] + v end
+    end
+    for k, v in ipairs(whole) do
+      assert.is_true(math.abs(total[k] - v) < 1e-6, ("%d: %g s in windows, %g in all"):format(k, total[k], v))
+    end
+    assert.is_true(whole[1] > 0.05)
 
     local function trace(options)
       local printed, status = sh(("%s/pmlua trace %s %s/traces.otf2"):format(helper.build, options, to))

@@ -110,6 +110,21 @@ local function parts_of(spans, ends, location)
   return parts
 end
 
+--- What of the path, and of the time of locations, lies in a window.
+local function within(window, parts, spans)
+  if not window then return parts end
+  local list = {}
+  for _, p in ipairs(parts) do
+    p.from_s, p.to_s = math.max(p.from_s, window[1]), math.min(p.to_s, window[2])
+    if p.to_s > p.from_s then list[#list + 1] = p end
+  end
+  for _, s in pairs(spans) do
+    s.first = math.max(s.first, window[1])
+    s.last = math.max(s.first, math.min(s.last, window[2]))
+  end
+  return list
+end
+
 -- ---- what is on it ----
 
 local Sums = {}
@@ -203,18 +218,18 @@ local function sum_regions(reader, parts)
 end
 
 --- The time of each region and path on all locations, on the critical path or not.
-local function add_all(reader, sums, spans)
+local function add_all(reader, sums, spans, window)
   local outside, beside = sums.by[0], sums.by_node[sums.root]
   local all = 0.0
   for _, s in pairs(spans) do all = all + s.last - s.first end
-  for _, row in ipairs((assert(reader:group()))) do
+  for _, row in ipairs((assert(reader:group { where = { window = window } }))) do
     local r = sums.by[row.number]
     if r then r.all_s = row.exclusive_s end
     all = all - row.exclusive_s
   end
   if outside then outside.all_s, beside.all_s = all, all end
   local nodes = {}
-  for i, row in ipairs((assert(reader:paths()))) do
+  for i, row in ipairs((assert(reader:paths { where = { window = window } }))) do
     local around = row.parent and nodes[row.parent] or not row.parent and sums.root
     nodes[i] = around and around[row.number]
     local p = nodes[i] and sums.by_node[nodes[i]]
@@ -250,18 +265,19 @@ end
 --- The critical path of a trace. Reads all events three times, once in the order of time, in all 1 to 2 µs each;
 --- memory for waits and call paths, not for events.
 ---@param reader pmlua.TraceReader
+---@param window? { [1]: number, [2]: number } seconds: only what of the whole run's path lies in it
 ---@return pmlua.analysis.CriticalPath? path
 ---@return pmlua.Failure? failure
-function M.of(reader)
+function M.of(reader, window)
   local spans, last = spans_of(reader)
   if not spans then return nil, last end
   if not last then return { length_s = 0.0, regions = {}, paths = {}, ranks = {}, parts = {}, waits = 0 } end
   local ends, err = ends_of_waits(reader)
   if not ends then return nil, err end
-  local parts = parts_of(spans, ends, last)
+  local parts = within(window, parts_of(spans, ends, last), spans)
   local sums, why = sum_regions(reader, parts)
   if not sums then return nil, why end
-  add_all(reader, sums, spans)
+  add_all(reader, sums, spans, window)
   most_first(sums.list, "region")
   most_first(sums.paths, "path")
   for _, p in ipairs(parts) do

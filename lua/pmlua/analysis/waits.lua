@@ -67,9 +67,16 @@ function M.path_of(node)
   return table.concat(names, "/")
 end
 
---- Sums of waits: a function that takes each of them.
-local function adding(sums, past)
+--- Sums of waits: a function that takes each of them. Of one that lies partly in a window, that part counts.
+local function adding(sums, past, window)
   return function(kind, call, other, wait_s)
+    local from_s, to_s, inside = call.enter, other.enter, 1
+    if window then
+      from_s, to_s = math.max(from_s, window[1]), math.min(to_s, window[2])
+      inside = (to_s - from_s) / (other.enter - call.enter)
+      if inside <= 0 then return end
+      wait_s = wait_s * inside
+    end
     local key = ("%s %d %d %d %d"):format(kind, call.node.id, call.location, other.node.id, other.location)
     local sum = sums[key]
     if not sum then
@@ -81,10 +88,10 @@ local function adding(sums, past)
     sum.waits, sum.wait_s = sum.waits + 1, sum.wait_s + wait_s
     local function caused(node, seconds) sum.causes[node] = (sum.causes[node] or 0.0) + seconds end
     if call.met_past and call.met_past[other.location] then
-      for node, seconds in pairs(call.met_past[other.location]) do caused(node, seconds) end
+      for node, seconds in pairs(call.met_past[other.location]) do caused(node, seconds * inside) end
     else
-      local part = wait_s / (other.enter - call.enter) -- less than 1 where tasks were executed meanwhile
-      past:between(other.location, call.enter, other.enter, function(node, seconds) caused(node, seconds * part) end)
+      local part = wait_s / (to_s - from_s) -- less than 1 where tasks were executed meanwhile
+      past:between(other.location, from_s, to_s, function(node, seconds) caused(node, seconds * part) end)
     end
   end
 end
@@ -388,13 +395,14 @@ function M.each(reader, found, forked, past)
   return true
 end
 
---- The waits of a trace, longest first.
+--- The waits of a trace, longest first. All events are read, whatever the window: a message may begin before it.
 ---@param reader pmlua.TraceReader
+---@param window? { [1]: number, [2]: number } seconds; of waits, the part in it counts
 ---@return pmlua.analysis.Wait[]? waits
 ---@return pmlua.Failure? failure
-function M.of(reader)
+function M.of(reader, window)
   local sums, past = {}, pasts.new()
-  local done, err = M.each(reader, adding(sums, past), nil, past)
+  local done, err = M.each(reader, adding(sums, past, window), nil, past)
   if not done then return nil, err end
   local list = table.move(sums, 1, #sums, 1, {})
   for _, sum in ipairs(list) do list_causes(sum) end

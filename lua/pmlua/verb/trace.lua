@@ -54,7 +54,8 @@ processes were still running. Processes that still run are in the trace with wha
       .. "whom, and what that one was in meanwhile: every event is read in the order of time" },
     { name = "critical-path", help = "also the chain of work and waits that the run's length is made of: the time on it by "
       .. "region, call path and rank, and its longest parts; every event is read three times" },
-    windows.option "count only what lies in this window, in seconds since the beginning; one of both may be left out",
+    windows.option("count only what lies in this window, in seconds since the beginning; one of both may be left out; of "
+      .. "waits and of the critical path, the parts in it"),
     { name = "where", kind = "glob", value = "PATTERN", help = "only regions with such names, as MPI_*" },
     { name = "top", kind = "integer", min = 1, default = 20, help = "how many regions the table has" },
   },

@@ -100,22 +100,23 @@ function M.of_waits(read)
       cause and ("%s, %s"):format(cut_left(cause.path, SHORT), share(cause.wait_s, w.wait_s)) or "-",
       who(read, w.process, w.location), who(read, w.for_process, w.for_location), ("%d"):format(w.waits), time(w.wait_s) }
   end
-  return tables.lined_up("Waits of ranks and threads for each other, of the whole run", rows, 3)
+  local title = "Waits of ranks and threads for each other, of the whole " .. (read.window and "window" or "run")
+  return tables.lined_up(title, rows, 3)
     .. (#read.waits > WAITS and ("and %d more; --json lists all\n"):format(#read.waits - WAITS) or "")
     .. table_of_causes(read, ranks)
 end
 
 -- ---- the critical path ----
 
-local function path_regions(path, top, ranks)
+local function path_regions(path, top, ranks, window)
   local rows = { { "REGION", "ON THE PATH", "SHARE", "OF ALL ITS TIME", ranks and "MOST OF RANK" or nil } }
   for i = 1, math.min(#path.regions, top) do
     local r = path.regions[i]
     rows[i + 1] = { cut(r.region), time(r.path_s), share(r.path_s, path.length_s), share(r.path_s, r.all_s),
       ranks and (r.most_rank and ("%d"):format(r.most_rank) or "-") or nil }
   end
-  local title = ("Critical path, %s of the whole run; it goes over to another rank or thread %s"):format(time(path.length_s),
-    path.waits == 1 and "once" or tables.plural(path.waits, "time"))
+  local title = ("Critical path, %s of the whole %s; it goes over to another rank or thread %s"):format(time(path.length_s),
+    window and "window" or "run", path.waits == 1 and "once" or tables.plural(path.waits, "time"))
   return tables.lined_up(title, rows, 1)
     .. (#path.regions > top and ("and %d more; --top lists them\n"):format(#path.regions - top) or "")
 end
@@ -174,7 +175,8 @@ function M.of_critical_path(read, top)
   if not path then return "" end
   if #path.parts == 0 then return "\nno critical path: the trace has no calls\n" end
   local ranks = read.about.ranks > 0
-  return path_regions(path, top, ranks) .. path_calls(path, top, ranks) .. path_ranks(path, ranks) .. path_parts(read, path)
+  return path_regions(path, top, ranks, read.window) .. path_calls(path, top, ranks) .. path_ranks(path, ranks)
+    .. path_parts(read, path)
 end
 
 --- The same for JSON.

@@ -89,7 +89,7 @@ end
 function M.read(reader, where, also)
   also = also or {}
   local about = reader:about()
-  local facts = { about = about, processes = reader:processes(), messages = {}, unknown = 0, metrics = {},
+  local facts = { about = about, window = where.window, processes = reader:processes(), messages = {}, unknown = 0, metrics = {},
     clocks = clocks_of(reader, about) }
   local odd, err
   facts.regions, odd, facts.ranks = balance.of(reader, where)
@@ -107,11 +107,11 @@ function M.read(reader, where, also)
   end
   if also.waits or also.critical_path then facts.threads = threads_of(reader) end
   if also.waits then
-    facts.waits, err = waits.of(reader)
+    facts.waits, err = waits.of(reader, where.window)
     if not facts.waits then return nil, err end
   end
   if also.critical_path then
-    facts.critical_path, err = critical_path.of(reader)
+    facts.critical_path, err = critical_path.of(reader, where.window)
     if not facts.critical_path then return nil, err end
   end
   if also.paths then
