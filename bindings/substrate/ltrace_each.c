@@ -62,7 +62,17 @@ static void set_region(lua_State *L, const struct stack *s, int table, const str
   set_number(L, table, "number", region);
 }
 
+/* Of what has none, nil. */
+static void set_positive(lua_State *L, int table, const char *key, uint64_t number, uint64_t less) {
+  if (number != 0)
+    lua_pushinteger(L, (lua_Integer)(number - less));
+  else
+    lua_pushnil(L);
+  lua_setfield(L, table, key);
+}
+
 static void set_message(lua_State *L, int table, const struct pml_otf2_event *e) {
+  set_positive(L, table, "request", e->request, 0);
   set_number(L, table, e->kind == PML_OTF2_SEND ? "to" : "from", e->what);
   lua_pushinteger(L, (lua_Integer)e->bytes);
   lua_setfield(L, table, "bytes");
@@ -88,6 +98,24 @@ static void set_collective(lua_State *L, int table, const struct pml_otf2_event 
   lua_pushinteger(L, (lua_Integer)e->received_bytes);
   lua_setfield(L, table, "received_bytes");
   set_communicator(L, table, e);
+  set_positive(L, table, "request", e->request, 0);
+  set_positive(L, table, "window", e->window, 1);
+}
+
+static void set_request(lua_State *L, int table, const struct pml_otf2_event *e) {
+  static const char *const what[] = {"receive posted", "send complete", "collective begun"};
+  set_positive(L, table, "request", e->request, 0);
+  lua_pushstring(L, what[e->operation]);
+  lua_setfield(L, table, "what");
+}
+
+static void set_notification(lua_State *L, int table, const struct pml_otf2_event *e) {
+  set_number(L, table, "process_there", e->what);
+  lua_pushboolean(L, e->out);
+  lua_setfield(L, table, "out");
+  lua_pushinteger(L, e->comm);
+  lua_setfield(L, table, "communicator");
+  set_positive(L, table, "window", e->window, 1);
 }
 
 static void set_metric(lua_State *L, const struct stack *s, int table, const struct pml_otf2_read *t,
@@ -120,6 +148,10 @@ static void push_event(lua_State *L, struct stack *s, const struct pml_otf2_read
     set_collective(L, table, e);
   else if (e->kind == PML_OTF2_TEAM_BEGIN || e->kind == PML_OTF2_TEAM_END)
     set_communicator(L, table, e);
+  else if (e->kind == PML_OTF2_REQUEST)
+    set_request(L, table, e);
+  else if (e->kind == PML_OTF2_NOTIFY)
+    set_notification(L, table, e);
   else
     set_metric(L, s, table, t, e);
   lua_pushvalue(L, table);

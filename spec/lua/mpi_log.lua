@@ -9,7 +9,8 @@ local WHAT = { "send", "isend", "isend complete", "irecv", "receive", "irecv com
   "end", "rma" }
 local OPERATION = { [0] = "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv",
   "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce", "reduce_scatter", "scan", "exscan", "reduce_scatter_block",
-  "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw" }
+  "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
+  "create", "destroy" }
 -- Of what events have in the first value: a communicator's number above a rank.
 local WITH_PEER = { send = true, isend = true, receive = true, ["irecv complete"] = true, ["end"] = true, rma = true }
 
@@ -94,6 +95,7 @@ local function communication(ticks, low, values, n)
     c.sent, c.received, c.request = values[2], values[3], values[4]
   elseif c.what == "rma" then
     c.bytes, c.window = values[2], values[3]
+    if low & 0xffff > 2 then c.what = "rma synchronisation" end
   elseif from == 2 then
     c.tag, c.bytes, c.request = values[2], values[3], values[4]
   else
@@ -284,6 +286,7 @@ function M.collectives(logs)
   for _, log in pairs(logs) do
     local n = {}
     for _, e in ipairs(M.of(log, "end")) do
+      if e.operation == "create" or e.operation == "destroy" then goto continue end -- they move nothing
       local global = log.communicators[e.communicator].global
       n[global] = (n[global] or 0) + 1
       local list = lists[global] or {}
@@ -292,6 +295,7 @@ function M.collectives(logs)
       list[n[global]] = one
       one.mixed = one.mixed or one.operation ~= e.operation
       one.ranks, one.sent, one.received = one.ranks + 1, one.sent + e.sent, one.received + e.received
+      ::continue::
     end
   end
   return lists

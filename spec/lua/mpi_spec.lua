@@ -170,7 +170,7 @@ for _, name in ipairs(NAMES) do
         assert.are.equal(m.tag, m.bytes)
         n[m.tag] = (n[m.tag] or 0) + 1
       end
-      assert.are.same({ [10] = 2, [11] = 2, [12] = 1, [13] = 1 }, n)
+      assert.are.same({ [10] = 2, [11] = 2, [12] = 1, [13] = 1, [14] = 4, [15] = 4, [16] = 4, [17] = 2 }, n)
       local got = {}
       for _, list in pairs(mpi.collectives(logs)) do
         for i, one in ipairs(list) do got[i] = ("%s %d of %d"):format(one.operation, one.sent, one.ranks) end

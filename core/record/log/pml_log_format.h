@@ -249,11 +249,32 @@ enum pml__log_collective {
   PML__LOG_NEIGHBOR_ALLGATHERV,
   PML__LOG_NEIGHBOR_ALLTOALL,
   PML__LOG_NEIGHBOR_ALLTOALLV,
-  PML__LOG_NEIGHBOR_ALLTOALLW
+  PML__LOG_NEIGHBOR_ALLTOALLW,
+  PML__LOG_CREATE, /* a communicator or a window, by all members of the one that it is made from */
+  PML__LOG_DESTROY /* a window */
 };
 
-/* Which one-sided operation; an atomic one changes what is there. */
-enum pml__log_rma { PML__LOG_PUT, PML__LOG_GET, PML__LOG_ATOMIC };
+/*
+ * Which one-sided operation; an atomic one changes what is there. Those from WIN_CREATE on synchronise a window,
+ * without bytes: NOTIFY_OUT lets the partner go on, NOTIFY_IN was let go on by it; what a lock has in place of bytes is
+ * 1 if it is exclusive; COMPLETE ends all operations of the process on a partner. A partner may be PML__LOG_NO_RANK:
+ * all.
+ */
+enum pml__log_rma {
+  PML__LOG_PUT,
+  PML__LOG_GET,
+  PML__LOG_ATOMIC,
+  PML__LOG_WIN_CREATE,
+  PML__LOG_WIN_DESTROY,
+  PML__LOG_FENCE_BEGIN,
+  PML__LOG_FENCE_END,
+  PML__LOG_NOTIFY_OUT,
+  PML__LOG_NOTIFY_IN,
+  PML__LOG_LOCK_REQUEST,
+  PML__LOG_LOCK,
+  PML__LOG_UNLOCK,
+  PML__LOG_COMPLETE
+};
 
 /* What a timeline begins with. */
 struct pml__log_lane {

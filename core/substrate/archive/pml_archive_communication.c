@@ -66,12 +66,12 @@ static bool take_request(const struct pml__archive_process *p, const struct pml_
 static bool take_end(const struct pml__archive *a, const struct pml__archive_process *p,
                      const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   if (e->nvalues < 4 || take_place(p, e->values[0], c) == NULL || !is_root(a, c->comm, c->rank)) return false;
-  c->local = e->code >= PML__LOG_NEIGHBOR_ALLGATHER;
+  c->local = e->code >= PML__LOG_NEIGHBOR_ALLGATHER && e->code <= PML__LOG_NEIGHBOR_ALLTOALLW;
   if (c->local) c->code = e->code - PML__LOG_NEIGHBOR_ALLGATHER + PML__LOG_ALLGATHER;
   c->sent = pml__log_bytes(e->values[1]);
   c->received = pml__log_bytes(e->values[2]);
   c->request = request_of(p, e->values[3]);
-  return c->code <= PML__LOG_REDUCE_SCATTER_BLOCK;
+  return c->code <= PML__LOG_REDUCE_SCATTER_BLOCK || c->code == PML__LOG_CREATE || c->code == PML__LOG_DESTROY;
 }
 
 /* The time is the operation's number. */
@@ -79,7 +79,8 @@ static bool take_one_sided(const struct pml__archive *a, const struct pml__archi
                            const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   const struct pml__archive_comm *known = e->nvalues >= 2 ? take_place(p, e->values[0], c) : NULL;
   const struct pml__archive_window *w = e->nvalues >= 3 ? pml__archive_window_of(p, (uint32_t)e->values[2]) : NULL;
-  if (known == NULL || pml__archive_peer(a, p, known, c->rank) == NO_RANK) return false;
+  const bool all = e->code >= PML__LOG_WIN_CREATE && c->rank == PML__LOG_NO_RANK;
+  if (known == NULL || (!all && pml__archive_peer(a, p, known, c->rank) == NO_RANK)) return false;
   if (w == NULL || w->is.communicator != known->is.number) return false;
   c->window = w->ref;
   c->sent = pml__log_bytes(e->values[1]);

@@ -16,6 +16,12 @@ struct open_call {
   uint64_t ns;
 };
 
+/* On a window, and not complete. */
+struct operation {
+  uint32_t window, rank;
+  uint64_t request;
+};
+
 /* One thread; what is open, innermost last. */
 struct track {
   struct pml_otf2_location *location;
@@ -23,6 +29,8 @@ struct track {
   struct open_call *open;
   size_t depth, capacity;
   bool collective; /* one that blocks has begun */
+  struct operation *operation;
+  size_t noperations, operations;
   struct pml__otf2_openmp openmp;
 };
 
@@ -84,6 +92,7 @@ static int end_thread(void *arg, void *track) {
 static void free_thread(void *track) {
   struct track *t = track;
   free(t->open);
+  free(t->operation);
   free(t);
 }
 
@@ -165,12 +174,50 @@ static bool is_balanced(struct track *t, const struct pml__otf2_communication *c
   return fits;
 }
 
+/* An operation of a window is complete when the window is next synchronised with its target, or with all. */
+static int note_operation(struct track *t, const struct pml__otf2_communication *c) {
+  if (t->noperations == t->operations) {
+    size_t n = t->operations == 0 ? 16 : 2 * t->operations;
+    struct operation *more = realloc(t->operation, n * sizeof *more);
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu operations of a window", n);
+    t->operation = more;
+    t->operations = n;
+  }
+  t->operation[t->noperations++] = (struct operation){c->window, c->rank, c->request};
+  return 0;
+}
+
+static int complete_operations(const struct writing *w, struct track *t, const struct pml__otf2_communication *c,
+                               uint64_t ns) {
+  struct pml__otf2_communication done = {.what = PML__LOG_RMA, .code = PML__LOG_COMPLETE, .window = c->window};
+  const bool all = c->rank == PML__LOG_NO_RANK || c->code == PML__LOG_WIN_DESTROY;
+  size_t left = 0;
+  int err = 0;
+  for (size_t i = 0; i < t->noperations && err == 0; i++) {
+    const struct operation *o = &t->operation[i];
+    done.request = o->request;
+    if (o->window == c->window && (all || o->rank == c->rank))
+      err = pml__otf2_communicate(w->a->otf2, t->location, ns, &done);
+    else
+      t->operation[left++] = *o;
+  }
+  t->noperations = left;
+  return err;
+}
+
+static int one_sided(const struct writing *w, struct track *t, const struct pml__otf2_communication *c, uint64_t ns) {
+  const bool ends = c->code == PML__LOG_COMPLETE || c->code == PML__LOG_FENCE_END || c->code == PML__LOG_WIN_DESTROY;
+  int err = c->code <= PML__LOG_ATOMIC ? note_operation(t, c) : ends ? complete_operations(w, t, c, ns) : 0;
+  return err == 0 && c->code != PML__LOG_COMPLETE ? pml__otf2_communicate(w->a->otf2, t->location, ns, c) : err;
+}
+
 static int write_communication(void *arg, void *track, const struct pml__recording_communicated *e) {
   const struct writing *w = arg;
   struct track *t = track;
   struct pml__otf2_communication c;
   if (!pml__archive_take(w->a, w->p, e, &c) || !is_balanced(t, &c)) return 0;
   uint64_t ns = time_of(w, t, e->ticks);
+  if (c.what == PML__LOG_RMA) return one_sided(w, t, &c, ns);
   int err = t->depth > 0 ? pml__archive_call_add(w->calls, w->p, &c, t->open[t->depth - 1].ns, ns) : 0;
   return err == 0 ? pml__otf2_communicate(w->a->otf2, t->location, ns, &c) : err;
 }

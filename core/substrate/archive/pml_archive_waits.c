@@ -25,7 +25,7 @@ static bool meets(const struct pml__otf2_communication *c) {
   static const uint32_t those = 1u << PML__LOG_BARRIER | 1u << PML__LOG_ALLGATHER | 1u << PML__LOG_ALLGATHERV |
                                 1u << PML__LOG_ALLTOALL | 1u << PML__LOG_ALLTOALLV | 1u << PML__LOG_ALLTOALLW |
                                 1u << PML__LOG_ALLREDUCE | 1u << PML__LOG_REDUCE_SCATTER |
-                                1u << PML__LOG_REDUCE_SCATTER_BLOCK;
+                                1u << PML__LOG_REDUCE_SCATTER_BLOCK | 1u << PML__LOG_CREATE | 1u << PML__LOG_DESTROY;
   return c->what == PML__LOG_COLLECTIVE_END && c->request == 0 && !c->local && c->code < 32 &&
          (those >> c->code & 1) != 0;
 }

@@ -99,8 +99,14 @@ static OTF2_ErrorCode write_request(OTF2_EvtWriter *to, uint64_t time, const str
   }
 }
 
+static OTF2_CollectiveOp operation_of(uint32_t code) {
+  return code == PML__LOG_CREATE    ? OTF2_COLLECTIVE_OP_CREATE_HANDLE
+         : code == PML__LOG_DESTROY ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE
+                                    : (OTF2_CollectiveOp)code;
+}
+
 static OTF2_ErrorCode write_collective(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
-  OTF2_CollectiveOp op = (OTF2_CollectiveOp)c->code;
+  OTF2_CollectiveOp op = operation_of(c->code);
   if (c->what == PML__LOG_COLLECTIVE_BEGIN)
     return c->request == 0 ? OTF2_EvtWriter_MpiCollectiveBegin(to, NULL, time)
                            : OTF2_EvtWriter_NonBlockingCollectiveRequest(to, NULL, time, c->request);
@@ -110,16 +116,55 @@ static OTF2_ErrorCode write_collective(OTF2_EvtWriter *to, uint64_t time, const 
                                                       c->request);
 }
 
-/* When it is complete is not known. */
+#define EVERY OTF2_UNDEFINED_UINT32
+
+/* A lock's number is its target: the window has one for each. */
+static OTF2_ErrorCode write_lock(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
+  const OTF2_LockType type = c->sent != 0 ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED;
+  switch (c->code) {
+  case PML__LOG_LOCK_REQUEST:
+    return OTF2_EvtWriter_RmaRequestLock(to, NULL, time, c->window, c->rank, c->rank, type);
+  case PML__LOG_LOCK:
+    return OTF2_EvtWriter_RmaAcquireLock(to, NULL, time, c->window, c->rank, c->rank, type);
+  default:
+    return OTF2_EvtWriter_RmaReleaseLock(to, NULL, time, c->window, c->rank, c->rank);
+  }
+}
+
+static OTF2_ErrorCode write_synchronisation(OTF2_EvtWriter *to, uint64_t time,
+                                            const struct pml__otf2_communication *c) {
+  const OTF2_RmaSyncLevel both = OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY;
+  switch (c->code) {
+  case PML__LOG_WIN_CREATE:
+    return OTF2_EvtWriter_RmaWinCreate(to, NULL, time, c->window);
+  case PML__LOG_WIN_DESTROY:
+    return OTF2_EvtWriter_RmaWinDestroy(to, NULL, time, c->window);
+  case PML__LOG_FENCE_BEGIN:
+    return OTF2_EvtWriter_RmaCollectiveBegin(to, NULL, time);
+  case PML__LOG_FENCE_END:
+    return OTF2_EvtWriter_RmaCollectiveEnd(to, NULL, time, OTF2_COLLECTIVE_OP_BARRIER, both, c->window, EVERY, 0, 0);
+  case PML__LOG_NOTIFY_OUT:
+    return OTF2_EvtWriter_RmaSync(to, NULL, time, c->window, c->rank, OTF2_RMA_SYNC_TYPE_NOTIFY_OUT);
+  case PML__LOG_NOTIFY_IN:
+    return OTF2_EvtWriter_RmaSync(to, NULL, time, c->window, c->rank, OTF2_RMA_SYNC_TYPE_NOTIFY_IN);
+  default:
+    return write_lock(to, time, c);
+  }
+}
+
 static OTF2_ErrorCode write_one_sided(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
   switch (c->code) {
   case PML__LOG_PUT:
     return OTF2_EvtWriter_RmaPut(to, NULL, time, c->window, c->rank, c->sent, c->request);
   case PML__LOG_GET:
     return OTF2_EvtWriter_RmaGet(to, NULL, time, c->window, c->rank, c->sent, c->request);
-  default:
+  case PML__LOG_ATOMIC:
     return OTF2_EvtWriter_RmaAtomic(to, NULL, time, c->window, c->rank, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, c->sent, 0,
                                     c->request);
+  case PML__LOG_COMPLETE:
+    return OTF2_EvtWriter_RmaOpCompleteBlocking(to, NULL, time, c->window, c->request);
+  default:
+    return write_synchronisation(to, time, c);
   }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/mpi/large.c - two ranks that use what MPI has from version 4 on, for spec/lua/mpi_spec.lua: functions with
- * large counts, and persistent collective operations. Messages have as many bytes as their tag says. Status 77: an older
- * MPI.
+ * large counts, and persistent collective operations. Messages have as many bytes as their tag says. Status 77: an
+ * older MPI.
  */
 #include <mpi.h>
 
@@ -33,6 +33,29 @@ static void messages(void) {
   MPI_Request_free(&r[0]);
 }
 
+/* Each rank sends and receives, each twice; what is partitioned is one message. */
+static void both_ways(void) {
+  int other = 1 - rank;
+  MPI_Request r[2];
+  for (int i = 0; i < 2; i++) {
+    MPI_Isendrecv(from, 14, MPI_CHAR, other, 14, to, 14, MPI_CHAR, other, 14, MPI_COMM_WORLD, &r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    MPI_Isendrecv_replace(from, 15, MPI_CHAR, other, 15, other, 15, MPI_COMM_WORLD, &r[0]);
+    MPI_Isendrecv_c(from, 17, MPI_CHAR, rank == 0 ? 1 : MPI_PROC_NULL, 17, to, 17, MPI_CHAR,
+                    rank == 1 ? 0 : MPI_PROC_NULL, 17, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  }
+  MPI_Psend_init(from, 4, 4, MPI_CHAR, other, 16, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+  MPI_Precv_init(to, 4, 4, MPI_CHAR, other, 16, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+  for (int i = 0; i < 2; i++) {
+    MPI_Startall(2, r);
+    for (int part = 0; part < 4; part++) MPI_Pready(part, r[0]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  }
+  MPI_Request_free(&r[0]);
+  MPI_Request_free(&r[1]);
+}
+
 /* Three times each of those with a request. */
 static void collectives(void) {
   const MPI_Count count[2] = {1, 2};
@@ -55,6 +78,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   messages();
+  both_ways();
   collectives();
   MPI_Finalize();
   return 0;

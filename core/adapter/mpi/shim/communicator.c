@@ -264,18 +264,22 @@ void shim_communicators_end(void) {
 
 /* ---- hooks ---- */
 
-/* The new communicator is the last argument. */
-#define MAKES(name, parent, parameters, arguments)                                                                     \
+/* The new communicator is the last argument. @together: all members of @parent call it. */
+#define MAKES_IF(name, parent, together, parameters, arguments)                                                        \
   static int hook_MPI_##name(UNWRAP parameters, MPI_Comm *new) {                                                       \
+    const bool wanted = (together) && shim_wanted();                                                                   \
+    if (wanted) shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                         \
     int err = PMPI_##name(UNWRAP arguments, new);                                                                      \
     if (err == MPI_SUCCESS) made(*new, parent);                                                                        \
+    if (wanted) shim_collective_end(PML__LOG_CREATE, pair(shim_number(parent), (int)PML__LOG_NO_RANK), 0, 0, 0);       \
     return err;                                                                                                        \
   }
+#define MAKES(name, parent, parameters, arguments) MAKES_IF(name, parent, true, parameters, arguments)
 
 MAKES(Comm_dup, old, (MPI_Comm old), (old))
 MAKES(Comm_dup_with_info, old, (MPI_Comm old, MPI_Info info), (old, info))
 MAKES(Comm_create, old, (MPI_Comm old, MPI_Group group), (old, group))
-MAKES(Comm_create_group, old, (MPI_Comm old, MPI_Group group, int tag), (old, group, tag))
+MAKES_IF(Comm_create_group, old, false, (MPI_Comm old, MPI_Group group, int tag), (old, group, tag))
 MAKES(Comm_split, old, (MPI_Comm old, int color, int key), (old, color, key))
 MAKES(Comm_split_type, old, (MPI_Comm old, int type, int key, MPI_Info info), (old, type, key, info))
 MAKES(Intercomm_create, local, (MPI_Comm local, int leader, MPI_Comm peer, int remote, int tag),
@@ -295,9 +299,9 @@ MAKES(Dist_graph_create_adjacent, old,
        MPI_Info info, int reorder),
       (old, nin, sources, in, nout, to, out, info, reorder))
 
-MAKES(Comm_accept, old, (const char *port, MPI_Info info, int root, MPI_Comm old), (port, info, root, old))
-MAKES(Comm_connect, old, (const char *port, MPI_Info info, int root, MPI_Comm old), (port, info, root, old))
-MAKES(Comm_join, MPI_COMM_SELF, (int fd), (fd))
+MAKES_IF(Comm_accept, old, false, (const char *port, MPI_Info info, int root, MPI_Comm old), (port, info, root, old))
+MAKES_IF(Comm_connect, old, false, (const char *port, MPI_Info info, int root, MPI_Comm old), (port, info, root, old))
+MAKES_IF(Comm_join, MPI_COMM_SELF, false, (int fd), (fd))
 
 static void spawned(int err, MPI_Comm old, const MPI_Comm *new) {
   if (err != MPI_SUCCESS) return;

@@ -149,6 +149,64 @@ static int HOOK_OF(Irecv)(void *at, count_t count, MPI_Datatype type, int peer, 
   return MPI_SUCCESS;
 }
 
+#if MPI_VERSION >= 4
+/*
+ * One request for a send and a receive, of which one may lead nowhere. The status that MPICH 4 gives is not that of the
+ * receive: the message is then the one that was asked for, where that says from whom.
+ */
+static enum request_kind receive_kind(int peer, int tag, bool sends) {
+#ifdef OPEN_MPI
+  (void)peer, (void)tag;
+  return sends ? REQUEST_BOTH : REQUEST_RECEIVE;
+#else
+  if (peer != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) return sends ? REQUEST_BOTH_KNOWN : REQUEST_PARTITIONED;
+  pml__mpi_set_trouble(
+      "what MPI_Isendrecv receives from any source or with any tag is not recorded: MPICH does not say "
+      "what it was");
+  return sends ? REQUEST_SEND : REQUEST_NONE;
+#endif
+}
+
+static struct request both_begin(count_t count, MPI_Datatype type, int to, int to_tag, count_t room,
+                                 MPI_Datatype its_type, int from, int from_tag, MPI_Comm comm) {
+  struct request r = {.entry.kind = REQUEST_NONE, .peer = from, .tag = from_tag};
+  if (!shim_wanted()) return r;
+  r.communicator = shim_number(comm);
+  r.entry.kind = to != MPI_PROC_NULL ? REQUEST_SEND : REQUEST_NONE;
+  if (from != MPI_PROC_NULL) r.entry.kind = receive_kind(from, from_tag, to != MPI_PROC_NULL);
+  r.received = from != MPI_PROC_NULL ? bytes_in(room, its_type) : 0;
+  if (to != MPI_PROC_NULL)
+    shim_sends(pair(r.communicator, to), to_tag, bytes_in(count, type), r.sent = shim_request_id());
+  r.id = r.sent;
+  if (r.entry.kind != REQUEST_SEND && r.entry.kind != REQUEST_NONE)
+    shim_request_is(PML__LOG_IRECV, r.id = shim_request_id());
+  return r;
+}
+
+static int both_begun(const struct request *r, int err, const MPI_Request *request) {
+  if (r->entry.kind == REQUEST_NONE) return err;
+  if (err != MPI_SUCCESS && r->sent != 0 && r->sent != r->id) shim_request_is(PML__LOG_REQUEST_CANCELLED, r->sent);
+  shim_request_begun(err, request, r);
+  return err;
+}
+
+static int HOOK_OF(Isendrecv)(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag,
+                              void *to, count_t nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
+                              MPI_Request *request) {
+  const struct request r = both_begin(nfrom, type_from, to_peer, to_tag, nto, type_to, from_peer, from_tag, comm);
+  int err =
+      CALL_OF(Isendrecv)(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm, request);
+  return both_begun(&r, err, request);
+}
+
+static int HOOK_OF(Isendrecv_replace)(void *at, count_t count, MPI_Datatype type, int to_peer, int to_tag,
+                                      int from_peer, int from_tag, MPI_Comm comm, MPI_Request *request) {
+  const struct request r = both_begin(count, type, to_peer, to_tag, count, type, from_peer, from_tag, comm);
+  int err = CALL_OF(Isendrecv_replace)(at, count, type, to_peer, to_tag, from_peer, from_tag, comm, request);
+  return both_begun(&r, err, request);
+}
+#endif
+
 /* ---- probed ---- */
 
 static int HOOK_OF(Mrecv)(void *at, count_t count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
@@ -169,18 +227,23 @@ static int HOOK_OF(Imrecv)(void *at, count_t count, MPI_Datatype type, MPI_Messa
   return shim_request_posted(request, REQUEST_RECEIVE, id, communicator, err);
 }
 
-static const struct pml__mpi_hook hooks[] = {HOOK_HERE(Send),
-                                             HOOK_HERE(Bsend),
-                                             HOOK_HERE(Ssend),
-                                             HOOK_HERE(Rsend),
-                                             HOOK_HERE(Recv),
-                                             HOOK_HERE(Sendrecv),
-                                             HOOK_HERE(Sendrecv_replace),
-                                             HOOK_HERE(Isend),
-                                             HOOK_HERE(Ibsend),
-                                             HOOK_HERE(Issend),
-                                             HOOK_HERE(Irsend),
-                                             HOOK_HERE(Irecv),
-                                             HOOK_HERE(Mrecv),
-                                             HOOK_HERE(Imrecv)};
+static const struct pml__mpi_hook hooks[] = {
+#if MPI_VERSION >= 4
+    HOOK_HERE(Isendrecv),
+    HOOK_HERE(Isendrecv_replace),
+#endif
+    HOOK_HERE(Send),
+    HOOK_HERE(Bsend),
+    HOOK_HERE(Ssend),
+    HOOK_HERE(Rsend),
+    HOOK_HERE(Recv),
+    HOOK_HERE(Sendrecv),
+    HOOK_HERE(Sendrecv_replace),
+    HOOK_HERE(Isend),
+    HOOK_HERE(Ibsend),
+    HOOK_HERE(Issend),
+    HOOK_HERE(Irsend),
+    HOOK_HERE(Irecv),
+    HOOK_HERE(Mrecv),
+    HOOK_HERE(Imrecv)};
 const struct pml__mpi_hooks LIST_OF(message) = HOOKS(hooks);

@@ -26,6 +26,30 @@ PERSISTENT(Ssend_init, REQUEST_SEND, const void)
 PERSISTENT(Rsend_init, REQUEST_SEND, const void)
 PERSISTENT(Recv_init, REQUEST_RECEIVE, void)
 
+#if !defined LARGE && MPI_VERSION >= 4
+/* Partitions become ready one by one, and arrive so, but they are one message. */
+#define PARTITIONED(name, which, where)                                                                                \
+  static int hook_MPI_##name(where *at, int parts, MPI_Count count, MPI_Datatype type, int peer, int tag,              \
+                             MPI_Comm comm, MPI_Info info, MPI_Request *request) {                                     \
+    int err = PMPI_##name(at, parts, count, type, peer, tag, comm, info, request);                                     \
+    if (err != MPI_SUCCESS || peer == MPI_PROC_NULL || !shim_wanted()) return err;                                     \
+    const uint64_t bytes = bytes_in(parts * count, type);                                                              \
+    const struct request r = {.entry.kind = (which) | REQUEST_PERSISTENT,                                              \
+                              .communicator = shim_communicator(comm)->number,                                         \
+                              .peer = peer,                                                                            \
+                              .tag = tag,                                                                              \
+                              .sent = bytes,                                                                           \
+                              .received = bytes};                                                                      \
+    shim_request_begin(*request, &r);                                                                                  \
+    return err;                                                                                                        \
+  }
+PARTITIONED(Psend_init, REQUEST_SEND, const void)
+PARTITIONED(Precv_init, REQUEST_PARTITIONED, void)
+#define HAS_PARTITIONED HOOK(MPI_Psend_init), HOOK(MPI_Precv_init),
+#else
+#define HAS_PARTITIONED
+#endif
+
 #ifndef LARGE
 /* Before it starts: another thread cannot complete it yet. */
 static void start(MPI_Request request) {
@@ -54,7 +78,12 @@ static int hook_MPI_Startall(int n, MPI_Request request[]) {
 
 static const struct pml__mpi_hook hooks[] = {
 #ifndef LARGE
-    HOOK(MPI_Start),      HOOK(MPI_Startall),
+    HOOK(MPI_Start),
+    HOOK(MPI_Startall),
 #endif
-    HOOK_HERE(Send_init), HOOK_HERE(Bsend_init), HOOK_HERE(Ssend_init), HOOK_HERE(Rsend_init), HOOK_HERE(Recv_init)};
+    HAS_PARTITIONED HOOK_HERE(Send_init),
+    HOOK_HERE(Bsend_init),
+    HOOK_HERE(Ssend_init),
+    HOOK_HERE(Rsend_init),
+    HOOK_HERE(Recv_init)};
 const struct pml__mpi_hooks LIST_OF(persistent) = HOOKS(hooks);

@@ -28,6 +28,20 @@ static void complete(const struct request *r, const MPI_Status *s) {
     else
       shim_request_received(pair(r->communicator, s->MPI_SOURCE), s->MPI_TAG, bytes_of(s), r->id);
     break;
+  case REQUEST_BOTH:
+    shim_request_is(PML__LOG_ISEND_COMPLETE, r->sent);
+    if (is_cancelled(s) || s->MPI_SOURCE == MPI_PROC_NULL)
+      shim_request_is(PML__LOG_REQUEST_CANCELLED, r->id);
+    else
+      shim_request_received(pair(r->communicator, s->MPI_SOURCE), s->MPI_TAG, bytes_of(s), r->id);
+    break;
+  case REQUEST_BOTH_KNOWN:
+    shim_request_is(PML__LOG_ISEND_COMPLETE, r->sent);
+    shim_request_received(pair(r->communicator, r->peer), r->tag, r->received, r->id);
+    break;
+  case REQUEST_PARTITIONED:
+    shim_request_received(pair(r->communicator, r->peer), r->tag, r->received, r->id);
+    break;
   case REQUEST_DUP:
     shim_communicator_made_later(*(MPI_Comm *)r->made, r->communicator, r->sent);
     break;
@@ -95,10 +109,20 @@ __attribute__((always_inline)) static inline bool is_completed_at_once(const uin
 
 /* ---- others ---- */
 
-void shim_request_begin(MPI_Request handle, const struct request *r) {
+/* It completes out of sight: what a receive gets stays unknown. */
+static void complete_unseen(const struct request *r) {
   static const MPI_Status whole;
+  const uint32_t kind = r->entry.kind & REQUEST_KIND;
+  if (kind == REQUEST_BOTH) shim_request_is(PML__LOG_ISEND_COMPLETE, r->sent);
+  if (kind == REQUEST_RECEIVE || kind == REQUEST_BOTH)
+    shim_request_is(PML__LOG_REQUEST_CANCELLED, r->id);
+  else
+    complete(r, &whole);
+}
+
+void shim_request_begin(MPI_Request handle, const struct request *r) {
   if (is_complete(handle)) {
-    if ((r->entry.kind & REQUEST_KIND) != REQUEST_RECEIVE) complete(r, &whole);
+    if ((r->entry.kind & REQUEST_PERSISTENT) == 0) complete_unseen(r);
     return;
   }
   struct request *e = renew(handle);
@@ -452,16 +476,12 @@ static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
   return err;
 }
 
-/* MPI completes it later, unseen; what a receive gets then stays unknown. */
+/* MPI completes it later. */
 static int hook_MPI_Request_free(MPI_Request *request) {
-  static const MPI_Status whole;
   struct request *e = claim(*request);
   int err = PMPI_Request_free(request);
   if (e == NULL) return err;
-  if (is_active(e) && (e->entry.kind & REQUEST_KIND) == REQUEST_RECEIVE)
-    shim_request_is(PML__LOG_REQUEST_CANCELLED, e->id);
-  else if (is_active(e))
-    complete(e, &whole);
+  if (is_active(e)) complete_unseen(e);
   pml__mpi_remove(&e->entry);
   return err;
 }

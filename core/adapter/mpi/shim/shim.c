@@ -13,6 +13,7 @@ pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks,
                                    &shim_collective_hooks,
                                    &shim_neighbor_hooks,
                                    &shim_window_hooks,
+                                   &shim_rma_hooks,
                                    &shim_probe_hooks,
                                    &shim_file_hooks,
 #if MPI_VERSION >= 4
@@ -20,6 +21,7 @@ pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks,
                                    &shim_persistent_hooks_c,
                                    &shim_collective_hooks_c,
                                    &shim_neighbor_hooks_c,
+                                   &shim_rma_hooks_c,
                                    &shim_file_hooks_c,
 #endif
                                    NULL};

@@ -111,10 +111,11 @@ typedef int count_t, place_t;
   { (list), sizeof(list) / sizeof(list)[0], false }
 
 extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_probe_hooks, shim_request_hooks,
-    shim_persistent_hooks, shim_collective_hooks, shim_neighbor_hooks, shim_window_hooks, shim_process_hooks;
+    shim_persistent_hooks, shim_collective_hooks, shim_neighbor_hooks, shim_window_hooks, shim_rma_hooks,
+    shim_process_hooks;
 #if MPI_VERSION >= 4
 extern const struct pml__mpi_hooks shim_message_hooks_c, shim_persistent_hooks_c, shim_collective_hooks_c,
-    shim_neighbor_hooks_c;
+    shim_neighbor_hooks_c, shim_rma_hooks_c;
 #endif
 
 /* ---- communicators (communicator.c) ---- */
@@ -151,12 +152,16 @@ void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t globa
 
 /* ---- requests (request.c) ---- */
 
-#define REQUEST_KIND 7u
+#define REQUEST_KIND 7u /* all below REQUEST_PERSISTENT */
 enum request_kind {
-  REQUEST_SEND = 1,
+  REQUEST_NONE,
+  REQUEST_SEND,
   REQUEST_RECEIVE,
   REQUEST_COLLECTIVE,
   REQUEST_DUP,
+  REQUEST_BOTH,        /* a receive, and a send whose id is @sent */
+  REQUEST_PARTITIONED, /* a receive whose status has no message: what it gets is known before */
+  REQUEST_BOTH_KNOWN,  /* REQUEST_BOTH with such a receive */
   REQUEST_PERSISTENT = 8,
   REQUEST_STARTED = 16
 };
@@ -190,6 +195,11 @@ struct request *shim_request_find(MPI_Request handle);
 /* shim_requests_begin - before the first, with MPI's thread level. shim_requests_end - no more are completed. */
 void shim_requests_begin(int thread_level);
 void shim_requests_end(void);
+
+/* ---- windows (window.c) ---- */
+
+/* An operation on @target of a window; bytes as of a message. */
+void shim_one_sided(enum pml__log_rma what, MPI_Count count, MPI_Datatype type, int target, MPI_Win win);
 
 /* ---- probed messages (probe.c) ---- */
 

@@ -17,7 +17,7 @@ MPI_SHIM_SO := $(MPIS:%=$(B)/preload/libpmlua-mpi-%.so)
 all: $(MPI_SHIM_SO)
 
 # What has counts, once more for large ones, which MPI has from version 4 on.
-MPI_SHIM_LARGE := $(patsubst %,core/adapter/mpi/shim/%,message persistent collective neighbor file)
+MPI_SHIM_LARGE := $(patsubst %,core/adapter/mpi/shim/%,message persistent collective neighbor rma file)
 
 # Of gcc: fewer instructions around calls with as many arguments as MPI's.
 MPI_SHIM_CFLAGS := $(shell o="-maccumulate-outgoing-args -fno-gcse"; \

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/window.c - one-sided operations, with their bytes. */
+/*
+ * core/adapter/mpi/shim/window.c - windows of one-sided operations: as they are made, synchronised and freed.
+ *
+ * Notifications: MPI_Win_post lets each origin go on, MPI_Win_complete each target; MPI_Win_start and MPI_Win_wait were
+ * let go on by them, when they return.
+ */
 #include "shim.h"
+
+#include <stdlib.h>
 
 static struct pml__mpi_table table;
 static uint32_t numbers; /* atomic */
@@ -8,7 +15,11 @@ static uint32_t numbers; /* atomic */
 struct window {
   struct pml__mpi_entry entry; /* its kind is the window's number */
   uint32_t communicator, place;
+  struct partners {
+    int n, *rank;     /* of the window */
+  } targets, origins; /* of the epoch between start and complete, and between post and wait */
 };
+_Static_assert(sizeof(struct window) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /* A window begins without a name; a name that the program gives it comes in a later definition. */
 static void define(const struct window *w, const char *name) {
@@ -27,21 +38,40 @@ static void made(MPI_Win handle, MPI_Comm comm) {
   w->entry.kind = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
   w->communicator = c->number;
   w->place = place;
+  w->targets = w->origins = (struct partners){0, NULL};
   define(w, "");
   pml__mpi_publish(&w->entry);
+  if (shim_wanted()) shim_rma(PML__LOG_WIN_CREATE, pair(w->communicator, 0), 0, w->entry.kind);
 }
 
-static void raise_rma(enum pml__log_rma what, int count, MPI_Datatype type, int target, MPI_Win handle) {
-  const struct window *w = target != MPI_PROC_NULL ? pml__mpi_find(&table, key_of(handle)) : NULL;
-  if (w == NULL) return;
-  shim_rma(what, pair(w->communicator, target), bytes_in(count, type), w->entry.kind);
+void shim_one_sided(enum pml__log_rma what, MPI_Count count, MPI_Datatype type, int target, MPI_Win win) {
+  const struct window *w = target != MPI_PROC_NULL ? pml__mpi_find(&table, key_of(win)) : NULL;
+  if (w != NULL) shim_rma(what, pair(w->communicator, target), bytes_in(count, type), w->entry.kind);
+}
+
+/* What synchronises @win, while recording is on; NULL: nothing is to be raised. synchronised_with - with one partner.
+ */
+static struct window *synchronised(MPI_Win win) {
+  return shim_wanted() ? pml__mpi_find(&table, key_of(win)) : NULL;
+}
+static struct window *synchronised_with(int partner, MPI_Win win) {
+  return partner != MPI_PROC_NULL ? synchronised(win) : NULL;
+}
+
+static void synchronise(const struct window *w, enum pml__log_rma what, int partner, uint64_t value) {
+  if (w != NULL) shim_rma(what, pair(w->communicator, partner), value, w->entry.kind);
 }
 
 /* ---- windows ---- */
 
+#define EVERY ((int)PML__LOG_NO_RANK)
+
 #define MAKES(name, parameters, arguments)                                                                             \
   static int hook_MPI_##name(UNWRAP parameters, MPI_Win *win) {                                                        \
+    const bool wanted = shim_wanted();                                                                                 \
+    if (wanted) shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                         \
     int err = PMPI_##name(UNWRAP arguments, win);                                                                      \
+    if (wanted) shim_collective_end(PML__LOG_CREATE, pair(shim_number(comm), EVERY), 0, 0, 0);                         \
     if (err == MPI_SUCCESS) made(*win, comm);                                                                          \
     return err;                                                                                                        \
   }
@@ -58,63 +88,153 @@ static int hook_MPI_Win_set_name(MPI_Win win, const char *name) {
   return err;
 }
 
-static int hook_MPI_Win_free(MPI_Win *win) {
-  struct window *w = *win != MPI_WIN_NULL ? pml__mpi_find(&table, key_of(*win)) : NULL;
-  if (w != NULL) pml__mpi_remove(&w->entry);
-  return PMPI_Win_free(win);
+static void end_epoch(struct partners *p) {
+  free(p->rank);
+  *p = (struct partners){0, NULL};
 }
 
-/* ---- operations ---- */
-
-#define OPERATION(name, what, count, type_of_count, parameters, arguments)                                             \
-  static int hook_MPI_##name(UNWRAP parameters) {                                                                      \
-    if (shim_wanted()) raise_rma(what, count, type_of_count, target, win);                                             \
-    return PMPI_##name arguments;                                                                                      \
+static int hook_MPI_Win_free(MPI_Win *win) {
+  struct window *w = *win != MPI_WIN_NULL ? pml__mpi_find(&table, key_of(*win)) : NULL;
+  const bool wanted = w != NULL && shim_wanted();
+  const uint32_t communicator = w != NULL ? w->communicator : 0;
+  if (wanted) shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);
+  if (wanted) synchronise(w, PML__LOG_WIN_DESTROY, 0, 0);
+  if (w != NULL) {
+    end_epoch(&w->targets);
+    end_epoch(&w->origins);
+    pml__mpi_remove(&w->entry);
   }
+  int err = PMPI_Win_free(win);
+  if (wanted) shim_collective_end(PML__LOG_DESTROY, pair(communicator, EVERY), 0, 0, 0);
+  return err;
+}
 
-#define MINE int n, MPI_Datatype type
-#define THEIRS int target, MPI_Aint at, int m, MPI_Datatype its_type
-OPERATION(Put, PML__LOG_PUT, n, type, (const void *from, MINE, THEIRS, MPI_Win win),
-          (from, n, type, target, at, m, its_type, win))
-OPERATION(Get, PML__LOG_GET, n, type, (void *to, MINE, THEIRS, MPI_Win win),
-          (to, n, type, target, at, m, its_type, win))
-OPERATION(Accumulate, PML__LOG_ATOMIC, n, type, (const void *from, MINE, THEIRS, MPI_Op op, MPI_Win win),
-          (from, n, type, target, at, m, its_type, op, win))
-OPERATION(Get_accumulate, PML__LOG_ATOMIC, m, its_type,
-          (const void *from, MINE, void *to, int nto, MPI_Datatype type_to, THEIRS, MPI_Op op, MPI_Win win),
-          (from, n, type, to, nto, type_to, target, at, m, its_type, op, win))
-OPERATION(Fetch_and_op, PML__LOG_ATOMIC, 1, type,
-          (const void *from, void *to, MPI_Datatype type, int target, MPI_Aint at, MPI_Op op, MPI_Win win),
-          (from, to, type, target, at, op, win))
-OPERATION(Compare_and_swap, PML__LOG_ATOMIC, 1, type,
-          (const void *from, const void *with, void *to, MPI_Datatype type, int target, MPI_Aint at, MPI_Win win),
-          (from, with, to, type, target, at, win))
-OPERATION(Rput, PML__LOG_PUT, n, type, (const void *from, MINE, THEIRS, MPI_Win win, MPI_Request *request),
-          (from, n, type, target, at, m, its_type, win, request))
-OPERATION(Rget, PML__LOG_GET, n, type, (void *to, MINE, THEIRS, MPI_Win win, MPI_Request *request),
-          (to, n, type, target, at, m, its_type, win, request))
-OPERATION(Raccumulate, PML__LOG_ATOMIC, n, type,
-          (const void *from, MINE, THEIRS, MPI_Op op, MPI_Win win, MPI_Request *request),
-          (from, n, type, target, at, m, its_type, op, win, request))
-OPERATION(Rget_accumulate, PML__LOG_ATOMIC, m, its_type,
-          (const void *from, MINE, void *to, int nto, MPI_Datatype type_to, THEIRS, MPI_Op op, MPI_Win win,
-           MPI_Request *request),
-          (from, n, type, to, nto, type_to, target, at, m, its_type, op, win, request))
+/* ---- synchronisation ---- */
 
-static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Win_create),
-                                             HOOK(MPI_Win_allocate),
-                                             HOOK(MPI_Win_allocate_shared),
-                                             HOOK(MPI_Win_create_dynamic),
-                                             HOOK(MPI_Win_set_name),
-                                             HOOK(MPI_Win_free),
-                                             HOOK(MPI_Put),
-                                             HOOK(MPI_Get),
-                                             HOOK(MPI_Accumulate),
-                                             HOOK(MPI_Get_accumulate),
-                                             HOOK(MPI_Fetch_and_op),
-                                             HOOK(MPI_Compare_and_swap),
-                                             HOOK(MPI_Rput),
-                                             HOOK(MPI_Rget),
-                                             HOOK(MPI_Raccumulate),
-                                             HOOK(MPI_Rget_accumulate)};
+static int hook_MPI_Win_fence(int assert, MPI_Win win) {
+  const struct window *w = synchronised(win);
+  synchronise(w, PML__LOG_FENCE_BEGIN, EVERY, 0);
+  int err = PMPI_Win_fence(assert, win);
+  synchronise(w, PML__LOG_FENCE_END, EVERY, 0);
+  return err;
+}
+
+/* The members of @group, as ranks of the window. */
+static struct partners partners_of(MPI_Group group, MPI_Win win) {
+  struct partners p = {0, NULL};
+  MPI_Group all = MPI_GROUP_NULL;
+  if (PMPI_Group_size(group, &p.n) != MPI_SUCCESS || PMPI_Win_get_group(win, &all) != MPI_SUCCESS) return p;
+  int *own = malloc((size_t)p.n * sizeof *own + 1);
+  p.rank = malloc((size_t)p.n * sizeof *own + 1);
+  for (int i = 0; own != NULL && i < p.n; i++) own[i] = i;
+  if (own == NULL || p.rank == NULL || PMPI_Group_translate_ranks(group, p.n, own, all, p.rank) != MPI_SUCCESS) {
+    free(p.rank);
+    p = (struct partners){0, NULL};
+  }
+  free(own);
+  (void)PMPI_Group_free(&all);
+  return p;
+}
+
+static void notify(const struct window *w, enum pml__log_rma what, const struct partners *p) {
+  for (int i = 0; w != NULL && i < p->n; i++)
+    if (p->rank[i] != MPI_UNDEFINED) synchronise(w, what, p->rank[i], 0);
+}
+
+static int hook_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
+  struct window *w = synchronised(win);
+  if (w != NULL) end_epoch(&w->origins);
+  if (w != NULL) w->origins = partners_of(group, win);
+  if (w != NULL) notify(w, PML__LOG_NOTIFY_OUT, &w->origins);
+  return PMPI_Win_post(group, assert, win);
+}
+
+static int hook_MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
+  struct window *w = synchronised(win);
+  if (w != NULL) end_epoch(&w->targets);
+  if (w != NULL) w->targets = partners_of(group, win);
+  int err = PMPI_Win_start(group, assert, win);
+  if (w != NULL) notify(w, PML__LOG_NOTIFY_IN, &w->targets);
+  return err;
+}
+
+static int hook_MPI_Win_complete(MPI_Win win) {
+  struct window *w = synchronised(win);
+  if (w != NULL) notify(w, PML__LOG_NOTIFY_OUT, &w->targets);
+  int err = PMPI_Win_complete(win);
+  synchronise(w, PML__LOG_COMPLETE, EVERY, 0);
+  if (w != NULL) end_epoch(&w->targets);
+  return err;
+}
+
+static void waited(MPI_Win win) {
+  struct window *w = synchronised(win);
+  if (w == NULL) return;
+  notify(w, PML__LOG_NOTIFY_IN, &w->origins);
+  end_epoch(&w->origins);
+}
+
+static int hook_MPI_Win_wait(MPI_Win win) {
+  int err = PMPI_Win_wait(win);
+  if (err == MPI_SUCCESS) waited(win);
+  return err;
+}
+
+static int hook_MPI_Win_test(MPI_Win win, int *flag) {
+  int err = PMPI_Win_test(win, flag);
+  if (err == MPI_SUCCESS && *flag) waited(win);
+  return err;
+}
+
+static int hook_MPI_Win_lock(int type, int target, int assert, MPI_Win win) {
+  const struct window *w = synchronised_with(target, win);
+  synchronise(w, PML__LOG_LOCK_REQUEST, target, type == MPI_LOCK_EXCLUSIVE);
+  int err = PMPI_Win_lock(type, target, assert, win);
+  synchronise(w, PML__LOG_LOCK, target, type == MPI_LOCK_EXCLUSIVE);
+  return err;
+}
+
+static int hook_MPI_Win_lock_all(int assert, MPI_Win win) {
+  const struct window *w = synchronised(win);
+  synchronise(w, PML__LOG_LOCK_REQUEST, EVERY, 0);
+  int err = PMPI_Win_lock_all(assert, win);
+  synchronise(w, PML__LOG_LOCK, EVERY, 0);
+  return err;
+}
+
+/* All operations on @partner are complete; @release: a lock ends, too. */
+static int completed(const struct window *w, int err, int partner, bool release) {
+  if (err != MPI_SUCCESS) return err;
+  synchronise(w, PML__LOG_COMPLETE, partner, 0);
+  if (release) synchronise(w, PML__LOG_UNLOCK, partner, 0);
+  return err;
+}
+
+static int hook_MPI_Win_unlock(int rank, MPI_Win win) {
+  const struct window *w = synchronised_with(rank, win);
+  return completed(w, PMPI_Win_unlock(rank, win), rank, true);
+}
+
+static int hook_MPI_Win_flush(int rank, MPI_Win win) {
+  const struct window *w = synchronised_with(rank, win);
+  return completed(w, PMPI_Win_flush(rank, win), rank, false);
+}
+
+static int hook_MPI_Win_unlock_all(MPI_Win win) {
+  const struct window *w = synchronised(win);
+  return completed(w, PMPI_Win_unlock_all(win), EVERY, true);
+}
+
+static int hook_MPI_Win_flush_all(MPI_Win win) {
+  const struct window *w = synchronised(win);
+  return completed(w, PMPI_Win_flush_all(win), EVERY, false);
+}
+
+static const struct pml__mpi_hook hooks[] = {
+    HOOK(MPI_Win_create),         HOOK(MPI_Win_allocate), HOOK(MPI_Win_allocate_shared),
+    HOOK(MPI_Win_create_dynamic), HOOK(MPI_Win_set_name), HOOK(MPI_Win_free),
+    HOOK(MPI_Win_fence),          HOOK(MPI_Win_post),     HOOK(MPI_Win_start),
+    HOOK(MPI_Win_complete),       HOOK(MPI_Win_wait),     HOOK(MPI_Win_test),
+    HOOK(MPI_Win_lock),           HOOK(MPI_Win_lock_all), HOOK(MPI_Win_unlock),
+    HOOK(MPI_Win_unlock_all),     HOOK(MPI_Win_flush),    HOOK(MPI_Win_flush_all)};
 const struct pml__mpi_hooks shim_window_hooks = HOOKS(hooks);

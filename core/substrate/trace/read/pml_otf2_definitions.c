@@ -239,6 +239,15 @@ static OTF2_CallbackCode on_inter_comm(void *user, OTF2_CommRef id, OTF2_StringR
   return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
+static OTF2_CallbackCode on_window(void *user, OTF2_RmaWinRef id, OTF2_StringRef name, OTF2_CommRef comm,
+                                   OTF2_RmaWinFlag flags) {
+  struct pml_otf2_read *t = user;
+  struct pml__otf2_window_of *w = add(t, &t->windows);
+  (void)name, (void)flags;
+  if (w != NULL) *w = (struct pml__otf2_window_of){id, comm};
+  return w != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+}
+
 /* ---- properties ---- */
 
 /* Numbers as text; "" for any other type. */
@@ -423,7 +432,7 @@ static int resolve(struct pml_otf2_read *t) {
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   struct pml_otf2_read_region *region = (void *)t->regions.at;
   struct pml__otf2_list *all[] = {&t->strings, &t->nodes, &t->processes, &t->locations, &t->regions,
-                                  &t->groups,  &t->comms, &t->metrics,   &t->classes};
+                                  &t->groups,  &t->comms, &t->metrics,   &t->classes,   &t->windows};
 
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!sort(all[i])) return pml_fail(PML_EFORMAT, "%.300s: damaged: two definitions have one number", t->path);
@@ -475,6 +484,7 @@ int pml__otf2_read_definitions(struct pml_otf2_read *t) {
   OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
   OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
+  OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(c, on_window);
   OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodePropertyCallback(c, on_node_property);
   OTF2_GlobalDefReaderCallbacks_SetLocationGroupPropertyCallback(c, on_process_property);
   OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
@@ -507,11 +517,12 @@ void pml__otf2_definitions_open(struct pml_otf2_read *t) {
   t->metrics.size = sizeof(struct pml_otf2_read_metric);
   t->classes.size = sizeof(struct pml__otf2_class);
   t->properties.size = sizeof(struct pml_otf2_read_property);
+  t->windows.size = sizeof(struct pml__otf2_window_of);
 }
 
 void pml__otf2_definitions_close(struct pml_otf2_read *t) {
   struct pml__otf2_list *all[] = {&t->strings, &t->nodes,   &t->processes, &t->locations,  &t->regions, &t->groups,
-                                  &t->comms,   &t->metrics, &t->classes,   &t->properties, &t->domains};
+                                  &t->comms,   &t->metrics, &t->classes,   &t->properties, &t->domains, &t->windows};
   for (size_t i = 0; i < t->strings.n; i++) free(((struct text *)(void *)t->strings.at)[i].text);
   for (size_t i = 0; i < t->groups.n; i++) free(((struct pml__otf2_group *)(void *)t->groups.at)[i].members);
   for (size_t i = 0; i < t->classes.n; i++) free(((struct pml__otf2_class *)(void *)t->classes.at)[i].metric);

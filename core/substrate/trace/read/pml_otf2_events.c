@@ -112,58 +112,126 @@ static size_t process_of(const struct stream *s, uint32_t rank, OTF2_CommRef com
 }
 
 static void take_message(struct stream *s, enum pml_otf2_kind kind, uint64_t time, uint32_t rank, OTF2_CommRef comm,
-                         uint32_t tag, uint64_t bytes) {
+                         uint32_t tag, uint64_t bytes, uint64_t request) {
   struct pml_otf2_event *event = take(s, kind, time);
   if (event == NULL) return;
   event->what = process_of(s, rank, comm);
   event->comm = comm;
   event->tag = tag;
   event->bytes = bytes;
+  event->request = request;
 }
 
 static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
                                  uint64_t bytes) {
   (void)location, (void)position, (void)attributes;
-  take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes);
+  take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, 0);
   return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                   OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
                                   uint64_t bytes, uint64_t request) {
-  (void)request;
-  return on_send(location, time, position, user, attributes, receiver, comm, tag, bytes);
+  (void)location, (void)position, (void)attributes;
+  take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, request);
+  return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_receive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                     OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
                                     uint64_t bytes) {
   (void)location, (void)position, (void)attributes;
-  take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes);
+  take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, 0);
   return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_ireceive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                      OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
                                      uint64_t bytes, uint64_t request) {
-  (void)request;
-  return on_receive(location, time, position, user, attributes, sender, comm, tag, bytes);
+  (void)location, (void)position, (void)attributes;
+  take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, request);
+  return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_collective(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                       OTF2_AttributeList *attributes, OTF2_CollectiveOp operation, OTF2_CommRef comm,
-                                       uint32_t root, uint64_t sent, uint64_t received) {
-  const struct stream *s = user;
-  struct pml_otf2_event *event = take(user, PML_OTF2_COLLECTIVE, time);
-  (void)location, (void)position, (void)attributes;
+#define AT OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user, OTF2_AttributeList *attributes
+
+static OTF2_CallbackCode take_request(struct stream *s, enum pml_otf2_request what, uint64_t time, uint64_t request) {
+  struct pml_otf2_event *event = take(s, PML_OTF2_REQUEST, time);
   if (event == NULL) return OTF2_CALLBACK_SUCCESS;
+  event->what = PML_OTF2_NONE;
+  event->operation = (uint8_t)what;
+  event->request = request;
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_posted(AT, uint64_t request) {
+  (void)location, (void)position, (void)attributes;
+  return take_request(user, PML_OTF2_RECEIVE_POSTED, time, request);
+}
+static OTF2_CallbackCode on_sent(AT, uint64_t request) {
+  (void)location, (void)position, (void)attributes;
+  return take_request(user, PML_OTF2_SEND_COMPLETE, time, request);
+}
+static OTF2_CallbackCode on_begun(AT, uint64_t request) {
+  (void)location, (void)position, (void)attributes;
+  return take_request(user, PML_OTF2_COLLECTIVE_BEGUN, time, request);
+}
+
+/* NULL: it is not asked for. */
+static struct pml_otf2_event *take_collective(struct stream *s, uint64_t time, uint8_t operation, OTF2_CommRef comm,
+                                              uint32_t root, uint64_t sent, uint64_t received) {
+  struct pml_otf2_event *event = take(s, PML_OTF2_COLLECTIVE, time);
+  if (event == NULL) return NULL;
   event->what = root < OTF2_COLLECTIVE_ROOT_SELF ? process_of(s, root, comm) : PML_OTF2_NONE;
   event->members = pml__otf2_members(s->of->trace, comm);
   event->comm = comm;
   event->operation = operation;
   event->bytes = sent;
   event->received_bytes = received;
+  return event;
+}
+
+static OTF2_CallbackCode on_collective(AT, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root, uint64_t sent,
+                                       uint64_t received) {
+  (void)location, (void)position, (void)attributes;
+  (void)take_collective(user, time, operation, comm, root, sent, received);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_later_collective(AT, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root,
+                                             uint64_t sent, uint64_t received, uint64_t request) {
+  struct pml_otf2_event *event = take_collective(user, time, operation, comm, root, sent, received);
+  (void)location, (void)position, (void)attributes;
+  if (event != NULL) event->request = request;
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+/* ---- windows ---- */
+
+static OTF2_CommRef comm_of(const struct stream *s, OTF2_RmaWinRef window) {
+  const struct pml__otf2_list *l = &s->of->trace->windows;
+  size_t i = pml__otf2_find(l, window);
+  return i != PML_OTF2_NONE ? ((const struct pml__otf2_window_of *)(const void *)l->at)[i].comm : OTF2_UNDEFINED_COMM;
+}
+
+static OTF2_CallbackCode on_window_collective(AT, OTF2_CollectiveOp operation, OTF2_RmaSyncLevel level,
+                                              OTF2_RmaWinRef window, uint32_t root, uint64_t sent, uint64_t received) {
+  struct pml_otf2_event *event = take_collective(user, time, operation, comm_of(user, window), root, sent, received);
+  (void)location, (void)position, (void)attributes, (void)level;
+  if (event != NULL) event->window = window + 1;
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_notification(AT, OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type) {
+  const struct stream *s = user;
+  struct pml_otf2_event *event = type != OTF2_RMA_SYNC_TYPE_MEMORY ? take(user, PML_OTF2_NOTIFY, time) : NULL;
+  (void)location, (void)position, (void)attributes;
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
+  event->comm = comm_of(s, window);
+  event->what = process_of(s, remote, event->comm);
+  event->window = window + 1;
+  event->out = type == OTF2_RMA_SYNC_TYPE_NOTIFY_OUT;
   return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -215,6 +283,13 @@ static OTF2_EvtReaderCallbacks *callbacks_of(unsigned kinds) {
   if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiRecvCallback(c, on_receive);
   if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(c, on_ireceive);
   if (kinds & 1u << PML_OTF2_COLLECTIVE) OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, on_collective);
+  if (kinds & 1u << PML_OTF2_COLLECTIVE)
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(c, on_later_collective);
+  if (kinds & 1u << PML_OTF2_COLLECTIVE) OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(c, on_window_collective);
+  if (kinds & 1u << PML_OTF2_NOTIFY) OTF2_EvtReaderCallbacks_SetRmaSyncCallback(c, on_notification);
+  if (kinds & 1u << PML_OTF2_REQUEST) OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(c, on_posted);
+  if (kinds & 1u << PML_OTF2_REQUEST) OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(c, on_sent);
+  if (kinds & 1u << PML_OTF2_REQUEST) OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(c, on_begun);
   if (kinds & 1u << PML_OTF2_METRIC) OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
   if (kinds & 1u << PML_OTF2_TEAM_BEGIN) OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(c, on_team_begin);
   if (kinds & 1u << PML_OTF2_TEAM_END) OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(c, on_team_end);
@@ -462,6 +537,12 @@ const char *pml_otf2_operation(unsigned operation) {
                                      "reduce_scatter",
                                      "scan",
                                      "exscan",
-                                     "reduce_scatter_block"};
+                                     "reduce_scatter_block",
+                                     "create_handle",
+                                     "destroy_handle",
+                                     "allocate",
+                                     "deallocate",
+                                     "create_handle_and_allocate",
+                                     "destroy_handle_and_deallocate"};
   return operation < sizeof name / sizeof *name ? name[operation] : "";
 }

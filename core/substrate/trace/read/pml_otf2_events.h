@@ -23,7 +23,7 @@ PML_BEGIN_DECLS
   X(RECEIVE, "receive")                                                                                                \
   X(COLLECTIVE, "collective")                                                                                          \
   X(METRIC, "metric")                                                                                                  \
-  X(TEAM_BEGIN, "team_begin") X(TEAM_END, "team_end")
+  X(TEAM_BEGIN, "team_begin") X(TEAM_END, "team_end") X(REQUEST, "request") X(NOTIFY, "notify")
 #define PML_OTF2_KIND(id, name) PML_OTF2_##id,
 enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 #undef PML_OTF2_KIND
@@ -41,10 +41,16 @@ struct pml_otf2_event {
   } value; /* of a metric, without its scale */
   uint8_t kind;
   bool is_integer;
-  uint8_t operation;  /* of a collective: pml_otf2_operation() */
+  uint8_t operation;  /* of a collective: pml_otf2_operation(); of a request: enum pml_otf2_request */
+  bool out;           /* of a notification between processes of a window: to the other one, not from it */
+  uint32_t window;    /* of a notification and of a collective on a window: its number and 1; 0: none */
+  uint64_t request;   /* unique; of a message and a collective that have one, and of what happens to one; 0: none */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
   uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: not known */
 };
+
+/* What happens to a request without a message. */
+enum pml_otf2_request { PML_OTF2_RECEIVE_POSTED, PML_OTF2_SEND_COMPLETE, PML_OTF2_COLLECTIVE_BEGUN };
 
 struct pml_otf2_events;
 

@@ -40,13 +40,18 @@ struct pml__otf2_class {
   size_t *metric; /* [n] in the order of metrics, or PML_OTF2_NONE; NULL: those of class @like */
 };
 
+struct pml__otf2_window_of {
+  uint32_t id, comm;
+};
+
 struct pml_otf2_read {
   OTF2_Reader *reader; /* of the definitions, while they are read */
   char *path, *creator, *machine;
   uint64_t resolution, start, length, realtime;
   uint64_t chunk; /* bytes of memory that the events of a location are read through */
   struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes, properties,
-      domains; /* of domains: numbers of nodes that share memory */
+      domains, /* of domains: numbers of nodes that share memory */
+      windows;
   size_t hosts;
   const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
