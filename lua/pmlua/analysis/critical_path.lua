@@ -19,12 +19,13 @@ local M = {}
 
 ---@class pmlua.analysis.CriticalPath
 ---@field length_s number from the first event to the last: the sum of all parts
----@field regions { region: string, number: integer?, path_s: number, all_s: number, most_rank: integer?, most_s: number }[]
----  time on the path in each region itself (exclusive), the region's time on all ranks, and the rank with most of the path; a
----  region without a number is the time in no recorded call
+---@field regions { region: string, number: integer?, path_s: number, all_s: number, most_rank: integer?, most_s: number,
+---  unknown: boolean }[] time on the path in each region itself (exclusive), the region's time on all ranks, the rank with most
+---  of the path, and whether its waiting is not known; a region without a number is the time in no recorded call
 ---@field paths { path: string, path_s: number, all_s: number, most_rank: integer?, most_s: number }[] the same by call path
 ---@field ranks { process: integer, rank: integer?, path_s: number }[] time on the path by process, most first
 ---@field parts pmlua.analysis.CriticalPart[] in the order of time
+---@field unknown_s number time on the path in calls of MPI that may wait, but of which the trace does not say for whom
 ---@field waits integer how often the path goes over to another rank or thread
 
 ---@class pmlua.analysis.CriticalPart
@@ -57,7 +58,17 @@ local function ends_of_waits(reader)
   end, add)
   if not done then return nil, err end
   for _, list in pairs(of) do table.sort(list, function(a, b) return a.at < b.at end) end
-  return of
+  return of, done
+end
+
+-- Functions of MPI that may wait for others.
+local BLOCKS <const> = { "Wait", "M?[Pp]robe", "M?[Rr]ecv", "[SR]?s?[Ss]end", "Sendrecv", "Barrier", "Bcast", "Gather", "Scatter",
+  "All", "Red", "Scan", "Exscan", "Neighbor", "Win_", "Comm_[dcsafij]", "Intercomm", "Cart_[cs]", "Graph_create", "Dist_graph_c",
+  "File_[ocsrw]", "Init", "Finalize" }
+
+local function may_block(region)
+  for _, pattern in ipairs(BLOCKS) do if region:find("^MPI_" .. pattern) then return true end end
+  return false
 end
 
 --- The last end of a wait at or before a time.
@@ -271,9 +282,9 @@ end
 function M.of(reader, window)
   local spans, last = spans_of(reader)
   if not spans then return nil, last end
-  if not last then return { length_s = 0.0, regions = {}, paths = {}, ranks = {}, parts = {}, waits = 0 } end
-  local ends, err = ends_of_waits(reader)
-  if not ends then return nil, err end
+  if not last then return { length_s = 0.0, regions = {}, paths = {}, ranks = {}, parts = {}, waits = 0, unknown_s = 0.0 } end
+  local ends, looked = ends_of_waits(reader)
+  if not ends then return nil, looked end
   local parts = within(window, parts_of(spans, ends, last), spans)
   local sums, why = sum_regions(reader, parts)
   if not sums then return nil, why end
@@ -284,12 +295,17 @@ function M.of(reader, window)
     p.path = p.node and waits.path_of(p.node) or waits.OUTSIDE
     p.node = nil
   end
-  local length, over = 0.0, 0
+  local length, over, unknown = 0.0, 0, 0.0
+  for _, r in ipairs(sums.list) do
+    r.unknown = r.number ~= nil and may_block(r.region) and not looked[r.number]
+    if r.unknown then unknown = unknown + r.path_s end
+  end
   for i, p in ipairs(parts) do
     length = length + p.to_s - p.from_s
     if i > 1 and p.location ~= parts[i - 1].location then over = over + 1 end
   end
-  return { length_s = length, regions = sums.list, paths = sums.paths, ranks = add_ranks(parts), parts = parts, waits = over }
+  return { length_s = length, regions = sums.list, paths = sums.paths, ranks = add_ranks(parts), parts = parts, waits = over,
+    unknown_s = unknown }
 end
 
 return M

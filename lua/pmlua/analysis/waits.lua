@@ -8,15 +8,22 @@
 -- Performance Toolset Architecture (2010), and its list of performance properties.
 --
 --   late sender     from entering the call that receives to entering the one that sends
---   late receiver   from entering a send to entering the call that receives, if the send had not returned by then
+--   late receiver   from entering a send, or the call that completes an immediate one, to entering the call that receives or
+--                   posts the receive, if the former had not returned by then
 --   barrier         from entering a barrier until the last rank enters
 --   n to n          the same of operations in which each rank needs all others' data
 --   late broadcast  from entering an operation in which all need the root's data until the root enters
 --   early reduce    at the root of one that needs all others' data, until the first of these enters
 --   early scan      from entering a scan until the last of the ranks before it enters
+--   creation        from entering a call that makes a communicator or a window until the last member enters
+--   fence           the same of MPI_Win_fence
+--   late post       from entering MPI_Win_start until the target enters MPI_Win_post
+--   late complete   from entering MPI_Win_wait until the origin enters MPI_Win_complete
 --
 -- A wait ends with its call at the latest. A call that completes several messages waits once, for the one that was longest.
--- Collective operations that are completed by another call, as MPI_Wait, are left out, and those between neighbours.
+-- MPI_Probe waits for the sender of what its thread receives next. An immediate collective operation waits in the call that
+-- completes it, until others begin it; a communicator's are expected to be completed in their order. Waits of operations between
+-- neighbours, for locks of windows and in files are not known: regions in which none was looked for are in the result of each().
 -- Waits of threads at barriers of OpenMP are those of pmlua.analysis.imbalance.
 --
 -- Who caused it: the rank or thread that was late, the call by which it ended the waiting, and what it was in meanwhile, by call
@@ -32,11 +39,13 @@ local KIND <const> = {
   alltoallw = "n to n", allreduce = "n to n", reduce_scatter = "n to n", reduce_scatter_block = "n to n",
   bcast = "late broadcast", scatter = "late broadcast", scatterv = "late broadcast",
   reduce = "early reduce", gather = "early reduce", gatherv = "early reduce", scan = "early scan", exscan = "early scan",
+  create_handle = "creation", create_handle_and_allocate = "creation", destroy_handle = "barrier",
+  destroy_handle_and_deallocate = "barrier",
 }
 
 ---@class pmlua.analysis.Wait
----@field kind "late sender"|"late receiver"|"barrier"|"n to n"|"late broadcast"|"early reduce"|"early scan"|"OpenMP imbalance"
----  |"OpenMP barrier"
+---@field kind "late sender"|"late receiver"|"barrier"|"n to n"|"late broadcast"|"early reduce"|"early scan"|"creation"|"fence"
+---  |"late post"|"late complete"|"OpenMP imbalance"|"OpenMP barrier"
 ---@field region string the call that waited
 ---@field path string the calls around it and itself, from the outermost on, as main/solve/MPI_Recv
 ---@field process integer of the trace's processes
@@ -113,28 +122,38 @@ end
 
 -- ---- messages ----
 
-local function note_late_sender(call, other, wait_s)
-  if wait_s > (call.late and call.late.wait_s or 0) then call.late = { other = other, wait_s = wait_s } end
+--- The longest counts when the call ends.
+local function note_late(call, kind, other, wait_s)
+  if wait_s > (call.late and call.late.wait_s or 0) then call.late = { kind = kind, other = other, wait_s = wait_s } end
 end
 
-local function late_receiver(found, send, receive)
-  if receive.enter > send.enter and receive.enter < send.leave then
-    tell(found, "late receiver", send, receive, receive.enter - send.enter)
+--- @call: a send that blocks, or the call that completed an immediate one; of several receives it waited for the last.
+local function late_receiver(found, call, posted)
+  if posted.enter >= call.leave then return end
+  local wait_s = posted.enter - call.enter - (call.receiver_s or 0.0)
+  tell(found, "late receiver", call, posted, wait_s)
+  if wait_s > 0 then call.receiver_s = posted.enter - call.enter end
+end
+
+--- @waiter: the call in which the sender waits, perhaps not yet over; nil: an immediate send is not complete.
+local function sender_waits(found, waiter, posted)
+  if not waiter then return end
+  if waiter.leave then late_receiver(found, waiter, posted)
+  else waiter.met[#waiter.met + 1] = posted end
+end
+
+--- A send met its receive: each is { call, time, posted, waiter }.
+local function meet(found, send, receive)
+  note_late(receive.call, "late sender", send.call, math.min(send.call.enter, receive.time) - receive.call.enter)
+  if receive.call.leave then
+    tell(found, "late sender", receive.call, send.call, math.min(send.call.enter, receive.time) - receive.call.enter)
   end
-end
-
---- A send met its receive, which ended at @ended.
-local function meet(found, send, receive, ended)
-  local late = math.min(send.enter, ended) - receive.enter
-  if receive.leave then
-    tell(found, "late sender", receive, send, late)
-  else note_late_sender(receive, send, late) end
-  if send.leave then late_receiver(found, send, receive)
-  else send.met[#send.met + 1] = receive end
+  send.posted = receive.posted
+  sender_waits(found, send.waiter, receive.posted)
 end
 
 --- The other end of a message, if it was there before: messages of a channel arrive in their order.
-local function other_end(channels, key, is_send, call, time)
+local function other_end(channels, key, is_send, own)
   local queue = channels[key]
   if queue and queue.sends ~= is_send then
     local first = queue[queue.first]
@@ -147,53 +166,59 @@ local function other_end(channels, key, is_send, call, time)
     channels[key] = queue
   end
   queue.last = queue.last + 1
-  queue[queue.last] = { call = call, time = time }
+  queue[queue.last] = own
   return nil
 end
 
 -- ---- collective operations ----
 
-local function until_last(found, kind, calls)
-  local last = calls[1]
-  for _, call in ipairs(calls) do if call.enter > last.enter then last = call end end
-  for _, call in ipairs(calls) do tell(found, kind, call, last, last.enter - call.enter) end
+-- Members of an operation: { call = in which it waits, came = by which it takes part, ended }: two calls where it is immediate.
+
+local function wait_for(found, kind, member, other, last)
+  tell(found, kind, member.call, other.came, math.min(other.came.enter, member.ended) - member.call.enter, last and last.came)
 end
 
-local function late_broadcast(found, kind, calls, root)
-  for _, call in ipairs(calls) do
-    if root and call ~= root then tell(found, kind, call, root, math.min(root.enter, call.ended) - call.enter) end
+local function until_last(found, kind, members)
+  local last = members[1]
+  for _, m in ipairs(members) do if m.came.enter > last.came.enter then last = m end end
+  for _, m in ipairs(members) do if m ~= last then wait_for(found, kind, m, last) end end
+end
+
+local function late_broadcast(found, kind, members, root)
+  for _, m in ipairs(members) do
+    if root and m ~= root then wait_for(found, kind, m, root) end
   end
 end
 
-local function early_reduce(found, kind, calls, root)
+local function early_reduce(found, kind, members, root)
   local first, last
-  for _, call in ipairs(calls) do
-    if call ~= root and (not first or call.enter < first.enter) then first = call end
-    if call ~= root and (not last or call.enter > last.enter) then last = call end
+  for _, m in ipairs(members) do
+    if m ~= root and (not first or m.came.enter < first.came.enter) then first = m end
+    if m ~= root and (not last or m.came.enter > last.came.enter) then last = m end
   end
-  if root and first then tell(found, kind, root, first, first.enter - root.enter, last) end
+  if root and first then wait_for(found, kind, root, first, last) end
 end
 
 --- A rank needs the data of those before it.
-local function early_scan(found, kind, calls)
+local function early_scan(found, kind, members)
   local last
-  table.sort(calls, function(a, b) return a.order < b.order end)
-  for _, call in ipairs(calls) do
-    if last then tell(found, kind, call, last, math.min(last.enter, call.ended) - call.enter) end
-    if not last or call.enter > last.enter then last = call end
+  table.sort(members, function(a, b) return a.order < b.order end)
+  for _, m in ipairs(members) do
+    if last then wait_for(found, kind, m, last) end
+    if not last or m.came.enter > last.came.enter then last = m end
   end
 end
 
-local WAITS <const> = { barrier = until_last, ["n to n"] = until_last, ["late broadcast"] = late_broadcast,
-  ["early reduce"] = early_reduce, ["early scan"] = early_scan }
+local WAITS <const> = { barrier = until_last, ["n to n"] = until_last, ["late broadcast"] = late_broadcast, creation = until_last,
+  fence = until_last, ["early reduce"] = early_reduce, ["early scan"] = early_scan }
 
 --- All members of a communicator were in the operation.
 local function all_met(found, instance)
-  local kind = KIND[instance.operation]
-  if not kind or instance.immediate then return end
+  local kind = instance.window and "fence" or KIND[instance.operation]
+  if not kind or instance.unknown then return end
   local root
-  for _, call in ipairs(instance.calls) do if call.process == instance.root then root = call end end
-  WAITS[kind](found, kind, instance.calls, root)
+  for _, m in ipairs(instance.members) do if m.call.process == instance.root then root = m end end
+  WAITS[kind](found, kind, instance.members, root)
 end
 
 -- ---- events ----
@@ -202,7 +227,8 @@ end
 local function is_local(region) return region:find "^MPI_I?[Nn]eighbor_" ~= nil end
 
 local function is_immediate(region)
-  return region:find "^MPI_I%l" ~= nil or region:find "^MPI_Wait" ~= nil or region:find "^MPI_Test" ~= nil
+  return region:find "^MPI_I%l" ~= nil and not region:find "^MPI_Intercomm" or region:find "^MPI_Wait" ~= nil
+    or region:find "^MPI_Test" ~= nil
 end
 
 local Walk = {}
@@ -219,6 +245,7 @@ function Walk:enter(e)
   local call = { enter = e.time_s, region = e.region, number = e.number, location = e.location, process = e.process,
     rank = e.rank, met = {}, node = self:node(top and top.node or self.root, e), depth = #stack + 1 }
   stack[call.depth] = call
+  if stack.probed then self:forget_probe(stack, 1) end
   if self.past and self.may_wait[e.number] then self.past:open(call) end
   if self.teams then self.teams:enter(call, self.stacks) end
 end
@@ -244,11 +271,28 @@ function Walk:keep_past_of_receivers(call)
   end
 end
 
---- Its waiting is known, unless others have not come to the same collective operation.
+--- Its waiting is known, unless others have not come to the same collective operation, or a probed message not received.
 function Walk:end_waiting(call)
   self:keep_past_of_receivers(call)
-  if not call.instance then self.past:close(call) end
+  if not call.pending then self.past:close(call) end
 end
+
+--- One less of what a call's waiting depends on.
+function Walk:settle(call)
+  call.pending = call.pending > 1 and call.pending - 1 or nil
+  if self.past and call.leave and not call.pending then self.past:close(call) end
+end
+
+local PROBED <const> = 64 -- calls after a probe, in which its message is received
+
+function Walk:forget_probe(stack, calls)
+  stack.probe_calls = stack.probe_calls - calls
+  if stack.probe_calls > 0 then return end
+  self:settle(stack.probed)
+  stack.probed = nil
+end
+
+local function is_probe(region) return region == "MPI_Probe" or region == "MPI_Mprobe" end
 
 --- The call path of a call in another.
 function Walk:node(around, e)
@@ -269,8 +313,14 @@ function Walk:leave(e)
   call.leave = e.time_s
   local around = stack[#stack]
   if around then around.inside = (around.inside or 0.0) + e.time_s - call.enter end
-  if call.late then tell(self.found, "late sender", call, call.late.other, call.late.wait_s) end
-  for _, receive in ipairs(call.met) do late_receiver(self.found, call, receive) end
+  if call.late then tell(self.found, call.late.kind, call, call.late.other, call.late.wait_s) end
+  table.sort(call.met, function(a, b) return a.enter < b.enter end)
+  local last = call.met[#call.met]
+  if last then late_receiver(self.found, call, last) end
+  if is_probe(call.region) then
+    if stack.probed then self:forget_probe(stack, PROBED) end
+    stack.probed, stack.probe_calls, call.pending = call, PROBED, (call.pending or 0) + 1
+  end
   if call.waits then self:end_waiting(call) end
 end
 
@@ -279,21 +329,75 @@ function Walk:call_of(e)
   return stack and stack[#stack]
 end
 
+local function channel(e, from, to) return ("%d %d %d %d"):format(from, to, e.communicator, e.tag) end
+
+--- What a receiver did is asked for when its receive is known.
+local function expect_receiver(call, process)
+  call.sent = call.sent or {}
+  call.sent[process] = true
+end
+
 function Walk:send(e)
   local call = self:call_of(e)
   if not call or not e.to then return end
-  local receive = other_end(self.channels, ("%d %d %d %d"):format(e.process, e.to, e.communicator, e.tag), true, call, e.time_s)
-  if receive then return meet(self.found, call, receive.call, receive.time) end
-  if not self.past then return end
-  call.sent = call.sent or {}
-  call.sent[e.to] = true
+  local own = { call = call, to = e.to, waiter = not e.request and call or nil }
+  self.looked[call.number] = true
+  if e.request then self.sends[e.request] = own end
+  local receive = other_end(self.channels, channel(e, e.process, e.to), true, own)
+  if receive then return meet(self.found, own, receive) end
+  if self.past and own.waiter then expect_receiver(call, e.to) end
+end
+
+--- The probe before a receive waited for the same sender.
+function Walk:receive_probed(location, send)
+  local stack = self.stacks[location]
+  local probe = stack.probed
+  if not probe then return end
+  self.looked[probe.number] = true
+  if send and send.call.enter < probe.leave then
+    tell(self.found, "late sender", probe, send.call, send.call.enter - probe.enter)
+  end
+  self:forget_probe(stack, PROBED)
 end
 
 function Walk:receive(e)
   local call = self:call_of(e)
   if not call or not e.from then return end
-  local send = other_end(self.channels, ("%d %d %d %d"):format(e.from, e.process, e.communicator, e.tag), false, call, e.time_s)
-  if send then meet(self.found, send.call, call, e.time_s) end
+  local own = { call = call, time = e.time_s, posted = e.request and self.posted[e.request] or call }
+  self.looked[call.number] = true
+  if e.request then self.posted[e.request] = nil end
+  local send = other_end(self.channels, channel(e, e.from, e.process), false, own)
+  self:receive_probed(e.location, send)
+  if send then meet(self.found, send, own) end
+end
+
+--- What happens to a request without a message: it begins, or an immediate send is complete.
+function Walk:request(e)
+  local call = self:call_of(e)
+  if not call then return end
+  if e.what == "receive posted" then self.posted[e.request] = call
+  elseif e.what == "collective begun" then self.begun[e.request] = call end
+  local send = e.what == "send complete" and self.sends[e.request]
+  if not send then return end
+  self.looked[call.number] = true
+  self.sends[e.request] = nil
+  if call == send.call then return end -- complete as soon as it began: it waited for nobody
+  send.waiter = call
+  if send.posted then sender_waits(self.found, call, send.posted)
+  elseif self.past then expect_receiver(call, send.to) end
+end
+
+--- Processes of a window let each other go on.
+function Walk:notify(e)
+  local call = self:call_of(e)
+  if not call or not e.process_there then return end
+  local from, to = e.process, e.process_there
+  if not e.out then from, to = to, from end
+  self.looked[call.number] = true
+  local out = other_end(self.channels, ("window %d %d %d"):format(e.window, from, to), e.out, { call = call, time = e.time_s })
+  if not out or e.out then return end
+  local kind = call.region:find "^MPI_Win_[wt]" and "late complete" or "late post"
+  note_late(call, kind, out.call, math.min(out.call.enter, e.time_s) - call.enter)
 end
 
 function Walk:team_begin(e)
@@ -320,31 +424,38 @@ function Walk:order(communicator, rank)
   return of[rank] or rank
 end
 
+--- The operation that a member takes part in: as many on its communicator or window, or with requests, are before it.
+function Walk:instance(e)
+  local what = e.window and ("window %d"):format(e.window) or ("%d %s"):format(e.communicator, e.request and "request" or "")
+  local own = ("%s of %d"):format(what, e.location)
+  local number = (self.counts[own] or 0) + 1
+  self.counts[own] = number
+  local key = ("%s %d"):format(what, number)
+  local instance = self.instances[key]
+  if not instance then
+    instance = { operation = e.operation, members = {}, key = key, window = e.window }
+    self.instances[key] = instance
+  end
+  instance.root = instance.root or e.root
+  return instance
+end
+
 function Walk:collective(e)
   local call = self:call_of(e)
   if not call or e.members < 2 then return end
-  local own = ("%d %d"):format(e.communicator, e.location)
-  local number = (self.counts[own] or 0) + 1
-  self.counts[own] = number
-  local key = ("%d %d"):format(e.communicator, number)
-  local instance = self.instances[key]
-  if not instance then
-    instance = { operation = e.operation, calls = {} }
-    self.instances[key] = instance
-  end
-  call.ended = e.time_s
-  if KIND[e.operation] == "early scan" then call.order = self:order(e.communicator, e.rank) end
-  instance.root = instance.root or e.root
-  instance.immediate = instance.immediate or is_immediate(call.region) or is_local(call.region)
-    or e.operation ~= instance.operation
-  instance.calls[#instance.calls + 1], call.instance = call, instance
-  if #instance.calls < e.members then return end
-  self.instances[key] = nil
+  local instance, came = self:instance(e), call
+  if e.request then came, self.begun[e.request] = self.begun[e.request], nil end
+  instance.unknown = instance.unknown or not came or is_local(call.region) or came and is_local(came.region)
+    or not e.request and is_immediate(call.region) or e.operation ~= instance.operation
+  self.looked[call.number] = self.looked[call.number] or not instance.unknown
+  call.pending = (call.pending or 0) + 1
+  local member = { call = call, came = came or call, ended = e.time_s }
+  if KIND[e.operation] == "early scan" then member.order = self:order(e.communicator, e.rank) end
+  instance.members[#instance.members + 1] = member
+  if #instance.members < e.members then return end
+  self.instances[instance.key] = nil
   all_met(self.found, instance)
-  for _, met in ipairs(instance.calls) do
-    met.instance = nil
-    if self.past and met.leave then self.past:close(met) end
-  end
+  for _, m in ipairs(instance.members) do self:settle(m.call) end
 end
 
 local function longer(a, b)
@@ -381,18 +492,20 @@ end
 ---@param found fun(kind: string, call: table, other: table, wait_s: number, last: table)
 ---@param forked? fun(location: integer, at_s: number, primary: integer)
 ---@param past? pmlua.analysis.Past gets what all locations do
----@return boolean? done
+---@return table<integer, boolean>? looked numbers of regions of MPI in which waits were looked for
 ---@return pmlua.Failure? failure
 function M.each(reader, found, forked, past)
   local teams = imbalance.watch(reader, found, forked or function() end)
-  if reader:about().ranks == 0 and not teams then return true end
+  if reader:about().ranks == 0 and not teams then return {} end
   local walk = setmetatable({ reader = reader, found = found, teams = teams, stacks = {}, channels = {}, counts = {},
-    instances = {}, orders = {}, root = { id = 0 }, nodes = 0, past = past, may_wait = past and may_wait(reader),
+    instances = {}, orders = {}, sends = {}, posted = {}, begun = {}, looked = {}, root = { id = 0 },
+    nodes = 0, past = past, may_wait = past and may_wait(reader),
     main = past and main_locations(reader) }, Walk)
   local done, err = reader:each(function(e) walk[e.kind](walk, e) end,
-    { order = "time", where = { kinds = { "enter", "leave", "send", "receive", "collective", "team_begin", "team_end" } } })
+    { order = "time", where = { kinds = { "enter", "leave", "send", "receive", "collective", "team_begin", "team_end", "request",
+      "notify" } } })
   if not done then return nil, err end
-  return true
+  return walk.looked
 end
 
 --- The waits of a trace, longest first. All events are read, whatever the window: a message may begin before it.

@@ -167,6 +167,16 @@ local function path_parts(read, path)
     rows, 2) .. (#shown < #path.parts and ("and %d more; --json lists all\n"):format(#path.parts - #shown) or "")
 end
 
+--- What may be waiting, as the analysis cannot follow it.
+local function path_unknown(path)
+  local names = {}
+  for _, r in ipairs(path.regions) do if r.unknown and r.path_s > 0 then names[#names + 1] = cut(r.region) end end
+  if #names == 0 then return "" end
+  local more = #names > 4 and (", and %d more"):format(#names - 4) or ""
+  return ("%s of the path (%s) is in calls whose waiting is not known: %s%s\n"):format(time(path.unknown_s),
+    share(path.unknown_s, path.length_s), table.concat(names, ", ", 1, math.min(#names, 4)), more)
+end
+
 ---@param read pmlua.trace.Facts
 ---@param top integer regions
 ---@return string
@@ -175,8 +185,8 @@ function M.of_critical_path(read, top)
   if not path then return "" end
   if #path.parts == 0 then return "\nno critical path: the trace has no calls\n" end
   local ranks = read.about.ranks > 0
-  return path_regions(path, top, ranks, read.window) .. path_calls(path, top, ranks) .. path_ranks(path, ranks)
-    .. path_parts(read, path)
+  return path_regions(path, top, ranks, read.window) .. path_unknown(path) .. path_calls(path, top, ranks)
+    .. path_ranks(path, ranks) .. path_parts(read, path)
 end
 
 --- The same for JSON.
@@ -184,7 +194,7 @@ end
 ---@return table?
 function M.critical_path(read)
   local path = read.critical_path
-  return path and { length_s = path.length_s, waits = path.waits, regions = json.array(path.regions),
+  return path and { length_s = path.length_s, waits = path.waits, unknown_s = path.unknown_s, regions = json.array(path.regions),
     paths = json.array(path.paths), ranks = json.array(path.ranks), parts = json.array(path.parts) }
 end
 

@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/wait_states_spec.lua - each wait state, where the times of all calls are planted: its wait to the microsecond, and
+-- nothing where a condition does not hold.
+
+local helper = require "spec.lua.helper"
+local critical_path = require "pmlua.analysis.critical_path"
+local pml = require "pmlua"
+local waits = require "pmlua.analysis.waits"
+
+-- spec/otf2_waits.py plants these, in ms, and nothing else.
+local PLANTED <const> = {
+  ["late sender MPI_Recv 1 0"] = 40 - 10 + 2130 - 2124, ["late receiver MPI_Send 0 1"] = 260 - 210,
+  ["late receiver MPI_Wait 0 1"] = 370 - 320,
+  ["late sender MPI_Wait 1 0"] = 760 - 720, ["barrier MPI_Barrier 0 2"] = 850 - 810, ["barrier MPI_Barrier 1 2"] = 850 - 820,
+  ["barrier MPI_Barrier 0 1"] = 2240 - 2220, ["barrier MPI_Barrier 2 1"] = 2240 - 2215,
+  ["late broadcast MPI_Bcast 0 2"] = 950 - 910 + 1020 - 1010, ["early reduce MPI_Reduce 0 2"] = 1130 - 1110,
+  ["n to n MPI_Allreduce 0 1"] = 1240 - 1210, ["n to n MPI_Allreduce 2 1"] = 1240 - 1230,
+  ["early scan MPI_Scan 1 0"] = 1340 - 1320, ["early scan MPI_Scan 2 0"] = 1340 - 1310, ["barrier MPI_Wait 0 1"] = 1440 - 1410,
+  ["creation MPI_Comm_dup 0 2"] = 1550 - 1510, ["creation MPI_Comm_dup 1 2"] = 1550 - 1520,
+  ["fence MPI_Win_fence 0 2"] = 1660 - 1610, ["fence MPI_Win_fence 1 2"] = 1660 - 1630,
+  ["late post MPI_Win_start 0 1"] = 1840 - 1810, ["late complete MPI_Win_wait 1 0"] = 1870 - 1850,
+  ["late sender MPI_Probe 1 0"] = 2050 - 2010,
+}
+
+local function ms(s) return math.floor(1e3 * s + 0.5) end
+
+describe("Wait states", function()
+  local reader, missing
+
+  setup(function()
+    local folder = helper.folder() .. "/waits"
+    local code, _, err = helper.shell("/usr/bin/python3 spec/otf2_waits.py " .. folder)
+    missing = code ~= 0 and err:find "No module named" and "python3-otf2 is not installed"
+    if missing then return end
+    assert.are.equal(0, code, err)
+    reader = assert(pml.trace.open(folder .. "/traces.otf2"))
+  end)
+  teardown(function()
+    if reader then reader:close() end
+    helper.clean()
+  end)
+
+  local function it_is(what, f)
+    it(what, function()
+      if missing then return pending(missing) end
+      f()
+    end)
+  end
+
+  it_is("are those that are planted, and no others", function()
+    local found = {}
+    for _, w in ipairs(assert(waits.of(reader))) do
+      local key = ("%s %s %d %d"):format(w.kind, w.region, w.rank, w.for_rank)
+      found[key] = (found[key] or 0) + ms(w.wait_s)
+    end
+    assert.are.same(PLANTED, found)
+  end)
+
+  it_is("are caused by what the late rank was in: all of the wait, of each", function()
+    for _, w in ipairs(assert(waits.of(reader))) do
+      local sum = 0
+      for _, c in ipairs(w.causes) do sum = sum + c.wait_s end
+      assert.is_true(math.abs(sum - w.wait_s) < 1e-6, ("%s %s: %g of %g"):format(w.kind, w.path, sum, w.wait_s))
+    end
+  end)
+
+  it_is("leave no waiting of these kinds on the critical path", function()
+    local path, all = assert(critical_path.of(reader)), {}
+    for _, r in ipairs(path.regions) do all[r.region] = ms(r.path_s) end
+    -- each of their calls ends 1 or 2 ms after its wait; receives also take the 20 and 10 ms of the long sends
+    for region, most in pairs {
+      MPI_Recv = 40, MPI_Wait = 6, MPI_Barrier = 6, MPI_Win_fence = 2, MPI_Comm_dup = 2, MPI_Probe = 2 } do
+      assert.is_true((all[region] or 0) <= most, ("%s: %s ms"):format(region, all[region]))
+    end
+    assert.are.equal(100, ms(path.unknown_s)) -- MPI_Win_lock, at the end of the path
+    for _, r in ipairs(path.regions) do assert.are.equal(r.region == "MPI_Win_lock", r.unknown, r.region) end
+  end)
+end)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# spec/otf2_waits.py - three ranks that wait for each other at times that are planted, by python3-otf2: each wait state, and for
+# each what is almost one. otf2_waits.py FOLDER; spec/lua/wait_states_spec.lua has the truth.
+
+import sys
+
+import otf2
+from otf2.enums import CollectiveOp, GroupFlag, GroupType, Paradigm, RmaSyncLevel, RmaSyncType
+
+NONE = 2**32 - 1  # no root
+
+
+def at(ms):
+    return 5000 + int(ms * 1000)
+
+
+class Rank:
+    """Calls of a rank. Each event is a function of the writer and a time, just before the call ends."""
+
+    def __init__(self, writer, region):
+        self.writer, self.region, self.calls = writer, region, []
+
+    def call(self, name, enter, leave, *events):
+        self.calls.append((enter, leave, name, events))
+
+    def write(self, ended):
+        self.writer.enter(at(0), self.region("main"))
+        for enter, leave, name, events in sorted(self.calls, key=lambda c: c[0]):
+            self.writer.enter(at(enter), self.region(name))
+            for event in events:
+                begins = event[0] in BEGINS
+                getattr(self.writer, event[0])(at(enter) if begins else at(leave), *event[1:])
+            self.writer.leave(at(leave), self.region(name))
+        self.writer.leave(at(ended), self.region("main"))
+
+
+BEGINS = {"mpi_send", "mpi_isend", "mpi_irecv_request", "non_blocking_collective_request"}
+
+
+def plant(ranks, world, window):
+    r0, r1, r2 = ranks
+
+    def send(to, request=None):
+        return ("mpi_send", to, world, 1, 8) if request is None else ("mpi_isend", to, world, 1, 8, request)
+
+    def receive(source, request=None):
+        return ("mpi_recv", source, world, 1, 8) if request is None else ("mpi_irecv", source, world, 1, 8, request)
+
+    def all_in(name, operation, root, enter, leave, event="mpi_collective_end"):
+        for i, rank in enumerate(ranks):
+            rank.call(name, enter[i], leave[i], (event, operation, world, root, 8, 8))
+
+    def sync(partner, out):
+        return ("rma_sync", window, partner, RmaSyncType.NOTIFY_OUT if out else RmaSyncType.NOTIFY_IN)
+
+    # a late sender; an eager send, which returned long before its receive began
+    r1.call("MPI_Recv", 10, 41, receive(0))
+    r0.call("MPI_Send", 40, 41, send(1))
+    r0.call("MPI_Send", 110, 111, send(1))
+    r1.call("MPI_Recv", 150, 151, receive(0))
+    # late receivers: of a send, and of an immediate one
+    r0.call("MPI_Send", 210, 261, send(1))
+    r1.call("MPI_Recv", 260, 262, receive(0))
+    r0.call("MPI_Isend", 310, 311, send(1, 7))
+    r0.call("MPI_Wait", 320, 371, ("mpi_isend_complete", 7))
+    r1.call("MPI_Recv", 370, 372, receive(0))
+    # complete before the receive; a receive that was there before the wait; one that was posted before the send
+    r0.call("MPI_Isend", 410, 411, send(1, 8))
+    r0.call("MPI_Wait", 412, 413, ("mpi_isend_complete", 8))
+    r1.call("MPI_Recv", 460, 461, receive(0))
+    r0.call("MPI_Isend", 510, 511, send(1, 9))
+    r1.call("MPI_Recv", 520, 581, receive(0))
+    r0.call("MPI_Wait", 550, 580, ("mpi_isend_complete", 9))
+    r1.call("MPI_Irecv", 610, 611, ("mpi_irecv_request", 21))
+    r0.call("MPI_Ssend", 620, 651, send(1))
+    r1.call("MPI_Wait", 650, 652, receive(0, 21))
+    # a late sender of an immediate receive
+    r1.call("MPI_Irecv", 710, 711, ("mpi_irecv_request", 22))
+    r1.call("MPI_Wait", 720, 761, receive(0, 22))
+    r0.call("MPI_Send", 760, 761, send(1))
+    # collective operations; in the second broadcast rank 0 does not wait for the root to the end
+    all_in("MPI_Barrier", CollectiveOp.BARRIER, NONE, (810, 820, 850), (851, 851, 851))
+    all_in("MPI_Bcast", CollectiveOp.BCAST, 2, (910, 960, 950), (951, 961, 952))
+    all_in("MPI_Bcast", CollectiveOp.BCAST, 2, (1010, 1050, 1040), (1020, 1051, 1042))
+    all_in("MPI_Reduce", CollectiveOp.REDUCE, 0, (1110, 1150, 1130), (1161, 1151, 1131))
+    all_in("MPI_Allreduce", CollectiveOp.ALLREDUCE, NONE, (1210, 1240, 1230), (1241, 1241, 1241))
+    all_in("MPI_Scan", CollectiveOp.SCAN, NONE, (1340, 1320, 1310), (1341, 1342, 1343))
+    for i, begin, enter, leave in ((0, 1401, 1410, 1442), (1, 1440, 1442, 1443), (2, 1403, 1450, 1451)):
+        ranks[i].call("MPI_Ibarrier", begin, begin + 1, ("non_blocking_collective_request", 30 + i))
+        ranks[i].call("MPI_Wait", enter, leave,
+                      ("non_blocking_collective_complete", CollectiveOp.BARRIER, world, NONE, 0, 0, 30 + i))
+    all_in("MPI_Comm_dup", CollectiveOp.CREATE_HANDLE, NONE, (1510, 1520, 1550), (1551, 1551, 1551))
+    # windows; the second epoch waits for nobody
+    for rank, enter in zip(ranks, (1610, 1630, 1660)):
+        rank.call("MPI_Win_fence", enter, 1661, ("rma_collective_end", CollectiveOp.BARRIER, RmaSyncLevel.PROCESS, window,
+                                                 NONE, 0, 0))
+    r0.call("MPI_Win_start", 1810, 1842, sync(1, False))
+    r1.call("MPI_Win_post", 1840, 1841, sync(0, True))
+    r1.call("MPI_Win_wait", 1850, 1872, sync(0, False))
+    r0.call("MPI_Win_complete", 1870, 1871, sync(1, True))
+    r1.call("MPI_Win_post", 1905, 1906, sync(0, True))
+    r0.call("MPI_Win_start", 1910, 1911, sync(1, False))
+    r0.call("MPI_Win_complete", 1912, 1913, sync(1, True))
+    r1.call("MPI_Win_wait", 1950, 1951, sync(0, False))
+    # a probe before its message is sent, and one after it
+    r1.call("MPI_Probe", 2010, 2051)
+    r0.call("MPI_Send", 2050, 2051, send(1))
+    r1.call("MPI_Recv", 2055, 2056, receive(0))
+    r0.call("MPI_Send", 2105, 2106, send(1))
+    r1.call("MPI_Probe", 2110, 2111)
+    r1.call("MPI_Recv", 2112, 2113, receive(0))
+    # a probe of another message than the one that is received next
+    r1.call("MPI_Probe", 2121, 2123)
+    r0.call("MPI_Send", 2130, 2131, send(1))
+    r1.call("MPI_Recv", 2124, 2131, receive(0))
+    # immediate sends that take long themselves: one is complete then
+    r0.call("MPI_Isend", 2180, 2195, send(1, 11), ("mpi_isend_complete", 11))
+    r1.call("MPI_Recv", 2185, 2195, receive(0))
+    r0.call("MPI_Isend", 2140, 2170, send(1, 10))
+    r1.call("MPI_Recv", 2150, 2170, receive(0))
+    r0.call("MPI_Wait", 2171, 2172, ("mpi_isend_complete", 10))
+    # rank 1 completes an immediate barrier behind one that blocks, the others before it
+    for rank, begin, enter, request in ((r0, 2211, 2213, 40), (r1, 2205, 2242, 41), (r2, 2207, 2212, 42)):
+        rank.call("MPI_Ibarrier", begin, begin + 1, ("non_blocking_collective_request", request))
+        rank.call("MPI_Wait", enter, enter + 1,
+                  ("non_blocking_collective_complete", CollectiveOp.BARRIER, world, NONE, 0, 0, request))
+    all_in("MPI_Barrier", CollectiveOp.BARRIER, NONE, (2220, 2240, 2215), (2241, 2241, 2241))
+    # of its waiting nothing is known
+    r2.call("MPI_Win_lock", 2400, 2500)
+
+
+with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
+    define = trace.definitions
+    node = define.system_tree_node("node01", parent=define.system_tree_node("machine"))
+    groups = [define.location_group("Rank %d" % i, system_tree_parent=node) for i in range(3)]
+    locations = [define.location("Master thread", group=group) for group in groups]
+    define.group(name="MPI", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, group_flags=GroupFlag.NONE,
+                 members=locations)
+    members = define.group(name="world", group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI,
+                           group_flags=GroupFlag.NONE, members=[0, 1, 2])
+    comm = define.comm("MPI_COMM_WORLD", members)
+    regions = {}
+
+    def region_of(name):
+        if name not in regions:
+            paradigm = Paradigm.MPI if name.startswith("MPI_") else Paradigm.USER
+            regions[name] = define.region(name, paradigm=paradigm)
+        return regions[name]
+
+    three = [Rank(trace.event_writer_from_location(location), region_of) for location in locations]
+    plant(three, comm, define.rma_win("window", comm))
+    for one, end in zip(three, (2501, 2502, 2510)):
+        one.write(end)
