@@ -53,9 +53,42 @@ function M.coverage(name, n, trials)
   return sum
 end
 
+--- Noise in which each value resembles the one before: AR(1), of the same deviation.
+local function autoregression(random, n, r)
+  local out, now = {}, normal(random)
+  for i = 1, n do
+    out[i] = now
+    now = r * now + math.sqrt(1 - r * r) * normal(random)
+  end
+  return out
+end
+
+--- Shares of intervals that cover the true value where rounds depend on the ones before; and of pairs, A and B each so.
+---@param r number correlation of neighbours
+---@param n integer rounds
+---@param trials integer
+---@return { median: number, pairs: number, sets: number, wrong: number } wrong: equals that are called different
+function M.dependent(r, n, trials)
+  local random, sum = rng(n + 17), { median = 0, pairs = 0, sets = 0, wrong = 0 }
+  for _ = 1, trials do
+    local a, b, differences = autoregression(random, n, r), autoregression(random, n, r), {}
+    local x, y = {}, {}
+    for i = 1, n do differences[i], x[i], y[i] = b[i] - a[i], math.exp(0.01 * a[i]), math.exp(0.01 * b[i]) end
+    local pairs_of, sets_of = shift.pairs(differences), shift.sets(a, b)
+    sum.median = sum.median + holds(stats.rounds_interval(a))
+    sum.pairs, sum.sets = sum.pairs + holds(pairs_of.low, pairs_of.high), sum.sets + holds(sets_of.low, sets_of.high)
+    local verdict = compare.judged({ label = "all", row = {}, median = stats.median(x), medians = x, by_round = x },
+      { label = "all", row = {}, median = stats.median(y), medians = y, by_round = y }, { paired = true })
+    sum.wrong = sum.wrong + (verdict:find "^%a+er by" and 1 or 0)
+  end
+  for k, v in pairs(sum) do sum[k] = v / trials end
+  return sum
+end
+
 --- The rounds of a start with an offset and a drift: linear, or in steps of either sign.
 local function start(random, n, level, how)
   local rounds, now = {}, level * math.exp((how.offset or 0) * normal(random))
+  if how.modes and random(2) == 1 then now = now * how.modes end
   for i = 1, n do
     now = now * (1 + (how.drift or 0)) * math.exp((how.wander or 0) * normal(random))
     rounds[i] = now * math.exp(0.01 * draw[how.data](random))
@@ -103,7 +136,8 @@ local ways = {
 ---@param way string by, single or starts
 ---@param n integer rounds
 ---@param ratio number
----@param how { data: string, offset?: number, drift?: number, wander?: number, starts?: integer, threshold?: number }
+---@param how { data: string, offset?: number, drift?: number, wander?: number, starts?: integer, modes?: number,
+---threshold?: number }
 ---@param trials integer
 ---@return number
 function M.told(way, n, ratio, how, trials)
@@ -140,6 +174,17 @@ local function print_coverage(trials)
   end
 end
 
+local function print_dependent(trials)
+  print(("\nrounds that resemble the ones before (AR(1)): intervals that hold the truth, wrong verdicts, %% of %d"):format(trials))
+  print "r     rounds  median  pairs   sets  wrong"
+  for _, r in ipairs { 0, 0.3, 0.5, 0.7 } do
+    for _, n in ipairs { 10, 20, 50, 100 } do
+      local c = M.dependent(r, n, trials)
+      print(("%.1f   %6d  %6.1f %6.1f %6.1f %6.1f"):format(r, n, 100 * c.median, 100 * c.pairs, 100 * c.sets, 100 * c.wrong))
+    end
+  end
+end
+
 local function print_told(ratio, what, trials)
   print(("\n%s, %% of %d"):format(what, trials))
   print "trouble                      data     rounds     by  single  5 starts"
@@ -159,6 +204,11 @@ end
 if arg and arg[0] and arg[0]:find "verdicts%.lua$" then
   local trials = math.tointeger(tonumber(arg[1])) or 2000
   print_coverage(trials)
+  print_dependent(trials)
+  for n = 2, 5 do
+    local share = M.told("starts", 10, 1, { data = "normal", modes = 1.1, starts = n }, trials)
+    print(("%d starts a side, with two modes 10 %% apart, equal: %.1f %% called different"):format(n, 100 * share))
+  end
   print_told(1, "equals that are called slower or faster", trials)
   print_told(1.02, "times 2 % apart that are told apart", trials)
 end

@@ -21,6 +21,11 @@ int pml_median_interval(const double *sorted, uint64_t n, double level, double *
   /* The median is outside of the k-th values from both ends in @here cases, of the next in @next. */
   double alpha = 1 - level, here = both_sides(n, 0), next = here + both_sides(n, 1);
   uint64_t k = 1;
+  if (here > alpha) {
+    *low = sorted[0];
+    *high = sorted[n - 1];
+    return 0;
+  }
   for (; next <= alpha && k < n / 2; k++) {
     here = next;
     next += both_sides(n, k + 1);

@@ -119,7 +119,8 @@ local function interval(full, bare)
   local f, b = stats.median(full), stats.median(bare)
   local f_low, f_high = stats.rounds_interval(full)
   local b_low, b_high = stats.rounds_interval(bare)
-  return f - b - math.sqrt((f - f_low) ^ 2 + (b_high - b) ^ 2), f - b + math.sqrt((f_high - f) ^ 2 + (b - b_low) ^ 2)
+  local low = f - b - math.sqrt((f - f_low) ^ 2 + (b_high - b) ^ 2)
+  return math.max(low, math.min(f - b, 0)), f - b + math.sqrt((f_high - f) ^ 2 + (b - b_low) ^ 2)
 end
 
 local function checked(f, options)

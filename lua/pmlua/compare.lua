@@ -140,7 +140,7 @@ end
 
 local function test_sets(cell, a, b, allowed)
   local found = shift.sets(scaled(cell, a.medians), scaled(cell, b.medians))
-  cell.p_rounds = found.p
+  cell.p_rounds = found.p_independent or found.p
   if constant(a.medians, a.median) and constant(b.medians, b.median) then return found end
   cell.drift = math.sqrt(drift_of(a) ^ 2 + drift_of(b) ^ 2)
   cell.allowed = math.sqrt(2) * allowed
@@ -189,7 +189,7 @@ local function measure(a, b, options)
   if cell.verdict then return cell end
   cell.additive = math.min(cell.a, cell.b, least(a.medians), least(b.medians)) <= 0 or nil
   local found = test(cell, a, b, options)
-  cell.p = found.p
+  cell.p, cell.p_independent, cell.effective = found.p, found.p_independent, found.effective
   if cell.additive then
     cell.difference, cell.difference_low, cell.difference_high = found.estimate, found.low, found.high
     if cell.a > 0 then cell.low, cell.high = 1 + found.low / cell.a, 1 + found.high / cell.a end
@@ -258,7 +258,13 @@ local function judge(cell, tests, threshold, resolution, time)
   if cell.starts then return "cannot tell (the starts spread more than the difference)" end
   if cell.p_rounds and cell.p_rounds * tests <= level then
     if cell.drift > cell.allowed then return "cannot tell (the rounds drift by more than the difference)" end
-    return ("cannot tell (one start of each, which may differ by %.2g %%)"):format(196 * cell.allowed)
+    if not cell.effective then
+      return ("cannot tell (one start of each, which may differ by %.2g %%)"):format(196 * cell.allowed)
+    end
+  end
+  if cell.effective and cell.p_independent * tests <= level then
+    return ("cannot tell (each round resembles the one before: %d count as %.0f)"):format(math.min(cell.rounds_a, cell.rounds_b),
+      math.max(cell.effective, 1))
   end
   if least_p(cell) * tests > level then
     return ("cannot tell (too few rounds for %d cells)"):format(tests)

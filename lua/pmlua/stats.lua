@@ -226,18 +226,31 @@ function M.resample(values, random)
   return out
 end
 
---- Interval of the median over rounds, between order statistics, by core/record/pml_interval.h.
----@param medians number[] one per round
+-- Between two of the ascending values.
+local function at(sorted, position)
+  local k = math.min(math.floor(position), #sorted - 1)
+  return sorted[k] + (position - k) * (sorted[k + 1] - sorted[k])
+end
+
+--- Interval of the median over rounds, between order statistics, by core/record/pml_interval.h; wider where rounds resemble
+-- the ones before them (internal/dependence.lua), but never beyond the outermost,
+-- which of five enclose the median in 93.75 % of all cases.
+---@param medians number[] one per round, in their order
 ---@param level? number 0.95
 ---@return number? low
 ---@return number|string high or why it cannot be given
 function M.rounds_interval(medians, level)
-  if #medians < 5 then
-    return refuse("ENODATA", ("%d rounds are too few for an interval"):format(#medians), "measure at least 5")
+  local n, places = #medians, {}
+  for i = 1, n do places[i] = i end
+  local place = statistics.median_interval(places, level or 0.95)
+  if not place then
+    return refuse("ENODATA", ("%d rounds are too few for an interval"):format(n), "measure at least 5")
   end
-  local sorted = table.move(medians, 1, #medians, 1, {})
+  local sorted = table.move(medians, 1, n, 1, {})
   table.sort(sorted)
-  return statistics.median_interval(sorted, level or 0.95)
+  local distance = ((n + 1) / 2 - place) * require "pmlua.internal.dependence".of(medians).widening
+  local low = math.max(1, (n + 1) / 2 - distance)
+  return at(sorted, low), at(sorted, n + 1 - low)
 end
 
 -- Doubled midranks of both arrays together (doubled: they are integers then), those of `a` first.

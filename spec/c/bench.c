@@ -72,10 +72,14 @@ static bool near(double a, double b) {
 static void intervals(void) {
   double v[2001], low, high;
   for (int i = 0; i < 2001; i++) v[i] = i + 1;
-  CHECK(pml_median_interval(v, 4, 0.95, &low, &high) == -EINVAL, "four values are too few for an interval");
-  int err = pml_median_interval(v, 5, 0.95, &low, &high);
-  CHECK(err == 0 && near(low, 0.8182) && near(high, 5.1818), "that of five goes a little beyond (%.4f .. %.4f)", low,
-        high);
+  for (uint64_t n = 0; n < 5; n++)
+    CHECK(pml_median_interval(v, n, 0.95, &low, &high) == -EINVAL, "%d values are too few for an interval", (int)n);
+  int err = pml_median_interval(v, 6, 0.99, &low, &high);
+  CHECK(err == 0 && near(low, 1) && near(high, 6), "that of six for 99 %% is all of them (%.4f .. %.4f)", low, high);
+  for (uint64_t n = 5; n < 60; n++) {
+    err = pml_median_interval(v, n, 0.95, &low, &high);
+    CHECK(err == 0 && low >= 1 && high <= (double)n, "that of %d is within them (%.4f .. %.4f)", (int)n, low, high);
+  }
   /* The outer 2 and 3 of 10 have 97.85 and 89.06 %: share 0.3244, part 8 share / (2 + 6 share) */
   err = pml_median_interval(v, 10, 0.95, &low, &high);
   CHECK(err == 0 && near(low, 2.6577) && near(high, 8.3423),

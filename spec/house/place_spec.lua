@@ -59,9 +59,8 @@ describe("make install", function()
     local user = sh "id -u" == "0\n" and "setpriv --reuid=65534 --regid=65534 --clear-groups " or ""
     sh(("chmod 755 %s"):format(dir))
     local out, code = sh(("%ssh packaging/place.sh check %s 2>&1"):format(user, dir))
-    assert.same({ "make install: " .. dir .. "/bin cannot be written; use sudo make install, "
-      .. "or make install PREFIX=$HOME/.local\n", 1 },
-      { out, code })
+    assert.equal(1, code)
+    assert.truthy(out:find("/bin cannot be written; use sudo make install, or make install PREFIX=$HOME/.local\n", 1, true))
     sh(("chmod 755 %s/bin && chmod 777 %s"):format(dir, dir))
     out, code = sh(("%ssh packaging/place.sh check %s/new/deeper 2>&1"):format(user, dir))
     assert.same({ "", 0 }, { out, code })

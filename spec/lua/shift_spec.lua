@@ -29,7 +29,7 @@ describe("shift", function()
   end)
 
   it("estimates by the median of means of pairs, between means of pairs", function()
-    local d = { 1, 2, 4, 8, 16, 32, 64, 128 }
+    local d = { 8, 2, 64, 1, 16, 4, 128, 32 } -- in no order: neighbours that resemble each other would widen the interval
     local means = {}
     for i = 1, 8 do
       for j = i, 8 do means[#means + 1] = (d[i] + d[j]) / 2 end
@@ -66,8 +66,10 @@ describe("shift", function()
       local d = {}
       for i = 1, 12 do d[i] = normal(random) + 0.6 end
       local s = shift.pairs(d)
+      if s.effective then assert.is_true(s.p > s.p_independent and s.effective < 12) goto continue end
       if s.p < 0.045 then assert.is_true(s.low > 0 or s.high < 0) end
       if s.p > 0.06 then assert.is_true(s.low <= 0 and s.high >= 0) end
+      ::continue::
     end
   end)
 

@@ -139,16 +139,36 @@ describe("stats", function()
 
   it("interpolates between order statistics for the interval of rounds", function()
     -- of 10, the outer 2 and 3 have 97.85 and 89.06 %; by hand: share 0.3244, part 8 * share / (2 + 6 * share)
-    local low, high = stats.rounds_interval { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
+    local low, high = stats.rounds_interval { 3, 8, 1, 6, 10, 2, 7, 4, 9, 5 }
     near(2.6577, low, 1e-3)
     near(8.3423, high, 1e-3)
-    low, high = stats.rounds_interval { 1, 2, 3, 4, 5 } -- a little beyond the outermost
-    assert.is_true(low > 0.7 and low < 1 and high > 5 and high < 5.3)
+    assert.same({ 1, 5 }, { stats.rounds_interval { 5, 1, 4, 2, 3 } }) -- 93.75 %; none leaves the values
     assert.is_nil((stats.rounds_interval { 1, 2, 3, 4 }))
+    local random = require "pmlua.internal.rng" (3)
+    for n = 5, 40 do
+      local values = {}
+      for i = 1, n do values[i] = random(1000) / 1000 end
+      low, high = stats.rounds_interval(values)
+      assert.is_true(low >= math.min(table.unpack(values)) and high <= math.max(table.unpack(values)) and low < high)
+    end
     local many = {}
-    for i = 1, 2001 do many[i] = i end
+    for i = 1, 2001 do many[i] = i * 1000 % 2003 end -- a permutation in which each is far from the one before
     low, high = stats.rounds_interval(many)
     assert.is_true(low > 940 and low < 980 and high > 1020 and high < 1060)
+  end)
+
+  it("widens the interval of rounds that resemble the ones before them, by what they count as", function()
+    local dependence, slow, fast = require "pmlua.internal.dependence", {}, {}
+    for i = 1, 200 do slow[i], fast[i] = math.sin(i / 10), math.sin(i * 1.9) end
+    local low, high = stats.rounds_interval(slow)
+    local low_fast, high_fast = stats.rounds_interval(fast)
+    assert.is_true(high - low > 2 * (high_fast - low_fast))
+    assert.is_true(dependence.of(slow).effective < 10 and dependence.of(slow).sure)
+    assert.same({ widening = 1, effective = 200, sure = false }, dependence.of(fast))
+    assert.equal(1, dependence.of({ 7, 7, 7, 7, 7, 7, 7, 7, 7 }).widening) -- ties are no order
+    assert.equal(1, dependence.of({ 0, 0, 0, 0, 1, 0, 0, 0, 0 }).widening)
+    assert.matches("^autocorrelated: 200 rounds count as %d$",
+      require "pmlua.internal.shape".of(slow, stats.tally(fast)):gsub(", two modes.*", ""))
   end)
 
   it("tests rank sums exactly", function()

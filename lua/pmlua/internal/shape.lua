@@ -6,6 +6,7 @@
 -- A median says little of rounds that get slower and slower, or of samples that are either fast or slow. What is less than
 -- a hundredth of the median, or may well be chance, is not worth a word.
 
+local dependence = require "pmlua.internal.dependence"
 local stats = require "pmlua.stats"
 
 ---@class pmlua.Trend
@@ -173,6 +174,10 @@ end
 function M.of(medians, t, scale, unit)
   local trend, said = M.trend(medians), {}
   said[1] = trend and trend.text
+  local d = dependence.of(medians)
+  if #said == 0 and d.sure then
+    said[1] = ("autocorrelated: %d rounds count as %.0f"):format(#medians, math.max(1, d.effective))
+  end
   said[#said + 1] = M.modes(t, scale, unit)
   return #said > 0 and table.concat(said, ", ") or "steady"
 end

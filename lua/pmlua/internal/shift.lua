@@ -9,6 +9,7 @@
 -- the intervals of M. Hollander, D. A. Wolfe & E. Chicken, Nonparametric Statistical Methods (2014), sections 3.3 and 4.3,
 -- between two of whose ends the interval lies on the line to the next.
 
+local dependence = require "pmlua.internal.dependence"
 local ranks = require "pmlua.internal.ranks"
 local statistics = require("pmlua.core").statistics
 local stats = require "pmlua.stats"
@@ -18,6 +19,8 @@ local stats = require "pmlua.stats"
 ---@field low number 95 % interval
 ---@field high number
 ---@field p number two-sided
+---@field p_independent number? the same for values that do not depend on the ones before
+---@field effective number? how many independent values say as much, where they depend
 
 --- fewest_ranked: pairs from which on ranks can decide at the level, with some to spare.
 local M = { fewest_ranked = 8 }
@@ -87,11 +90,24 @@ local function between(k, part, at_most, low, high)
   return here + part * (beyond - here)
 end
 
---- Estimate and interval from the ordered numbers of which `all` there are.
-local function of_ordered(all, k, part, at_most, low, high)
+--- Estimate and interval from the ordered numbers of which `all` there are, `widening` times as far from the middle.
+local function of_ordered(all, k, part, widening, at_most, low, high)
+  if widening > 1 then
+    local at = math.max(1, (all + 1) / 2 - ((all + 1) / 2 - k - part) * widening)
+    k, part = math.floor(at), at - math.floor(at)
+  end
   local middle = (select((all + 1) // 2, at_most, low, high) + select(all // 2 + 1, at_most, low, high)) / 2
   return { estimate = middle, low = between(k, part, at_most, low, high),
     high = between(all - k, 1 - part, at_most, low, high) }
+end
+
+--- The p value, with the statistic as much nearer to the middle.
+local function depend(shift, p, widening, effective)
+  shift.p = p
+  if widening <= 1 then return shift end
+  shift.p_independent, shift.effective = p, effective
+  shift.p = p > 0 and stats.two_sided_normal(stats.normal_quantile(p / 2) / widening) or 0
+  return shift
 end
 
 local function by_student(values)
@@ -102,7 +118,8 @@ local function by_student(values)
   return { estimate = mean, low = mean - reach, high = mean + reach, p = stats.student(mean / error, df) }
 end
 
---- Differences of pairs: signed ranks; of fewer than 8, by which no ranks decide, Student's t, whose level symmetry keeps.
+--- Differences of pairs in their order: signed ranks; of fewer than 8, by which no ranks decide,
+-- Student's t, whose level symmetry keeps.
 ---@param differences number[] two or more
 ---@return pmlua.Shift
 function M.pairs(differences)
@@ -115,12 +132,12 @@ function M.pairs(differences)
   else
     k, part = normal_place(n * (n + 1) / 4, n * (n + 1) * (2 * n + 1) / 24)
   end
-  local shift = of_ordered(n * (n + 1) // 2, k, part, means_below(v), v[1], v[n])
-  shift.p = stats.signed_rank(differences)
-  return shift
+  local d = dependence.of(differences)
+  local shift = of_ordered(n * (n + 1) // 2, k, part, d.widening, means_below(v), v[1], v[n])
+  return depend(shift, stats.signed_rank(differences), d.widening, d.effective)
 end
 
---- Two sets of values that have nothing to do with each other: rank sums.
+--- Two sets of values, each in its order, that have nothing to do with each other: rank sums.
 ---@param a number[]
 ---@param b number[]
 ---@return pmlua.Shift of b from a
@@ -133,9 +150,10 @@ function M.sets(a, b)
   else
     k, part = normal_place(m * n / 2, m * n * (m + n + 1) / 12)
   end
-  local shift = of_ordered(m * n, k, part, differences_below(u, v), v[1] - u[m], v[n] - u[1])
-  shift.p = stats.rank_sum(a, b)
-  return shift
+  local d, e = dependence.of(a), dependence.of(b)
+  local widening = math.sqrt((d.widening ^ 2 + e.widening ^ 2) / 2)
+  local shift = of_ordered(m * n, k, part, widening, differences_below(u, v), v[1] - u[m], v[n] - u[1])
+  return depend(shift, stats.rank_sum(a, b), widening, math.min(d.effective, e.effective))
 end
 
 --- The same shift, where something that its values do not show may have moved them all: a normal variate of that deviation.
@@ -150,7 +168,8 @@ function M.widened(shift, sd)
   local low, high = shift.estimate - away(shift.estimate - shift.low), shift.estimate + away(shift.high - shift.estimate)
   local near = shift.estimate > 0 and shift.estimate - low or high - shift.estimate
   local p = math.max(shift.p, stats.two_sided_normal(near > 0 and shift.estimate / near * z or 0))
-  return { estimate = shift.estimate, low = low, high = high, p = p }
+  return { estimate = shift.estimate, low = low, high = high, p = p, p_independent = shift.p_independent,
+    effective = shift.effective }
 end
 
 --- Means of two sets, whose values are few and normal: starts of a program.

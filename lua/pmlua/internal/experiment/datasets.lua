@@ -100,6 +100,14 @@ local function metrics_of(cell, metrics)
   return out
 end
 
+--- The least of the values and one more, all times a sign.
+local function least(values, one, sign)
+  sign = sign or 1
+  local found = one * sign
+  for _, v in ipairs(values) do found = math.min(found, v * sign) end
+  return found
+end
+
 --- What measure gave in a round beside its samples under a name, if that is a number.
 ---@return number?
 function M.metric(round, name)
@@ -108,8 +116,8 @@ function M.metric(round, name)
 end
 
 --- The summary of a cell over all its rounds, in the unit of the table.
--- The interval of the median is that of the rounds; with fewer than five rounds it is that of the order statistics, which
--- takes samples for independent and is too narrow.
+-- The interval of the median is that of the rounds. Of fewer than five there is none: then it is that of the samples' order
+-- statistics, which takes them for independent, and what the rounds' medians go over. One sample a round has none at all.
 ---@return table? summary
 function M.summarise(run, cell)
   if not cells.tally(cell) then return nil end
@@ -117,6 +125,7 @@ function M.summarise(run, cell)
   local medians = {}
   for i, r in ipairs(cell.rounds) do medians[i] = r.median end
   local low, high = stats.rounds_interval(medians)
+  if not low and s.median_lo then low, high = least(medians, s.median_lo), -least(medians, s.median_hi, -1) end
   if low then s.median_lo, s.median_hi = math.min(low, s.median), math.max(high, s.median) end
   s.shape = shape.of(medians, cell.tally, run.scale, run.unit)
   s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(cell, run.exp.metrics)
