@@ -175,7 +175,7 @@ local function print_coverage(trials)
 end
 
 local function print_dependent(trials)
-  print(("\nrounds that resemble the ones before (AR(1)): intervals that hold the truth, wrong verdicts, %% of %d"):format(trials))
+  print(("\nrounds that resemble the ones before (AR(1)): intervals that hold, wrong verdicts, %% of %d"):format(trials))
   print "r     rounds  median  pairs   sets  wrong"
   for _, r in ipairs { 0, 0.3, 0.5, 0.7 } do
     for _, n in ipairs { 10, 20, 50, 100 } do

@@ -198,14 +198,16 @@ function Benchmark:measure(p)
     child = { input = NULL, output = NULL, error = self.errors, shielded = true } })
   if not result then return nil, err end
   if core.sys.interrupted() then return refuse("EINTR", "interrupted") end -- which may have ended the command
-  local failed = not self.ignore_failure and self:failure(result.ended)
-  if failed then
+  cell.runs = cell.runs + 1
+  local failed = self:failure(result.ended)
+  if failed and not self.ignore_failure then
     self.failed = true
-    return nil, failed
+    return nil, ("run %d: %s"):format(math.max(1, cell.runs - self.warmup), failed)
+  elseif failed and cell.runs > self.warmup then
+    cell.failed, cell.how = (cell.failed or 0) + 1, failed
   end
   local ended, extra = result.ended, self:counted(result.rows)
   extra.user, extra.system, extra.maxrss = ended.user_ns, ended.system_ns, ended.maxrss_bytes
-  cell.runs = cell.runs + 1
   if #self.simulated > 0 and cell.runs > self.warmup and cell.runs <= self.warmup + SIMULATED then
     err = self:simulate(words, extra)
     if err then return nil, err end
@@ -227,6 +229,13 @@ local function analyse(self, run)
   run.meta.shell, run.meta.commands = self.shell or "none", json.array()
   for i, label in ipairs(self.labels) do run.meta.commands[i] = { name = label, command = self.commands[label] } end
   for note in pairs(self.notes) do run:warn(note) end
+  for _, p in ipairs(self.cells) do
+    local cell = self.places_of_cells[self:key(p)]
+    if cell.failed then
+      run:warn(("%s: %d of %d runs failed and are in the numbers (the last: %s)"):format(p.command, cell.failed,
+        cell.runs - self.warmup, cell.how))
+    end
+  end
   if not self.by then return end
   local rows = {}
   for i = 0, #self.events do

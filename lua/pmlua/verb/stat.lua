@@ -122,18 +122,20 @@ end
 
 local function stat(o, out)
   local every = o.interval and intervals(o, out)
-  local runs, last = {}
+  local runs, failed, last, first_failed = {}, 0, nil, nil
   repeat
     local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
       cgroups = o.cgroup, every = every })
     if not result then return nil, err, status end
     runs[#runs + 1], last = result, result
+    if ending(result.ended) then failed, first_failed = failed + 1, first_failed or result.ended end
   until #runs >= (o["repeat"] or 1) or result.ended.signal
   if every then every.call(last.rows, last.ended.real_ns) end
   if not every or not (o.json or o.csv) then told.total(out, o, runs) end
   for _, note in ipairs(not (o.json or o.csv or o.quiet) and last.notes or {}) do out:write(note, "\n") end
   if not (o.events or o.quiet or o.json or o.csv) then tell_no_pmu() end
-  return last.ended
+  if failed > 0 and #runs > 1 then complain(("%d of %d runs failed and are in the numbers"):format(failed, #runs)) end
+  return first_failed or last.ended
 end
 
 local function simulate(o, out)
