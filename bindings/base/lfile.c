@@ -210,12 +210,15 @@ static int l_folder(lua_State *L) {
   return pml_pushdone(L, mkdir(path, 0775) == 0 ? 0 : pml_fail(-errno, "%s: %s", path, strerror(errno)), "file.folder");
 }
 
-/* temporary(prefix) - a new folder that only this user may enter, under a name that nobody can foresee. */
+/* temporary(DIR/PREFIX) - a new folder that only this user may enter, under a name that nobody can foresee. */
 static int l_temporary(lua_State *L) {
   char path[PATH_MAX];
   const char *prefix = lutil_string(L, 1);
   int n = snprintf(path, sizeof path, "%sXXXXXX", prefix), err = -ENAMETOOLONG;
-  if (n > 0 && (size_t)n < sizeof path) err = mkdtemp(path) != NULL ? 0 : -errno;
+  if (strchr(prefix, '/') == NULL)
+    err = -EINVAL;
+  else if (n > 0 && (size_t)n < sizeof path)
+    err = mkdtemp(path) != NULL ? 0 : -errno;
   if (err < 0) return pml_pusherr(L, pml_fail(err, "%.200s: %s", prefix, strerror(-err)), "file.temporary");
   lua_pushstring(L, path);
   return 1;
