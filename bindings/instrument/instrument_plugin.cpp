@@ -22,7 +22,17 @@ extern "C" {
 #include "instrument/instrument.h"
 }
 
+/* The compiler's, of the targets that counts are written for; a compiler that lacks one does not make code for it. */
+extern "C" void LLVMInitializeX86AsmParser() __attribute__((weak));
+extern "C" void LLVMInitializeAArch64AsmParser() __attribute__((weak));
+
 namespace {
+
+/* Counts are read and closed by inline assembly. flang-new 16 makes objects without a parser of it, and stops there. */
+void prepare_assembly() {
+  if (LLVMInitializeX86AsmParser != nullptr) LLVMInitializeX86AsmParser();
+  if (LLVMInitializeAArch64AsmParser != nullptr) LLVMInitializeAArch64AsmParser();
+}
 
 /* The words up to the name; @name is what follows. */
 std::string words_told(std::string *name) {
@@ -77,6 +87,7 @@ public:
 };
 
 void take_part(llvm::PassBuilder &builder) {
+  prepare_assembly();
   auto add = [](llvm::ModulePassManager &passes, llvm::OptimizationLevel level) {
     passes.addPass(CountPass(level != llvm::OptimizationLevel::O0));
   };

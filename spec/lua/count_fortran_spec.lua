@@ -185,6 +185,37 @@ local function specs(flang, exec)
   end)
 end
 
+-- A subroutine that needs no library of Fortran, called from C: flang 16 of Debian has none to link with.
+local scaled = " subroutine s(a)\n real(8) :: a\n a = a*2d0\n end subroutine\n"
+local caller = "void s_(double *a);\nint main(void) {\n  double a = 1;\n  for (int i = 0; i < 10; i++) s_(&a);\n"
+  .. "  return a == 1024 ? 0 : 1;\n}\n"
+
+describe("pmlua cc --count compiles to objects with flang", function()
+  for version = 16, 19 do
+    local flang, clang = "flang-new-" .. version, "clang-" .. version
+    local function here(name) return helper.shell("command -v " .. name) == 0 end
+    local why = not llvm_of.instrumenter(version) and "pmlua was built without LLVM " .. version
+      or not counting.plugin(version) and "pmlua was built without the plugin for LLVM " .. version
+      or not here(flang) and flang .. " is not installed" or not here(clang) and clang .. " is not installed"
+    if why then pending(flang .. ": " .. why) else
+      it(flang .. " a subroutine, at each level", function()
+        for _, at in ipairs { "source", "final" } do
+          for _, level in ipairs { "-O0", "-O2" } do
+            local dir = folder { ["s.f90"] = scaled, ["main.c"] = caller }
+            assert.equal("", sh(dir, ("%s %s %s -c s.f90 -o s.o"):format(counting.cc("--at=" .. at), flang, level)))
+            sh(dir, ("%s -c main.c -o main.o && %s main.o s.o -o program -L%s -lpmlua_count -Wl,-rpath,%s"):format(clang, clang,
+              helper.build, helper.build))
+            local counts, said, ended = counting.run(dir .. "/program")
+            helper.clean()
+            assert.equal(0, ended, said)
+            assert.equal(10, counts.flop_count_I, at .. level)
+          end
+        end
+      end)
+    end
+  end
+end)
+
 describe("pmlua cc --count counts with flang", function()
   for version = 16, 19 do
     local flang, exec = "flang-new-" .. version, version < 18 and "-flang-experimental-exec" or ""
