@@ -141,6 +141,23 @@ static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
   return 0;
 }
 
+static int say_left(const struct pml_intercept_left *l, void *arg) {
+  say(arg, "%s\t%s\t%s\n", l->function, l->library, l->calls ? "calls" : "pointers");
+  return 0;
+}
+
+/* From the beginning, so that it is there however the process ends; at the end what libraries that came later added. */
+static void note_left(bool at_end) {
+  static uint64_t noted; /* slots */
+  struct pml_intercept_stats s;
+  pml_intercept_stats(&s);
+  if (at_end && s.shared == noted) return;
+  noted = s.shared;
+  struct text t = {0};
+  (void)pml_intercept_left(say_left, &t);
+  note("left_functions", t.at);
+}
+
 static void note_unmatched(void) {
   struct text t = {0};
   (void)pml_intercept_unmatched(say_unmatched, &t);
@@ -204,6 +221,7 @@ static void tell(const char *failure, bool at_end) {
     note("failure", failure);
   else
     note_counts();
+  if (failure == NULL) note_left(at_end);
   note_events();
   note_troubles(at_end);
   if (record.flow) note("flow", record.trace ? "too" : "only");

@@ -64,7 +64,7 @@ static void keep_otherwise(void) {
   struct pml__scan *s = pml__scan_of(&all.at[0], &made);
   for (size_t i = s->ncalls; i < s->n; i++) s->slot[i].called = s->slot[i].used = true;
   pml__kept_in(folder);
-  pml__kept_put(&s->file, s->slot + s->ncalls, s->n - s->ncalls);
+  pml__kept_put(s);
   pml__objects_free(&all);
   pml__scans_forget();
 }

@@ -129,15 +129,15 @@ static void files(void) {
 #define CODE 30000u
 
 struct use {
-  uintptr_t slot;
+  uintptr_t slot, operand;
   bool call;
 };
 static struct use found[CODE], expected[CODE];
 static size_t nfound, nexpected;
 
-static void note(void *arg, uintptr_t slot, bool call) {
+static void note(void *arg, uintptr_t slot, uintptr_t operand, bool call) {
   (void)arg;
-  if (nfound < CODE) found[nfound++] = (struct use){slot, call};
+  if (nfound < CODE) found[nfound++] = (struct use){slot, operand, call};
 }
 
 static void look_by_bytes(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi) {
@@ -147,14 +147,15 @@ static void look_by_bytes(const uint8_t *text, size_t n, uintptr_t at, uintptr_t
     memcpy(&distance, text + i + 1, sizeof distance);
     uintptr_t slot = at + i + 5 + (uintptr_t)(intptr_t)distance;
     if ((text[i] & 0xc7) != 5 || slot - lo >= hi - lo) continue;
-    expected[nexpected++] = (struct use){slot, text[i - 1] == 0xff && (text[i] == 0x15 || text[i] == 0x25)};
+    expected[nexpected++] = (struct use){slot, at + i, text[i - 1] == 0xff && (text[i] == 0x15 || text[i] == 0x25)};
   }
 }
 
 static bool as_expected(void) {
   bool same = nfound == nexpected;
   for (size_t i = 0; i < nfound && same; i++)
-    same = found[i].slot == expected[i].slot && found[i].call == expected[i].call;
+    same = found[i].slot == expected[i].slot && found[i].operand == expected[i].operand &&
+           found[i].call == expected[i].call;
   return same;
 }
 

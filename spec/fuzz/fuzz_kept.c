@@ -10,10 +10,13 @@
 
 #define SLOTS 64
 
-static bool is_same(const struct pml__scan_slot *a, const struct pml__scan_slot *b, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (a[i].called != b[i].called || a[i].used != b[i].used) return false;
-  return true;
+static bool is_same(const struct pml__scan *a, const struct pml__scan *b) {
+  if (a->n != b->n || a->nsites != b->nsites) return false;
+  for (size_t i = 0; i < a->n; i++)
+    if (a->slot[i].called != b->slot[i].called || a->slot[i].used != b->slot[i].used ||
+        a->slot[i].missed != b->slot[i].missed)
+      return false;
+  return a->nsites == 0 || memcmp(a->site, b->site, a->nsites * sizeof *a->site) == 0;
 }
 
 static char folder[] = "/tmp/fuzz-kept-XXXXXX";
@@ -32,16 +35,26 @@ static void make_folder(void) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static bool made;
-  struct pml__scan_slot slot[SLOTS] = {{0}}, found[SLOTS] = {{0}};
+  struct pml__scan_slot slot[SLOTS] = {{0}}, found[SLOTS + 1] = {{0}};
+  struct pml__scan_site site[SLOTS];
   size_t n = size < SLOTS ? size : SLOTS;
-  const struct pml__file f = {.bytes = 1, .headers = 2}, other = {.bytes = 1, .headers = 3};
+  struct pml__scan put = {.slot = slot, .site = site, .n = n, .nsites = n / 2, .file = {.bytes = 1, .headers = 2}};
+  struct pml__scan got = {.slot = found, .file = put.file};
   if (!made) make_folder();
   made = true;
-  for (size_t i = 0; i <= SLOTS; i++) (void)pml__kept_parse(data, size, &f, found, i < size ? i : 0);
-  for (size_t i = 0; i < n; i++) slot[i] = (struct pml__scan_slot){.called = data[i] % 2, .used = data[i] / 2 % 2};
-  pml__kept_put(&f, slot, n);
-  PROMISE(pml__kept_find(&f, found, n) && is_same(slot, found, n), "what was put is found");
-  PROMISE(!pml__kept_find(&f, found, n + 1) && !pml__kept_find(&other, found, n), "for that file and as many slots");
+  for (got.n = 0; got.n <= n; got.n++) (void)pml__kept_parse(data, size, &got);
+  for (size_t i = 0; i < n; i++) {
+    slot[i] = (struct pml__scan_slot){.called = data[i] % 2, .used = data[i] / 2 % 2, .missed = data[i] / 4 % 2};
+    site[i] = (struct pml__scan_site){(uint32_t)i, data[i] * 257u};
+  }
+  pml__kept_put(&put);
+  got.n = n + 1;
+  PROMISE(!pml__kept_find(&got), "for as many slots");
+  got.n = n;
+  PROMISE(pml__kept_find(&got) && is_same(&put, &got), "what was put is found");
+  got.file.headers = 3;
+  PROMISE(!pml__kept_find(&got), "for that file");
+  free(got.site);
   PLANTED(n == 5 && found[0].called && !found[0].used && found[4].used);
   return 0;
 }

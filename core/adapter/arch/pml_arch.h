@@ -82,12 +82,44 @@ extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat, pml__arch_relativ
 
 /*
  * Of the slots of addresses in [@lo, @hi), those that @n bytes of code use, which are at @text and mapped at @at: @seen
- * is called for each use, and @call says whether it is a call or a jump. Code in pieces is seen whole if each begins
- * with the last PML_ARCH_SCAN_SHARED bytes of the one before. False: this instruction set does not show it.
+ * is called for each use, @operand is where what follows the opcode is mapped, and @call says whether it is a call or a
+ * jump. Code in pieces is seen whole if each begins with the last PML_ARCH_SCAN_SHARED bytes of the one before. False:
+ * this instruction set does not show it.
  */
 #define PML_ARCH_SCAN_SHARED 5u
-typedef void pml_arch_seen(void *arg, uintptr_t slot, bool call);
+typedef void pml_arch_seen(void *arg, uintptr_t slot, uintptr_t operand, bool call);
 bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
                    void *arg);
+
+/*
+ * Code in memory. landing: *@to is where code goes on after an exception in the call that ends at @after, 0: nowhere;
+ * *@ends: the function ends there, too, so the call does not return; false: that is not known.
+ */
+struct pml_arch_code {
+  uintptr_t lo, hi;
+  bool (*landing)(void *arg, uintptr_t after, uintptr_t *to, bool *ends);
+  void *arg;
+};
+
+/* Whether @operand, in memory, is of a call or jump through a slot. */
+bool pml_arch_is_call(const uint8_t *operand);
+
+/*
+ * pml_arch_only_called - whether the address that code loads from a slot, at @operand, is called or jumped to, compared
+ * with NULL, and nothing else, whichever way the code goes. False also where that is not known for certain.
+ * Cost: some 30 ns for each instruction that may follow, 2048 of them at most. 40 KB of stack.
+ */
+bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand);
+
+/*
+ * pml_arch_lead - the code at @operand, which may be written, uses the slot @to instead of @from; true also if it did
+ * before. False, with nothing changed: it uses another; or @to is too far; or other threads may run it meanwhile,
+ * unless
+ * @alone, and it lies so that they could see it half changed.
+ */
+bool pml_arch_lead(uintptr_t operand, uintptr_t from, uintptr_t to, bool alone);
+/* Whether it uses the slot @to. */
+bool pml_arch_leads(uintptr_t operand, uintptr_t to);
+#define PML_ARCH_REACH ((uintptr_t)0x7fff0000) /* of code, to slots */
 
 #endif

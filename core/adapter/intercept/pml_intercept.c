@@ -4,6 +4,7 @@
 
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_choice.h"
+#include "adapter/intercept/pml_intercept_code.h"
 #include "adapter/intercept/pml_intercept_kept.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_clock.h"
@@ -112,6 +113,7 @@ static int install(const struct pml_intercept_options *o) {
   pml__kept_in(o != NULL ? o->scans : NULL);
   set_installed(true);
   counts.objects = counts.slots = counts.shared = counts.scans = 0;
+  pml__left_forget();
   (void)pml__intercept_thunks_error();
   err = scan();
   int thunks = pml__intercept_thunks_error();
@@ -162,4 +164,15 @@ void pml_intercept_stats(struct pml_intercept_stats *s) {
   s->functions = pml__intercept_functions();
   s->unseen = pml__intercept_unseen();
   pml__call_stats(&s->deep, &s->nested);
+}
+
+int pml_intercept_left(pml_intercept_left_visit *visit, void *arg) {
+  int err = 0;
+  pml__lock_take(&whole);
+  for (uint32_t i = 0; i < pml__left_n() && err == 0; i++) {
+    struct pml_intercept_left l = pml__left_at(i);
+    err = visit(&l, arg);
+  }
+  pml__lock_leave(&whole);
+  return err;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_kept.c - the files of uses: a head, and a byte for each slot. */
+/* core/adapter/intercept/pml_intercept_kept.c - the files of uses: a head, the calls, and a byte for each
+ * slot. */
 #include "adapter/intercept/pml_intercept_kept.h"
 
 #include "base/pml_process.h"
@@ -16,15 +17,17 @@
 
 #define CALLED 1u
 #define USED 2u
+#define MISSED 4u
 #define SLOTS_MAX ((size_t)1 << 20)
+#define SITES_MAX ((size_t)1 << 20)
 #define NAME_BYTES 64
 
 struct head {
   char magic[8];
   uint64_t check; /* of the file and of all that follows */
-  uint64_t n;
+  uint64_t n, nsites;
 };
-static const char magic[8] = "pmluses1";
+static const char magic[8] = "pmluses2";
 
 static char folder[PATH_MAX - NAME_BYTES]; /* "": none */
 
@@ -45,46 +48,66 @@ static uint64_t hash_of(const struct pml__file *f) {
   return hash;
 }
 
-static uint64_t check_of(const struct pml__file *f, const unsigned char *uses, size_t n) {
-  return pml__scan_mix(pml__scan_mix_one(hash_of(f), n), uses, n);
+static uint64_t check_of(const struct pml__file *f, const struct head *h, const unsigned char *rest) {
+  uint64_t hash = pml__scan_mix_one(pml__scan_mix_one(hash_of(f), h->n), h->nsites);
+  return pml__scan_mix(hash, rest, h->nsites * sizeof(struct pml__scan_site) + h->n);
 }
 
 /* ---- reading ---- */
 
-bool pml__kept_parse(const unsigned char *at, size_t bytes, const struct pml__file *f, struct pml__scan_slot *slot,
-                     size_t n) {
+/* Slots that are none would be looked for in vain, and what an operand is of is checked before code is changed. */
+static bool take_sites(struct pml__scan *s, const unsigned char *at, size_t n) {
+  struct pml__scan_site *site = n > 0 ? malloc(n * sizeof *site) : NULL;
+  if (n > 0 && site == NULL) return false;
+  if (n > 0) memcpy(site, at, n * sizeof *site);
+  free(s->site);
+  s->site = site;
+  s->nsites = n;
+  return true;
+}
+
+bool pml__kept_parse(const unsigned char *at, size_t bytes, struct pml__scan *s) {
   struct head h;
-  if (bytes < sizeof h || bytes - sizeof h != n) return false;
+  const size_t n = s->n - s->ncalls, site = sizeof(struct pml__scan_site);
+  if (bytes < sizeof h || bytes - sizeof h < n) return false;
   memcpy(&h, at, sizeof h);
-  const unsigned char *uses = at + sizeof h;
-  if (memcmp(h.magic, magic, sizeof magic) != 0 || h.n != n || h.check != check_of(f, uses, n)) return false;
+  size_t sites = (bytes - sizeof h - n) / site;
+  const unsigned char *uses = at + sizeof h + sites * site;
+  if (memcmp(h.magic, magic, sizeof magic) != 0 || h.n != n || h.nsites != sites ||
+      sizeof h + sites * site + n != bytes || h.check != check_of(&s->file, &h, at + sizeof h) ||
+      !take_sites(s, at + sizeof h, sites))
+    return false;
   for (size_t i = 0; i < n; i++) {
-    slot[i].called = (uses[i] & CALLED) != 0;
-    slot[i].used = (uses[i] & USED) != 0;
+    struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
+    slot->called = (uses[i] & CALLED) != 0;
+    slot->used = (uses[i] & USED) != 0;
+    slot->missed = (uses[i] & MISSED) != 0;
   }
   return true;
 }
 
-static bool is_own(int fd, size_t bytes) {
+static bool is_own(int fd, size_t least, size_t most, size_t *bytes) {
   struct stat st;
-  return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0 &&
-         st.st_size == (off_t)bytes;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) != 0) return false;
+  if (st.st_size < (off_t)least || st.st_size > (off_t)most) return false;
+  *bytes = (size_t)st.st_size;
+  return true;
 }
 
 /* Into memory of the caller's, NULL: there is no such file, or it is not believed. */
-static unsigned char *read_own(const char *path, size_t bytes) {
+static unsigned char *read_own(const char *path, size_t least, size_t most, size_t *bytes) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return NULL;
-  unsigned char *at = is_own(fd, bytes) ? malloc(bytes) : NULL;
+  unsigned char *at = is_own(fd, least, most, bytes) ? malloc(*bytes) : NULL;
   size_t had = 0;
-  while (at != NULL && had < bytes) {
-    ssize_t got = read(fd, at + had, bytes - had);
+  while (at != NULL && had < *bytes) {
+    ssize_t got = read(fd, at + had, *bytes - had);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     had += (size_t)got;
   }
   (void)close(fd);
-  if (had == bytes) return at;
+  if (at != NULL && had == *bytes) return at;
   free(at);
   return NULL;
 }
@@ -93,14 +116,14 @@ static void path_of(char to[PATH_MAX], const struct pml__file *f) {
   (void)snprintf(to, PATH_MAX, "%s/%016llx", folder, (unsigned long long)hash_of(f));
 }
 
-bool pml__kept_find(const struct pml__file *f, struct pml__scan_slot *slot, size_t n) {
+bool pml__kept_find(struct pml__scan *s) {
   char path[PATH_MAX];
   int saved = errno;
+  size_t n = s->n - s->ncalls, bytes, least = sizeof(struct head) + n;
   if (folder[0] == '\0' || n > SLOTS_MAX) return false;
-  path_of(path, f);
-  size_t bytes = sizeof(struct head) + n;
-  unsigned char *at = read_own(path, bytes);
-  bool found = at != NULL && pml__kept_parse(at, bytes, f, slot, n);
+  path_of(path, &s->file);
+  unsigned char *at = read_own(path, least, least + SITES_MAX * sizeof(struct pml__scan_site), &bytes);
+  bool found = at != NULL && pml__kept_parse(at, bytes, s);
   free(at);
   errno = saved;
   return found;
@@ -135,19 +158,28 @@ static void put(const char *path, const unsigned char *at, size_t bytes) {
   if (close(fd) != 0 || !whole || rename(fresh, path) != 0) (void)unlink(fresh);
 }
 
-void pml__kept_put(const struct pml__file *f, const struct pml__scan_slot *slot, size_t n) {
+static void fill(unsigned char *at, const struct pml__scan *s) {
+  struct head h = {.n = s->n - s->ncalls, .nsites = s->nsites};
+  unsigned char *site = at + sizeof h, *uses = site + h.nsites * sizeof *s->site;
+  if (h.nsites > 0) memcpy(site, s->site, h.nsites * sizeof *s->site);
+  for (size_t i = 0; i < h.n; i++) {
+    const struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
+    uses[i] = (slot->called ? CALLED : 0u) | (slot->used ? USED : 0u) | (slot->missed ? MISSED : 0u);
+  }
+  memcpy(h.magic, magic, sizeof magic);
+  h.check = check_of(&s->file, &h, site);
+  memcpy(at, &h, sizeof h);
+}
+
+void pml__kept_put(const struct pml__scan *s) {
   char path[PATH_MAX];
   int saved = errno;
-  if (folder[0] == '\0' || n > SLOTS_MAX || !may_write()) return;
-  size_t bytes = sizeof(struct head) + n;
+  size_t n = s->n - s->ncalls, bytes = sizeof(struct head) + s->nsites * sizeof *s->site + n;
+  if (folder[0] == '\0' || n > SLOTS_MAX || s->nsites > SITES_MAX || !may_write()) return;
   unsigned char *at = malloc(bytes);
   if (at != NULL) {
-    unsigned char *uses = at + sizeof(struct head);
-    for (size_t i = 0; i < n; i++) uses[i] = (slot[i].called ? CALLED : 0u) | (slot[i].used ? USED : 0u);
-    struct head h = {.check = check_of(f, uses, n), .n = n};
-    memcpy(h.magic, magic, sizeof magic);
-    memcpy(at, &h, sizeof h);
-    path_of(path, f);
+    fill(at, s);
+    path_of(path, &s->file);
     put(path, at, bytes);
   }
   free(at);

@@ -19,14 +19,14 @@
 void pml__kept_in(const char *folder);
 
 /*
- * pml__kept_find - of the file @f, whose @n slots of addresses are @slot: their uses, as found before. False: not
- * known. pml__kept_put - keep them. In silence where that cannot be. Neither changes errno.
+ * pml__kept_find - of the slots of addresses of @s, named, what code does with them, and the calls, as found before.
+ * False: not known. pml__kept_put - keep that. In silence where that cannot be. Neither changes errno.
  */
-bool pml__kept_find(const struct pml__file *f, struct pml__scan_slot *slot, size_t n);
-void pml__kept_put(const struct pml__file *f, const struct pml__scan_slot *slot, size_t n);
+bool pml__kept_find(struct pml__scan *s);
+void pml__kept_put(const struct pml__scan *s);
 
-/* Whether the @bytes at @at, of a file of the folder, are of @f, with @n slots; then their uses are in @slot. */
-bool pml__kept_parse(const unsigned char *at, size_t bytes, const struct pml__file *f, struct pml__scan_slot *slot,
-                     size_t n);
+/* Whether the @bytes at @at, of a file of the folder, are of the file and the slots of @s; then what they say is in @s.
+ */
+bool pml__kept_parse(const unsigned char *at, size_t bytes, struct pml__scan *s);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_kept.h"
+#include "adapter/intercept/pml_intercept_landing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,27 +107,97 @@ static bool list(const struct pml__object *o, struct pml__scan *s) {
 
 #define PLACES_MAX ((uintptr_t)1 << 20) /* no linker puts slots further apart: those are left alone */
 
+#define USES_MAX ((size_t)1 << 20) /* that are remembered while code is read: 8 MiB */
+
 struct uses {
   struct pml__scan_slot *slot;
   uint32_t *at; /* 1 + the slot at each place; 0: none */
   uintptr_t lo, places;
+  uintptr_t image; /* where the object begins */
+  struct pml__scan_site *use;
+  size_t n, room;
 };
 
 static uintptr_t place_of(const struct uses *u, uintptr_t slot) {
   return (slot - u->lo) / sizeof slot;
 }
 
-static void note_use(void *arg, uintptr_t slot, bool call) {
-  const struct uses *u = arg;
+/* False: there is no room for it. */
+static bool remember_use(struct uses *u, uint32_t slot, uintptr_t operand) {
+  if (u->n == u->room) {
+    size_t room = u->room == 0 ? 256 : 2 * u->room;
+    struct pml__scan_site *use = room <= USES_MAX ? realloc(u->use, room * sizeof *use) : NULL;
+    if (use == NULL) return false;
+    u->use = use;
+    u->room = room;
+  }
+  if (operand - u->image > UINT32_MAX) return false;
+  u->use[u->n++] = (struct pml__scan_site){slot, (uint32_t)(operand - u->image)};
+  return true;
+}
+
+static void note_use(void *arg, uintptr_t slot, uintptr_t operand, bool call) {
+  struct uses *u = arg;
   uint32_t i = slot % sizeof slot == 0 ? u->at[place_of(u, slot)] : 0;
   if (i == 0) return;
+  bool kept = remember_use(u, i - 1, operand);
   u->slot[i - 1].called |= call;
-  u->slot[i - 1].used |= !call;
+  u->slot[i - 1].missed |= call && !kept;
+  u->slot[i - 1].used |= !call && !kept;
 }
 
 static void look_at_text(void *arg, const uint8_t *text, size_t n, uintptr_t at) {
   struct uses *u = arg;
   (void)pml_arch_scan(text, n, at, u->lo, u->lo + u->places * sizeof u->lo, note_use, u);
+}
+
+static bool landing(void *arg, uintptr_t after, uintptr_t *to, bool *ends) {
+  return pml__landing(arg, after, to, ends);
+}
+
+static bool is_call(const struct pml_arch_code *code, uintptr_t operand) {
+  return operand > code->lo && operand < code->hi && pml_arch_is_call((const uint8_t *)operand);
+}
+
+/* Uses that are no calls: what they load may go into calls alone. The code is where it is mapped. */
+static void follow_loads(const struct pml__object *o, struct uses *u) {
+  struct pml__landings landings;
+  pml__landings_of(&landings, o);
+  for (size_t i = 0; i < u->n; i++) {
+    uintptr_t operand = o->lo + u->use[i].operand;
+    struct pml__scan_slot *slot = &u->slot[u->use[i].slot];
+    struct pml_arch_code code = {0, 0, landing, &landings};
+    for (size_t j = 0; j < landings.n; j++)
+      if (operand - landings.part[j].lo < landings.part[j].hi - landings.part[j].lo)
+        code.lo = landings.part[j].lo, code.hi = landings.part[j].hi;
+    if (is_call(&code, operand)) continue;
+    if (code.hi != 0 && pml_arch_only_called(&code, operand)) {
+      slot->called = true;
+      continue;
+    }
+    slot->used = true;
+    u->use[i].operand = 0; /* none: headers are there */
+  }
+}
+
+static int by_slot(const void *a, const void *b) {
+  const struct pml__scan_site *x = a, *y = b;
+  return x->slot != y->slot ? (x->slot > y->slot) - (x->slot < y->slot)
+                            : (x->operand > y->operand) - (x->operand < y->operand);
+}
+
+/* Calls through slots that are used otherwise, too. */
+static void keep_sites(struct pml__scan *s, struct uses *u) {
+  size_t n = 0;
+  for (size_t i = 0; i < u->n; i++) {
+    const struct pml__scan_slot *slot = &u->slot[u->use[i].slot];
+    if (slot->used && slot->called && u->use[i].operand != 0) u->use[n++] = u->use[i];
+  }
+  if (n > 0) qsort(u->use, n, sizeof *u->use, by_slot);
+  free(s->site);
+  s->site = n > 0 ? realloc(u->use, n * sizeof *u->use) : NULL;
+  s->nsites = s->site != NULL ? n : 0;
+  if (s->site == NULL) free(u->use);
 }
 
 static bool read_code(const struct pml__object *o, struct pml__scan *s) {
@@ -136,15 +207,37 @@ static bool read_code(const struct pml__object *o, struct pml__scan *s) {
     if (at < lo) lo = at;
     if (at > hi) hi = at;
   }
-  struct uses u = {s->slot, NULL, lo, (hi - lo) / sizeof hi + 1};
-  if (lo > hi || u.places > PLACES_MAX || !pml_arch_scan(NULL, 0, 0, 0, 0, note_use, NULL)) return true;
+  struct uses u = {.slot = s->slot, .lo = lo, .places = (hi - lo) / sizeof hi + 1, .image = o->lo};
+  s->far = u.places > PLACES_MAX;
+  if (lo > hi || s->far || !pml_arch_scan(NULL, 0, 0, 0, 0, note_use, NULL)) return true;
   u.at = calloc(u.places, sizeof *u.at);
   if (u.at == NULL) return false;
   for (size_t i = s->ncalls; i < s->n; i++)
     u.at[place_of(&u, o->base + o->rela[s->slot[i].index].r_offset)] = (uint32_t)i + 1;
   pml__object_read_text(o, PML_ARCH_SCAN_SHARED, look_at_text, &u);
   free(u.at);
+  follow_loads(o, &u);
+  keep_sites(s, &u);
   return true;
+}
+
+bool pml__scan_shows_calls(const struct pml__scan *s) {
+  return !s->far && pml_arch_scan(NULL, 0, 0, 0, 0, note_use, NULL);
+}
+
+const struct pml__scan_site *pml__scan_sites(const struct pml__scan *s, const struct pml__scan_slot *slot, size_t *n) {
+  uint32_t number = (uint32_t)(slot - s->slot);
+  size_t lo = 0, hi = s->nsites, end;
+  while (lo < hi) {
+    size_t middle = (lo + hi) / 2;
+    if (s->site[middle].slot < number)
+      lo = middle + 1;
+    else
+      hi = middle;
+  }
+  for (end = lo; end < s->nsites && s->site[end].slot == number;) end++;
+  *n = end - lo;
+  return s->site + lo;
 }
 
 static uint64_t code_bytes(const struct pml__object *o) {
@@ -156,12 +249,10 @@ static uint64_t code_bytes(const struct pml__object *o) {
 
 /* Only what was loaded with the program: that is before it may have given up its rights. */
 static bool find_uses(const struct pml__object *o, struct pml__scan *s) {
-  struct pml__scan_slot *slot = s->slot + s->ncalls;
-  size_t n = s->n - s->ncalls;
   bool large = s->named && o->startup && code_bytes(o) >= PML__KEPT_FROM;
-  if (large && pml__kept_find(&s->file, slot, n)) return true;
+  if (large && pml__kept_find(s)) return true;
   if (!read_code(o, s)) return false;
-  if (large) pml__kept_put(&s->file, slot, n);
+  if (large) pml__kept_put(s);
   return true;
 }
 
@@ -175,6 +266,7 @@ int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const
 
 static void drop(struct pml__scan *s) {
   free(s->slot);
+  free(s->site);
   *s = (struct pml__scan){0};
 }
 
@@ -190,11 +282,11 @@ static struct pml__scan *place_for(size_t slots) {
   struct pml__scan *place = NULL;
   size_t all = slots;
   for (size_t i = 0; i < SCANS_MAX; i++) {
-    all += scan[i].n;
+    all += scan[i].n + scan[i].nsites;
     if (scan[i].slot == NULL) place = &scan[i];
   }
   for (struct pml__scan *s; (place == NULL || all > SLOTS_KEPT) && (s = oldest())->slot != NULL; place = s) {
-    all -= s->n;
+    all -= s->n + s->nsites;
     drop(s);
   }
   return place;

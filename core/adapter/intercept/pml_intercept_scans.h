@@ -2,8 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_scans.h - what was read of an object's slots, kept by the identity of its file.
  *
- * All of it is used under the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function, 4 MiB in all, or
- * one object that has more.
+ * All of it is used under the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function and each call of one
+ * whose address is used, too, 4 MiB in all, or one object that has more.
  */
 #ifndef PML_INTERCEPT_SCANS_H
 #define PML_INTERCEPT_SCANS_H
@@ -27,10 +27,16 @@ static inline uint64_t pml__scan_mix(uint64_t hash, const void *bytes, size_t n)
 enum { PML__SLOT_UNKNOWN, PML__SLOT_LEFT, PML__SLOT_CHOSEN };
 
 struct pml__scan_slot {
-  uint32_t index;    /* of its relocation */
-  bool address;      /* of those of addresses, else of calls */
-  bool called, used; /* by code: through it, and in any other way; of addresses */
-  uint8_t choice;    /* whether its function's name is wanted, once that was asked */
+  uint32_t index;                           /* of its relocation */
+  bool address;                             /* of those of addresses, else of calls */
+  uint8_t called : 1, used : 1, missed : 1; /* by code: through it; in any other way; calls that `site` has not */
+  uint8_t choice;                           /* whether its function's name is wanted, once that was asked */
+};
+
+/* A call through a slot of addresses, or a load of an address that is only called. */
+struct pml__scan_site {
+  uint32_t slot;
+  uint32_t operand; /* from the begin of the object's image; what follows the opcode */
 };
 
 struct pml__file {
@@ -42,8 +48,9 @@ struct pml__file {
 
 struct pml__scan {
   struct pml__scan_slot *slot; /* NULL: a free place */
-  size_t n, ncalls;            /* slots of calls stand first */
-  bool named, code_read;
+  struct pml__scan_site *site; /* of slots that are used, too; sorted by slots */
+  size_t n, ncalls, nsites;    /* slots of calls stand first */
+  bool named, code_read, far;  /* far: its slots lie too far apart to be looked for */
   struct pml__file file;
   uint64_t use;
 };
@@ -59,6 +66,12 @@ struct pml__scan *pml__scan_of(const struct pml__object *o, uint64_t *made);
  * the code when this is first asked. 1, 0 or -ENOMEM.
  */
 int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot);
+
+/* The calls through @slot, *@n of them, whose code was read. */
+const struct pml__scan_site *pml__scan_sites(const struct pml__scan *s, const struct pml__scan_slot *slot, size_t *n);
+
+/* Whether the code shows which of its uses of slots are calls. */
+bool pml__scan_shows_calls(const struct pml__scan *s);
 
 const Elf64_Rela *pml__scan_relocation(const struct pml__object *o, const struct pml__scan_slot *s);
 

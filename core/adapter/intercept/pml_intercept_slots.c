@@ -135,6 +135,27 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   return pml__intercept_thunk(value, name, file_of(of->path));
 }
 
+/* Its thunk's region says what it is called: the slot's symbol, or as the choice's hooks have it. */
+static uint32_t note_left(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot,
+                          uintptr_t value) {
+  size_t n;
+  const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(pml__scan_relocation(o, slot)->r_info));
+  const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
+  const struct pml__object *of = pml__objects_find(&x->all, value);
+  return pml__left_note(name != NULL ? name : "", of != NULL ? file_of(of->path) : "");
+}
+
+/* Calls through a slot that keeps its address. */
+static int change_calls(struct pml__slots *x, const struct pml__object *o, const struct pml__scan *scan,
+                        const struct pml__scan_slot *slot, uintptr_t *at, uintptr_t thunk) {
+  size_t n;
+  const struct pml__scan_site *site = pml__scan_sites(scan, slot, &n);
+  uint32_t left = note_left(x, o, slot, __atomic_load_n(at, __ATOMIC_RELAXED));
+  if (slot->missed || !pml__scan_shows_calls(scan)) pml__left_calls(left);
+  int err = pml__code_add(&x->code, o, at, site, n, thunk, left);
+  return err < 0 ? pml_fail(err, "no memory to change calls of %.200s", o->path) : 0;
+}
+
 /*
  * A function whose address is also compared or kept must have the same address everywhere: those slots stay. The code
  * is read when a slot of an address first asks for it.
@@ -147,11 +168,12 @@ static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct p
   if (thunk == 0) return 0;
   int calls_only = slot->address ? pml__scan_calls_only(o, scan, slot) : 1;
   if (calls_only < 0) return pml_fail(calls_only, "no memory to look at %.200s", o->path);
-  if (calls_only)
+  if (calls_only) {
     x->stats->slots += fill(w, at, value, thunk);
-  else
-    x->stats->shared += !x->again;
-  return 0;
+    return 0;
+  }
+  x->stats->shared += !x->again;
+  return change_calls(x, o, scan, slot, at, thunk);
 }
 
 static struct pml__ahead begin(struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot) {
@@ -188,6 +210,7 @@ static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct 
     err = fill_slot(x, o, scan, &scan->slot[i - first], ahead_of(x, i - first)->at, &w);
   }
   close_again(&w);
+  pml__code_apply(&x->code, o);
   return err;
 }
 
@@ -314,6 +337,7 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
   int err = pml__objects_collect(&x.all);
   if (err == 0) patience = calloc(x.all.n + 1, sizeof *patience);
   if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
+  if (err == 0 && unloaded) pml__code_forget(&x.all);
   if (err == 0) err = scan_all(&x, patience, unloaded);
   if (err == 0) remember(&x.all, patience);
   pml__exports_free(x.exports);
@@ -326,18 +350,25 @@ void pml__intercept_give_up(void) {
   known = NULL;
   nknown = 0;
   pml__scans_give_up();
+  pml__code_give_up();
+  pml__left_give_up();
 }
 
 /* ---- back ---- */
+
+/* What lies behind a thunk, a door or a hook; 0: it is none. */
+static uintptr_t original_of(uintptr_t value) {
+  uintptr_t target = pml__intercept_target(value);
+  if (target == 0) target = pml__door_behind(value);
+  uintptr_t hooked = pml__intercept_hooks != NULL ? pml__intercept_hooks->behind(target != 0 ? target : value) : 0;
+  return hooked != 0 ? hooked : target;
+}
 
 static void restore_slots(const struct pml__object *o, struct opened *w, const Elf64_Rela *r, size_t n, uint32_t type) {
   for (size_t i = 0; i < n; i++) {
     uintptr_t *slot = pml__slot_at(o, &r[i], type);
     if (slot == NULL) continue;
-    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = pml__intercept_target(value);
-    if (target == 0) target = pml__door_behind(value);
-    uintptr_t hooked = pml__intercept_hooks != NULL ? pml__intercept_hooks->behind(target != 0 ? target : value) : 0;
-    if (hooked != 0) target = hooked;
+    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = original_of(value);
     if (target != 0) (void)fill(w, slot, value, target);
   }
 }
@@ -363,6 +394,7 @@ void pml__intercept_restore(const struct pml__choice *last) {
     }
   }
   pml__objects_free(&all);
+  pml__code_restore(original_of);
   forget();
   pml__scans_forget();
 }

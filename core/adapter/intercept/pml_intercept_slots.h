@@ -4,6 +4,7 @@
 #define PML_INTERCEPT_SLOTS_H
 
 #include "adapter/intercept/pml_intercept_choice.h"
+#include "adapter/intercept/pml_intercept_code.h"
 #include "adapter/intercept/pml_intercept_exports.h"
 #include "adapter/intercept/pml_intercept_object.h"
 
@@ -32,6 +33,7 @@ struct pml__slots {
   size_t asked;                            /* slots of the program's first objects that were not filled yet */
   struct pml__ahead ahead[4 * PML__AHEAD]; /* of the slots that come next, by their numbers */
   uint32_t hash;                           /* of the name of the slot that is filled; 0: not known */
+  struct pml__code code;                   /* calls of the object whose code changes */
   bool again, left;                        /* the object was looked at before; slots of it are left to the loader */
 };
 

@@ -9,7 +9,7 @@
 #define CALLED __attribute__((visibility("default")))
 
 /* Whether code shows which slots of addresses are called alone. Where it does not, those slots are left as they are. */
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined(__x86_64__)
 #define SHOWS_CALLS 1
 #else
 #define SHOWS_CALLS 0

@@ -53,6 +53,26 @@ bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, ui
   return false;
 }
 
+bool pml_arch_is_call(const uint8_t *operand) {
+  (void)operand;
+  return false;
+}
+
+bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand) {
+  (void)c, (void)operand;
+  return false;
+}
+
+bool pml_arch_lead(uintptr_t operand, uintptr_t from, uintptr_t to, bool alone) {
+  (void)operand, (void)from, (void)to, (void)alone;
+  return false;
+}
+
+bool pml_arch_leads(uintptr_t operand, uintptr_t to) {
+  (void)operand, (void)to;
+  return false;
+}
+
 #else
 typedef int pml_arch_is_another;
 #endif

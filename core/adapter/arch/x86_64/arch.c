@@ -76,7 +76,7 @@ void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
  * are ff 15 and ff 25 before the distance. Any four bytes can be the distance to some slot, so the operand matters.
  */
 #define DISTANCE 4
-static inline bool is_call(const uint8_t *operand) {
+bool pml_arch_is_call(const uint8_t *operand) {
   return operand[-1] == 0xff && (operand[0] == 0x15 || operand[0] == 0x25);
 }
 
@@ -96,8 +96,8 @@ struct range {
 static inline void look_at(const uint8_t *operand, const struct range *r) {
   int32_t distance;
   memcpy(&distance, operand + 1, sizeof distance);
-  uintptr_t slot = (uintptr_t)(operand + 1 + DISTANCE) + r->shift + (uintptr_t)(intptr_t)distance;
-  if (slot - r->lo < r->n) r->seen(r->arg, slot, is_call(operand));
+  uintptr_t at = (uintptr_t)operand + r->shift, slot = at + 1 + DISTANCE + (uintptr_t)(intptr_t)distance;
+  if (slot - r->lo < r->n) r->seen(r->arg, slot, at, pml_arch_is_call(operand));
 }
 
 /* Third bytes of distances are from @least to @least + @span, modulo 256. */

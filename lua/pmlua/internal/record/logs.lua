@@ -50,9 +50,15 @@ local function unmatched(line)
   return option and { option = option, pattern = pattern, nearest = nearest, library = library ~= "" and library or nil }
 end
 
+--- "crc32<TAB>libz.so.1<TAB>pointers": a function of which calls may be missing, and which.
+local function left(line)
+  local name, library, what = line:match "^([^\t]*)\t([^\t]*)\t(%l+)$"
+  return name and { name = function_name(name), library = shown(library), missing = what }
+end
+
 --- The program by its notes.
 local function notes_of(log)
-  local p = { units = {}, absent = {}, unmatched_patterns = {} }
+  local p = { units = {}, absent = {}, unmatched_patterns = {}, left_functions = {} }
   for _, key in ipairs(amounts) do
     local n = math.tointeger(tonumber(log:note(key)))
     p[key] = is_count(n) and n or nil
@@ -61,6 +67,7 @@ local function notes_of(log)
   p.events, p.troubles = lines_of(log, "events"), lines_of(log, "troubles")
   for _, name in ipairs(lines_of(log, "absent")) do p.absent[name] = true end
   for _, line in ipairs(lines_of(log, "unmatched_patterns")) do table.insert(p.unmatched_patterns, unmatched(line)) end
+  for _, line in ipairs(lines_of(log, "left_functions")) do table.insert(p.left_functions, left(line)) end
   for _, line in ipairs(lines_of(log, "units")) do
     local event, scale, unit = line:match "^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t%w+\t(.*)$"
     if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
@@ -188,7 +195,7 @@ end
 -- ---- children without a log ----
 
 -- What a forked child has from its parent, and what it has none of.
-local inherited = { "program", "objects", "functions", "slots", "shared", "scans", "events", "units", "flow",
+local inherited = { "program", "objects", "functions", "slots", "shared", "left_functions", "scans", "events", "units", "flow",
   "counted", "tick_ns", "host" }
 local none = { "deep", "nested", "unseen", "threads", "unmatched", "dropped", "abandoned", "untraced", "left_lost_children",
   "left_deep", "left_brief", "left_often", "left_older" }

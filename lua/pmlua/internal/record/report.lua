@@ -18,6 +18,7 @@ local M = {}
 local LINES = 40     -- of the table
 local NAME = 64      -- bytes of a function's
 local PROCESSES = 5  -- that are named one by one
+local NAMES = 4      -- of functions in a sentence
 local REASON = 1024  -- bytes of a line, PML_REASONS_LINE of core/record/pml_reasons.h
 
 --- Events that were counted, in the order they were asked for.
@@ -114,6 +115,7 @@ local function print_json(all)
     json.array(p.paths)
     json.array(p.unmatched_patterns)
     json.array(p.troubles)
+    json.array(p.left_functions)
     json.array(p.events)
     p.durations, p.sums, p.values, p.openmp = nil, nil, nil, nil -- the functions have all
   end
@@ -304,6 +306,34 @@ local function tell_missing(all, complain)
   if older > 0 then complain(("%.1f MiB of older events are not in the traces, as you asked with --last"):format(older)) end
 end
 
+--- Functions of all processes of which calls may be missing: those called through pointers, or also by name.
+---@param missing "pointers"|"calls"
+---@return string[] names
+local function left_of(all, missing)
+  local names, seen = {}, {}
+  for _, p in ipairs(all.processes) do
+    for _, f in ipairs(p.left_functions or {}) do
+      if f.missing == missing and not seen[f.name] then names[#names + 1] = shortened(f.name) end
+      seen[f.name] = true
+    end
+  end
+  return names
+end
+
+local function listed(names)
+  local first = table.concat(names, ", ", 1, math.min(#names, NAMES))
+  return #names > NAMES and ("%s and %d more"):format(first, #names - NAMES) or first
+end
+
+--- Calls that cannot be seen, by the functions' names.
+local function tell_left(all, complain)
+  local pointers, named = left_of(all, "pointers"), left_of(all, "calls")
+  if #pointers > 0 then
+    complain("calls through pointers are not recorded; the code takes the address of " .. listed(pointers))
+  end
+  if #named > 0 then complain("calls are missing, as code could not be changed to record them: " .. listed(named)) end
+end
+
 --- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
 local function tell_unmatched(all, complain)
   local processes, count, near, has, order = 0, {}, {}, {}, {}
@@ -366,11 +396,12 @@ local function tell_nothing(all, reasons, complain)
   for _, p in ipairs(all.processes) do
     if p.ended == "failed" or p.refused then return end -- that is why
   end
-  local functions = total(all, "functions")
+  local functions, how = total(all, "functions"), ""
+  if total(all, "unseen") > 0 or total(all, "shared") > 0 then how = "; calls through pointers are not seen" end
   if functions > 0 then
-    complain(("no call was recorded: the program called none of the %d selected library functions"):format(functions))
+    complain(("no call of the %d selected library functions was recorded%s"):format(functions, how))
   else
-    complain("no call was recorded: the programs call none of the selected functions")
+    complain("no call was recorded: no slot for calls leads to a selected function" .. how)
   end
 end
 
@@ -437,6 +468,7 @@ local function check(results, o, dir, complain)
     tell_wrong(all, complain)
     tell_absent(all, complain)
     tell_missing(all, complain)
+    tell_left(all, complain)
   end
   tell_unmatched(all, complain)
   tell_static_mpi(all, complain)

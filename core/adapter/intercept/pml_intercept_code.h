@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_code.h - calls through a slot whose address code also takes: the code of the
+ * calls is changed to use a second slot.
+ *
+ * The second slot lies in memory near the code and has the thunk; the first keeps the function's address for whoever
+ * compares or stores it. One instruction changes in 4 bytes, the distance to its slot; both slots lead to the function.
+ * A text page becomes private to the process and writable for that moment (4 KiB each); where the system refuses that,
+ * nothing is changed. All of it under the lock of pml_intercept.c.
+ */
+#ifndef PML_INTERCEPT_CODE_H
+#define PML_INTERCEPT_CODE_H
+
+#include "adapter/intercept/pml_intercept_object.h"
+#include "adapter/intercept/pml_intercept_scans.h"
+
+struct pml__code_change {
+  uintptr_t operand, from, to;
+  uint32_t left; /* of pml__left_note() */
+};
+
+/* Of one object. {0} is empty; ended by pml__code_apply(). */
+struct pml__code {
+  struct pml__code_change *change;
+  size_t n, room;
+};
+
+/*
+ * pml__code_add - from pml__code_apply() on calls at @site, through the slot @at of @o, lead to @thunk; those of a slot
+ * that was added before at once. @left: whom to mark where that cannot be. Returns 0 or -ENOMEM.
+ */
+int pml__code_add(struct pml__code *c, const struct pml__object *o, uintptr_t *at, const struct pml__scan_site *site,
+                  size_t n, uintptr_t thunk, uint32_t left);
+void pml__code_apply(struct pml__code *c, const struct pml__object *o);
+
+/* pml__code_restore - second slots have what @original says of their thunks. pml__code_forget - those of objects that
+ * are not loaded any more are given back. pml__code_give_up - another thread of the parent was at them. */
+void pml__code_restore(uintptr_t (*original)(uintptr_t value));
+void pml__code_forget(const struct pml__objects *all);
+void pml__code_give_up(void);
+
+/*
+ * Chosen functions of which calls may be missing. pml__left_note - one more, or again; returns its number.
+ * pml__left_calls - calls through its slot are missing, not only those by pointer.
+ */
+uint32_t pml__left_note(const char *name, const char *library);
+void pml__left_calls(uint32_t number);
+struct pml_intercept_left;
+uint32_t pml__left_n(void);
+struct pml_intercept_left pml__left_at(uint32_t i);
+void pml__left_forget(void);
+void pml__left_give_up(void);
+
+#endif

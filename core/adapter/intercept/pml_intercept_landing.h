@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_landing.h - where code goes on after an exception: the tables of .eh_frame and
+ * of languages with its personality (C++, Rust). */
+#ifndef PML_INTERCEPT_LANDING_H
+#define PML_INTERCEPT_LANDING_H
+
+#include "adapter/intercept/pml_intercept_object.h"
+
+/* Memory of an object that can be read. */
+struct pml__landings {
+  size_t n;
+  struct {
+    uintptr_t lo, hi;
+  } part[PML__SEGMENTS];
+  uintptr_t table; /* .eh_frame_hdr; 0: it has none */
+};
+
+void pml__landings_of(struct pml__landings *l, const struct pml__object *o);
+
+/*
+ * pml__landing - *@to: where code goes on after an exception in the call that ends at @after; 0: nowhere in its
+ * function. *@ends: its function ends there, too. False: the tables do not show it, or are damaged. Cost: a search by
+ * halves, and a walk through the calls of one function.
+ */
+bool pml__landing(const struct pml__landings *l, uintptr_t after, uintptr_t *to, bool *ends);
+
+#endif

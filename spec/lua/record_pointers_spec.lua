@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_pointers_spec.lua - pmlua record counts calls of functions whose address the program also takes, and names
+-- those of which calls may be missing.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+
+local command = support.build .. "/pmlua"
+local dir
+
+local function shell(text) return support.shell_in(dir, text) end
+
+--- 1000 calls of crc32 and adler32; the address of the first is taken, too, in the way that MACRO says.
+local taken = [[
+#include <stdio.h>
+#include <zlib.h>
+typedef unsigned long sum(unsigned long, const unsigned char *, unsigned);
+static sum *kept;
+int main(int n, char **v) {
+  unsigned long s = 0;
+  const unsigned char *text = (const unsigned char *)"pmlua";
+#ifdef STORED
+  if (n > 1) kept = crc32;
+#endif
+#ifdef COMPARED
+  sum *volatile is = crc32;
+  if (is == NULL) return 1;
+#endif
+#ifdef TABLE
+  static sum *const table[] = {crc32, adler32};
+  sum *const *volatile t = table;
+  if (t[n] == NULL) return 1;
+#endif
+#ifdef POINTERS
+  sum *volatile by = crc32;
+  for (int i = 0; i < 50; i++) s += by(0, text, 5);
+#endif
+  for (int i = 0; i < 1000; i++) {
+    s += crc32(0, text, 5);
+    s += adler32(0, text, 5);
+  }
+  if (kept != NULL) s += kept(0, text, 5);
+  printf("%lu %d\n", s, v != NULL);
+  return 0;
+}
+]]
+
+--- What is called through a register across an exception.
+local thrown = [[
+#include <cstdio>
+#include <zlib.h>
+struct end { ~end() { crc32(0, (const unsigned char *)"a", 1); } };
+__attribute__((noinline)) void may_throw(int i) { if (i % 2 == 0) throw i; }
+int main() {
+  int caught = 0;
+  for (int i = 0; i < 1000; i++)
+    try {
+      end e;
+      adler32(0, (const unsigned char *)"a", 1);
+      may_throw(i);
+    } catch (int) {
+      caught++;
+      adler32(1, (const unsigned char *)"b", 1);
+    }
+  std::printf("%d\n", caught);
+}
+]]
+
+local function built(name, compiler, source, ending)
+  support.spit(dir .. "/" .. name .. ending, source)
+  local status, _, err = shell(("%s %s%s -o %s -lz"):format(compiler, name, ending, name))
+  assert.equal(0, status, err)
+end
+
+---@return table<string, integer> calls by name
+---@return string said
+---@return table all
+local function recorded(name, options)
+  local status, out, err = shell(("rm -rf r; %s record --json --lib 'libz*' %s -o r -- ./%s"):format(command, options or "", name))
+  assert.equal(0, status, err)
+  local all, calls = json.decode(out:match "{\n.*"), {}
+  for _, f in ipairs(all.functions) do calls[f.name] = f.calls end
+  return calls, err, all
+end
+
+describe("pmlua record of functions whose address is taken", function()
+  setup(function() dir = support.folder() end)
+  teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
+
+  local x86 = support.shell("test $(uname -m) = x86_64") == 0
+
+  for _, way in ipairs { "STORED", "COMPARED", "TABLE" } do
+    for _, how in ipairs { "gcc -O0", "gcc -O2", "gcc -O2 -fcf-protection", "gcc -O2 -no-pie", "gcc -O2 -Wl,-z,now",
+      "gcc -O2 -fno-plt", "clang -O2", "clang -O2 -fno-plt" } do
+      it(("counts all calls: %s with %s"):format(way:lower(), how), function()
+        if not x86 and how:find "no%-plt" then pending("calls without a PLT are told apart on x86-64") return end
+        built("taken", how .. " -D" .. way, taken, ".c")
+        local calls, said = recorded "taken"
+        assert.equal(1000, calls.adler32)
+        if how == "clang -O2 -fno-plt" and way == "COMPARED" then -- one register is stored and called
+          assert.truthy(said:find("the code takes the address of crc32", 1, true), said)
+        else
+          assert.equal(1000, calls.crc32)
+        end
+      end)
+    end
+  end
+
+  it("names functions whose calls through pointers are not seen", function()
+    built("taken", "gcc -O1 -DPOINTERS", taken, ".c")
+    local calls, said, all = recorded("taken", "--sym crc32")
+    assert.same({ crc32 = 1000 }, calls)
+    assert.truthy(said:find("calls through pointers are not recorded; the code takes the address of crc32", 1, true), said)
+    assert.same({ { name = "crc32", library = "libz.so.1", missing = "pointers" } }, all.processes[1].left_functions)
+  end)
+
+  it("does not claim that a function was not called where it does not know", function()
+    support.spit(dir .. "/only.c", [[
+#include <zlib.h>
+int main(void) {
+  unsigned long (*volatile by)(unsigned long, const unsigned char *, unsigned) = crc32;
+  return by(0, (const unsigned char *)"a", 1) == 0;
+}]])
+    assert.equal(0, (shell "gcc -O1 only.c -o only -lz"))
+    local calls, said = recorded("only", "--sym crc32")
+    assert.same({}, calls)
+    assert.truthy(said:find("no call of the 1 selected library functions was recorded; calls through pointers are not seen", 1, true), said)
+  end)
+
+  it("counts calls through a register across exceptions", function()
+    if not x86 then pending("calls through registers are followed on x86-64") return end
+    for _, how in ipairs { "g++ -O2 -fno-plt", "clang++ -O2 -fno-plt" } do
+      built("thrown", how, thrown, ".cc")
+      local calls = recorded "thrown"
+      assert.same({ 1000, 1500 }, { calls.crc32, calls.adler32 })
+    end
+  end)
+end)
