@@ -226,7 +226,7 @@ local mutants = {
   { "decode: xchg does not use rax", "core/adapter/arch/x86_64/decode.c", " || (op > 0x90 && op <= 0xaf)",
     " || (op > 0x97 && op <= 0xaf)", by = "intercept_decode" },
   { "kept: read through a link", KEPT, "O_RDONLY | O_CLOEXEC | O_NOFOLLOW", "O_RDONLY | O_CLOEXEC", by = "intercept_kept" },
-  { "kept: believed whoever may write it", KEPT, " && (st.st_mode & 022) == 0", "", by = "intercept_kept" },
+  { "kept: believed whoever may write it", KEPT, " || (st.st_mode & 022) != 0", "", by = "intercept_kept" },
   { "kept: written where files are limited", KEPT, " || !may_write()", "", by = "intercept_kept", crashes = true },
   { "call: one that lacks its counts goes without", CALL_FULL, "  if (lacks_counts(t))\n", "  if (false)\n",
     by = "intercept_counted" },

@@ -45,7 +45,7 @@ static int l_stats(lua_State *L) {
   lutil_check(L, 1, &intercept_class);
   pml_intercept_stats(&s);
   pml_wrap_stats(&w);
-  lua_createtable(L, 0, 14);
+  lua_createtable(L, 0, 15);
   lutil_setint(L, "objects", s.objects);
   lutil_setint(L, "functions", s.functions);
   lutil_setint(L, "slots", s.slots);
@@ -53,6 +53,7 @@ static int l_stats(lua_State *L) {
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "nested", s.nested);
   lutil_setint(L, "unseen", s.unseen);
+  lutil_setint(L, "elsewhere", s.elsewhere);
   lutil_setint(L, "scans", s.scans);
   lutil_setint(L, "wrapped", w.functions);
   lutil_setint(L, "missing", w.missing);

@@ -115,6 +115,7 @@ static void note_counts(void) {
   note_number("deep", s.deep);
   note_number("nested", s.nested);
   note_number("unseen", s.unseen);
+  note_number("elsewhere", s.elsewhere);
   note_number("scans", s.scans);
   note_number("threads", p.threads);
   note_number("unmatched", p.unmatched);

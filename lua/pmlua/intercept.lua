@@ -189,8 +189,9 @@ function Interception:functions()
 end
 
 --- What was looked at, and what is missing: objects, scans (files whose slots were read, each once), slots, functions,
---- shared, nested, deep, unseen (look-ups by dlsym() of chosen functions); of wrappers wrapped, missing, unrecorded, texts,
---- nameless (core/adapter/wrap/pml_wrap.h); of events threads, events, dropped, unmatched, refused.
+--- shared, nested, deep, unseen (look-ups by dlsym() of chosen functions), elsewhere (objects of dlmopen()); of
+--- wrappers wrapped, missing, unrecorded, texts, nameless (core/adapter/wrap/pml_wrap.h); of events
+--- threads, events, dropped, unmatched, refused.
 ---@return table<string, integer>
 function Interception:stats()
   return merged(self.last or self.installed:stats(), self.buffer and self.buffer:stats())

@@ -76,7 +76,8 @@ end
 ---@return string said
 ---@return table all
 local function recorded(name, options)
-  local status, out, err = shell(("rm -rf r; %s record --json --lib 'libz*' %s -o r -- ./%s"):format(command, options or "", name))
+  local line = "rm -rf r; %s record --json --lib 'libz*' %s -o r -- ./%s"
+  local status, out, err = shell(line:format(command, options or "", name))
   assert.equal(0, status, err)
   local all, calls = json.decode(out:match "{\n.*"), {}
   for _, f in ipairs(all.functions) do calls[f.name] = f.calls end
@@ -124,7 +125,31 @@ int main(void) {
     assert.equal(0, (shell "gcc -O1 only.c -o only -lz"))
     local calls, said = recorded("only", "--sym crc32")
     assert.same({}, calls)
-    assert.truthy(said:find("no call of the 1 selected library functions was recorded; calls through pointers are not seen", 1, true), said)
+    local why = "no call of the 1 selected library functions was recorded; calls through pointers are not seen"
+    assert.truthy(said:find(why, 1, true), said)
+  end)
+
+  it("names libraries of another namespace, whose calls are not seen", function()
+    support.spit(dir .. "/inside.c", [[
+#include <zlib.h>
+long inside(void) { return (long)crc32(0, (const unsigned char *)"a", 1); }]])
+    support.spit(dir .. "/space.c", [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+int main(void) {
+  long (*f)(void);
+  void *h = dlmopen(LM_ID_NEWLM, "./inside.so", RTLD_NOW);
+  if (h == NULL) return 1;
+  *(void **)&f = dlsym(h, "inside");
+  return f == NULL || f() == 0;
+}]])
+    assert.equal(0, (shell "gcc -fPIC -shared inside.c -o inside.so -lz && gcc space.c -o space"))
+    local calls, said, all = recorded("space", "--sym crc32")
+    assert.same({}, calls)
+    assert.equal(1, all.processes[1].elsewhere)
+    assert.truthy(said:find("libraries opened by dlmopen in another namespace: 1; calls there are not recorded", 1, true), said)
+    assert.falsy(said:find("crc32", 1, true) or said:find("no call", 1, true), said)
   end)
 
   it("counts calls through a register across exceptions", function()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_doors.c - dlopen, dlsym and dlvsym: the doors, and what is behind them. */
+/* core/adapter/arch/pml_doors.c - dlopen, dlsym, dlvsym and dlmopen: the doors, and what is behind them. */
 #include "adapter/arch/pml_doors.h"
 
 #include <dlfcn.h>
@@ -13,11 +13,12 @@ _Static_assert(sizeof(struct pml__door) == 48 && offsetof(struct pml__door, take
 void pml__arch_dlopen(void);
 void pml__arch_dlsym(void);
 void pml__arch_dlvsym(void);
+void pml__arch_dlmopen(void);
 
 #define DOOR(function)                                                                                                 \
   { 0, 0, (uintptr_t)(function), (uintptr_t)(function), (uintptr_t)pml__arch_##function, #function }
 
-struct pml__door pml__door[PML__DOORS] = {DOOR(dlopen), DOOR(dlsym), DOOR(dlvsym)};
+struct pml__door pml__door[PML__DOORS] = {DOOR(dlopen), DOOR(dlsym), DOOR(dlvsym), DOOR(dlmopen)};
 void *pml__doors_global;
 
 /* NOLINTBEGIN(performance-no-int-to-ptr): they were functions' addresses */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/adapter/arch/pml_doors.h - doors to the functions of the loader with which a program looks for others: dlopen,
- * dlsym and dlvsym. Internal.
+ * dlsym, dlvsym and dlmopen. Internal.
  *
  * They look at their return address to know their caller. So a door (doors.S) asks @takes, which has the same arguments
  * and the return address behind them, and goes on to @instead or, as it came, to @real. Interception sets the first two
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define PML__DOORS 3u
+#define PML__DOORS 4u
 
 /* doors.S knows the order of them, and of the first three fields. */
 struct pml__door {

@@ -163,6 +163,7 @@ void pml_intercept_stats(struct pml_intercept_stats *s) {
   pml__lock_leave(&whole);
   s->functions = pml__intercept_functions();
   s->unseen = pml__intercept_unseen();
+  s->elsewhere = pml__intercept_elsewhere();
   pml__call_stats(&s->deep, &s->nested);
 }
 

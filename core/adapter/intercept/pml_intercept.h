@@ -38,7 +38,7 @@
  * (pml_intercept_code.h), and pml_intercept_left() names the function (on arm64 all calls through slots but those of
  * the PLT, which cannot be told from loads); calls of signal handlers that interrupt the recording itself, which are
  * counted. Nor:
- * - objects of dlmopen(): another namespace has its own libc, with which nothing here is shared;
+ * - objects of dlmopen(), which are counted: another namespace has its own libc, with which nothing here is shared;
  * - with @dlsym, what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others;
  *   to the program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for the
  *   object that asks;
@@ -115,7 +115,8 @@ struct pml_intercept_stats {
   uint64_t deep;   /* calls not recorded: too many under way, or from too many places in the code */
   uint64_t nested; /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
   uint64_t unseen; /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
-  uint64_t scans;  /* files whose slots were read: one for a file, however often it is loaded */
+  uint64_t elsewhere; /* objects opened by dlmopen() in another namespace: calls there are not seen */
+  uint64_t scans;     /* files whose slots were read: one for a file, however often it is loaded */
 };
 PML__SHARED void pml_intercept_stats(struct pml_intercept_stats *s);
 

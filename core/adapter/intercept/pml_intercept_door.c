@@ -19,7 +19,8 @@
 #include <sys/auxv.h>
 
 static uintptr_t program_lo, program_hi;
-static uint64_t unseen; /* atomic: look-ups of chosen functions whose calls are not seen */
+static uint64_t elsewhere; /* atomic: what was opened in other namespaces */
+static uint64_t unseen;    /* atomic: look-ups of chosen functions whose calls are not seen */
 
 static const char *file_of(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -68,6 +69,15 @@ static void *our_dlopen(const char *file, int mode) {
   }
   errno = saved;
   return handle;
+}
+
+/* ---- dlmopen ---- */
+
+/* Another namespace has its own C library: what is loaded there is counted alone. */
+static bool takes_dlmopen(Lmid_t space, const char *file, int mode, const void *caller) {
+  (void)file, (void)mode, (void)caller;
+  if (space != LM_ID_BASE) __atomic_fetch_add(&elsewhere, 1, __ATOMIC_RELAXED);
+  return false;
 }
 
 /* ---- dlsym ---- */
@@ -270,7 +280,8 @@ void pml__intercept_doors_prepare(void) {
     uintptr_t takes, instead;
   } ours[PML__DOORS] = {{(uintptr_t)takes_dlopen, (uintptr_t)our_dlopen},
                         {(uintptr_t)takes_dlsym, (uintptr_t)our_dlsym},
-                        {(uintptr_t)takes_dlvsym, (uintptr_t)our_dlvsym}};
+                        {(uintptr_t)takes_dlvsym, (uintptr_t)our_dlvsym},
+                        {(uintptr_t)takes_dlmopen, 0}};
   struct pml__object o = {0};
   for (size_t i = 0; i < PML__DOORS; i++) {
     pml__door[i].takes = ours[i].takes;
@@ -288,7 +299,12 @@ uint64_t pml__intercept_unseen(void) {
   return __atomic_load_n(&unseen, __ATOMIC_RELAXED);
 }
 
+uint64_t pml__intercept_elsewhere(void) {
+  return __atomic_load_n(&elsewhere, __ATOMIC_RELAXED);
+}
+
 void pml__intercept_doors_forked(void) {
   if (pml__lock_torn(&lock)) last = (struct place){0}; /* another thread was at it */
-  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED);      /* the parent reports its own */
+  __atomic_store_n(&elsewhere, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent reports its own */
 }

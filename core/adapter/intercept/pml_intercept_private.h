@@ -44,6 +44,8 @@ void pml__intercept_doors_prepare(void);
 void pml__intercept_doors_forked(void);
 uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose calls are not seen */
 
+uint64_t pml__intercept_elsewhere(void); /* what was opened in other namespaces */
+
 /* What is chosen now; NULL: calls are not intercepted. Lock-free. */
 const struct pml__choice *pml__intercept_chosen(void);
 const struct pml__choice *pml__intercept_last_choice(void); /* also after its end; NULL: never made */

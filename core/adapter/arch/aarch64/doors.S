@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/aarch64/doors.S - doors to dlopen, dlsym and dlvsym (pml_doors.h).
+ * core/adapter/arch/aarch64/doors.S - doors to dlopen, dlsym, dlvsym and dlmopen (pml_doors.h).
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -55,5 +55,6 @@ pml__arch_\name:
   door dlopen, 0, x2
   door dlsym, 1, x2
   door dlvsym, 2, x3
+  door dlmopen, 3, x3
 
 #endif

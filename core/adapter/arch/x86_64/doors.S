@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/x86_64/doors.S - doors to dlopen, dlsym and dlvsym (pml_doors.h).
+ * core/adapter/arch/x86_64/doors.S - doors to dlopen, dlsym, dlvsym and dlmopen (pml_doors.h).
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -48,5 +48,6 @@ pml__arch_\name:
   door dlopen, 0, rdx
   door dlsym, 1, rdx
   door dlvsym, 2, rcx
+  door dlmopen, 3, rcx
 
 #endif

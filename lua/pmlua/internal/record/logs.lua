@@ -33,8 +33,8 @@ end
 -- ---- what a process says of itself ----
 
 -- Its notes that are numbers.
-local amounts = { "objects", "functions", "slots", "shared", "deep", "nested", "unseen", "scans", "threads", "unmatched",
-  "dropped", "abandoned", "confined" }
+local amounts = { "objects", "functions", "slots", "shared", "deep", "nested", "unseen", "elsewhere", "scans", "threads",
+  "unmatched", "dropped", "abandoned", "confined" }
 local texts = { "program", "failure", "flow", "in_job" }
 
 local function lines_of(log, key)
@@ -197,7 +197,8 @@ end
 -- What a forked child has from its parent, and what it has none of.
 local inherited = { "program", "objects", "functions", "slots", "shared", "left_functions", "scans", "events", "units", "flow",
   "counted", "tick_ns", "host" }
-local none = { "deep", "nested", "unseen", "threads", "unmatched", "dropped", "abandoned", "untraced", "left_lost_children",
+local none = { "deep", "nested", "unseen", "elsewhere", "threads", "unmatched", "dropped", "abandoned", "untraced",
+  "left_lost_children",
   "left_deep", "left_brief", "left_often", "left_older" }
 local empty = { "troubles", "absent", "unmatched_patterns", "paths", "durations", "sums", "values", "openmp" }
 

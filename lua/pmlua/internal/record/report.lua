@@ -298,6 +298,7 @@ local function tell_missing(all, complain)
   say("dropped", "%d calls were not recorded: no room for their call paths")
   say("left_lost_children", "children not recorded because no file could be created: %d")
   say("unseen", "selected functions looked up by dlsym: %d; calls by these pointers are recorded only with --dlsym")
+  say("elsewhere", "libraries opened by dlmopen in another namespace: %d; calls there are not recorded")
   say("untraced", "%d calls are not in the traces: no room")
   say("left_deep", "%d calls are not in the traces, as you asked with --max-depth")
   say("left_often", "%d calls are not in the traces, as you asked with --max-calls")
@@ -349,6 +350,7 @@ local function tell_unmatched(all, complain)
       near[key], has[key] = near[key] or (u.nearest ~= "" and u.nearest), has[key] or u.library
     end
   end
+  if total(all, "elsewhere") > 0 then return end -- it may have matched there
   for _, u in ipairs(order) do
     local key = u.option .. "\0" .. u.pattern
     local nearest = near[key] and ("; similar: " .. near[key]:gsub(",", ", ")) or ""
@@ -396,6 +398,7 @@ local function tell_nothing(all, reasons, complain)
   for _, p in ipairs(all.processes) do
     if p.ended == "failed" or p.refused then return end -- that is why
   end
+  if total(all, "elsewhere") > 0 then return end -- that may be why
   local functions, how = total(all, "functions"), ""
   if total(all, "unseen") > 0 or total(all, "shared") > 0 then how = "; calls through pointers are not seen" end
   if functions > 0 then
