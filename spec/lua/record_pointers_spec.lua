@@ -152,6 +152,36 @@ int main(void) {
     assert.falsy(said:find("crc32", 1, true) or said:find("no call", 1, true), said)
   end)
 
+  it("has one name for a library, whichever names it is opened under", function()
+    support.spit(dir .. "/named.c", "long named(void) { return 1; }")
+    support.spit(dir .. "/opens.c", [[
+#include <dlfcn.h>
+#include <stddef.h>
+int main(int n, char **v) {
+  for (int i = 1; i < n; i++) {
+    long (*f)(void);
+    void *h = dlopen(v[i], RTLD_NOW);
+    if (h == NULL) return 1;
+    *(void **)&f = dlsym(h, "named");
+    if (f() != 1) return 1;
+    dlclose(h);
+  }
+  return 0;
+}]])
+    for _, how in ipairs { "", "-Wl,-soname,libnamed.so.1" } do
+      local line = "cc -fPIC -shared named.c -o libnamed.so.1.0 %s && ln -sf libnamed.so.1.0 libnamed.so.1 && "
+        .. "ln -sf libnamed.so.1 libother.so && mkdir -p sub && ln -sf ../libother.so sub/libnamed.so && cc opens.c -o opens"
+      assert.equal(0, (shell(line:format(how))))
+      line = "rm -rf r; %s record --json --dlsym --sym named -o r -- ./opens ./libother.so ./sub/../libnamed.so.1 sub/libnamed.so "
+        .. "$PWD/libnamed.so.1.0"
+      local status, out, err = shell(line:format(command))
+      assert.equal(0, status, err)
+      local functions = json.decode(out:match "{\n.*").functions
+      assert.same({ 1, how == "" and "libnamed.so.1.0" or "libnamed.so.1", 4 },
+        { #functions, functions[1].library, functions[1].calls })
+    end
+  end)
+
   it("counts calls through a register across exceptions", function()
     if not x86 then pending("calls through registers are followed on x86-64") return end
     for _, how in ipairs { "g++ -O2 -fno-plt", "clang++ -O2 -fno-plt" } do

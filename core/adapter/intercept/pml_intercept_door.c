@@ -150,14 +150,15 @@ static bool is_chosen(const struct pml__choice *c, void *at, const char *name, c
 }
 
 /* 0: none. */
-static uintptr_t thunk_of(void *at, const char *name, const struct pml__object *o) {
+static uintptr_t thunk_of(void *at, const char *name, struct pml__object *o) {
   uintptr_t to = (uintptr_t)at;
-  if (pml__hooks_role(file_of(o->path)) != PML__HOOKS_LIBRARY) return pml__intercept_thunk(to, name, file_of(o->path));
+  if (pml__hooks_role(file_of(o->path)) != PML__HOOKS_LIBRARY)
+    return pml__intercept_thunk(to, name, pml__object_file(o));
   const char *region = pml__intercept_hooks->hook(name, to, false, &to);
   return region != NULL ? pml__intercept_thunk(to, region, "") : 0;
 }
 
-static uintptr_t thunk_in(const struct pml__choice *c, void *at, const char *name, const struct place *p) {
+static uintptr_t thunk_in(const struct pml__choice *c, void *at, const char *name, struct place *p) {
   if (!is_chosen(c, at, name, p)) return 0;
   uintptr_t thunk = c->dlsym ? thunk_of(at, name, &p->o) : 0;
   if (thunk == 0) __atomic_fetch_add(&unseen, 1, __ATOMIC_RELAXED);
@@ -179,6 +180,7 @@ static bool is_last(uintptr_t at) {
 
 static bool make_last(uintptr_t at) {
   free(last.o.path);
+  free(last.o.file);
   return find_place(&last, at);
 }
 
@@ -196,6 +198,7 @@ static void *given(void *at, const char *name) {
     struct place p;
     if (find_place(&p, (uintptr_t)at)) thunk = thunk_in(c, at, name, &p);
     free(p.o.path);
+    free(p.o.file);
   }
   (void)dlerror(); /* of a look-up of ours */
   errno = saved;

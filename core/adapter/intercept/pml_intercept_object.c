@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -43,11 +44,27 @@ static size_t least(size_t a, size_t b) {
 
 /* ---- the dynamic section ---- */
 
-enum { SYMTAB, STRTAB, STRSZ, JMPREL, PLTRELSZ, RELA, RELASZ, RELACOUNT, GNU_HASH, HASH, VERSYM, VERNEED, TAGS };
+enum {
+  SYMTAB,
+  STRTAB,
+  STRSZ,
+  JMPREL,
+  PLTRELSZ,
+  RELA,
+  RELASZ,
+  RELACOUNT,
+  GNU_HASH,
+  HASH,
+  VERSYM,
+  VERNEED,
+  SONAME,
+  TAGS
+};
 
 static int tag_of(Elf64_Sxword tag) {
-  static const Elf64_Sxword tags[TAGS] = {DT_SYMTAB, DT_STRTAB,    DT_STRSZ,    DT_JMPREL, DT_PLTRELSZ, DT_RELA,
-                                          DT_RELASZ, DT_RELACOUNT, DT_GNU_HASH, DT_HASH,   DT_VERSYM,   DT_VERNEED};
+  static const Elf64_Sxword tags[TAGS] = {DT_SYMTAB, DT_STRTAB,  DT_STRSZ,     DT_JMPREL,   DT_PLTRELSZ,
+                                          DT_RELA,   DT_RELASZ,  DT_RELACOUNT, DT_GNU_HASH, DT_HASH,
+                                          DT_VERSYM, DT_VERNEED, DT_SONAME};
   int i = 0;
   while (i < TAGS && tags[i] != tag) i++;
   return i;
@@ -75,6 +92,8 @@ static void read_tables(struct pml__object *o, const Elf64_Addr *v) {
   o->hash = v[HASH] != 0 ? table(o, v[HASH], sizeof(uint32_t), &bytes) : NULL;
   o->versym = v[VERSYM] != 0 ? table(o, v[VERSYM], sizeof(uint16_t), &bytes) : NULL;
   if (o->versym != NULL && bytes / sizeof *o->versym < o->nsym) o->nsym = bytes / sizeof *o->versym;
+  const char *soname = o->str != NULL && v[SONAME] < o->nstr ? o->str + v[SONAME] : NULL;
+  if (soname != NULL && v[SONAME] != 0 && memchr(soname, '\0', o->nstr - v[SONAME]) != NULL) o->soname = soname;
   o->verneed = v[VERNEED] != 0 ? table(o, v[VERNEED], sizeof(uint32_t), &bytes) : NULL;
 }
 
@@ -117,6 +136,34 @@ static void read_segments(struct pml__object *o, const struct dl_phdr_info *info
   read_dynamic(o, dynamic);
 }
 
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The name it gives itself, if the file has that name, too; else that of the file which links lead to. */
+static char *own_name(const struct pml__object *o) {
+  char real[PATH_MAX], beside[2 * PATH_MAX];
+  const char *base = file_of(o->path);
+  bool named = o->soname != NULL && strchr(o->soname, '/') == NULL;
+  if (o->program || (named && strcmp(base, o->soname) == 0) || realpath(o->path, real) == NULL) return strdup(base);
+  int folder = (int)(file_of(real) - real);
+  int n = named ? snprintf(beside, sizeof beside, "%.*s%s", folder, real, o->soname) : -1;
+  return strdup(n > 0 && (size_t)n < sizeof beside && is_same_file(beside, real) ? o->soname : file_of(real));
+}
+
+const char *pml__object_file(struct pml__object *o) {
+  int saved = errno;
+  if (o->file == NULL) o->file = own_name(o);
+  errno = saved;
+  return o->file != NULL ? o->file : file_of(o->path);
+}
+
 /* The first object told is the program; others without a name are the kernel's. */
 static int add(struct dl_phdr_info *info, size_t size, void *arg) {
   struct pml__objects *all = arg;
@@ -156,7 +203,10 @@ int pml__objects_collect(struct pml__objects *all) {
 }
 
 void pml__objects_free(struct pml__objects *all) {
-  for (size_t i = 0; i < all->n; i++) free(all->at[i].path);
+  for (size_t i = 0; i < all->n; i++) {
+    free(all->at[i].path);
+    free(all->at[i].file);
+  }
   free(all->at);
   free(all->by_address);
 }

@@ -27,6 +27,8 @@ struct pml__segment {
 struct pml__object {
   uintptr_t base, lo, hi; /* of its image */
   char *path;             /* of the program, too; owned */
+  char *file;             /* of pml__object_file(); owned */
+  const char *soname;     /* the name that it gives itself, or NULL */
   struct pml__segment segment[PML__SEGMENTS];
   uint32_t nsegments;
   uintptr_t relro_lo, relro_hi; /* what the loader made read-only; whole pages */
@@ -66,6 +68,12 @@ int pml__objects_collect(struct pml__objects *all);
 void pml__objects_free(struct pml__objects *all);
 /* The object at @address, or NULL. Cost: a search by halves. */
 const struct pml__object *pml__objects_find(const struct pml__objects *all, uintptr_t address);
+
+/*
+ * The name that the object is reported by, the same under whichever name it was loaded; its own while it is not freed.
+ * Cost: some system calls, once, where it was loaded under another name than it gives itself.
+ */
+const char *pml__object_file(struct pml__object *o);
 
 /* The one object at @address alone. False: no object there, or no memory; else the caller frees its path. */
 bool pml__object_at(struct pml__object *o, uintptr_t address);

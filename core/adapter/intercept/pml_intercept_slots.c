@@ -132,7 +132,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
   if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
   pml__choice_note(x->choice, name, n);
-  return pml__intercept_thunk(value, name, file_of(of->path));
+  return pml__intercept_thunk(value, name, pml__object_file(&x->all.at[of - x->all.at]));
 }
 
 /* Its thunk's region says what it is called: the slot's symbol, or as the choice's hooks have it. */
@@ -142,7 +142,7 @@ static uint32_t note_left(const struct pml__slots *x, const struct pml__object *
   const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(pml__scan_relocation(o, slot)->r_info));
   const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
   const struct pml__object *of = pml__objects_find(&x->all, value);
-  return pml__left_note(name != NULL ? name : "", of != NULL ? file_of(of->path) : "");
+  return pml__left_note(name != NULL ? name : "", of != NULL ? pml__object_file(&x->all.at[of - x->all.at]) : "");
 }
 
 /* Calls through a slot that keeps its address. */
