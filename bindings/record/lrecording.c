@@ -49,6 +49,16 @@ static int l_reasons(lua_State *L) {
   return 1;
 }
 
+/* waited(path, status, signal, ns): the process of that log ended so then; a signal is nil, or its status is. */
+static int l_waited(lua_State *L) {
+  lua_Integer signal = luaL_optinteger(L, 3, 0), status = luaL_optinteger(L, 2, 0);
+  uint32_t waited = signal > 0 ? 257 + (uint32_t)(signal & 0x7f) : 1 + (uint32_t)(status & 0xff);
+  int err = pml_recording_waited(lutil_string(L, 1), waited, (uint64_t)luaL_checkinteger(L, 4));
+  if (err < 0) return pml_pusherr(L, err, "recording.waited");
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 static const char *const endings[] = {"running", "exit", "_exit", "failed"}; /* enum pml_recording_end */
 
 static int l_story(lua_State *L) {
@@ -59,6 +69,9 @@ static int l_story(lua_State *L) {
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
   lutil_setstr(L, "host", s.host);
   lutil_setstr(L, "ended", endings[s.ended]);
+  if (s.waited > 257) lutil_setint(L, "signal", s.waited - 257);
+  if (s.waited > 0 && s.waited <= 256) lutil_setint(L, "status", s.waited - 1);
+  lutil_setbool(L, "end_known", s.end_known);
   lutil_setbool(L, "traced", s.traced);
   lutil_setstr(L, "counted", pml_count_at_name(s.counted));
   lutil_setint(L, "lost_children", s.lost_children);
@@ -495,13 +508,9 @@ int luaopen_pmlua_recording(lua_State *L) {
                                      {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
                                      {"flow", l_flow},       {"openmp", l_openmp}, {"children", l_children},
                                      {"calls", l_calls},     {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open},
-                                       {"reasons", l_reasons},
-                                       {"clock", l_clock},
-                                       {"archive", l_archive},
-                                       {"archive_help", l_archive_help},
-                                       {"series", l_series},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", l_open},       {"reasons", l_reasons},           {"waited", l_waited}, {"clock", l_clock},
+      {"archive", l_archive}, {"archive_help", l_archive_help}, {"series", l_series}, {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
   lutil_class(L, &calls_class, none, NULL);

@@ -134,6 +134,43 @@ int main(int argc, char **argv) {
 }
 ]]
 
+-- Sleeps for 20 ms in a call in a call, which never return: the process ends as its argument says.
+local stays = [[
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+void call_back(void (*f)(void));
+void call_twice(void (*f)(void));
+static const char *how;
+static void nothing(void) {}
+static void stay(void) {
+  struct timespec for_a_while = {0, 20000000};
+  call_twice(nothing);
+  nanosleep(&for_a_while, NULL);
+  if (how[0] == 'k') raise(SIGKILL);
+  if (how[0] == '_') _exit(3);
+  if (how[0] == 'b') __asm__ volatile(
+#if defined(__x86_64__)
+      "syscall" ::"a"(SYS_exit_group), "D"(3) : "memory");
+#else
+      "mov x8, %0\n\tmov x0, 3\n\tsvc 0" ::"r"((long)SYS_exit_group) : "x8", "x0", "memory");
+#endif
+  exit(3);
+}
+static void outer(void) { call_back(stay); }
+int main(int argc, char **argv) {
+  how = argv[1];
+  if (argc > 2 && fork() != 0) return wait(NULL) < 0;
+  call_twice(outer);
+  return 1;
+}
+]]
+
 -- Each of ROUNDS times N threads calls adler32 20 times; N live at once, until the last of them has called.
 local storm = [[
 #include <pthread.h>
@@ -451,5 +488,35 @@ describe("pmlua record in processes and threads", function()
     local status, out, err = shell(("%s %s record -o r --lib 'libz*' --sym crc32 -- ./raw 0"):format(run, command))
     assert.same({ 0, ("5 children are fine\n"):rep(2) }, { status, out })
     assert.truthy(err:find("12 processes; results in", 1, true), err)
+  end)
+
+  -- The call of call_twice() that sleeps is the outer one of three.
+  for how, said in pairs { exit = "", _exit = "", kill = "was cut short by signal 9;",
+    bare = "ended with status 3 by the system call exit_group itself;" } do
+    it("have the time of calls that are open at their end: " .. how, function()
+      support.spit(dir .. "/stays.c", stays)
+      local built, _, wrong = shell "gcc -O1 stays.c -o stays -L. -lcalls_back -Wl,-rpath,$PWD"
+      assert.equal(0, built, wrong)
+      local _, out, err = shell(("rm -rf open; %s record --json --lib libcalls_back.so --trace -o open -- ./stays %s"):format(command, how))
+      assert.truthy(err:find(said, 1, true), err)
+      local trace = json.decode((select(2, shell(command .. " trace --json open/traces.otf2"))))
+      local open = {}
+      for _, f in ipairs(json.decode(out:match "{.*").functions) do open[f.name] = f end
+      assert.same({ 1, 1, 1 }, { open.call_back.calls, open.call_back.unreturned, open.call_twice.unreturned })
+      for _, r in ipairs(trace.regions) do
+        local f = open[r.region]
+        assert.is_true(f.inclusive_ns >= 20e6, r.region)
+        assert.is_true(math.abs(f.inclusive_ns - 1e9 * r.inclusive_s) < 1000, ("%s: %s and %s"):format(r.region, f.inclusive_ns,
+          r.inclusive_s))
+      end
+      local known = open.call_back.exclusive_ns + open.call_twice.exclusive_ns
+      assert.is_true(math.abs(known - open.call_twice.inclusive_ns) < 1000)
+    end)
+  end
+
+  it("have the time of open calls as far as it is known where nobody waited for them", function()
+    local _, out, err = shell(("rm -rf open; %s record --json --lib libcalls_back.so -o open -- ./stays kill child"):format(command))
+    assert.truthy(err:find("open ones until the last began", 1, true), err)
+    for _, f in ipairs(json.decode(out:match "{.*").functions) do assert.equal(1, f.unreturned, f.name) end
   end)
 end)

@@ -3,11 +3,13 @@
 #include "record/log/pml_log.h"
 
 #include "base/pml_clock.h"
+#include "base/pml_error.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -514,7 +516,28 @@ void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
   free(log);
 }
 
-void pml__log_end(struct pml__log *log) {
+static void end_as(struct pml__log *log, enum pml__log_ended how) {
   if (!pml__log_is_sealed(log)) log->head->ended_ns = pml_clock_realtime_ns();
-  __atomic_store_n(&log->head->ended, PML__LOG_ENDED_EXIT, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->head->ended, how, __ATOMIC_RELEASE);
+}
+
+void pml__log_end(struct pml__log *log) {
+  end_as(log, PML__LOG_ENDED_EXIT);
+}
+
+void pml__log_left(struct pml__log *log) {
+  end_as(log, PML__LOG_ENDED_LEFT);
+}
+
+int pml__log_waited(const char *path, uint32_t waited, uint64_t ns) {
+  struct pml__log_head h;
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return -errno;
+  int err = pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h && h.magic == PML__LOG_MAGIC ? 0 : PML_EFORMAT;
+  bool silent = err == 0 && h.ended == PML__LOG_RUNNING;
+  if (silent && (pwrite(fd, &waited, sizeof waited, offsetof(struct pml__log_head, waited)) < 0 ||
+                 pwrite(fd, &ns, sizeof ns, offsetof(struct pml__log_head, ended_ns)) < 0))
+    err = -errno;
+  (void)close(fd);
+  return err;
 }

@@ -165,12 +165,13 @@ void pml__log_remove(struct pml__log *log, enum pml__log_kind kept);
 
 /*
  * pml__log_end - the process ends by exit.
- * pml__log_left - by _exit. One store; async-signal-safe.
+ * pml__log_left - by _exit. Async-signal-safe.
+ * pml__log_waited - the process of the log at @path ended at @ns, as @waited says (see the head), unless the log says
+ * that itself. By another process. Returns 0, -errno, or PML_EFORMAT.
  */
 void pml__log_end(struct pml__log *log);
-static inline void pml__log_left(struct pml__log *log) {
-  __atomic_store_n(&log->head->ended, PML__LOG_ENDED_LEFT, __ATOMIC_RELEASE);
-}
+void pml__log_left(struct pml__log *log);
+int pml__log_waited(const char *path, uint32_t waited, uint64_t ns);
 
 /* ---- pml_log.c for pml_log_child.c ---- */
 

@@ -40,14 +40,15 @@ enum pml__log_ended { PML__LOG_RUNNING, PML__LOG_ENDED_EXIT, PML__LOG_ENDED_LEFT
 
 struct pml__log_head {
   uint64_t magic; /* atomic, stored last */
-  uint32_t version, unused;
+  uint32_t version;
+  uint32_t waited; /* how it ended, by who waited for it: 1 + its status, or 257 + the signal; 0: not known */
   int32_t pid, parent;
   int32_t rank, size;                 /* -1: not known */
   uint64_t born;                      /* the process's start as /proc/PID/stat has it; the same after exec */
   uint64_t started_ns, started_ticks; /* the same moment, of CLOCK_REALTIME and of the clock */
   double ticks_per_second;
   char clock[32];
-  uint64_t ended_ns; /* CLOCK_REALTIME */
+  uint64_t ended_ns; /* CLOCK_REALTIME; 0: not known */
   uint32_t ended;    /* atomic, stored last: enum pml__log_ended */
   int32_t refused;   /* atomic: the errno of why the file did not grow; 0: it always did */
   uint32_t epoch;    /* atomic: sums with another one are of before a reset */

@@ -35,6 +35,7 @@ struct track {
 };
 
 struct writing {
+  uint64_t end_ticks; /* of the process; 0: not known */
   struct pml__archive *a;
   struct pml__archive_process *p;
   struct pml__otf2_process *in;
@@ -75,11 +76,13 @@ static int add_first_thread(struct writing *w) {
   return err == 0 ? pml__otf2_location_done(w->a->otf2, silent) : err;
 }
 
-/* Calls that had not returned end with their thread's last event. */
+/* Calls that had not returned end with the process, or where that is not known with their thread's last event. */
 static int end_thread(void *arg, void *track) {
   const struct writing *w = arg;
   struct track *t = track;
   int err = 0;
+  uint64_t end = w->end_ticks != 0 ? pml__archive_time(w->a, w->p, w->end_ticks) : 0;
+  if (end > t->last_ns) t->last_ns = end;
   while (t->depth > 0 && err == 0) {
     w->a->story->open++;
     t->location->closed++;
@@ -242,6 +245,7 @@ static int write_process(struct writing *w, const struct pml_recording_reader *r
                                             .progress_arg = w->a,
                                             .nmetrics = err == 0 ? (uint32_t)w->metrics.set->n : 0,
                                             .arg = w};
+  w->end_ticks = pml__recording_end_ticks(r);
   if (err == 0) err = pml__otf2_teams_open(w->a->otf2, &w->teams, r, l.nmetrics, w->a->mpi.ncomms);
   if (err == 0) err = pml__recording_listen(r, &l);
   if (err == 0) err = add_first_thread(w);

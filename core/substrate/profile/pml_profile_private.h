@@ -19,8 +19,6 @@ struct pml__profile_place {
   struct pml__profile_place *latest; /* the child that was entered last, or nowhere */
   struct pml__profile_node *node;    /* its figures; NULL: not filled yet */
   struct pml__histogram *histogram;  /* of the region; never NULL */
-  uint64_t ticks;                    /* of the enter of the call under way */
-  uint64_t below;                    /* ticks in children, of calls that ended and of the one under way */
   pml_region_t region;               /* none, of the root */
 };
 
@@ -77,7 +75,7 @@ static inline struct pml__profile_place *pml__profile_place_at(const struct pml_
 
 /* A call from where the thread is. */
 static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t ticks) {
-  p->ticks = ticks;
+  __atomic_store_n(&p->node->ticks, ticks, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->at = p;
   pml__own_add(&p->node->entered, 1);
@@ -87,9 +85,9 @@ static inline void pml__profile_begin_call(struct pml__profile_track *t, struct 
 static inline void pml__profile_add_time(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
   struct pml__profile_node *node = p->node;
   t->at = p->up;
-  p->up->below += d;
+  pml__own_add(&p->up->node->inner, d);
   pml__own_add(&node->sum, d);
-  __atomic_store_n(&node->inner, p->below, __ATOMIC_RELAXED);
+  __atomic_store_n(&node->ticks, 0, __ATOMIC_RELAXED);
 }
 
 /* The innermost call, at @p, returned; it took @d ticks. */
@@ -102,7 +100,7 @@ static inline void pml__profile_end_call(struct pml__profile_track *t, struct pm
 }
 
 static inline uint64_t pml__profile_duration(const struct pml__profile_place *p, uint64_t ticks) {
-  uint64_t d = ticks - p->ticks;
+  uint64_t d = ticks - p->node->ticks;
   if (PML_UNLIKELY(d > ticks)) { /* a borrow */
     __asm__("");                 /* or it becomes a conditional move, which takes more */
     d = 0;

@@ -21,7 +21,8 @@ struct pml__profile_node {
   uint64_t entered, count; /* atomic; calls begun, and those of them that ended */
   uint64_t sum, inner;     /* atomic; ticks, and those of them in children */
   uint64_t min, max;       /* atomic */
-  uint64_t unused[2];
+  uint64_t ticks;          /* atomic; of the enter of the call under way, 0: none */
+  uint64_t unused;
 };
 
 struct pml__profile_tree {
@@ -41,7 +42,7 @@ void pml__profile_tree_close(struct pml__profile_tree *t);
 /* The child of @parent for @region, made if need be; NULL: no room. By the owner only. */
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region);
-/* The figures of @from, which may be in use, into @to. */
+/* The figures of @from, which may be in use, into @to, without those of a call under way. */
 void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from);
 
 static inline struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index) {

@@ -23,6 +23,7 @@ struct piece {
 struct pieces {
   struct piece *piece;
   size_t n, capacity;
+  uint64_t end; /* of the process, in ticks */
 };
 
 static int add_piece(struct pieces *all, const struct piece *p) {
@@ -102,11 +103,21 @@ static int by_tree(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
+/* A call that is open at the end has its time until then, which is in its caller's, too. */
+static void add_open(const struct pml_recording_reader *r, struct pml__profile_node *to, struct pml__profile_node *up,
+                     uint64_t ticks, uint64_t end) {
+  uint64_t d = ticks != 0 && ticks < end ? end - ticks : 0;
+  if (!pml__recording_plausible_ticks(r, d)) return;
+  to->sum += d;
+  up->inner += d;
+}
+
 /* One tree on its way into the merged one. */
 struct grafting {
   const struct pml_recording_reader *reader;
   struct pml__profile_tree *to;
   uint32_t *at; /* [n] where its nodes are in the merged tree */
+  uint64_t end; /* ticks */
   uint32_t n;
 };
 
@@ -138,6 +149,7 @@ static bool graft(struct grafting *g, const struct pml__profile_node *node, int 
     return false;
   }
   pml__profile_tree_add(same, node);
+  add_open(g->reader, same, parent, node->ticks, g->end);
   g->at[g->n++] = same->index;
   return true;
 }
@@ -156,6 +168,27 @@ static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
   return all;
 }
 
+static int latest_enter(const struct pml_recording_reader *r, const struct piece *p, uint64_t *latest) {
+  uint32_t n = PML__PROFILE_CHUNK << p->part;
+  if (p->bytes < n * NODE_BYTES) return 0;
+  struct pml__profile_node *node = malloc(n * NODE_BYTES);
+  if (node == NULL) return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
+  int err = pml__log_read_at(&r->log, p->at, node, n * NODE_BYTES);
+  for (uint32_t i = 0; i < n && err == 0; i++)
+    if (node[i].ticks > *latest) *latest = node[i].ticks;
+  free(node);
+  return err;
+}
+
+/* Where nobody knows when the process ended: its last call that did not return began then. */
+static int find_end(const struct pml_recording_reader *r, const struct pieces *all, uint64_t *end) {
+  int err = 0;
+  *end = pml__recording_end_ticks(r);
+  if (*end != 0) return 0;
+  for (size_t i = 0; i < all->n && err == 0; i++) err = latest_enter(r, &all->piece[i], end);
+  return err;
+}
+
 /*
  * The tree whose pieces begin at *@i, which becomes that of the next tree. They follow each other from part 0 on;
  * without one, those behind it hang in the air.
@@ -163,7 +196,7 @@ static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
 static int graft_one(const struct pml_recording_reader *r, const struct pieces *all, size_t *i,
                      struct pml__profile_tree *to) {
   uint32_t tree = all->piece[*i].tree, part = 0;
-  struct grafting g = {.reader = r, .to = to};
+  struct grafting g = {.reader = r, .to = to, .end = all->end};
   bool whole = true;
   int err = 0;
   for (; *i < all->n && all->piece[*i].tree == tree && err == 0; ++*i) {
@@ -183,7 +216,7 @@ static int graft_all(const struct pml_recording_reader *r, const struct pieces *
 static int find_all(const struct pml_recording_reader *r, struct found *all) {
   int err = pml__recording_each_block(r, add_block, all);
   if (all->pieces.n > 0) qsort(all->pieces.piece, all->pieces.n, sizeof *all->pieces.piece, by_tree);
-  return err;
+  return err == 0 ? find_end(r, &all->pieces, &all->pieces.end) : err;
 }
 
 /* ---- sums ---- */

@@ -41,6 +41,14 @@ bool pml__recording_plausible_ticks(const struct pml_recording_reader *r, uint64
   return (double)ticks <= seconds(r) * r->log.head.ticks_per_second;
 }
 
+/* Both are within the process's life. */
+uint64_t pml__recording_end_ticks(const struct pml_recording_reader *r) {
+  const struct pml__log_head *h = &r->log.head;
+  if (h->ended_ns <= h->started_ns) return 0;
+  double ticks = (double)(h->ended_ns - h->started_ns) * 1e-9 * h->ticks_per_second;
+  return ticks >= 0 && ticks < 9e18 ? h->started_ticks + (uint64_t)ticks : 0;
+}
+
 /* ---- names ---- */
 
 static bool make_room(struct pml_recording_reader *r, uint32_t theirs) {
@@ -234,6 +242,8 @@ void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_r
                                     .parent = r->log.head.parent,
                                     .host = r->log.head.host,
                                     .ended = end_of(r),
+                                    .end_known = r->log.head.ended_ns != 0,
+                                    .waited = r->log.head.waited,
                                     .traced = h->traced != 0,
                                     .counted = h->counted <= PML_COUNT_AT_BOTH ? (enum pml_count_at)h->counted
                                                                                : PML_COUNT_AT_NONE,
@@ -249,4 +259,9 @@ void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_r
                                     .often = r->count[PML__LOG_OFTEN],
                                     .older_bytes = r->count[PML__LOG_OLDER] * PML__RECORDING_EVENTS_BYTES,
                                     .missing = r->log.missing};
+}
+
+int pml_recording_waited(const char *path, uint32_t waited, uint64_t ns) {
+  int err = pml__log_waited(path, waited, ns);
+  return err < 0 ? pml_fail(err, "%s: how its process ended cannot be written there", path) : 0;
 }

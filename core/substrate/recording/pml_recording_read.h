@@ -19,12 +19,14 @@ struct pml_recording_reader;
 
 /*
  * pml_recording_read_open - @path is read from now on; its process may still write to it.
+ * pml_recording_waited - pml__log_waited(), for whoever waited for the process of the log at @path.
  * pml_recording_read_open_any - the same of a log that may have no recorded calls, for what is beside them, as OpenMP's
  * constructs; its story is that of no process. pml_recording_read_close - NULL is fine.
  * Returns 0, -errno of open or read, PML_EFORMAT (no recording, or of another version or machine), -ENOMEM; *@r
  * is NULL on failure. Memory: 16 bytes per extent, 4 per region.
  */
 PML__SHARED int pml_recording_read_open(struct pml_recording_reader **r, const char *path);
+PML__SHARED int pml_recording_waited(const char *path, uint32_t waited, uint64_t ns);
 PML__SHARED int pml_recording_read_open_any(struct pml_recording_reader **r, const char *path);
 PML__SHARED void pml_recording_read_close(struct pml_recording_reader *r);
 
@@ -32,6 +34,8 @@ struct pml_recording_story {
   int pid, parent;
   const char *host; /* of the process; the reader's */
   enum pml_recording_end ended;
+  bool end_known;  /* its time */
+  uint32_t waited; /* 0: not known; 1 + its status, 257 + the signal that ended it: by who waited for it */
   bool traced;
   enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */
   uint64_t lost_children;                          /* that could not be recorded */

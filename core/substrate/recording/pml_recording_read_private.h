@@ -90,4 +90,7 @@ int pml__recording_name_values(const struct pml_recording_reader *r,
 #define PML__RECORDING_METRIC_BYTES 256u
 uint32_t pml__recording_metrics(const struct pml_recording_reader *r, char (*name)[PML__RECORDING_METRIC_BYTES]);
 
+/* When the process ended, in its clock; 0: not known. */
+uint64_t pml__recording_end_ticks(const struct pml_recording_reader *r);
+
 #endif

@@ -65,7 +65,7 @@ function M.run(words, ready, options)
   end
   if not o.shielded then core.sys.on_interrupt() end
   local started, refused = command:start()
-  local ended, lost
+  local pid, ended, lost = command:pid(), nil, nil
   if started and o.meanwhile then o.meanwhile() end
   if started then ended, lost = wait(command, o.every) end
   if not o.shielded then
@@ -74,6 +74,7 @@ function M.run(words, ready, options)
   end
   if not started then return refuse(refused) end
   if not ended then return refuse(lost) end
+  ended.pid = pid
   return ended
 end
 

@@ -299,6 +299,7 @@ local function run(o, library, dir)
     o.metrics, why = measure(o, pid)
     return o.metrics ~= nil, why
   end, { environment = environment_of(o, library, dir), bound = o.bound, meanwhile = recording })
+  if ended then require("pmlua.internal.record.logs").waited(dir, ended) end
   if not o.metrics then return ended, err end
   local kept, why = o.metrics:finish(dir, o.trace)
   if not kept then complain("--metric: " .. sentence(why), why.code ~= "ENODATA") end -- it was too brief

@@ -158,6 +158,7 @@ end
 local function process_of(log, story, ended)
   local p = notes_of(log)
   p.pid, p.parent, p.host, p.ended, p.untraced = story.pid, story.parent, story.host, ended, story.dropped
+  p.status, p.signal, p.end_known = story.status, story.signal, story.end_known
   p.tick_ns = log:tick_ns()
   for _, what in ipairs { "lost_children", "deep", "brief", "often", "older" } do p["left_" .. what] = story[what] end
   for _, why in ipairs { "refused", "uncounted" } do p[why] = story[why] ~= "" and story[why] or nil end
@@ -171,6 +172,19 @@ function M.parse(file)
   local pid, program = file:match "%.(%d+)%.(%d+)%.pmlog$"
   if not pid then pid, program = file:match "%.(%d+)%.pmlog$", 1 end
   return pid and (program == 1 and pid or pid .. "." .. program), math.tointeger(tonumber(pid)), math.tointeger(program)
+end
+
+--- The command of a recording ended now: its log has that, and how, where the process could not say it itself.
+---@param dir string
+---@param ended { pid: integer, status?: integer, signal?: integer } as child.run() returns it
+function M.waited(dir, ended)
+  local last, newest = 0, nil
+  for _, file in ipairs(require "pmlua.internal.file".names(dir)) do
+    local _, pid, program = M.parse(file)
+    if pid == ended.pid and program > last then last, newest = program, file end
+  end
+  -- What cannot be written is not known, as of other processes.
+  if newest then core.recording.waited(dir .. "/" .. newest, ended.status, ended.signal, core.clock.realtime_ns()) end
 end
 
 --- Whether processes of that host can be looked for here.

@@ -222,6 +222,18 @@ local function tell_reasons(reasons, complain)
   if #reasons > PROCESSES then complain(("%d more are not recorded"):format(#reasons - PROCESSES)) end
 end
 
+--- Of a process that could not say how it ended: pmlua knows it of its own children, and when.
+local function cut_short(p)
+  if p.status then
+    return ("ended with status %d by the system call exit_group itself; calls until then are included"):format(p.status)
+  end
+  if p.signal then
+    return ("was cut short by signal %d; calls until then are included"):format(p.signal)
+  end
+  return "was cut short by a signal, exit_group, or an unrecorded program; calls until then are included, "
+    .. "open ones until the last began"
+end
+
 local function tell_endings(all, dir, complain)
   local function fail(text) complain(text, true) end
   name_some(all, fail, function(p) return p.refused end, function(p)
@@ -232,9 +244,7 @@ local function tell_endings(all, dir, complain)
   end)
   name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
     function(p) return "is not recorded: " .. explained(tostring(p.failure)) end)
-  name_some(all, complain, function(p) return p.ended == "cut" end, function()
-    return "was cut short by a signal, or by executing a program that is not recorded; calls until then are included"
-  end)
+  name_some(all, complain, function(p) return p.ended == "cut" end, cut_short)
   name_some(all, complain, function(p) return p.ended == "away" end, function(p)
     return ("has not ended as far as its log says: it was cut short, or still runs on %s; calls until now are included, "
       .. "and pmlua record --finish %s includes later ones"):format(p.host, dir)
