@@ -119,8 +119,15 @@ describe("pmlua record --plugin", function()
     assert.truthy(err:find(said, 1, true), err)
   end)
 
+  it("refuses a plugin that is nowhere", function()
+    local status, out, err = shell(command .. " record --plugin nosuch -o nowhere -- ./sums 10 0")
+    assert.same({ 2, "" }, { status, out })
+    assert.truthy(err:find("--plugin: the loader finds no libnosuch.so; set LD_LIBRARY_PATH", 1, true), err)
+  end)
+
   it("names a plugin that fails, and records all the same", function()
-    local by_name, _, err = recorded "--plugin nosuch --plugin bad_failing:m --plugin steps:steps -o failing -- ./sums 10 0"
+    local by_name, _, err = recorded("--plugin bad_failing:m --plugin steps:steps -o failing -- ./sums 10 0",
+      "SCOREP_METRIC_PLUGINS=nosuch")
     assert.equal(10, by_name.crc32.calls)
     assert.is_true(by_name.crc32.events["plugin::steps::steps"] >= 10)
     assert.truthy(err:find("pmlua record: plugin nosuch: ", 1, true), err)

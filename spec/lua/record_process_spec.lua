@@ -497,7 +497,8 @@ describe("pmlua record in processes and threads", function()
       support.spit(dir .. "/stays.c", stays)
       local built, _, wrong = shell "gcc -O1 stays.c -o stays -L. -lcalls_back -Wl,-rpath,$PWD"
       assert.equal(0, built, wrong)
-      local _, out, err = shell(("rm -rf open; %s record --json --lib libcalls_back.so --trace -o open -- ./stays %s"):format(command, how))
+      local line = "rm -rf open; %s record --json --lib libcalls_back.so --trace -o open -- ./stays %s"
+      local _, out, err = shell(line:format(command, how))
       assert.truthy(err:find(said, 1, true), err)
       local trace = json.decode((select(2, shell(command .. " trace --json open/traces.otf2"))))
       local open = {}
@@ -515,7 +516,8 @@ describe("pmlua record in processes and threads", function()
   end
 
   it("have the time of open calls as far as it is known where nobody waited for them", function()
-    local _, out, err = shell(("rm -rf open; %s record --json --lib libcalls_back.so -o open -- ./stays kill child"):format(command))
+    local line = "rm -rf open; %s record --json --lib libcalls_back.so -o open -- ./stays kill child"
+    local _, out, err = shell(line:format(command))
     assert.truthy(err:find("open ones until the last began", 1, true), err)
     for _, f in ipairs(json.decode(out:match "{.*").functions) do assert.equal(1, f.unreturned, f.name) end
   end)

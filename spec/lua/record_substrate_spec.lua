@@ -121,9 +121,15 @@ describe("pmlua record --substrate", function()
     assert.is_true(tonumber(support.slurp(dir .. "/experiment/enters.txt")) >= 3)
   end)
 
+  it("refuses a plugin that is nowhere", function()
+    local status, _, err = shell(command .. " record --substrate nosuch -o nowhere -- ./sums 0")
+    assert.equal(2, status)
+    assert.truthy(err:find("--substrate: the loader finds no libscorep_substrate_nosuch.so", 1, true), err)
+  end)
+
   it("names a plugin that fails, and records all the same", function()
     local by_name, err = recorded(
-      "--lib libz --substrate nosuch --substrate bad_refusing --substrate enters -o failing -- ./sums 0")
+      "--lib libz --substrate bad_refusing --substrate enters -o failing -- ./sums 0", "SCOREP_SUBSTRATE_PLUGINS=nosuch")
     assert.equal(3, by_name.crc32.calls)
     assert.matches("pmlua record: substrate plugin nosuch: libscorep_substrate_nosuch.so: ", err, 1, true)
     assert.matches("pmlua record: substrate plugin bad_refusing: its init declined to run\n", err, 1, true)

@@ -215,6 +215,15 @@ local function can_count(names)
   return true
 end
 
+--- Why the loader would not find a library of that name in the program either; nil: it would, or that is another matter.
+local function missing(option, library)
+  local _, why = package.loadlib(library, "*")
+  local ours = require "pmlua".paths.plugins
+  if not why or not why:find("cannot open shared object file", 1, true) then return nil end
+  if option == "plugin" and ours and disk.kind(ours .. "/" .. library) then return nil end
+  return ("--%s: the loader finds no %s; set LD_LIBRARY_PATH"):format(option, library)
+end
+
 --- What a plugin's environment says, with those of --plugin; nil and what is wrong.
 local function plugin_variables(list)
   local separator = os.getenv "SCOREP_METRIC_PLUGINS_SEP" or ","
@@ -227,6 +236,8 @@ local function plugin_variables(list)
     if require("pmlua.internal.own_plugins").has(name) then
       return nil, ("--plugin: %s belongs to pmlua and measures beside the program; use --metric %s::NAME"):format(name, name)
     end
+    local gone = missing("plugin", "lib" .. name .. ".so")
+    if gone then return nil, gone end
     names[#names + 1] = name
     if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
   end
@@ -242,6 +253,8 @@ local function substrate_variable(list)
     if not name:find "^[%w_]+$" then
       return nil, ("--substrate: '%s' is not a NAME, where the library is libscorep_substrate_NAME.so"):format(name)
     end
+    local gone = missing("substrate", "libscorep_substrate_" .. name .. ".so")
+    if gone then return nil, gone end
     names[#names + 1] = name
   end
   return "SCOREP_SUBSTRATE_PLUGINS=" .. table.concat(names, separator ~= "" and separator:sub(1, 1) or ",")
