@@ -184,7 +184,7 @@ static bool enter(int *held) {
   *held = pml__cancel_hold();
   inside = true;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pml__lock_take(&lock);
+  pml__lock_take_open(&lock); /* it is held already */
   return true;
 }
 static void leave(int held) {
