@@ -62,7 +62,8 @@ M.functions = {
   plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {}, read = { "nowhere.series" },
              provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
   flow = { open = { { metrics = { "misuse" }, labels = 9 } } },
-  live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
+  live = { start = { { name = "misuse" } }, interruptible = { function() end }, stop = {}, path = {}, folder = {},
+           rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
            create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" },
@@ -157,7 +158,7 @@ function M.methods(handles)
                 add = { 1, { label = "s", count = 1, total_ns = 1, self_ns = 1, min_ns = 1, max_ns = 1, mean_ns = 1,
                              stddev_ns = 0, threads = 1, values = { { "e", 1 } } } } },
     rows = { log = { { path = dir .. "/nosuch.pmlog", threads = true } } },
-    link = { ask = { "eval", "1 + 1", 1 } },
+    link = { ask = { "eval", "1 + 1", 1 }, send = { "eval", "1 + 1", 1 }, receive = { 1 } },
     plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
   }
 end
