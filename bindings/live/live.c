@@ -388,6 +388,7 @@ static void in_child(void) {
   service.live = NULL;
   if (l != NULL) {
     bool ours = live__on_thread(); /* a function of the application forked: it is on its own */
+    if (ours) live__thread_forked();
     atomic_store(&l->stopping, true);
     close_copies(l);
     l->next = service.left;

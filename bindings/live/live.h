@@ -139,6 +139,7 @@ int live__stop_run(const char *reason);
 /* --- live_loop.c, live_talk.c, live_session.c: the service's thread --- */
 
 void *live__main(void *live);
+void live__thread_forked(void);            /* the calling thread is the program's now, in a child */
 void live__thread_begin(const char *name); /* by each thread of the service: on the process's own cpus, not real-time */
 
 /* live__talk_begin - a connection of client @asks, moved to @socket. NULL: out of memory, and it is not moved. */
@@ -160,14 +161,14 @@ void live__session_tick(struct live_session *s, double now);
 /* --- live_worker.c: called by the service's thread --- */
 
 /*
- * live__worker_begin - a thread with a session; NULL: pml_error_detail() says why.
+ * live__worker_begin - a thread with a session. 0, -EAGAIN, -ENOMEM, or why there is no thread.
  * live__worker_ask - give it a question, which is moved. live__worker_answer - its answer, if it is there: *text (NULL:
  * no memory) is the caller's. live__worker_due - when it will have had its time; HUGE_VAL: it does nothing.
  * live__worker_has_rules - watch rules of its session are at work.
  * live__worker_end - let go of it: it is told to stop, and from @cancel_at on cancelled. Moves it to l->ending.
  * live__worker_reap - free those of l->ending that have ended; true: none is left.
  */
-struct live_worker *live__worker_begin(struct live *l);
+int live__worker_begin(struct live *l, struct live_worker **worker);
 void live__worker_ask(struct live_worker *w, struct live_frame *question);
 bool live__worker_answer(struct live_worker *w, char **text, size_t *n, bool *ok);
 double live__worker_due(struct live_worker *w);

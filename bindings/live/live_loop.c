@@ -36,6 +36,10 @@ bool live__on_thread(void) {
   return on_thread;
 }
 
+void live__thread_forked(void) {
+  on_thread = false;
+}
+
 /* --- the cpus --- */
 
 static cpu_set_t cpus; /* of the process when this was loaded: its threads may bind themselves later */

@@ -46,16 +46,17 @@ static void set_error(struct live_connection *c, const char *text) {
 }
 
 static void ask(struct live_connection *c, struct live *l) {
-  if (c->worker == NULL) c->worker = live__worker_begin(l);
-  c->asked = c->worker != NULL;
+  int err = c->worker == NULL ? live__worker_begin(l, &c->worker) : 0;
+  c->asked = err == 0;
   if (c->asked)
     live__worker_ask(c->worker, &c->question);
   else
-    set_error(c, pml_error_detail(-EAGAIN));
+    set_error(c, pml_error_detail(err));
 }
 
 #define OVERDUE                                                                                                        \
-  "stopped: the code ran longer than one question may (%g s), inside one function of Lua; a new session begins, "      \
+  "stopped: the code ran longer than one question may (%g s), inside one function of Lua or for want of a cpu; a new " \
+  "session begins, "                                                                                                   \
   "without its variables and rules"
 
 /* The answer, if it is there; an error if it should be. Returns false if the connection is of no use any more. */

@@ -145,14 +145,13 @@ static int start_thread(struct live_worker *w) {
   return err;
 }
 
-struct live_worker *live__worker_begin(struct live *l) {
+int live__worker_begin(struct live *l, struct live_worker **worker) {
   int busy = 0, err;
   for (const struct live_worker *e = l->ending; e != NULL; e = e->next) busy++;
-  struct live_worker *w = busy < ENDING_MAX ? calloc(1, sizeof *w) : NULL;
-  if (w == NULL) {
-    (void)pml_fail(-EAGAIN, "too many questions that were given up are still in functions of the application");
-    return NULL;
-  }
+  if (busy >= ENDING_MAX)
+    return pml_fail(-EAGAIN, "too many questions that were given up are still in functions of the application");
+  struct live_worker *w = calloc(1, sizeof *w);
+  if (w == NULL) return pml_fail(-ENOMEM, "live: out of memory for a session");
   w->l = l;
   w->cancel_at = w->since = w->due = w->session.due = HUGE_VAL;
   live_frame_question(&w->question);
@@ -162,10 +161,11 @@ struct live_worker *live__worker_begin(struct live *l) {
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&w->changed, &monotonic);
   pthread_condattr_destroy(&monotonic);
-  if ((err = start_thread(w)) == 0) return w;
+  *worker = w;
+  if ((err = start_thread(w)) == 0) return 0;
+  *worker = NULL;
   free_worker(w);
-  (void)pml_fail(err, "live: no thread can be started: %s", strerror(-err));
-  return NULL;
+  return pml_fail(err, "live: no thread can be started: %s", strerror(-err));
 }
 
 void live__worker_ask(struct live_worker *w, struct live_frame *question) {
