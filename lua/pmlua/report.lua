@@ -62,6 +62,7 @@ local function gather(survey)
 end
 
 --- What shares are of: all exclusive time, or, where no section is exclusive, all self time. Either adds up to 100 %.
+--- Beside exclusive sections an inclusive one has no share: it contains others, and is in no sum.
 local function total(list)
   local any = false
   for _, s in ipairs(list) do any = any or s.exclusive end
@@ -88,7 +89,7 @@ local function derive(s, survey, whole, of)
   local all, n = s.all, #survey.processes
   s.counted_work = s.type == "calculation" and all.work == 0 and (all.values[FLOPS] or 0) > 0
   if s.counted_work then count_work(all) end
-  all.share, all.rate = share(all, of, whole), rate(all)
+  all.share, all.rate = share(all, of, (of == "self" or s.exclusive) and whole or 0.0), rate(all)
   all.time_ns, all.own_ns = all.total_ns / n, all.self_ns / n
   all.least_ns, all.most_ns = s.processes < n and 0.0 or s.time.min, s.time.max
   all.imbalance = all.time_ns > 0 and all.most_ns / all.time_ns or nil
@@ -97,8 +98,9 @@ end
 
 -- --- rows of processes and threads ---
 
---- The time that the shares of a process refer to.
-local function whole_of(r, process)
+--- The time that the shares of a section's rows in a process refer to; 0: it has none.
+local function whole_of(r, process, section)
+  if r.total_of == "exclusive" and not section.exclusive then return 0.0 end
   return process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
 end
 
@@ -128,7 +130,7 @@ end
 ---@return table question
 function M.question(r, s, i, threads, text)
   local process = r.processes[i]
-  return { path = process.log, label = s.label, threads = threads, text = text, whole = whole_of(r, process),
+  return { path = process.log, label = s.label, threads = threads, text = text, whole = whole_of(r, process, s),
     own = r.total_of ~= "exclusive", cache = cache_of(r, i), counted_work = s.counted_work and FLOPS or nil }
 end
 
@@ -142,7 +144,7 @@ function M.of(r, s, i, threads)
   local process = r.processes[i]
   local one = surveys.one(process, s.label, threads, cache_of(r, i))
   if not one then return nil end
-  local whole = whole_of(r, process)
+  local whole = whole_of(r, process, s)
   local function complete(row)
     row.process = i
     if s.counted_work then count_work(row) end

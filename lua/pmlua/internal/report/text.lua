@@ -256,7 +256,7 @@ MAX/AVG  time of the process that took longest by the average: 1 is balanced; OF
 ]]
 
 local of = {
-  exclusive = "share of the time of all exclusive sections, which add up to 100",
+  exclusive = "share of the time of all exclusive sections, which add up to 100; inclusive ones (*) have none",
   self = "share of the self time of all sections, which add up to 100: none is exclusive",
 }
 
