@@ -32,6 +32,11 @@ static inline double pml_value_number(const struct pml_value *v) {
   return v->type == PML_TYPE_DOUBLE ? v->d : (double)v->i;
 }
 
+/* pml_value_is_int64 - the integral part of @d is an int64_t: from -2^63 to below 2^63, and no NaN. */
+static inline bool pml_value_is_int64(double d) {
+  return d >= -0x1p63 && d < 0x1p63;
+}
+
 /*
  * What a metric's values are, and the time that each is of: since the beginning, that point, from the one before
  * (LAST), until the next (NEXT). The order is Score-P's and OTF2's.

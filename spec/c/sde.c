@@ -124,6 +124,20 @@ static int write_to(const char *name, struct pml_value v) {
   return rc;
 }
 
+/* A double that is an integer of 64 bits, and its neighbours that are none. */
+static void integer_limits(void) {
+  static int64_t at_limit;
+  pml_sde_register(lib, "LIMIT", PML_SDE_RW | PML_SDE_INSTANT, PML_TYPE_INT64, &at_limit);
+  static const double fit[] = {-0x1p63, -0x1p63 + 1024, 0x1p63 - 1024}, none[] = {0x1p63, -0x1p63 - 2048, NAN, 0.5};
+  for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
+    CHECK(write_to("SPEC::LIMIT", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = fit[i]}) == 0 &&
+              (double)at_limit == fit[i],
+          "%.17g is an integer of 64 bits", fit[i]);
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    CHECK(write_to("SPEC::LIMIT", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = none[i]}) == -EINVAL,
+          "%.17g is none", none[i]);
+}
+
 static int reset_of(const char *name) {
   struct pml_sde_event *ev;
   int rc = pml_sde_find(name, &ev, NULL);
@@ -486,6 +500,7 @@ int main(void) {
   libraries();
   registered();
   written();
+  integer_limits();
   created();
   groups();
   recorders();

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define TWO_TO_63 9223372036854775808.0
-
 /* An event that is polled. Comes in front, under the lock; only the polling thread takes one out. */
 struct polled {
   struct pml_sde_event *event; /* a reference of its own */
@@ -51,7 +49,7 @@ void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value
   double number = pml_value_number(v);
   if (v->type == PML_TYPE_INT64)
     check_value(o, v->i);
-  else if (fabs(number) < TWO_TO_63)
+  else if (pml_value_is_int64(number))
     check_value(o, (int64_t)number);
 }
 
@@ -169,7 +167,7 @@ static int watch(const struct pml_sde_event *ev, struct pml__sde_overflow *o) {
 static int64_t multiples(const struct pml_value *v, int64_t threshold) {
   double number = pml_value_number(v);
   if (v->type == PML_TYPE_INT64) return v->i / threshold;
-  return fabs(number) < TWO_TO_63 ? (int64_t)number / threshold : 0;
+  return pml_value_is_int64(number) ? (int64_t)number / threshold : 0;
 }
 
 int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define TWO_TO_63 9223372036854775808.0
-
 /* One piece each: the writer of the variable uses plain stores, and the caller of register promised alignment. */
 static inline struct pml_value load(const void *at, int type) {
   struct pml_value v = {.type = PML_TYPE_INT64};
@@ -274,7 +272,7 @@ int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
 static bool as_integer(const struct pml_value *v, int64_t min, int64_t max, int64_t *i) {
   *i = v->i;
   if (v->type == PML_TYPE_DOUBLE) {
-    if (!(fabs(v->d) < TWO_TO_63) || v->d != floor(v->d)) return false;
+    if (!pml_value_is_int64(v->d) || v->d != floor(v->d)) return false;
     *i = (int64_t)v->d;
   }
   return *i >= min && *i <= max;

@@ -6,6 +6,7 @@
 #include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "base/pml_value.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
 #include "substrate/trace/pml_otf2_write.h"
@@ -45,7 +46,7 @@ struct pml_otf2_stream {
 
 static int64_t nearest(uint64_t bits) {
   double d = pml__as_double(bits);
-  if (!(fabs(d) < 0x1p63)) return d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0;
+  if (!pml_value_is_int64(d)) return d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0;
   return llrint(d);
 }
 

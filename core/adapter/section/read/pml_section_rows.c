@@ -4,6 +4,7 @@
 
 #include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_error.h"
+#include "base/pml_value.h"
 
 #include <errno.h>
 #include <math.h>
@@ -45,7 +46,7 @@ static struct pml__cell real(double v) {
 
 /* Sums of a process are doubles; those without a fraction become integers again. */
 static struct pml__cell exact(double v) {
-  return fabs(v) < 0x1p63 && v == trunc(v) ? whole((uint64_t)(int64_t)v) : real(v);
+  return pml_value_is_int64(v) && v == trunc(v) ? whole((uint64_t)(int64_t)v) : real(v);
 }
 
 static struct pml__cell text(const char *t) {
