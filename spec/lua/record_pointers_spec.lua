@@ -172,8 +172,8 @@ int main(int n, char **v) {
       local line = "cc -fPIC -shared named.c -o libnamed.so.1.0 %s && ln -sf libnamed.so.1.0 libnamed.so.1 && "
         .. "ln -sf libnamed.so.1 libother.so && mkdir -p sub && ln -sf ../libother.so sub/libnamed.so && cc opens.c -o opens"
       assert.equal(0, (shell(line:format(how))))
-      line = "rm -rf r; %s record --json --dlsym --sym named -o r -- ./opens ./libother.so ./sub/../libnamed.so.1 sub/libnamed.so "
-        .. "$PWD/libnamed.so.1.0"
+      line = "rm -rf r; %s record --json --dlsym --sym named -o r -- ./opens ./libother.so ./sub/../libnamed.so.1 "
+        .. "sub/libnamed.so $PWD/libnamed.so.1.0"
       local status, out, err = shell(line:format(command))
       assert.equal(0, status, err)
       local functions = json.decode(out:match "{\n.*").functions
