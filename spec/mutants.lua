@@ -111,6 +111,9 @@ local function programs()
       run = ("env LUA_INIT=\"package.preload['%s'] = loadfile '$DIR/%s'\" "):format(module, file)
         .. "busted --lua=/usr/bin/lua5.4 -o TAP spec/lua/imbalance_spec.lua" }
   end
+  list[#list + 1] = { title = "its own spec", file = FILE.STATES, arch = arch, build = "test -d spec",
+    run = [[env LUA_INIT="package.preload['pmlua.analysis.waits'] = loadfile '$DIR/lua/pmlua/analysis/waits.lua'" ]]
+      .. "busted --lua=/usr/bin/lua5.4 -o TAP spec/lua/wait_states_spec.lua" }
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
   local arm = { title = "aarch64", file = FILE.READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",

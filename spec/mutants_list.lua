@@ -32,6 +32,7 @@ local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCH
 local RANKS, TOGETHER, PART = ARCHIVE .. "ranks.c", ARCHIVE .. "share.c", ARCHIVE .. "part.c"
 local OF_CALLS, READS = "core/substrate/recording/pml_recording_events.c", "core/record/log/pml_log_read.c"
 local JSON = "lua/pmlua/json.lua"
+local STATES = "lua/pmlua/analysis/waits.lua"
 local IMBALANCE, CRITICAL = "lua/pmlua/analysis/imbalance.lua", "lua/pmlua/analysis/critical_path.lua"
 local READ = "core/substrate/trace/read/pml_otf2_"
 local WALK, ROWS, SUMS, EVENTS = READ .. "walk.c", READ .. "rows.c", READ .. "read_sums.c", READ .. "events.c"
@@ -357,6 +358,13 @@ local mutants = {
     "local last, deepest = calls[1], calls[1]" },
   { "imbalance: a barrier never ends", IMBALANCE, "  self.instances[team.key] = nil\n", "" },
   { "imbalance: without the calls of the fork", IMBALANCE, "    call.node = deepest.node\n", "" },
+  { "waits: an eager send waits for its receiver", STATES, "if posted.enter >= call.leave then return end", "" },
+  { "waits: an immediate send waits itself", STATES, "waiter = not e.request and call or nil }", "waiter = call }" },
+  { "waits: a receive is late when it is completed", STATES, "e.request and self.posted[e.request] or call }", "call }" },
+  { "waits: a probe of another message", STATES, "send.call.enter < probe.leave", "true" },
+  { "waits: beyond the end of the call", STATES, "math.min(other.came.enter, member.ended)", "other.came.enter" },
+  { "waits: requests among operations that block", STATES, [[e.request and "request" or ""]], [[""]] },
+  { "waits: the root sends first", STATES, "if m ~= root and (not first", "if (not first" },
   { "critical path: a team comes from nowhere", CRITICAL, "  end, add)\n", "  end)\n" },
   { "critical path: until the last enters no more", CRITICAL, "add(call.location, last.enter, last.location,",
     "add(call.location, call.enter, last.location," },
@@ -370,5 +378,5 @@ return { list = mutants, sources_of = SOURCES_OF, files = {
   READER = READER, STREAM = STREAM, SHARE = SHARE, PAGES = PAGES, SET = SET, SECTION = SECTION,
   SDE_COUNTER = SDE_COUNTER, SDE = SDE, RING = RING, RAISE = RAISE, PRIVATE = PRIVATE,
   PLAINLY = PLAINLY, LOG = LOG, JSON = JSON, IMBALANCE = IMBALANCE, GROUP = GROUP,
-  CRITICAL = CRITICAL, COUNTER = COUNTER,
+  CRITICAL = CRITICAL, STATES = STATES, COUNTER = COUNTER,
 } }

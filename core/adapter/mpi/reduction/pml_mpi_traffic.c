@@ -76,7 +76,7 @@ static void sent_to(uint64_t key, uint64_t bytes) {
   struct partner *p = pml__mpi_find(&traffic.table, key);
   if (p == NULL && (p = new_partner(key)) == NULL) return;
   (void)__atomic_add_fetch(&p->messages, 1, __ATOMIC_RELAXED);
-  (void)__atomic_add_fetch(&p->bytes, pml__log_bytes(bytes), __ATOMIC_RELAXED);
+  (void)__atomic_add_fetch(&p->bytes, bytes, __ATOMIC_RELAXED);
 }
 
 static void count_sent(struct pml__mpi_lane *l, uint64_t to, uint64_t bytes) {
@@ -106,11 +106,11 @@ void pml__mpi_count(uint32_t what, const uint64_t *v) {
   switch (PML__LOG_COMMUNICATED_WHAT(what)) {
   case PML__LOG_SEND:
   case PML__LOG_ISEND:
-    count_sent(l, v[0], v[2]);
+    count_sent(l, v[0], pml__log_bytes(v[2]));
     break;
   case PML__LOG_RECEIVE:
   case PML__LOG_IRECV_COMPLETE:
-    pml__mpi_count_size(l, PML__MPI_RECEIVED, v[2]);
+    pml__mpi_count_size(l, PML__MPI_RECEIVED, pml__log_bytes(v[2]));
     break;
   case PML__LOG_COLLECTIVE_END:
     pml__mpi_count_collective(l, PML__LOG_COMMUNICATED_CODE(what), v[1], v[2]);

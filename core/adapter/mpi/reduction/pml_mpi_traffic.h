@@ -46,8 +46,8 @@ PML__SHARED void pml__mpi_count(uint32_t what, const uint64_t *values);
 static inline unsigned pml__mpi_class(uint64_t bytes) {
   return 63 - (unsigned)__builtin_clzll(2 * bytes + 1);
 }
+/* @bytes that are not known are 0 here: pml__log_bytes(). */
 static inline void pml__mpi_count_size(struct pml__mpi_lane *l, enum pml__mpi_direction way, uint64_t bytes) {
-  bytes = pml__log_bytes(bytes);
   unsigned class = pml__mpi_class(bytes);
   pml__own_add(&l->size[way].messages[class], 1);
   pml__own_add(&l->size[way].bytes[class], bytes);
@@ -57,7 +57,7 @@ static inline void pml__mpi_count_sent(struct pml__mpi_lane *l, uint32_t rank, u
   uint64_t block = rank * l->blocks_of_rank >> 32;
   pml__mpi_count_size(l, PML__MPI_SENT, bytes);
   pml__own_add(&l->to.messages[block], 1);
-  pml__own_add(&l->to.bytes[block], pml__log_bytes(bytes));
+  pml__own_add(&l->to.bytes[block], bytes);
 }
 static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t code, uint64_t sent, uint64_t received) {
   if (code >= PML__MPI_OPERATIONS) return;

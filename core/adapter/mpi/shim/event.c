@@ -24,9 +24,9 @@ static inline void raise_message(uint32_t what, uint64_t to, int tag, uint64_t b
   else if (PML_UNLIKELY(l == NULL) || (send && (to >> 32 != PML__MPI_WORLD || (uint32_t)to >= l->ranks)))
     count(what, to, (uint32_t)tag, bytes);
   else if (send)
-    pml__mpi_count_sent(l, (uint32_t)to, bytes);
+    pml__mpi_count_sent(l, (uint32_t)to, pml__log_bytes(bytes));
   else
-    pml__mpi_count_size(l, PML__MPI_RECEIVED, bytes);
+    pml__mpi_count_size(l, PML__MPI_RECEIVED, pml__log_bytes(bytes));
 }
 
 void shim_sent(uint64_t to, int tag, uint64_t bytes) {
