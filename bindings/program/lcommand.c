@@ -93,7 +93,7 @@ static int l_start(lua_State *L) {
 
 static void pushend(lua_State *L, const struct pml_command_end *end) {
   struct pml_command_end e = *end;
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   if (e.signal == 0)
     lutil_setint(L, "status", (uint64_t)e.status);
   else
@@ -102,6 +102,7 @@ static void pushend(lua_State *L, const struct pml_command_end *end) {
   lutil_setint(L, "user_ns", e.user_ns);
   lutil_setint(L, "system_ns", e.system_ns);
   lutil_setint(L, "maxrss_bytes", e.maxrss_bytes);
+  lutil_setint(L, "maxrss_floor_bytes", e.maxrss_floor_bytes);
 }
 
 /*

@@ -54,6 +54,12 @@ static int redirect(const char *path, int flags, int as) {
   return err;
 }
 
+/* The kernel's largest resident set of the calling process, which execve(2) hands on to the program. */
+static uint64_t maxrss(void) {
+  struct rusage used;
+  return getrusage(RUSAGE_SELF, &used) == 0 ? (uint64_t)used.ru_maxrss * 1024u : 0;
+}
+
 static int streams(const struct pml_command_setting *s) {
   int written = O_WRONLY | O_CREAT | O_TRUNC;
   int err = redirect(s->input, O_RDONLY, STDIN_FILENO);
@@ -69,7 +75,9 @@ static void become(char *const *argv, const struct pml_command_setting *s, int l
   do n = read(line, &word, 1);
   while (n < 0 && errno == EINTR);
   if (n == 1) {
+    uint64_t floor = maxrss();
     int err = streams(s);
+    (void)send(line, &floor, sizeof floor, MSG_NOSIGNAL);
     if (err == 0) {
       (void)execvpe(argv[0], argv, s->envp != NULL ? s->envp : environ);
       err = errno;
@@ -101,6 +109,7 @@ static bool spawned_at_once(struct pml_command *c, char *const *argv, const stru
   hold_signals(c);
   (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
   (void)posix_spawnattr_setsigmask(&how, &c->mask);
+  c->floor_bytes = maxrss(); /* the child shares our memory until it becomes its program */
   c->started_ns = now_ns();
   c->why = posix_spawnp(&c->pid, argv[0], NULL, &how, argv, s->envp != NULL ? s->envp : environ);
   (void)posix_spawnattr_destroy(&how);
@@ -153,6 +162,7 @@ static void reaped(struct pml_command *c, int status, const struct rusage *used)
   c->end.user_ns = timeval_ns(used->ru_utime);
   c->end.system_ns = timeval_ns(used->ru_stime);
   c->end.maxrss_bytes = (uint64_t)used->ru_maxrss * 1024u;
+  c->end.maxrss_floor_bytes = c->floor_bytes;
   c->done = true;
   c->pid = 0;
 }
@@ -180,9 +190,16 @@ static int cannot_start(int why) {
   return pml_fail(-why, "%s", pml_error_text(-why));
 }
 
+/* The next of what the child says before it becomes its program; false: nothing more. */
+static bool hear(const struct pml_command *c, void *word, size_t size) {
+  ssize_t n;
+  do n = recv(c->line, word, size, MSG_WAITALL);
+  while (n < 0 && errno == EINTR);
+  return n == (ssize_t)size;
+}
+
 int pml_command_start(struct pml_command *c) {
   int why = 0;
-  ssize_t n;
   if (c->held) {
     release_signals(c);
     c->done = c->why != 0;
@@ -193,10 +210,9 @@ int pml_command_start(struct pml_command *c) {
   c->started_ns = now_ns();
   /* A child that was killed meanwhile hears nothing; its end will say so. */
   (void)send(c->line, "g", 1, MSG_NOSIGNAL);
-  do n = read(c->line, &why, sizeof why);
-  while (n < 0 && errno == EINTR);
+  bool failed = hear(c, &c->floor_bytes, sizeof c->floor_bytes) && hear(c, &why, sizeof why);
   shut(&c->line);
-  if (n != (ssize_t)sizeof why) return 0;
+  if (!failed) return 0;
   (void)reap(c, 0);
   return cannot_start(why);
 }

@@ -34,8 +34,10 @@ struct pml_command {
     uint64_t real_ns;            /* from start to the moment the end was seen */
     uint64_t user_ns, system_ns; /* of the child and those it waited for */
     uint64_t maxrss_bytes;
+    uint64_t maxrss_floor_bytes; /* what the kernel had for it before the program began: that of ours, which execve(2)
+                                    keeps; where maxrss_bytes is hardly more, the program's own may be anything below */
   } end;
-  uint64_t started_ns;
+  uint64_t started_ns, floor_bytes;
   sigset_t mask;
 };
 

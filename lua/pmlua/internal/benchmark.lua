@@ -20,6 +20,7 @@ local simulation = require "pmlua.internal.simulation.run"
 local sweep = require "pmlua.internal.experiment.sweep"
 local tables = require "pmlua.internal.experiment.datasets"
 local temporary = require "pmlua.internal.temporary"
+local at_floor = require "pmlua.internal.stat.resources".at_floor
 local refuse = core.failure.refuse
 
 local M = {}
@@ -207,7 +208,12 @@ function Benchmark:measure(p)
     cell.failed, cell.how = (cell.failed or 0) + 1, failed
   end
   local ended, extra = result.ended, self:counted(result.rows)
-  extra.user, extra.system, extra.maxrss = ended.user_ns, ended.system_ns, ended.maxrss_bytes
+  extra.user, extra.system = ended.user_ns, ended.system_ns
+  if not at_floor(ended) then
+    extra.maxrss = ended.maxrss_bytes
+  else
+    self.notes[("maxrss of %s is not known: at most that of pmlua, which started it"):format(p.command)] = true
+  end
   if #self.simulated > 0 and cell.runs > self.warmup and cell.runs <= self.warmup + SIMULATED then
     err = self:simulate(words, extra)
     if err then return nil, err end
@@ -258,7 +264,7 @@ end
 local function metrics_of(self)
   local metrics = {
     { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
-    { name = "maxrss", unit = "bytes", description = "largest resident set, at least that of the pmlua that started it" },
+    { name = "maxrss", unit = "bytes", description = "largest resident set; not known where pmlua, which starts it, has as much" },
   }
   for _, name in ipairs(self.events) do
     local event = core.event.parse(name) -- an unknown name is refused before a run

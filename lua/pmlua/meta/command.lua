@@ -54,4 +54,5 @@ function Command:close() end
 ---@field real_ns integer from its start to its end
 ---@field user_ns integer processor time of it and of the children it waited for
 ---@field system_ns integer the same, in the kernel
----@field maxrss_bytes integer the most memory it had
+---@field maxrss_bytes integer the most memory it had, or pmlua when it started it:
+---@field maxrss_floor_bytes integer what the kernel hands on from pmlua

@@ -16,8 +16,18 @@ local function tell(self, ended)
     local r = rows[i]
     out[i] = { event = r[1], value = ended[r[2]], unit = r[3] }
   end
+  if out[4] and M.at_floor(ended) then
+    return out, { ("largest resident set: at most %d bytes, which pmlua had when it started the command"):format(ended.maxrss_bytes) }
+  end
   return out
 end
+
+local SLACK <const> = 192 * 1024 -- bytes that becoming the program touches
+
+--- Whether the largest resident set may be that of pmlua, which the kernel hands on to the program that it becomes.
+---@param ended { maxrss_bytes: integer, maxrss_floor_bytes: integer }
+---@return boolean
+function M.at_floor(ended) return ended.maxrss_bytes <= ended.maxrss_floor_bytes + SLACK end
 
 --- Of a process that is not waited for, or of cpus, only the time is known.
 ---@param options { pid: integer?, all: boolean?, cgroups: string[]? }
