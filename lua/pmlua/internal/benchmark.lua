@@ -203,7 +203,8 @@ function Benchmark:measure(p)
   local failed = self:failure(result.ended)
   if failed and not self.ignore_failure then
     self.failed = true
-    return nil, ("run %d: %s"):format(math.max(1, cell.runs - self.warmup), failed)
+    local run = cell.runs - self.warmup
+    return nil, run > 1 and ("run %d: %s"):format(run, failed) or failed
   elseif failed and cell.runs > self.warmup then
     cell.failed, cell.how = (cell.failed or 0) + 1, failed
   end
@@ -264,7 +265,7 @@ end
 local function metrics_of(self)
   local metrics = {
     { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
-    { name = "maxrss", unit = "bytes", description = "largest resident set; not known where pmlua, which starts it, has as much" },
+    { name = "maxrss", unit = "bytes", description = "largest resident set; not known below that of pmlua" },
   }
   for _, name in ipairs(self.events) do
     local event = core.event.parse(name) -- an unknown name is refused before a run

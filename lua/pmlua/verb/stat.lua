@@ -122,7 +122,7 @@ end
 
 local function stat(o, out)
   local every = o.interval and intervals(o, out)
-  local runs, failed, last, first_failed = {}, 0, nil, nil
+  local runs, failed, last, first_failed = {}, 0
   repeat
     local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
       cgroups = o.cgroup, every = every })

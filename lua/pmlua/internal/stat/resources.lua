@@ -17,7 +17,7 @@ local function tell(self, ended)
     out[i] = { event = r[1], value = ended[r[2]], unit = r[3] }
   end
   if out[4] and M.at_floor(ended) then
-    return out, { ("largest resident set: at most %d bytes, which pmlua had when it started the command"):format(ended.maxrss_bytes) }
+    return out, { ("largest resident set: at most %d bytes, which pmlua had when it began"):format(ended.maxrss_bytes) }
   end
   return out
 end
