@@ -69,7 +69,8 @@ static void summarise(const struct samples *s, uint64_t iterations, struct pml_b
   double f_low, f_high, e_low, e_high;
   double f = median(s->of_f, s->n, &f_low, &f_high), e = median(s->of_empty, s->n, &e_low, &e_high);
   *b = (struct pml_bench){.median_ns = f - e,
-                          .low_ns = fmax(f - e - hypot(f - f_low, e_high - e), fmin(f - e, 0)), /* no call gives time back */
+                          .low_ns =
+                              fmax(f - e - hypot(f - f_low, e_high - e), fmin(f - e, 0)), /* no call gives time back */
                           .high_ns = f - e + hypot(f_high - f, e - e_low),
                           .min_ns = s->of_f[0] - e,
                           .max_ns = s->of_f[s->n - 1] - e,

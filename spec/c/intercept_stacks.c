@@ -33,19 +33,40 @@
 
 /* ---- what is seen ---- */
 
-static uint64_t enters, leaves;
+/* Each stack is one more thread to a consumer; there calls nest. */
+#define OPEN_MAX 64
+struct seen {
+  pml_region_t open[OPEN_MAX];
+  unsigned n;
+};
+static uint64_t enters, leaves, unreturned, disorder, stacks;
 
 static void *begin(void *arg, uint64_t thread) {
-  (void)thread;
-  return arg;
+  (void)arg, (void)thread;
+  __atomic_fetch_add(&stacks, 1, __ATOMIC_RELAXED);
+  return calloc(1, sizeof(struct seen));
+}
+static void end(void *arg, void *data) {
+  (void)arg;
+  free(data);
 }
 static void on_enter(void *data, const struct pml_stream_event *e) {
-  (void)data, (void)e;
+  struct seen *s = data;
   __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
+  if (s->n < OPEN_MAX)
+    s->open[s->n++] = e->region;
+  else
+    __atomic_fetch_add(&disorder, 1, __ATOMIC_RELAXED);
 }
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  (void)data, (void)e;
+  struct seen *s = data;
   __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+  if (s->n == 0 || s->open[--s->n] != e->region) __atomic_fetch_add(&disorder, 1, __ATOMIC_RELAXED);
+}
+
+static void on_left(void *data, const struct pml_stream_event *e) {
+  __atomic_fetch_add(&unreturned, 1, __ATOMIC_RELAXED);
+  on_leave(data, e);
 }
 
 /* ---- what is done ---- */
@@ -68,15 +89,18 @@ static int call(int (*back)(void *arg), void *arg, int expected) {
   return got;
 }
 
+/* After a call that ends what was left. */
 static void forget(void) {
-  enters = leaves = 0;
+  lib_nothing();
+  enters = leaves = unreturned = disorder = 0;
   calls = returned = wrong = 0;
 }
 
 static bool all_well(const char *what) {
-  bool is = wrong == 0 && enters == (uint64_t)calls && leaves <= enters;
-  printf("# %s: %ld calls, %ld wrong, %ld returned; %llu enters, %llu leaves\n", what, calls, wrong, returned,
-         (unsigned long long)enters, (unsigned long long)leaves);
+  bool is = wrong == 0 && enters == (uint64_t)calls && leaves <= enters && disorder == 0;
+  printf("# %s: %ld calls, %ld wrong, %ld returned; %llu enters, %llu leaves, %llu of what did not return\n", what,
+         calls, wrong, returned, (unsigned long long)enters, (unsigned long long)leaves,
+         (unsigned long long)unreturned);
   return is;
 }
 
@@ -183,8 +207,10 @@ static bool survive(enum where where, bool abandons, const char *what) {
 }
 
 static void fibers(void) {
-  CHECK(survive(SIDE_BY_SIDE, false, "side by side") && leaves == enters,
-        "fibers with stacks side by side: each call returns, and has its leave");
+  bool is = survive(SIDE_BY_SIDE, false, "side by side");
+  CHECK(is && leaves == enters && unreturned == 0 && stacks > FIBERS && stacks <= 2 * FIBERS,
+        "fibers with stacks side by side: each call returns, and has its leave, on %llu stacks",
+        (unsigned long long)stacks);
   CHECK(survive(SIDE_BY_SIDE, true, "abandoned"), "fibers that are abandoned and begun anew on the same stacks");
   CHECK(survive(INSIDE, false, "inside"), "fibers whose stacks are inside a frame of the thread's own");
   CHECK(survive(INSIDE, true, "inside, abandoned"), "and that are abandoned");
@@ -248,7 +274,7 @@ static void returning_twice(void) {
   jumps = lib_save(saved);
   if (jumps < 1000) lib_back(jumps_on, NULL);
   pml_intercept_stats(&s);
-  CHECK(jumps == 1000 && sum == 999 * 1000 / 2 && enters == 1 + 2 * 1000,
+  CHECK(jumps == 1000 && sum == 999 * 1000 / 2 && enters == 1 + 2 * 1000 && disorder == 0,
         "a library's own setjmp returns %ld times through a recorded call", jumps);
 }
 
@@ -299,7 +325,7 @@ static void leaping(void) {
       kept = kept + (lib_back(goes_down, &n) > 0);
   }
   lib_nothing();
-  CHECK(left + kept == 1000 && left > 0 && kept > 0 && leaves == enters,
+  CHECK(left + kept == 1000 && left > 0 && kept > 0 && leaves == enters && disorder == 0,
         "%d calls were left by longjmp, %d returned, and each has its leave", left, kept);
 }
 
@@ -330,12 +356,14 @@ static void on_alternate_stack(void) {
   forget();
   for (int i = 0; i < 1000; i++) (void)call(raises_twice, NULL, 3);
   sigaltstack(&off, NULL);
-  CHECK(wrong == 0 && handled == 2000 && enters == (uint64_t)calls + 3 * 2000,
+  CHECK(wrong == 0 && handled == 2000 && enters == (uint64_t)calls + 3 * 2000 && leaves == enters && unreturned == 0 &&
+            disorder == 0,
         "handlers on a stack inside a frame of the thread's own, inside calls");
 }
 
 int main(void) {
-  const struct pml_stream_consumer c = {.thread_begin = begin, .event = {on_enter, on_leave, NULL}, .arg = &enters};
+  const struct pml_stream_consumer c = {
+      .thread_begin = begin, .thread_end = end, .event = {on_enter, on_leave, NULL}, .left = on_left, .arg = &enters};
   const struct pml_intercept_options o = {.lib = "libintercept"};
   uint64_t id;
   CHECK(pml_stream_add(&c, &id) == 0, "a consumer of enters and leaves");

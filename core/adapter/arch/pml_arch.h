@@ -49,9 +49,8 @@ static inline uintptr_t pml_arch_code_of(uint32_t slot) {
 }
 
 /*
- * Called by the stubs. @back: the return address of the call; @sp: the stack pointer of the call, the same in both:
- * on x86-64 where the return address stood.
- * The first two use general registers only.
+ * Called by the stubs. @back: the return address of the call; @sp: the stack pointer of the call, the same in both; on
+ * x86-64 where the return address stood. The first two use general registers only.
  *
  * Enter returns the code of the slot to call the function from, leave the address to return to. What is no address
  * asks for all registers to be saved and for the _full twin, which gets it as @begun: 0, or PML__CALL_BEGUN: all is

@@ -25,8 +25,9 @@
 #define FRAME pml__call_table.frame
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
-AT(pml__stream_own, self, 0);
 AT(pml__stream_own, call.open, OWN_OPEN);
+AT(pml__stream_own, call.lane, OWN_LANE);
+AT(pml__stream_own, call.from, OWN_FROM);
 AT(pml__stream_own, call.event.ticks, OWN_TICKS);
 AT(pml__stream_thread, pass, THREAD_PASS);
 AT(pml__stream_thread, free, THREAD_FREE);
@@ -112,14 +113,14 @@ __attribute__((noinline, cold)) static struct pml__call_frame *more_frames(void)
   return &FRAME[head];
 }
 
-/* Append a chunk of frames to the list, which has no free one left. The first of a thread belongs to no call. */
+/* Append a chunk of frames to the list, which has no free one left. The first of a stack belongs to no call. */
 static bool add_frames(struct pml__call_thread *t) {
   struct pml__call_frame *head = more_frames(), *outer = t->open;
   if (head == NULL) return false;
   head->outer = outer;
   for (struct pml__call_frame *p = head; p->inner != NULL; p = p->inner) p->inner->outer = p;
   if (outer == NONE) {
-    head->sp = UINTPTR_MAX;
+    head->sp = t->stack != NULL ? t->stack->hi : UINTPTR_MAX;
     t->open = head;
   } else {
     outer->inner = head;
@@ -129,17 +130,22 @@ static bool add_frames(struct pml__call_thread *t) {
 
 /* ---- threads ---- */
 
+static void give_back_all(struct pml__call_frame *open) {
+  while (open != NONE && open->outer != NONE) open = open->outer;
+  if (open != NONE) give_back(open);
+}
+
 /* Its calls are over with it. Those on other stacks may return on another thread, which then knows nothing of them. */
 static void thread_ends(void *arg) {
   struct pml__call_thread *t = arg;
-  pml__call_set_busy(t, pml__stream_self, (uintptr_t)__builtin_frame_address(0));
-  struct pml__call_frame *all = t->open;
-  while (all != NONE && all->outer != NONE) all = all->outer;
+  pml__call_set_busy(t, t->lane, (uintptr_t)__builtin_frame_address(0));
+  pml__call_leave_stacks(t, give_back_all);
+  struct pml__call_frame *open = t->open;
   t->open = NONE;
-  if (all != NONE) give_back(all);
+  give_back_all(open);
   if (pml__call_counting != NULL) pml__call_counting->thread_ends();
   t->hi = 0;
-  pml__call_end_busy(t, pml__stream_self);
+  pml__call_end_busy(t, t->lane);
 }
 
 /*
@@ -173,6 +179,7 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__call_threa
     t->lo = first ? first_lo : 0;
     t->hi = first ? first_hi : 1; /* unknown: no address is its own */
   }
+  t->from = t->lo;
   (void)pthread_setspecific(key, t);
 }
 
@@ -201,19 +208,28 @@ static void add_counts(struct pml_stream_event *e) {
 __attribute__((always_inline)) static inline void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind,
                                                               pml_region_t region) {
   if (PML_UNLIKELY(!pml__stream_wanted(kind))) return;
+  struct pml__stream_thread *self = pml__call_on_lane(t);
   make_event(t, kind, region);
   pml__stream_hand(kind, &t->event);
+  pml__call_off_lane(t, self);
 }
 
-/* The innermost calls, as far as they are on the own stack and below @sp, were left without a return. */
+static void raise_left(struct pml__call_thread *t, pml_region_t region) {
+  struct pml__stream_thread *self = pml__call_on_lane(t);
+  make_event(t, PML_STREAM_LEAVE, region);
+  pml__stream_raise_left(&t->event);
+  pml__call_off_lane(t, self);
+}
+
+/* The innermost calls of the stack in use, as far as they are below @sp, were left without a return. */
 __attribute__((noinline)) static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t back) {
-  while (t->open != NONE && pml__call_own(t, sp)) {
+  t->left.by = 0;
+  while (t->open != NONE && t->open->outer != NONE) {
     struct pml__call_frame *p = t->open;
-    uintptr_t at = p->sp;
     /* At the same place: a tail call, which will return to the slot, or a later call. */
-    if (!pml__call_own(t, at) || at > sp || (at == sp && back == p->known->code + PML_ARCH_SLOT_RETURN)) return;
-    make_event(t, PML_STREAM_LEAVE, p->region);
-    pml__stream_raise_left(&t->event);
+    if (p->sp > sp || (p->sp == sp && back == p->known->code + PML_ARCH_SLOT_RETURN)) return;
+    if (t->left.by != sp) t->left = (struct pml__call_left){p->known->code, p->sp, sp};
+    raise_left(t, p->region);
     pml__call_close(t, p);
   }
 }
@@ -223,15 +239,17 @@ static void count_one(uint64_t *counter) {
 }
 
 /* A frame that left the lists by a longjmp was in the stream, too. False: they are in use. */
-__attribute__((noinline, cold)) static bool take_over(const struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
+__attribute__((noinline, cold)) static bool take_over(struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
   if (pml__call_is_busy(t, busy, sp)) return false;
+  struct pml__stream_thread *self = pml__call_on_lane(t);
   pml__stream_abandon();
+  pml__call_off_lane(t, self);
   return true;
 }
 
 /* Take the lists; false: they are in use. */
 static inline bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
-  struct pml__stream_thread *s = pml__stream_self;
+  struct pml__stream_thread *s = t->lane;
   uintptr_t busy = pml__call_busy(t, s);
   if (PML_UNLIKELY(busy != 0) && !take_over(t, busy, sp)) return false;
   pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
@@ -240,6 +258,10 @@ static inline bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
 
 __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
   if (t->hi == 0) thread_begins(t);
+  if (!pml__call_go_to(t, sp)) {
+    count_one(&deep);
+    return false;
+  }
   close_left(t, sp, back);
   while (t->open->inner == NULL)
     if (!add_frames(t)) {
@@ -251,7 +273,7 @@ __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thr
 
 /* Before a call begins. False: too many are under way. What has a free frame knows its stack. */
 static inline bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
-  return PML_LIKELY(t->open->inner != NULL && t->open->sp > sp) || make_more_ready(t, back, sp);
+  return PML_LIKELY(t->open->inner != NULL && t->open->sp > sp && sp >= t->from) || make_more_ready(t, back, sp);
 }
 
 /* The code of its slot; 0: none. */
@@ -274,7 +296,7 @@ static bool lacks_counts(const struct pml__call_thread *t) {
 
 /* Of a call that was begun or ended in the pass, which is over then: another event takes its place. */
 static void raise_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
-  struct pml__stream_thread *s = pml__stream_self;
+  struct pml__stream_thread *s = t->lane;
   pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
   pml__stream_end_pass(s);
   raise_event(t, kind, region);
@@ -295,10 +317,13 @@ static void hand_on(struct pml__call_thread *t, enum pml_stream_kind kind, pml_r
 /* For the stubs, which have begun or ended the call at @sp. */
 __attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region,
                                              uintptr_t sp) {
-  if (lacks_counts(t))
+  if (lacks_counts(t)) {
     raise_instead(t, kind, region, sp);
-  else
+  } else {
+    struct pml__stream_thread *self = pml__call_on_lane(t);
     hand_on(t, kind, region);
+    pml__call_off_lane(t, self);
+  }
 }
 
 /* errno is the caller's: a function may be called to tell it. */
@@ -313,7 +338,7 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
     return 0;
   } else if (take_lists(t, sp)) {
     code = open_call(t, f->region, back, sp);
-    pml__call_end_busy(t, pml__stream_self);
+    pml__call_end_busy(t, t->lane);
   } else {
     count_one(&pml__call_nested);
     return 0;
@@ -322,29 +347,22 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
   return code;
 }
 
-/*
- * From between others of the list, @inner the next one inside, to behind them all. After each store the list leads from
- * any open frame outwards, and to free ones inwards.
- */
-static void move_behind(const struct pml__call_thread *t, struct pml__call_frame *p, struct pml__call_frame *inner) {
-  struct pml__call_frame *open = t->open, *next = open->inner;
-  p->outer->inner = inner;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  inner->outer = p->outer;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  p->inner = next;
-  p->outer = open;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  open->inner = p;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  if (next != NULL) next->outer = p;
-}
-
-/* The open call of the slot at @code and at @sp; NULL: there is none, as of a frame that returns once more. */
-static struct pml__call_frame *find_call(const struct pml__call_thread *t, uintptr_t code, uintptr_t sp) {
-  struct pml__call_frame *p = t->open;
+static struct pml__call_frame *find_from(struct pml__call_frame *p, uintptr_t code, uintptr_t sp) {
   while (p != NONE && !pml__call_is_at(p, code, sp)) p = p->outer;
   return p != NONE ? p : NULL;
+}
+
+/*
+ * The open call of the slot at @code and at @sp, whose stack is the one in use then. NULL: there is none, as of a frame
+ * that returns once more, or one that began on another thread.
+ */
+static struct pml__call_frame *find_call(struct pml__call_thread *t, uintptr_t code, uintptr_t sp) {
+  struct pml__call_frame *p = find_from(t->open, code, sp);
+  if (PML_LIKELY(p != NULL) || t->others == NULL) return p;
+  if (t->stack != NULL && (p = find_from(t->own, code, sp)) != NULL) pml__call_switch_to(t, NULL);
+  for (struct pml__call_stack *s = t->others; s != NULL && p == NULL; s = s->next)
+    if (s != t->stack && (p = find_from(s->open, code, sp)) != NULL) pml__call_switch_to(t, s);
+  return p;
 }
 
 void pml__call_end_inside(struct pml__call_frame *p) {
@@ -352,22 +370,14 @@ void pml__call_end_inside(struct pml__call_frame *p) {
   if (PML_UNLIKELY(t->open != p)) close_left(t, p->sp - 1, 0);
 }
 
-/* Call @p is over, and had its leave. */
-static void take_call(struct pml__call_thread *t, struct pml__call_frame *p) {
-  struct pml__call_frame *inner = t->open;
-  if (PML_LIKELY(inner == p)) {
-    pml__call_close(t, p);
-  } else {
-    while (inner->outer != p) inner = inner->outer;
-    move_behind(t, p, inner);
+static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uintptr_t code, uintptr_t sp) {
+  if (PML_UNLIKELY(p == NULL)) {
+    if (t->left.code == code && t->left.sp == sp) pml__call_learn(t);
+    return;
   }
-}
-
-static void end_call(struct pml__call_thread *t, struct pml__call_frame *p) {
-  if (p == NULL) return;
   pml__call_end_inside(p);
   raise_event(t, PML_STREAM_LEAVE, p->region);
-  take_call(t, p);
+  pml__call_close(t, p);
 }
 
 uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
@@ -377,11 +387,11 @@ uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
   if (begun == PML__CALL_BEGUN) {
     struct pml__call_frame *p = t->open;
     finish(t, PML_STREAM_LEAVE, p->region, sp);
-    take_call(t, p);
+    pml__call_close(t, p);
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the frame stays until it is seen to be left */
-    end_call(t, find_call(t, code, sp));
-    pml__call_end_busy(t, pml__stream_self);
+    end_call(t, find_call(t, code, sp), code, sp);
+    pml__call_end_busy(t, t->lane);
   }
   errno = saved;
   return back;
@@ -396,7 +406,7 @@ bool pml__call_claim(uintptr_t sp) {
 }
 
 void pml__call_let_go(void) {
-  pml__call_end_busy(&pml__call_self, pml__stream_self);
+  pml__call_end_busy(&pml__call_self, pml__call_self.lane);
 }
 
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
@@ -404,26 +414,28 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NULL;
   struct pml__call_frame *p = t->open->inner;
   pml__call_open(t, p, e->region, PML__CALL_NO_SLOT, sp);
+  struct pml__stream_thread *self = pml__call_on_lane(t);
   pml_stream_ready(e->region);
   add_counts(e);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
+  pml__call_off_lane(t, self);
   return p;
 }
 
 bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp) {
-  const struct pml__call_frame *at = pml__call_self.open;
-  while (at != NONE && at != p) at = at->outer;
-  return at == p && p->known == PML__CALL_NO_SLOT && p->sp == sp;
+  return find_call(&pml__call_self, PML__CALL_NO_SLOT->code, sp) == p;
 }
 
 void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {
   struct pml__call_thread *t = &pml__call_self;
   pml__call_end_inside(p);
+  struct pml__stream_thread *self = pml__call_on_lane(t);
   e->ticks = pml_clock_ticks();
   add_counts(e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
-  take_call(t, p);
+  pml__call_off_lane(t, self);
+  pml__call_close(t, p);
 }
 
 /* ---- life ---- */
@@ -459,8 +471,9 @@ void pml__call_confine(bool without_clock) {
   pml__lock_take(&life);
   choose_clock();
   pml__lock_leave(&life);
-  (void)pml_thread_self();                                       /* substrates ask for its id */
-  if (without_clock) pml__call_set_busy(t, pml__stream_self, 1); /* on no stack: busy for good */
+  (void)pml_thread_self(); /* substrates ask for its id */
+  __atomic_store_n(&pml__call_confined, true, __ATOMIC_RELAXED);
+  if (without_clock) pml__call_set_busy(t, t->lane, 1); /* on no stack: busy for good */
 }
 
 int pml__call_count(const struct pml__call_counting *counting) {

@@ -20,9 +20,16 @@
  * chunks: those of its open calls, from the outermost to `open`, and behind these the free ones. The first is of no
  * call, and is further out than all. A call takes the next frame of the list, and a return the one before: each is one
  * store, to `open`. A return ends the call whose frame has its stack pointer and its slot; if there is none, it has no
- * event. A frame is over when it returned, or when it is on the thread's own stack below where that stack is now. For
- * calls on other stacks this is unknown before they return, in whatever order; then a frame is moved from among the
- * open ones.
+ * event. A frame is over when it returned, or when it is below where its stack is now.
+ *
+ * Each machine stack has a list of its own, and a lane: a block of the stream (base/stream), so that to consumers it is
+ * one more thread. There calls nest as on any thread, whatever other stacks do meanwhile; the time of a call goes on
+ * while its stack rests, as that of a thread that waits. A lane is used again for another stack when no call is open on
+ * it. A thread's own stack is known from the C library, and sigaltstack(2) says where an alternate one is. Of any other
+ * nothing is known but that calls were made there: it is taken to reach from a KiB above the first of these to 16 KiB
+ * below. Where that is wrong a call has no caller in the profile. A stack inside a frame of the thread's own looks as
+ * if calls were left by a longjmp, until one of these returns. Sections and what other adapters raise stay with the
+ * thread.
  *
  * While a thread changes its lists, or hands out an event, a stack pointer just below that of the call says so: where
  * consumers take events plainly as the mark of the thread's pass (base/stream/pml_stream_private.h), which is all that
@@ -121,6 +128,19 @@ static inline bool pml__call_is_busy(const struct pml__call_thread *t, uintptr_t
   return busy != 0 && !(pml__call_own(t, busy) && pml__call_own(t, sp) && busy < sp);
 }
 
+/* What raises events by pml__stream_self does so for the stack in use in between. */
+static inline struct pml__stream_thread *pml__call_on_lane(struct pml__call_thread *t) {
+  struct pml__stream_thread *self = pml__stream_self;
+  if (PML_UNLIKELY(t->stack != NULL)) pml__stream_self = t->lane;
+  return self;
+}
+static inline void pml__call_off_lane(struct pml__call_thread *t, struct pml__stream_thread *self) {
+  if (PML_UNLIKELY(t->stack != NULL))
+    pml__stream_self = self;
+  else
+    t->lane = pml__stream_self; /* which may have begun */
+}
+
 static inline void pml__call_set_busy(struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
   t->busy = sp;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -187,6 +207,30 @@ static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->open = p->outer;
 }
+
+/* ---- other stacks than the thread's own (pml_call_stack.c) ---- */
+
+struct pml__call_stack {
+  struct pml__call_frame *open; /* the innermost call's while the stack is not in use; as of a thread */
+  uintptr_t lo, hi;
+  struct pml__stream_thread *lane;
+  struct pml__call_stack *next; /* of the thread's */
+  bool taken;                   /* atomic: it is a thread's */
+  bool learnt;                  /* in the thread's own: pml__call_learn() */
+};
+
+/*
+ * pml__call_go_to - make the stack that @sp is on the one in use; in a claim. False: there are too many, or no memory.
+ * pml__call_switch_to - make @to that, NULL: the thread's own.
+ * pml__call_learn - the call that was last taken for left returned: where that was seen there is a stack inside a frame
+ * of the thread's own, as from now on is known.
+ * pml__call_leave_stacks - the thread ends: @give_back gets the frames of each.
+ */
+bool pml__call_go_to(struct pml__call_thread *t, uintptr_t sp);
+void pml__call_switch_to(struct pml__call_thread *t, struct pml__call_stack *to);
+void pml__call_learn(struct pml__call_thread *t);
+void pml__call_leave_stacks(struct pml__call_thread *t, void (*give_back)(struct pml__call_frame *open));
+extern __attribute__((visibility("hidden"))) bool pml__call_confined; /* no system calls */
 
 /* Calls that were left inside call @p, the thread's own, end: the next report concerns call @p. In a claim. */
 void pml__call_end_inside(struct pml__call_frame *p);

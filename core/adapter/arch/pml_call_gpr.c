@@ -98,8 +98,10 @@ __attribute__((no_sanitize_thread)) uintptr_t pml__call_leave(uintptr_t code, ui
 
 #else
 
-/* The innermost open call is further out than @sp, or its end is this one: a tail call. */
-static inline bool is_inside(const struct pml__call_frame *open, uintptr_t back, uintptr_t sp) {
+/* On the stack in use; the innermost open call is further out than @sp, or its end is this one: a tail call. */
+static inline bool is_inside(const struct pml__call_thread *t, const struct pml__call_frame *open, uintptr_t back,
+                             uintptr_t sp) {
+  if (PML_UNLIKELY(sp < t->from)) return false;
   return PML_LIKELY(open->sp > sp) || (open->sp == sp && back == open->known->code + PML_ARCH_SLOT_RETURN);
 }
 
@@ -137,24 +139,24 @@ static inline struct pml__stream_own *own_of_thread(void) {
 uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp) {
   struct pml__stream_own *own = own_of_thread();
   struct pml__call_thread *t = &own->call;
-  struct pml__stream_thread *s = own->self;
+  struct pml__stream_thread *s = t->lane;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_ENTER, sp))) return ALL_REGISTERS;
   struct pml__call_frame *open = t->open, *p = open->inner;
   const struct pml__call_known *known = pml__call_take_slot(back);
-  if (PML_UNLIKELY(p == NULL || known == NULL || !is_inside(open, back, sp) || !is_plain())) {
+  if (PML_UNLIKELY(p == NULL || known == NULL || !is_inside(t, open, back, sp) || !is_plain())) {
     pml__stream_end_pass(s);
     return ALL_REGISTERS;
   }
   pml__call_open(t, p, f->region, known, sp);
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
-  pml__stream_end_pass(own->self);
+  pml__stream_end_pass(own->call.lane);
   return t->open->known->code;
 }
 
 uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
   struct pml__stream_own *own = own_of_thread();
   struct pml__call_thread *t = &own->call;
-  struct pml__stream_thread *s = own->self;
+  struct pml__stream_thread *s = t->lane;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_LEAVE, sp))) return ALL_REGISTERS;
   struct pml__call_frame *p = t->open;
   if (PML_UNLIKELY(!pml__call_is_at(p, code, sp) || !is_plain())) {
@@ -165,7 +167,7 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
   p = t->open; /* what it was, but in no register meanwhile */
   uintptr_t back = p->known->back;
   pml__call_close(t, p);
-  pml__stream_end_pass(own->self);
+  pml__stream_end_pass(own->call.lane);
   return back;
 }
 

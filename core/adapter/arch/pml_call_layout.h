@@ -5,7 +5,9 @@
 
 /* struct pml__stream_own, of the thread */
 #define OWN_OPEN 16
-#define OWN_TICKS 24
+#define OWN_LANE 24
+#define OWN_FROM 32
+#define OWN_TICKS 40
 
 /* struct pml__stream_thread: its pass, what that is else, and what it knows that enters and leaves of calls are handed
  * to */

@@ -197,10 +197,12 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 __attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, enum pml_stream_kind kind,
                                                   pml_region_t region, uint64_t ticks) {
   int saved = errno;
+  struct pml__stream_thread *self = pml__call_on_lane(t);
   t->event.region = region;
   t->event.ticks = ticks;
   if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
   pml__stream_go_on(kind, &t->event);
+  pml__call_off_lane(t, self);
   errno = saved;
 }
 
@@ -219,7 +221,7 @@ static inline void raise_event(struct pml__call_thread *t, struct pml__stream_th
 static inline bool begin_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
   uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
   if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
-      PML_LIKELY(t->open->sp > sp))
+      PML_LIKELY(t->open->sp > sp) && PML_LIKELY(sp >= t->from))
     return true;
   pml__stream_put_back(s, was);
   return false;
@@ -284,7 +286,7 @@ __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, st
 
 void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
   struct pml__call_thread *t = &pml__call_self;
-  struct pml__stream_thread *s = pml__stream_self;
+  struct pml__stream_thread *s = t->lane;
   uintptr_t sp = (uintptr_t)call;
   int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(in != NULL || records <= 0 || !begin_plainly(t, s, sp))) {
@@ -335,7 +337,7 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
 
 void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
-  struct pml__stream_thread *s = pml__stream_self;
+  struct pml__stream_thread *s = t->lane;
   struct pml__call_frame *p = call->at;
   if (PML_UNLIKELY(call->results != NULL || !end_plainly(t, s, p, (uintptr_t)call))) {
     leave_fully(call);

@@ -67,8 +67,8 @@ static struct pml__lock lock;
 static struct pml__stream_thread *_Atomic threads;
 struct pml__stream_thread pml__stream_nobody = {.pass = PML__STREAM_RAISING};
 struct pml__call_table pml__call_table __attribute__((aligned(64)));
-PML_THREAD_LOCAL struct pml__stream_own pml__stream_own
-    __attribute__((tls_model("initial-exec"))) = {.self = &pml__stream_nobody, .call.open = PML__CALL_NONE};
+PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __attribute__((tls_model("initial-exec"))) = {
+    .self = &pml__stream_nobody, .call.open = PML__CALL_NONE, .call.lane = &pml__stream_nobody};
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS, NOBODYS, NOBODYS};
@@ -90,9 +90,7 @@ static void forget(struct pml__stream_thread *t) {
   t->free = t->learnt = PML__STREAM_FREE;
 }
 
-/* The block is another thread's from here on, with all that this one did to it. */
-static void thread_ends(void *arg) {
-  struct pml__stream_thread *t = arg;
+static void end_block(struct pml__stream_thread *t) {
   pml__process_look();
   pml__lock_take(&lock);
   for (uint32_t i = 0; i < PML_STREAM_CONSUMERS_MAX; i++) {
@@ -103,9 +101,25 @@ static void thread_ends(void *arg) {
   }
   forget(t);
   pml__lock_leave(&lock);
-  pml__stream_self = &pml__stream_nobody;
+}
+
+static void give_block(struct pml__stream_thread *t) {
   pml__stream_end_pass(t); /* a thread that a consumer ended never came back from it */
   atomic_store_explicit(&t->taken, false, memory_order_release);
+}
+
+/* The block is another thread's from here on, with all that this one did to it. */
+static void thread_ends(void *arg) {
+  struct pml__stream_thread *t = arg;
+  end_block(t);
+  if (pml__stream_own.call.lane == t) pml__stream_own.call.lane = &pml__stream_nobody;
+  pml__stream_self = &pml__stream_nobody;
+  give_block(t);
+}
+
+void pml__stream_lane_ends(struct pml__stream_thread *t) {
+  if (t->here) end_block(t);
+  if (t->here) give_block(t);
 }
 
 /*
@@ -218,7 +232,13 @@ static struct pml__stream_thread *begin_thread(void) {
   /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
   if (has_key) (void)pthread_setspecific(key, t);
   pml__stream_self = t;
+  if (pml__stream_own.call.lane == &pml__stream_nobody) pml__stream_own.call.lane = t;
   return t;
+}
+
+struct pml__stream_thread *pml__stream_lane_begins(void) {
+  pml__process_look();
+  return take_block();
 }
 
 __attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void) {

@@ -134,11 +134,20 @@ extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
  * keeps.
  */
 struct pml__call_frame;
+struct pml__call_stack;
 struct pml__call_thread {
   uintptr_t busy;
-  struct pml__call_frame *open;  /* the innermost call's; PML__CALL_NONE: the thread has not begun */
-  struct pml_stream_event event; /* that is being handed out; region 0: without the call's counts */
-  uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
+  struct pml__call_frame *open;    /* the innermost call's; PML__CALL_NONE: the stack has none yet */
+  struct pml__stream_thread *lane; /* whose consumers get the events of calls on the stack in use */
+  uintptr_t from;                  /* the stack in use is above */
+  struct pml_stream_event event;   /* that is being handed out; region 0: without the call's counts */
+  uintptr_t lo, hi;                /* its own stack; hi 0: not asked yet */
+  struct pml__call_stack *stack;   /* in use; NULL: its own */
+  struct pml__call_stack *others;  /* that it has had calls on */
+  struct pml__call_frame *own;     /* `open` of its own stack while another is in use */
+  struct pml__call_left {
+    uintptr_t code, sp, by; /* slot and place of the innermost call that was last taken for left; seen at @by */
+  } left;
 };
 struct pml__stream_own {
   struct pml__stream_thread *self;
@@ -269,6 +278,13 @@ void pml__stream_raise_left(const struct pml_stream_event *e);
  * consumers already. No lock, no allocation.
  */
 void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *arg);
+
+/*
+ * pml__stream_lane_begins, pml__stream_lane_ends - a block for the calls on another stack than the thread's own: to
+ * consumers it is one more thread of the same number. NULL: no memory.
+ */
+struct pml__stream_thread *pml__stream_lane_begins(void);
+void pml__stream_lane_ends(struct pml__stream_thread *t);
 
 /* The calling thread's, from now on, in this process; in no pass. NULL: no memory. */
 struct pml__stream_thread *pml__stream_thread_begins(void);

@@ -144,12 +144,14 @@ pml__arch_enter:
 .Lenter_wanted:
   push rax, rdx, rcx, rdi, rsi
   movq pml__stream_own@gottpoff(%rip), %rdi
-  movq %fs:(%rdi), %rcx
+  movq %fs:OWN_LANE(%rdi), %rcx
   begin rcx, .Lenter_other
   movq %fs:OWN_OPEN(%rdi), %rsi
   leaq 40(%rsp), %rdx
   cmpq %rdx, FRAME_SP(%rsi)
   jbe .Lenter_other_again
+  cmpq %rdx, %fs:OWN_FROM(%rdi)
+  ja .Lenter_other_again /* another stack */
   movq FRAME_INNER(%rsi), %rax
   testq %rax, %rax
   jz .Lenter_other_again
@@ -174,7 +176,7 @@ pml__arch_enter:
   testq %rax, %rax
   jnz .Lenter_begun
   movq pml__stream_own@gottpoff(%rip), %rsi
-  movq %fs:(%rsi), %rsi
+  movq %fs:OWN_LANE(%rsi), %rsi
   end rsi
   .cfi_remember_state
   pop rsi, rdi, rcx, rdx, rax
@@ -269,7 +271,7 @@ pml__arch_leave:
   .cfi_def_cfa %rsp, 0
   push r11, rax, rdx, rcx
   movq pml__stream_own@gottpoff(%rip), %r9
-  movq %fs:(%r9), %r10
+  movq %fs:OWN_LANE(%r9), %r10
   begin r10, .Lleave_other
   movq %fs:OWN_OPEN(%r9), %rcx
   movq FRAME_KNOWN(%rcx), %rax

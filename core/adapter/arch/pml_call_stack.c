@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/arch/pml_call_stack.c - the stacks that a thread has made recorded calls on. */
+#include "adapter/arch/pml_call.h"
+
+#include <signal.h>
+
+#define STACKS 2048u /* in all threads, beside their own ones */
+#define OF_THREAD_MAX 256u
+#define LEARNT_MAX 16u
+#define ABOVE 1024u /* the first call that is seen on a stack */
+#define BELOW (16u * 1024)
+#define NONE PML__CALL_NONE
+
+bool pml__call_confined;
+
+static struct pml__call_stack table[STACKS];
+
+static bool holds(const struct pml__call_stack *s, uintptr_t sp) {
+  return sp - s->lo < s->hi - s->lo;
+}
+
+static bool is_idle(const struct pml__call_thread *t, const struct pml__call_stack *s) {
+  const struct pml__call_frame *open = s == t->stack ? t->open : s->open;
+  return open == NONE || open->outer == NONE;
+}
+
+/* The events of a thread that counts are read from one set, which the stack in use knows. */
+void pml__call_switch_to(struct pml__call_thread *t, struct pml__call_stack *to) {
+  struct pml__stream_thread *from = t->lane, *lane = to != NULL ? to->lane : pml__stream_self;
+  if (to == t->stack) return;
+  *(t->stack != NULL ? &t->stack->open : &t->own) = t->open;
+  if (from->here && lane->here && from->counts.read != NULL) lane->counts = from->counts;
+  pml__stream_let_go(from);
+  t->open = to != NULL ? to->open : t->own;
+  t->from = to != NULL ? to->lo : t->lo;
+  t->lane = lane;
+  t->stack = to;
+  pml__stream_hold(lane);
+}
+
+static struct pml__call_stack *take_stack(void) {
+  for (uint32_t i = 0; i < STACKS; i++) {
+    bool free = false;
+    if (!__atomic_load_n(&table[i].taken, __ATOMIC_RELAXED) &&
+        __atomic_compare_exchange_n(&table[i].taken, &free, true, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return &table[i];
+  }
+  return NULL;
+}
+
+static struct pml__call_stack *new_stack(struct pml__call_thread *t) {
+  uint32_t n = 0;
+  for (struct pml__call_stack *s = t->others; s != NULL; s = s->next) n++;
+  struct pml__stream_thread *lane = n < OF_THREAD_MAX ? pml__stream_lane_begins() : NULL;
+  struct pml__call_stack *s = lane != NULL ? take_stack() : NULL;
+  if (s == NULL && lane != NULL) pml__stream_lane_ends(lane);
+  if (s == NULL) return NULL;
+  s->open = NONE;
+  s->lane = lane;
+  s->learnt = false;
+  s->next = t->others;
+  t->others = s;
+  return s;
+}
+
+/* From @lo to @hi; one without open calls, or a new one. */
+static bool begin_stack(struct pml__call_thread *t, uintptr_t lo, uintptr_t hi) {
+  struct pml__call_stack *s = t->others;
+  while (s != NULL && (s->learnt || !is_idle(t, s))) s = s->next;
+  if (s == NULL) s = new_stack(t);
+  if (s == NULL) return false;
+  s->lo = lo;
+  s->hi = hi;
+  if (s != t->stack) {
+    pml__call_switch_to(t, s);
+  } else {
+    t->from = lo;
+  }
+  if (t->open != NONE) t->open->sp = hi;
+  return true;
+}
+
+/* The kernel knows whether this is a handler's stack, for that of the thread may be anywhere. */
+static bool on_alternate(stack_t *on) {
+  return !__atomic_load_n(&pml__call_confined, __ATOMIC_RELAXED) && sigaltstack(NULL, on) == 0 &&
+         (on->ss_flags & SS_ONSTACK) != 0;
+}
+
+bool pml__call_go_to(struct pml__call_thread *t, uintptr_t sp) {
+  stack_t on;
+  bool own = pml__call_own(t, sp);
+  if (t->stack != NULL && holds(t->stack, sp)) return true;
+  if (t->stack == NULL && own && (t->open == NONE || sp < t->open->sp)) return true;
+  for (struct pml__call_stack *s = t->others; s != NULL; s = s->next) {
+    if (!holds(s, sp) || (own && !s->learnt && is_idle(t, s))) continue;
+    pml__call_switch_to(t, s);
+    return true;
+  }
+  if (on_alternate(&on)) return begin_stack(t, (uintptr_t)on.ss_sp, (uintptr_t)on.ss_sp + on.ss_size);
+  if (!own) return begin_stack(t, sp - BELOW, sp + ABOVE);
+  pml__call_switch_to(t, NULL);
+  return true;
+}
+
+void pml__call_learn(struct pml__call_thread *t) {
+  uintptr_t by = t->left.by;
+  uint32_t n = 0;
+  for (struct pml__call_stack *s = t->others; s != NULL; s = s->next) {
+    n += s->learnt;
+    if (s->learnt && holds(s, by)) return;
+  }
+  if (by == 0 || !pml__call_own(t, by) || n == LEARNT_MAX) return;
+  struct pml__call_stack *was = t->stack;
+  if (!begin_stack(t, by - BELOW, by + ABOVE)) return;
+  t->stack->learnt = true;
+  pml__call_switch_to(t, was);
+}
+
+void pml__call_leave_stacks(struct pml__call_thread *t, void (*give_back)(struct pml__call_frame *open)) {
+  pml__call_switch_to(t, NULL);
+  while (t->others != NULL) {
+    struct pml__call_stack *s = t->others;
+    t->others = s->next;
+    give_back(s->open);
+    pml__stream_lane_ends(s->lane);
+    __atomic_store_n(&s->taken, false, __ATOMIC_RELEASE);
+  }
+}
