@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# core/hot.mk - sources with hot paths, by name. A stack protector takes 6 to 11 instructions of each (spec/data/instruction_costs.tsv),
-# and FORTIFY's checked calls 2 to 12 of each reading of a group: these are compiled without. All other sources of the core and the
-# bindings and the instrumenter have both. What reads a log, an archive or a text is not among these: spec/hot.lua, a part of `make layers`, checks it.
+# core/hot.mk - sources with hot paths, by name. A stack protector takes 6 to 11 instructions of each
+# (spec/data/instruction_costs.tsv), and FORTIFY's checked calls 2 to 12 of each reading of a group: these are compiled without.
+# All other sources of the core, the bindings and the instrumenter have both. What reads a log, an archive or a text is not
+# among these: spec/hot.lua, a part of `make layers`, checks it.
 
 HOT := \
   $(addprefix core/adapter/arch/,pml_call.c) \
   $(addprefix core/adapter/intercept/,pml_intercept_events.c) \
   $(addprefix core/adapter/mpi/shim/,clock.c collective.c communicator.c event.c file.c meet.c message.c neighbor.c \
-    persistent.c probe.c process.c reduction.c request.c shim.c type.c wait.c window.c) \
+    persistent.c probe.c process.c reduction.c request.c rma.c shim.c type.c wait.c window.c) \
   $(addprefix core/adapter/openmp/,pml_openmp.c pml_openmp_ompt.c pml_openmp_place.c) \
   $(addprefix core/adapter/section/,pml_section.c pml_section_events.c pml_section_log.c pml_section_pages.c \
     pml_section_sums.c pml_section_thread.c) \

@@ -35,7 +35,7 @@ set grid noytics xtics
 set ytics () font ",10" noenhanced
 array row_name[1000]
 rows = 0
-put(name) = (rows = rows + 1, row_name[rows] = name[1:1] eq "(" ? plain(name) : name, 0)
+put(name) = (rows = rows + 1, row_name[rows] = plain(name), 0)
 if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
 do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set yrange [rows + 0.6 : 0.4]

@@ -28,7 +28,7 @@ set xlabel "time [ns]"
 set yrange [run_cells + 0.6 : 0.4]
 set ytics () font ",9.5" noenhanced
 array clock_name[run_cells]
-put(i, name) = (clock_name[i] = name, 0)
+put(i, name) = (clock_name[i] = plain(name), 0)
 stats "data.dat" using (put(int(column(c_cell)), strcol(c_clock))) nooutput
 do for [i = 1:run_cells] { set ytics add (tic(clock_name[i]) i) }
 set xrange [0.2:*]

@@ -429,9 +429,21 @@ static void tell_user_only(void) {
     complain(sentence);
 }
 
+static void on_file_limit(int number) {
+  (void)number;
+}
+
+/* A write beyond RLIMIT_FSIZE fails with EFBIG and is reported. Programs that are executed get the default again. */
+static void survive_file_limit(void) {
+  struct sigaction was;
+  if (sigaction(SIGXFSZ, NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+    (void)sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = on_file_limit, .sa_flags = SA_RESTART}, NULL);
+}
+
 int main(int argc, char **argv) {
   struct options o = {0};
   signal(SIGPIPE, SIG_DFL); /* a reader that left ends us quietly, even if our parent ignored the signal */
+  survive_file_limit();
   atexit(flushoutput);
   atexit(tell_user_only);
   int status = parse(argv, argc, &o);

@@ -133,14 +133,14 @@ local function true_status(meta, path)
   return "incomplete"
 end
 
--- What meta.json may have, of what type: a word, { LIST } for a list, or names with their types. Folders come from others.
+-- What meta.json may have, of what type: words, { LIST } for a list, or names with their types. Folders come from others.
 local LIST <const> = 1
 local SHAPES <const> = {
   unit = "string", sample_unit = "string", description = "string", script = "string", script_sha256 = "string",
   started = "string", ended = "string", error = "string", shell = "string", repeats = "number", rounds = "number",
   rounds_done = "number",
   samples = "number", scale = "number", seed = "number", calls = "number", warmup = "number", quick = "boolean",
-  versions = "table", options = "table", plot = "table", simulation = "table", unmeasured = { "table" }, commands = { "table" },
+  versions = "table", options = "table", plot = "string or table", simulation = "table", unmeasured = { "table" }, commands = { "table" },
   command = { "string" }, warnings = { "string" },
   machine = { clock = { name = "string", ticks_per_second = "number", cost_ns = "number" }, cpu = "string", cpus = "number" },
   process = { pid = "number", host = "string" }, factors = { { name = "string", levels = "table" } },
@@ -152,7 +152,7 @@ local SHAPES <const> = {
 local function misshapen(v, shape, at)
   if v == nil then return nil end
   local kind = type(shape) == "table" and "table" or shape
-  if type(v) ~= kind then return ("%s is not a %s"):format(at, kind) end
+  if not kind:find(type(v), 1, true) then return ("%s is not a %s"):format(at, kind) end
   if type(shape) ~= "table" then return nil end
   if not shape[LIST] then
     for key, inner in pairs(shape) do

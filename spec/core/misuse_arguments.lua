@@ -31,7 +31,7 @@ M.functions = {
               write = { dir .. "/nowhere/sections" }, log_text = { dir .. "/nosuch.pmlog" } },
   profile = { open = {}, bucket_ns = { 100 } },
   recording = { clock = {}, open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" },
-                series = { dir .. "/nowhere/series" },
+                series = { dir .. "/nowhere/series" }, waited = { dir .. "/nosuch.pmlog", 0, 0, 1 },
                 archive = { dir .. "/nosuch", { { path = dir .. "/nosuch.pmlog", series = {} } }, function() end },
                 archive_help = { dir .. "/nosuch", 0 } },
   buffer = { open = { { records = 256, threads = 2 } } },
@@ -91,6 +91,7 @@ M.few = {
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["recording.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
   ["recording.series"] = { NIL, true, "", "a\0b", {}, print, file },
+  ["recording.waited"] = { NIL, true, "", "a\0b", {}, print, file },
   ["sys.private_file"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
   ["sys.edit_history"] = { NIL, true, "", "a\0b", {}, print, file },
   ["sys.edit_save"] = { NIL, true, "", "a\0b", {}, print, file },

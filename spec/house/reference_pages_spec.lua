@@ -92,8 +92,8 @@ describe("The pages of the reference", function()
 end)
 
 -- Variables of the system, which mean to pmlua what they mean to every program.
-local SYSTEM = { COLUMNS = true, GLIBC_TUNABLES = true, HOME = true, LD_LIBRARY_PATH = true, LD_PRELOAD = true, LINES = true,
-  PATH = true }
+local SYSTEM = { ASAN_OPTIONS = true, COLUMNS = true, GLIBC_TUNABLES = true, HOME = true, LD_LIBRARY_PATH = true,
+  LD_PRELOAD = true, LINES = true, PATH = true }
 
 describe("pmlua help", function()
   it("lists the modules of the API, and explains a class, a function and a method alone", function()

@@ -127,8 +127,10 @@ static void *behind_layer(const void *handle, const char *name, uintptr_t caller
   const struct pml__object *from = NULL;
   void *at = NULL;
   size_t i = 0;
-  const char *second = pml__intercept_hooks != NULL ? pml__intercept_hooks->second_name(name) : NULL;
-  if (handle != RTLD_NEXT || second == NULL || is_program(caller)) return NULL;
+  char second[PML__HOOKS_NAME];
+  if (handle != RTLD_NEXT || pml__intercept_hooks == NULL || !pml__intercept_hooks->second_name(name, second))
+    return NULL;
+  if (is_program(caller)) return NULL;
   if (pml__objects_collect(&all) == 0) from = pml__objects_find(&all, caller);
   for (i = from != NULL ? (size_t)(from - all.at) + 1 : all.n; i < all.n; i++)
     if (all.at[i].startup && pml__object_defines(&all.at[i], name)) break;

@@ -16,6 +16,8 @@ enum pml__hooks_role {
   PML__HOOKS_INSIDE   /* belongs to such a library; neither its calls nor its functions count */
 };
 
+#define PML__HOOKS_NAME 128 /* bytes of a function's name */
+
 /*
  * role:   of a library by its file's name.
  * load:   a library that has the functions is loaded, @path; called under the lock of the scan, for each scan.
@@ -23,7 +25,7 @@ enum pml__hooks_role {
  *         the function is not intercepted. *@to: where the call goes instead of @at. Thread-safe.
  * behind: the function that a hook stands before; 0: @hook is not one.
  * second: a function that such a library exports under any file name, and @role knows no other library with it.
- * second_name: under which no tool stands before the library's function @name; NULL: it is of another library.
+ * second_name: to @second, under which no tool stands before the library's function @name; false: it is of another one.
  * layer:  whether an object that calls @name may stand between the program and the library, as tools do: it exports
  *         another name of that function, or one that every such tool has. @exports asks whether it exports a name.
  */
@@ -33,7 +35,7 @@ struct pml__hooks {
   const char *(*hook)(const char *name, uintptr_t at, bool binding, uintptr_t *to);
   uintptr_t (*behind)(uintptr_t hook);
   const char *second;
-  const char *(*second_name)(const char *name);
+  bool (*second_name)(const char *name, char second[PML__HOOKS_NAME]);
   bool (*layer)(const char *name, bool (*exports)(const void *object, const char *name), const void *object);
 };
 

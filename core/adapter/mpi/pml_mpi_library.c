@@ -162,12 +162,10 @@ static bool layer(const char *name, bool (*exports)(const void *object, const ch
                                    exports(object, "MPI_Init_thread") || exports(object, "MPI_Finalize"));
 }
 
-static const char *second_name(const char *name) {
-  static PML_THREAD_LOCAL char second[128];
-  if (begins(name, "PMPI_")) return name;
-  if (!begins(name, "MPI_") || strlen(name) > sizeof second - 2) return NULL;
-  (void)snprintf(second, sizeof second, "P%s", name);
-  return second;
+static bool second_name(const char *name, char second[PML__HOOKS_NAME]) {
+  bool profiling = begins(name, "PMPI_");
+  if (!profiling && !begins(name, "MPI_")) return false;
+  return snprintf(second, PML__HOOKS_NAME, "%s%s", profiling ? "" : "P", name) < PML__HOOKS_NAME;
 }
 
 void pml_mpi_intercept(void) {

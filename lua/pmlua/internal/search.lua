@@ -72,7 +72,7 @@ function M.trust(with_libraries, libraries)
   package.path, own.path = split(package.path)
   package.cpath, own.cpath = split(package.cpath)
   if not with_libraries then own.cpath = {} end
-  table.insert(package.searchers, 2, own_searcher)
+  table.insert(package.searchers, #package.searchers - 2, own_searcher) -- the three of Lua look at the environment's folders
   table.insert(package.searchers, searcher)
 end
 

@@ -17,9 +17,10 @@ local M = {}
 ---@return pmlua.Failure? failure
 function M.folder(purpose)
   local base = os.getenv("TMPDIR") or "/tmp"
-  local path, why = disk.temporary(("%s/pmlua-%s-"):format(base, purpose))
+  local prefix = ("%s/pmlua-%s-"):format(base, purpose)
+  local path, why = disk.temporary(prefix)
   if path then return core.sys.realpath(path) end
-  return refuse(why.code, why.text, "set TMPDIR to a folder that you can write to")
+  return refuse(why.code, base .. why.text:sub(#prefix + 1), "set TMPDIR to a folder that you can write to")
 end
 
 --- It and all that is in it; links are removed, not followed.

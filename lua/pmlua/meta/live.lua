@@ -67,3 +67,9 @@ function live.stop_run(reason) end
 --- Print a line on stderr, without waiting for a thread that holds stdio's lock.
 ---@param line string
 function live.say(line) end
+
+--- Call a function of Lua's own, such as xpcall, where the thread of a question may be cancelled; not for scripts.
+---@param f function
+---@param ... any
+---@return any ... what it returns
+function live.interruptible(f, ...) end

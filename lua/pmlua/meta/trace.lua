@@ -131,6 +131,7 @@ function TraceReader:about() end
 ---@field processes integer
 ---@field locations integer
 ---@field metrics integer
+---@field hosts integer nodes of the system tree that processes hang on, or that share memory
 ---@field ranks integer of MPI; 0: none
 
 --- Regions in the order of their numbers in the archive.
@@ -276,6 +277,7 @@ function TraceReader:group(question) end
 ---@field outside integer messages outside of all calls asked for, which are in no row by region or path
 ---@field damaged integer locations that are damaged or cut, whose events are missing from there on, or all
 ---@field lost integer events that the definitions count and that were not read
+---@field uncounted integer events that were read beyond what the definitions count
 ---@field kinds table<string, integer> events that were read, by OTF2's name of their kind
 
 --- Messages of MPI, by sender and receiver.

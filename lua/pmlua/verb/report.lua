@@ -75,9 +75,8 @@ end
 local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
 
 local function is_program(path)
-  local f = io.open(path, "rb")
+  local f <close> = require("pmlua.internal.file").open(path)
   local first = f and f:read(4)
-  if f then f:close() end
   return first and (first == "\127ELF" or first:sub(1, 2) == "#!")
 end
 

@@ -104,7 +104,7 @@ __attribute__((noinline)) static int complete_recent(uint64_t id, const MPI_Stat
 __attribute__((always_inline)) static inline bool is_completed_at_once(const uint64_t *enter, uint64_t id,
                                                                        const MPI_Status *s) {
   if (id % 2 != 0) return shim_quick_received(enter, s, id);
-  return PML_LIKELY(shim_is_plain(s)) && shim_quick_request(enter, PML__LOG_ISEND_COMPLETE, id);
+  return PML_LIKELY(!is_cancelled(s)) && shim_quick_request(enter, PML__LOG_ISEND_COMPLETE, id);
 }
 
 /* ---- others ---- */
@@ -314,7 +314,8 @@ static uint64_t take_recent(uint16_t at) {
 /* From @e on: where what follows goes; NULL: it is not plain. */
 static struct pml__log_event *put_complete(struct pml__log_event *e, uint64_t id, const MPI_Status *s) {
   if (id % 2 == 0) {
-    if (PML_UNLIKELY(!shim_is_plain(s))) return NULL;
+    if (PML_UNLIKELY(is_cancelled(s)))
+      return NULL; /* all that MPI says of a send: the rest of the status may be anything */
     pml__mpi_store(e, OF_WORLD(PML__LOG_ISEND_COMPLETE, 0), id);
     return e + 1;
   }
