@@ -47,7 +47,8 @@ describe("JSON", function()
   end)
 
   it("is written without any module in C, which only reading needs", function()
-    local status, out, err = helper.pmlua([[-e 'package.preload.cjson = function() error "absent" end local j = require "pmlua.json"]] ..
+    local status, out, err = helper.pmlua([[-e 'package.preload.cjson = function() error "absent" end]]
+      .. [[ local j = require "pmlua.json"]] ..
       [[ print(j.line { 1, "a\n" }, j.decode "1")']])
     assert.equal(0, status, err)
     assert.equal('[1, "a\\n"]\tnil\treading JSON needs lua-cjson; apt-get install lua-cjson\tENOTSUP\n', out)
