@@ -385,6 +385,17 @@ function M.read(path)
   return M.parse(text, path)
 end
 
+--- A folder without logs: what else it is, and what to do then.
+local function no_log(folder)
+  local lfs = require "lfs"
+  local function has(name) return lfs.attributes(folder .. "/" .. name, "mode") == "file" end
+  if not (has "meta.json" and has "data.dat") then
+    return refuse("ENOENT", folder .. ": no *.pmlog file in this folder", ("run the program with PMLUA_REPORT=%s"):format(folder))
+  end
+  return refuse("ENOENT", folder .. ": the run of an experiment: its table is data.dat, every sample is in samples.csv.gz",
+    has "traces.otf2" and "for its events name traces.otf2 in this folder" or "read these")
+end
+
 local function files_in(folder)
   local entries, err = require "pmlua.internal.file".names(folder)
   if err then return nil, err end
@@ -394,8 +405,7 @@ local function files_in(folder)
   end
   table.sort(names)
   if #names > 0 then return names end
-  return refuse("ENOENT", folder .. ": no *.pmlog file in this folder",
-    ("run the program with PMLUA_REPORT=%s"):format(folder))
+  return no_log(folder)
 end
 
 --- A process that became another program has a log of each.

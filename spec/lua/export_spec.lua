@@ -155,6 +155,19 @@ assert(pml.section.write(arg[1]))]])
     assert.equal(4, select(2, out:gsub("\n0,", "")))
   end)
 
+  it("says of an experiment's folder where its numbers are", function()
+    local folder = support.folder()
+    require "spec.lua.helper".write(folder .. "/s.lua", [[
+      return require "pmlua".experiment { name = "demo", factors = { { "n", { 1 } } }, unit = "ns",
+      repeats = 1, rounds = 1, measure = function() return 5 end }]])
+    assert.equal(0, (shell(("cd %s && %s s.lua -q --no-plot"):format(folder, command))))
+    local status, _, err = export("--to csv " .. folder .. "/results/demo/latest")
+    assert.equal(1, status)
+    assert.equal("pmlua export: " .. folder .. "/results/demo/latest: the run of an experiment: its table is data.dat, "
+      .. "every sample is in samples.csv.gz; for its events name traces.otf2 in this folder\n", err)
+    assert.equal(0, (export("--to csv -o " .. folder .. "/e.csv " .. folder .. "/results/demo/latest/traces.otf2")))
+  end)
+
   it("refuses in one line what it cannot export", function()
     for arguments, text in pairs { ["/nowhere"] = "/nowhere: ", [dir .. " --to sqlite"] = "--to sqlite needs --out FILE",
       [dir .. " --to sqlite -o x --table events"] = "leave out --table", [dir .. " --to xml"] = "--to needs" } do
