@@ -4,7 +4,8 @@
 # Reads data.dat.
 
 plot_width = 900
-plot_height = 620
+load "run.gp" # the rows are as high as their text
+plot_height = 150 + (run_cells < 10 ? 190 : 19 * run_cells)
 load "theme.gp"
 
 groups = "FLOPS BANDWIDTH VECTOR CACHE CYCLE LOADSTORE USER all"
@@ -19,13 +20,13 @@ array row_name[1000]
 put(pmu, threads) = (rows = rows + 1, row_name[rows] = pmu . (threads eq "any" ? "" : ", " . threads . (threads eq "1" ? " thread" : " threads")), 0)
 stats "data.dat" using (put(strcol(c_PMU), strcol(c_threads))) nooutput
 
-set label 1 "Runs that count an event group" at screen 0.012, 0.962 left font ",16" noenhanced
-set label 2 "≤: not proved to be the fewest; +: a metric of the group needs events of several runs" at screen 0.012, 0.918 left \
+set label 1 "Runs that count an event group" at screen 0.012, 1 - 24.0 / plot_height left font ",16" noenhanced
+set label 2 "≤: not proved to be the fewest; +: a metric of the group needs events of several runs" at screen 0.012, 1 - 48.0 / plot_height left \
   font ",10" textcolor rgb col_grey noenhanced
 set lmargin at screen 0.235
 set rmargin at screen 0.975
-set tmargin at screen 0.82
-set bmargin at screen 0.075
+set tmargin at screen 1 - 100.0 / plot_height
+set bmargin at screen 40.0 / plot_height
 set border 0
 unset key
 unset colorbox

@@ -20,15 +20,46 @@ x_of(l) = figure_x_text ? (sum [i=1:words(figure_x_levels)] (word(figure_x_level
 height(col, f, l) = is_in(f, l) ? figure_y_scale * column(col) : NaN
 said(level, text, name) = text ? plain(level) : name . " " . level
 
-right = figure_lines ? 0.82 : 0.97
+# Room for texts is in pixels, whatever the size of the picture.
+right = 1 - (figure_lines ? 173.0 : 29.0) / plot_width
 set pointintervalbox 0
-set title run_name . (strlen(run_description) > 0 ? ": " . run_description : "")
+headline = fit(run_name . (strlen(run_description) > 0 ? ": " . run_description : ""), 0.95)
+set title headline
 margin = figure_x_text ? 0 : figure_logx ? (figure_x_max / figure_x_min) ** 0.03 : 0.03 * (figure_x_max - figure_x_min)
 if (!figure_x_text && figure_x_max == figure_x_min) margin = figure_logx ? 2 : 1
 if (figure_logx) { set logscale x; set xrange [figure_x_min / margin : figure_x_max * margin] }
 if (!figure_logx) { set xrange [figure_x_min - margin : figure_x_max + margin] }
+
+# The labels of y are chosen here, so that the margin can be as wide as they are.
+if (figure_logy) { set logscale y; set yrange [figure_y_min / 1.3 : figure_y_max * 1.3] }
+if (!figure_logy) {
+  low = figure_y_min >= 0 ? 0 : figure_y_min * 1.08
+  high = figure_y_max > 0 ? figure_y_max * 1.08 : 0
+  if (low == high) { low = -1; high = 1 }
+  set yrange [low : high]
+}
+set ytics ()
+widest = 0
+label_y(at) = (n = strlen(gprintf("% h", at)), widest = n > widest ? n : widest, at)
+if (figure_logy) {
+  decades = log10(figure_y_max / figure_y_min * 1.69)
+  every = ceil(decades / 8)
+  do for [k = floor(log10(figure_y_min / 1.3)) : ceil(log10(figure_y_max * 1.3))] {
+    at = 10.0 ** k
+    if (k % every == 0) { set ytics add (label_y(at)) }
+    if (decades < 2.5) { set ytics add (label_y(2 * at), label_y(5 * at)) }
+    do for [i = 2:9] { if (every == 1 && (decades >= 2.5 || i != 2 && i != 5)) { set ytics add (i * at 1) } }
+  }
+} else {
+  rough = (high - low) / 6
+  power = 10.0 ** floor(log10(rough))
+  step = power * (rough > 5 * power ? 10 : rough > 2 * power ? 5 : rough > power ? 2 : 1)
+  do for [k = ceil(low / step) : floor(high / step)] { set ytics add (label_y(k * step)) }
+}
+left = (48 + 8.8 * (widest < 6 ? 6 : widest)) / plot_width
+
 # Labels of texts are turned where they do not fit; of numbers, one that would reach into the one before is left out.
-char = 0.014 * across / (right - 0.09)
+char = 13.4 * across / plot_width / (right - left)
 turned = figure_x_text && char * (strlen(figure_x_words) + 1) > 1
 if (figure_x_tics) {
   set xtics () noenhanced
@@ -45,29 +76,30 @@ if (figure_x_tics) {
   }
 }
 if (figure_x_text) { set grid noxtics }
-if (turned && !figure_lines) { right = 0.9 }
-below = turned ? 0.06 + 0.0095 * longest : 0.13
-if (figure_logy) { set logscale y; set yrange [figure_y_min / 1.3 : figure_y_max * 1.3] }
-if (!figure_logy) { set yrange [(figure_y_min >= 0 ? 0 : figure_y_min * 1.08) : (figure_y_max > 0 ? figure_y_max * 1.08 : 0)] }
-if (!figure_logy && figure_y_min == 0 && figure_y_max == 0) { set yrange [-1:1] }
+if (turned && !figure_lines) { right = 1 - 96.0 / plot_width }
+below = (turned ? 36 + 5.7 * longest : 78.0) / plot_height
+above(pixels) = 1 - real(pixels) / plot_height
 
 if (panels > 1) {
-  set label 9004 run_name . (strlen(run_description) > 0 ? ": " . run_description : "") at screen 0.5, screen 0.955 center noenhanced
-  set multiplot layout down, across margins screen 0.09, right, below, 0.85 spacing screen 0.03, screen below + 0.02
-  set key at screen 0.985, screen 0.87 right top vertical
+  set label 9004 headline at screen 0.5, screen above(27) center noenhanced
+  set multiplot layout down, across margins screen left, right, below, above(90) spacing screen 34.0 / plot_width, screen below + 12.0 / plot_height
+  set key at screen 0.985, screen above(78) right top vertical
 } else {
-  set lmargin at screen 0.1; set rmargin at screen right; set bmargin at screen below; set tmargin at screen 0.89
+  set lmargin at screen left; set rmargin at screen right; set bmargin at screen below; set tmargin at screen above(66)
 }
-if (turned) { set label 9003 figure_x_label at screen 0.02, screen 0.02 left noenhanced }
+# One label for all panels along each axis.
+if (turned) { set label 9003 figure_x_label at screen 0.02, screen 12.0 / plot_height left noenhanced }
+if (!turned) { set label 9003 figure_x_label at screen 0.5 * (left + right), screen 33.0 / plot_height center noenhanced }
+set label 9005 fit(figure_y_label, 0.75 * plot_height / plot_width) at screen 19.0 / plot_width, screen 0.5 * (below + above(78)) center rotate noenhanced
 if (figure_lines) { set key title figure_lines_label noenhanced left } else { set key off }
 style = figure_x_text ? "points" : "linespoints dashtype 1 + (l - 1) % 5"
 
 do for [f=1:panels] {
-  if (panels > 1) { set title said(word(figure_facet_words, f), figure_facet_text, figure_facet_name) }
-  set xlabel (f > panels - across && !turned ? figure_x_label : "") noenhanced # where nothing is below
-  set ylabel ((f - 1) % across == 0 ? figure_y_label : "") noenhanced
+  if (panels > 1) {
+    set title fit(said(word(figure_facet_words, f), figure_facet_text, figure_facet_name), 0.95 * (right - left) / across)
+  }
   set format y ((f - 1) % across == 0 ? "% h" : "")
-  if (f == 2) { set key off; unset label 9001; unset label 9002; unset label 9003; unset label 9004 }
+  if (f == 2) { set key off; unset label 9001; unset label 9002; unset label 9003; unset label 9004; unset label 9005 }
   plot for [l=1:lines] "data.dat" using (x_of(l)):(height(figure_y, f, l)):(height(figure_y_low ? figure_y_low : figure_y, f, l)):\
 (height(figure_y_high ? figure_y_high : figure_y, f, l)) with yerrorbars linetype l pointsize 0.8 notitle, \
     for [l=1:lines] "" using (x_of(l)):(height(figure_y, f, l)) smooth unique with @style linetype l pointsize 0.8 \

@@ -11,7 +11,7 @@
 #   run_factor_kinds: words, "text" or "number"; run_factor_units: words, "-": none
 #   run_metrics, run_metric_columns, run_metric_rounds, run_metric_units: words, the metrics' names, their columns of data.dat
 #   and rounds.dat, and their units ("-": none)
-# and from here: format, w_line (line width), plain(text), tic(text), remark(0), short(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
+# and from here: format, w_line (line width), plain(text), tic(text), remark(0), short(text), fit(text, share), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #
 # Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
 
@@ -22,12 +22,15 @@ if (!exists("output_file")) output_file = "plot." . format
 if (!exists("plot_width")) plot_width = 960
 if (!exists("plot_height")) plot_height = 600
 
+# Sizes of fonts are 1/96 inch, as in SVG: a picture has the same proportions in each format.
+points = 0.75
 if (format eq "png") {
-  set terminal pngcairo enhanced size 2*plot_width, 2*plot_height fontscale 2 linewidth 2 pointscale 2 \
-    font "DejaVu Sans,11" background "#ffffff"
+  set terminal pngcairo enhanced size 2*plot_width, 2*plot_height fontscale 2*points linewidth 2 pointscale 2 \
+    font "DejaVu Sans,12" background "#ffffff"
 }
 if (format eq "pdf") {
-  set terminal pdfcairo enhanced size plot_width / 96.0, plot_height / 96.0 font "DejaVu Sans,9" background "#ffffff" rounded
+  set terminal pdfcairo enhanced size plot_width / 96.0, plot_height / 96.0 fontscale points \
+    font "DejaVu Sans,12" background "#ffffff" rounded
 }
 if (format ne "png" && format ne "pdf" && format ne "svg") {
   printerr sprintf("format='%s' is unknown; choose svg, png or pdf", format)
@@ -71,6 +74,9 @@ remark(dummy) = strcol(c_status) ne "ok" ? plain(strcol(c_status)) : strcol(c_sh
 # Beside a point there is room for a few words: those before the numbers.
 short(s) = strstrt(s, ": ") ? s[1:strstrt(s, ": ") - 1] : s
 
+# At most this share of the picture's width, in the font of the terminal: a text that is longer ends in dots.
+fit(s, share) = (n = int(share * plot_width / 8.4), strlen(s) > n ? s[1:n - 1] . "…" : s)
+
 set border 3 linecolor rgb "#404040" linewidth 1
 set tics nomirror out scale 0.6
 set grid xtics ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
@@ -79,6 +85,7 @@ set style fill solid 0.35 border
 set boxwidth 0.6 relative
 set datafile missing "NaN"
 set title noenhanced
-set label 9001 run_subtitle at screen 0.995, character 0.6 right noenhanced font ",8" textcolor rgb col_grey
+small = plot_width / 0.75 / (strlen(run_subtitle) + 1) # 8 where the whole line has room
+set label 9001 run_subtitle at screen 0.995, character 0.6 right noenhanced font sprintf(",%.1f", small < 8 ? small : 8) textcolor rgb col_grey
 if (!run_complete) set label 9002 "incomplete run (" . run_status . ")" at screen 0.005, screen 0.012 left noenhanced \
   font ",9" textcolor rgb col_vermillion

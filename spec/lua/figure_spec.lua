@@ -2,6 +2,7 @@
 -- spec/lua/figure_spec.lua - the figure that an experiment's table describes: what it shows, and which tables it refuses.
 
 local helper = require "spec.lua.helper"
+local svg_texts = require "spec.lua.svg_texts"
 
 if not helper.has_core then
   describe("plot = { ... }", function() pending(helper.no_core) end)
@@ -60,6 +61,45 @@ describe("plot = { ... }", function()
     assert.matches("\nfigure_y_low = [1-9]", helper.read(run .. "/run.gp"))
     local _, svg = drawn '{ x = "bytes", lines = "way", facet = "threads", y = "samples", logx = true, logy = true }'
     assert.matches(">samples<", svg)
+  end)
+
+  -- Labels of y are as wide as " 1.2×10^8" here; a name, a unit or a description may be longer than there is room for.
+  local WIDE = [[
+return require "pmlua".experiment {
+  name = "wide", description = ("a long description "):rep(12), unit = "ns", repeats = 1, rounds = 1,
+  factors = { { "n", { 10, 1000, 1000000 } }, { "kind", { "a", "b", "c", "d", "e", "f", ("long"):rep(20) } } },
+  metrics = { { name = "rate", unit = "1/s" }, { name = "small", unit = "J" }, { name = ("m"):rep(60), unit = "bytes" } },
+  measure = function(_, p) return p.n * 1e5, { rate = p.n * 123456.7, small = 1e-7 / p.n, [("m"):rep(60)] = p.n * 9e6 } end,
+  plot = { x = "n", facet = "kind", logx = true, y = %q, logy = %s },
+}
+]]
+
+  draws("leaves room for the labels of y, however wide", function()
+    for _, y in ipairs { "rate", "small", "median", ("m"):rep(60) } do
+      for _, logy in ipairs { "true", "false" } do
+        local dir = helper.folder()
+        helper.write(dir .. "/s.lua", WIDE:format(y, logy))
+        local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
+        assert.equal(0, code, err)
+        for _, size in ipairs { { 960, 600 }, { 720, 540 } } do
+          local svg = svg_texts.draw(dir .. "/results/wide/latest", size[1], size[2])
+          assert.same({}, svg_texts.faults(svg), ("%s, logy = %s, %d pixels"):format(y, logy, size[1]))
+        end
+      end
+    end
+  end)
+
+  draws("scales bytes and times of y to the unit of the largest", function()
+    local script = [[return require "pmlua".experiment { name = "demo", factors = { { "n", { 1, 2 } } }, unit = %q, repeats = 1,
+      rounds = 1, metrics = { { name = "rss", unit = "bytes" } }, plot = { x = "n", y = %q },
+      measure = function(_, p) return p.n / 4, { rss = p.n * 3 * 2 ^ 20 } end }]]
+    for _, case in ipairs { { "ns", "rss", ">rss %[MiB%]<" }, { "s", "median", ">median time %[ms%]<" },
+      { "ms", "median", ">median time %[µs%]<" }, { "us", "median", ">median time %[ns%]<" } } do
+      local dir = helper.folder()
+      helper.write(dir .. "/s.lua", script:format(case[1], case[2]))
+      assert.equal(0, (helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))))
+      assert.matches(case[3], helper.read(dir .. "/results/demo/latest/plot.svg"))
+    end
   end)
 
   draws("draws texts beside each other", function()

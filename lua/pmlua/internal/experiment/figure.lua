@@ -131,11 +131,23 @@ local function extent(rows, names)
   return low, high
 end
 
-local function time_scale(unit, high)
-  if unit ~= "ns" then return 1, unit end
-  if high >= 1e9 then return 1e-9, "s" end
-  if high >= 1e6 then return 1e-6, "ms" end
-  if high >= 1e3 then return 1e-3, "µs" end
+local times = { -- the largest unit of which the highest value is one at least
+  { 1, "ns" }, { 1e3, "µs" }, { 1e6, "ms" }, { 1e9, "s" }, ns = 1, us = 1e3, ["µs"] = 1e3, ms = 1e6, s = 1e9,
+}
+local sizes = {
+  { 1, "bytes" }, { 2 ^ 10, "KiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 30, "GiB" }, { 2 ^ 40, "TiB" }, B = 1, byte = 1, bytes = 1,
+}
+
+--- By what y is multiplied, and its unit then.
+local function scale_of(unit, high)
+  for _, units in ipairs { times, sizes } do
+    local base = units[unit]
+    if base then
+      local found = units[1]
+      for _, u in ipairs(units) do found = high * base >= u[1] and u or found end
+      return base / found[1], found[1] == base and unit or found[2]
+    end
+  end
   return 1, unit
 end
 
@@ -166,12 +178,12 @@ local function set_y(set, plot, run)
   if not least then return ("no cell has a value of %s"):format(y) end
   if plot.logy and least <= 0 then return ("logy: %s has the value %.6g"):format(y, least) end
   local column = run.data.columns[place[y]]
-  local scale, unit = time_scale(column.unit, most)
+  local scale, unit = scale_of(column.unit, math.max(math.abs(least), math.abs(most)))
   set("y", place[y])
   set("y_low", #names > 1 and place[low] or 0)
   set("y_high", #names > 1 and place[high] or 0)
   set("y_scale", scale)
-  set("y_label", with_unit(scale == 1 and column.unit ~= "ns" and y or y .. " time", unit))
+  set("y_label", with_unit(times[column.unit] and y .. " time" or y, unit))
   set("y_min", least * scale)
   set("y_max", most * scale)
   set("logy", plot.logy and 1 or 0)

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/svg_texts.lua - texts of a figure that lie on each other, or leave it.
+--
+-- gnuplot's SVG has a position, an anchor, an angle and a size of font for each text. The box of a text is estimated from
+-- these and its number of characters: DejaVu Sans is some 0.6 of its size wide on average; 0.56 forgives what only touches.
+
+local M = {}
+
+local WIDE, UP, DOWN = 0.56, 0.73, 0.17 -- in font sizes: of a character, above and below the line
+local shift = { start = 0, middle = 0.5, ["end"] = 1 }
+
+local function plain(markup)
+  return (markup:gsub("<[^>]*>", ""):gsub("&#?%w+;", "x"):gsub("^%s+", ""):gsub("%s+$", ""))
+end
+
+--- The four corners of a text in the picture.
+local function corners(x, y, angle, left, right, up, down)
+  local c, s, out = math.cos(math.rad(angle)), math.sin(math.rad(angle)), {}
+  for i, at in ipairs { { left, -up }, { right, -up }, { right, down }, { left, down } } do
+    out[i] = { x + at[1] * c - at[2] * s, y + at[1] * s + at[2] * c }
+  end
+  return out
+end
+
+--- The figure of a run's folder, drawn once more by gnuplot alone in this size; its own where there is none.
+---@param folder string
+---@param width? integer
+---@param height? integer
+---@return string svg
+function M.draw(folder, width, height)
+  local size = width and ("plot_width = %d; plot_height = %d"):format(width, height) or "0"
+  local command = "cd '%s' && gnuplot -e 'output_file = \"/dev/stdout\"; %s' plot.gp 2>&1"
+  local f <close> = assert(io.popen(command:format(folder, size)))
+  return f:read "a"
+end
+
+--- All texts of a picture by gnuplot, and its size.
+---@param svg string
+---@return { text: string, corners: number[][] }[]
+---@return number width
+---@return number height
+function M.of(svg)
+  local width, height = svg:match 'viewBox="0 0 ([%d.]+) ([%d.]+)"'
+  local texts = {}
+  for place, attributes, markup in svg:gmatch '<g transform="([^"]*)"([^>]*)>%s*<text>(.-)</text>' do
+    local text = plain(markup)
+    local x, y = place:match "translate%(([-%d.]+),%s*([-%d.]+)%)"
+    local size = tonumber(attributes:match 'font%-size="([%d.]+)"')
+    if text ~= "" then
+      local long = WIDE * size * utf8.len(text)
+      local left = -long * shift[attributes:match 'text%-anchor="(%a+)"']
+      local angle = tonumber(place:match "rotate%(([-%d.]+)") or 0
+      texts[#texts + 1] = { text = text, corners = corners(x, y, angle, left, left + long, UP * size, DOWN * size) }
+    end
+  end
+  return texts, tonumber(width), tonumber(height)
+end
+
+local function span(points, nx, ny)
+  local low, high = math.huge, -math.huge
+  for _, p in ipairs(points) do
+    local at = p[1] * nx + p[2] * ny
+    low, high = math.min(low, at), math.max(high, at)
+  end
+  return low, high
+end
+
+--- Two rectangles overlap unless a side of one separates them.
+local function overlap(a, b)
+  for _, points in ipairs { a, b } do
+    for i = 1, 2 do
+      local nx, ny = points[i + 1][1] - points[i][1], points[i + 1][2] - points[i][2]
+      local low_a, high_a = span(a, nx, ny)
+      local low_b, high_b = span(b, nx, ny)
+      if high_a <= low_b or high_b <= low_a then return false end
+    end
+  end
+  return true
+end
+
+local function leaves(points, width, height)
+  for _, p in ipairs(points) do
+    if p[1] < 0 or p[2] < 0 or p[1] > width or p[2] > height then return true end
+  end
+  return false
+end
+
+--- What is wrong with the texts of a picture, a line each; none where all can be read.
+---@param svg string
+---@return string[]
+function M.faults(svg)
+  local texts, width, height = M.of(svg)
+  local out = {}
+  if #texts == 0 then out[1] = "no text" end
+  for i, a in ipairs(texts) do
+    if leaves(a.corners, width, height) then out[#out + 1] = ("'%s' leaves the picture"):format(a.text) end
+    for j = i + 1, #texts do
+      if overlap(a.corners, texts[j].corners) then
+        out[#out + 1] = ("'%s' and '%s' overlap"):format(a.text, texts[j].text)
+      end
+    end
+  end
+  return out
+end
+
+return M
