@@ -42,8 +42,8 @@ static void push_samples(lua_State *L, const struct pml_otf2_sample *sample, siz
   for (size_t k = 0; k < n; k++) {
     lua_Integer i = (lua_Integer)k + 1;
     set_value(L, top + 1, i, sample[k].last == sample[k].last, sample[k].last);
-    set_value(L, top + 2, i, sample[k].n > 0, sample[k].least);
-    set_value(L, top + 3, i, sample[k].n > 0, sample[k].most);
+    set_value(L, top + 2, i, sample[k].n > 0 && sample[k].least == sample[k].least, sample[k].least);
+    set_value(L, top + 3, i, sample[k].n > 0 && sample[k].most == sample[k].most, sample[k].most);
     lua_pushinteger(L, (lua_Integer)sample[k].n);
     lua_rawseti(L, top + 4, i);
   }
@@ -82,9 +82,10 @@ int ltrace_series(lua_State *L) {
     push_series(L, t, &o->series.series[i], q.columns);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 4);
   set_columns(L, t, &q);
   lutil_setint(L, "undefined", o->series.undefined);
+  lutil_setint(L, "nans", o->series.nans);
   lutil_close(&o->h);
   return 2;
 }

@@ -2,12 +2,14 @@
 /* spec/c/sketch.c - every quantile of a sketch is within the bound it states, merged or not, coarse or not. */
 #include "record/quantile/pml_sketch.h"
 
+#include "base/pml_pack.h"
 #include "check.h"
 
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N 50000
 #define ROUNDING 1e-9 /* of log, exp and tanh */
@@ -134,6 +136,30 @@ static void scaled_ends(void) {
   pml_sketch_close(to);
 }
 
+/* Its extremes are two reals of 8 bytes, behind its error, its size and its level. */
+static void hostile_extremes(void) {
+  struct pml_sketch *s, *back;
+  struct pml__pack p = {0};
+  const double nan = NAN;
+  pml_sketch_open(&s, 0.01, 256);
+  pml_sketch_add(s, 1);
+  pml__sketch_pack(&p, s);
+  const double one = 1;
+  for (size_t at = 11; at <= 19; at += 8) {
+    CHECK(memcmp(p.at + at, &one, 8) == 0, "an extreme is at byte %zu", at);
+    memcpy(p.at + at, &nan, 8);
+    struct pml__unpack u = {p.at, p.n, false};
+    CHECK((back = pml__sketch_unpack(&u)) == NULL && u.failed, "an extreme that is no number is refused");
+    pml_sketch_close(back);
+    memcpy(p.at + at, &one, 8);
+  }
+  struct pml__unpack u = {p.at, p.n, false};
+  CHECK((back = pml__sketch_unpack(&u)) != NULL && !u.failed, "and others are not");
+  pml_sketch_close(back);
+  pml_sketch_close(s);
+  free(p.at);
+}
+
 static void odd_values(void) {
   struct pml_sketch *s, *other;
   pml_sketch_open(&s, 0.01, 256);
@@ -144,6 +170,11 @@ static void odd_values(void) {
   CHECK(pml_sketch_at(s, 0) == -INFINITY && pml_sketch_at(s, 1) == INFINITY, "infinities stand at the ends");
   CHECK(pml_sketch_at(s, 0.5) == 0, "zeros between the signs");
   CHECK(isnan(pml_sketch_at(s, 1.5)) && isnan(pml_sketch_at(s, NAN)), "there is no quantile beyond 1");
+  pml_sketch_open(&other, 0.01, 64);
+  CHECK(pml_sketch_merge(other, s) == 0 && pml_sketch_merge(other, s) == 0 && pml_sketch_count(other) == 14 &&
+            pml_sketch_nans(other) == 4 && pml_sketch_at(other, 0) == -INFINITY,
+        "also merged twice");
+  pml_sketch_close(other);
   pml_sketch_clear(s);
   CHECK(pml_sketch_count(s) == 0 && pml_sketch_nans(s) == 0 && pml_sketch_error(s) == 0.01, "clear forgets all");
   for (int i = 1; i <= 10; i++) pml_sketch_add(s, i);
@@ -177,6 +208,7 @@ int main(void) {
   scaled();
   scaled_ends();
   odd_values();
+  hostile_extremes();
   sizes_differ();
   return check_done();
 }

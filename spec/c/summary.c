@@ -325,8 +325,38 @@ static void runs(void) {
   pml_summary_close(s);
 }
 
+static const struct pml_summary_spread *spread_of(const struct pml_summary *s, size_t i) {
+  return &pml_summary_find(s, PML_SUMMARY_COUNTER, "odd", NULL)->value[i].of;
+}
+
+/* What is no number hides no extreme of others, wherever it comes, and has one where it is alone. */
+static void not_numbers(void) {
+  static const double value[] = {3, NAN, 5, -INFINITY, NAN};
+  static const unsigned order[][5] = {
+      {1, 4, 0, 2, 3}, {0, 1, 2, 3, 4}, {4, 1, 3, 2, 0}, {2, 4, 3, 1, 0}, {3, 2, 0, 4, 1}};
+  for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+    struct pml_summary *s;
+    pml_summary_open(&s);
+    for (size_t i = 0; i < 5; i++) {
+      int64_t number = order[k][i];
+      struct pml_summary_value v[] = {{"v", true, 0, pml_summary_one(value[number], number)},
+                                      {"none", true, 0, pml_summary_one(NAN, number)}};
+      struct pml_summary_row row = {
+          .kind = PML_SUMMARY_COUNTER, .name = "odd", .processes = 1, .first = number, .nvalues = 2, .value = v};
+      CHECK(pml_summary_add(s, &row) == 0, "process %d is added", (int)number);
+    }
+    const struct pml_summary_spread *v = spread_of(s, 0), *none = spread_of(s, 1);
+    CHECK(v->of.count == 5 && v->of.min == -INFINITY && v->least == 3 && v->of.max == 5 && v->most == 2,
+          "order %zu: least of %d, most of %d", k, (int)v->least, (int)v->most);
+    CHECK(isnan(v->sum) && isnan(none->of.min) && isnan(none->of.max) && none->least == 0 && none->most == 0,
+          "order %zu: of no number it is the first process", k);
+    pml_summary_close(s);
+  }
+}
+
 int main(void) {
   any_order();
+  not_numbers();
   as_bytes();
   refused();
   apart();

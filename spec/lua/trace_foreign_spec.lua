@@ -90,6 +90,39 @@ for i in range(2):
     if path then assert.are.equal(4, sums(path).calls) end
   end)
 
+  it("has the extremes of its metrics wherever a value is no number, and how many are none", function()
+    local path = write_python("nans", [==[
+g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
+nan = float("nan")
+def of(name, values, counts=False):
+  m = d.metric(name, value_type=otf2.Type.DOUBLE,
+    metric_mode=otf2.MetricMode.ACCUMULATED_START if counts else otf2.MetricMode.ABSOLUTE_POINT)
+  for k, all in enumerate(values):
+    e = w.event_writer_from_location(d.location("%s%d" % (name, k), group=g))
+    for i, v in enumerate(all): e.metric(1000 + 10 * i, m, [v])
+of("first", [[nan, 3.0, 5.0]])
+of("last", [[3.0, 5.0, nan]])
+of("none", [[nan, nan]])
+of("counted", [[nan, 1.0], [1.0, 2.0]], True)
+of("open", [[1.0, nan], [1.0, 2.0]], True)]==])
+    if not path then pending "python3-otf2 is not installed" return end
+    local out, code = shown(path, "--csv --table metrics")
+    assert.are.equal(0, code, out)
+    local of = {}
+    for name, rest in out:gmatch "([^,\n]+),[^\n]-,(%d,%d[^\n]*)" do of[name] = rest end
+    assert.are.same({ first = "1,3,3,5,5", last = "1,3,3,5,", none = "1,2,,,", counted = "2,4,1,2,3", open = "2,4,1,2," },
+      of, out)
+    out, code = shown(path)
+    assert.are.equal(0, code, out)
+    assert.is_truthy(out:find("\n6 values of metrics are no numbers; least and most are of the others\n", 1, true), out)
+    out, code = shown(path, "--json")
+    assert.are.equal(0, code, out)
+    local t <close> = assert(pml.trace.open(path))
+    for _, s in ipairs(assert(t:series { columns = 1, metric = "first" })) do
+      assert.are.same({ { 3 }, { 5 }, { 5 } }, { s.least, s.most, s.values })
+    end
+  end)
+
   it("is refused where the anchor and the definitions disagree", function()
     local path = write_broken "none"
     local anchor = assert(io.open(path, "rb")):read "a"

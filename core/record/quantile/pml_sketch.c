@@ -382,7 +382,7 @@ struct pml_sketch *pml__sketch_unpack(struct pml__unpack *u) {
   take_count(u, s, s->zeros);
   unpack_half(u, s, 0);
   unpack_half(u, s, 1);
-  if (s->count > 0 ? s->min > s->max : s->min != INFINITY || s->max != -INFINITY) u->failed = true;
+  if (s->count > 0 ? !(s->min <= s->max) : s->min != INFINITY || s->max != -INFINITY) u->failed = true;
   if (!u->failed) return s;
   pml_sketch_close(s);
   return NULL;

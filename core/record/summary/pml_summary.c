@@ -28,12 +28,17 @@ struct pml_summary_spread pml_summary_one(double value, int64_t process) {
   return (struct pml_summary_spread){{1, value, 0, value, value}, value, process, process};
 }
 
+/* @a of process @of_a is more than @b; that of the lowest number of several, and any number rather than NaN. */
+static bool is_more(double a, int64_t of_a, double b, int64_t of_b) {
+  if (isnan(a) || isnan(b)) return isnan(b) && (!isnan(a) || of_a < of_b);
+  return a > b || (a == b && of_a < of_b);
+}
+
 void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from) {
   if (!(from->of.count > 0)) return;
   bool none = !(to->of.count > 0);
-  if (none || from->of.min < to->of.min || (from->of.min == to->of.min && from->least < to->least))
-    to->least = from->least;
-  if (none || from->of.max > to->of.max || (from->of.max == to->of.max && from->most < to->most)) to->most = from->most;
+  if (none || is_more(-from->of.min, from->least, -to->of.min, to->least)) to->least = from->least;
+  if (none || is_more(from->of.max, from->most, to->of.max, to->most)) to->most = from->most;
   pml_sums_merge(&to->of, &from->of);
   to->sum += from->sum;
 }

@@ -322,8 +322,8 @@ function TraceReader:series(question) end
 ---@field location integer of locations()
 ---@field process integer of processes()
 ---@field rank? integer
----@field values (number|false)[] the value at the end of each column; false: none yet
----@field least (number|false)[] of the values in the column; false: none
+---@field values (number|false)[] the value at the end of each column; false: none yet, or no number
+---@field least (number|false)[] of the numbers in the column; false: none
 ---@field most (number|false)[]
 ---@field counts integer[] values in the column
 
@@ -331,6 +331,7 @@ function TraceReader:series(question) end
 ---@field from_s number where the first begins
 ---@field step_s number
 ---@field undefined? integer series: values of metrics without a definition, which are left out
+---@field nans? integer series: values that are no numbers
 ---@field spent_s? table<integer, number> concurrency: how long so many locations were in such calls, from 0 on
 
 --- How many locations at once were in calls that are asked for. Calls that do not return last to the window's end. Reads all

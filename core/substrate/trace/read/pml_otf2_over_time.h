@@ -12,8 +12,8 @@ PML_BEGIN_DECLS
 
 struct pml_otf2_sample {
   uint64_t n;         /* values in the column */
-  double least, most; /* of them; if there are any */
-  double last;        /* value at the end of the column: an earlier one where it has none; NaN: none yet */
+  double least, most; /* of the numbers among them, if n > 0; NaN: none is a number */
+  double last; /* value at the end of the column: an earlier one where it has none; NaN: none yet, or no number */
 };
 
 /* A metric on a location, in the metric's unit. */
@@ -26,6 +26,7 @@ struct pml_otf2_all_series {
   struct pml_otf2_series *series; /* by location and metric */
   size_t n;
   uint64_t undefined; /* values of metrics without a definition, which are left out */
+  uint64_t nans;      /* values in the window that are no numbers */
 };
 
 /*

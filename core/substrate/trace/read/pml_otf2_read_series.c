@@ -20,7 +20,7 @@ struct sampling {
   double *before;              /* [nmetrics] the last value before the window */
   struct pml_otf2_series *series;
   size_t n, capacity, first; /* first: of this location */
-  uint64_t last, undefined;
+  uint64_t last, undefined, nans;
   bool refused;
 };
 
@@ -57,8 +57,9 @@ static void add(struct sampling *s, size_t metric, double value) {
     return;
   }
   struct pml_otf2_sample *sample = &one->sample[s->column];
-  if (sample->n == 0 || value < sample->least) sample->least = value;
-  if (sample->n == 0 || value > sample->most) sample->most = value;
+  sample->least = sample->n == 0 ? value : fmin(sample->least, value);
+  sample->most = sample->n == 0 ? value : fmax(sample->most, value);
+  s->nans += value != value;
   sample->last = value;
   sample->n++;
 }
@@ -122,6 +123,7 @@ static int answer(struct sampling *s, unsigned workers, struct pml_otf2_all_seri
   for (unsigned k = 0; k < workers; k++) {
     for (size_t i = 0; i < s[k].n; i++) a->series[a->n++] = s[k].series[i];
     a->undefined += s[k].undefined;
+    a->nans += s[k].nans;
     s[k].n = 0;
   }
   if (n > 0) qsort(a->series, n, sizeof *a->series, by_place);

@@ -22,22 +22,25 @@ local function by_name(counts)
   return list
 end
 
---- Metrics over all locations that recorded them, in the order of their numbers.
+--- Metrics over all locations that recorded them, in the order of their numbers. A sum of what is no number is none.
 local function metrics_of(series)
   local by, list = {}, {}
   for _, s in ipairs(series) do
     local m = by[s.number]
     if not m then
       m = { metric = s.metric, unit = s.unit ~= "" and s.unit or nil, number = s.number, accumulated = s.accumulated,
-        locations = 0, values = 0 }
+        locations = 0, values = 0, last = 0 }
       by[s.number], list[#list + 1] = m, m
     end
     m.locations, m.values = m.locations + 1, m.values + s.counts[1]
     if s.counts[1] > 0 then
-      m.least, m.most = math.min(m.least or math.huge, s.least[1]), math.max(m.most or -math.huge, s.most[1])
-      m.last = (m.last or 0) + s.values[1]
+      if s.least[1] then
+        m.least, m.most = math.min(m.least or math.huge, s.least[1]), math.max(m.most or -math.huge, s.most[1])
+      end
+      m.last = s.values[1] and m.last and m.last + s.values[1]
     end
   end
+  for _, m in ipairs(list) do m.last = m.values > 0 and m.last or nil end
   table.sort(list, function(a, b) return a.number < b.number end)
   return list
 end
@@ -57,6 +60,7 @@ end
 ---@field unknown integer
 ---@field unreceived integer messages that were sent and not received; negative: received and not sent
 ---@field metrics table[]
+---@field nans integer? values of metrics that are no numbers
 ---@field clocks table[]
 ---@field waits pmlua.analysis.Wait[]?
 ---@field threads { first: table<integer, integer>, name: string[] }? with waits or the critical path: the first location of
@@ -101,9 +105,9 @@ function M.read(reader, where, also)
     if not facts.messages then return nil, facts.unknown end
   end
   if about.metrics > 0 then
-    local series, refused = reader:series { columns = 1, where = { window = where.window } }
-    if not series then return nil, refused end
-    facts.metrics = metrics_of(series)
+    local series, columns = reader:series { columns = 1, where = { window = where.window } }
+    if not series then return nil, columns end
+    facts.metrics, facts.nans = metrics_of(series), columns.nans
   end
   if also.waits or also.critical_path then facts.threads = threads_of(reader) end
   if also.waits then

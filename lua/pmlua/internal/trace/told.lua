@@ -75,6 +75,7 @@ local function oddities(read)
   say(read.unknown, "%d messages go to receivers that the definitions do not tell; they are left out")
   say(read.unreceived, "%d messages were sent and not received")
   say(-read.unreceived, "%d messages were received and not sent")
+  say(read.nans or 0, "%d values of metrics are no numbers; least and most are of the others")
   say(sampled(read), "%d events are of sampled call paths; they are in no table")
   return list
 end
