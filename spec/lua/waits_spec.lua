@@ -60,6 +60,39 @@ describe("waits of a job of MPI", function()
     assert.is_truthy(json:find('"kind": "late sender"', 1, true))
   end)
 
+  mpi_job.it_of_each("are found between the sides of an inter-communicator", function(name)
+    local to = folder .. "/inter." .. name
+    local program = mpi_job.compile(name, "inter_waits", folder)
+    local out, code = mpi_job.record(name, 4, program, to, { options = "--trace", limit_s = 60 })
+    assert.are.equal(0, code, out)
+    local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
+    local of, first = recorded.calls(t)
+    local found = {}
+    for _, w in ipairs(assert(waits.of(t))) do
+      local key = ("%s %s %d %d"):format(w.kind, w.region, w.rank, w.for_rank)
+      found[key] = (found[key] or 0) + w.wait_s
+    end
+    local function call(rank, region, n) return of[first[rank]][region][n or 1] end
+    recorded.same(found["late sender MPI_Recv 1 2"] or 0, call(2, "MPI_Send").enter - call(1, "MPI_Recv").enter, "late sender")
+    local expected, own_side = {}, {}
+    for n = 1, 3 do
+      local last = 0
+      for rank = 1, 3 do if call(rank, "MPI_Barrier", n).enter > call(last, "MPI_Barrier", n).enter then last = rank end end
+      for rank = 0, 3 do
+        local own, key = call(rank, "MPI_Barrier", n), ("barrier MPI_Barrier %d %d"):format(rank, last)
+        local wait_s = math.min(call(last, "MPI_Barrier", n).enter, own.leave) - own.enter
+        if rank ~= last then expected[key] = (expected[key] or 0) + math.max(wait_s, 0) end
+        own_side[key] = own_side[key] or n == 3 and rank % 2 == last % 2 -- may leave before the others of its side enter
+      end
+    end
+    for key, wait_s in pairs(expected) do
+      if not own_side[key] then recorded.same(found[key] or 0, wait_s, key) end
+    end
+    for key in pairs(found) do
+      assert.is_truthy(expected[key] or key == "late sender MPI_Recv 1 2" or key:find "^creation ", key)
+    end
+  end)
+
   it("are none in a trace without ranks", function()
     require "lfs".mkdir(folder .. "/one")
     local w = assert(pml.trace.create(folder .. "/one", { metrics = {} }))
