@@ -24,6 +24,7 @@ enum pml__event_note {
   PML__NOTE_CLOCK, /* a modifier was given that changes nothing */
   PML__NOTE_NEVER, /* a modifier was given that leaves nothing */
   PML__NOTE_ONE_THREAD,
+  PML__NOTE_CODE, /* libpfm4 has its code wrong */
   PML__NOTES
 };
 void pml__event_note(enum pml__event_note which, const struct pml_event *ev);

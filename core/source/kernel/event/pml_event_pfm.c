@@ -49,36 +49,39 @@ bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu) {
 }
 
 /* An uncore PMU that is not here has no perf type to be encoded for: take the codes its registers want. */
-static int encode_absent(const char *name, struct perf_event_attr *attr, int *idx) {
+static int encode_absent(const char *name, struct pml__pfm_encoding *e) {
   uint64_t codes[3] = {0};
   pfm_pmu_encode_arg_t arg = {.codes = codes, .count = 3, .size = sizeof arg};
   int r = pml__pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_NONE, &arg);
   if (r != PFM_SUCCESS) return r;
-  attr->type = PML__TYPE_NONE;
-  attr->config = codes[0];
-  attr->config1 = codes[1];
-  attr->config2 = codes[2];
-  *idx = arg.idx;
+  e->attr.type = PML__TYPE_NONE;
+  e->attr.config = codes[0];
+  e->attr.config1 = codes[1];
+  e->attr.config2 = codes[2];
+  e->idx = arg.idx;
   return r;
 }
 
-int pml__pfm_encode(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
-  memset(attr, 0, sizeof *attr);
-  pfm_perf_encode_arg_t arg = {.attr = attr, .size = sizeof arg};
+int pml__pfm_encode(const char *name, struct pml__pfm_encoding *e) {
+  memset(e, 0, sizeof *e);
+  char *full = NULL; /* made by libpfm4 where it succeeds; ours to free */
+  pfm_perf_encode_arg_t arg = {.attr = &e->attr, .fstr = &full, .size = sizeof arg};
   int r = pml__pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
-  *idx = arg.idx;
-  *cpu = arg.cpu;
+  e->idx = arg.idx;
+  e->cpu = arg.cpu;
+  if (r == PFM_SUCCESS && full != NULL) e->corrected = pml__pfm_correct(full, &e->attr);
+  free(full);
   if (r == PFM_ERR_NOTSUPP) {
-    *cpu = -1;
-    r = encode_absent(name, attr, idx);
+    e->cpu = -1;
+    r = encode_absent(name, e);
   }
-  attr->size = sizeof *attr;
+  e->attr.size = sizeof e->attr;
   return r;
 }
 
 /* Our ":ukpp" is libpfm4's ":u:k:precise=2"; taken apart only when it does not know the suffix itself. */
-static int encode_with_mods(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
-  int r = pml__pfm_encode(name, attr, idx, cpu);
+static int encode_with_mods(const char *name, struct pml__pfm_encoding *e) {
+  int r = pml__pfm_encode(name, e);
   struct pml__mods m;
   char base[PML_EVENT_NAME_MAX], full[PML_EVENT_NAME_MAX + 20], precise[12] = "";
   pml__mods_split(&m, base, name);
@@ -86,18 +89,18 @@ static int encode_with_mods(const char *name, struct perf_event_attr *attr, int 
   if (m.precise > 0) (void)snprintf(precise, sizeof precise, ":precise=%u", m.precise & 3);
   (void)snprintf(full, sizeof full, "%s%s%s%s%s", base, m.user ? ":u" : "", m.kernel ? ":k" : "", m.hyper ? ":h" : "",
                  precise);
-  return pml__pfm_encode(full, attr, idx, cpu);
+  return pml__pfm_encode(full, e);
 }
 
 /* A name without a PMU that none of this machine's PMUs has: the first PMU elsewhere that has it. */
-static int encode_anywhere(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
+static int encode_anywhere(const char *name, struct pml__pfm_encoding *e) {
   pfm_pmu_info_t pmu;
   char full[PML_EVENT_NAME_MAX];
   int worst = PFM_ERR_NOTFOUND;
   for (int i = 0; i < PFM_PMU_MAX; i++) {
     if (!pml__pfm_pmu(i, &pmu) || pmu.is_present || strcmp(pmu.name, "perf_raw") == 0) continue;
     if ((size_t)snprintf(full, sizeof full, "%s::%s", pmu.name, name) >= sizeof full) continue;
-    int r = encode_with_mods(full, attr, idx, cpu);
+    int r = encode_with_mods(full, e);
     if (r == PFM_SUCCESS) return r;
     if (r != PFM_ERR_NOTFOUND) worst = r;
   }
@@ -128,31 +131,19 @@ static bool find_described(const char *name, uint32_t *type) {
   return pml__sysfs_type(pmu, type) == 0;
 }
 
-/*
- * libpfm4 gives Intel's TOPDOWN events of general counters the event 0 of the fixed counter that TOPDOWN:SLOTS counts
- * on, so that BAD_SPEC_SLOTS would count SLOTS: they are of event 0xa4 (Intel's event lists of Ice Lake and later).
- */
-static void correct_topdown(const char *name, const pfm_event_info_t *info, struct perf_event_attr *attr) {
-  static const char slots[] = "SLOTS", event[] = "TOPDOWN:";
-  if (strcmp(info->name, "TOPDOWN") != 0 || (attr->config & 0xff) != 0) return;
-  const char *mask = strcasestr(name, event);
-  mask = mask != NULL ? mask + strlen(event) : "";
-  bool is_slots = strncasecmp(mask, slots, strlen(slots)) == 0 && strchr(":", mask[strlen(slots)]) != NULL;
-  if (!is_slots) attr->config |= 0xa4;
-}
-
-static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int idx, int cpu) {
+static int fill(struct pml_event *ev, const struct pml__pfm_encoding *e) {
   pfm_event_info_t info = {.size = sizeof info};
   pfm_pmu_info_t pmu;
-  if (pml__pfm->get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS || !pml__pfm_pmu((int)info.pmu, &pmu))
+  if (pml__pfm->get_event_info(e->idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS ||
+      !pml__pfm_pmu((int)info.pmu, &pmu))
     return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU%s", ev->name,
                     secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others"
                                                               : "");
   struct pml_event_part *part = pml__event_first(ev, pmu.name);
-  part->attr = *attr;
-  correct_topdown(ev->name, &info, &part->attr);
-  part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
-  part->cpu_any = cpu;
+  part->attr = e->attr;
+  part->here = pmu.is_present && e->attr.type != PML__TYPE_NONE;
+  part->cpu_any = e->cpu;
+  if (e->corrected && part->here) pml__event_note(PML__NOTE_CODE, ev);
   if (!part->here && pmu.type == PFM_PMU_TYPE_UNCORE && pml__sysfs_described())
     part->here = find_described(pmu.name, &part->attr.type);
   return 0;
@@ -235,15 +226,15 @@ static int fail_encoding(const char *name, int r) {
 }
 
 int pml__event_parse_pfm(struct pml_event *ev, const char *name) {
-  struct perf_event_attr attr;
-  int idx, cpu, err;
+  struct pml__pfm_encoding e;
+  int err;
   /* What none of its names is made of need not be looked for in some four hundred tables. */
   if (name[strspn(name, LETTERS)]) return PML__NOT_MINE;
   if (!pml__pfm_lock()) return PML__NOT_MINE;
-  int r = encode_with_mods(name, &attr, &idx, &cpu);
-  if (r == PFM_ERR_NOTFOUND && !strstr(name, "::")) r = encode_anywhere(name, &attr, &idx, &cpu);
+  int r = encode_with_mods(name, &e);
+  if (r == PFM_ERR_NOTFOUND && !strstr(name, "::")) r = encode_anywhere(name, &e);
   if (r == PFM_SUCCESS)
-    err = fill(ev, &attr, idx, cpu);
+    err = fill(ev, &e);
   else
     err = r == PFM_ERR_NOTFOUND ? PML__NOT_MINE : fail_encoding(name, r);
   pml__pfm_unlock();

@@ -16,7 +16,19 @@ extern const struct pml__libpfm *pml__pfm;
 
 bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu); /* PMU number @i, if this libpfm4 has it */
 
-/* pml__pfm_encode - returns PFM_SUCCESS or PFM_ERR_*; *cpu -1 where the event asks for none. */
-int pml__pfm_encode(const char *name, struct perf_event_attr *attr, int *idx, int *cpu);
+struct pml__pfm_encoding {
+  struct perf_event_attr attr;
+  int idx, cpu;   /* cpu: -1 where the event asks for none */
+  bool corrected; /* libpfm4's code was wrong: attr has the right one */
+};
+
+/* pml__pfm_encode - returns PFM_SUCCESS or PFM_ERR_*. */
+int pml__pfm_encode(const char *name, struct pml__pfm_encoding *e);
+
+/*
+ * pml__pfm_correct - replace a code that libpfm4 is known to have wrong. @full: libpfm4's whole name of the event, with
+ * its PMU and all modifiers. Returns whether it was replaced. Cost: a walk over some 25 rows.
+ */
+bool pml__pfm_correct(const char *full, struct perf_event_attr *attr);
 
 #endif

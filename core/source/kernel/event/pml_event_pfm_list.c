@@ -65,15 +65,19 @@ static bool describe_type(const struct type *t, struct pml_event_info *info, cha
 /* A row for @name, if it encodes as it stands: a unit mask that needs a second one beside it does not. */
 static int row(struct pfm_walk *p, const char *name, const char *description) {
   struct pml_event_info info = {.name = name, .description = description, .source = "libpfm4", .reason = ""};
-  char text[1200];
+  char text[1200], corrected[1100];
   info.pmu = p->pmu.name;
   if (p->w->probe) {
-    struct perf_event_attr attr;
-    int idx, cpu;
-    if (pml__pfm_encode(name, &attr, &idx, &cpu) != PFM_SUCCESS) return 0;
-    if (attr.type == PERF_TYPE_TRACEPOINT) return 0; /* listed from tracefs */
-    if (p->pmu.is_present && attr.type != PML__TYPE_NONE)
-      info.available = describe_type(type_of(&p->types, &attr), &info, text, sizeof text);
+    struct pml__pfm_encoding e;
+    if (pml__pfm_encode(name, &e) != PFM_SUCCESS) return 0;
+    if (e.attr.type == PERF_TYPE_TRACEPOINT) return 0; /* listed from tracefs */
+    if (e.corrected) {
+      (void)snprintf(corrected, sizeof corrected, "%.1000s [code corrected: r%llx]", description,
+                     (unsigned long long)e.attr.config);
+      info.description = corrected;
+    }
+    if (p->pmu.is_present && e.attr.type != PML__TYPE_NONE)
+      info.available = describe_type(type_of(&p->types, &e.attr), &info, text, sizeof text);
     else
       info.reason = "this machine has no such PMU";
   }

@@ -93,6 +93,9 @@ void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
                    ev->name);
   else if (which == PML__NOTE_NEVER)
     (void)snprintf(text, sizeof note->text, "%s is always 0: it happens in the kernel only; leave :u out", ev->name);
+  else if (which == PML__NOTE_CODE)
+    (void)snprintf(text, sizeof note->text, "libpfm4 has a wrong code for %s; r%llx, of Intel's event files, counts it",
+                   ev->name, (unsigned long long)ev->first.attr.config);
   else
     (void)snprintf(text, sizeof note->text,
                    "this PMU has no precise events (a guest's?): %s was opened without precision", ev->name);

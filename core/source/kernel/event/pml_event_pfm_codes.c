@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/event/pml_event_pfm_codes.c - codes that libpfm4 has wrong, and the right ones. */
+/*
+ * Found by comparing the codes of libpfm4 4.13 with Intel's event files (perfmon, August 2026): the 4,935 events of 24
+ * core PMUs (atom to spr) that both name alike. Left out are codes that count the same (04c4 and 00c4: all branches),
+ * and names that both define otherwise (atom's :SELF and :ALL_AGENTS).
+ */
+#include "source/kernel/event/pml_event_pfm.h"
+
+#include <string.h>
+
+#define HASWELL " hsw hsw_ep bdw bdw_ep "
+#define SKYLAKE " skl skx clx "
+#define ICELAKE " icl icx "
+#define ICELAKE_SPR " icl icx spr "
+#define IVYBRIDGE " ivb ivb_ep "
+#define NEHALEM " nhm nhm_ex "
+
+/*
+ * Events by the first of the names that libpfm4 has for them. Codes as PERF_TYPE_RAW takes them: the event, unit mask *
+ * 256, and above these edge, inversion and counter mask. Where the wrong code has such, they are part of the event;
+ * where it has none, those that the caller asks for stay.
+ */
+static const struct code {
+  const char *pmus, *event;
+  uint32_t wrong, right;
+  uint32_t frontend; /* what config1 has for MSR_PEBS_FRONTEND, 0 for none */
+} codes[] = {
+    {" atom ", "BOGUS_BR", 0x00e4, 0x01e4, 0},
+    {" atom ", "CYCLES_DIV_BUSY", 0x0014, 0x0114, 0},
+    {" atom ", "HW_INT_RCV", 0x01c8, 0x00c8, 0},
+    {" glm ", "CPU_CLK_UNHALTED:CORE_P", 0x0000, 0x003c, 0},
+    {" glm ", "CPU_CLK_UNHALTED:REF", 0x0100, 0x013c, 0},
+    {NEHALEM, "MACRO_INSTS:FUSIONS_DECODED", 0x01d0, 0x01a6, 0},
+    {IVYBRIDGE, "MOVE_ELIMINATION:INT_ELIMINATED", 0x0458, 0x0158, 0},
+    {IVYBRIDGE, "MOVE_ELIMINATION:INT_NOT_ELIMINATED", 0x0158, 0x0458, 0},
+    {" ivb_ep ", "MEM_LOAD_UOPS_LLC_MISS_RETIRED:LOCAL_DRAM", 0x01d3, 0x03d3, 0},
+    {HASWELL, "L2_RQSTS:DEMAND_DATA_RD_HIT", 0x4124, 0xc124, 0},
+    {HASWELL, "L2_RQSTS:DEMAND_RFO_HIT", 0x4224, 0xc224, 0},
+    {HASWELL, "L2_RQSTS:CODE_RD_HIT", 0x4424, 0xc424, 0},
+    {HASWELL, "L2_RQSTS:PF_HIT", 0xd824, 0xd024, 0},
+    {HASWELL, "L2_RQSTS:PF_MISS", 0x3824, 0x3024, 0},
+    {SKYLAKE, "UOPS_RETIRED:ALL", 0x018001c2, 0x018002c2, 0}, /* STALL_CYCLES */
+    {SKYLAKE, "UOPS_RETIRED:ALL", 0x018401c2, 0x018402c2, 0}, /* STALL_OCCURRENCES: their beginnings */
+    {SKYLAKE, "UOPS_RETIRED:ALL", 0x0a8001c2, 0x108002c2, 0}, /* TOTAL_CYCLES */
+    {ICELAKE, "MEM_LOAD_MISC_RETIRED:UC", 0x04c4, 0x04d4, 0},
+    {ICELAKE_SPR, "TOPDOWN:BACKEND_BOUND_SLOTS", 0x0200, 0x02a4, 0},
+    {ICELAKE_SPR, "TOPDOWN:BR_MISPREDICT_SLOTS", 0x0800, 0x08a4, 0},
+    {" spr ", "TOPDOWN:BAD_SPEC_SLOTS", 0x0400, 0x04a4, 0},
+    {" spr ", "TOPDOWN:MEMORY_BOUND_SLOTS", 0x1000, 0x10a4, 0},
+    {" spr ", "ARITH:IDIV_ACTIVE", 0x08b0, 0x010008b0, 0},
+    {" spr ", "INT_MISC:UNKNOWN_BRANCH_CYCLES", 0x07ad, 0x40ad, 0x7},
+    {" spr ", "MEM_TRANS_RETIRED:STORE_SAMPLE", 0x03cd, 0x02cd, 0},
+    {" spr ", "UOPS_RETIRED:MS", 0x08c2, 0x04c2, 0x8},
+};
+
+/* Does @list, " a b ", have the first @n characters of @pmu? */
+static bool has_pmu(const char *list, const char *pmu, size_t n) {
+  for (const char *p = strchr(list, ' '); p[1] != '\0'; p = strchr(p + 1, ' '))
+    if (strncmp(p + 1, pmu, n) == 0 && p[1 + n] == ' ') return true;
+  return false;
+}
+
+/* Is what follows the event in libpfm4's full name its modifiers ("e=0:i=0"), not one more unit mask? */
+static bool is_whole(const char *rest) {
+  if (*rest == '\0') return true;
+  return *rest == ':' && rest[1 + strcspn(rest + 1, ":=")] == '=';
+}
+
+/* The right code in place of @config; @config where it is another one, such as that of a libpfm4 that has it right. */
+static uint64_t correct(const struct code *c, uint64_t config) {
+  const uint64_t event_and_mask = 0xffff;
+  uint64_t above = config & ~event_and_mask, wrong_above = c->wrong & ~event_and_mask;
+  if ((config ^ c->wrong) & event_and_mask) return config;
+  if (above == wrong_above) return c->right;
+  return wrong_above == 0 ? above | (c->right & event_and_mask) : config;
+}
+
+bool pml__pfm_correct(const char *full, struct perf_event_attr *attr) {
+  const char *event = strstr(full, "::");
+  if (event == NULL || attr->type != PERF_TYPE_RAW) return false;
+  size_t n = (size_t)(event - full);
+  event += 2;
+  for (const struct code *c = codes; c < codes + sizeof codes / sizeof *codes; c++) {
+    size_t length = strlen(c->event);
+    if (strncmp(event, c->event, length) != 0 || !is_whole(event + length) || !has_pmu(c->pmus, full, n)) continue;
+    uint64_t config = correct(c, attr->config);
+    if (config == attr->config) continue;
+    attr->config = config;
+    if (c->frontend != 0) attr->config1 = c->frontend;
+    return true;
+  }
+  return false;
+}
