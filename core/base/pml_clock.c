@@ -4,6 +4,7 @@
 
 #include "base/pml_cpuid.h"
 #include "base/pml_error.h"
+#include "base/pml_launched.h"
 #include "base/pml_system.h"
 #include "base/text/pml_locale.h"
 
@@ -290,7 +291,7 @@ struct told {
 };
 
 static struct told told(void) {
-  const char *text = secure_getenv("PMLUA_CLOCK_RATE");
+  const char *text = pml__setting("PMLUA_CLOCK_RATE");
   char *end = NULL;
   double rate = text != NULL ? pml__strtod(text, &end) : 0;
   double mult = rate > 0 ? NS_PER_S / rate * (double)ONE_NS : 0;
@@ -383,7 +384,7 @@ static void use_counter(void) {
 }
 
 static void choose(void) {
-  const char *wish = secure_getenv("PMLUA_CLOCK");
+  const char *wish = pml__setting("PMLUA_CLOCK");
   bool force = wish && strcmp(wish, "counter") == 0;
   const char *cannot = unreadable();
   char why[160];

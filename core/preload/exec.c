@@ -8,12 +8,14 @@
  * program first, and take our libraries from its LD_PRELOAD where they do not fit, or are not there: it runs in another
  * root. What else is there stays. Under pmlua record, a line in the recording's reasons (pml_reasons.h) names the
  * program and why; and where LD_PRELOAD is missing, as with an empty environment, what this process was started with is
- * added.
+ * added. PMLUA_ADDED lists it, so that the child takes it out of its environment before the program sees that; there it
+ * is a setting (pml_launched.h), and its own children get it again.
  *
  * All of it may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation, only
  * system calls and the stack. What cannot be read is executed as it is.
  */
 #include "base/pml_api.h"
+#include "base/pml_launched.h"
 #include "record/pml_reasons.h"
 
 #include <dlfcn.h>
@@ -24,6 +26,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +42,12 @@
 #define OTHER_ROOT "pmlua's library is not in its root, or may not be read there"
 #define ASAN "ASAN_OPTIONS="
 #define OWN "PMLUA_"
+#define ADDED "PMLUA_ADDED=" /* NAME,...; NAME:BYTES where so many of the value are the program's */
+#define ADDED_BYTES (KEPT_BYTES + 128)
 #define KEPT_BYTES 8192u /* of the variables that this process was started with */
 #define KEPT_MAX 40u
+#define ALL SIZE_MAX
+#define NONE (SIZE_MAX - 1)
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -56,8 +63,8 @@ static char recording[PATH_MAX]; /* the folder of the recording; "": no recordin
 static struct {
   char text[KEPT_BYTES];
   size_t used, n;
-  const char *variable[KEPT_MAX]; /* of pmlua */
-  const char *preload, *asan;     /* values; NULL: they are not known */
+  const char *variable[KEPT_MAX + 1]; /* of pmlua; NULL behind the last */
+  const char *preload, *asan;         /* values; NULL: they are not known */
 } kept;
 
 /* ---- whether it fits ---- */
@@ -234,8 +241,8 @@ static struct copy look(const char *path, char *const envp[]) {
   c.adds = fits && !has;
   if (runs && has != fits) {
     while (envp != NULL && envp[c.n] != NULL) c.n++;
-    c.n += 1 + KEPT_MAX + 2;
-    c.bytes = sizeof PRELOAD + sizeof ASAN + 2 * KEPT_BYTES + (list != NULL ? strlen(list) : 0);
+    c.n += 1 + KEPT_MAX + 3;
+    c.bytes = sizeof PRELOAD + sizeof ASAN + 2 * KEPT_BYTES + ADDED_BYTES + (list != NULL ? strlen(list) : 0);
     c.bytes += asan != NULL ? strlen(asan) : 0;
   }
   errno = saved;
@@ -250,14 +257,40 @@ static char *join(char **text, const char *name, const char *theirs, const char 
   return at;
 }
 
+/* The name in front of the '=' of @variable to the list that ends at @to, and how much of its value is the program's.
+ */
+static char *list(char *to, const char *variable, const char *theirs) {
+  size_t n = strcspn(variable, "=");
+  if (to[-1] != '=') *to++ = ',';
+  memcpy(to, variable, n);
+  to += n;
+  *to = '\0';
+  return theirs != NULL ? to + snprintf(to, 24, ":%zu", strlen(theirs)) : to;
+}
+
+/* @variable in the place of the one with the same NAME= in @copy, else behind its @n. Returns how many there are. */
+static size_t put(char **copy, size_t n, const char *name, char *variable) {
+  size_t at = 0;
+  while (at < n && !begins(copy[at], name)) at++;
+  copy[at] = variable;
+  return at < n ? n : n + 1;
+}
+
 /* What was kept, but for what @envp has. */
 static size_t add(char **copy, size_t n, char *text, char *const envp[]) {
-  copy[n++] = join(&text, PRELOAD, value_of(envp, PRELOAD), kept.preload);
-  if (kept.asan != NULL) copy[n++] = join(&text, ASAN, value_of(envp, ASAN), kept.asan);
+  const char *preload = value_of(envp, PRELOAD), *asan = value_of(envp, ASAN);
+  char *to = stpcpy(copy[n++] = text, ADDED);
+  text += ADDED_BYTES;
+  to = list(to, PRELOAD, preload);
+  n = put(copy, n, PRELOAD, join(&text, PRELOAD, preload, kept.preload));
+  if (kept.asan != NULL) to = list(to, ASAN, asan);
+  if (kept.asan != NULL) n = put(copy, n, ASAN, join(&text, ASAN, asan, kept.asan));
   for (size_t i = 0; i < kept.n; i++) {
     size_t name = strcspn(kept.variable[i], "=") + 1, k = 0;
     while (envp != NULL && envp[k] != NULL && strncmp(envp[k], kept.variable[i], name) != 0) k++;
-    if (envp == NULL || envp[k] == NULL) copy[n++] = (char *)(uintptr_t)kept.variable[i];
+    if (envp != NULL && envp[k] != NULL) continue;
+    to = list(to, kept.variable[i], NULL);
+    copy[n++] = (char *)(uintptr_t)kept.variable[i];
   }
   return n;
 }
@@ -266,10 +299,10 @@ static char *const *fill(const struct copy *c, char **copy, char *text, char *co
   size_t n = 0;
   if (c->n == 0) return envp;
   for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
-    bool preload = begins(envp[i], PRELOAD);
-    if (!preload && !(c->adds && kept.asan != NULL && begins(envp[i], ASAN)))
+    bool ours = c->adds ? begins(envp[i], ADDED) : begins(envp[i], PRELOAD);
+    if (!ours)
       copy[n++] = envp[i];
-    else if (preload && !c->adds && keep_others(text, envp[i] + strlen(PRELOAD)))
+    else if (!c->adds && keep_others(text, envp[i] + strlen(PRELOAD)))
       copy[n++] = text;
   }
   if (c->adds) n = add(copy, n, text, envp);
@@ -338,17 +371,49 @@ static const char *keep(const char *text) {
   return at;
 }
 
+/* The bytes of the value of NAME= that are the program's, in front of ours; ALL, or NONE: it had no such variable. */
+static size_t theirs_of(const char *added, const char *name) {
+  size_t n = strcspn(name, "=");
+  for (const char *at = added; at != NULL && *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+    if (strncmp(at, name, n) == 0 && strchr(":,", at[n]) != NULL)
+      return at[n] == ':' ? strtoul(at + n + 1, NULL, 10) : NONE;
+  return ALL;
+}
+
+/* What is ours of the value of NAME=, if @added has it; else all. NULL: there is none. */
+static const char *ours_of(const char *added, const char *name) {
+  const char *value = value_of(environ, name);
+  size_t n = theirs_of(added, name);
+  return value != NULL && n > 0 && n < strlen(value) ? value + n + 1 : value;
+}
+
+/* The program's own environment: the array and the texts that main gets. */
+static void take_added(const char *added) {
+  size_t n = 0;
+  for (size_t i = 0; environ[i] != NULL; i++) {
+    char *variable = environ[i], *value = variable + strcspn(variable, "=") + 1;
+    bool may = begins(variable, OWN) || begins(variable, PRELOAD) || begins(variable, ASAN);
+    size_t bytes = may ? theirs_of(added, variable) : ALL;
+    if (bytes == NONE || begins(variable, ADDED)) continue;
+    if (bytes != ALL && bytes < strlen(value)) value[bytes] = '\0';
+    environ[n++] = variable;
+  }
+  environ[n] = NULL;
+  pml__settings_add(kept.variable);
+}
+
 /* With all of it, or without: an environment of a part would lead to another recording. */
 static void keep_variables(void) {
-  const char *preload = value_of(environ, PRELOAD), *asan = value_of(environ, ASAN);
+  const char *added = value_of(environ, ADDED), *preload = ours_of(added, PRELOAD), *asan = ours_of(added, ASAN);
   bool all = preload != NULL && has_ours(preload);
   for (size_t i = 0; all && environ[i] != NULL; i++) {
-    if (!begins(environ[i], OWN)) continue;
+    if (!begins(environ[i], OWN) || begins(environ[i], ADDED)) continue;
     all = kept.n < KEPT_MAX && (kept.variable[kept.n] = keep(environ[i])) != NULL;
     kept.n += all;
   }
   if (all && asan != NULL) all = (kept.asan = keep(asan)) != NULL;
   if (all) kept.preload = keep(preload);
+  if (kept.preload != NULL && added != NULL) take_added(added);
 }
 
 __attribute__((constructor)) static void begin(void) {

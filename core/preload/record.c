@@ -38,6 +38,7 @@
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_launched.h"
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
 #include "base/pml_system.h"
@@ -169,7 +170,7 @@ static void note_events(void) {
   struct text t = {0};
   for (size_t i = 0; i < record.nevents; i++) say(&t, "%s\n", record.event[i]);
   note("events", t.at);
-  const char *remarks = secure_getenv("PMLUA_RECORD_REMARKS");
+  const char *remarks = pml__setting("PMLUA_RECORD_REMARKS");
   if (remarks != NULL) note("remarks", remarks);
   if (!record.plugins) return;
   pml__record_plugins_units(t.at, sizeof t.at);
@@ -311,13 +312,13 @@ PML_API void _Exit(int status) {
 /* ---- the beginning ---- */
 
 static uint64_t number(const char *name) {
-  const char *text = secure_getenv(name);
+  const char *text = pml__setting(name);
   return text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
 /* Names, a line each. */
 static int name_events(void) {
-  const char *all = secure_getenv("PMLUA_RECORD_EVENTS");
+  const char *all = pml__setting("PMLUA_RECORD_EVENTS");
   if (all == NULL) return 0;
   static char text[EVENTS_BYTES]; /* for good */
   char *rest = text;
@@ -388,8 +389,8 @@ static void written(void *arg) {
 /* For a job of MPI: its file is beside the folders of the ranks, or in this one. */
 static int start_job(void) {
   static char path[PATH_MAX];
-  const char *folder = secure_getenv("PMLUA_RECORD_JOB");
-  const struct pml_mpi_reduction job = {add_to_job, written, NULL, path, secure_getenv("PMLUA_RECORD_WHOLE") != NULL};
+  const char *folder = pml__setting("PMLUA_RECORD_JOB");
+  const struct pml_mpi_reduction job = {add_to_job, written, NULL, path, pml__setting("PMLUA_RECORD_WHOLE") != NULL};
   (void)snprintf(path, sizeof path, "%s/job.pmlsum", folder != NULL && folder[0] != '\0' ? folder : record.dir);
   pml_mpi_intercept();
   pml_mpi_reduce(&job);
@@ -515,12 +516,12 @@ static void start_in_child(void) {
 }
 
 __attribute__((constructor)) static void start_in_program(void) {
-  const char *dir = secure_getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {.lib = secure_getenv("PMLUA_RECORD_LIB"),
-                                    .sym = secure_getenv("PMLUA_RECORD_SYM"),
-                                    .but = secure_getenv("PMLUA_RECORD_NOT"),
-                                    .filter = secure_getenv("PMLUA_RECORD_FILTER"),
-                                    .scans = secure_getenv("PMLUA_RECORD_SCANS"),
+  const char *dir = pml__setting("PMLUA_RECORD_DIR");
+  struct pml_intercept_options o = {.lib = pml__setting("PMLUA_RECORD_LIB"),
+                                    .sym = pml__setting("PMLUA_RECORD_SYM"),
+                                    .but = pml__setting("PMLUA_RECORD_NOT"),
+                                    .filter = pml__setting("PMLUA_RECORD_FILTER"),
+                                    .scans = pml__setting("PMLUA_RECORD_SCANS"),
                                     .dlsym = number("PMLUA_RECORD_DLSYM") == 1,
                                     .wrapped = number("PMLUA_RECORD_WRAPPED") == 1};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;

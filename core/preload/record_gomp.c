@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/preload/record_gomp.c - libgomp's functions, found; parallel regions. */
 #include "preload/record_gomp.h"
+#include "base/pml_launched.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static bool is_wanted(void) {
   static _Atomic int known; /* 1: no, 2: yes */
   int is = atomic_load_explicit(&known, memory_order_relaxed);
   if (PML_UNLIKELY(is == 0)) {
-    const char *folder = secure_getenv("PMLUA_RECORD_DIR");
+    const char *folder = pml__setting("PMLUA_RECORD_DIR");
     is = folder != NULL && folder[0] != '\0' ? 2 : 1;
     atomic_store_explicit(&known, is, memory_order_relaxed);
   }

@@ -207,6 +207,24 @@ describe("Preloading", function()
     assert.same({ 0, alone }, { status, out })
   end)
 
+  it("leaves children the environment that they are given", function()
+    support.spit(dir .. "/given.py", [[
+import subprocess, sys
+for given in {}, {"A": "1"}, {"LD_PRELOAD": ""}, {"LD_PRELOAD": "libz.so.1", "ASAN_OPTIONS": "color=never", "B": "2"}:
+    for command in ["/usr/bin/env"], ["/bin/sh", "-c", "/usr/bin/env; /usr/bin/env -i /usr/bin/env; exec ./calls"]:
+        print(subprocess.run(command, env=given, stdout=subprocess.PIPE), flush=True)
+]])
+    support.spit(dir .. "/calls.c", calls)
+    assert.equal(0, (shell "gcc -O1 calls.c -o calls -lz"))
+    for name, words in pairs { nothing = "env -i env", one = "env -i A=1 env", python = "python3 given.py" } do
+      local status, alone, why = shell(words)
+      assert.equal(0, status, why)
+      local recorded, out, err = shell(("%s record --lib 'libz*' -o given-%s -- %s"):format(command, name, words))
+      assert.same({ 0, alone }, { recorded, out }, err)
+      assert.truthy(name ~= "python" or err:find "crc32 +40 ", err)
+    end
+  end)
+
   it("is left out in a root that has not got it", function()
     if tonumber((select(2, shell "id -u"))) ~= 0 then return pending "only root can have another root" end
     assert.equal(0, (shell [[

@@ -4,6 +4,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_hooks.h"
+#include "base/pml_launched.h"
 #include "base/pml_process.h"
 
 #include <dlfcn.h>
@@ -181,9 +182,9 @@ static int is_loaded(struct dl_phdr_info *info, size_t size, void *arg) {
 }
 
 bool pml__mpi_report(void) {
-  const char *folder = secure_getenv("PMLUA_REPORT");
+  const char *folder = pml__setting("PMLUA_REPORT");
   const struct pml_intercept_options o = {.hooks = true};
-  if (folder == NULL || *folder == '\0' || secure_getenv("PMLUA_RECORD_DIR") != NULL ||
+  if (folder == NULL || *folder == '\0' || pml__setting("PMLUA_RECORD_DIR") != NULL ||
       dl_iterate_phdr(is_loaded, NULL) == 0)
     return false;
   pml_mpi_intercept();

@@ -6,6 +6,7 @@
  * runtime makes no callbacks. LLVM's libomp reports the end of a team's last barrier to a worker when it next wakes it.
  */
 #include "adapter/openmp/pml_openmp_private.h"
+#include "base/pml_launched.h"
 
 #if defined(__has_include)
 #if __has_include(<omp-tools.h>)
@@ -253,7 +254,7 @@ static void finalize(ompt_data_t *tool) {
 }
 
 static bool is_wanted(void) {
-  const char *folder = secure_getenv("PMLUA_RECORD_DIR");
+  const char *folder = pml__setting("PMLUA_RECORD_DIR");
   return (folder != NULL && folder[0] != '\0') || pml__log_asked();
 }
 

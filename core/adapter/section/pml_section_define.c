@@ -3,6 +3,7 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_launched.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/simulation/pml_sim.h"
 
@@ -95,7 +96,7 @@ static int make(const char *label, const struct pml_section_options *o, struct p
 }
 
 static void read_environment(void) {
-  const char *wish = secure_getenv("PMLUA_SECTIONS");
+  const char *wish = pml__setting("PMLUA_SECTIONS");
   environment = pml_clock_init();
   pml__section_prepare();
   pml__section_clock_runs();

@@ -154,7 +154,7 @@ static int problem;
 static char why[512];
 
 static int read_timeline(void) {
-  const char *wish = secure_getenv("PMLUA_REPORT_TIMELINE");
+  const char *wish = pml__setting("PMLUA_REPORT_TIMELINE");
   if (wish == NULL || *wish == '\0' || strcmp(wish, "off") == 0) return 0;
   long events =
       strcmp(wish, "on") == 0 || strcmp(wish, "1") == 0 ? (long)PML_SECTION_TIMELINE_EVENTS : pml__number_of(wish);
@@ -169,7 +169,7 @@ static void prepare(void) {
   if (problem == 0) problem = read_timeline();
   if (problem < 0)
     (void)snprintf(why, sizeof why, "PMLUA_REPORT_TIMELINE=%.100s: %s; set on, off, or a number of events per thread",
-                   secure_getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
+                   pml__setting("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
 }
 
 int pml__section_prepare_file(void) {

@@ -58,7 +58,7 @@ static void end_log(void) {
 }
 
 static int read_folder(void) {
-  const char *wish = secure_getenv("PMLUA_REPORT");
+  const char *wish = pml__setting("PMLUA_REPORT");
   struct stat st;
   if (wish == NULL || *wish == '\0') return 0;
   if (mkdir(wish, 0777) != 0 && errno != EEXIST) return -errno;
@@ -86,7 +86,7 @@ static void prepare(void) {
   if (problem == 0) return;
   folder[0] = '\0';
   (void)snprintf(why, sizeof why, "PMLUA_REPORT=%.300s: %s; name a folder that you can write to",
-                 secure_getenv("PMLUA_REPORT"), pml_error_text(problem));
+                 pml__setting("PMLUA_REPORT"), pml_error_text(problem));
 }
 
 int pml__log_prepare(void) {
@@ -100,7 +100,7 @@ bool pml__log_wanted(void) {
 }
 
 bool pml__log_asked(void) {
-  const char *wish = secure_getenv("PMLUA_REPORT");
+  const char *wish = pml__setting("PMLUA_REPORT");
   return wish != NULL && *wish != '\0' && pml__log_prepare() == 0 && pml__log_wanted();
 }
 

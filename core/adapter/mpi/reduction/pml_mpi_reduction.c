@@ -6,6 +6,7 @@
 #include "adapter/mpi/reduction/pml_mpi_files.h"
 #include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_file.h"
+#include "base/pml_launched.h"
 #include "record/log/pml_log_own.h"
 #include "source/sde/pml_sde.h"
 
@@ -51,7 +52,7 @@ __attribute__((constructor)) static void reduce_log(void) {
 }
 
 int64_t pml__mpi_reduction_timeout(void) {
-  const char *text = secure_getenv("PMLUA_MPI_TIMEOUT");
+  const char *text = pml__setting("PMLUA_MPI_TIMEOUT");
   char *end = NULL;
   double seconds = text != NULL ? strtod(text, &end) : TIMEOUT_S;
   if (text != NULL && (end == text || *end != '\0' || !(seconds >= 0))) seconds = TIMEOUT_S;
