@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_launched.h - the place in a parallel job, and what pmlua starts a process with, by variables. Internal. */
+/* core/base/pml_launched.h - the place in a parallel job, and what pmlua starts a process with, by variables. Internal.
+ */
 #ifndef PML_LAUNCHED_H
 #define PML_LAUNCHED_H
 
