@@ -184,7 +184,7 @@ size_t ltrace_quantiles(lua_State *L, int arg, double q[LTRACE_QUANTILES_MAX]) {
 
 struct pml_otf2_question ltrace_question(lua_State *L, const struct pml_otf2_read *t, int arg, unsigned more) {
   static const char *const
-      plain[] = {"where", "threads", NULL},
+      plain[] = {"where", "threads", "top", NULL},
       *const sums[] = {"where", "threads", "by", "columns", "sum", "quantiles", NULL},
       *const paths[] = {"where", "threads", "by", "sum", "quantiles", NULL}, *const order[] = {"where", "order", NULL},
       *const series[] = {"where", "threads", "columns", "metric", NULL}, *const columns[] = {"where", "columns", NULL};

@@ -144,17 +144,26 @@ int ltrace_paths(lua_State *L) {
   return ask(L, LTRACE_PATHS, "trace.paths");
 }
 
-/* t:messages(question) - rows, and how many messages have an unknown receiver. */
+static int by_bytes(const void *a, const void *b) {
+  const struct pml_otf2_pair *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* t:messages(question) - rows, how many messages have an unknown receiver, and how many pairs there are. */
 int ltrace_messages(lua_State *L) {
   struct pml_otf2_read *t = ltrace_reader(L, 1)->trace;
   const struct pml_otf2_question q = ltrace_question(L, t, 2, 0);
+  lua_Integer top = lua_isnil(L, 2) ? 0 : lutil_intfield(L, 2, "top", 0, 0, INT32_MAX);
   struct rows *rows = lutil_new(L, &rows_class, 0, 0);
   int err = pml_otf2_read_pairs(t, &q, &rows->pairs);
   if (err < 0) return pml_pusherr(L, err, "trace.messages");
   rows->h.open = 1;
   const struct pml_otf2_pairs *p = &rows->pairs;
-  lua_createtable(L, (int)(p->n < INT32_MAX ? p->n : 0), 0);
-  for (size_t i = 0; i < p->n; i++) {
+  size_t n = top > 0 && (size_t)top < p->n ? (size_t)top : p->n;
+  if (top > 0 && p->n > 0) qsort(p->pair, p->n, sizeof *p->pair, by_bytes);
+  lua_createtable(L, (int)(n < INT32_MAX ? n : 0), 0);
+  for (size_t i = 0; i < n; i++) {
     lua_createtable(L, 0, 4);
     set_place(L, "from", p->pair[i].from);
     set_place(L, "to", p->pair[i].to);
@@ -163,8 +172,9 @@ int ltrace_messages(lua_State *L) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_pushinteger(L, (lua_Integer)p->unknown);
+  lua_pushinteger(L, (lua_Integer)p->n);
   lutil_close(&rows->h);
-  return 2;
+  return 3;
 }
 
 void ltrace_rows_class(lua_State *L) {

@@ -145,6 +145,31 @@ describe("a query of a trace", function()
     assert.are.same({ 1000000000, 1000000000000000500 }, { t:about().ticks_per_second, t:about().first_tick })
   end)
 
+  it("has the pairs with most bytes, and how many there are", function()
+    local lines = { "import otf2, sys", "from otf2.enums import *", "w = otf2.writer.Writer(sys.argv[1]); d = w.definitions",
+      "g = [d.location_group('r%d' % i, system_tree_parent=d.system_tree_node('m')) for i in range(4)]",
+      "l = [d.location('t', group=x) for x in g]",
+      "d.group('r', GroupType.COMM_LOCATIONS, Paradigm.MPI, members=l)",
+      "c = d.comm('w', d.group('w', GroupType.COMM_GROUP, Paradigm.MPI, members=[0, 1, 2, 3]))",
+      "e = [w.event_writer_from_location(x) for x in l]",
+      "for i, (a, b, n) in enumerate([(0, 1, 5), (0, 2, 9), (1, 0, 7), (2, 3, 9), (3, 0, 1), (0, 1, 3)]):",
+      "  e[a].mpi_send(10 + i, b, c, 0, n)", "w.close()" }
+    if not has_python() then return pending("python3-otf2 is not installed") end
+    local dir = helper.folder() .. "/pairs"
+    local script <close> = assert(io.open(dir .. ".py", "w"))
+    assert(script:write(table.concat(lines, "\n"), "\n"):flush())
+    assert.are.equal(0, (helper.shell(("/usr/bin/python3 %s.py %s"):format(dir, dir))))
+    local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
+    local function shown(top)
+      local list, unknown, pairs_n = assert(t:messages { top = top })
+      for i, m in ipairs(list) do list[i] = ("%d %d %d %d"):format(m.from, m.to, m.messages, m.bytes) end
+      return { list, unknown, pairs_n }
+    end
+    assert.are.same({ { "1 3 1 9", "3 4 1 9", "1 2 2 8" }, 0, 5 }, shown(3))
+    assert.are.same({ { "1 3 1 9", "3 4 1 9", "1 2 2 8", "2 1 1 7", "4 1 1 1" }, 0, 5 }, shown(9))
+    assert.are.same({ { "1 2 2 8", "1 3 1 9", "2 1 1 7", "3 4 1 9", "4 1 1 1" }, 0, 5 }, shown())
+  end)
+
   it("resamples metrics, and counts locations that are busy at once", function()
     if not has_python() then return pending("python3-otf2 is not installed") end
     local t <close> = assert(pml.trace.open(foreign "over_time"))

@@ -64,6 +64,42 @@ describe("Wait states", function()
     end
   end)
 
+  it_is("are dropped, the shorter ones, where there are more than asked for: what is left adds up to all", function()
+    local all, sums = assert(waits.of(reader))
+    assert.are.same({ waits = 0, wait_s = 0.0, most_s = 0.0 }, sums.dropped)
+    local n, total = 0, 0.0
+    for _, w in ipairs(all) do n, total = n + w.waits, total + w.wait_s end
+    assert.is_near(total, sums.wait_s, 1e-9)
+    for most = 2, #all + 1 do
+      local few, of = assert(waits.of(reader, nil, most))
+      local waits_n, wait_s = of.dropped.waits, of.dropped.wait_s
+      for _, w in ipairs(few) do
+        waits_n, wait_s = waits_n + w.waits, wait_s + w.wait_s
+        for _, a in ipairs(all) do
+          if a.kind == w.kind and a.location == w.location and a.for_location == w.for_location and a.path == w.path
+            and a.for_path == w.for_path then
+            assert.is_true(w.wait_s <= a.wait_s + 1e-9 and a.wait_s - w.wait_s <= of.dropped.most_s + 1e-9, w.path)
+          end
+        end
+      end
+      assert.is_true(#few <= most and (#few == #all) == (of.dropped.waits == 0), #few)
+      assert.are.equal(n, waits_n, most)
+      assert.is_near(total, wait_s, 1e-9)
+      assert.is_near(total, of.wait_s, 1e-9)
+      assert.are.equal(#sums.late, #of.late)
+      for i, late in ipairs(of.late) do
+        assert.are.equal(sums.late[i].cause, late.cause)
+        assert.is_near(sums.late[i].wait_s, late.wait_s, 1e-9)
+      end
+      -- the longest is far above the others, and is never dropped
+      assert.are.equal(all[1].wait_s, few[1].wait_s)
+    end
+    local facts = assert(require("pmlua.internal.trace.facts").read(reader, {}, { waits = true, sums = 4, pairs = 1 }))
+    assert.are.equal(1, #facts.messages)
+    local text = require("pmlua.internal.trace.causes").of_waits(facts)
+    assert.is_truthy(text:find "%d waits of shorter sums, .- in all, which were not kept: each sum is at most .- too small", text)
+  end)
+
   it_is("leave no waiting of these kinds on the critical path", function()
     local path, all = assert(critical_path.of(reader)), {}
     for _, r in ipairs(path.regions) do all[r.region] = ms(r.path_s) end

@@ -76,6 +76,54 @@ function M.path_of(node)
   return table.concat(names, "/")
 end
 
+local function longer(a, b)
+  if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
+  if a.process ~= b.process then return a.process < b.process end
+  if a.for_process ~= b.for_process then return a.for_process < b.for_process end
+  if a.location ~= b.location then return a.location < b.location end
+  return a.kind .. a.path .. a.for_path < b.kind .. b.path .. b.for_path
+end
+
+--- Keeps the longer half of the sums; what the others come to is counted.
+local function drop_shorter(sums)
+  table.sort(sums.list, longer)
+  local half, kept, dropped = #sums.list // 2, {}, sums.dropped
+  dropped.most_s = dropped.most_s + sums.list[half + 1].wait_s
+  sums.list = table.move(sums.list, 1, half, 1, {})
+  for _, sum in ipairs(sums.list) do kept[sum] = true end
+  for key, sum in pairs(sums.by) do
+    if not kept[sum] then
+      sums.by[key] = nil
+      dropped.waits, dropped.wait_s = dropped.waits + sum.waits, dropped.wait_s + sum.wait_s
+    end
+  end
+end
+
+--- The sum of a wait's kind, call paths and locations.
+local function sum_of(sums, kind, call, other)
+  local key = ("%s %d %d %d %d"):format(kind, call.node.id, call.location, other.node.id, other.location)
+  local sum = sums.by[key]
+  if sum then return sum end
+  if #sums.list >= sums.most then drop_shorter(sums) end
+  sum = { kind = kind, region = call.region, path = M.path_of(call.node), process = call.process, rank = call.rank,
+    location = call.location, for_process = other.process, for_rank = other.rank, for_location = other.location,
+    for_path = M.path_of(other.node), waits = 0, wait_s = 0.0, causes = {} }
+  sums.by[key], sums.list[#sums.list + 1] = sum, sum
+  return sum
+end
+
+--- What the late one was in: of one wait, and of all for it.
+local function add_cause(sums, sum, node, seconds)
+  local id = ("%d %d"):format(sum.for_location, node.id or 0)
+  local late = sums.late[id]
+  if not late then
+    late = { cause = M.path_of(node), process = sum.for_process, location = sum.for_location, wait_s = 0.0 }
+    sums.late[id] = late
+  end
+  late.wait_s = late.wait_s + seconds
+  sum.causes[node] = (sum.causes[node] or 0.0) + seconds
+end
+
 --- Sums of waits: a function that takes each of them. Of one that lies partly in a window, that part counts.
 local function adding(sums, past, window)
   return function(kind, call, other, wait_s)
@@ -86,23 +134,31 @@ local function adding(sums, past, window)
       if inside <= 0 then return end
       wait_s = wait_s * inside
     end
-    local key = ("%s %d %d %d %d"):format(kind, call.node.id, call.location, other.node.id, other.location)
-    local sum = sums[key]
-    if not sum then
-      sum = { kind = kind, region = call.region, path = M.path_of(call.node), process = call.process, rank = call.rank,
-        location = call.location, for_process = other.process, for_rank = other.rank, for_location = other.location,
-        for_path = M.path_of(other.node), waits = 0, wait_s = 0.0, causes = {} }
-      sums[key], sums[#sums + 1] = sum, sum
-    end
+    local sum = sum_of(sums, kind, call, other)
     sum.waits, sum.wait_s = sum.waits + 1, sum.wait_s + wait_s
-    local function caused(node, seconds) sum.causes[node] = (sum.causes[node] or 0.0) + seconds end
+    sums.wait_s = sums.wait_s + wait_s
     if call.met_past and call.met_past[other.location] then
-      for node, seconds in pairs(call.met_past[other.location]) do caused(node, seconds * inside) end
+      for node, seconds in pairs(call.met_past[other.location]) do add_cause(sums, sum, node, seconds * inside) end
     else
       local part = wait_s / (to_s - from_s) -- less than 1 where tasks were executed meanwhile
-      past:between(other.location, from_s, to_s, function(node, seconds) caused(node, seconds * part) end)
+      past:between(other.location, from_s, to_s, function(node, seconds) add_cause(sums, sum, node, seconds * part) end)
     end
   end
+end
+
+--- Causes of all waits, longest first: paths of one name are one.
+local function list_late(sums)
+  local by, list = {}, {}
+  for _, late in pairs(sums.late) do
+    local key = ("%d %s"):format(late.location, late.cause)
+    if by[key] then by[key].wait_s = by[key].wait_s + late.wait_s
+    else by[key], list[#list + 1] = late, late end
+  end
+  table.sort(list, function(a, b)
+    if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
+    return a.location < b.location or a.location == b.location and a.cause < b.cause
+  end)
+  return list
 end
 
 local function list_causes(sum)
@@ -458,14 +514,6 @@ function Walk:collective(e)
   for _, m in ipairs(instance.members) do self:settle(m.call) end
 end
 
-local function longer(a, b)
-  if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
-  if a.process ~= b.process then return a.process < b.process end
-  if a.for_process ~= b.for_process then return a.for_process < b.for_process end
-  if a.location ~= b.location then return a.location < b.location end
-  return a.kind .. a.path .. a.for_path < b.kind .. b.path .. b.for_path
-end
-
 --- Regions whose calls may wait for others.
 local function may_wait(reader)
   local of = {}
@@ -508,19 +556,29 @@ function M.each(reader, found, forked, past)
   return walk.looked
 end
 
---- The waits of a trace, longest first. All events are read, whatever the window: a message may begin before it.
+---@class pmlua.analysis.WaitSums
+---@field wait_s number of all waits
+---@field dropped { waits: integer, wait_s: number, most_s: number } sums that are not in the list; the sums in it, and each of
+---  those, may be short by most_s
+---@field late { cause: string, process: integer, location: integer, wait_s: number }[] what those who were late were in, of all
+---  waits, longest first
+
+--- The waits of a trace, longest first. All events are read, whatever the window: a message may begin before it. Memory: that of
+--- each(), 1 KB for each pair of locations and call paths, at most @most of them, and 200 bytes for a call path on a location.
 ---@param reader pmlua.TraceReader
 ---@param window? { [1]: number, [2]: number } seconds; of waits, the part in it counts
+---@param most? integer sums at once, 2 or more; of more the shorter half is dropped. nil: all are kept
 ---@return pmlua.analysis.Wait[]? waits
----@return pmlua.Failure? failure
-function M.of(reader, window)
-  local sums, past = {}, pasts.new()
+---@return pmlua.analysis.WaitSums|pmlua.Failure sums or why not
+function M.of(reader, window, most)
+  local past = pasts.new()
+  local sums = { by = {}, list = {}, late = {}, wait_s = 0.0, most = most or math.huge,
+    dropped = { waits = 0, wait_s = 0.0, most_s = 0.0 } }
   local done, err = M.each(reader, adding(sums, past, window), nil, past)
   if not done then return nil, err end
-  local list = table.move(sums, 1, #sums, 1, {})
-  for _, sum in ipairs(list) do list_causes(sum) end
-  table.sort(list, longer)
-  return list
+  for _, sum in ipairs(sums.list) do list_causes(sum) end
+  table.sort(sums.list, longer)
+  return sums.list, { wait_s = sums.wait_s, dropped = sums.dropped, late = list_late(sums) }
 end
 
 return M

@@ -281,10 +281,11 @@ function TraceReader:group(question) end
 ---@field kinds table<string, integer> events that were read, by OTF2's name of their kind
 
 --- Messages of MPI, by sender and receiver.
----@param question? { where: pmlua.TraceWhere? } of a pattern of regions nothing is taken
+---@param question? { where: pmlua.TraceWhere?, top: integer? } of a pattern of regions nothing is taken; top: only so many pairs,
+---  those with most bytes first
 ---@return { from: integer, to: integer, messages: integer, bytes: integer }[]? pairs of processes()
 ---@return integer|pmlua.Failure? unknown messages whose receiver the definitions do not tell
----@return string? code
+---@return integer|string? pairs that there are, or the code of a failure
 function TraceReader:messages(question) end
 
 --- Calls and times by call path, of all locations that are asked for, as one tree, or one for each rank or location. With a

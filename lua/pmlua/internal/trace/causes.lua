@@ -54,28 +54,8 @@ function M.causes(read)
   return rows
 end
 
---- What ranks and threads were in while others waited for them, most first.
-local function summed_causes(read)
-  local by, list = {}, {}
-  for _, c in ipairs(M.causes(read)) do
-    local key = ("%d %s"):format(c.for_location, c.cause)
-    local sum = by[key]
-    if not sum then
-      sum = { cause = c.cause, process = c.for_process, location = c.for_location, wait_s = 0.0 }
-      by[key], list[#list + 1] = sum, sum
-    end
-    sum.wait_s = sum.wait_s + c.wait_s
-  end
-  table.sort(list, function(a, b)
-    if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
-    return a.location < b.location or a.location == b.location and a.cause < b.cause
-  end)
-  return list
-end
-
 local function table_of_causes(read, ranks)
-  local list, all = summed_causes(read), 0
-  for _, w in ipairs(read.waits) do all = all + w.wait_s end
+  local list, all = read.wait_sums.late, read.wait_sums.wait_s
   local rows = { { "WAS IN", ranks and "RANK" or "THREAD", "OTHERS WAITED", "SHARE" } }
   for i = 1, math.min(#list, CAUSES) do
     local c = list[i]
@@ -83,6 +63,14 @@ local function table_of_causes(read, ranks)
   end
   return tables.lined_up("What those who were late were in meanwhile", rows, 1)
     .. (#list > CAUSES and ("and %d more; --csv --table causes lists all\n"):format(#list - CAUSES) or "")
+end
+
+--- What is not in the list of waits.
+local function other_waits(read)
+  local n, dropped = #read.waits - WAITS, read.wait_sums.dropped
+  if dropped.waits == 0 then return n > 0 and ("and %d more; --json lists all\n"):format(n) or "" end
+  return ("and %d more, and %d waits of shorter sums, %s in all, which were not kept: each sum is at most %s too small; "
+    .. "--json lists all\n"):format(math.max(n, 0), dropped.waits, time(dropped.wait_s), time(dropped.most_s))
 end
 
 ---@param read pmlua.trace.Facts
@@ -101,9 +89,7 @@ function M.of_waits(read)
       who(read, w.process, w.location), who(read, w.for_process, w.for_location), ("%d"):format(w.waits), time(w.wait_s) }
   end
   local title = "Waits of ranks and threads for each other, of the whole " .. (read.window and "window" or "run")
-  return tables.lined_up(title, rows, 3)
-    .. (#read.waits > WAITS and ("and %d more; --json lists all\n"):format(#read.waits - WAITS) or "")
-    .. table_of_causes(read, ranks)
+  return tables.lined_up(title, rows, 3) .. other_waits(read) .. table_of_causes(read, ranks)
 end
 
 -- ---- the critical path ----

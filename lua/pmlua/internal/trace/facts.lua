@@ -62,7 +62,9 @@ end
 ---@field metrics table[]
 ---@field nans integer? values of metrics that are no numbers
 ---@field clocks table[]
+---@field pairs integer? pairs of ranks with messages
 ---@field waits pmlua.analysis.Wait[]?
+---@field wait_sums pmlua.analysis.WaitSums?
 ---@field threads { first: table<integer, integer>, name: string[] }? with waits or the critical path: the first location of
 ---  each process with several, and the names of locations
 ---@field critical_path pmlua.analysis.CriticalPath?
@@ -87,7 +89,8 @@ end
 --- Everything of an open trace.
 ---@param reader pmlua.TraceReader
 ---@param where pmlua.TraceWhere
----@param also { waits: boolean?, critical_path: boolean?, paths: boolean? }?
+---@param also { waits: boolean?, critical_path: boolean?, paths: boolean?, pairs: integer?, sums: integer? }? pairs: so many
+---  with most bytes; sums: of waits, so many at once; nil: all
 ---@return pmlua.trace.Facts? facts
 ---@return pmlua.Failure? failure
 function M.read(reader, where, also)
@@ -101,7 +104,7 @@ function M.read(reader, where, also)
   facts.odd, facts.kinds, facts.unreceived = odd, by_name(odd.kinds), unreceived(odd.kinds, where)
   if odd.damaged > 0 then facts.ranks = nil end -- of what is there they would say little
   if about.ranks > 0 then
-    facts.messages, facts.unknown = reader:messages { where = where }
+    facts.messages, facts.unknown, facts.pairs = reader:messages { where = where, top = also.pairs }
     if not facts.messages then return nil, facts.unknown end
   end
   if about.metrics > 0 then
@@ -111,8 +114,8 @@ function M.read(reader, where, also)
   end
   if also.waits or also.critical_path then facts.threads = threads_of(reader) end
   if also.waits then
-    facts.waits, err = waits.of(reader, where.window)
-    if not facts.waits then return nil, err end
+    facts.waits, facts.wait_sums = waits.of(reader, where.window, also.sums)
+    if not facts.waits then return nil, facts.wait_sums end
   end
   if also.critical_path then
     facts.critical_path, err = critical_path.of(reader, where.window)

@@ -13,7 +13,7 @@ local units = require "pmlua.internal.report.units"
 
 local M = {}
 
-local PAIRS <const>, NAME <const> = 10, 60
+local PAIRS <const>, NAME <const>, SUMS <const> = 10, 60, 8192
 
 local function cut(name) return require "pmlua.tabulate".cut(printable(name), NAME) end
 
@@ -124,18 +124,12 @@ local function table_of_paths(read, top)
 end
 
 local function table_of_messages(read)
-  local list = table.move(read.messages, 1, #read.messages, 1, {})
-  table.sort(list, function(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.from < b.from or a.from == b.from and a.to < b.to
-  end)
   local rows = { { "FROM", "TO", "MESSAGES", "DATA" } }
-  for i = 1, math.min(#list, PAIRS) do
-    local m = list[i]
+  for i, m in ipairs(read.messages) do
     rows[i + 1] = { name_of(read, m.from), name_of(read, m.to), ("%d"):format(m.messages), units.scaled(m.bytes, "B") }
   end
   return tables.lined_up("Messages between ranks", rows, 0)
-    .. (#list > PAIRS and ("and %d more pairs; --json lists all\n"):format(#list - PAIRS) or "")
+    .. ((read.pairs or 0) > PAIRS and ("and %d more pairs; --json lists all\n"):format(read.pairs - PAIRS) or "")
 end
 
 local function table_of_metrics(read)
@@ -231,8 +225,10 @@ end
 function M.text(reader, o)
   local which = o.table or "regions"
   local function wants(asked, name, other) return asked or o.csv and (which == name or which == other) end
+  local few = not o.json and not o.csv
   local read, why = facts.read(reader, o.where, { waits = wants(o.waits, "waits", "causes"), paths = wants(o.paths, "paths"),
-    critical_path = wants(o.critical_path, "critical-path", "critical-call-paths") })
+    critical_path = wants(o.critical_path, "critical-path", "critical-call-paths"), pairs = few and PAIRS or nil,
+    sums = few and SUMS or nil })
   if not read then return nil, why end
   if o.json then return as_json(read) end
   return o.csv and as_csv(read, which) or as_text(read, o)
