@@ -123,6 +123,40 @@ of("open", [[1.0, nan], [1.0, 2.0]], True)]==])
     end
   end)
 
+  it("has the times that a correction takes below 0 at 0", function()
+    local path = write_python("below", [==[
+from otf2.enums import *
+r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
+m = d.metric("v", value_type=Type.DOUBLE)
+l = [d.location("t%d" % i, group=g) for i in range(2)]
+d.group("r", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=l)
+c = d.comm("w", d.group("w", GroupType.COMM_GROUP, Paradigm.MPI, members=[0, 1]))
+for i in range(2):
+  e = w.event_writer_from_location(l[i])
+  if i: [_otf2.DefWriter_WriteClockOffset(e._def_handle, t, -1400, 0.0) for t in (1000, 2500)]
+  for k in range(2):
+    e.enter(1000 + k * 1000, r); e.metric(1100 + k * 1000, m, [k + 1.0]); e.mpi_send(1200 + k * 1000, 1 - i, c, 0, 8)
+    e.leave(1500 + k * 1000, r)]==])
+    if not path then pending "python3-otf2 is not installed" return end
+    local t <close> = assert(pml.trace.open(path))
+    local rows, odd = assert(t:group { by = { "location" } })
+    assert.are.same({ 2, 0 }, { #rows, odd.backward })
+    -- of the second location -400 to 100, and 600 to 1100
+    assert.is_near(1000e-9, rows[1].inclusive_s, 1e-12)
+    assert.is_near(600e-9, rows[2].inclusive_s, 1e-12)
+    for _, order in ipairs { "time", "location" } do
+      local times = {}
+      assert(t:each(function(e)
+        if e.location == 2 then times[#times + 1] = math.floor(e.time_s * 1e9 + 0.5) + 1000 end
+      end, { order = order, where = { kinds = { "enter", "leave" } } }))
+      assert.are.same({ 0, 100, 600, 1100 }, times)
+    end
+    local sent = assert(t:messages())
+    assert.are.equal(4, sent[1].messages)
+    local series = assert(t:series { columns = 1 })
+    assert.are.same({ { 2 }, { 1 }, { 2 } }, { series[2].counts, series[2].least, series[2].most })
+  end)
+
   it("is refused where the anchor and the definitions disagree", function()
     local path = write_broken "none"
     local anchor = assert(io.open(path, "rb")):read "a"

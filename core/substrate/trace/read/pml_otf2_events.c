@@ -75,6 +75,7 @@ static bool grow(struct stream *s) {
 /* Room for an event that is asked for, or NULL. Time of a location does not go back. */
 static struct pml_otf2_event *take(struct stream *s, enum pml_otf2_kind kind, uint64_t time) {
   const struct pml_otf2_events *e = s->of;
+  time = pml__otf2_time(e->trace, time);
   if (time > s->last) s->last = time;
   if (s->last > e->to) s->ended = true;
   if (s->last < e->from || s->ended || !(e->kinds & 1u << kind)) return NULL;

@@ -24,6 +24,7 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  uint64_t bytes) {
   struct sending *s = user;
   (void)location, (void)position, (void)attributes, (void)tag;
+  time = pml__otf2_time(s->trace, time);
   if (time < s->from || time > s->to) return OTF2_CALLBACK_SUCCESS;
   size_t at = pml__otf2_peer(s->trace, s->location, receiver, comm);
   if (at == PML_OTF2_NONE) {

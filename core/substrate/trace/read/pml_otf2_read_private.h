@@ -137,6 +137,14 @@ uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_qu
 /* pml__otf2_ticks - a time of the trace's clock, of seconds since its beginning; out of range: 0 or UINT64_MAX. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
 
+/*
+ * pml__otf2_time - that of an event, after libotf2 corrected it: a time that the correction takes below 0 has wrapped
+ * around, and is 0. A clock that begins in the upper half of the range is left alone.
+ */
+static inline uint64_t pml__otf2_time(const struct pml_otf2_read *t, uint64_t time) {
+  return (time & ~t->start) >> 63 ? 0 : time;
+}
+
 /* pml__otf2_is_damage - @err is of one location's events, and says nothing of others. */
 static inline bool pml__otf2_is_damage(int err) {
   return err == PML_EOTF2 || err == PML_EFORMAT || err == -ENOENT;

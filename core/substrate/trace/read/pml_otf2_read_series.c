@@ -69,6 +69,7 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
                                    const OTF2_MetricValue *value) {
   struct sampling *s = user;
   (void)location, (void)position, (void)attributes;
+  time = pml__otf2_time(s->trace, time);
   if (time > s->last) s->last = time;
   if (s->last > s->boundary[s->columns]) return OTF2_CALLBACK_INTERRUPT;
   while (s->column + 1 < s->columns && s->last >= s->boundary[s->column + 1]) s->column++;

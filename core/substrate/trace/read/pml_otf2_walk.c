@@ -145,6 +145,7 @@ static void turn(struct pml__otf2_walk *w) {
 
 /* Time of a location does not go back. */
 static inline uint64_t at(struct pml__otf2_walk *w, uint64_t time) {
+  time = pml__otf2_time(w->trace, time);
   if (time < w->last) w->backward++;
   if (time > w->last) w->last = time;
   while (w->last >= w->to && w->column + 1 < w->columns && !w->refused) turn(w);
