@@ -123,6 +123,23 @@ of("open", [[1.0, nan], [1.0, 2.0]], True)]==])
     end
   end)
 
+  it("is damaged where its events are of no location, and has nothing to show where there are none", function()
+    local path = write_broken "location_undefined"
+    for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",
+      "export %s --to chrome -o x.json" } do
+      local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, helper.build, command:format(path)), 60)
+      assert.are.equal(1, code, command .. out)
+      assert.is_truthy(out:find("damaged: it has files of events, and its definitions have no location", 1, true), out)
+    end
+    lfs.mkdir(folder .. "/empty")
+    assert(assert(pml.trace.create(folder .. "/empty")):close())
+    local out, code = shown(folder .. "/empty/traces.otf2")
+    assert.are.equal(1, code, out)
+    assert.is_truthy(out:find("empty/traces.otf2: no location", 1, true), out)
+    local t <close> = assert(pml.trace.open(folder .. "/empty/traces.otf2"))
+    assert.are.same({}, (assert(t:group())))
+  end)
+
   it("has the times that a correction takes below 0 at 0", function()
     local path = write_python("below", [==[
 from otf2.enums import *

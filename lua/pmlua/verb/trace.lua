@@ -138,7 +138,9 @@ local function tell(o)
   end
   local reader <close>, err = require("pmlua.trace").open(o.dir)
   local text
-  if reader and o.figures then text, err = drawn(reader, o)
+  if reader and reader:about().locations == 0 then
+    err = o.dir .. ": no location is defined: nothing was recorded, or its definitions are damaged"
+  elseif reader and o.figures then text, err = drawn(reader, o)
   elseif reader then
     text, err = require("pmlua.internal.trace.told").text(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
       critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } })

@@ -8,6 +8,7 @@
 #include "base/pml_error.h"
 #include "base/pml_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -124,12 +125,29 @@ static int has_definitions(const struct pml_otf2_read *t, uint64_t location) {
   return size > HEADER + ENDING;
 }
 
+/* Whether the archive's folder has files of events. */
+static bool has_events(const struct pml_otf2_read *t) {
+  char path[PATH_MAX];
+  int length = snprintf(path, sizeof path, "%.*s", (int)(strlen(t->path) - strlen(".otf2")), t->path);
+  DIR *dir = length > 0 && (size_t)length < sizeof path ? opendir(path) : NULL;
+  bool has = false;
+  for (const struct dirent *e; !has && dir != NULL && (e = readdir(dir)) != NULL;) {
+    size_t n = strlen(e->d_name);
+    has = n > 4 && strcmp(e->d_name + n - 4, ".evt") == 0;
+  }
+  if (dir != NULL) closedir(dir);
+  return has;
+}
+
 /* A writer whose locations have definitions of their own writes them for each. */
 int pml__otf2_look_at_files(struct pml_otf2_read *t) {
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   bool any = false;
   t->undefined = calloc(t->locations.n + 1, sizeof *t->undefined);
   if (t->undefined == NULL) return pml_fail(-ENOMEM, "%.300s: no memory to read it", t->path);
+  if (t->locations.n == 0 && has_events(t))
+    return pml_fail(PML_EFORMAT, "%.300s: damaged: it has files of events, and its definitions have no location",
+                    t->path);
   for (size_t i = 0; i < t->locations.n; i++) {
     int has = has_definitions(t, location[i].id);
     location[i].said = location[i].events;

@@ -90,7 +90,7 @@ void pml__otf2_file_name(char name[PML__OTF2_NAME], uint64_t location, const cha
 
 /*
  * pml__otf2_look_at_files - once definitions are read: how many events each location's file has, and whose file of
- * definitions is missing. 0 or -ENOMEM. Cost: opens two files of each location.
+ * definitions is missing. 0, -ENOMEM or PML_EFORMAT (events of no location). Cost: opens two files of each location.
  */
 int pml__otf2_look_at_files(struct pml_otf2_read *t);
 
