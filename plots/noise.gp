@@ -7,7 +7,7 @@ plot_width = 1180
 plot_height = 800
 load "theme.gp"
 
-causes = "another_thread interrupt_or_host interrupt moved page_fault slept"
+causes = "another%20thread interrupt%20or%20host interrupt moved page%20fault slept" # as data files have them
 cause_type(i) = word("2 1 1 5 3 4", i)
 has(name) = strstrt(run_files, " " . name . " ") > 0
 
@@ -89,11 +89,20 @@ family(l, p, cpu) = (families = families + 1, first_cpu < 0 ? (first_cpu = cpu) 
 if (has("periods.dat")) { stats "periods.dat" using ($3 > 0 ? family($2, $3, $1) : NaN) nooutput }
 if (families > 0) {
   # Whole powers of ten, so that each axis has two at least.
-  set xrange [10 ** floor(log10(short / 1.5)) : 10 ** ceil(log10(long * 1.5))]
-  set yrange [10 ** floor(log10(shortest / 1.5)) : 10 ** ceil(log10(longest * 1.5))]
+  set xrange [10 ** floor(log10(short / 3)) : 10 ** ceil(log10(long * 3))] # a label is in the middle
+  set yrange [10 ** floor(log10(shortest / 3)) : 10 ** ceil(log10(longest * 3))]
   unset key
+  # A label that would lie on another is left out.
+  array label_x[families]; array label_y[families]
+  labels = 0
+  decades(low, high) = ceil(log10(high * 3)) - floor(log10(low / 3))
+  wide = 140.0 / (0.42 * plot_width) * decades(short, long)
+  tall = 16.0 / (0.335 * plot_height) * decades(shortest, longest)
+  taken(x, y) = labels > 0 ? (sum [i = 1:labels] (abs(label_x[i] - x) < wide && abs(label_y[i] - y) < tall)) : 0
+  once(x, y, text) = taken(x, y) ? "" : (labels = labels + 1, label_x[labels] = x, label_y[labels] = y, text)
   plot "periods.dat" using 2:3:(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
-    "" using 2:($1 == first_cpu ? $3 : NaN):(sprintf($2 < 100 ? "%.2g us every %.4g ms" : "%.0f us every %.4g ms", $2, $3 / 1000)) \
+    "" using 2:($1 == first_cpu ? $3 : NaN):($1 == first_cpu && $3 > 0 ? once(log10($2), log10($3), \
+      sprintf($2 < 100 ? "%.2g us every %.4g ms" : "%.0f us every %.4g ms", $2, $3 / 1000)) : "") \
       with labels offset 0, 1.1 font ",9"
 } else {
   set xrange [1:10]

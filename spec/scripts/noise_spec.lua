@@ -121,6 +121,14 @@ describe("scripts/noise.lua --quick", function()
     end
   end)
 
+  it("draws the detours of each cause", function()
+    local f <close> = io.open(dir .. "/plot.svg")
+    if not f then return pending "gnuplot is not installed" end
+    local svg, rows = f:read "a", tables.read(dir .. "/detours.dat")
+    assert.is_true(#rows > 0)
+    for _, r in ipairs(rows) do assert.truthy(svg:find(">" .. r.cause .. "<", 1, true), r.cause) end
+  end)
+
   it("finds the planted thread: its period and length, within 5 %", function()
     local truth = tables.read(dir .. "/planted.dat")
     assert.equal(2, #truth)
