@@ -30,7 +30,10 @@ if (!figure_x_text && figure_x_max == figure_x_min) margin = figure_logx ? 2 : 1
 if (figure_logx) { set logscale x; set xrange [figure_x_min / margin : figure_x_max * margin] }
 if (!figure_logx) { set xrange [figure_x_min - margin : figure_x_max + margin] }
 
-# The labels of y are chosen here, so that the margin can be as wide as they are.
+# The labels of y are chosen here, as many as a panel has room for, so that the margin can be as wide as they are.
+between = 62.0 # pixels from a panel to the next below: the labels of x and the title
+tall = (plot_height - 168 - (down - 1) * between) / down - (figure_x_text ? 40 : 0)
+room = tall < 36 ? 2 : tall > 144 ? 8 : int(tall / 18)
 if (figure_logy) { set logscale y; set yrange [figure_y_min / 1.3 : figure_y_max * 1.3] }
 if (!figure_logy) {
   low = figure_y_min >= 0 ? 0 : figure_y_min * 1.08
@@ -43,15 +46,16 @@ widest = 0
 label_y(at) = (n = strlen(gprintf("% h", at)), widest = n > widest ? n : widest, at)
 if (figure_logy) {
   decades = log10(figure_y_max / figure_y_min * 1.69)
-  every = ceil(decades / 8)
+  every = ceil(decades / room)
+  finer = decades < 2.5 && tall / decades > 50
   do for [k = floor(log10(figure_y_min / 1.3)) : ceil(log10(figure_y_max * 1.3))] {
     at = 10.0 ** k
     if (k % every == 0) { set ytics add (label_y(at)) }
-    if (decades < 2.5) { set ytics add (label_y(2 * at), label_y(5 * at)) }
-    do for [i = 2:9] { if (every == 1 && (decades >= 2.5 || i != 2 && i != 5)) { set ytics add (i * at 1) } }
+    if (finer) { set ytics add (label_y(2 * at), label_y(5 * at)) }
+    do for [i = 2:9] { if (every == 1 && (!finer || i != 2 && i != 5)) { set ytics add (i * at 1) } }
   }
 } else {
-  rough = (high - low) / 6
+  rough = (high - low) / (room > 6 ? 6 : room)
   power = 10.0 ** floor(log10(rough))
   step = power * (rough > 5 * power ? 10 : rough > 2 * power ? 5 : rough > power ? 2 : 1)
   do for [k = ceil(low / step) : floor(high / step)] { set ytics add (label_y(k * step)) }
@@ -82,7 +86,8 @@ above(pixels) = 1 - real(pixels) / plot_height
 
 if (panels > 1) {
   set label 9004 headline at screen 0.5, screen above(27) center noenhanced
-  set multiplot layout down, across margins screen left, right, below, above(90) spacing screen 34.0 / plot_width, screen below + 12.0 / plot_height
+  set multiplot layout down, across margins screen left, right, below, above(90) spacing screen 34.0 / plot_width, \
+    screen (turned ? below + 12.0 / plot_height : between / plot_height)
   set key at screen 0.985, screen above(78) right top vertical
 } else {
   set lmargin at screen left; set rmargin at screen right; set bmargin at screen below; set tmargin at screen above(66)

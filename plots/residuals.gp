@@ -114,10 +114,10 @@ do for [row = 1:rows] {
            for [i in here] keyentry with linespoints linetype style_of(int(i)) dashtype dash_of(int(i)) linewidth 2 pointsize 0.7 \
              title key_of(int(i))
     }
+    unset label 1
+    unset label 2
+    unset label 9001
+    unset label 9002
   }
-  unset label 1
-  unset label 2
-  unset label 9001
-  unset label 9002
 }
 unset multiplot

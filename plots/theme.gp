@@ -14,6 +14,7 @@
 # and from here: format, w_line (line width), plain(text), tic(text), remark(0), short(text), fit(text, share), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #
 # Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
+# Smaller or larger, with the same fonts:  gnuplot -e "size_factor=1.5" plot.gp
 
 load "run.gp"
 
@@ -21,6 +22,7 @@ if (!exists("format")) format = "svg"
 if (!exists("output_file")) output_file = "plot." . format
 if (!exists("plot_width")) plot_width = 960
 if (!exists("plot_height")) plot_height = 600
+if (exists("size_factor")) { plot_width = int(size_factor * plot_width); plot_height = int(size_factor * plot_height) }
 
 # Sizes of fonts are 1/96 inch, as in SVG: a picture has the same proportions in each format.
 points = 0.75

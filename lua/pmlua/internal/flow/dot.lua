@@ -93,9 +93,10 @@ local function line_style(r, node, edge)
   return (', color="%.3f 0.900 0.700", penwidth=%.1f'):format(hue(r, v), 1 + 0.5 * math.log(math.max(edge.count, 1), 10))
 end
 
+-- Blanks keep a label off its edge and off the next label, also where a viewer's font is wider than Graphviz took it for.
 local function edge_line(g, graph, edge, r)
   return ("n%d_%d -> n%d_%d [label=%s%s];"):format(g, edge.from, g, edge.to,
-    '"' .. flowgraph.labels(edge, LABELS, "\\n") .. '"', line_style(r, graph.nodes[edge.from], edge))
+    '" ' .. flowgraph.labels(edge, LABELS, " \\n ") .. ' "', line_style(r, graph.nodes[edge.from], edge))
 end
 
 local function heading(graph)
