@@ -193,6 +193,43 @@ describe("LIKWID's group files", function()
     assert.truthy(refused.text:find "NONE.txt")
   end)
 
+  it("name events by LIKWID's spelling, of cores, boxes and the older uncore", function()
+    local wanted = {
+      { "snb", "PMC0", "L2_LINES_IN_ALL", "L2_LINES_IN:ANY" }, { "skx", "PMC0", "L1D_M_EVICT", "r451" },
+      { "amd64_fam10h_barcelona", "PMC0", "CPU_CLOCKS_UNHALTED", "CPU_CLK_UNHALTED" },
+      { "ivb_ep", "PMC1", "CYCLE_ACTIVITY_STALLS_TOTAL", "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE" },
+      { "wsm", "UPMC0", "UNC_QMC_NORMAL_READS_ANY", "wsm_unc::UNC_QMC_NORMAL_READS:ANY" },
+      { "ivb_ep", "CBOX3C0", "CBOX_CLOCKTICKS", "ivbep_unc_cbo3::UNC_C_CLOCKTICKS" },
+      { "hsw_ep", "CBOX0C1", "LLC_VICTIMS_M", "hswep_unc_cbo0::UNC_C_LLC_VICTIMS:STATE_M" },
+      { "bdw_ep", "CBOX0C1", "LLC_VICTIMS_M", "bdx_unc_cbo0::UNC_C_LLC_VICTIMS:M_STATE" },
+      { "ivb_ep", "SBOX0C0", "TXL_FLITS_G0_DATA", "ivbep_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA" },
+    }
+    for _, w in ipairs(wanted) do
+      local c = open(w[1], spit("SPELT.txt", ("EVENTSET\n%s %s\nMETRICS\nm %s\n"):format(w[2], w[3], w[2])))
+      assert.same({}, refusals(c))
+      assert.equal(w[4], c.groups.SPELT.events[w[2]])
+    end
+    os.remove(folder .. "/SPELT.txt")
+  end)
+
+  it("have spellings that libpfm4 encodes, each PMU and name once", function()
+    local core, literal = require "pmlua.core", require "pmlua.internal.literal"
+    local data = assert(literal.read(literal.shipped "spellings/likwid.lua"))
+    local seen, encoded = {}, 0
+    for _, row in ipairs(data.spellings) do
+      for _, pmu in ipairs(row.pmus) do
+        for name, spelt in pairs(row.events) do
+          assert.is_nil(seen[pmu .. name])
+          seen[pmu .. name] = true
+          local event, why = core.event.parse(spelt:find "^r%x+$" and spelt or pmu .. "::" .. spelt)
+          assert.truthy(event, why)
+          encoded = encoded + 1
+        end
+      end
+    end
+    assert.is_true(encoded > 300, tostring(encoded))
+  end)
+
   it("are refused with file and line where they are none", function()
     for text, why in pairs {
       [""] = ":1: the file has no METRICS", ["EVENTSET\nPMC0\n"] = ":2: a counter and an event are expected",

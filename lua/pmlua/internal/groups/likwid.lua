@@ -3,6 +3,8 @@
 --
 --     for _, group in ipairs(likwid.parse(text, "MEM_DP", "MEM_DP.txt", "skx").groups) do print(group.name) end
 
+local literal = require "pmlua.internal.literal"
+
 local M = {}
 
 -- libpfm4's or another PMU's names of what LIKWID counts on fixed counters and by registers that are no core's.
@@ -31,20 +33,60 @@ local UNCORE <const> = { skx = "skx", clx = "skx", icx = "icx", spr = "spr", hsw
   snb_ep = "snbep" }
 local BOXES <const> = {
   MBOX = { { "imc", "UNC_M_" } }, CBOX = { { "cha", "UNC_CHA_" }, { "cbo", "UNC_C_" } },
-  SBOX = { { "upi", "UNC_UPI_" }, { "upi", "UNC_UPI_L_" } }, QBOX = { { "qpi", "UNC_Q_" } }, BBOX = { { "ha", "UNC_H_" } },
+  SBOX = { { "upi", "UNC_UPI_" }, { "upi", "UNC_UPI_L_" }, { "qpi", "UNC_Q_" } },
+  QBOX = { { "qpi", "UNC_Q_" } }, BBOX = { { "ha", "UNC_H_" } },
 }
 
---- Names of an event of a box: its unit mask may begin behind any of the underscores.
+-- The whole uncore is one PMU there.
+local UNITS <const> = { nhm = "nhm_unc", wsm = "wsm_unc", wsm_dp = "wsm_unc" }
+
+--- Names of an event of a unit: its unit mask may begin behind any of the underscores.
+local function append_names(list, unit, name)
+  list[#list + 1] = unit .. name
+  for position in name:gmatch "()_" do
+    list[#list + 1] = unit .. name:sub(1, position - 1) .. ":" .. name:sub(position + 1)
+  end
+end
+
+--- LIKWID has the box in CBOX_CLOCKTICKS, and names states without the word.
+local function names_of_box(name)
+  local clock = name:match "^%uBOX_(CLOCKTICKS)$"
+  local of, state = name:match "^(LLC_VICTIMS)_(%u)$"
+  if not state then of, state = name:match "^(LLC_VICTIMS)_(%u)_STATE$" end
+  if not state then return { clock or name } end
+  return { name, ("%s:STATE_%s"):format(of, state), ("%s:%s_STATE"):format(of, state) }
+end
+
+--- The names that libpfm4 may have for an event of a box.
 local function of_box(pmu, box, number, name)
   local family, list = UNCORE[pmu], {}
   for _, at in ipairs(family and BOXES[box] or {}) do
     local unit = ("%s_unc_%s%s::%s"):format(family, at[1], number, at[2])
-    list[#list + 1] = unit .. name
-    for position in name:gmatch "()_" do
-      list[#list + 1] = unit .. name:sub(1, position - 1) .. ":" .. name:sub(position + 1)
-    end
+    for _, spelt in ipairs(names_of_box(name)) do append_names(list, unit, spelt) end
   end
   return list
+end
+
+local function of_unit(pmu, name)
+  local list = {}
+  if UNITS[pmu] then append_names(list, UNITS[pmu] .. "::", name) end
+  return list
+end
+
+local spellings
+
+--- What libpfm4 calls an event of a core that LIKWID spells otherwise.
+local function spelling_of(pmu, name)
+  if not spellings then
+    local data, why = literal.read(literal.shipped "spellings/likwid.lua")
+    if not data then error(why, 0) end
+    spellings = data.spellings
+  end
+  for _, row in ipairs(spellings) do
+    for _, p in ipairs(row.events[name] and row.pmus or {}) do
+      if p == pmu then return { row.events[name] } end
+    end
+  end
 end
 
 local OPTIONS <const> = { EDGEDETECT = "e=1", INVERT = "i=1", ANYTHREAD = "t=1", KERNEL = "k" }
@@ -68,7 +110,8 @@ local function event_of(counter, name, pmu)
   local suffix, why = modifiers(options)
   if not suffix then return key, { why = why } end
   local box, number = key:match "^(%u+)(%d+)C%d+$"
-  local candidates = BOXES[box] and of_box(pmu, box, number, name) or NAMES[name]
+  local candidates = key:find "^UPMC" and of_unit(pmu, name) or BOXES[box] and of_box(pmu, box, number, name)
+  candidates = candidates or spelling_of(pmu, name) or NAMES[name]
   if DOMAINS[name] then
     local at = DOMAINS[name]
     return key, { name = name, candidates = { ("power/energy-%s/"):format(at:lower()), "rapl::RAPL_ENERGY_" .. at }, suffix = "",
