@@ -220,6 +220,7 @@ struct type {
 };
 extern struct type shim_type[TYPES];
 void shim_types_begin(void);
+struct type *shim_type_find(MPI_Datatype type); /* its place, or the free one that it may have */
 /* Bytes that are not known are UINT64_MAX, see PML__LOG_BYTES_MAX; shim_ask_bytes notes it once. shim_plus - a sum. */
 uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type);
 static inline uint64_t shim_plus(uint64_t a, uint64_t b) {

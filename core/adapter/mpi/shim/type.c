@@ -4,10 +4,22 @@
 
 struct type shim_type[TYPES];
 
+/* Where the program has copies of MPI's types, as non-PIC programs of Open MPI do, two may want one place. */
+struct type *shim_type_find(MPI_Datatype type) {
+  struct type *t = shim_type_place(type);
+  for (unsigned n = 0; n < TYPES && t->key != key_of(type); n++) {
+    if (t->key == 0) return t;
+    t = t + 1 < shim_type + TYPES ? t + 1 : shim_type;
+  }
+  return t;
+}
+
 /* MPI_Type_size has no number for 2^31 bytes and more. A failure that MPI takes for fatal would end the program. */
 __attribute__((cold, noinline)) uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type) {
   MPI_Count size = MPI_UNDEFINED, bytes;
+  const struct type *t = shim_type_find(type);
   if (count == 0 || type == MPI_DATATYPE_NULL) return 0;
+  if (t->key == key_of(type)) return (uint64_t)count * t->size;
   if (PMPI_Type_size_x(type, &size) == MPI_SUCCESS && size >= 0 && !__builtin_mul_overflow(count, size, &bytes))
     return (uint64_t)bytes;
   pml__mpi_set_trouble("MPI does not know the size of a datatype: messages with it count as 0 bytes");
@@ -69,6 +81,6 @@ void shim_types_begin(void) {
   for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
     int size = 0;
     if (named[i] == MPI_DATATYPE_NULL || PMPI_Type_size(named[i], &size) != MPI_SUCCESS || size < 0) continue;
-    *shim_type_place(named[i]) = (struct type){key_of(named[i]), (uint64_t)size};
+    *shim_type_find(named[i]) = (struct type){key_of(named[i]), (uint64_t)size};
   }
 }
