@@ -120,6 +120,27 @@ describe("a log of another host", function()
     assert.equal(CALLS, (finish "job"))
   end)
 
+  it("becomes a trace in memory that does not grow with the threads that have ended", function()
+    support.spit(dir .. "/short.c", [[
+#include <pthread.h>
+#include <zlib.h>
+static void *work(void *sum) { *(unsigned long *)sum = crc32(0, (const unsigned char *)"abc", 3); return sum; }
+int main(void) {
+  pthread_t thread;
+  unsigned long sum = 0;
+  for (int i = 0; i < 600; i++) if (pthread_create(&thread, NULL, work, &sum) != 0 || pthread_join(thread, NULL) != 0) return 1;
+  return 0;
+}
+]])
+    local status, _, err = shell("gcc -O1 short.c -o short -lz -lpthread && " .. command ..
+      " record --lib 'libz*' --trace -o short-r -- ./short && rm -r short-r/traces*")
+    assert.equal(0, status, err)
+    status, _, err = shell("bash -c " .. quote("ulimit -v 1200000 && " .. command .. " record --finish short-r"))
+    assert.equal(0, status, err)
+    assert.equal(600, traced "short-r")
+    assert.equal(600, select(2, select(2, shell "ls short-r/traces/*.evt"):gsub("%.evt", "")))
+  end)
+
   it("is missing where no rank left one", function()
     local status, _, err = shell("mkdir -p none/rank-0 none/rank-1 && " .. command .. " record --finish none")
     assert.same({ 1, "pmlua record: no rank left results in none\n" }, { status, err })

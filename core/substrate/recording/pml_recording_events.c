@@ -12,7 +12,8 @@
 #define THREADS_MAX (1u << 20)
 
 struct thread {
-  void *track; /* NULL: it has not begun */
+  void *track; /* NULL: it has not begun, or has ended */
+  size_t last; /* the last extent that begins as its own */
   /* The collective operation that ends with the call around it, whose values are these; 0: none. */
   uint32_t collective; /* the lower half of its event */
   uint32_t inside;     /* calls under way in that call */
@@ -25,6 +26,7 @@ struct listening {
   const struct pml__recording_listener *to;
   struct thread *thread; /* [nthreads] by number */
   size_t nthreads;
+  size_t extent;      /* the one that is read */
   struct thread *in;  /* NULL: of a thread that there is no place for */
   void *now;          /* its track, or NULL */
   uint64_t under_way; /* so many calls said that they were under way when this extent began */
@@ -61,11 +63,42 @@ static int go_to(struct listening *l, uint64_t thread, int64_t tid) {
   return err;
 }
 
+static void drop(const struct listening *l, struct thread *t) {
+  if (t->track != NULL && l->to->free != NULL) l->to->free(t->track);
+  t->track = NULL;
+}
+
+/*
+ * Within an extent the next thread has the memory of one that has ended: all that is kept for it is given back, such as
+ * the 4 MiB of an open event file, before the next one wants as much. What a damaged file has of it later is another
+ * thread's.
+ */
+static int pass_on(struct listening *l, uint64_t thread, int64_t tid) {
+  struct thread *before = l->in;
+  int err = 0;
+  if (before != NULL && before != l->thread + thread && before->last <= l->extent) {
+    err = l->to->end(l->to->arg, before->track);
+    drop(l, before);
+  }
+  return err == 0 ? go_to(l, thread, tid) : err;
+}
+
+/* Which extents begin as which thread's. */
+static int find_last(struct listening *l) {
+  const struct pml__log_reader *log = &l->reader->log;
+  int err = 0;
+  for (size_t i = 0; i < log->n && err == 0; i++) {
+    if (log->entry[i].kind != PML__LOG_EVENTS || log->entry[i].owner >= THREADS_MAX) continue;
+    err = make_room(l, (uint32_t)log->entry[i].owner);
+    if (err == 0) l->thread[log->entry[i].owner].last = i;
+  }
+  return err;
+}
+
 static int end_all(struct listening *l, int err) {
   for (size_t i = 0; i < l->nthreads && err == 0; i++)
     if (l->thread[i].track != NULL) err = l->to->end(l->to->arg, l->thread[i].track);
-  for (size_t i = 0; i < l->nthreads && l->to->free != NULL; i++)
-    if (l->thread[i].track != NULL) l->to->free(l->thread[i].track);
+  for (size_t i = 0; i < l->nthreads; i++) drop(l, &l->thread[i]);
   free(l->thread);
   return err;
 }
@@ -286,7 +319,7 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       err = hand_on_under_way(l, at);
       break;
     case PML__LOG_THREAD:
-      err = go_to(l, low, (int64_t)at->ticks);
+      err = pass_on(l, low, (int64_t)at->ticks);
       break;
     default:
       return 0;
@@ -312,6 +345,9 @@ static int read_extent(struct listening *l, size_t i) {
   size_t n = (size_t)bytes / sizeof *events;
   /* One that began again says whose it is. Its first thread may have no events left. */
   bool says = n > PML__RECORDING_FIRST_EVENT && events[PML__RECORDING_FIRST_EVENT].word >> 32 == PML__LOG_THREAD;
+  l->extent = i;
+  l->in = NULL;
+  l->now = NULL;
   if (!says) err = go_to(l, e->owner, (int32_t)e->key);
   l->ahead = NULL;
   l->under_way = 0;
@@ -323,7 +359,7 @@ static int read_extent(struct listening *l, size_t i) {
 int pml__recording_listen(const struct pml_recording_reader *r, const struct pml__recording_listener *to) {
   struct listening l = {.reader = r, .to = to};
   uint64_t done = 0;
-  int err = 0;
+  int err = find_last(&l);
   for (size_t i = 0; i < r->log.n && err == 0; i++) {
     if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
     err = read_extent(&l, i);
