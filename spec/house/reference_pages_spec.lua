@@ -140,7 +140,7 @@ describe("pmlua help", function()
     local sources = sh("cat $(find core bindings lua -name '*.[ch]' -o -name '*.cpp' -o -name '*.lua' "
       .. "| grep -v cli/environment)")
     local missing, n = {}, 0
-    for name in sources:gmatch 'getenv%s*%(?%s*"([A-Z_]+)"' do
+    for name in sources:gsub("pml__setting", "getenv"):gmatch 'getenv%s*%(?%s*"([A-Z_]+)"' do
       local ours = not SYSTEM[name]
       local alone = name:gsub("_SEP$", "")
       if ours and not said:find(alone, 1, true) and not name:find "^PMLUA_RECORD_" then missing[#missing + 1] = name end
