@@ -27,12 +27,12 @@ end
 
 local function read_shipped(name) return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
 
---- A recipe by its file, whose path has a slash or ends in .lua, or by its name if it comes with pmlua; nil and why.
+--- A recipe by its file, whose path has a slash or a dot, or by its name if it comes with pmlua; nil and why.
 ---@param what string
 ---@return table?
 ---@return pmlua.Failure? failure
 function M.read(what)
-  if what:find("/", 1, true) or what:find "%.lua$" then return folder.read(what, folder.recipe_fields) end
+  if what:find "[/.]" then return folder.read(what, folder.recipe_fields) end
   local names = M.names()
   for _, name in ipairs(names) do
     if name == what then return read_shipped(name) end
