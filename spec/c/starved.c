@@ -45,9 +45,29 @@ static bool fails(enum resource what) {
   return true;
 }
 
+/* Blocks that the core has, by address: what a library made for it to free, as libpfm4's names, is not counted. */
+#define BLOCKS (1u << 16)
+static void *blocks[BLOCKS];
+static char gone; /* whose address stands for a block that was freed */
+
+static void **place_of(const void *p, bool is_new) {
+  size_t i = (size_t)((uintptr_t)p >> 4) % BLOCKS;
+  while (blocks[i] != p && blocks[i] != NULL && !(is_new && blocks[i] == &gone)) i = (i + 1) % BLOCKS;
+  return &blocks[i];
+}
+
 static void *counted(void *p) {
-  if (p != NULL) live++;
+  if (p == NULL) return NULL;
+  *place_of(p, true) = p;
+  live++;
   return p;
+}
+
+static void uncounted(const void *p) {
+  void **place = place_of(p, false);
+  if (p == NULL || *place != p) return;
+  *place = &gone;
+  live--;
 }
 
 void *__real_malloc(size_t n);
@@ -66,7 +86,9 @@ void *__real_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n) {
   if (fails(MEMORY)) return NULL;
-  return p == NULL ? counted(__real_realloc(p, n)) : __real_realloc(p, n);
+  void *moved = __real_realloc(p, n);
+  if (moved != NULL) uncounted(p);
+  return counted(moved);
 }
 
 void *__real_aligned_alloc(size_t alignment, size_t n);
@@ -84,7 +106,7 @@ char *__wrap_strdup(const char *s) {
 void __real_free(void *p);
 void __wrap_free(void *p);
 void __wrap_free(void *p) {
-  if (p != NULL) live--;
+  uncounted(p);
   __real_free(p);
 }
 
@@ -117,7 +139,8 @@ int __wrap_scandir(const char *dir, struct dirent ***names, entry_filter *filter
 int __wrap_scandir(const char *dir, struct dirent ***names, entry_filter *filter, entry_order *order) {
   if (fails(MEMORY) || fails(DESCRIPTOR)) return -1;
   int n = __real_scandir(dir, names, filter, order);
-  if (n >= 0) live += n + 1; /* what the caller frees */
+  if (n >= 0) (void)counted(*names); /* what the caller frees */
+  for (int i = 0; i < n; i++) (void)counted((*names)[i]);
   return n;
 }
 
