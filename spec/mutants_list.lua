@@ -191,7 +191,7 @@ local mutants = {
   { "stream: removal does not wait for a pass", STREAM, "  if (is_free(t)) return;\n", "  return;\n", by = "stream_swap" },
   { "call: who is at the lists is not held back", CALL_H, "  pml__stream_hold(s);\n", "  (void)s;\n", by = "intercept_calls" },
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  cmpq %rdx, %fs:OWN_FROM",
-    "  cmpq %rdx, %fs:OWN_FROM", by = "intercept_calls" },
+    "  cmpq %rdx, %fs:OWN_FROM", by = "intercept_left" },
   { "exports: a name of several", EXPORTS, "return f.n == 1 ?", "return f.n > 0 ?", by = "intercept_exports" },
   { "exports: other names of one hash's place", EXPORTS, "!pml__object_is_named(x.o, x.symbol, name, n) || ", "",
     by = "intercept_exports" },
