@@ -14,9 +14,9 @@
  */
 static inline long pml__system(long number, const long argument[6]) {
 #if defined(__x86_64__)
-  register long fourth __asm__("r10") = argument[3];
-  register long fifth __asm__("r8") = argument[4];
-  register long sixth __asm__("r9") = argument[5];
+  register long fourth __asm__("r10") = argument[3]; /* cppcheck-suppress constStatement ; the kernel looks at it */
+  register long fifth __asm__("r8") = argument[4];   /* cppcheck-suppress constStatement ; as above */
+  register long sixth __asm__("r9") = argument[5];   /* cppcheck-suppress constStatement ; as above */
   __asm__ volatile("syscall"
                    : "+a"(number)
                    : "D"(argument[0]), "S"(argument[1]), "d"(argument[2]), "r"(fourth), "r"(fifth), "r"(sixth)

@@ -34,7 +34,7 @@ static inline double pml_value_number(const struct pml_value *v) {
 
 /* pml_value_is_int64 - the integral part of @d is an int64_t: from -2^63 to below 2^63, and no NaN. */
 static inline bool pml_value_is_int64(double d) {
-  return d >= -0x1p63 && d < 0x1p63;
+  return d >= -9223372036854775808.0 && d < 9223372036854775808.0;
 }
 
 /*

@@ -58,9 +58,13 @@ static struct area *more(const struct pml__object *o) {
   struct area *a = calloc(1, sizeof *a);
   if (a == NULL) return NULL;
   a->second = map_near(o);
-  if (a->second == NULL) return free(a), NULL;
+  if (a->second == NULL) {
+    free(a);
+    return NULL;
+  }
   a->next = areas;
-  return areas = a;
+  areas = a;
+  return a;
 }
 
 static uintptr_t *known_second(uintptr_t first) {
