@@ -36,19 +36,25 @@
 /* Each stack is one more thread to a consumer; there calls nest. */
 #define OPEN_MAX 64
 struct seen {
+  struct seen *next; /* of all: those of stacks in use at the end are not given back */
   pml_region_t open[OPEN_MAX];
   unsigned n;
 };
+static struct seen *all;
 static uint64_t enters, leaves, unreturned, disorder, stacks;
 
 static void *begin(void *arg, uint64_t thread) {
   (void)arg, (void)thread;
   __atomic_fetch_add(&stacks, 1, __ATOMIC_RELAXED);
-  return calloc(1, sizeof(struct seen));
+  struct seen *s = calloc(1, sizeof *s);
+  if (s == NULL) return NULL;
+  s->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&all, &s->next, s, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+  return s;
 }
 static void end(void *arg, void *data) {
-  (void)arg;
-  free(data);
+  (void)arg, (void)data;
 }
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct seen *s = data;
