@@ -138,6 +138,7 @@ describe("Interception of the own process", function()
     deflates(2)
     assert.is_true(calls:stats().slots > 0)
     assert.same({ 3, 3 }, { of(calls, DEFLATE).calls, calls:drain(function() end) })
+    collectgarbage() -- streams that are closed later would be calls, too
     local others <close> = assert(intercept { lib = "libz" }) -- and another may begin
     assert.equal(0, others:drain(error))
   end)
