@@ -9,7 +9,9 @@ COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
 CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
-CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
+SYSTEM_ASM := $(wildcard core/base/*/system.S)
+CORE_ASM := $(wildcard core/adapter/arch/*/*.S) $(SYSTEM_ASM)
+SYSTEM_OBJ := $(SYSTEM_ASM:%.S=$(B)/obj/%.o)
 LIVE_SRC := core/preload/live.c core/preload/exec.c
 RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
@@ -27,11 +29,11 @@ PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
-COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/count/*.S))
+COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/count/*.S)) $(SYSTEM_OBJ)
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/compat/pmlib/chooser_events.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
-RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
+RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(SYSTEM_OBJ)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
@@ -74,7 +76,7 @@ $(B)/$(COUNT_SONAME): $(COUNT_OBJ)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
 $(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
 	ln -sf $(COUNT_SONAME) $@
-$(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o,$(COUNT_OBJ))
+$(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o $(SYSTEM_OBJ),$(COUNT_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 
@@ -131,7 +133,7 @@ $(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
 
 SDE_CORE := $(filter-out %/pml_event_sde.c %/pml_eventset_sde.c %/pml_eventset_compiler.c,$(filter core/base/% core/source/sde/% \
   core/record/recorder/% core/record/quantile/% core/record/log/% core/source/compiler/pml_count_cells.c,$(CORE_SRC)))
-$(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
+$(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o) $(SYSTEM_OBJ)
 	@mkdir -p $(@D)
 	@rm -f $@
 	ar rcs $@ $^

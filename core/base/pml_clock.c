@@ -4,7 +4,7 @@
 
 #include "base/pml_cpuid.h"
 #include "base/pml_error.h"
-#include "base/pml_launched.h"
+#include "base/pml_setting.h"
 #include "base/pml_system.h"
 #include "base/text/pml_locale.h"
 

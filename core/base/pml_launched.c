@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_launched.c - the variables of launchers, in the order in which they are asked, and of pmlua. */
+/* core/base/pml_launched.c - the variables of launchers, in the order in which they are asked. */
 #include "base/pml_launched.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Open MPI; MPICH and others with its process manager; PMIx; MVAPICH; PALS; Slurm. One launcher may start another: rank
@@ -44,18 +43,4 @@ void pml__launched(struct pml__launched *l) {
     l->rank = value_of(variables[i].rank);
     if (l->rank >= 0) l->size = value_of(variables[i].size);
   }
-}
-
-static const char *const *settings; /* apart from the environment */
-
-void pml__settings_add(const char *const added[]) {
-  settings = added;
-}
-
-const char *pml__setting(const char *name) {
-  const char *value = secure_getenv(name);
-  size_t n = strlen(name);
-  for (const char *const *s = settings; value == NULL && s != NULL && *s != NULL; s++)
-    if (strncmp(*s, name, n) == 0 && (*s)[n] == '=') value = *s + n + 1;
-  return value;
 }

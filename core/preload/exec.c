@@ -9,13 +9,13 @@
  * root. What else is there stays. Under pmlua record, a line in the recording's reasons (pml_reasons.h) names the
  * program and why; and where LD_PRELOAD is missing, as with an empty environment, what this process was started with is
  * added. PMLUA_ADDED lists it, so that the child takes it out of its environment before the program sees that; there it
- * is a setting (pml_launched.h), and its own children get it again.
+ * is a setting (pml_setting.h), and its own children get it again.
  *
  * All of it may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation, only
  * system calls and the stack. What cannot be read is executed as it is.
  */
 #include "base/pml_api.h"
-#include "base/pml_launched.h"
+#include "base/pml_setting.h"
 #include "record/pml_reasons.h"
 
 #include <dlfcn.h>

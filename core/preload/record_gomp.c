@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/preload/record_gomp.c - libgomp's functions, found; parallel regions. */
 #include "preload/record_gomp.h"
-#include "base/pml_launched.h"
+#include "base/pml_setting.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_hooks.h"
-#include "base/pml_launched.h"
 #include "base/pml_process.h"
+#include "base/pml_setting.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
  * runtime makes no callbacks. LLVM's libomp reports the end of a team's last barrier to a worker when it next wakes it.
  */
 #include "adapter/openmp/pml_openmp_private.h"
-#include "base/pml_launched.h"
+#include "base/pml_setting.h"
 
 #if defined(__has_include)
 #if __has_include(<omp-tools.h>)

@@ -3,7 +3,7 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "base/pml_launched.h"
+#include "base/pml_setting.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/simulation/pml_sim.h"
 

@@ -9,6 +9,7 @@
 #include "base/pml_error.h"
 #include "base/pml_file.h"
 #include "base/pml_launched.h"
+#include "base/pml_setting.h"
 #include "base/text/pml_say.h"
 
 #include <errno.h>

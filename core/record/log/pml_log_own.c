@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_launched.h"
+#include "base/pml_setting.h"
 #include "base/text/pml_say.h"
 
 #include <errno.h>

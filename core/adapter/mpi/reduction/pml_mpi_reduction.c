@@ -6,7 +6,7 @@
 #include "adapter/mpi/reduction/pml_mpi_files.h"
 #include "adapter/section/read/pml_section_brief.h"
 #include "base/pml_file.h"
-#include "base/pml_launched.h"
+#include "base/pml_setting.h"
 #include "record/log/pml_log_own.h"
 #include "source/sde/pml_sde.h"
 

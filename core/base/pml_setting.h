@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_setting.h - pmlua's own environment variables, also those that the program does not see. Internal. */
+#ifndef PML_SETTING_H
+#define PML_SETTING_H
+
+#include "base/pml_api.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * pml__setting - the value of a PMLUA_ variable: the environment's, else the one given to pml__settings_add(). NULL if
+ * there is none, or in a set-user-ID program. Not while another thread changes the environment.
+ */
+PML__SHARED const char *pml__setting(const char *name);
+
+/*
+ * pml__settings_add - @variables, "NAME=VALUE" with a NULL at the end, are settings that are not in the program's
+ * environment. They stay the caller's and must never be freed. Call it before main, where no other thread runs.
+ */
+PML__SHARED void pml__settings_add(const char *const variables[]);
+
+PML_END_DECLS
+
+#endif
