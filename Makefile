@@ -68,7 +68,7 @@ ALLCFLAGS += $(if $(SPARED),-DPML__SPARING=1)
 $(B)/obj/%.o: %.S | $$(@D)/.
 	$(CC) $(CFLAGS) $(ASM_CFLAGS) -Icore -MMD -MP -c $< -o $@
 # Each of the return slots' 200,000 instructions would have a line of its own.
-$(B)/obj/core/adapter/arch/%/pads.o: ASM_CFLAGS := -g0
+$(B)/obj/core/adapter/arch/%/slots.o: ASM_CFLAGS := -g0
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
+extern __attribute__((visibility("hidden"))) char pml__arch_slots[];
 
 #ifdef __x86_64__
 #define PML_ARCH_SLOT_RETURN 3u /* from a slot's code to where its function returns to */
@@ -37,15 +37,15 @@ extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
 #endif
 
 static inline bool pml_arch_is_slot(uintptr_t at) {
-  return at - (uintptr_t)pml__arch_pads < (uintptr_t)PML_ARCH_SLOTS * PML_ARCH_SLOT_BYTES;
+  return at - (uintptr_t)pml__arch_slots < (uintptr_t)PML_ARCH_SLOTS * PML_ARCH_SLOT_BYTES;
 }
 /* Of the slot that @at is in the code of. */
 static inline const struct pml_arch_slot *pml_arch_slot_of(uintptr_t at) {
   _Static_assert(sizeof(struct pml_arch_slot) == PML_ARCH_SLOT_BYTES, "they are as far from each other");
-  return &pml__call_table.slot[(at - (uintptr_t)pml__arch_pads) / PML_ARCH_SLOT_BYTES];
+  return &pml__call_table.slot[(at - (uintptr_t)pml__arch_slots) / PML_ARCH_SLOT_BYTES];
 }
 static inline uintptr_t pml_arch_code_of(uint32_t slot) {
-  return (uintptr_t)pml__arch_pads + (uintptr_t)slot * PML_ARCH_SLOT_BYTES;
+  return (uintptr_t)pml__arch_slots + (uintptr_t)slot * PML_ARCH_SLOT_BYTES;
 }
 
 /*
@@ -111,10 +111,9 @@ bool pml_arch_is_call(const uint8_t *operand);
 bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand);
 
 /*
- * pml_arch_lead - the code at @operand, which may be written, uses the slot @to instead of @from; true also if it did
- * before. False, with nothing changed: it uses another; or @to is too far; or other threads may run it meanwhile,
- * unless
- * @alone, and it lies so that they could see it half changed.
+ * pml_arch_lead - make the code at @operand, which must be writable, use the slot @to instead of @from. True also if it
+ * did already. False, with nothing changed, if it uses another slot, if @to is too far away, or if other threads may
+ * run the code meanwhile (not @alone) and could see it half changed.
  */
 bool pml_arch_lead(uintptr_t operand, uintptr_t from, uintptr_t to, bool alone);
 /* Whether it uses the slot @to. */

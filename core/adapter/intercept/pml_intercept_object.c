@@ -289,7 +289,7 @@ static int count(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size;
   c->n++;
   if (holds(info, (uintptr_t)getauxval(AT_BASE))) c->loader = c->n;
-  if (holds(info, (uintptr_t)pml__arch_pads)) c->me = c->n;
+  if (holds(info, (uintptr_t)pml__arch_slots)) c->me = c->n;
   return 0;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define PML_ARCH_SLOTS 65536u /* return addresses of recorded calls; pads.S has the same number */
+#define PML_ARCH_SLOTS 65536u /* return addresses of recorded calls; slots.S has the same number */
 #define PML_ARCH_SLOT_BYTES 16u
 
 /* Never changes once its code was handed out: whatever comes back through the slot goes on at @back. */

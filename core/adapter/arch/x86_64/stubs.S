@@ -99,9 +99,9 @@ pml__arch_vectors:
   .endm
 
 /*
- * @thread: the thread's block. Begins a pass, which also claims the thread's lists, if the thread is in none, is not held
- * back, and knows the consumers in use, which are all sparing. Otherwise jumps to @other, with nothing changed. Clobbers
- * rax.
+ * @thread: the thread's block. Begins a pass, which also claims the thread's lists, if the thread is in none, is not
+ * held back, and knows the consumers in use, which are all sparing. Otherwise jumps to @other, with nothing changed.
+ * Clobbers rax.
  */
   .macro begin thread, other
   movq THREAD_PASS(%\thread), %rax
@@ -130,7 +130,8 @@ pml__arch_vectors:
  * function's outer one. Without a consumer it jumps on to the target.
  *
  * What most calls need is here, as pml__call_enter() has it: consumers that leave r8 to r11 alone, a free frame, a
- * return address that was seen before, no tail call, no call that was left by a longjmp. Other calls are left to that, with all general registers saved.
+ * return address that was seen before, no tail call, no call that was left by a longjmp. Other calls are left to that,
+ * with all general registers saved.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -258,9 +259,9 @@ pml__arch_enter:
   .endm
 
 /*
- * From a return slot, which the function has just returned to: %r11 is its code. The address that the function returned to
- * stands below the stack pointer, too; but tools that watch memory, such as valgrind, take its contents for undefined.
- * The results are those of C, and the two more registers that Swift returns values in.
+ * From a return slot, which the function has just returned to: %r11 is its code. The address that the function
+ * returned to stands below the stack pointer, too; but tools that watch memory, such as valgrind, take its contents
+ * for undefined. The results are those of C, and the two more registers that Swift returns values in.
  */
   .globl pml__arch_leave
   .hidden pml__arch_leave

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/x86_64/pads.S - the code of the slots that recorded calls return to, and how to unwind through them. */
+/* core/adapter/arch/x86_64/slots.S - the code that recorded calls return to, and how to unwind it. */
 
   .section .note.GNU-stack, "", %progbits
 
@@ -9,10 +9,10 @@
   .balign 16
 begin: /* a return address is looked up as one less: the first slot's own address must be found, too */
   .fill 16, 1, 0x90
-  .globl pml__arch_pads
-  .hidden pml__arch_pads
-  .type pml__arch_pads, @function
-pml__arch_pads:
+  .globl pml__arch_slots
+  .hidden pml__arch_slots
+  .type pml__arch_slots, @function
+pml__arch_slots:
   .rept 65536
   .balign 16, 0x90
   call *(%r11) /* where the function is described, its target first */
@@ -21,18 +21,18 @@ pml__arch_pads:
   .endr
   .balign 16, 0x90
 end:
-  .size pml__arch_pads, . - pml__arch_pads
+  .size pml__arch_slots, . - pml__arch_slots
 
 /*
- * The unwinder stands in a slot's code: register 16 is where. The caller's address is in the slot, at
- * (register 16 & -16) + slots - pads. The stack pointer is the caller's, behind the call as before it.
+ * The unwinder stands in a slot's code: register 16 is where. The caller's address is in the slot, at (register 16 &
+ * -16) + the distance of the table from the code. The stack pointer is the caller's, behind the call as before it.
  *
- * A slot has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
- * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,
- * not behind a call before it, so the rule gives the address less one. libunwind's fast backtrace, though, takes what
- * has the mark for the kernel's frame, looks for registers on the stack and ends. Without the mark it would take its
- * slow path, which is right; but then only another CFA could set the slot apart for libgcc, and libunwind takes the CFA
- * for the caller's stack pointer.
+ * A slot has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame
+ * of its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the
+ * address, not behind a call before it, so the rule gives the address less one. libunwind's fast backtrace, though,
+ * takes what has the mark for the kernel's frame, looks for registers on the stack and ends. Without the mark it would
+ * take its slow path, which is right; but then only another CFA could set the slot apart for libgcc, and libunwind
+ * takes the CFA for the caller's stack pointer.
  */
   .section .eh_frame, "a", @unwind
   .balign 8
@@ -66,7 +66,7 @@ rule:
   .long pml__call_table - rule
   .byte 0x22       /* DW_OP_plus */
   .byte 0x0d
-  .long pml__arch_pads - rule
+  .long pml__arch_slots - rule
   .byte 0x1c       /* DW_OP_minus */
   .byte 0x06, 0x31, 0x1c /* DW_OP_deref, DW_OP_lit1, DW_OP_minus */
 rule_end:

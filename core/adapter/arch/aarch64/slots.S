@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/aarch64/pads.S - the code of the slots that recorded calls return to, and how to unwind through them. */
+/* core/adapter/arch/aarch64/slots.S - the code that recorded calls return to, and how to unwind it. */
 
   .section .note.GNU-stack, "", %progbits
 
@@ -11,10 +11,10 @@ begin: /* a return address is looked up as one less: the first slot's own addres
   .rept 4
   nop
   .endr
-  .globl pml__arch_pads
-  .hidden pml__arch_pads
-  .type pml__arch_pads, %function
-pml__arch_pads:
+  .globl pml__arch_slots
+  .hidden pml__arch_slots
+  .type pml__arch_slots, %function
+pml__arch_slots:
   .rept 65536
   hint #36 /* bti j and c */
   blr x16
@@ -22,15 +22,16 @@ pml__arch_pads:
   b pml__arch_leave
   .endr
 end:
-  .size pml__arch_pads, . - pml__arch_pads
+  .size pml__arch_slots, . - pml__arch_slots
 
 /*
- * The unwinder stands in a slot's code: register 30 is where, perhaps signed above bit 47. The caller's address is in the
- * slot, at (register 30 & -16) + slots - pads. The stack pointer is the caller's, behind the call as before it.
+ * The unwinder stands in a slot's code: register 30 is where, perhaps signed above bit 47. The caller's address is in
+ * the slot, at (register 30 & -16) + the distance of the table from the code. The stack pointer is the caller's,
+ * behind the call as before it.
  *
- * A slot has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
- * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,
- * not behind a call before it, so the rule gives the address less one.
+ * A slot has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame
+ * of its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the
+ * address, not behind a call before it, so the rule gives the address less one.
  */
   .section .eh_frame, "a", %progbits
   .balign 8
@@ -65,7 +66,7 @@ rule:
   .word pml__call_table - rule
   .byte 0x22    /* DW_OP_plus */
   .byte 0x0d
-  .word pml__arch_pads - rule
+  .word pml__arch_slots - rule
   .byte 0x1c    /* DW_OP_minus */
   .byte 0x06, 0x31, 0x1c /* DW_OP_deref, DW_OP_lit1, DW_OP_minus */
 rule_end:
