@@ -191,6 +191,7 @@ struct pml__log_reader {
   struct pml__log_entry *entry; /* those in use whose extents are in the file whole */
   uint64_t *place;              /* of each in the file */
   uint32_t missing;             /* extents that the file is too short for */
+  bool lossy;                   /* only the last extents that were moved out are kept, and some are gone */
 };
 
 /*

@@ -106,6 +106,7 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
     const struct pml__log_entry *e = entry_at(r, &ahead, at, least(left, (least(end, r->bytes) - at) / size), &err);
     if (e == NULL) return err;
     at += size;
+    r->lossy |= e->kind == PML__LOG_FREE && e->from != 0;
     if (at == end && left > 1) {
       if (e->kind != PML__LOG_MORE || e->at % PML__LOG_STEP != 0 || e->at < end || e->at > r->bytes)
         return pml_fail(PML_EFORMAT, "%.300s: damaged: a directory is not where it should be", path);
@@ -138,8 +139,10 @@ static bool is_moved_out(const struct pml__log_entry *e) {
 }
 
 /*
- * The entry of an origin says from now on how often it was moved out, as the last extent of it says, which is there
- * before the origin says so; where the log keeps the last ones, that one may be gone.
+ * The entry of an origin says from now on how often it was moved out, as the last extent of it says. That is there
+ * before the origin says so, but perhaps not yet in the directory that was read: then what the origin has now would
+ * follow a gap, and is_still() leaves it out. Where the log keeps the last ones only, that extent may be gone: the
+ * origin's word counts.
  */
 static void count_turns(struct pml__log_reader *r, struct origin *o, size_t n) {
   qsort(o, n, sizeof *o, by_place);
@@ -189,7 +192,8 @@ static int order_turns(struct pml__log_reader *r) {
   }
   for (size_t i = 0; i < r->n; i++)
     if (r->entry[i].kind == PML__LOG_EVENTS && r->entry[i].from == 0)
-      o[n++] = (struct origin){.at = r->entry[i].at, .i = i, .turn = r->missing == 0 ? r->entry[i].turn : 0};
+      o[n++] =
+          (struct origin){.at = r->entry[i].at, .i = i, .turn = r->lossy && r->missing == 0 ? r->entry[i].turn : 0};
   count_turns(r, o, n);
   put_last(r, entry, place);
   free(o);
