@@ -82,7 +82,7 @@ static void link_block(struct limit *limit, struct limit_block *b) {
 
 /* realloc(), or free() for @nsize 0, of what is in the list. A thread that was cancelled here would leave it broken. */
 static void *change_block(struct limit *limit, void *block, size_t nsize) {
-  int cancel = pml__cancel_hold();
+  int cancel = pml__cancel_hold_open(); /* no system call for each allocation */
   struct limit_block *old = block != NULL ? (struct limit_block *)block - 1 : NULL, *fresh = NULL;
   if (old != NULL) unlink_block(limit, old);
   if (nsize == 0)

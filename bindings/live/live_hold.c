@@ -28,7 +28,7 @@ void live__hold_thread(void) {
 
 /* The function is the upvalue. */
 static int l_held(lua_State *L) {
-  int cancel = pml__cancel_hold();
+  int cancel = pml__cancel_hold_open();
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);

@@ -29,7 +29,7 @@ PML__SHARED void pml__cancel_again(int before);
  * pml__cancel_hold_open - the same, but signal handlers run: where other people's code is called, which may take long,
  * and in functions that a program calls itself, where a handler may not leave either. No system call.
  */
-int pml__cancel_hold_open(void);
+PML__SHARED int pml__cancel_hold_open(void);
 
 /* pml__cancel_confine - from now on no system call is made for this: the process gives them up. */
 PML__SHARED void pml__cancel_confine(void);
