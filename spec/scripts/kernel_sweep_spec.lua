@@ -50,7 +50,7 @@ describe("scripts/kernel_sweep.lua --quick", function()
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do
       if r.status == "ok" then
         assert.is_true(math.abs(r.net - (r.median - r.overhead)) <= 1e-6 * r.median)
-        assert.equal(r.net >= r.overhead and "ok" or r.net > 0 and "hides" or "nothing_left", r.subtraction)
+        assert.equal(r.net >= r.overhead and "ok" or r.net > 0 and "hides" or "nothing left", r.subtraction)
         if r.net > 0 then
           assert.is_true(math.abs(r.gflops * r.net - r.flops) <= 1e-6 * r.flops)
         else

@@ -156,7 +156,7 @@ describe("scripts/recorder_overhead.lua", function()
       if c.library == "libsde" then
         missing = missing + 1
         assert.equal(0, c.samples)
-        assert.truthy(c.status:find "cannot_open", c.status)
+        assert.truthy(c.status:find "cannot open", c.status)
       else
         assert.equal(4000, c.samples)
       end
