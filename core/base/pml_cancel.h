@@ -22,7 +22,7 @@
  * type is.
  */
 enum { PML__CANCEL_NO = 0, PML__CANCEL_DEFERRED, PML__CANCEL_ASYNCHRONOUS, PML__CANCEL_TYPE = 3, PML__CANCEL_OPEN };
-PML__SHARED int pml__cancel_hold(void);
+int pml__cancel_hold(void);
 PML__SHARED void pml__cancel_again(int before);
 
 /*

@@ -6,7 +6,6 @@
 --       f.name, f.calls) end
 
 local logs = require "pmlua.internal.record.logs"
-local openmp = require "pmlua.internal.record.openmp"
 local statistics = require("pmlua.core").statistics
 
 local M = {}
@@ -193,6 +192,13 @@ end
 ---@field counters pmlua.calls.counter[] of the events that were not counted by the machine
 ---@field openmp pmlua.openmp.construct[]
 
+local function constructs(results)
+  for _, r in ipairs(results) do
+    if r.process and #r.process.openmp > 0 then return require "pmlua.internal.record.openmp".of(results) end
+  end
+  return {}
+end
+
 --- All processes of these, by function.
 ---@param results pmlua.logs.result[]
 ---@return pmlua.calls
@@ -208,7 +214,7 @@ function M.of(results)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
   return { processes = processes, functions = functions, counters = counters_of(processes),
-    openmp = openmp.of(results) }
+    openmp = constructs(results) }
 end
 
 --- What all processes of a folder left; nil and why.

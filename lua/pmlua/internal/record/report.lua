@@ -7,7 +7,6 @@ local core = require "pmlua.core"
 local calls = require "pmlua.internal.record.functions"
 local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
-local openmp = require "pmlua.internal.record.openmp"
 local printable = require "pmlua.internal.printable"
 
 local M = {}
@@ -91,7 +90,7 @@ local function print_table(all, dir)
   if #rows > 0 then text[1] = "\n" .. require "pmlua.tabulate"(names, rows, 2) .. "\n" end
   text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
   if #values > 0 then text[#text + 1] = "\n" .. require "pmlua.tabulate"(value_heads, values, 2) .. "\n" end
-  local constructs = openmp.text(all.openmp, LINES)
+  local constructs = #all.openmp > 0 and require "pmlua.internal.record.openmp".text(all.openmp, LINES)
   text[#text + 1] = constructs and "\n" .. constructs or nil
   if more > 0 then text[#text + 1] = ("and %d more functions; --json lists all\n"):format(more) end
   text[#text + 1] = ("%d %s; results in %s\n"):format(#all.processes, #all.processes == 1 and "process" or "processes", dir)
@@ -144,7 +143,7 @@ end
 --- All constructs of OpenMP, beside the logs.
 local function write_constructs(all, dir, complain)
   if #all.openmp == 0 then return end
-  local done, err = disk.write(dir .. "/openmp.csv", openmp.csv(all.openmp))
+  local done, err = disk.write(dir .. "/openmp.csv", require "pmlua.internal.record.openmp".csv(all.openmp))
   if not done then complain(err, true) end
 end
 
@@ -414,7 +413,7 @@ local function tell_nothing(all, reasons, complain)
   if functions > 0 then
     complain(("no call of the %d selected library functions was recorded%s"):format(functions, how))
   else
-    complain("no call was recorded: no slot for calls leads to a selected function" .. how)
+    complain("no call was recorded: the program calls no selected function of a library" .. how)
   end
 end
 
