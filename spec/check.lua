@@ -116,6 +116,7 @@ local steps = {
     add("layers", tally.whole, "lua5.4 spec/layers.lua", 120)
     add("objects", tally.whole, ("PMLUA_BUILD=%s lua5.4 spec/objects.lua"):format(build), 120)
     add("hot", tally.whole, ("PMLUA_BUILD=%s lua5.4 spec/hot.lua"):format(build), 120)
+    add("prose", tally.whole, "lua5.4 spec/prose.lua --check", 120)
   end,
   c = function() c_specs("", build, false) end,
   costs = function() add("costs", tally.count, ("lua5.4 spec/costs.lua %s/spec/cost"):format(build), 600) end,

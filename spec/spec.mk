@@ -83,7 +83,7 @@ LINT_JOBS = $(shell nproc)
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c bindings/command/compiled.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore -Ibindings $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
-.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers messages asan asan-build tsan tsan-build bench bench-scale soak
+.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers messages prose asan asan-build tsan tsan-build bench bench-scale soak
 lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
@@ -132,6 +132,8 @@ abi-check: abi-dump ## the binary interface is the recorded one
 	@for l in pmlua pmlua-embed; do abidiff spec/data/$$l.abi $(ABI)/$$l.abi || { echo "lib$$l.so: another binary interface; make abi records it"; exit 1; }; done
 messages: ## every sentence that a user can see, with its place
 	@$(LUA) spec/messages.lua
+prose: ## sentences of comments and documentation in unclear English, and a count per folder
+	@$(LUA) spec/prose.lua
 layers: ## dependencies run one way, by includes and by symbols (what is built)
 	@$(LUA) spec/layers.lua
 	@PMLUA_BUILD=$(B) $(LUA) spec/objects.lua

@@ -60,11 +60,11 @@ describe("The documentation", function()
     assert.same({}, missing)
   end)
 
-  it("has a page of each experiment: its question, its command line, how to read it, what it took", function()
+  it("has a page of each experiment: its question, its command line, how to read it, its run time", function()
     local build, wrong = os.getenv("PMLUA_BUILD") or "build", {}
     for name in sh "ls scripts/*.lua":gmatch "([%w_]+)%.lua" do
       local text = read("docs/experiments/" .. name .. ".md")
-      for _, heading in ipairs { "Question", "How to read it", "What it took" } do
+      for _, heading in ipairs { "Question", "How to read it", "Run time" } do
         if not text:find("**" .. heading .. ".**", 1, true) then wrong[#wrong + 1] = name .. " lacks " .. heading end
       end
       local command = text:match "\n    pmlua (scripts/[^\n]*)"

@@ -215,6 +215,17 @@ describe("make layers", function()
     assert.truthy(out:find("x.c:1: core/ knows no Lua", 1, true))
   end)
 
+  it("limits the sentences in unclear English of each folder", function()
+    sh(("mkdir -p %s/docs"):format(dir))
+    write(dir .. "/docs/a.md", "# What is\n\nOf a job there is one.\n\n```\nOf a job\n```\n\nA job has one picture.\n")
+    write(dir .. "/core/base/a.c", "/* Threads are read, too. It reads files. */\nint of; // Whatever ends\n")
+    local out, code = sh("lua5.4 spec/prose.lua " .. dir)
+    assert.equal(1, code)
+    local found = {}
+    for place, habit in out:gmatch "([%w/%.]+:%d+): ([^:\n]+): " do found[#found + 1] = place .. " " .. habit end
+    assert.same({ "core/base/a.c:1 trailing 'too'", "core/base/a.c:2 free relative", "docs/a.md:3 topic in front" }, found)
+  end)
+
   it("finds a base file that includes a source", function()
     write(dir .. "/core/base/x.h", '\n#include "source/pml_event.h"\n')
     local out, code = sh("lua5.4 spec/layers.lua " .. dir)
