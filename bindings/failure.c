@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/failure.c - failures as values: their fields, their sentence, and what makes them stand for it. */
+/* bindings/failure.c - failure values: fields, sentence, metatable. */
 #include "failure.h"
 
 #include "lutil.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/failure.h - what the world refused, as a value of Lua. */
+/* bindings/failure.h - failures as Lua values. */
 #ifndef FAILURE_H
 #define FAILURE_H
 

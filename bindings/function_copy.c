@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/function_copy.c - functions copied from one Lua state to another. */
+/* bindings/function_copy.c - copies of functions between Lua states. */
 #include "function_copy.h"
 
 #include "live/limit.h"

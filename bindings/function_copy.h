@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/function_copy.h - functions of a script in a Lua state of their own, where events call them: they come at
- * any moment, also in the midst of what the script's state does, and from any thread.
+ * bindings/function_copy.h - a script's functions in a separate Lua state, for events that arrive at any moment and on
+ * any thread.
  *
  * So they share nothing with the script: they are copied, and have no upvalues.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lutil.c - what every binding shares: handles, failures, options. */
+/* bindings/lutil.c - helpers of all bindings: handles, failures, options. */
 #include "lutil.h"
 
 #include "base/text/pml_nearest.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lutil.h - what every binding shares: handles, failures, options. */
+/* bindings/lutil.h - helpers of all bindings: handles, failures, options. */
 #ifndef LUTIL_H
 #define LUTIL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/numeric.c - the "C" locale for a thread, while pmlua's Lua runs in it. */
+/* bindings/numeric.c - the "C" numeric locale for threads that run pmlua's Lua. */
 #include "numeric.h"
 
 #include <lauxlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/numeric.h - numbers with a decimal point, whatever locale the process has chosen. */
+/* bindings/numeric.h - a decimal point in numbers, independent of the process's locale. */
 #ifndef PML_NUMERIC_H
 #define PML_NUMERIC_H
 

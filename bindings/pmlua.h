@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/pmlua.h - pmlua inside an application: Lua under limits, and questions to it while it runs.
+ * bindings/pmlua.h - pmlua embedded in an application: Lua with limits, and a live service.
  *
  * Link with libpmlua-embed (pkg-config pmlua-embed). Functions return 0 or a negative code, and pml_error_detail() of
  * the code is the sentence: which file and line, what to do. No Lua error leaves them.

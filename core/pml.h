@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/pml.h - pmlua's C interface: errors, clock, regions, events and sets of them, software-defined events and
- * recorders, the cost of a function, sections, plugins, profiles and traces. Lua in an application, and live questions
- * to it, are pmlua.h.
+ * core/pml.h - pmlua's C interface: errors, clock, regions, events and event sets, software-defined events and
+ * recorders, benchmarks, sections, plugins, profiles and traces. Lua in an application, and live questions to it, are
+ * pmlua.h.
  *
  * What other headers of this folder declare is internal, though these include some of them for their inline functions.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/adapter/lintercept.c - pml.intercept: calls between the libraries of this process become events. */
+/* bindings/adapter/lintercept.c - pml.intercept: interception of calls between this process's libraries. */
 #include "lutil.h"
 
 #include "adapter/intercept/pml_intercept.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/adapter/lsection.c - pml.section: named sections of a script, and the report over all sections of the
- * process. */
+/* bindings/adapter/lsection.c - pml.section: sections of scripts, and the report over all sections of the process. */
 #include "live/limit.h"
 #include "lutil.h"
 

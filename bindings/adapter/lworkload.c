@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/adapter/lworkload.c - pml.workload: C kernels that read counters where an application would. */
+/* bindings/adapter/lworkload.c - pml.workload: C kernels with probe sites. */
 #include "command/interrupt.h"
 #include "lutil.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/base/ldata.c - the table that the text of a data file returns, whatever else it tries.
+ * bindings/base/ldata.c - evaluation of data files: a sandboxed Lua text that returns a table.
  *
  * It runs in a Lua state of its own with no library at all, not even the methods of strings, and bounded instructions,
  * memory and time. What it returns is copied: plain data, a tree of a bounded number of values, which no reader walks

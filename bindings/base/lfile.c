@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/base/lfile.c - pmlua.core.file: files whose names or folders come from others. */
+/* bindings/base/lfile.c - pmlua.core.file: safe access to files with untrusted names or folders. */
 #include "lutil.h"
 
 #include "base/pml_file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/base/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
+/* bindings/base/lsys.c - pml.sys: system functions that Lua lacks. */
 #include "base/pml_launched.h"
 #include "command/editing.h"
 #include "command/interrupt.h"

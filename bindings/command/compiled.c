@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/compiled.c - pmlua's Lua modules as they were compiled when the command was built. */
+/* bindings/command/compiled.c - precompiled Lua modules of the command. */
 #include "command/compiled.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/command/compiled.h - pmlua's Lua modules as they were compiled when the command was built.
+ * bindings/command/compiled.h - precompiled Lua modules of the command.
  *
  * Compiling its modules was two thirds of what `pmlua record -- true` executed. The command carries the compiled
  * modules, with their lines and names of variables, beside the hashes of their sources (compile.lua). A module is

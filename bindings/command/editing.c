@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/editing.c - line editing, history and completion, by readline(3) where that is installed. */
+/* bindings/command/editing.c - line editing, history and completion by readline(3), if it is installed. */
 #include "command/editing.h"
 
 #include "lutil.h"

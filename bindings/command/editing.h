@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/editing.h - line editing at a prompt, by readline(3) where that is installed. */
+/* bindings/command/editing.h - line editing by readline(3), if it is installed. */
 #ifndef PML_EDITING_H
 #define PML_EDITING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/interrupt.c - SIGINT and SIGTERM: a flag, an error raised in Lua, and the children told. */
+/* bindings/command/interrupt.c - SIGINT and SIGTERM: set a flag, raise a Lua error, signal the children. */
 #include "command/interrupt.h"
 
 #include "lutil.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/interrupt.h - SIGINT and SIGTERM, as scripts see them. */
+/* bindings/command/interrupt.h - SIGINT and SIGTERM for scripts. */
 #ifndef PML_INTERRUPT_H
 #define PML_INTERRUPT_H
 

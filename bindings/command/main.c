@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
+/* bindings/command/main.c - the command: run scripts, code, verbs (one Lua file each) and a prompt. */
 #include "command/compiled.h"
 #include "command/interrupt.h"
 #include "embed/locate.h"

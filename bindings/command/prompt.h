@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/prompt.h - what a prompt needs of the system: Ctrl-C that clears the line, and a file for its
- * history. */
+/* bindings/command/prompt.h - system support of the prompt: Ctrl-C clears the line, and a history file. */
 #ifndef PML_PROMPT_H
 #define PML_PROMPT_H
 

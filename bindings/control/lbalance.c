@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/control/lbalance.c - pml.balance: the decision alone, and balancers of this process's threads. */
+/* bindings/control/lbalance.c - pml.balance: the frequency decision, and balancers of this process's threads. */
 #include "control/tune_told.h"
 #include "lutil.h"
 

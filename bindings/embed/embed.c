@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed/embed.c - Lua states for applications: opened, run under limits, closed. */
+/* bindings/embed/embed.c - Lua states for applications: open, run with limits, close. */
 #include "embed/state.h"
 #include "pmlua.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed/guard.h - C++ exceptions of the application's functions end here. */
+/* bindings/embed/guard.h - conversion of C++ exceptions in application functions to error codes. */
 #ifndef GUARD_H
 #define GUARD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed/locate.c - where pmlua's Lua folder is. */
+/* bindings/embed/locate.c - location of pmlua's Lua folder. */
 #include "embed/locate.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed/locate.h - where pmlua's Lua folder is, for the command, the module and the libraries alike. */
+/* bindings/embed/locate.h - location of pmlua's Lua folder, for the command, the module and the libraries. */
 #ifndef LOCATE_H
 #define LOCATE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/embed/own_lua.c - what the static library of Lua inside libpmlua-embed needs. Linked there alone.
+ * bindings/embed/own_lua.c - symbols that the static Lua library inside libpmlua-embed needs. Linked there alone.
  *
  * Debian compiles it for programs: what it takes from the C library's variables is read at a fixed distance, which a
  * shared library cannot have from another one's. The linker's --wrap leads the three streams here.

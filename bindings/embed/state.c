@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed/state.c - a Lua state with pmlua in it and limits around it. */
+/* bindings/embed/state.c - a Lua state with pmlua and limits. */
 #include "embed/state.h"
 
 #include "base/pml_error.h"

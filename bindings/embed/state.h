@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed/state.h - a Lua state with pmlua in it and limits around it. */
+/* bindings/embed/state.h - a Lua state with pmlua and limits. */
 #ifndef STATE_H
 #define STATE_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/instrument/clang.c - pmlua.clang, a Lua module of its own: what C and C++ headers declare, as libclang reads
- * them.
+ * bindings/instrument/clang.c - pmlua.clang, a separate Lua module: declarations of C and C++ headers, by libclang.
  *
  * libclang is opened when it is first asked for, so that nothing else depends on it. Cursors are gathered first and
  * turned into tables later (clang_table.c): no Lua error may unwind through libclang.

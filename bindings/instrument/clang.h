@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/instrument/clang.h - libclang's functions, and what was gathered from headers; for pmlua.clang alone. */
+/* bindings/instrument/clang.h - libclang's functions, and declarations gathered from headers; for pmlua.clang only. */
 #ifndef CLANG_H
 #define CLANG_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/instrument/instrument.c - pmlua.instrument: counters for a file of LLVM's bitcode.
+ * bindings/instrument/instrument.c - pmlua.instrument: instrumentation of an LLVM bitcode file.
  *
  * A module of its own, because it needs LLVM, which the rest does not.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/limit.c - an allocator with an upper bound and a hook that counts. */
+/* bindings/live/limit.c - limits of memory and instructions of a Lua state. */
 #include "live/limit.h"
 
 #include "base/pml_cancel.h"

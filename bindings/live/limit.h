@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/limit.h - how much a call into Lua may do: instructions, memory and time, whatever the code tries.
+ * bindings/live/limit.h - limits of a call into Lua: instructions, memory and time.
  *
  * A state that is made with limit_alloc() and a struct limit keeps to both. What goes beyond ends at limit_call(), and
  * nowhere before: no pcall, xpcall handler, coroutine or __close gets away with it, because from then on no memory is

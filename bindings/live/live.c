@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live.c - the service's life: start, stop, fork, exit. */
+/* bindings/live/live.c - lifecycle of the live service: start, stop, fork, exit. */
 #include "live/live.h"
 
 #include "base/pml_process.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/live.h - the service that answers questions to a running application: what its files share.
+ * bindings/live/live.h - declarations shared by the files of the live service of a running application.
  *
  *     live.c            start, stop, fork, exit
  *     live_functions.c  what the application lends: functions, and how its run is stopped

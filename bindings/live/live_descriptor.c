@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_descriptor.c - a socket of the service in a program that may close it. */
+/* bindings/live/live_descriptor.c - a socket that survives close() calls of the program. */
 #include "live/live_descriptor.h"
 
 #include "base/pml_file.h"

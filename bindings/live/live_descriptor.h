@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/live_descriptor.h - a socket of the service in a program that may close it and open a file of that
- * number.
+ * bindings/live/live_descriptor.h - a socket that survives close() calls of the program and reuse of its number.
  *
  * Daemons close every descriptor and open their own. So each of ours is a socket, which has an inode of its own (an
  * eventfd or epoll shares one with all others), and is compared with what it was before it is touched. Between the

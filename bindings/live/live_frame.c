@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_frame.c - how a question and its answer look on the socket of a running application. */
+/* bindings/live/live_frame.c - message framing on the socket of a running application. */
 #include "live/live_frame.h"
 
 #include "base/pml_error.h"

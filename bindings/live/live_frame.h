@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/live_frame.h - how a question and its answer look on the socket of a running application.
+ * bindings/live/live_frame.h - message framing on the socket of a running application.
  *
  *     question   pmlua1 KIND LENGTH\n  and LENGTH bytes      KIND: info, read, complete, sections, eval
  *     answer     ok LENGTH\n           and LENGTH bytes

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_functions.c - what the application lends the service: functions to call, and how its run is
- * stopped. */
+/* bindings/live/live_functions.c - application functions that the service may call, and stopping the run. */
 #include "live/live.h"
 
 #include "base/pml_process.h"

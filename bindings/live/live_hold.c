@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/live_hold.c - where a session's thread may be cancelled: in Lua itself and nowhere else.
+ * bindings/live/live_hold.c - cancellation points of a session's thread: inside Lua only.
  *
  * One instruction of Lua, or one call of its libraries, may take any time: sorting, patterns, rehashing, the collector.
  * None of it holds a lock or changes anything but the state. So a thread that runs code from outside is cancelled there

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_loop.c - the service's thread: what it waits for and when it ticks. */
+/* bindings/live/live_loop.c - the service thread: poll loop and timer. */
 #include "live/live.h"
 
 #include "source/sde/pml_sde.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_rules.c - the Lua state of the watch rules (pmlua.internal.live.rules), and the mailbox that feeds
- * it. */
+/* bindings/live/live_rules.c - the Lua state of the watch rules (pmlua.internal.live.rules), and its mailbox. */
 #include "live/live.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_session.c - the Lua state of a connection: pmlua.internal.live.session answers in it. */
+/* bindings/live/live_session.c - the Lua state of a connection, which runs pmlua.internal.live.session. */
 #include "live/live.h"
 
 #include <lauxlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_socket.c - sockets of running applications: the folder, the names in it, permission. */
+/* bindings/live/live_socket.c - sockets of running applications: folder, names, permissions. */
 #include "live/live_socket.h"
 
 #include "base/pml_error.h"

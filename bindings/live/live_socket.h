@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/live_socket.h - sockets of running applications: the folder, the names in it, permission.
+ * bindings/live/live_socket.h - sockets of running applications: folder, names, permissions.
  *
  * The folder is $XDG_RUNTIME_DIR/pmlua where that variable names a folder of ours, else /tmp/pmlua-UID; mode 0700. In
  * it, each application that can be asked has a socket PID.NAME, mode 0600. Failures are negative codes whose

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_talk.c - one connection: questions in, answers out, never waiting. */
+/* bindings/live/live_talk.c - one connection of the service, non-blocking. */
 #include "live/live.h"
 
 #include <errno.h>

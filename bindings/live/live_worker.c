@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/live/live_worker.c - the thread of a connection that asks.
+ * bindings/live/live_worker.c - the worker thread of a connection.
  *
  * Each has a Lua state of its own, and only what is idle of the cpus once it runs code from outside: a heavy question
  * delays neither the application nor rules nor other connections. It is stopped by the limits of its state; where these

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/llink.c - pmlua.core.link: the asking end of a running application's socket. */
+/* bindings/live/llink.c - pmlua.core.link: the client side of a running application's socket. */
 #include "command/interrupt.h"
 #include "failure.h"
 #include "live/live_frame.h"

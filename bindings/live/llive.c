@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/llive.c - pml.live: questions to this process while it runs, and what its rules may do. */
+/* bindings/live/llive.c - pml.live: the live service of this process, and actions of its rules. */
 #include "live/live.h"
 #include "lutil.h"
 

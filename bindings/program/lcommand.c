@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/program/lcommand.c - pml.command: a program that waits until counters are on it, and its end. */
+/* bindings/program/lcommand.c - pml.command: a child process that waits for its counters before it runs the program. */
 #include "command/interrupt.h"
 #include "lutil.h"
 

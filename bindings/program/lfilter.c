@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/program/lfilter.c - pml.filter: which functions a filter file in Score-P's syntax wants. */
+/* bindings/program/lfilter.c - pml.filter: function filters in Score-P's file syntax. */
 #include "lutil.h"
 
 #include "program/pml_filter.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/program/ltool.c - pmlua.core.tool: a helper program run to its end, without a shell. */
+/* bindings/program/ltool.c - pmlua.core.tool: run a helper program to completion, without a shell. */
 #include "lutil.h"
 
 #include "program/pml_tool.h"

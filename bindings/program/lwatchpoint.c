@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/program/lwatchpoint.c - pml.watchpoint: where variables are, plans for programs to be run, and what these
- * left. */
+/*
+ * bindings/program/lwatchpoint.c - pml.watchpoint: addresses of variables, watchpoint plans for programs, and their
+ * results.
+ */
 #include "lutil.h"
 
 #include "program/pml_watchpoint_plan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lbuffer.c - pml.buffer: events kept in C until a script takes them, in batches. */
+/* bindings/record/lbuffer.c - pml.buffer: event buffers in C that a script drains in batches. */
 #include "lutil.h"
 
 #include "adapter/wrap/pml_wrap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/llog.c - pmlua.core.log: a log's head, its notes, and its definitions as they are (docs/log.md). */
+/* bindings/record/llog.c - pmlua.core.log: a log's head, notes and raw definitions (docs/log.md). */
 #include "lutil.h"
 
 #include "record/log/pml_log.h"

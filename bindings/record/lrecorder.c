@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lrecorder.c - recorders of software-defined events: pushed to and read from Lua. */
+/* bindings/record/lrecorder.c - recorders of software-defined events: push and read. */
 #include "live/limit.h"
 #include "source/lsde.h"
 

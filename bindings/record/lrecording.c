@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lrecording.c - pmlua.core.recording: what recorded processes left: a story, call paths, one archive
- * of all. */
+/*
+ * bindings/record/lrecording.c - pmlua.core.recording: recordings of processes: metadata, call paths, one archive of
+ * all.
+ */
 #include "lutil.h"
 
 #include "record/pml_reasons.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lsamples_log.c - pmlua.core.samples_log: the log in which a run keeps its samples while it takes
- * them.
+/*
+ * bindings/record/lsamples_log.c - pmlua.core.samples_log: the log for the samples of a running experiment.
  *
  * open(folder); visit(cell, round, planned): samples are of these from now on; took(value): one of a visit that gives
  * them one by one; tell(cell, round, n, name, text): what is known beside them; kept(): those of the visit are

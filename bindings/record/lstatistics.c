@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lstatistics.c - the rules of statistics that C and Lua share: quantiles, histograms, sums and their
- * merge.
- */
+/* bindings/record/lstatistics.c - statistics shared by C and Lua: quantiles, histograms, sums and their merge. */
 #include "record/ltally.h"
 #include "record/pml_histogram.h"
 #include "record/pml_interval.h"

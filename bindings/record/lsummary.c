@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/lsummary.c - pmlua.core.summary: what many processes measured, added up by name. */
+/* bindings/record/lsummary.c - pmlua.core.summary: measurements of many processes, summed by name. */
 #include "record/lsection_cache.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"

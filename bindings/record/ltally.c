@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/ltally.c - lists of numbers at 8 bytes each, and the tallies that are made of them. */
+/* bindings/record/ltally.c - compact lists of numbers, and frequency tables of their values. */
 #include "record/ltally.h"
 
 #include "record/pml_samples.h"

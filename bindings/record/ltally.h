@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/record/ltally.h - lists of numbers at 8 bytes each, and the tallies that are made of them. */
+/* bindings/record/ltally.h - compact lists of numbers, and frequency tables of their values. */
 #ifndef LTALLY_H
 #define LTALLY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/lcount.c - pml.count: files of what the compiler counted, and the kinds that there are. */
+/* bindings/source/lcount.c - pml.count: files of compiler counts, and the kinds of operation. */
 #include "lutil.h"
 
 #include "source/compiler/pml_count_file.h"

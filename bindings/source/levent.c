@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/levent.c - pml.event: names to events, and the list of all. */
+/* bindings/source/levent.c - pml.event: event names, and the list of all events. */
 #include "lutil.h"
 
 #include "source/kernel/event/pml_event_parsers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/leventset.c - pml.eventset: any mix of sources, read in one pass. */
+/* bindings/source/leventset.c - pml.eventset: events of any sources, read together. */
 #include "lutil.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/lplugin.c - pml.plugin: metric plugins, loaded or provided in Lua, and their series. */
+/* bindings/source/lplugin.c - pml.plugin: metric plugins in C or Lua, and their series. */
 #include "embed/locate.h"
 #include "lutil.h"
 #include "source/plugin_code.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/lsampler.c - pml.sampler: where an event happens. */
+/* bindings/source/lsampler.c - pml.sampler: sampling of instruction and data addresses. */
 #include "lutil.h"
 
 #include "program/pml_source_line.h"

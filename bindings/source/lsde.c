@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/lsde.c - pml.sde: libraries of software-defined events, created counters, events by name, the list.
- */
+/* bindings/source/lsde.c - pml.sde: libraries of software-defined events, created counters, and the list of events. */
 #include "source/lsde.h"
 
 #include "live/limit.h"

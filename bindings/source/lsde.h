@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/lsde.h - what the bindings of software-defined events share: handles, rows, values. */
+/* bindings/source/lsde.h - helpers for the bindings of software-defined events: handles, rows, values. */
 #ifndef LSDE_H
 #define LSDE_H
 

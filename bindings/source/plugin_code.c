@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/plugin_code.c - metric plugins in Lua: asked on the thread that reads, or by a thread of their own.
- */
+/* bindings/source/plugin_code.c - metric plugins in Lua, called on the reading thread or on their own. */
 #include "source/plugin_code.h"
 
 #include "base/pml_cancel.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/source/plugin_code.h - metric plugins in Lua: each has a state of its own, and a thread where it is
- * asynchronous.
- */
+/* bindings/source/plugin_code.h - metric plugins in Lua, each with its own state, and with a thread if asynchronous. */
 #ifndef PLUGIN_CODE_H
 #define PLUGIN_CODE_H
 

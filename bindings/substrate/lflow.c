@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/lflow.c - pml.flow: in which order call paths follow each other, as tables of nodes and edges. */
+/* bindings/substrate/lflow.c - pml.flow: event flow graphs of call paths, as tables of nodes and edges. */
 #include "lutil.h"
 
 #include "substrate/flow/pml_flow.h"

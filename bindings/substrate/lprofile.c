@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/lprofile.c - pml.profile: call paths of regions, with their counts and times. */
+/* bindings/substrate/lprofile.c - pml.profile: call path profiles. */
 #include "lutil.h"
 
 #include <errno.h>

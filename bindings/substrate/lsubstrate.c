@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/lsubstrate.c - pml.substrate: consumers of events; plugins, and functions of Lua that are called
- * at each. */
+/* bindings/substrate/lsubstrate.c - pml.substrate: event consumers: plugins, and Lua functions. */
 #include "lutil.h"
 #include "substrate/substrate_state.h"
 

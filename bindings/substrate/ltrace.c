@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace.c - pml.trace: OTF2 archives, written. */
+/* bindings/substrate/ltrace.c - pml.trace: writing OTF2 archives. */
 #include "lutil.h"
 #include "substrate/ltrace_read.h"
 

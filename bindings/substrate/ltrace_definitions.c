@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_definitions.c - what an archive defines, as tables. */
+/* bindings/substrate/ltrace_definitions.c - definitions of an archive as tables. */
 #include "substrate/ltrace_read.h"
 
 static void set_place(lua_State *L, const char *key, size_t place) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_export.c - t:export: the events of an archive into a file, in the form of a viewer. */
+/* bindings/substrate/ltrace_export.c - t:export: conversion of an archive to a viewer's format. */
 #include "substrate/ltrace_read.h"
 
 #include "base/pml_error.h"

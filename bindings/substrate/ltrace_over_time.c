@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_over_time.c - t:series and t:concurrency: columns of time as lists. */
+/* bindings/substrate/ltrace_over_time.c - t:series and t:concurrency: values by time column, as lists. */
 #include "substrate/ltrace_read.h"
 
 #include "substrate/trace/read/pml_otf2_over_time.h"

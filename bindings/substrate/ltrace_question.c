@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_question.c - what is asked of an archive: by and where, as tables. */
+/* bindings/substrate/ltrace_question.c - options of trace queries: by and where. */
 #include "substrate/ltrace_read.h"
 
 #include <math.h>

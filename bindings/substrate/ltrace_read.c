@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_read.c - pml.trace.open: OTF2 archives of any writer. */
+/* bindings/substrate/ltrace_read.c - pml.trace.open: reading OTF2 archives of any writer. */
 #include "substrate/ltrace_read.h"
 
 static void reader_close(void *handle) {

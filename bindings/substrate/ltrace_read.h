@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_read.h - the reading half of pml.trace. */
+/* bindings/substrate/ltrace_read.h - reading half of pml.trace. */
 #ifndef LTRACE_READ_H
 #define LTRACE_READ_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/ltrace_rows.c - sums over the events of an archive, as tables. */
+/* bindings/substrate/ltrace_rows.c - sums over an archive's events, as tables. */
 #include "substrate/ltrace_read.h"
 
 #include "record/quantile/pml_sketch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate/substrate_state.c - a Lua state that takes events. */
+/* bindings/substrate/substrate_state.c - a Lua state that consumes events. */
 #include "substrate/substrate_state.h"
 
 #include "base/pml_cancel.h"

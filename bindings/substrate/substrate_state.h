@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/substrate/substrate_state.h - Lua functions that are called at each event, on the thread that raised it.
+ * bindings/substrate/substrate_state.h - Lua functions called for each event, on the thread that produces it.
  *
  * They run in a Lua state of their own, one call at a time: events come at any moment, also in the midst of what the
  * script's state does, and from any thread. So they share nothing with the script: they are copied, have no upvalues,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/pml_probe.c - the operations a probe can make. */
+/* core/adapter/pml_probe.c - operations of probes. */
 #include "adapter/pml_probe.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/pml_probe.h - what one operation on an event set costs, at the place where it is made.
+ * core/adapter/pml_probe.h - cost of one operation on an event set at a probe site.
  *
  * A workload calls pml_probe_hit() wherever an application would read its counters. Each hit takes the clock, does the
  * chosen operation, takes the clock again and keeps the difference; PML_PROBE_EMPTY does nothing in between and is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/pml_workload.h - what a C workload that scripts drive looks like. */
+/* core/adapter/pml_workload.h - interface of C workloads that scripts run. */
 #ifndef PML_WORKLOAD_H
 #define PML_WORKLOAD_H
 

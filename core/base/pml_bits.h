@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_bits.h - a double in the 64 bits in which sources carry every value. */
+/* core/base/pml_bits.h - conversion of values to and from 64 bits. */
 #ifndef PML_BITS_H
 #define PML_BITS_H
 

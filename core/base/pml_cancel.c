@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_cancel.c - no cancellation and no signal handler in what is pmlua's; locks of objects. */
+/* core/base/pml_cancel.c - blocking of cancellation and signal handlers; object locks. */
 #include "base/pml_cancel.h"
 
 #include "base/pml_system.h"

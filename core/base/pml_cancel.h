@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_cancel.h - no thread of the program is cancelled in the middle of what is pmlua's. Internal. */
+/* core/base/pml_cancel.h - blocking of cancellation and signal handlers inside pmlua. Internal. */
 #ifndef PML_CANCEL_H
 #define PML_CANCEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_clock.c - which counter can be trusted, and how fast it ticks. */
+/* core/base/pml_clock.c - choice and calibration of the clock. */
 #include "base/pml_clock.h"
 
 #include "base/pml_cpuid.h"

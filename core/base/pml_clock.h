@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_clock.h - one clock for everything: ticks that cost an instruction, and their nanoseconds. */
+/* core/base/pml_clock.h - the clock: ticks that cost one instruction, and their conversion to nanoseconds. */
 #ifndef PML_CLOCK_H
 #define PML_CLOCK_H
 

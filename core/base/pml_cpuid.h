@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_cpuid.h - what CPUID says of this processor, on x86-64. Internal.
+ * core/base/pml_cpuid.h - CPUID of this processor, on x86-64. Internal.
  *
  * The instruction leaves a virtual machine, which takes 5 us and more. glibc 2.33 and later hand out what the loader
  * found.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_error.c - names and texts from the one list, and each thread's last failure. */
+/* core/base/pml_error.c - names and texts of error codes, and each thread's last failure. */
 #include "base/pml_error.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_error.h - error codes, their names and texts, and the sentence of the last failure. */
+/* core/base/pml_error.h - error codes, their names and texts, and the last failure's sentence. */
 #ifndef PML_ERROR_H
 #define PML_ERROR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_file.c - files whose names or folders come from others. */
+/* core/base/pml_file.c - safe access to files with untrusted names or folders. */
 #include "base/pml_file.h"
 
 #include "base/pml_error.h"

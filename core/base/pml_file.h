@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_file.h - files whose names or folders come from others: read without a wait, written through no link.
+/*
+ * core/base/pml_file.h - safe access to files with untrusted names or folders: reads never block, writes follow no
+ * link.
  */
 #ifndef PML_FILE_H
 #define PML_FILE_H

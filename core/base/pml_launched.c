@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_launched.c - the variables of launchers, in the order in which they are asked. */
+/* core/base/pml_launched.c - environment variables of MPI and batch launchers. */
 #include "base/pml_launched.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_launched.h - a process's place in a parallel job, by its launcher's variables. Internal. */
+/* core/base/pml_launched.h - rank and size of a process in a parallel job, from its launcher's variables. Internal. */
 #ifndef PML_LAUNCHED_H
 #define PML_LAUNCHED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_library.c - libraries of another machine, and damaged ones. */
+/* core/base/pml_library.c - checks of shared libraries before dlopen(). */
 #include "base/pml_library.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_library.h - libraries that the loader passes over in silence, waits for or crashes with. */
+/* core/base/pml_library.h - checks of shared libraries that dlopen() would ignore, block on or crash with. */
 #ifndef PML_LIBRARY_H
 #define PML_LIBRARY_H
 

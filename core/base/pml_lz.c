@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_lz.c - bytes without what they repeat, and back. */
+/* core/base/pml_lz.c - LZ77 compression of byte strings. */
 #include "base/pml_lz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_lz.h - bytes without what they repeat, and back. Internal. No library does it: what is recorded may be
- * calls of zlib, and a program that is measured gets no library that it does not have.
+ * core/base/pml_lz.h - LZ77 compression of byte strings. Internal. No library does it: what is recorded may be calls of
+ * zlib, and a program that is measured gets no library that it does not have.
  */
 #ifndef PML_LZ_H
 #define PML_LZ_H

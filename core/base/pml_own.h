@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_own.h - figures that one thread changes and others may read. Internal. */
+/* core/base/pml_own.h - counters with a single writer and concurrent readers. Internal. */
 #ifndef PML_OWN_H
 #define PML_OWN_H
 

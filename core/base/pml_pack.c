@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_pack.c - numbers and texts as bytes, and back. */
+/* core/base/pml_pack.c - serialization of numbers and strings. */
 #include "base/pml_pack.h"
 
 #include <math.h>

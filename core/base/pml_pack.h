@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_pack.h - numbers and texts as bytes that every machine reads alike, and back. Internal. */
+/* core/base/pml_pack.h - portable serialization of numbers and strings. Internal. */
 #ifndef PML_PACK_H
 #define PML_PACK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_process.c - memory that is cleared in children, and handlers of forks. */
+/* core/base/pml_process.c - memory that is cleared in forked children, and fork handlers. */
 #include "base/pml_process.h"
 
 #include <errno.h>

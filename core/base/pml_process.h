@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_process.h - what is one process's own, and not its forked children's. Internal.
+ * core/base/pml_process.h - per-process state that forked children do not inherit. Internal.
  *
  * A child has a copy of the memory, but not the threads: what they were at is half done, locks that they held are never
  * opened, and what is mapped shared is the parent's. Not every child is made by fork(), which tells handlers: _Fork(),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_region.c - the table of regions: writers take a lock, readers none. */
+/* core/base/pml_region.c - the table of regions: locked writers, lock-free readers. */
 #include "base/pml_region.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_region.h - names of code regions, interned to small ids that hot paths and traces carry. */
+/* core/base/pml_region.h - names of code regions, interned as small ids. */
 #ifndef PML_REGION_H
 #define PML_REGION_H
 

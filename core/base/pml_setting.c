@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_setting.c - pmlua's own environment variables. */
+/* core/base/pml_setting.c - pmlua's environment variables. */
 #include "base/pml_setting.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_setting.h - pmlua's own environment variables, also those that the program does not see. Internal. */
+/* core/base/pml_setting.h - pmlua's environment variables, including those hidden from the program. Internal. */
 #ifndef PML_SETTING_H
 #define PML_SETTING_H
 

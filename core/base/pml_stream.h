@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_stream.h - enter, leave and metric events: adapters raise them, registered consumers get them.
+ * core/base/pml_stream.h - enter, leave and metric events, from adapters to registered consumers.
  *
  * Sections, intercepted calls, the user's own regions and plugins raise; profiles, traces and plugins consume. Neither
  * knows the other. An event is handed, on the thread that raised it, to every consumer of its kind, in the order of

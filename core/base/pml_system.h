@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_system.h - a system call that goes through no function of the C library. Internal. */
+/* core/base/pml_system.h - system calls without the C library. Internal. */
 #ifndef PML_SYSTEM_H
 #define PML_SYSTEM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_thread.c - ids of threads, and new ones after a fork. */
+/* core/base/pml_thread.c - thread ids, renewed after a fork. */
 #include "base/pml_thread.h"
 
 #include "base/pml_process.h"

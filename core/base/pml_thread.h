@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_thread.h - what pmlua knows of a thread, one TLS look-up away. */
+/* core/base/pml_thread.h - per-thread state, one TLS access away. */
 #ifndef PML_THREAD_H
 #define PML_THREAD_H
 

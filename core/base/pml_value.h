@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_value.h - the native types that events and recorders carry, and one value of any of them. */
+/* core/base/pml_value.h - native types of events and recorders, and values of them. */
 #ifndef PML_VALUE_H
 #define PML_VALUE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/libsde.c - papi_sde_*: what an instrumented library calls, answered by pmlua's registry.
+ * core/compat/libsde.c - papi_sde_*: libsde's library interface on pmlua's registry.
  *
  * The functions that run hot (inc_counter, record) reach the thread's own place by the handle; no lock, no look-up.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/libsde.h - what stands between libsde's calls and pmlua's registry: libraries, events and their codes.
+ * core/compat/libsde.h - libraries, events and codes between libsde's calls and pmlua's registry.
  *
  * libsde hands out untyped pointers and numbers; both lead here to one struct sde_event per name. It is never freed,
  * so that a stale handle or code of a program is answered, not followed into freed memory. What it stands for (counter,

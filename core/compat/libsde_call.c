@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/libsde_call.c - which threads are in a call on a counter, recorder or set: before one of these is freed.
- */
+/* core/compat/libsde_call.c - threads inside calls on a counter, recorder or set, awaited before it is freed. */
 #include "base/pml_process.h"
 #include "compat/libsde.h"
 

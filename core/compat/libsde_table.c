@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/libsde_table.c - the names and codes that libsde's callers hold, one struct sde_event each.
+ * core/compat/libsde_table.c - names and codes of libsde's callers, one struct sde_event each.
  *
  * One lock guards the two hashes. It is innermost: nothing of the registry is called under it, because the registry may
  * be in the middle of a callback that registers through us.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/libsde_ti.c - sde_ti_*: what PAPI's SDE component asks, found by dlsym or, linked statically, by
- * pointers.
+ * core/compat/libsde_ti.c - sde_ti_*: the interface of PAPI's SDE component, found by dlsym or, if linked statically,
+ * by pointers.
  *
  * libpapi knows events by code only, so the value that start or reset stored is kept once per code here: two event sets
  * of PAPI still share it, as with libsde. Event sets of pmlua keep their own.

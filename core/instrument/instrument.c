@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument.c - bitcode in, bitcode with counters out; what the module says of itself. */
+/* core/instrument/instrument.c - instrumentation of LLVM bitcode, and module metadata. */
 #include "instrument/instrument.h"
 
 #include "instrument/instrument_private.h"

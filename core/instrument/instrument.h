@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument.h - adds counters to a module of LLVM's IR.
+ * core/instrument/instrument.h - instrumentation of an LLVM module with counters.
  *
  * Compiled for each version of LLVM, from 14 on, as each reads its own IR. Bitcode in, bitcode out, or a module in the
  * compiler's memory. Each stretch of instructions that runs as a whole adds what it holds to the cells of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_adder.c - functions of a module that add to cells, for what would stand in several places.
+ * core/instrument/instrument_adder.c - shared functions that add to counters, instead of repeated code.
  *
  * They keep all registers, and find the cells in one that calls of the program keep, too: a call is hardly more than a
  * jump there and back. First each stretch calls a function. When the whole module is known, a function that too few

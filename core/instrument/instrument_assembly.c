@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_assembly.c - additions to a thread's cells, in the assembly of x86-64.
+ * core/instrument/instrument_assembly.c - additions to a thread's counters, in x86-64 assembly.
  *
  * An addition in LLVM's IR is four instructions. Each pass of the optimiser looks at them, and keeps cells in registers
  * from block to block, of which the program then has too few. Assembly is one instruction for a whole stretch, and is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_cells.c - additions to a thread's cells: assembly where there is any, else LLVM's IR. */
+/* core/instrument/instrument_cells.c - additions to a thread's counters, in assembly or LLVM IR. */
 #include "instrument/instrument_function.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_cfg.h - the loops of a control flow graph, and which of their blocks need a counter.
+ * core/instrument/instrument_cfg.h - loops of a control flow graph, and their blocks that need a counter.
  *
  * Knows blocks by number, 0 the entry, and nothing of LLVM. Dominators: Cooper, Harvey and Kennedy, "A simple, fast
  * dominance algorithm" (2001). Counters: what flows into a block flows out of it, so that only the blocks outside a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_classify.c - what an instruction of LLVM's counts as. */
+/* core/instrument/instrument_classify.c - the counter of an LLVM instruction. */
 #include "instrument/instrument_private.h"
 
 #include <errno.h>

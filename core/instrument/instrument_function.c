@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_function.c - what a function holds, and the additions that count it. */
+/* core/instrument/instrument_function.c - operations of a function, and the additions that count them. */
 #include "instrument/instrument_function.h"
 
 #include <errno.h>

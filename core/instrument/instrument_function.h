@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_function.h - a function that is being instrumented. */
+/* core/instrument/instrument_function.h - a function under instrumentation. */
 #ifndef PML_INSTRUMENT_FUNCTION_H
 #define PML_INSTRUMENT_FUNCTION_H
 

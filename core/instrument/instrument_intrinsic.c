@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_intrinsic.c - what calls of LLVM's intrinsics and of libm's operations count as. */
+/* core/instrument/instrument_intrinsic.c - counters of LLVM's intrinsics and libm's operations. */
 #include "instrument/instrument_private.h"
 
 #include <stdlib.h>

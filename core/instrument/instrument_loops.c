@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_loops.c - counts loops in registers.
+ * core/instrument/instrument_loops.c - counting of loops in registers.
  *
  * The outermost loops that nothing leaves but their exits: a counter per block that the plan asks for, and at each exit
  * what the counters stand for goes into the cells. Counters are locals, which become registers afterwards.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_machine.c - what calls of a processor's own intrinsics count as, by their names.
+ * core/instrument/instrument_machine.c - counters of target-specific intrinsics, by name.
  *
  * Memory under a mask counts the lanes whose mask is set, as known when it runs. Arithmetic under a mask counts all
  * lanes, which is what the processor computes, and what LLVM's own masked arithmetic (an operation and a choice)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_mark.c - what is counted is settled before functions are inlined, where it is counted
- * after that.
+ * core/instrument/instrument_mark.c - marking of operations before inlining, for counting after it.
  *
  * Otherwise each call of a small function would add to the cells in memory, turn by turn, where a loop could count in a
  * register. Until then a volatile store stands for each stretch, and a call for what is known when it runs only: both

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_merge.c - blocks that run equally often are counted in one place.
+ * core/instrument/instrument_merge.c - merging of counters of blocks with equal frequency.
  *
  * A block and the one that it must come to, which cannot be come to otherwise, are such: before and behind an if, a
  * loop, a switch. What the latter holds is counted with the former, unless something between may leave or stay for

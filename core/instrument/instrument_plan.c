@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_plan.c - which blocks of a loop need a counter.
+ * core/instrument/instrument_plan.c - choice of a loop's blocks that need a counter.
  *
  * A graph of 2 blocks + 2 nodes: where each block begins and ends, where the loop is entered and left. Its edges are
  * those between blocks, where nothing can be counted, and the blocks themselves. A spanning tree takes the former

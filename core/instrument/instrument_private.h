@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_private.h - what the parts of the instrumenter share. */
+/* core/instrument/instrument_private.h - declarations shared by the files of the instrumenter. */
 #ifndef PML_INSTRUMENT_PRIVATE_H
 #define PML_INSTRUMENT_PRIVATE_H
 

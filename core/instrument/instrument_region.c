@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_region.c - whether a load or a store is of a local variable or of a global one.
+ * core/instrument/instrument_region.c - classification of memory accesses as local or global.
  *
  * As far as the function itself says: its address is followed back to what it was computed from. What comes in a
  * parameter, from memory or from a call is not known, be it the heap's or another function's local.

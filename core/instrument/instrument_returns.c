@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_returns.c - which calls come back to where they were made, and nowhere else.
+ * core/instrument/instrument_returns.c - calls that are certain to return.
  *
  * A function comes back if all that it calls does. All of the module's are thought to, until one is found to call what
  * may not, and so its callers, to a fixed point: a module's recursion is then no reason for doubt.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_share.c - counts move over the edges between blocks, where fewer additions are left.
+ * core/instrument/instrument_share.c - motion of counters over edges to reduce additions.
  *
  * Edges that meet, at the end of a block or at the beginning of one, are a junction: whatever comes through takes one
  * of its ends and one of its beginnings. What all beginnings count may be counted at all ends instead, and the other

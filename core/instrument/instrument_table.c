@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_table.c - the table that a module carries, its constructor and its destructor. */
+/* core/instrument/instrument_table.c - the table of a module, its constructor and destructor. */
 #include "instrument/instrument_private.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/instrument/instrument_touch.c - tells the runtime which memory is accessed: loads, stores, atomic operations,
- * copies. What is under a mask, or of a length that the machine chooses, is not told.
+ * core/instrument/instrument_touch.c - runtime calls for accessed memory: loads, stores, atomic operations, copies.
+ * What is under a mask, or of a length that the machine chooses, is not told.
  */
 #include "instrument/instrument_function.h"
 

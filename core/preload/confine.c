@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/confine.c - prctl() and syscall(), which go on to libc's as they came. */
+/* core/preload/confine.c - wrappers of prctl() and syscall(). */
 #include "preload/confine.h"
 
 #include "base/pml_api.h"

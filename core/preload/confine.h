@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/confine.h - prctl() and syscall() of the program are seen, for they can take from it what a recording
- * needs: system calls (seccomp) and the processor's clock (seccomp's strict mode, PR_SET_TSC). Internal.
+ * core/preload/confine.h - wrappers of prctl() and syscall(), which can revoke resources of a recording: system calls
+ * (seccomp) and the processor's clock (seccomp's strict mode, PR_SET_TSC). Internal.
  *
  * A program that confines itself by instructions of its own is not seen.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/exec.c - programs that pmlua's libraries cannot be preloaded into are executed without them, and those
- * that are given an environment of their own are recorded all the same.
+ * core/preload/exec.c - exec() and posix_spawn(): no preloading into incompatible programs, and recording of children
+ * with their own environment.
  *
  * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load what needs glibc, and the program
  * would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn look at the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/live.c - questions to a program that was never changed: LD_PRELOAD=libpmlua-live.so.
+ * core/preload/live.c - live service for unmodified programs: LD_PRELOAD=libpmlua-live.so.
  *
  * The library brings papi_sde_* on pmlua's registry, before any libsde that the program was linked with. When the
  * process registers its first software-defined event library or defines its first section, and not before,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/memory.c - memory of pmlua's own, inside a program whose calls are recorded.
+ * core/preload/memory.c - pmlua's allocator inside a recorded program.
  *
  * The program's allocator may be what is called while pmlua needs memory, with its locks held: tcmalloc, jemalloc and
  * others have functions that are recorded as any. So libpmlua.so is linked with --wrap=malloc and its like, and once

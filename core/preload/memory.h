@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/memory.h - switches of libpmlua.so's own memory; the archive has its program's. */
+/* core/preload/memory.h - settings of libpmlua.so's allocator. */
 #ifndef MEMORY_H
 #define MEMORY_H
 

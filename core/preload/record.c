@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/record.c - the calls of a program that was never changed: LD_PRELOAD=libpmlua-record.so.
+ * core/preload/record.c - recording of unmodified programs: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks; _WRAPPED=1: all wrapped

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_gomp.c - libgomp's functions, found; parallel regions. */
+/* core/preload/record_gomp.c - lookup of libgomp's functions; parallel regions. */
 #include "preload/record_gomp.h"
 #include "base/pml_setting.h"
 

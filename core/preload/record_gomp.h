@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/record_gomp.h - calls of gcc's OpenMP runtime, libgomp, which has no OMPT, in a recorded process.
+ * core/preload/record_gomp.h - calls of gcc's OpenMP runtime libgomp, which has no OMPT, in a recorded process.
  *
  * The preloaded library defines the functions that compiled code calls, raises the constructs' events, and calls the
  * runtime's own. What they are is gcc's binary interface (libgomp/libgomp_g.h). Not seen, as they make no call: loops

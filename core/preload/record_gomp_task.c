@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_gomp_task.c - libgomp's tasks: what identifies a task stands before its data. */
+/* core/preload/record_gomp_task.c - libgomp's tasks, identified by a header before their data. */
 #include "preload/record_gomp.h"
 
 #include <string.h>

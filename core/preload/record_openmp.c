@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_openmp.c - OpenMP's constructs in a recorded process. */
+/* core/preload/record_openmp.c - OpenMP constructs of a recorded process. */
 #include "preload/record_openmp.h"
 
 #include "adapter/openmp/pml_openmp.h"

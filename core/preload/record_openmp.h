@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_openmp.h - OpenMP's constructs in a recorded process. */
+/* core/preload/record_openmp.h - OpenMP constructs of a recorded process. */
 #ifndef PML_RECORD_OPENMP_H
 #define PML_RECORD_OPENMP_H
 

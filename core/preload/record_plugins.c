@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_plugins.c - the metric plugins of a recorded process: loaded, asked at each call, ended. */
+/* core/preload/record_plugins.c - metric plugins of a recorded process. */
 #include "preload/record_plugins.h"
 
 #include "base/pml_error.h"

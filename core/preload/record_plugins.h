@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_plugins.h - metric plugins in a recorded process: of its calls, and in their own time. */
+/* core/preload/record_plugins.h - metric plugins of a recorded process, synchronous and asynchronous. */
 #ifndef PML_RECORD_PLUGINS_H
 #define PML_RECORD_PLUGINS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_substrates.c - substrate plugins get the calls of a recorded process, and end with it. */
+/* core/preload/record_substrates.c - substrate plugins of a recorded process. */
 #include "preload/record_substrates.h"
 
 #include "base/pml_error.h"

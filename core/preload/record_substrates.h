@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_substrates.h - substrate plugins of Score-P in a recorded process: they get its calls. */
+/* core/preload/record_substrates.h - Score-P's substrate plugins of a recorded process. */
 #ifndef PML_RECORD_SUBSTRATES_H
 #define PML_RECORD_SUBSTRATES_H
 

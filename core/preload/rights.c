@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/rights.c - calls by which a process gives up what it needs to make a file in the recording's folder:
- * another user or group, another root or namespace, fewer descriptors, smaller files.
+ * core/preload/rights.c - calls that revoke what a recording needs to create its file: changes of user, group, root,
+ * namespace, descriptor limit or file size limit.
  *
  * A forked child that has no log so far makes it before such a call, which then goes on to libc's as it came. What
  * makes system calls of its own is not seen; if the log cannot be made later, the report says so.

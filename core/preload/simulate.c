@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/simulate.c - a forked child under callgrind counts from zero: LD_PRELOAD=libpmlua-simulate.so.
+ * core/preload/simulate.c - reset of callgrind's counts in forked children: LD_PRELOAD=libpmlua-simulate.so.
  *
  * Callgrind gives a child its parent's counts; a sum over processes would count those twice. A child that has set them
  * to zero leaves a file PMLUA_SIM/forked.PID. Outside of valgrind nothing happens.

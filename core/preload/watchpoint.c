@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/watchpoint.c - watchpoints in a program that was never changed: LD_PRELOAD=libpmlua-watchpoint.so.
+ * core/preload/watchpoint.c - watchpoints in unmodified programs: LD_PRELOAD=libpmlua-watchpoint.so.
  *
  * PMLUA_WATCHPOINT_DIR: the folder with the file plan (pml_watchpoint_plan.h); without it nothing happens. Each process
  * that has an object of the plan loaded when it starts leaves the log PID.pmlog there. The file is written all along,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_command.c - a child process that waits before its program, so that counters can be put on it. */
+/* core/program/pml_command.c - a child process that waits for its counters before it runs the program. */
 #include "program/pml_command.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_confine.c - a process that can start nothing. */
+/* core/program/pml_confine.c - a sandbox that forbids starting programs. */
 #include "program/pml_confine.h"
 
 #include <errno.h>

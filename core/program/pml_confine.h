@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_confine.h - a process that can start nothing: what gnuplot and Graphviz are run under. Internal. */
+/* core/program/pml_confine.h - a sandbox that forbids starting programs, for gnuplot and Graphviz. Internal. */
 #ifndef PML_CONFINE_H
 #define PML_CONFINE_H
 

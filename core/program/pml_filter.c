@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_filter.c - parser of filter files, and what their rules say. */
+/* core/program/pml_filter.c - parser and matcher of filter files. */
 #include "program/pml_filter.h"
 
 #include "base/pml_error.h"

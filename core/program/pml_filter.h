@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/program/pml_filter.h - which functions are wanted, said by a filter file in Score-P's syntax.
+ * core/program/pml_filter.h - function filters in Score-P's file syntax.
  *
  *     SCOREP_FILE_NAMES_BEGIN            # of files or libraries
  *       EXCLUDE *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_libdw.c - elfutils' libdw, loaded when it is first needed. */
+/* core/program/pml_libdw.c - elfutils' libdw, loaded on demand. */
 #include "program/pml_libdw.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_libdw.h - elfutils' libdw, loaded when it is first needed: other programs need no such library. */
+/* core/program/pml_libdw.h - elfutils' libdw, loaded on demand. */
 #ifndef PML_LIBDW_H
 #define PML_LIBDW_H
 

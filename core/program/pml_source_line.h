@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_source_line.h - the source line of an address, by the debug information of a file. */
+/* core/program/pml_source_line.h - the source line of an address, from debug information. */
 #ifndef PML_SOURCE_LINE_H
 #define PML_SOURCE_LINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_tool.h - run a helper program to its end, without a shell, and keep what it printed. */
+/* core/program/pml_tool.h - run a helper program to completion, without a shell, and capture its output. */
 #ifndef PML_TOOL_H
 #define PML_TOOL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_variable.h - where a program keeps a variable or function, and of what type it is: ELF and DWARF. */
+/* core/program/pml_variable.h - addresses and types of a program's variables and functions, from ELF and DWARF. */
 #ifndef PML_VARIABLE_H
 #define PML_VARIABLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_variable_private.h - what the parts of pml_variable share. */
+/* core/program/pml_variable_private.h - declarations shared by the files of pml_variable. */
 #ifndef PML_VARIABLE_PRIVATE_H
 #define PML_VARIABLE_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_variable_type.c - types of DWARF: members, elements, and how the bytes are read. */
+/* core/program/pml_variable_type.c - DWARF types: members, elements, and encoding. */
 #include "program/pml_variable_private.h"
 
 #if defined(PML_HAS_LIBDW)

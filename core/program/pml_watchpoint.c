@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_watchpoint.c - breakpoints that signal the thread that fires them, and the handler that takes
- * values.
- */
+/* core/program/pml_watchpoint.c - breakpoints that signal the accessing thread, and the signal handler. */
 #include "program/pml_watchpoint.h"
 
 #include "base/pml_clock.h"

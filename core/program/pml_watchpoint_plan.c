@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_watchpoint_plan.c - what to watch in a program that is still to be started. */
+/* core/program/pml_watchpoint_plan.c - watchpoints of a program to be started. */
 #include "program/pml_watchpoint_plan.h"
 
 #include "base/pml_error.h"

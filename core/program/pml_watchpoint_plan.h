@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_watchpoint_plan.h - what to watch in a program that is still to be started: a file, read inside it.
- */
+/* core/program/pml_watchpoint_plan.h - watchpoints of a program to be started: a file that the program reads. */
 #ifndef PML_WATCHPOINT_PLAN_H
 #define PML_WATCHPOINT_PLAN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_watchpoint_store.c - what watchpoints take: written in signal handlers, read meanwhile or later. */
+/* core/program/pml_watchpoint_store.c - recorded accesses: written in signal handlers, read concurrently or later. */
 #include "program/pml_watchpoint_store.h"
 
 #include "base/pml_bits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/program/pml_watchpoint_store.h - lanes and chunks in one mapping: nothing to allocate while signals come. */
+/* core/program/pml_watchpoint_store.h - preallocated storage of recorded accesses, in one mapping. */
 #ifndef PML_WATCHPOINT_STORE_H
 #define PML_WATCHPOINT_STORE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_bench.c - samples of a function and of an empty one, by turns. */
+/* core/record/pml_bench.c - interleaved samples of a function and an empty function. */
 #include "record/pml_bench.h"
 
 #include "base/pml_clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_bench.h - what a call of a function costs, as pml.bench() has it for Lua.
+ * core/record/pml_bench.h - cost of a function call, for C and for pml.bench() in Lua.
  *
  *     static void root(void *arg) {
  *       double result = sqrt(*(double *)arg);

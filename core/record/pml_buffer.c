@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_buffer.c - rings of events, filled by their threads and drained by a reader. */
+/* core/record/pml_buffer.c - per-thread rings of events, drained by a reader. */
 #include "record/pml_buffer_ring.h"
 
 #include "base/pml_cancel.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_buffer.h - events kept until they are read: for consumers that cannot run where events are
- * raised, such as scripts.
+ * core/record/pml_buffer.h - buffered events, for consumers such as scripts that cannot run where events occur.
  *
  * A consumer of pml_stream. Each thread fills a ring of its own; one reader at a time drains them all. What finds no
  * room is dropped and counted, in whole calls: an enter that is kept has its leave. A leave of a region that is not the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_buffer_gpr.c - what is common, with general registers only; the rest is for pml_buffer.c. */
+/* core/record/pml_buffer_gpr.c - common case of a push, in general registers only. */
 #include "record/pml_buffer_ring.h"
 
 /* Room for an enter of @slots, and for its leave. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_buffer_ring.h - the ring of one thread of a buffer: filling it. Internal.
+ * core/record/pml_buffer_ring.h - a thread's ring of a buffer: append. Internal.
  *
  * An event with values is followed by {metrics, number} and the values, which may be left out where there is no room.
  * A thread that ends stores @ended with release, after its last head; the reader that sees it, and then an empty ring,

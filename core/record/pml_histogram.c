@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_histogram.c - where buckets begin, and quantiles of what they count. */
+/* core/record/pml_histogram.c - bucket bounds, and quantiles of a histogram. */
 #include "record/pml_histogram.h"
 
 #include "record/quantile/pml_quantile.h"

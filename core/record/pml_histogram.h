@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_histogram.h - counts of values in buckets whose width grows with the value. */
+/* core/record/pml_histogram.h - histograms with buckets of logarithmic width. */
 #ifndef PML_HISTOGRAM_H
 #define PML_HISTOGRAM_H
 

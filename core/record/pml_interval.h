@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_interval.h - the interval of a median, from values of whatever distribution. */
+/* core/record/pml_interval.h - distribution-free confidence interval of a median. */
 #ifndef PML_INTERVAL_H
 #define PML_INTERVAL_H
 

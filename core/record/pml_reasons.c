@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_reasons.c - lines from processes that cannot make a file. */
+/* core/record/pml_reasons.c - error mailbox for processes that cannot write a log. */
 #include "record/pml_reasons.h"
 
 #include "base/pml_error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_reasons.h - why processes and programs are not recorded, in a file that every process can write
- * to.
+ * core/record/pml_reasons.h - error mailbox: reasons why processes are not recorded, in a file that every process can
+ * write.
  *
  * pmlua record makes the file, filled and open to all. A process that may make no file in the folder (another user, a
  * limit on file sizes, a full disk, a folder that became read-only) still maps this one, and leaves a line:

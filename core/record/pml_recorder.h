@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_recorder.h - a series that many threads push to without a lock, and anybody reads. */
+/* core/record/pml_recorder.h - a series with lock-free concurrent pushes and reads. */
 #ifndef PML_RECORDER_H
 #define PML_RECORDER_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_recorder_near.h - the shortest push: the thread keeps the ends of its last lanes in memory of its
- * own.
+ * core/record/pml_recorder_near.h - fast path of a push: the thread caches the ends of its last lanes.
  *
  * For the drop-in of libsde, whose handles outlive their recorders: a push can be on its way when the recorder is
  * freed, and who frees it must know. The pusher: takes the end out of its cell, and then loads the handle's key; at the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_ring.h - a ring of one thread's events: it appends, one reader at a time drains. Internal.
+ * core/record/pml_ring.h - single-producer ring of events, drained by one reader at a time. Internal.
  *
  * An event takes a slot, as in a log; its values follow, two to the slot. One slot stays free for the leave of every
  * open region that was kept, so that a leave always finds room, and what is kept is balanced whatever is dropped.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_samples.c - memory, order, moments, quantiles and text of a series. */
+/* core/record/pml_samples.c - storage, order, moments, quantiles and text of a series. */
 #include "record/pml_samples.h"
 
 #include "base/pml_error.h"

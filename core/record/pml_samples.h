@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_samples.h - a series of raw samples with a fixed capacity, and what is said of it. */
+/* core/record/pml_samples.h - a series of raw samples with fixed capacity, and its statistics. */
 #ifndef PML_SAMPLES_H
 #define PML_SAMPLES_H
 

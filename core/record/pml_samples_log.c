@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_samples_log.c - a run's samples in a log: written while they are taken, read when it was killed. */
+/* core/record/pml_samples_log.c - samples of an experiment in a log, which survive a kill. */
 #include "record/pml_samples_log.h"
 
 #include "base/pml_clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_samples_log.h - the samples of a run, kept in its folder while they are taken, in case it is killed.
+ * core/record/pml_samples_log.h - samples of a run, stored while it runs in case it is killed.
  *
  * A run visits a cell, takes samples, and keeps them where they belong; then they need not be here any more. Series
  * that are opened meanwhile lie in the log, so that what is pushed survives at no cost. One run at a time has a log.

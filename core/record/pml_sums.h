@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_sums.h - count, mean, deviation and extremes of values, and their merge: the one of all reports. */
+/* core/record/pml_sums.h - count, mean, deviation and extremes of values, and their merge. */
 #ifndef PML_SUMS_H
 #define PML_SUMS_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event.c - events by their names, of whatever source: one, all, and by which name one may be counted.
- */
+/* core/source/pml_event.c - events by name, from any source. */
 #include "source/pml_event.h"
 
 #include "source/kernel/event/pml_event_parsers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event.h - from an event's name to what the kernel is asked for; the list of all events. */
+/* core/source/pml_event.h - events by name, their perf attributes, and the list of all events. */
 #ifndef PML_EVENT_H
 #define PML_EVENT_H
 

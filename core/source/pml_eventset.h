@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_eventset.h - any mix of sources, read in one ordered pass. */
+/* core/source/pml_eventset.h - an event set: events of any sources, read together in order. */
 #ifndef PML_EVENTSET_H
 #define PML_EVENTSET_H
 

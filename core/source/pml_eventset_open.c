@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_eventset_open.c - open an event set: a share for each source that has events in it. */
+/* core/source/pml_eventset_open.c - opening of an event set, source by source. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/base/pml_eventset_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_sources.c - the table of sources. */
+/* core/source/pml_sources.c - the table of event sources. */
 #include "source/pml_sources.h"
 
 #include <errno.h>

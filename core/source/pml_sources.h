@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_sources.h - the table of sources. Internal. */
+/* core/source/pml_sources.h - the table of event sources. Internal. */
 #ifndef PML_SOURCES_H
 #define PML_SOURCES_H
 

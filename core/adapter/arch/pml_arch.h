@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/pml_arch.h - what interception needs of an instruction set: thunks, and slots that calls return to.
+ * core/adapter/arch/pml_arch.h - architecture interface of interception: thunks, and return slots.
  *
  * Interception replaces the address of a function by that of a thunk, which puts where the function is described into a
  * scratch register and jumps to the enter stub. The stub saves the general registers that may carry an argument and

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_call.c - enters and leaves of intercepted calls where all registers are saved:
- * what is rare.
- */
+/* core/adapter/arch/pml_call.c - slow path of intercepted calls, with all registers saved. */
 #include "adapter/arch/pml_call.h"
 #include "adapter/arch/pml_call_layout.h"
 #include "base/pml_clock.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/pml_call.h - which intercepted calls are open: what both ways in and out share.
- * Internal.
+ * core/adapter/arch/pml_call.h - list of open intercepted calls, shared by the fast and the slow path. Internal.
  *
  * A call is begun and ended with general registers only (pml_call_gpr.c), which is the rule; where that does not
  * do, with all registers saved (pml_call.c). What is inline here is compiled into both.

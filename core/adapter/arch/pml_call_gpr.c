@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/pml_call_gpr.c - enters and leaves of intercepted calls, with general registers only:
- * the stubs have saved no others. Whatever is rare is left to pml_call.c, for which they save all.
+ * core/adapter/arch/pml_call_gpr.c - fast path of intercepted calls, in general registers only: the stubs save no
+ * others. Whatever is rare is left to pml_call.c, for which they save all.
  *
  * errno stays what it is: nothing here makes a system call.
  */

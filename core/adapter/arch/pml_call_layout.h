@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_call_layout.h - where stubs.S finds what; pml_call.c holds it to the structures. */
+/* core/adapter/arch/pml_call_layout.h - field offsets for stubs.S, checked against the structures in pml_call.c. */
 #ifndef PML_CALL_LAYOUT_H
 #define PML_CALL_LAYOUT_H
 

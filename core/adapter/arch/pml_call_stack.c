@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_call_stack.c - the stacks that a thread has made recorded calls on. */
+/* core/adapter/arch/pml_call_stack.c - the machine stacks of a thread's recorded calls. */
 #include "adapter/arch/pml_call.h"
 
 #include <signal.h>

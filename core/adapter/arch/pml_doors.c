@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_doors.c - dlopen, dlsym, dlvsym and dlmopen: the doors, and what is behind them. */
+/* core/adapter/arch/pml_doors.c - hooks of dlopen, dlsym, dlvsym and dlmopen. */
 #include "adapter/arch/pml_doors.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/pml_doors.h - doors to the functions of the loader with which a program looks for others: dlopen,
- * dlsym, dlvsym and dlmopen. Internal.
+ * core/adapter/arch/pml_doors.h - hooks of the loader's lookup functions: dlopen, dlsym, dlvsym and dlmopen. Internal.
  *
  * They look at their return address to know their caller. So a door (doors.S) asks @takes, which has the same arguments
  * and the return address behind them, and goes on to @instead or, as it came, to @real. Interception sets the first two

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_known.c - loops whose events are known, where it takes no assembly to know them. */
+/* core/adapter/arch/pml_known.c - loops with known event counts, in portable C. */
 #include "adapter/arch/pml_known.h"
 
 #include "base/pml_error.h"

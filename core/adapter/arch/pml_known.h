@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_known.h - loops whose events are known beforehand, to check counters against. */
+/* core/adapter/arch/pml_known.h - loops with known event counts, to verify counters. */
 #ifndef PML_KNOWN_H
 #define PML_KNOWN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept.c - installing and removing. */
+/* core/adapter/intercept/pml_intercept.c - installation and removal of interception. */
 #include "adapter/intercept/pml_intercept.h"
 
 #include "adapter/arch/pml_arch.h"

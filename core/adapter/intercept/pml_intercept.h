@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept.h - calls between libraries become events of pml_stream, without headers, at run
- * time.
+ * core/adapter/intercept/pml_intercept.h - interception of calls between libraries at run time, without headers, as
+ * events of pml_stream.
  *
  * Loaded objects call each other through slots that the loader fills. Interception fills those of the chosen functions
  * with thunks (adapter/arch/pml_arch.h), which raise an enter, run the function on the caller's own stack frame, so

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_choice.c - patterns for libraries and functions, and whom they are for. */
+/* core/adapter/intercept/pml_intercept_choice.c - patterns that select libraries, functions and callers. */
 #include "adapter/intercept/pml_intercept_choice.h"
 
 #include "adapter/intercept/pml_intercept_private.h"

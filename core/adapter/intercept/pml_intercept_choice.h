@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_choice.h - which libraries and functions are intercepted, by their names.
+ * core/adapter/intercept/pml_intercept_choice.h - selection of libraries and functions by name.
  *
  * Decided when slots are filled, for every name of every library that is loaded: what can be compared is not globbed.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_code.c - second slots, and the calls that use them. */
+/* core/adapter/intercept/pml_intercept_code.c - second slots, and patched calls that use them. */
 #include "adapter/intercept/pml_intercept_code.h"
 
 #include "adapter/arch/pml_arch.h"

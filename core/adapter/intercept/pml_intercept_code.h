@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_code.h - calls through a slot whose address code also takes: the code of the
- * calls is changed to use a second slot.
+ * core/adapter/intercept/pml_intercept_code.h - patching of calls through slots whose address the code also takes: the
+ * calls use a second slot.
  *
  * The second slot lies in memory near the code and has the thunk; the first keeps the function's address for whoever
  * compares or stores it. One instruction changes in 4 bytes, the distance to its slot; both slots lead to the function.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_door.c - dlopen, dlsym and dlvsym of the program: what they bring is
- * intercepted, too.
+ * core/adapter/intercept/pml_intercept_door.c - interception of libraries loaded by the program's dlopen, dlsym and
+ * dlvsym.
  *
  * A pointer that dlsym() gave can be compared with the function's address and looked up by dladdr(), so it stays what
  * it is, unless the choice asks for thunks; look-ups of chosen functions are counted instead.

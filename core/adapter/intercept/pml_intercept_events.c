@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_events.c - a thread's counters are opened at its first call and closed when it
- * ends. */
+/* core/adapter/intercept/pml_intercept_events.c - per-thread event sets of intercepted calls. */
 #include "adapter/intercept/pml_intercept_events.h"
 
 #include "adapter/intercept/pml_intercept_private.h"

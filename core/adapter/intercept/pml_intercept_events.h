@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_events.h - events of intercepted calls carry counts: a set of counters for each
- * thread. */
+/* core/adapter/intercept/pml_intercept_events.h - event counts of intercepted calls: one event set per thread. */
 #ifndef PML_INTERCEPT_EVENTS_H
 #define PML_INTERCEPT_EVENTS_H
 

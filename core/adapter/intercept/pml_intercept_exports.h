@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_exports.h - the names of all libraries that were loaded with the program. */
+/* core/adapter/intercept/pml_intercept_exports.h - names of all libraries that were loaded with the program. */
 #ifndef PML_INTERCEPT_EXPORTS_H
 #define PML_INTERCEPT_EXPORTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_hooks.h - an interface whose functions are known by name, MPI: calls lead to
- * hooks, and what its libraries do inside stays theirs. Internal.
+ * core/adapter/intercept/pml_intercept_hooks.h - hooks for an interface with known function names, such as MPI; calls
+ * inside its libraries are not hooked. Internal.
  */
 #ifndef PML_INTERCEPT_HOOKS_H
 #define PML_INTERCEPT_HOOKS_H

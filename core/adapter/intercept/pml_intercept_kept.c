@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_kept.c - the files of uses: a head, the calls, and a byte for each
- * slot. */
+/* core/adapter/intercept/pml_intercept_kept.c - files of the scan cache: a head, the calls, and a byte per slot. */
 #include "adapter/intercept/pml_intercept_kept.h"
 
 #include "base/pml_process.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_kept.h - what the code of large files does with slots of addresses, kept in a
- * folder for the processes that come later: 200 MB of code take 60 ms to read.
+ * core/adapter/intercept/pml_intercept_kept.h - cache of code scans of large files in a folder: scanning 200 MB of code
+ * takes 60 ms.
  *
  * A file of the folder is named by what identifies the program's or library's file (struct pml__file, without where it
  * lies). It is believed if the user owns it, nobody else may write it, and its checksum, which covers that identity,

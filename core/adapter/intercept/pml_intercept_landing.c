@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_landing.c - where code goes on after an exception.
+ * core/adapter/intercept/pml_intercept_landing.c - landing pads of exceptions.
  *
  * .eh_frame_hdr is a sorted table of functions, each with its record in .eh_frame (FDE), whose language-specific data
  * (LSDA) lists calls and landing pads. Formats: Linux Standard Base 5.0, Core, 10.6; Itanium C++ ABI, exception

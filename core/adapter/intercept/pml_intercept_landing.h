@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_landing.h - where code goes on after an exception: the tables of .eh_frame and
- * of languages with its personality (C++, Rust). */
+/*
+ * core/adapter/intercept/pml_intercept_landing.h - landing pads of exceptions: .eh_frame, and the tables of C++'s and
+ * Rust's personality.
+ */
 #ifndef PML_INTERCEPT_LANDING_H
 #define PML_INTERCEPT_LANDING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_left.c - chosen functions of which calls may be missing, by name. */
+/* core/adapter/intercept/pml_intercept_left.c - selected functions with calls that cannot be recorded, by name. */
 #include "adapter/intercept/pml_intercept_code.h"
 
 #include "adapter/intercept/pml_intercept.h"

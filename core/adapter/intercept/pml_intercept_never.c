@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_never.c - functions that are never intercepted, whichever library defines them.
+ * core/adapter/intercept/pml_intercept_never.c - functions that are never intercepted, in any library.
  *
  * A recorded call returns to a return slot instead of its caller. That is wrong for three kinds of functions: those
  * that return not as C does; those that unwind the stack from their own frame, and so begin with the wrong return

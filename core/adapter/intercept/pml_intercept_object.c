@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_object.c - the loaded objects: their segments, and what their dynamic sections
- * point to.
- */
+/* core/adapter/intercept/pml_intercept_object.c - loaded objects: segments and dynamic sections. */
 #include "adapter/intercept/pml_intercept_object.h"
 
 #include "adapter/arch/pml_arch.h"

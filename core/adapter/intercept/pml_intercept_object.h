@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_object.h - the loaded objects, and the tables of their dynamic sections.
+ * core/adapter/intercept/pml_intercept_object.h - loaded objects, and the tables of their dynamic sections.
  *
  * What a file says about itself may be damaged in ways that the loader never looks at. So nothing is believed: a table
  * is what lies in one mapped segment that can be read, counts are cut to it, names end in it.

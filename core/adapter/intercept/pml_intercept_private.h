@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_private.h - what the parts of interception share. */
+/* core/adapter/intercept/pml_intercept_private.h - declarations shared by the files of interception. */
 #ifndef PML_INTERCEPT_PRIVATE_H
 #define PML_INTERCEPT_PRIVATE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_resolve.c - where a slot leads that the loader has not filled yet.
+ * core/adapter/intercept/pml_intercept_resolve.c - targets of slots that the loader has not resolved yet.
  *
  * The loader's own search is a call for each name, and more where the name has a version. Names that one library alone
  * has cannot lead anywhere else: where there are many slots, an index of all names is asked first.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_scans.c - the slots of an object, and what its code does with them.
+ * core/adapter/intercept/pml_intercept_scans.c - scan results of an object: its slots, and their uses in its code.
  *
  * A program may close a library and open it again without end, each time elsewhere. Its file stays the same, so what
  * was read of it is kept: places are relocations, which no load address changes.

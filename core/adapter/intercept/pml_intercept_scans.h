@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_scans.h - what was read of an object's slots, kept by the identity of its file.
+ * core/adapter/intercept/pml_intercept_scans.h - scan results of objects, cached by file identity.
  *
  * All of it is used under the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function and each call of one
  * whose address is used, too, 4 MiB in all, or one object that has more.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_slots.c - the slots through which loaded objects call each other, and filling
- * them. */
+/* core/adapter/intercept/pml_intercept_slots.c - slots of calls between loaded objects. */
 #include "adapter/intercept/pml_intercept_slots.h"
 
 #include "adapter/arch/pml_arch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_slots.h - what filling slots and finding out where they lead share. */
+/* core/adapter/intercept/pml_intercept_slots.h - slots of calls between loaded objects: resolving and writing them. */
 #ifndef PML_INTERCEPT_SLOTS_H
 #define PML_INTERCEPT_SLOTS_H
 

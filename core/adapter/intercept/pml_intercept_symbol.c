@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_symbol.c - the symbols of a loaded object: names, versions, hash tables. */
+/* core/adapter/intercept/pml_intercept_symbol.c - symbols of a loaded object: names, versions, hash tables. */
 #include "adapter/intercept/pml_intercept_object.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_text.c - the code of a loaded object.
+ * core/adapter/intercept/pml_intercept_text.c - code of a loaded object.
  *
  * Code that is read where it is mapped costs a fault for every few pages, entries in page tables, and their removal:
  * together more than looking at it. So it is read from the file into one buffer, if the file is the one that is mapped:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_thunk.c - intercepted functions, and the thunks that stand for them in slots. */
+/* core/adapter/intercept/pml_intercept_thunk.c - intercepted functions, and their thunks in slots. */
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_unmatched.c - patterns that named nothing, and the names that are near to them.
- */
+/* core/adapter/intercept/pml_intercept_unmatched.c - patterns without a match, and similar names. */
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
 #include "adapter/intercept/pml_intercept_private.h"

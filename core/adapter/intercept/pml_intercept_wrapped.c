@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_wrapped.c - which functions a loaded object has wrappers for.
+ * core/adapter/intercept/pml_intercept_wrapped.c - functions that a loaded object has wrappers for.
  *
  * A wrapper that was linked with --wrap calls the function through a slot of its own object. Interception would count
  * that call again, so it leaves the slot alone; the note tells it, whether it looks before the object's constructors

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_wrapped.h - functions that have wrappers, so that no call is counted twice. */
+/* core/adapter/intercept/pml_intercept_wrapped.h - functions with wrappers, so that no call is counted twice. */
 #ifndef PML_INTERCEPT_WRAPPED_H
 #define PML_INTERCEPT_WRAPPED_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/pml_mpi.h - MPI in unmodified programs: what the shims, one for each MPI, have in common.
+ * core/adapter/mpi/pml_mpi.h - MPI in unmodified programs: declarations shared by the shims of all MPI libraries.
  *
  * Interception (pml_intercept.h) makes every function of MPI a region. A call of one that communicates leads to a hook
  * of the shim (core/adapter/mpi/shim), which is compiled with that MPI's own header. The hook calls the function and

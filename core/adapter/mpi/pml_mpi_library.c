@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/pml_mpi_library.c - which libraries are MPI's, and the shim of the one that is loaded. */
+/* core/adapter/mpi/pml_mpi_library.c - detection of MPI libraries, and the shim of the loaded one. */
 #include "adapter/mpi/pml_mpi.h"
 
 #include "adapter/intercept/pml_intercept.h"

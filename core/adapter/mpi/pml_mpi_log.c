@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/pml_mpi_log.c - what a process of MPI writes into its log, and the events that it raises. */
+/* core/adapter/mpi/pml_mpi_log.c - MPI events in a process's log and in the stream. */
 #include "adapter/mpi/pml_mpi.h"
 
 #include "base/pml_clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/pml_mpi_table.c - what is known of handles, without a lock. */
+/* core/adapter/mpi/pml_mpi_table.c - lock-free table of MPI handles. */
 #include "adapter/mpi/pml_mpi.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/openmp/pml_openmp.c - a stack of open constructs for each thread; enters, leaves and sums. */
+/* core/adapter/openmp/pml_openmp.c - per-thread stacks of open constructs: enters, leaves and sums. */
 #include "adapter/arch/pml_call.h"
 #include "adapter/openmp/pml_openmp_private.h"
 #include "base/pml_cancel.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/openmp/pml_openmp.h - OpenMP's constructs become events of pml_stream, and sums in the process's log.
+ * core/adapter/openmp/pml_openmp.h - OpenMP constructs as events of pml_stream and sums in the process's log.
  *
  * A runtime with OMPT, the tools interface of OpenMP 5, calls ompt_start_tool(), which libpmlua.so exports and which
  * asks for callbacks where calls are recorded or PMLUA_REPORT is set. The runtime finds that symbol without

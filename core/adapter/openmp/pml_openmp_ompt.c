@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/openmp/pml_openmp_ompt.c - the tool that an OpenMP runtime with OMPT loads (OpenMP 5.1, chapter 4).
+ * core/adapter/openmp/pml_openmp_ompt.c - OMPT tool for OpenMP runtimes (OpenMP 5.1, chapter 4).
  *
  * A runtime looks for ompt_start_tool() when it starts. Unless something is to be measured the answer is NULL, and the
  * runtime makes no callbacks. LLVM's libomp reports the end of a team's last barrier to a worker when it next wakes it.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/openmp/pml_openmp_place.c - constructs at their addresses: regions by name, sums in the process's log.
- */
+/* core/adapter/openmp/pml_openmp_place.c - constructs by code address: regions by name, sums in the process's log. */
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/openmp/pml_openmp_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/openmp/pml_openmp_private.h - teams, open constructs and tasks, for any runtime. Internal. */
+/* core/adapter/openmp/pml_openmp_private.h - teams, open constructs and tasks of any runtime. Internal. */
 #ifndef PML_OPENMP_PRIVATE_H
 #define PML_OPENMP_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section.c - start and stop of sections: the usual case in a few lines, and all others. */
+/* core/adapter/section/pml_section.c - start and stop of sections. */
 #include "adapter/section/pml_section.h"
 
 #include "adapter/section/pml_section_private.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/section/pml_section.h - named sections of a program: start and stop, statistics per thread, a report.
+ * core/adapter/section/pml_section.h - named sections of a program: start and stop, per-thread statistics, a report.
  *
  *   PML_SECTION("solver", s);              // interned at the first pass, then a load
  *   pml_section_start(s);

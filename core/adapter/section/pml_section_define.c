@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_define.c - define sections: what they count, and whether they agree. */
+/* core/adapter/section/pml_section_define.c - definitions of sections and their agreement. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_events.c - the events of sections: lists that sections share, a set of each per
- * thread. */
+/* core/adapter/section/pml_section_events.c - events of sections: shared lists, and one event set per thread. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_error.h"
 #include "source/compiler/pml_count_file.h"

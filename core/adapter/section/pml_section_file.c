@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_file.c - what a process leaves of its sections: its text, its file, the end of its
- * log. */
+/* core/adapter/section/pml_section_file.c - section files: text, timeline, and the end of the log. */
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"

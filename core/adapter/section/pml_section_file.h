@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/section/pml_section_file.h - what a process leaves behind of its sections, for `pmlua report`.
+ * core/adapter/section/pml_section_file.h - section files of a process, for `pmlua report`.
  *
  * With PMLUA_REPORT=DIR in the environment, the statistics of every process that uses sections are in its log
  * (docs/log.md), DIR/HOST.PID.pmlog, or DIR/rankN.HOST.PID.pmlog if a launcher gave the process

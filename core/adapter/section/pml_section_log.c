@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_log.c - where statistics are: in the process's log, or in memory alone. */
+/* core/adapter/section/pml_section_log.c - storage of section statistics: the process's log, or memory. */
 #include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_pack.h"

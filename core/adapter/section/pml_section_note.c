@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_note.c - what is noted of the process beside its sections. */
+/* core/adapter/section/pml_section_note.c - process metadata stored with sections. */
 #include "adapter/section/pml_section_note.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_note.h - what is noted of the process beside its sections. Internal. */
+/* core/adapter/section/pml_section_note.h - process metadata stored with sections. Internal. */
 #ifndef PML_SECTION_NOTE_H
 #define PML_SECTION_NOTE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_pages.c - memory for threads' statistics that costs a page only where it is used. */
+/* core/adapter/section/pml_section_pages.c - demand-paged memory for threads' statistics. */
 #include "adapter/section/pml_section_private.h"
 
 #include <stdlib.h>

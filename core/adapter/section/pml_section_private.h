@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_private.h - what a section and a thread's statistics are made of. Internal. */
+/* core/adapter/section/pml_section_private.h - structures of sections and of threads' statistics. Internal. */
 #ifndef PML_SECTION_PRIVATE_H
 #define PML_SECTION_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_report.c - statistics of threads, copied whole, merged, and told in ns. */
+/* core/adapter/section/pml_section_report.c - copies of all threads' statistics, merged, in ns. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_sums.c - statistics, in memory or in a log: added, forgotten, and told in ns. */
+/* core/adapter/section/pml_section_sums.c - statistics of sections in memory or a log: add, reset, convert to ns. */
 #include "adapter/section/pml_section_private.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_table.c - all sections, by label and by number; their lock, and as of when they
- * count. */
+/*
+ * core/adapter/section/pml_section_table.c - table of all sections by label and number, its lock and its reset epoch.
+ */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"

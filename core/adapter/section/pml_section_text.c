@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_text.c - the lines of a section file. */
+/* core/adapter/section/pml_section_text.c - text format of section files. */
 #include "adapter/section/pml_section_text.h"
 #include "adapter/section/pml_section_file.h"
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_text.h - the lines of a section file, of sections in memory or in a log. Internal.
- */
+/* core/adapter/section/pml_section_text.h - text format of section files, from memory or a log. Internal. */
 #ifndef PML_SECTION_TEXT_H
 #define PML_SECTION_TEXT_H
 

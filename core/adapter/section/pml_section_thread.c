@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_thread.c - threads' statistics: made on demand, kept when a thread ends, dropped by
- * a fork.
+/*
+ * core/adapter/section/pml_section_thread.c - threads' statistics: created on demand, retained at thread exit, dropped
+ * by fork.
  */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"

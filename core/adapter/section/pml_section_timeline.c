@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_timeline.c - the first enters and leaves of each thread, kept for the section file.
- */
+/* core/adapter/section/pml_section_timeline.c - first enters and leaves of each thread, for the section file. */
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/wrap/pml_wrap.h - what generated wrappers of library functions call; for C99 and C++11.
+ * core/adapter/wrap/pml_wrap.h - runtime of generated wrappers; for C99 and C++11.
  *
  * A wrapper raises an enter, calls the function, and raises a leave: the same events, of the same region, as
  * interception at run time (adapter/intercept/pml_intercept.h), and both together count a call once.

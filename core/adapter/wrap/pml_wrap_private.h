@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/wrap/pml_wrap_private.h - what the files of wrappers share. */
+/* core/adapter/wrap/pml_wrap_private.h - declarations shared by the files of wrappers. */
 #ifndef PML_WRAP_PRIVATE_H
 #define PML_WRAP_PRIVATE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/wrap/pml_wrap_text.c - texts among the values of wrapped calls: numbers, and what they stand for.
+ * core/adapter/wrap/pml_wrap_text.c - string values of wrapped calls, interned as numbers.
  *
  * A table of pointers that never grows and from which nothing is taken: a slot is empty or filled for good, so that a
  * thread that finds a pointer, with acquire, finds the text behind it, stored before the release that published it. Two

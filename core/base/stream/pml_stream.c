@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/stream/pml_stream.c - who consumes which events, and the threads that raise them. */
+/* core/base/stream/pml_stream.c - event consumers by event kind, and the producing threads. */
 #include "base/pml_stream.h"
 
 #include "base/pml_error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/stream/pml_stream_calls.h - the return slots and the frames of recorded calls (adapter/arch/pml_call.h says
- * what they are for). The tables are here because each thread's state begins with a frame. Internal.
+ * core/base/stream/pml_stream_calls.h - return slots and frames of recorded calls (see adapter/arch/pml_call.h). The
+ * tables are here because each thread's state begins with a frame. Internal.
  */
 #ifndef PML_STREAM_CALLS_H
 #define PML_STREAM_CALLS_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/stream/pml_stream_gpr.c - one event for several consumers, or with counts, with general registers only. */
+/*
+ * core/base/stream/pml_stream_gpr.c - delivery of an event to several consumers, or with counts, in general registers
+ * only.
+ */
 #include "base/pml_clock.h"
 #include "base/stream/pml_stream_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/stream/pml_stream_metrics.c - the names of the values that events carry, each list of them once. */
+/* core/base/stream/pml_stream_metrics.c - interned lists of metric names of events. */
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 

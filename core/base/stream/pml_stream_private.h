@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/stream/pml_stream_private.h - handing out an event inline, also with general registers only, for adapters
- * that run before others' code has had its vector registers saved. Internal.
+ * core/base/stream/pml_stream_private.h - inline delivery of events, also in general registers only, for adapters that
+ * run before the vector registers are saved. Internal.
  *
  * What is inline here is compiled with -mgeneral-regs-only in _gpr files. Ordering: see pml_stream.c.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/stream/pml_stream_raise.c - handing out events without a lock. Ordering: see pml_stream.c. */
+/* core/base/stream/pml_stream_raise.c - lock-free delivery of events. Ordering: see pml_stream.c. */
 #include "base/pml_stream.h"
 
 #include "base/pml_cancel.h"

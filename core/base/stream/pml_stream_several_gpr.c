@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/stream/pml_stream_several_gpr.c - one event for consumers that may use any general register. */
+/* core/base/stream/pml_stream_several_gpr.c - delivery of an event to consumers that use general registers only. */
 #include "base/stream/pml_stream_private.h"
 
 uint64_t pml__stream_hand_several(void *several, pml_region_t region, uint64_t ticks) {

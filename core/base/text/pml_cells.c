@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_cells.c - rows of cells as CSV, JSON or values of SQL. */
+/* core/base/text/pml_cells.c - rows of cells as CSV, JSON or SQL values. */
 #include "base/text/pml_cells.h"
 
 #include "base/text/pml_number.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_cells.h - rows of cells as CSV, JSON or values of SQL, in memory that grows. Internal. */
+/* core/base/text/pml_cells.h - rows of cells as CSV, JSON or SQL values, in growing memory. Internal. */
 #ifndef PML_CELLS_H
 #define PML_CELLS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_demangle.c - the demangler of libstdc++, which nothing here is linked to. */
+/* core/base/text/pml_demangle.c - the demangler of libstdc++, loaded on demand. */
 #include "base/text/pml_demangle.h"
 
 #include <dlfcn.h>

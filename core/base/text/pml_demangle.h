@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_demangle.h - names of C++ functions as their sources have them. Internal. */
+/* core/base/text/pml_demangle.h - demangled C++ names. Internal. */
 #ifndef PML_DEMANGLE_H
 #define PML_DEMANGLE_H
 

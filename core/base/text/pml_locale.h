@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_locale.h - numbers in files have a point, whatever locale the program around pmlua has set. */
+/* core/base/text/pml_locale.h - a decimal point in numbers of files, independent of the process's locale. */
 #ifndef PML_LOCALE_H
 #define PML_LOCALE_H
 

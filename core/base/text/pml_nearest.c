@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_nearest.c - which known names are near to a misspelt one. */
+/* core/base/text/pml_nearest.c - suggestions for misspelt names. */
 #include "base/text/pml_nearest.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_nearest.h - known names near to one that is not: Damerau-Levenshtein distance, case ignored. */
+/* core/base/text/pml_nearest.h - suggestions for misspelt names: Damerau-Levenshtein distance, case ignored. */
 #ifndef PML_NEAREST_H
 #define PML_NEAREST_H
 

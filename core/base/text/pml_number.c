@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/text/pml_number.c - numbers as text.
+ * core/base/text/pml_number.c - conversion of numbers to text.
  *
  * A double is m * 2^e. Its first p digits are the integer next to m * 2^e * 10^k, where k makes it one of p digits:
  * that is m * 5^k shifted by e + k bits. With 0 <= k <= 27 the product has at most 116 bits, so that nothing is rounded

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_say.h - a line on stderr, for what the environment asks and no caller hears of. Internal. */
+/*
+ * core/base/text/pml_say.h - messages on stderr about environment variables, which have no caller to report to.
+ * Internal.
+ */
 #ifndef PML_SAY_H
 #define PML_SAY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_text.c - lines of tab-separated fields, in memory that grows. */
+/* core/base/text/pml_text.c - lines of tab-separated fields, in growing memory. */
 #include "base/text/pml_text.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_text.h - lines of tab-separated fields, in memory that grows. Internal. */
+/* core/base/text/pml_text.h - lines of tab-separated fields, in growing memory. Internal. */
 #ifndef PML_TEXT_H
 #define PML_TEXT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/include/sde_lib.h - the interface of PAPI's libsde, so that a library can be instrumented without PAPI.
+ * core/compat/include/sde_lib.h - PAPI's libsde interface, for instrumenting libraries without PAPI.
  *
  * A program compiled against PAPI's header of this name runs on pmlua's libsde.so.1 and the other way round: names,
  * argument order, types and numbers are those of libsde 1.0. The guard is PAPI's, so that whichever header is found

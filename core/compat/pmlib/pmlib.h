@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/pmlib.h - what the C++, C and Fortran calls of PMlib share, over pmlua's sections.
+ * core/compat/pmlib/pmlib.h - declarations shared by PMlib's C++, C and Fortran interfaces.
  *
  *   environment  PMlib's variables
  *   known        what the program said of sections, and OpenMP of threads

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_c.c - C_pm_*: the calls of C programs. */
+/* core/compat/pmlib/pmlib_c.c - C_pm_*: PMlib's C interface. */
 #include "compat/pmlib/pmlib_c.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/pmlib_c.h - the C calls as the library has them, for the Fortran calls that stand on them.
+ * core/compat/pmlib/pmlib_c.h - PMlib's C interface, for the Fortran interface.
  *
  * MPI handles come as uintptr_t: a pointer of Open MPI's fills it, an integer of MPICH's its lower half.
  */

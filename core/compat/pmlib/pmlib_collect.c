@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_collect.c - the figures of every section, of this process and of all ranks. */
+/* core/compat/pmlib/pmlib_collect.c - figures of every section of this process and of all ranks. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_environment.c - PMlib's variables, and what its choosers count. */
+/* core/compat/pmlib/pmlib_environment.c - PMlib's environment variables, and the events of its choosers. */
 #include "compat/pmlib/pmlib.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_eventset.h"

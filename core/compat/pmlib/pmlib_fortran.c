@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/pmlib_fortran.c - f_pm_*: the calls of Fortran programs, named as gfortran and its like name them.
+ * core/compat/pmlib/pmlib_fortran.c - f_pm_*: PMlib's Fortran interface, with the symbol names of gfortran and
+ * compatible compilers.
  *
  * Every argument is a reference. The lengths of strings follow the arguments, as int in old compilers, as size_t in
  * newer ones; an int is the lower half of either where pmlua runs. Blanks at the end of a string do not count.

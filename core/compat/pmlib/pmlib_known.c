@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_known.c - what the program said of sections beyond their definitions, and OpenMP of threads.
- */
+/* core/compat/pmlib/pmlib_known.c - additional properties of sections, and OpenMP's thread numbers. */
 #include "base/pml_process.h"
 #include "base/pml_thread.h"
 #include "compat/pmlib/pmlib.h"

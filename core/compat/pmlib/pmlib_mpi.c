@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/pmlib_mpi.c - the few MPI calls that merge reports, found in the running program.
+ * core/compat/pmlib/pmlib_mpi.c - MPI calls for merging reports, found in the running program.
  *
  * Nothing is linked: the functions are looked up by name. What a handle is depends on the MPI: Open MPI's are pointers
  * to objects that it exports (ompi_mpi_comm_world, ompi_mpi_byte); those of MPICH, and of all that keep to its common

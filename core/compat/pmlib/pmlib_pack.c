@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/pmlib_pack.c - the figures of a process as bytes, for the ranks of one run on like machines.
+ * core/compat/pmlib/pmlib_pack.c - serialization of a process's figures, for ranks on machines of the same kind.
  *
  * The process without its pointers, then for each section: itself, its label with the 0, its threads. Pointers travel
  * as they are and mean nothing to the receiver.

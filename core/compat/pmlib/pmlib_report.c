@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_report.c - PMlib's calls that print or ask: what they gather, and the rank that writes. */
+/* core/compat/pmlib/pmlib_report.c - PMlib's printing and query calls: gathering, and the writing rank. */
 #include "compat/pmlib/pmlib.h"
 
 #include "base/pml_error.h"

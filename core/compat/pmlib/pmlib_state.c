@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_state.c - PMlib's calls that measure, handed to pmlua's sections. */
+/* core/compat/pmlib/pmlib_state.c - PMlib's measuring calls, mapped to pmlua's sections. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"

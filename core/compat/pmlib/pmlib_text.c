@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_text.c - the tables of a report, and the legend that explains them. */
+/* core/compat/pmlib/pmlib_text.c - tables of a report, and their legend. */
 #include "compat/pmlib/pmlib.h"
 
 #include "compat/pmlib/include/pmVersion.h"

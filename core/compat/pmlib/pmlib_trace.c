@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_trace.c - OTF_TRACING: the sections of this process as an OTF2 archive. */
+/* core/compat/pmlib/pmlib_trace.c - OTF_TRACING: this process's sections as an OTF2 archive. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"

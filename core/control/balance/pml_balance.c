@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balance.c - balancing: its life, and what it found. */
+/* core/control/balance/pml_balance.c - lifecycle and results of balancing. */
 #include "control/balance/pml_balance.h"
 
 #include "base/pml_clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/control/balance/pml_balance.h - balancing of what runs: the threads of this process that wait for each other,
- * or as one of an MPI job's ranks for other processes, are slowed so that they arrive just in time.
+ * core/control/balance/pml_balance.h - balancing: threads of this process, or ranks of an MPI job, that would wait for
+ * others are slowed to arrive just in time.
  *
  * The blocking calls are regions of the stream: sections around barriers, intercepted or wrapped MPI and OpenMP calls.
  * A synchronised region lasts from the end of one blocking call to the end of the next; what comes before the next

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balance_event.c - repetitions of synchronised regions, measured and decided on their
- * thread. */
+/*
+ * core/control/balance/pml_balance_event.c - repetitions of synchronised regions: measurement and decision on their
+ * thread.
+ */
 #include "control/balance/pml_balance_private.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balance_gpr.c - regions that do not block, where only general registers may be used. */
+/* core/control/balance/pml_balance_gpr.c - regions that do not block, in general registers only. */
 #include "control/balance/pml_balance_private.h"
 
 uint64_t pml__balance_plain_enter(void *data, pml_region_t region, uint64_t ticks) {

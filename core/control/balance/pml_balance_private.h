@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balance_private.h - what the balancer knows of a thread: its call path, its regions.
- * Internal. */
+/* core/control/balance/pml_balance_private.h - per-thread state of the balancer: call path and regions. Internal. */
 #ifndef PML_BALANCE_PRIVATE_H
 #define PML_BALANCE_PRIVATE_H
 

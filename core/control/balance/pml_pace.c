@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_pace.c - from compute and total time of a region to the frequency of its next repetition.
- */
+/* core/control/balance/pml_pace.c - frequency of a region's next repetition from its compute and total time. */
 #include "control/balance/pml_pace.h"
 
 #include "base/pml_error.h"

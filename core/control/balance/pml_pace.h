@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/control/balance/pml_pace.h - how slow a thread may be to arrive just in time: the decision, and nothing else.
+ * core/control/balance/pml_pace.h - the slowest frequency at which a thread arrives just in time.
  *
  * After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of
  * Score-P through plugins, section 4.5. A synchronised region is computing and then waiting for the others. Of each

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune.c - tuning: its life, and the regions of events looked up among its rules. */
+/* core/control/tune/pml_tune.c - lifecycle of tuning, and lookup of regions in its rules. */
 #include "control/tune/pml_tune.h"
 
 #include "base/pml_clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/control/tune/pml_tune.h - tuning by region: on enter a rule sets frequencies, idle states, numbers of threads,
- * or calls a function; on leave all is put back.
+ * core/control/tune/pml_tune.h - tuning by region: a rule sets frequencies, idle states or thread numbers, or calls a
+ * function, on enter; leave restores.
  *
  * After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of
  * Score-P through plugins, section 4.4. The files are those of the kernel's cpufreq and cpuidle.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_ask.c - knobs: requests, and writing the value in force. */
+/* core/control/tune/pml_tune_ask.c - requests of settings, and writing the effective value. */
 #include "base/pml_error.h"
 #include "base/text/pml_locale.h"
 #include "control/tune/pml_tune_knob_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_cpu.c - what the kernel's folders say that can be set. */
+/* core/control/tune/pml_tune_cpu.c - available settings in the kernel's folders. */
 #include "control/tune/pml_tune_cpu.h"
 
 #include "base/pml_error.h"

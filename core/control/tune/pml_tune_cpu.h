@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_cpu.h - the cpus below a root, and the files of each that set frequency, governor and idle
- * states. Internal. */
+/*
+ * core/control/tune/pml_tune_cpu.h - cpus below a root, and their files for frequency, governor and idle states.
+ * Internal.
+ */
 #ifndef PML_TUNE_CPU_H
 #define PML_TUNE_CPU_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_frame.c - a region with a rule: set on enter, put back on leave. */
+/* core/control/tune/pml_tune_frame.c - settings of an open region: applied on enter, restored on leave. */
 #include "base/pml_error.h"
 #include "control/tune/pml_tune_private.h"
 

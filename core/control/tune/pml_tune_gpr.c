@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_gpr.c - events of regions that have no rule, where only general registers may be used.
- */
+/* core/control/tune/pml_tune_gpr.c - events of regions without a rule, in general registers only. */
 #include "control/tune/pml_tune_private.h"
 
 uint64_t pml__tune_plain(void *data, pml_region_t region, uint64_t ticks) {

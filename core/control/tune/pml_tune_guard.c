@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_guard.c - waiting for the end of another process, with what it left changed in hand. */
+/* core/control/tune/pml_tune_guard.c - the process that restores changed settings after another process's death. */
 #include "control/tune/pml_tune_guard.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_guard.h - a process that puts files back when the one that changed them is no more.
+/*
+ * core/control/tune/pml_tune_guard.h - a process that restores settings when the process that changed them is gone.
  * Internal.
  */
 #ifndef PML_TUNE_GUARD_H

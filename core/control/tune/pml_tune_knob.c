@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_knob.c - knobs: opening them, and their end. */
+/* core/control/tune/pml_tune_knob.c - opening and closing of settings. */
 #include "control/tune/pml_tune_knob_private.h"
 
 #include "base/pml_error.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/control/tune/pml_tune_knob.h - files of the kernel that set how cpus run: requests for values, and restoring.
- * Internal.
+ * core/control/tune/pml_tune_knob.h - kernel files that control cpus: requests of values, and restoring. Internal.
  *
  * A knob is a file below a root, opened once. A user that wants another value asks, under a number of its own, and
  * leaves; what is in force is what the last that still asks wants (or, of all, the highest number), and without anybody

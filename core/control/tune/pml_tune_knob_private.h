@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_knob_private.h - what a knob is, for the files that make and that turn them. Internal. */
+/* core/control/tune/pml_tune_knob_private.h - structure of a setting. Internal. */
 #ifndef PML_TUNE_KNOB_PRIVATE_H
 #define PML_TUNE_KNOB_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_note.c - lines and log of a tuner. */
+/* core/control/tune/pml_tune_note.c - messages and log of a tuner. */
 #include "control/tune/pml_tune_note.h"
 
 #include "base/pml_clock.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_note.h - what a tuner has to tell: lines for people, and the log of a dry run. Internal.
- */
+/* core/control/tune/pml_tune_note.h - messages of a tuner, and the log of a dry run. Internal. */
 #ifndef PML_TUNE_NOTE_H
 #define PML_TUNE_NOTE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_openmp.c - the OpenMP runtime of the process, which pmlua is not linked to. */
+/* core/control/tune/pml_tune_openmp.c - the process's OpenMP runtime, found without linking. */
 #include "control/tune/pml_tune_private.h"
 
 #include <dlfcn.h>

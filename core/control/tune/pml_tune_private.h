@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_private.h - rules as they are applied, and what a thread has of them. Internal. */
+/* core/control/tune/pml_tune_private.h - rules in applicable form, and their per-thread state. Internal. */
 #ifndef PML_TUNE_PRIVATE_H
 #define PML_TUNE_PRIVATE_H
 

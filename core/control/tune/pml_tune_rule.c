@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_rule.c - rules: from what the user gave to files and texts, and which region has which. */
+/*
+ * core/control/tune/pml_tune_rule.c - rules: from the user's table to files and values, and their match with regions.
+ */
 #include "base/pml_error.h"
 #include "control/tune/pml_tune_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_table.c - looking up regions that a thread has not met before. */
+/* core/control/tune/pml_tune_table.c - lookup of regions that are new to a thread. */
 #include "control/tune/pml_tune_table.h"
 
 #include <fnmatch.h>

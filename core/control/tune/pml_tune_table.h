@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_table.h - what a region's name means to a substrate, looked up once for each thread and
- * region. Internal. */
+/* core/control/tune/pml_tune_table.h - per-thread cache of a substrate's data by region. Internal. */
 #ifndef PML_TUNE_TABLE_H
 #define PML_TUNE_TABLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/log/pml_grown.c - a file that grows, and what is mapped of it. */
+/* core/record/log/pml_grown.c - a growable memory-mapped file. */
 #include "record/log/pml_grown.h"
 
 #include "base/pml_file.h"

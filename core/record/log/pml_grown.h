@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/log/pml_grown.h - a file that a process makes, and that grows piece by piece, each mapped shared.
- * Internal.
+ * core/record/log/pml_grown.h - a growable file, mapped shared piece by piece. Internal.
  *
  * The kernel has what is written into a piece at once: SIGKILL, exec, _exit and a crash lose none of it. A piece is
  * allocated on the disk before it is mapped, so that a full disk is a refusal and no SIGBUS; a limit on file sizes is

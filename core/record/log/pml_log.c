@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/log/pml_log.c - writing a log: its head, its directory, its extents and its definitions. */
+/* core/record/log/pml_log.c - log writer: head, directory, extents and definitions. */
 #include "record/log/pml_log.h"
 
 #include "base/pml_clock.h"

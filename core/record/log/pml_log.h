@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/log/pml_log.h - one file per process that has what was measured, however the process ends. Internal.
+ * core/record/log/pml_log.h - a process's log: one file with its measurements, which survives however the process ends.
+ * Internal.
  *
  * The file is mapped shared and grows in extents (pml_grown.h); a directory at its beginning says what each is. Its
  * format is defined in docs/log.md. A thread writes its own records in place; readers take them while they are written,

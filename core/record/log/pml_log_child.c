@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/log/pml_log_child.c - the forked children of a process, in its log: those without a log of their own have
- * nothing else.
+ * core/record/log/pml_log_child.c - forked children in their parent's log, if they have no log.
  *
  * The thread that forks takes an entry, and the child stores its pid there: it has the extent mapped, too. So do its
  * children, which take entries for theirs while they have no log. All of them move `taken` by compare and exchange, so

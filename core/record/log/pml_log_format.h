@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/log/pml_log_format.h - what is where in a log (docs/log.md is the definition). Internal. */
+/* core/record/log/pml_log_format.h - layout of a log (docs/log.md is the definition). Internal. */
 #ifndef PML_LOG_FORMAT_H
 #define PML_LOG_FORMAT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/log/pml_log_own.c - whether, where and under which name this process has a log; the cells in it. */
+/* core/record/log/pml_log_own.c - this process's log: existence, folder, name, and its cells. */
 #include "record/log/pml_log_own.h"
 
 #include "base/pml_clock.h"

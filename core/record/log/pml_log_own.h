@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/log/pml_log_own.h - the log of this process, which PMLUA_REPORT=DIR asks for. Internal.
+ * core/record/log/pml_log_own.h - the log of this process, requested by PMLUA_REPORT=DIR. Internal.
  *
  * It is made when something is first measured. A child never writes into its parent's: it makes its own, when it
  * measures.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/log/pml_log_read.c - reading a log: its head, its directories and its extents, none of which is trusted.
- */
+/* core/record/log/pml_log_read.c - log reader: head, directories and extents, all untrusted. */
 #include "record/log/pml_log.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/quantile/pml_quantile_parts.c - one pass of a radix sort, by the highest bits that differ; the rest of it
- * where it is asked for. */
+/* core/record/quantile/pml_quantile_parts.c - partial radix sort by the highest differing bits. */
 #include "record/quantile/pml_quantile_parts.h"
 
 #include "record/quantile/pml_quantile_sort.h"

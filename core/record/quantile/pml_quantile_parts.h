@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/quantile/pml_quantile_parts.h - many keys in the order of their highest bits, and sorted where asked;
- * private. */
+/* core/record/quantile/pml_quantile_parts.h - keys partitioned by their highest bits, sorted on demand. */
 #ifndef PML_QUANTILE_PARTS_H
 #define PML_QUANTILE_PARTS_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/quantile/pml_quantile_sort.c - a radix sort of 64-bit keys, and a merge sort that survives any
- * comparator. */
+/* core/record/quantile/pml_quantile_sort.c - radix sort of 64-bit keys, and a merge sort for any comparator. */
 #include "record/quantile/pml_quantile_sort.h"
 
 #include <stdbool.h>

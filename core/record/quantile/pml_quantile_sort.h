@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/quantile/pml_quantile_sort.h - sorting and merging as exact quantiles need it; private. */
+/* core/record/quantile/pml_quantile_sort.h - sorting and merging for exact quantiles. */
 #ifndef PML_QUANTILE_SORT_H
 #define PML_QUANTILE_SORT_H
 

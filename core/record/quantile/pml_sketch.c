@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/quantile/pml_sketch.c - counts on a geometric scale that becomes coarser when a series outgrows it. */
+/* core/record/quantile/pml_sketch.c - geometric histogram that coarsens as a series grows. */
 #include "record/quantile/pml_sketch.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/quantile/pml_sketch.h - quantiles of an endless series in bounded memory, with a bound on their error. */
+/* core/record/quantile/pml_sketch.h - quantiles of an endless series in bounded memory, with an error bound. */
 #ifndef PML_SKETCH_H
 #define PML_SKETCH_H
 

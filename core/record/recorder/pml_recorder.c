@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder.c - opening, pushing, and reading while others push. */
+/* core/record/recorder/pml_recorder.c - open, push, and concurrent reads of recorders. */
 #include "record/pml_recorder.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_keep.c - recorders whose lanes and chunks lie in the process's log, and their
- * children. */
+/* core/record/recorder/pml_recorder_keep.c - recorders stored in the process's log, and forked children. */
 #include "record/recorder/pml_recorder_lane.h"
 
 #include "base/pml_error.h"

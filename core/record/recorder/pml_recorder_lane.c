@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_lane.c - lanes of threads: made, adopted, rewound after a reset, kept over a fork.
- */
+/* core/record/recorder/pml_recorder_lane.c - per-thread chunks of a recorder: creation, adoption, reset, fork. */
 #include "record/recorder/pml_recorder_lane.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_lane.h - what a recorder is made of; private, and for the specs that look inside.
- */
+/* core/record/recorder/pml_recorder_lane.h - structure of a recorder. */
 #ifndef PML_RECORDER_LANE_H
 #define PML_RECORDER_LANE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_log.c - the elements of recorders in a log, lane by lane. */
+/* core/record/recorder/pml_recorder_log.c - elements of recorders in a log. */
 #include "record/recorder/pml_recorder_log.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_log.h - the cells of a log, and what recorders left in it. Nothing in it is
- * trusted. Internal. */
+/* core/record/recorder/pml_recorder_log.h - counters and recorders in a log. Nothing in it is trusted. Internal. */
 #ifndef PML_RECORDER_LOG_H
 #define PML_RECORDER_LOG_H
 

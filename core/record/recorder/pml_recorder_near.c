@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_near.c - keys of handles, and the cells that fit them. */
+/* core/record/recorder/pml_recorder_near.c - thread-local cache of recorder handles. */
 #include "record/pml_recorder_near.h"
 #include "record/recorder/pml_recorder_lane.h"
 

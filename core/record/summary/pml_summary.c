@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/summary/pml_summary.c - rows by name, which processes add to, and the processes that did. */
+/* core/record/summary/pml_summary.c - rows by name, summed over processes, and the list of processes. */
 #include "record/summary/pml_summary_private.h"
 
 #include "base/pml_error.h"

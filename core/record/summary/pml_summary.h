@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/summary/pml_summary.h - what many processes measured, added up by name. Internal.
+ * core/record/summary/pml_summary.h - measurements of many processes, summed by name. Internal.
  *
  *   struct pml_summary_row row = {.kind = PML_SUMMARY_SECTION, .name = "solve", .threads = 4, .first = rank};
  *   row.time = pml_summary_one(total_ns, rank);

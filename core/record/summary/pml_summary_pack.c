@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/summary/pml_summary_pack.c - a summary as bytes, and back. */
+/* core/record/summary/pml_summary_pack.c - serialization of a summary. */
 #include "base/pml_error.h"
 #include "base/pml_lz.h"
 #include "record/summary/pml_summary_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/summary/pml_summary_private.h - what the parts of a summary share. Internal. */
+/* core/record/summary/pml_summary_private.h - declarations shared by the files of a summary. Internal. */
 #ifndef PML_SUMMARY_PRIVATE_H
 #define PML_SUMMARY_PRIVATE_H
 

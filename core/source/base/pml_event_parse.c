@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_event_parse.c - names of events: what all sources parse alike. */
+/* core/source/base/pml_event_parse.c - parser functions for event names, shared by all sources. */
 #include "source/base/pml_event_parse.h"
 
 #include <ctype.h>

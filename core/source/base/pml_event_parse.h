@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_event_parse.h - what parsers of names share: modifiers, numbers, parts, texts that stay.
- * Internal. */
+/* core/source/base/pml_event_parse.h - parser functions for event names: modifiers, numbers, parts, texts. Internal. */
 #ifndef PML_EVENT_PARSE_H
 #define PML_EVENT_PARSE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_eventset.c - the hot paths of an event set: snapshots and their differences. */
+/* core/source/base/pml_eventset.c - hot paths of an event set: snapshots and differences. */
 #include "source/pml_eventset.h"
 
 #include "base/pml_clock.h"

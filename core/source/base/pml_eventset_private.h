@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_eventset_private.h - the layout of an event set, shared by its opening and its reading. */
+/* core/source/base/pml_eventset_private.h - layout of an event set. */
 #ifndef PML_EVENTSET_PRIVATE_H
 #define PML_EVENTSET_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_source.c - what every entry of the table needs: a name's rest, rows of a list, near names. */
+/* core/source/base/pml_source.c - helpers of event sources: name prefixes, list rows, suggestions. */
 #include "source/base/pml_source.h"
 
 #include <fnmatch.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_source.h - what a source of events is: one entry in one table (source/pml_sources.h). Internal.
+/*
+ * core/source/base/pml_source.h - interface of an event source: an entry of the table in source/pml_sources.h.
+ * Internal.
  */
 #ifndef PML_SOURCE_H
 #define PML_SOURCE_H

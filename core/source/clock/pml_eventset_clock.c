@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/clock/pml_eventset_clock.c - pmlua's own clock as a source of events. */
+/* core/source/clock/pml_eventset_clock.c - pmlua's clock as an event source. */
 #include "base/pml_clock.h"
 #include "source/base/pml_source.h"
 

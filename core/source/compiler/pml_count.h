@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/pml_count.h - between a program that `pmlua cc --count` compiled and the runtime that keeps its
- * counts.
+ * core/source/compiler/pml_count.h - interface between programs compiled by `pmlua cc --count` and the counting
+ * runtime.
  *
  * The instrumenter adds to cells: numbers of 64 bits, of the thread alone, in memory that the runtime gives. A cell is
  * of one kind of operation; which cells a module adds to, and what each is worth in each event, it says in a table, so

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/pml_count_cells.c - the table of the kinds of operation, made from the lists in its header. */
+/* core/source/compiler/pml_count_cells.c - table of the kinds of operation. */
 #include "source/compiler/pml_count_cells.h"
 
 #include "source/compiler/pml_count.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/pml_count_cells.h - the kinds of operation that compiled-in counts tell apart, and what each is
- * worth.
+ * core/source/compiler/pml_count_cells.h - kinds of operation that compiled code counts, and their weights.
  *
  * The instrumenter adds to cells by these numbers, the runtime reads them: an event of Byfl's nine is the sum over all
  * cells of count times worth. Definitions follow Byfl (Pakin and McCormick, 2014; its source for the bits) with

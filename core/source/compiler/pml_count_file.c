@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/pml_count_file.c - a file of counts, which may be cut, damaged or growing: nothing in it is
- * believed. */
+/*
+ * core/source/compiler/pml_count_file.c - reader of compiler count files, which may be truncated, damaged or growing.
+ */
 #include "source/compiler/pml_count_file.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/pml_count_file.h - what a program that was compiled with counts has counted, read from its file.
- */
+/* core/source/compiler/pml_count_file.h - compiler counts of a program, read from its file. */
 #ifndef PML_COUNT_FILE_H
 #define PML_COUNT_FILE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/pml_count_layout.h - how the counts of a process lie in memory, and in the log that it is mapped
- * from: the log's head is before them, and they are its only extent (docs/log.md).
+ * core/source/compiler/pml_count_layout.h - memory layout of a process's counts, the only extent of the log that they
+ * are mapped from (docs/log.md).
  *
  * Every page is written in place, so that what is there is what was counted, however the process ends. A cell of the
  * process is the sum over lanes less what a forked child had from its parent (inherited).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/pml_count_runtime.h - between libpmlua_count, which keeps the counts, and libpmlua, which reads
- * them.
+ * core/source/compiler/pml_count_runtime.h - interface between libpmlua_count, which stores the counts, and libpmlua,
+ * which reads them.
  *
  * Neither is linked against the other: whichever is loaded second finds the first, by pml_count_attach() of libpmlua or
  * by pml_count_runtime of libpmlua_count.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/pml_count_stage.h - whether modules count before or after optimisation. Internal. */
+/* core/source/compiler/pml_count_stage.h - counting stage of modules: before or after optimisation. Internal. */
 #ifndef PML_COUNT_STAGE_H
 #define PML_COUNT_STAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_counter.h - one perf_event counter: open, read by the cheapest path that is right, close. */
+/* core/source/kernel/pml_counter.h - one perf_event counter: open, read by the cheapest correct path, close. */
 #ifndef PML_COUNTER_H
 #define PML_COUNTER_H
 

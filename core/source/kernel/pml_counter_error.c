@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_counter_error.c - what a refused perf_event_open means, and what to do about it. */
+/* core/source/kernel/pml_counter_error.c - explanations and remedies of perf_event_open failures. */
 #include "source/kernel/pml_counter_error.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_counter_error.h - what a refused perf_event_open means, and what to do about it. */
+/* core/source/kernel/pml_counter_error.h - explanations and remedies of perf_event_open failures. */
 #ifndef PML_COUNTER_ERROR_H
 #define PML_COUNTER_ERROR_H
 

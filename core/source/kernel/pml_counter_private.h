@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_counter_private.h - what counters, groups and event sets agree upon. */
+/* core/source/kernel/pml_counter_private.h - declarations shared by counters, groups and event sets. */
 #ifndef PML_COUNTER_PRIVATE_H
 #define PML_COUNTER_PRIVATE_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_kernel.c - the kernel's events as a source: which parser a name belongs to, the list,
- * and the answer to an unknown name. */
+/*
+ * core/source/kernel/pml_event_kernel.c - the kernel's events as a source: choice of the parser, the list, and unknown
+ * names.
+ */
 #include "source/kernel/event/pml_event_libpfm.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_eventset_kernel.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_eventset_kernel.c - the kernel's events in an event set: read by page or read(2), and
- * described.
- */
+/* core/source/kernel/pml_eventset_kernel.c - the kernel's events in an event set: reading and description. */
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include "source/kernel/pml_eventset_kernel_read.h"

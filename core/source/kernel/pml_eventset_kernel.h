@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_eventset_kernel.h - the kernel's events in an event set: groups, and how one is read.
- * Internal.
+/*
+ * core/source/kernel/pml_eventset_kernel.h - the kernel's events in an event set: groups and their reading. Internal.
  */
 #ifndef PML_EVENTSET_KERNEL_H
 #define PML_EVENTSET_KERNEL_H

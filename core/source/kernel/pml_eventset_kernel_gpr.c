@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_eventset_kernel_gpr.c - an only group with pages, read with general registers only. */
+/* core/source/kernel/pml_eventset_kernel_gpr.c - page reads of a single group, in general registers only. */
 #include "source/kernel/pml_eventset_kernel_read.h"
 
 static inline int cannot(struct pml_eventset *s, uint64_t *values, int tried) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_eventset_kernel_open.c - open the kernel's events of a set: as few groups as it allows. */
+/* core/source/kernel/pml_eventset_kernel_open.c - opening of a set's kernel events in as few groups as possible. */
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_eventset_kernel_read.h - an only group with pages is read, inline, with general registers
- * only. Internal.
+/*
+ * core/source/kernel/pml_eventset_kernel_read.h - inline page reads of a single group, in general registers only.
+ * Internal.
  */
 #ifndef PML_EVENTSET_KERNEL_READ_H
 #define PML_EVENTSET_KERNEL_READ_H

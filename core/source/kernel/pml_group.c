@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_group.c - events that are scheduled together and read in one pass. */
+/* core/source/kernel/pml_group.c - events that are scheduled and read together. */
 #include "source/kernel/pml_group.h"
 
 #include "base/pml_error.h"

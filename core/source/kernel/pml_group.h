@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_group.h - events that are scheduled together and read in one pass. */
+/* core/source/kernel/pml_group.h - events that are scheduled and read together. */
 #ifndef PML_GROUP_H
 #define PML_GROUP_H
 

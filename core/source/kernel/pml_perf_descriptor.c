@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_perf_descriptor.c - descriptors of perf events in a program that may close them. */
+/* core/source/kernel/pml_perf_descriptor.c - perf descriptors that survive close() calls of the program. */
 #include "source/kernel/pml_perf_descriptor.h"
 
 #include "source/kernel/event/pml_perf_open.h"

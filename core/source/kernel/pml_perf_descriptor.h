@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_perf_descriptor.h - descriptors of perf events in a program that may close them. Internal. */
+/* core/source/kernel/pml_perf_descriptor.h - perf descriptors that survive close() calls of the program. Internal. */
 #ifndef PML_PERF_DESCRIPTOR_H
 #define PML_PERF_DESCRIPTOR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_rdpmc.h - read a counter from its self-monitoring page, inline and without a syscall. */
+/* core/source/kernel/pml_rdpmc.h - counter reads from the self-monitoring page, inline and without a system call. */
 #ifndef PML_RDPMC_H
 #define PML_RDPMC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_rdpmc_fault.c - a counter read that the machine refuses becomes a read(2). */
+/* core/source/kernel/pml_rdpmc_fault.c - fallback to read(2) when a user-space counter read faults. */
 #include "source/kernel/pml_rdpmc_fault.h"
 
 #include "base/pml_process.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_rdpmc_fault.h - a counter read that the machine refuses becomes a read(2). Internal.
+/*
+ * core/source/kernel/pml_rdpmc_fault.h - fallback to read(2) when a user-space counter read faults. Internal.
  *
  * When root writes 0 to the PMU's rdpmc file (x86) or to kernel.perf_user_access (arm64), the kernel forbids the
  * counter instruction on all cpus at once, and pages that are mapped do not say so: the next read faults. Nothing that

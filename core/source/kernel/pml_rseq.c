@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_rseq.c - whether the C library has registered the thread for restartable sequences. */
+/* core/source/kernel/pml_rseq.c - detection of glibc's restartable sequence registration. */
 #include "source/kernel/pml_rseq.h"
 
 #include <stddef.h>

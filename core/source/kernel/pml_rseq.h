@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_rseq.h - load a page's index and read its counter without a move to another cpu in between.
- * Internal.
+/*
+ * core/source/kernel/pml_rseq.h - restartable counter reads: no migration between loading the index and reading the
+ * counter. Internal.
  *
  * Where cores differ in kind, a thread that is moved after it has loaded the index reads a counter that the other core
  * may not have, which faults. A restartable sequence (rseq(2), registered by the C library) closes the window: the

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_event_plugin.c - metrics of plugins among all other events: their names, the list, what is
- * near. */
+/* core/source/plugin/pml_event_plugin.c - plugin metrics as events: names, list, suggestions. */
 #include "source/base/pml_source.h"
 #include "source/plugin/pml_plugin_private.h"
 

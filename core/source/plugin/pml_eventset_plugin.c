@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_eventset_plugin.c - metrics of plugins in an event set: opened, read, and their differences.
- */
+/* core/source/plugin/pml_eventset_plugin.c - plugin metrics in an event set: open, read, differences. */
 #include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "source/base/pml_eventset_private.h"

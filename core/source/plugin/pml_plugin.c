@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin.c - the plugins of a process: their list, their states, their trouble. */
+/* core/source/plugin/pml_plugin.c - plugins of a process: list, states, errors. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_clock.h"

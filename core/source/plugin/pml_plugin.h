@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/plugin/pml_plugin.h - metric plugins: sources of values that others built, loaded at run time.
+ * core/source/plugin/pml_plugin.h - metric plugins: sources of values, loaded at run time.
  *
  * A plugin written for Score-P's metric interface runs as it is (compat/scorep); a program may also provide one of its
  * own, without a library. Each metric is an event, plugin::NAME::METRIC, of any event set. What a plugin measures in

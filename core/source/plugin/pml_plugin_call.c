@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_call.c - the calls of a plugin that runs: a library's, guarded, or the program's own.
- */
+/* core/source/plugin/pml_plugin_call.c - guarded calls into plugins. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/plugin/pml_plugin_child.c - a forked child ends without the libraries of its parent's plugins.
+ * core/source/plugin/pml_plugin_child.c - exit of forked children without the destructors of their parent's plugins.
  *
  * A child has the static objects of a plugin, but not its threads. When it exits, their destructors would wait for
  * threads that are not there, or end the process as that of a std::thread does. What is registered to be run at exit

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_environment.c - what the environment says: which plugins, which metrics, which process.
- */
+/* core/source/plugin/pml_plugin_environment.c - plugins and metrics from environment variables. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_guard.c - a frame that catches any exception, in a few lines of assembly and its
- * personality.
+/*
+ * core/source/plugin/pml_plugin_guard.c - a stack frame that catches all C++ exceptions, and its personality routine.
  */
 #include "source/plugin/pml_plugin_guard.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/plugin/pml_plugin_guard.h - calls into others' code that exceptions do not get out of.
+ * core/source/plugin/pml_plugin_guard.h - calls into foreign code that stop C++ exceptions.
  *
  * A C++ exception that leaves a plugin would unwind through C, which cannot catch it, and end the process. A guard is
  * a frame that takes any exception; what ends a thread (pthread_exit, cancellation) passes. It needs no C++ run time of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_keep.c - series of plugins are appended to the process's log while it runs. */
+/* core/source/plugin/pml_plugin_keep.c - series of plugins, appended to the process's log. */
 #include "record/log/pml_log_own.h"
 #include "source/plugin/pml_plugin_private.h"
 

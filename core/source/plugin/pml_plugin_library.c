@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_library.c - a plugin's library: found, loaded, checked, and asked for its metrics. */
+/* core/source/plugin/pml_plugin_library.c - a plugin's library: search, load, check, metrics. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_clock.h"

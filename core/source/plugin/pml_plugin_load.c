@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_load.c - plugins that come: libraries, what a program provides, what the environment
- * names.
- */
+/* core/source/plugin/pml_plugin_load.c - loading of plugins from libraries, the program and the environment. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_clock.h"

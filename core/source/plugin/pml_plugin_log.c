@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_log.c - the series of plugins in a log, metric by metric. */
+/* core/source/plugin/pml_plugin_log.c - series of plugins in a log. */
 #include "source/plugin/pml_plugin_log.h"
 
 #include "base/pml_clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/plugin/pml_plugin_log.h - series of plugins in a log: what a recorded process measured, another reads.
+ * core/source/plugin/pml_plugin_log.h - series of plugins in the log of a recorded process.
  *
  * A recorded process appends what it takes in from its plugins to its log at once (docs/log.md, Series), so that it is
  * there however the process ends. What a plugin had not handed over by then is lost with it.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_private.h - what a plugin, its counters at a place and its calls are made of. Internal.
- */
+/* core/source/plugin/pml_plugin_private.h - structures of plugins, their counters and calls. Internal. */
 #ifndef PML_PLUGIN_PRIVATE_H
 #define PML_PLUGIN_PRIVATE_H
 

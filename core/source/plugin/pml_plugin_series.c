@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_series.c - what plugins measure in their own time: taken in, put in order, handed out.
- */
+/* core/source/plugin/pml_plugin_series.c - series of asynchronous plugins: collection, order, delivery. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_bits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/plugin/pml_plugin_use.c - a plugin at work: threads join it, are read, and it ends. */
+/* core/source/plugin/pml_plugin_use.c - use of a plugin by threads, and its end. */
 #include "source/plugin/pml_plugin_private.h"
 
 #include "base/pml_clock.h"

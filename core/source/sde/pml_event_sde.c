@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_event_sde.c - software-defined events among all others: their names, the list, what is near. */
+/* core/source/sde/pml_event_sde.c - software-defined events as a source: names, list, suggestions. */
 #include "source/compiler/pml_count_file.h"
 #include "source/sde/pml_eventset_sde.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_eventset_compiler.c - what a thread counts for itself, in an event set: all sums in one pass.
+ * core/source/sde/pml_eventset_compiler.c - a thread's compiler counts in an event set: all sums in one pass.
  *
  * Events that are sums over the cells of the set's thread are read as any other, by pml_eventset_sde.c, once: then it
  * is known which cells they are. From there on a list of them is read, and no event is looked at, for as long as no

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_eventset_sde.c - software-defined events in an event set: opened, read, and their differences. */
+/* core/source/sde/pml_eventset_sde.c - software-defined events in an event set: open, read, differences. */
 #include "source/sde/pml_eventset_sde.h"
 
 #include "base/pml_bits.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_eventset_sde_gpr.c - software-defined events that are plain loads, with general registers only.
- */
+/* core/source/sde/pml_eventset_sde_gpr.c - software-defined events that are plain loads, in general registers only. */
 #include "base/pml_own.h"
 #include "source/sde/pml_eventset_sde.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_eventset_sums.c - which of the five ways a cell is worth something in Byfl's sums. */
+/* core/source/sde/pml_eventset_sums.c - Byfl's summary events. */
 #include "source/sde/pml_eventset_sums.h"
 
 /* Whether it is worth something in these sums alone; @among: bits of theirs. */

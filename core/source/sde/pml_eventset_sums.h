@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_eventset_sums.h - Byfl's nine sums over the cells of a thread, all at once. Internal.
+ * core/source/sde/pml_eventset_sums.h - Byfl's nine sums over a thread's counters, in one pass. Internal.
  *
  * A cell is worth something in several of the sums, and most cells are worth it in one of five ways: cells are listed
  * by these, so that each is loaded once and a read has no branch but its loops.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde.c - the registry of software-defined events: libraries, names, references, the list. */
+/* core/source/sde/pml_sde.c - registry of software-defined events: libraries, names, references, list. */
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde.h - software-defined events: values that libraries publish under a name.
+ * core/source/sde/pml_sde.h - software-defined events: named values that libraries publish.
  *
  * A library registers what it has (variables, callbacks) or lets pmlua keep it (created counters, recorders, counting
  * sets); an event set reads it as "sde:::LIB::EVENT" like any other event. Semantics follow PAPI's libsde where

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_body.c - what is behind an event's name, and the object file that it lives in. */
+/* core/source/sde/pml_sde_body.c - bodies of events, and the object files that they belong to. */
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "record/recorder/pml_recorder_lane.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde_compiler.c - what the compiler counts, as the software-defined events of the library BYFL.
+ * core/source/sde/pml_sde_compiler.c - compiler counts as software-defined events of the library BYFL.
  *
  * Their names and the nine sums are those that Byfl registers with PAPI (papi_sde, table 5); each kind of operation
  * that is in use has an event of its own beside them.

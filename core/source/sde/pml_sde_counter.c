@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_counter.c - created counters: a shard for each thread, summed by the reader. */
+/* core/source/sde/pml_sde_counter.c - created counters: per-thread shards, summed by readers. */
 #include "source/sde/pml_sde_private.h"
 
 #include "base/pml_error.h"

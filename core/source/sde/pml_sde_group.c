@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_group.c - groups: members that come behind the last and go by a copy, while others read. */
+/* core/source/sde/pml_sde_group.c - groups of events: copy-on-write member lists. */
 #include "source/sde/pml_sde_private.h"
 
 #include "base/pml_error.h"

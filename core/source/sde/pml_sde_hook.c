@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde_hook.c - a library's listing hook, called with the functions of the drop-in for libsde.
+ * core/source/sde/pml_sde_hook.c - a library's listing hook, called with the functions of the libsde drop-in.
  *
  * The drop-in is loaded by its path, before the library: whatever that was linked against as libsde.so.1 is then found
  * loaded already. It is looked for beside the object file that holds this code, as built and as installed.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_hook.h - what events a library has, told by itself, without an application that runs it. */
+/* core/source/sde/pml_sde_hook.h - events of a library, listed without running a program. */
 #ifndef PML_SDE_HOOK_H
 #define PML_SDE_HOOK_H
 

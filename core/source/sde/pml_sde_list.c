@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_list.c - the events in the order of registration: all of them, or those of patterns. */
+/* core/source/sde/pml_sde_list.c - lists of events in the order of registration. */
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"

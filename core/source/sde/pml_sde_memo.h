@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde_memo.h - what groups that lie in several groups were found to be, within one read.
+ * core/source/sde/pml_sde_memo.h - memo table of nested groups during one read.
  *
  * Without it a group that two others share is read twice, and n levels of such sharing cost 2^n. Only what is shared is
  * kept, so that ordinary groups pay nothing. One reader at a time. Without memory for it, reads are right and slow.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde_overflow.c - thresholds: handlers for counters that pass a multiple of one.
+ * core/source/sde/pml_sde_overflow.c - overflow handlers of counters.
  *
  * A created counter tells from inside the increment. Variables and callbacks cannot tell; a thread reads those that are
  * watched every PML_SDE_POLL_NS. It starts with the first of them and ends when the last is gone, no longer watched or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde_patient.c - a thread reads what may hang, its asker waits no longer than it wants.
+ * core/source/sde/pml_sde_patient.c - reads with a time limit, on a helper thread.
  *
  * A job is one reading under way. Its askers and its helper share it under one lock; the last to leave it
  * frees it: an asker when the value is there, and it then joins the helper; the helper when all have given up.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_patient.h - read an event whose library's own code may never come back. */
+/* core/source/sde/pml_sde_patient.h - reading of events with a time limit. */
 #ifndef PML_SDE_PATIENT_H
 #define PML_SDE_PATIENT_H
 

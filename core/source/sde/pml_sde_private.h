@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_private.h - what the pml_sde*.c files share: events, their bodies, readers and the lock. */
+/* core/source/sde/pml_sde_private.h - declarations shared by pml_sde*.c: events, bodies, readers and the lock. */
 #ifndef PML_SDE_PRIVATE_H
 #define PML_SDE_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_read.c - the value of an event now: read without a lock, written, reset. */
+/* core/source/sde/pml_sde_read.c - lock-free read of an event's value; write and reset. */
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"

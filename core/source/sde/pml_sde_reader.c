@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_reader.c - the readers of events, so that what they read is not freed under them. */
+/* core/source/sde/pml_sde_reader.c - readers of events, which delay freeing. */
 #include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_register.c - what libraries register and take back. */
+/* core/source/sde/pml_sde_register.c - registration and removal of events. */
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/pml_sde_set.c - counting sets: distinct elements and how often each was put in. */
+/* core/source/sde/pml_sde_set.c - counting sets: distinct elements and their frequencies. */
 #include "source/sde/pml_sde_private.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/simulation/pml_sim.c - callgrind's counts of the calling thread, by its monitor command and valgrind's
- * log. */
+/*
+ * core/source/simulation/pml_sim.c - callgrind's counts of the calling thread, by a monitor command and valgrind's log.
+ */
 #include "source/simulation/pml_sim.h"
 
 #include "base/pml_error.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/simulation/pml_sim.h - what callgrind, under which the process runs, has counted on the calling thread so
- * far.
+ * core/source/simulation/pml_sim.h - callgrind's counts of the calling thread, if the process runs under callgrind.
  *
  * Only under `pmlua --sim` and `pmlua stat --sim`: PMLUA_SIM names the folder in which valgrind's log of the process,
  * log.PID, lies. Callgrind tells its counts there when it is asked; nothing of what asking and reading take is counted,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/simulation/pml_sim_private.h - reading the simulation within code of ours that is not to be counted.
- * Internal. */
+/* core/source/simulation/pml_sim_private.h - simulation reads that do not count pmlua's own code. Internal. */
 #ifndef PML_SIM_PRIVATE_H
 #define PML_SIM_PRIVATE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/simulation/pml_simulated.c - what sections and all other regions cost under callgrind, per thread.
+ * core/source/simulation/pml_simulated.c - costs of sections and other regions under callgrind, per thread.
  *
  * Where the process runs under simulation (pml_sim.h) this consumes enters and leaves from the time the library is
  * loaded, and nothing otherwise. At each of them the thread's counts are read: what was added since its last one

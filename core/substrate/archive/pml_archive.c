@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive.c - the steps by which logs of several processes become one archive. */
+/* core/substrate/archive/pml_archive.c - conversion of several processes' logs to one archive. */
 #include "substrate/archive/pml_archive.h"
 
 #include "base/pml_clock.h"

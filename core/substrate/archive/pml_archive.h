@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/archive/pml_archive.h - one OTF2 archive of the events that several processes left in their logs.
+ * core/substrate/archive/pml_archive.h - an OTF2 archive of the events in several processes' logs.
  *
  * A process is a location group, each of its threads a location, each host a node. Processes that are ranks of MPI come
  * first, in their order, as "MPI Rank N"; the others are "PROGRAM (PID)" in the order of their starts, and then

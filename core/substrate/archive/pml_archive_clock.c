@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_clock.c - clocks of processes, and how they differ from rank 0's. */
+/* core/substrate/archive/pml_archive_clock.c - clocks of processes, and their offsets from rank 0's. */
 #include "substrate/archive/pml_archive_clock.h"
 
 #include "base/pml_error.h"

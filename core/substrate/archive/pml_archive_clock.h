@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_clock.h - when ticks of a process were, on the clock of rank 0. Internal. */
+/* core/substrate/archive/pml_archive_clock.h - conversion of a process's ticks to rank 0's clock. Internal. */
 #ifndef PML_ARCHIVE_CLOCK_H
 #define PML_ARCHIVE_CLOCK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_communication.c - what a rank's log says of messages and collective operations. */
+/* core/substrate/archive/pml_archive_communication.c - messages and collective operations in a rank's log. */
 #include "substrate/archive/pml_archive_private.h"
 
 #define NO_RANK UINT32_MAX

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_lags.c - shifts of clocks over time, by which no message is early. */
+/* core/substrate/archive/pml_archive_lags.c - clock corrections over time that leave no message early. */
 #include "substrate/archive/pml_archive_lags.h"
 
 #include "base/pml_error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/archive/pml_archive_lags.h - how early messages between two clocks are, over time, and by which shifts
- * of these clocks no message is early. Internal.
+ * core/substrate/archive/pml_archive_lags.h - message delays between two clocks over time, and the clock corrections
+ * that leave no message early. Internal.
  *
  * Clocks are measured at the beginning and at the end of a job and taken for linear in between. Where they are not, the
  * messages of the program are measurements that cost it nothing: one from A to B says how far B's clock is behind at

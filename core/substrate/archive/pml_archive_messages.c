@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_messages.c - which messages arrive before they are sent, and clocks by which they
- * do not. */
+/* core/substrate/archive/pml_archive_messages.c - detection of early messages, and clock correction. */
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_pairs.h"

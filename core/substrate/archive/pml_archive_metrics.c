@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_metrics.c - metrics of a recording as metrics of an archive. */
+/* core/substrate/archive/pml_archive_metrics.c - metrics of a recording as archive metrics. */
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_pairs.c - sends and receives that wait for each other, by their channels. */
+/* core/substrate/archive/pml_archive_pairs.c - matching of sends and receives by channel. */
 #include "substrate/archive/pml_archive_pairs.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_pairs.h - sends and receives that wait for each other. Internal. */
+/* core/substrate/archive/pml_archive_pairs.h - matching of sends and receives. Internal. */
 #ifndef PML_ARCHIVE_PAIRS_H
 #define PML_ARCHIVE_PAIRS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/archive/pml_archive_part.c - one process of an archive, written by itself, and taken into the whole.
+ * core/substrate/archive/pml_archive_part.c - one process's part of an archive, written separately and merged.
  *
  * A part numbers its own threads, regions, metrics and teams. Its event files move into the whole archive unchanged;
  * mapping tables in the local definitions lead from the part's numbers to those of the whole. The leader gives these in

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_part.h - one process of an archive, written by itself, and taken into the whole.
- */
+/* core/substrate/archive/pml_archive_part.h - one process's part of an archive, written separately and merged. */
 #ifndef PML_ARCHIVE_PART_H
 #define PML_ARCHIVE_PART_H
 

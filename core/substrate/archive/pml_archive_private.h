@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_private.h - what the parts of an archive of several logs share. Internal. */
+/*
+ * core/substrate/archive/pml_archive_private.h - declarations shared by the files that write archives from logs.
+ * Internal.
+ */
 #ifndef PML_ARCHIVE_PRIVATE_H
 #define PML_ARCHIVE_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_process.c - what a log says of its process: names, clock, rank, communicators. */
+/* core/substrate/archive/pml_archive_process.c - process metadata of a log: names, clock, rank, communicators. */
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_ranks.c - which process is which rank, and which communicators are one. */
+/* core/substrate/archive/pml_archive_ranks.c - ranks of processes, and unification of communicators. */
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_share.c - the folder of the processes that write an archive together. */
+/* core/substrate/archive/pml_archive_share.c - the folder of processes that write an archive together. */
 #include "substrate/archive/pml_archive_share.h"
 
 #include "base/pml_clock.h"

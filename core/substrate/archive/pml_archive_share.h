@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/archive/pml_archive_share.h - several processes write the events of an archive together. Internal.
+ * core/substrate/archive/pml_archive_share.h - cooperation of several processes that write an archive. Internal.
  *
  * They share the folder DIR/.making-traces. The leader, which holds its lock, writes the plan there: processes, clocks
  * and communicators. Then the leader and each helper claim one recorded process after the other (N.claim, created

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_threads.c - the events of a process as locations of an archive, each thread's
- * balanced and in order. */
+/* core/substrate/archive/pml_archive_threads.c - a process's events as locations, balanced and ordered per thread. */
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_share.h"
 #include "substrate/archive/pml_archive_waits.h"

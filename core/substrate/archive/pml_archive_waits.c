@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_waits.c - waits for late senders, and for the last rank of a collective operation.
+/*
+ * core/substrate/archive/pml_archive_waits.c - waiting for late senders, and for the last rank of a collective
+ * operation.
  */
 #include "substrate/archive/pml_archive_waits.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/archive/pml_archive_waits.h - how long ranks wait for others. Internal.
+ * core/substrate/archive/pml_archive_waits.h - waiting times of ranks. Internal.
  *
  * Late sender, as Scalasca defines it: a receive, or the call that completes one, was entered before the send was; the
  * wait is the time between, at most the receive's own. Collective operations that no member leaves before the last one

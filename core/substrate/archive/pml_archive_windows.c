@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/archive/pml_archive_windows.c - the windows of ranks, united. */
+/* core/substrate/archive/pml_archive_windows.c - unification of the ranks' windows. */
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow.c - enters and leaves become flows of threads; stopped, these become graphs. */
+/* core/substrate/flow/pml_flow.c - event flows of threads, and their conversion to graphs. */
 #include "substrate/flow/pml_flow.h"
 
 #include "base/pml_bits.h"

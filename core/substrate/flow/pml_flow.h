@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/flow/pml_flow.h - event flow graphs: in which order the call paths of a thread follow each other.
+ * core/substrate/flow/pml_flow.h - event flow graphs: the order of a thread's call paths.
  *
  * A consumer of pml_stream. After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending
  * the functionality of Score-P through plugins, section 4.6: a node stands for a call stack and bears the name of its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_gpr.c - enters and leaves that need no memory, with general registers only. */
+/* core/substrate/flow/pml_flow_gpr.c - enters and leaves that need no memory, in general registers only. */
 #include "substrate/flow/pml_flow_private.h"
 
 /* The edge to where @e leads; edge 0: no edge yet. */

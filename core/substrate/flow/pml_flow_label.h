@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/flow/pml_flow_label.h - the visits at which an edge is taken, compressed while they come. Internal.
+ * core/substrate/flow/pml_flow_label.h - online compression of the visits at which an edge is taken. Internal.
  *
  * Visits come in ascending order. The run under way, {first, first + stride, ..., last}, grows until a visit does not
  * continue it; then it is put into the list: as one more turn of a label among the last PML__FLOW_WINDOW, which it then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_label_gpr.c - visits to labels, with general registers only. */
+/* core/substrate/flow/pml_flow_label_gpr.c - compression of visits to labels, in general registers only. */
 #include "substrate/flow/pml_flow_label.h"
 
 static bool has_shape(const struct pml_flow_label *a, const struct pml_flow_label *run) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_private.h - what the parts of a flow share: one thread's. Internal. */
+/* core/substrate/flow/pml_flow_private.h - per-thread structures of a flow. Internal. */
 #ifndef PML_FLOW_PRIVATE_H
 #define PML_FLOW_PRIVATE_H
 

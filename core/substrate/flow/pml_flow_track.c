@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_track.c - a thread's flow: memory for what is new in it, its end, the same of two
- * threads. */
+/* core/substrate/flow/pml_flow_track.c - a thread's flow: memory, end, and equality of two threads. */
 #include "substrate/flow/pml_flow_private.h"
 
 #include "base/pml_value.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_recording_flow.c - the events of a recording as event flow graphs. */
+/* core/substrate/flow/pml_recording_flow.c - event flow graphs of a recording. */
 #include "base/pml_error.h"
 #include "substrate/flow/pml_flow_private.h"
 #include "substrate/recording/pml_recording_read_private.h"

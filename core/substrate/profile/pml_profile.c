@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile.c - enters and leaves become call paths; threads' trees are merged on request.
- */
+/* core/substrate/profile/pml_profile.c - call path profiles: enters and leaves, and the merge of threads. */
 #include "substrate/profile/pml_profile.h"
 
 #include "base/pml_cancel.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/profile/pml_profile.h - a call-path profile: how often each path of regions was taken, and how long it
- * took.
+ * core/substrate/profile/pml_profile.h - call path profiles: number of calls and time per call path.
  *
  * A consumer of pml_stream. Each thread grows a tree of its own, in which a node is a region called from its parent; a
  * visit merges the trees of all threads, those that ended included.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_functions.c - what a profile knows of each region, over all callers. */
+/* core/substrate/profile/pml_profile_functions.c - profile of each region over all callers. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_gpr.c - enters and leaves that need no memory, with general registers only. */
+/* core/substrate/profile/pml_profile_gpr.c - enters and leaves that need no memory, in general registers only. */
 #include "substrate/profile/pml_profile_private.h"
 
 struct pml__profile_place pml__profile_nowhere = {.latest = &pml__profile_nowhere, .region = PML__PROFILE_NO_REGION};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_histogram.c - histograms of durations, one for each function of a thread. */
+/* core/substrate/profile/pml_profile_histogram.c - histograms of durations, one per function and thread. */
 #include "substrate/profile/pml_profile_histogram.h"
 
 #include <stdlib.h>

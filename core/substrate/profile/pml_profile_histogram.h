@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/profile/pml_profile_histogram.h - how many calls of each function took how long: one thread counts,
- * others may read meanwhile. Internal.
+ * core/substrate/profile/pml_profile_histogram.h - histograms of call durations by function: one writer, concurrent
+ * readers. Internal.
  *
  * Durations in ticks are in the buckets of pml_histogram.h. The counts of an octave are one cache line, made when it is
  * first needed.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_private.h - what the parts of a profile share: one thread's. Internal. */
+/* core/substrate/profile/pml_profile_private.h - per-thread structures of a profile. Internal. */
 #ifndef PML_PROFILE_PRIVATE_H
 #define PML_PROFILE_PRIVATE_H
 

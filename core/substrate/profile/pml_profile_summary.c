@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_summary.c - call paths added up by region, as rows of a summary. */
+/* core/substrate/profile/pml_profile_summary.c - call paths summed by region, as rows of a summary. */
 #include "substrate/profile/pml_profile.h"
 
 #include "record/summary/pml_summary.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_tree.c - nodes in chunks that never move, a hash of (parent, region) to find them.
- */
+/* core/substrate/profile/pml_profile_tree.c - call tree nodes in fixed chunks, with a hash of (parent, region). */
 #include "substrate/profile/pml_profile_tree.h"
 
 #include <stdlib.h>

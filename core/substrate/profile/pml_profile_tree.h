@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/profile/pml_profile_tree.h - a tree of call paths: one thread grows it, others may read it meanwhile.
- * Internal.
+ * core/substrate/profile/pml_profile_tree.h - a call tree with one writer and concurrent readers. Internal.
  *
  * Nodes never move and are never taken out. A node is filled, then @n is stored with release; a reader loads @n with
  * acquire and reads nodes below it. Their figures are stored and loaded relaxed: each is right for itself.

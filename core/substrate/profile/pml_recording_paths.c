@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_recording_paths.c - the memory of a profile, found again in a recording: call paths and
- * durations.
- */
+/* core/substrate/profile/pml_recording_paths.c - call paths and durations of a recording. */
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile_private.h"
 #include "substrate/recording/pml_recording_read_private.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording.c - the part of a log that recorded calls have: memory, names, and how it
- * went. */
+/* core/substrate/recording/pml_recording.c - recorded calls in a log: memory, names, status. */
 #include "substrate/recording/pml_recording.h"
 
 #include "base/pml_clock.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording.h - the calls of a process, recorded in its log (pml_log.h), however it ends.
+ * core/substrate/recording/pml_recording.h - recorded calls of a process in its log (pml_log.h), which survive however
+ * it ends.
  *
  * The log is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
  * lose nothing. It is read later (pml_recording_read.h). It holds the names of regions, the memory of a profile

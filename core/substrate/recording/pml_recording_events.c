@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_events.c - the events of a recording, extent after extent, for what makes
- * something of them.
- */
+/* core/substrate/recording/pml_recording_events.c - iteration over the events of a recording. */
 #include "base/pml_error.h"
 #include "substrate/recording/pml_recording_read_private.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_file.h - what the parts share that write recorded calls into a log. Internal.
- */
+/* core/substrate/recording/pml_recording_file.h - declarations shared by the writers of recorded calls. Internal. */
 #ifndef PML_RECORDING_FILE_H
 #define PML_RECORDING_FILE_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_gpr.c - enters and leaves that need neither memory nor a name, with general
- * registers only. */
+/*
+ * core/substrate/recording/pml_recording_gpr.c - enters and leaves that need neither memory nor a name, in general
+ * registers only.
+ */
 #include "substrate/recording/pml_recording_track.h"
 
 struct pml__log_event pml__recording_elsewhere[2] = {[1] = {.word = PML__LOG_WORD(PML__LOG_ENTER, 0)}};

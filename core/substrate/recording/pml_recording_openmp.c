@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_openmp.c - of a log: the names of OpenMP's constructs, and their sums. */
+/* core/substrate/recording/pml_recording_openmp.c - OpenMP constructs of a log: names and sums. */
 #include "program/pml_source_line.h"
 #include "substrate/recording/pml_recording_read_private.h"
 

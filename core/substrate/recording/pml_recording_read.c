@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_read.c - of a log with recorded calls: how it went, its names, its blocks. */
+/* core/substrate/recording/pml_recording_read.c - reader of recorded calls in a log: status, names, blocks. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "program/pml_source_line.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_read.h - what a process left in its recording, or has in it so far.
+ * core/substrate/recording/pml_recording_read.h - reader of a process's recording, complete or growing.
  *
  * Whatever is in the file, reading ends in results or in PML_EFORMAT: nothing in it is trusted. Names become regions of
  * the reading process. What does not fit together (names, paths, events) is left out.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_read_private.h - what the reader's parts share. Internal. */
+/* core/substrate/recording/pml_recording_read_private.h - declarations shared by the files of the reader. Internal. */
 #ifndef PML_RECORDING_READ_PRIVATE_H
 #define PML_RECORDING_READ_PRIVATE_H
 

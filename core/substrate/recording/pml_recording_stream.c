@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_stream.c - enters, leaves and values, into extents that each thread has for
- * itself. */
+/* core/substrate/recording/pml_recording_stream.c - enters, leaves and values, written into per-thread extents. */
 #include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_summer.h - one thread's sums of what calls added to values. Internal. All here
+ * core/substrate/recording/pml_recording_summer.h - a thread's accumulators of event values by call. Internal. All here
  * needs general registers only, unless values may be doubles.
  */
 #ifndef PML_RECORDING_SUMMER_H

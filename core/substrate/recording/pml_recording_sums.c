@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_sums.c - what each function's calls added to the values that events carry: a
- * consumer that keeps its sums in a recording.
+ * core/substrate/recording/pml_recording_sums.c - event values by function: a consumer that sums them in a recording.
  *
  * Values of a call that another one makes are the other's alone, as exclusive time is. Sums are integers; of values
  * that are doubles, doubles.

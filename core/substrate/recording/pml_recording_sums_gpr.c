@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_sums_gpr.c - sums of integers that need no memory, with general registers
- * only. */
+/* core/substrate/recording/pml_recording_sums_gpr.c - integer sums that need no memory, in general registers only. */
 #include "substrate/recording/pml_recording_summer.h"
 
 static inline bool has_room(const struct pml__recording_summer *t) {

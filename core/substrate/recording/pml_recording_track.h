@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_track.h - one thread's events on their way into its extent. Internal. All here
+ * core/substrate/recording/pml_recording_track.h - a thread's event buffer: append to its extent. Internal. All here
  * needs general registers only.
  */
 #ifndef PML_RECORDING_TRACK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_values.c - what calls were given and gave: of each value its count, sum, least
- * and most, in a recording.
+ * core/substrate/recording/pml_recording_values.c - arguments and results of calls in a recording: count, sum, minimum
+ * and maximum of each.
  *
  * A block of memory for each list of values of a function, with names and STRIPES copies of the figures, so that
  * threads seldom change the same cache lines. Threads that share a copy change it by atomic operations, so that

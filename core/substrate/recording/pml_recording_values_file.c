@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_values_file.c - values of calls, found again in a recording. */
+/* core/substrate/recording/pml_recording_values_file.c - values of calls in a recording. */
 #include "base/pml_error.h"
 #include "substrate/recording/pml_recording_read_private.h"
 

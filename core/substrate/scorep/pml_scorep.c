@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep.c - loading substrate plugins, calling them in their order, and letting them end. */
+/* core/substrate/scorep/pml_scorep.c - substrate plugins: load, ordered calls, end. */
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_clock.h"

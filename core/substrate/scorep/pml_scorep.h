@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/scorep/pml_scorep.h - substrate plugins that were written for Score-P, as consumers of pml_stream.
+ * core/substrate/scorep/pml_scorep.h - Score-P's substrate plugins as consumers of pml_stream.
  *
  * A plugin NAME is libscorep_substrate_NAME.so; its headers are core/compat/scorep/include. It gets enters and leaves
  * with the values that came with them, and metric events as counters that are triggered; regions, metrics and threads

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_callbacks.c - what substrate plugins may ask their host. */
+/* core/substrate/scorep/pml_scorep_callbacks.c - callbacks that substrate plugins may use. */
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_launched.h"

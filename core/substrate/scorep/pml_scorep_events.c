@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_events.c - events of pml_stream, handed to a substrate plugin. */
+/* core/substrate/scorep/pml_scorep_events.c - delivery of stream events to a substrate plugin. */
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_clock.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_host.c - what substrate plugins share: lines, threads, metrics, the folder for data.
+/*
+ * core/substrate/scorep/pml_scorep_host.c - services for substrate plugins: messages, threads, metrics, the data
+ * folder.
  */
 #include "substrate/scorep/pml_scorep_private.h"
 

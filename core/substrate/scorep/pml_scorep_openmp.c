@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_openmp.c - teams, tasks and locks of OpenMP, handed to a substrate plugin. */
+/* core/substrate/scorep/pml_scorep_openmp.c - delivery of OpenMP's teams, tasks and locks to a substrate plugin. */
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_thread.h"

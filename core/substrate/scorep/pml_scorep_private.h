@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_private.h - what the files of pml_scorep share. Internal. */
+/* core/substrate/scorep/pml_scorep_private.h - declarations shared by the files of pml_scorep. Internal. */
 #ifndef PML_SCOREP_PRIVATE_H
 #define PML_SCOREP_PRIVATE_H
 

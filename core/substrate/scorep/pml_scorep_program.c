@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/scorep/pml_scorep_program.c - what a substrate plugin learns of the program, and the list of its
- * files. */
+/* core/substrate/scorep/pml_scorep_program.c - program properties for substrate plugins, and their list of files. */
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_carry.c - fields of records to files, and back. */
+/* core/substrate/trace/pml_carry.c - serialization of OTF2 records to files. */
 #include "substrate/trace/pml_carry.h"
 
 #include "base/pml_error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_carry.h - records that processes which write an archive together leave for each
- * other in files. Internal.
+ * core/substrate/trace/pml_carry.h - serialization of records between processes that write an archive together.
+ * Internal.
  *
  * One function describes a record in both directions: it carries each field, which a writing carrier appends and a
  * reading one sets. Nothing in a file is trusted: a missing or impossible field sets @failed, and is 0 or "" then. The

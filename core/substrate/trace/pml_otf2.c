@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2.c - recording into the rings, draining them, and the life of an archive. */
+/* core/substrate/trace/pml_otf2.c - event rings, draining, and the lifecycle of an archive. */
 #include "substrate/trace/pml_otf2.h"
 
 #include "base/pml_clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_define.c - the global definitions of an archive: clock, tree, locations, regions. */
+/* core/substrate/trace/pml_otf2_define.c - global definitions of an archive: clock, tree, locations, regions. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/text/pml_demangle.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_error.c - failures of libotf2 as ours. */
+/* core/substrate/trace/pml_otf2_error.c - conversion of libotf2's errors. */
 #include "substrate/trace/pml_otf2_error.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_error.h - failures of libotf2 as ours. Internal. */
+/* core/substrate/trace/pml_otf2_error.h - conversion of libotf2's errors. Internal. */
 #ifndef PML_OTF2_ERROR_H
 #define PML_OTF2_ERROR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_flusher.c - a thread that flushes a trace, so that none that records has to. */
+/* core/substrate/trace/pml_otf2_flusher.c - background thread that flushes a trace. */
 #include "substrate/trace/pml_otf2_location.h"
 #include "substrate/trace/pml_otf2_write.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_otf2_location.h - one location: its thread appends to its ring, a flush drains. Internal.
+ * core/substrate/trace/pml_otf2_location.h - a location: its thread appends to a ring, a flush drains it. Internal.
  *
  * A record of metrics is followed by the values.
  */

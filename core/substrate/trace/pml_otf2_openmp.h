@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_otf2_openmp.h - teams, tasks and locks of OpenMP in an OTF2 archive. Internal.
+ * core/substrate/trace/pml_otf2_openmp.h - OpenMP teams, tasks and locks in an OTF2 archive. Internal.
  *
  * A team is a communicator in OTF2, and its members are locations. Teams of the same locations in the same order are
  * one communicator, so that there are as many as kinds of teams, not as parallel regions that were executed.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_series.c - metrics of a trace: what they are, and series of them on locations of their
- * own.
- */
+/* core/substrate/trace/pml_otf2_series.c - metrics of a trace, and series on separate locations. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/plugin/pml_plugin_log.h"

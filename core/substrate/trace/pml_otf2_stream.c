@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_stream.c - from the stream's events to the records of a location. */
+/* core/substrate/trace/pml_otf2_stream.c - conversion of stream events to a location's records. */
 #include "substrate/trace/pml_otf2_stream.h"
 
 #include "base/pml_bits.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/substrate/trace/pml_otf2_stream.h - a trace that records what the stream brings, each thread on a location of
- * its own.
- */
+/* core/substrate/trace/pml_otf2_stream.h - a trace of stream events, with one location per thread. */
 #ifndef PML_OTF2_STREAM_H
 #define PML_OTF2_STREAM_H
 

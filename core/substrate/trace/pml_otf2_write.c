@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_write.c - the only user of libotf2: files, events, definitions, and its errors as ours.
- */
+/* core/substrate/trace/pml_otf2_write.c - all calls of libotf2: files, events, definitions, errors. */
 #include "substrate/trace/pml_otf2_write.h"
 
 #include "base/pml_clock.h"

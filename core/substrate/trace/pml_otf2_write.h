@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_otf2_write.h - what pml_otf2.c asks of libotf2. Internal; every call is made under the
+ * core/substrate/trace/pml_otf2_write.h - interface to libotf2 for pml_otf2.c. Internal; every call is made under the
  * archive's lock.
  *
  * Each returns 0, or the code of a failure whose sentence pml_error_detail() has. libotf2 prints nothing: its error

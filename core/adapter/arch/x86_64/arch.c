@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/x86_64/arch.c - thunks, and what this CPU has of registers. */
+/* core/adapter/arch/x86_64/arch.c - thunks, and the CPU's registers to save. */
 #if defined(__x86_64__)
 #include "adapter/arch/pml_arch.h"
 #include "base/pml_cpuid.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/x86_64/decode.c - as much of instructions as it takes to follow a register through code. */
+/* core/adapter/arch/x86_64/decode.c - instruction decoder for register data flow. */
 #if defined(__x86_64__)
 #include "adapter/arch/x86_64/decode.h"
 

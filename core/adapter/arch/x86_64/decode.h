@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/x86_64/decode.h - one instruction: how long it is, where it leads, and what it does with a general
- * register. Internal.
+ * core/adapter/arch/x86_64/decode.h - one instruction: length, branch target, and effect on a general register.
+ * Internal.
  *
  * What is not known for certain is PML__INSN_UNKNOWN or PML__REG_READ: callers change code only where they know.
  */

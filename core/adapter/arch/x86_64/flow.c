@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/x86_64/flow.c - where the address goes that code loads from a slot. */
+/* core/adapter/arch/x86_64/flow.c - uses of an address that code loads from a slot. */
 #if defined(__x86_64__)
 #include "adapter/arch/pml_arch.h"
 #include "adapter/arch/x86_64/decode.h"

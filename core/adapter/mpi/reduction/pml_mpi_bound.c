@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_bound.c - a job's summary within so many bytes for each rank. */
+/* core/adapter/mpi/reduction/pml_mpi_bound.c - size limit of a job summary per rank. */
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 
 #include <errno.h>

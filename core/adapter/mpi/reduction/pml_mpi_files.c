@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_files.c - how many bytes a rank read from files by MPI, and wrote. */
+/* core/adapter/mpi/reduction/pml_mpi_files.c - bytes that a rank read and wrote by MPI-IO. */
 #include "adapter/mpi/reduction/pml_mpi_files.h"
 
 #include "record/log/pml_log_format.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_files.h - how many bytes a rank read from files by MPI, and wrote. */
+/* core/adapter/mpi/reduction/pml_mpi_files.h - bytes that a rank read and wrote by MPI-IO. */
 #ifndef PML_MPI_FILES_H
 #define PML_MPI_FILES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_reduction.c - a rank's summary, those of others, and the file of the job. */
+/* core/adapter/mpi/reduction/pml_mpi_reduction.c - reduction of the ranks' summaries to the job's file. */
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 
 #include "adapter/mpi/pml_mpi.h"

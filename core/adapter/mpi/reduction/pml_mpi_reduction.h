@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_reduction.h - one summary of a job of MPI, made at MPI_Finalize.
+ * core/adapter/mpi/reduction/pml_mpi_reduction.h - summary of an MPI job, made at MPI_Finalize.
  *
  * Each rank adds what it measured to a summary (record/summary); these go up a tree of ranks and are merged on the way,
  * and rank 0 writes one file. This part knows no MPI; core/adapter/mpi/shim/reduction.c sends and receives.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_times.c - how long a process was in the calls that sent and received its messages,
- * by their size: from the events in its log. Those that were written without being counted are counted here.
+ * core/adapter/mpi/reduction/pml_mpi_times.c - time in a process's message calls by message size, from the events in
+ * its log. Those that were written without being counted are counted here.
  */
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"

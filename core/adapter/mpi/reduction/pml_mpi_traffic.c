@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/adapter/mpi/reduction/pml_mpi_traffic.c - how much a process sent and received: by size, operation and receiver.
- */
+/* core/adapter/mpi/reduction/pml_mpi_traffic.c - a process's traffic by size, operation and receiver. */
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_traffic.h - counting messages. Internal.
+ * core/adapter/mpi/reduction/pml_mpi_traffic.h - message counters. Internal.
  *
  * Where a trace is written usual messages are counted when it is read, at MPI_Finalize (pml_mpi_times.c); others where
  * they are sent and received.

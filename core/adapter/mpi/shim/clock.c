@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/clock.c - how far each rank's clock is from that of rank 0.
+ * core/adapter/mpi/shim/clock.c - clock offsets of all ranks from rank 0.
  *
  * Ranks on one machine read the same counter: their logs convert its ticks differently, and by how much is calculated.
  * So of each machine only the first rank exchanges messages with rank 0: of some round trips the shortest counts, and

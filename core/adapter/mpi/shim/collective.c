@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/collective.c - collective operations, blocking and immediate, with their bytes each way.
+ * core/adapter/mpi/shim/collective.c - collective operations, blocking and immediate, with sent and received bytes.
  *
  * Bytes are those that the operation moves if each pair of ranks exchanges its data directly, what a rank gives itself
  * included, unless that is in place: over all ranks as many are sent as are received. Arguments that mean nothing at a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/collective.h - the hooks of collective operations: blocking, immediate and persistent. */
+/* core/adapter/mpi/shim/collective.h - hooks of collective operations: blocking, immediate and persistent. */
 #ifndef SHIM_COLLECTIVE_H
 #define SHIM_COLLECTIVE_H
 

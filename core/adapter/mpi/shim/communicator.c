@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/communicator.c - communicators, as they are made and freed.
+ * core/adapter/mpi/shim/communicator.c - creation and freeing of communicators.
  *
  * All members of one give it the same global id: its rank 0 counts those that it is the first of, and tells the others
  * in the call that made it. A duplicate that is made meanwhile, MPI_Comm_idup, must not wait for others: its id is

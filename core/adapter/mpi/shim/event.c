@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/adapter/mpi/shim/event.c - each communication is written into the thread's track, in place where possible, and
- * added to the thread's sums.
- */
+/* core/adapter/mpi/shim/event.c - recording of communication in the thread's event buffer and sums. */
 #include "quick.h"
 
 __attribute__((noinline, cold)) static void raise_slowly(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2,

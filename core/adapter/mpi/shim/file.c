@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/file.c - bytes that are read from files, and written: those that the status says, which are
- * fewer at the end of a file. Of immediate operations, whose status another call gets, those that were asked for.
+ * core/adapter/mpi/shim/file.c - bytes read from and written to files, as the status reports them. Of immediate
+ * operations, whose status another call gets, those that were asked for.
  */
 #include "shim.h"
 

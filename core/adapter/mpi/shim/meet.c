@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/meet.c - whether all ranks of the job are recorded, found out without a collective operation,
- * which would wait for ever for one that is not.
+ * core/adapter/mpi/shim/meet.c - check that all ranks of the job are recorded, without a collective operation, which
+ * would block if one is not.
  *
  * The ranks are a binomial tree. Each waits for its children, reports to its parent, and waits for the answer, which
  * goes down to those that have reported. A rank that is not recorded neither reports nor answers: that counts as no. A

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/neighbor.c - collective operations between neighbours of a topology, with their bytes each way.
+ * core/adapter/mpi/shim/neighbor.c - neighbourhood collectives, with sent and received bytes.
  *
  * All members of the communicator call them, but each exchanges data with its neighbours alone: no member waits for all
  * others. A neighbour that a Cartesian topology lacks at its border moves nothing.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/persistent.c - persistent requests: what is made once and started often. */
+/* core/adapter/mpi/shim/persistent.c - persistent requests. */
 #include "shim.h"
 
 static void make(MPI_Request handle, enum request_kind kind, count_t count, MPI_Datatype type, int peer, int tag,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/probe.c - messages that are matched before they are received. */
+/* core/adapter/mpi/shim/probe.c - matched probes and receives. */
 #include "shim.h"
 
 static struct pml__mpi_table probed; /* messages that are matched and not received; their kind is the communicator */

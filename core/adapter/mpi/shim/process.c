@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/process.c - the beginning and the end of MPI in a process. */
+/* core/adapter/mpi/shim/process.c - MPI initialization and finalization. */
 #include "quick.h"
 
 #include "adapter/intercept/pml_intercept.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/quick.h - usual calls, recorded in some 60 instructions: of the world, with predefined types,
- * by a thread whose last event is the enter of the call. What is here calls nothing, so that no argument has to be
- * saved. Functions return false where a call is another one: nothing was recorded, and the way through event.c is left.
+ * core/adapter/mpi/shim/quick.h - fast path of common calls in some 60 instructions: on MPI_COMM_WORLD, with predefined
+ * types, right after the enter event of the call. What is here calls nothing, so that no argument has to be saved.
+ * Functions return false where a call is another one: nothing was recorded, and the way through event.c is left.
  */
 #ifndef SHIM_QUICK_H
 #define SHIM_QUICK_H

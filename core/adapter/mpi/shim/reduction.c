@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/reduction.c - summaries of ranks go up a tree (reduction/pml_mpi_reduction.h).
+ * core/adapter/mpi/shim/reduction.c - tree reduction of the ranks' summaries (reduction/pml_mpi_reduction.h).
  *
  * A child says how many bytes it has, its parent answers when it is there, and then the bytes follow: to a parent that
  * gave up no more than one number was sent. At the end each parent tells the children that it merged whether the file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/rma.c - one-sided operations, with their bytes. */
+/* core/adapter/mpi/shim/rma.c - one-sided operations and their bytes. */
 #include "shim.h"
 
 #define OPERATION(name, what, count, type_of_count, parameters, arguments)                                             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/shim.c - what this shim has hooks for. */
+/* core/adapter/mpi/shim/shim.c - table of the shim's hooks. */
 #include "shim.h"
 
 extern __attribute__((visibility("hidden"))) const struct pml__mpi_hooks shim_file_hooks, shim_file_hooks_c;

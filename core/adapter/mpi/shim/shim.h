@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/shim.h - what the hooks of MPI's functions share. Compiled for each MPI, with its header.
+ * core/adapter/mpi/shim/shim.h - declarations shared by the hooks of MPI functions. Compiled for each MPI, with its
+ * header.
  *
  * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
  * name, PMPI_, and raises what was communicated: a send before the call, what was received after it. What fails raises

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/type.c - the sizes of predefined types. */
+/* core/adapter/mpi/shim/type.c - sizes of predefined datatypes. */
 #include "shim.h"
 
 struct type shim_type[TYPES];

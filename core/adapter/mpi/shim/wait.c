@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/wait.c - wait for other ranks without keeping them from the processor.
+ * core/adapter/mpi/shim/wait.c - waiting for other ranks without occupying the processor.
  *
  * MPI itself may wait without a pause. A rank that does so on a shared processor delays each rank that it waits for by
  * a time slice, in every round of a collective operation.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/window.c - windows of one-sided operations: as they are made, synchronised and freed.
+ * core/adapter/mpi/shim/window.c - windows of one-sided operations: creation, synchronisation, freeing.
  *
  * Notifications: MPI_Win_post lets each origin go on, MPI_Win_complete each target; MPI_Win_start and MPI_Win_wait were
  * let go on by them, when they return.

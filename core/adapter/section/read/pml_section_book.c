@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_book.c - the sections in a log: definitions and rows. */
+/* core/adapter/section/read/pml_section_book.c - section definitions and statistics in a log. */
 #include "adapter/section/read/pml_section_book.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_book.h - the sections in a log: definitions and rows. Nothing in it is trusted.
- * Internal. */
+/*
+ * core/adapter/section/read/pml_section_book.h - section definitions and statistics in a log. Nothing in it is trusted.
+ * Internal.
+ */
 #ifndef PML_SECTION_BOOK_H
 #define PML_SECTION_BOOK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_brief.c - the sections of a log as rows of a summary: one for each section. */
+/* core/adapter/section/read/pml_section_brief.c - a log's sections as rows of a summary. */
 #include "adapter/section/read/pml_section_brief.h"
 
 #include "adapter/section/pml_section_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_brief.h - a log read for a report over many processes. Internal. */
+/* core/adapter/section/read/pml_section_brief.h - a log's sections for a report over many processes. Internal. */
 #ifndef PML_SECTION_BRIEF_H
 #define PML_SECTION_BRIEF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_cache.c - the sections of a log in memory, found by label. */
+/* core/adapter/section/read/pml_section_cache.c - a log's sections in memory, by label. */
 #include "adapter/section/read/pml_section_cache.h"
 
 #include "base/pml_error.h"

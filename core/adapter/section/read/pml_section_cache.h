@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/section/read/pml_section_cache.h - the sections of a log in memory, found by label. Internal.
+ * core/adapter/section/read/pml_section_cache.h - a log's sections in memory, by label. Internal.
  *
  * A report writes section by section what each log has of it. With very many labels a log is read once, not once for
  * each. Some 1 KB for each label and 300 bytes for each row.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_durations.c - the durations of sections in a log: all of them, or a sketch. */
+/* core/adapter/section/read/pml_section_durations.c - durations of sections in a log: all values, or a sketch. */
 #include "adapter/section/read/pml_section_book.h"
 
 #include "base/pml_error.h"

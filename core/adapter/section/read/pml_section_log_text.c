@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_log_text.c - the text of the sections in a log. */
+/* core/adapter/section/read/pml_section_log_text.c - text of a log's sections. */
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/read/pml_section_book.h"
 #include "adapter/section/read/pml_section_brief.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_rows.c - the rows of a log's sections as text. */
+/* core/adapter/section/read/pml_section_rows.c - rows of a log's sections as text. */
 #include "adapter/section/read/pml_section_rows.h"
 
 #include "adapter/section/read/pml_section_brief.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/section/read/pml_section_rows.h - the rows of a log's sections as text, for reports and exports of very
- * many. Internal.
+ * core/adapter/section/read/pml_section_rows.h - rows of a log's sections as text, for reports and exports of many
+ * processes. Internal.
  *
  * A table has the columns; each log then adds its rows, with texts that are the same in all rows of its process. Texts
  * belong to the caller, are in the table's form already, and stay as long as the table.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/include/mpi_stubs.h - the MPI calls of a program that is compiled with -DDISABLE_MPI: one process.
+ * core/compat/pmlib/include/mpi_stubs.h - MPI calls of programs compiled with -DDISABLE_MPI: one process.
  *
  * Types are named as mpi.h names them; what is gathered or reduced over one process is copied.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/runtime/pml_count.c - the runtime of programs that were compiled with counts: each thread has
- * cells.
+ * core/source/compiler/runtime/pml_count.c - runtime of programs compiled with counts: per-thread counters.
  *
  * Cells are in lanes. A thread takes a free one at its first counted function and gives it back at its end, with what
  * it counted: the next thread adds to that, so that sums are never moved, and nothing is lost wherever a process ends.

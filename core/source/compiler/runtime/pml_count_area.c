@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/runtime/pml_count_area.c - the memory of the counts, and the file that PMLUA_COUNT maps it from.
- */
+/* core/source/compiler/runtime/pml_count_area.c - memory of the counts, and the file that PMLUA_COUNT maps. */
 #include "source/compiler/pml_count_cells.h"
 #include "source/compiler/runtime/pml_count_private.h"
 

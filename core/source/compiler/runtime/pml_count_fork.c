@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/runtime/pml_count_fork.c - _Fork(), clone() and syscall(), which tell no handlers: their
- * children have counts of their own.
+ * core/source/compiler/runtime/pml_count_fork.c - _Fork(), clone() and syscall(), which run no fork handlers: separate
+ * counts for their children.
  *
  * In the shared library alone, which is before the C library in a program that was linked with it. An archive's program
  * may have the C library in it, whose fork() would call this _Fork().

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/runtime/pml_count_lines.c - how many lines of memory a thread touched, each once: an estimate.
+ * core/source/compiler/runtime/pml_count_lines.c - estimate of the number of distinct cache lines that a thread
+ * touched.
  *
  * A HyperLogLog sketch of 1024 registers (Flajolet et al., 2007) in the last cells of the thread, and the estimate that
  * grows with it: a line that changes a register is worth 1 / the chance that one does (Ting, "Streamed approximate

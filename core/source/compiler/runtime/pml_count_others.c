@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/runtime/pml_count_others.c - which of the objects that are loaded count nothing: libraries, the
- * program.
- */
+/* core/source/compiler/runtime/pml_count_others.c - loaded objects without counts. */
 #include "source/compiler/runtime/pml_count_private.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/runtime/pml_count_private.h - what the files of the runtime share. Internal. */
+/* core/source/compiler/runtime/pml_count_private.h - declarations shared by the files of the runtime. Internal. */
 #ifndef PML_COUNT_PRIVATE_H
 #define PML_COUNT_PRIVATE_H
 

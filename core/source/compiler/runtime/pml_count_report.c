@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/compiler/runtime/pml_count_report.c - what was counted, as a table on stderr: PMLUA_COUNT=report. */
+/* core/source/compiler/runtime/pml_count_report.c - counts as a table on stderr: PMLUA_COUNT=report. */
 #include "source/compiler/pml_count_cells.h"
 #include "source/compiler/runtime/pml_count_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_breakpoint.c - whether hardware breakpoints fire on this machine. */
+/* core/source/kernel/event/pml_breakpoint.c - test of hardware breakpoints on this machine. */
 #include "source/kernel/event/pml_breakpoint.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_breakpoint.h - whether hardware breakpoints fire on this machine. */
+/* core/source/kernel/event/pml_breakpoint.h - test of hardware breakpoints on this machine. */
 #ifndef PML_BREAKPOINT_H
 #define PML_BREAKPOINT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_available.c - would the kernel open an event, and has this machine a PMU? */
+/* core/source/kernel/event/pml_event_available.c - availability of an event and of a PMU. */
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/event/pml_perf_open.h"

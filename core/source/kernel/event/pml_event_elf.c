@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_elf.c - symbols of ELF files, static ones too, and of the calling process. */
+/* core/source/kernel/event/pml_event_elf.c - symbols of ELF files and of the calling process. */
 #include "source/kernel/event/pml_event_elf.h"
 #include "source/kernel/event/pml_event_parsers.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_elf.h - an ELF file that may be anything: every access is checked. Internal. */
+/* core/source/kernel/event/pml_event_elf.h - reader of untrusted ELF files: every access is checked. Internal. */
 #ifndef PML_EVENT_ELF_H
 #define PML_EVENT_ELF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_format.c - where sysfs says a parameter goes: "config1:0-7,32-35". */
+/* core/source/kernel/event/pml_event_format.c - sysfs formats of event parameters: "config1:0-7,32-35". */
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <ctype.h>

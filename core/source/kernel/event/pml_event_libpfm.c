@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_libpfm.c - libpfm4, loaded when a name first needs it. */
+/* core/source/kernel/event/pml_event_libpfm.c - libpfm4, loaded on demand. */
 #include "source/kernel/event/pml_event_libpfm.h"
 
 #include "base/pml_error.h"

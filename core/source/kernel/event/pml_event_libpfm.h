@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/kernel/event/pml_event_libpfm.h - libpfm4, loaded when a name first needs it: its tables have some 45,000
- * pointers, which the loader relocates, and that took most of the start of each process that pmlua is in.
+ * core/source/kernel/event/pml_event_libpfm.h - libpfm4, loaded on demand: relocating its 45,000 pointers took most of
+ * the start time of each process.
  */
 #ifndef PML_EVENT_LIBPFM_H
 #define PML_EVENT_LIBPFM_H

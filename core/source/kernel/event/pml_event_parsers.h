@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_parsers.h - who parses and lists which names of the kernel's events. Internal. */
+/* core/source/kernel/event/pml_event_parsers.h - parsers and listers of the kernel's events. Internal. */
 #ifndef PML_EVENT_PARSERS_H
 #define PML_EVENT_PARSERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_pfm.c - libpfm4's names: encoding, and what it says when it cannot. */
+/* core/source/kernel/event/pml_event_pfm.c - libpfm4's names: encoding and errors. */
 #include "source/kernel/event/pml_event_pfm.h"
 
 #include "base/pml_process.h"

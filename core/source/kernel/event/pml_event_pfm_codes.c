@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_pfm_codes.c - codes that libpfm4 has wrong, and the right ones. */
+/* core/source/kernel/event/pml_event_pfm_codes.c - corrections of libpfm4's event codes. */
 /*
  * Found by comparing the codes of libpfm4 4.13 with Intel's event files (perfmon, August 2026): the 4,935 events of 24
  * core PMUs (atom to spr) that both name alike. Left out are codes that count the same (04c4 and 00c4: all branches),

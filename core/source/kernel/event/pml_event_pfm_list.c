@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_pfm_list.c - the walk over libpfm4's tables. */
+/* core/source/kernel/event/pml_event_pfm_list.c - lister of libpfm4's tables. */
 #include "source/kernel/event/pml_event_pfm.h"
 
 #include <stdio.h>

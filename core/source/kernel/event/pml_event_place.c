@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_place.c - where a PMU of packages counts: the cpus of its cpumask, and what these
- * stand for. */
+/* core/source/kernel/event/pml_event_place.c - cpus of an uncore PMU's cpumask. */
 #include "source/kernel/event/pml_event_sysfs.h"
 
 #include <errno.h>

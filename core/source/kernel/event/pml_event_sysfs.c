@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_sysfs.c - the PMUs of /sys/bus/event_source/devices: which there are, and their
- * files.
- */
+/* core/source/kernel/event/pml_event_sysfs.c - PMUs of /sys/bus/event_source/devices and their files. */
 #include "source/kernel/event/pml_event_sysfs.h"
 
 #include "base/pml_process.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_sysfs_list.c - the walk over the events of sysfs PMUs. */
+/* core/source/kernel/event/pml_event_sysfs_list.c - lister of the events of sysfs PMUs. */
 #include "source/kernel/event/pml_event_sysfs.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_trace.c - tracepoints, by their numbers in tracefs. */
+/* core/source/kernel/event/pml_event_trace.c - tracepoints, by their ids in tracefs. */
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <ctype.h>

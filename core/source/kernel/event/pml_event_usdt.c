@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/kernel/event/pml_event_usdt.c - probes that a program's author placed (usdt:), as sys/sdt.h notes them.
+ * core/source/kernel/event/pml_event_usdt.c - USDT probes (usdt:), from the notes of sys/sdt.h.
  *
  * A note of type 3 and owner "stapsdt" in the section .note.stapsdt has three addresses (the place, the section
  * .stapsdt.base when the note was made, the semaphore or 0) and three texts (provider, name, arguments). Where the base

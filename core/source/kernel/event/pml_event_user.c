@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_user.c - events that count user space only, because the kernel may not be counted.
- */
+/* core/source/kernel/event/pml_event_user.c - events restricted to user space, where the kernel may not be counted. */
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <stdatomic.h>

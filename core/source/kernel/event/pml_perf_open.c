@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_perf_open.c - perf_event_open(2), without what a PMU may lack. */
+/* core/source/kernel/event/pml_perf_open.c - perf_event_open(2), retried without unsupported attributes. */
 #include "source/kernel/event/pml_perf_open.h"
 
 #include <errno.h>

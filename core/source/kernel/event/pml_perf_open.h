@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_perf_open.h - perf_event_open(2), without what a PMU may lack. Internal. */
+/* core/source/kernel/event/pml_perf_open.h - perf_event_open(2), retried without unsupported attributes. Internal. */
 #ifndef PML_PERF_OPEN_H
 #define PML_PERF_OPEN_H
 

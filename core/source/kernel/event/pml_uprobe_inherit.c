@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_uprobe_inherit.c - user-space probes that threads and children inherit. */
+/* core/source/kernel/event/pml_uprobe_inherit.c - user-space probes inherited by threads and children. */
 #include "source/kernel/event/pml_uprobe_inherit.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_uprobe_inherit.h - user-space probes that threads and children inherit. Internal. */
+/* core/source/kernel/event/pml_uprobe_inherit.h - user-space probes inherited by threads and children. Internal. */
 #ifndef PML_UPROBE_INHERIT_H
 #define PML_UPROBE_INHERIT_H
 

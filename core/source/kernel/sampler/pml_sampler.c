@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler.c - opening the events of a sampler and their buffers. */
+/* core/source/kernel/sampler/pml_sampler.c - opening of a sampler's events and buffers. */
 #include "source/kernel/sampler/pml_sampler_private.h"
 
 #include "base/pml_error.h"

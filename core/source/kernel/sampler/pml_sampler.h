@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler.h - where an event happens: one sample in so many, by the kernel's buffer. */
+/*
+ * core/source/kernel/sampler/pml_sampler.h - sampling of events: instruction and data addresses from the kernel's ring
+ * buffer.
+ */
 #ifndef PML_SAMPLER_H
 #define PML_SAMPLER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_drain.c - what the kernel wrote, taken out of the buffers and counted. */
+/* core/source/kernel/sampler/pml_sampler_drain.c - draining of the kernel's ring buffers. */
 #include "source/kernel/sampler/pml_sampler_private.h"
 
 #include "base/pml_error.h"

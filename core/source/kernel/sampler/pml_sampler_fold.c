@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_fold.c - samples counted by what they are of. */
+/* core/source/kernel/sampler/pml_sampler_fold.c - aggregation of samples by key. */
 #include "source/kernel/sampler/pml_sampler_private.h"
 
 #include "base/pml_error.h"

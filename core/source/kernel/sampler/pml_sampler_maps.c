@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_maps.c - which file was mapped where, in which process, when. */
+/* core/source/kernel/sampler/pml_sampler_maps.c - file mappings of processes over time. */
 #include "source/kernel/sampler/pml_sampler_maps.h"
 
 #include <errno.h>

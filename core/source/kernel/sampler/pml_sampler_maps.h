@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_maps.h - which file was mapped where, in which process, when. Internal. */
+/* core/source/kernel/sampler/pml_sampler_maps.h - file mappings of processes over time. Internal. */
 #ifndef PML_SAMPLER_MAPS_H
 #define PML_SAMPLER_MAPS_H
 

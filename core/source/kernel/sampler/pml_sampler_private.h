@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_private.h - what opening, draining and folding share. Internal. */
+/*
+ * core/source/kernel/sampler/pml_sampler_private.h - declarations shared by opening, draining and aggregation.
+ * Internal.
+ */
 #ifndef PML_SAMPLER_PRIVATE_H
 #define PML_SAMPLER_PRIVATE_H
 

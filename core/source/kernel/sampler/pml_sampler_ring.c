@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_ring.c - records in the buffer of a perf event. */
+/* core/source/kernel/sampler/pml_sampler_ring.c - records in a perf ring buffer. */
 #include "source/kernel/sampler/pml_sampler_ring.h"
 
 #include "base/pml_error.h"

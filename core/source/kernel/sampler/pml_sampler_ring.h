@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/sampler/pml_sampler_ring.h - records in the buffer of a perf event. Internal. */
+/* core/source/kernel/sampler/pml_sampler_ring.h - records in a perf ring buffer. Internal. */
 #ifndef PML_SAMPLER_RING_H
 #define PML_SAMPLER_RING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/log/pml_sde_log.c - samples of events in the program's memory, for the log of the process. */
+/* core/source/sde/log/pml_sde_log.c - samples of the program's own events, for the process's log. */
 #include "base/pml_clock.h"
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"

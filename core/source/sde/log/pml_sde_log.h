@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/log/pml_sde_log.h - the software-defined events in a log, as text and in a summary. Internal. */
+/* core/source/sde/log/pml_sde_log.h - software-defined events in a log, as text and in a summary. Internal. */
 #ifndef PML_SDE_LOG_H
 #define PML_SDE_LOG_H
 

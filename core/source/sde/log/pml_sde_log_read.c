@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/log/pml_sde_log_read.c - what is left of counters and recorders in a log, which is not trusted. */
+/* core/source/sde/log/pml_sde_log_read.c - counters and recorders in an untrusted log. */
 #include "source/sde/log/pml_sde_log.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/export/pml_export.c - the table of forms, and the walk over an archive's events. */
+/* core/substrate/trace/export/pml_export.c - table of export formats, and the iteration over an archive's events. */
 #include "substrate/trace/export/pml_export_private.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/export/pml_export.h - the events of an archive, in the form that a viewer or a table reads.
+ * core/substrate/trace/export/pml_export.h - export of an archive's events to formats of viewers and tables.
  *
  *   struct pml_export_counts n;
  *   struct pml_otf2_question q = {.from_s = 0, .to_s = INFINITY, .process = -1};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/export/pml_export_chrome.c - the JSON that chrome://tracing, Perfetto and speedscope read.
+ * core/substrate/trace/export/pml_export_chrome.c - Chrome's trace event JSON, for chrome://tracing, Perfetto and
+ * speedscope.
  *
  * The format is that of Google's "Trace Event Format": B and E are the ends of a call, s and f of an arrow, C is a
  * counter, M metadata. Times are microseconds with three decimals.

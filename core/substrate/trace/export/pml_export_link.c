@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/export/pml_export_link.c - channels of messages, and how many each has had. */
+/* core/substrate/trace/export/pml_export_link.c - message channels and their message counts. */
 #include "substrate/trace/export/pml_export_link.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/export/pml_export_link.h - which send belongs to which receive, while locations are read in
- * turn. Internal. */
+/*
+ * core/substrate/trace/export/pml_export_link.h - matching of sends and receives while locations are read one by one.
+ * Internal.
+ */
 #ifndef PML_EXPORT_LINK_H
 #define PML_EXPORT_LINK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/export/pml_export_perfetto.c - Perfetto's traces: packets of Protocol Buffers.
+ * core/substrate/trace/export/pml_export_perfetto.c - Perfetto traces: Protocol Buffers packets.
  *
  * Field numbers are those of perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto,
  * thread_descriptor.proto, process_descriptor.proto, counter_descriptor.proto and interned_data.proto. Each location is

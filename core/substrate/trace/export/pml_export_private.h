@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/export/pml_export_private.h - an export under way, and what a form is. Internal. */
+/* core/substrate/trace/export/pml_export_private.h - state of an export, and the interface of a format. Internal. */
 #ifndef PML_EXPORT_PRIVATE_H
 #define PML_EXPORT_PRIVATE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/export/pml_export_speedscope.c - speedscope's file format: a list of frames, and of each
- * location with calls a profile of events. Its schema is https://www.speedscope.app/file-format-schema.json.
+ * core/substrate/trace/export/pml_export_speedscope.c - speedscope's file format: a list of frames, and one evented
+ * profile per location. Its schema is https://www.speedscope.app/file-format-schema.json.
  */
 #include "substrate/trace/export/pml_export_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/export/pml_export_text.c - names and numbers as forms write them. */
+/* core/substrate/trace/export/pml_export_text.c - names and numbers in export formats. */
 #include "substrate/trace/export/pml_export_private.h"
 
 #include "base/text/pml_number.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/library/pml_otf2_library.c - libotf2, loaded when a trace is first made or read.
+ * core/substrate/trace/library/pml_otf2_library.c - libotf2, loaded on demand.
  *
  * Part of libpmlua.so alone, which is loaded into programs that write no trace. Its calls of libotf2 lead to stubs that
  * `make` writes (adapter/arch/library_stubs.sh), and from there to the functions. Programs that link libpmlua.a link

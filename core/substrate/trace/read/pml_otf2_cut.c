@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/read/pml_otf2_cut.c - files of events whose end is missing: a copy of what is whole, with an
- * end.
+ * core/substrate/trace/read/pml_otf2_cut.c - truncated event files: a copy of the complete records, with an end.
  *
  * A file is a row of chunks of one size. A chunk begins with the byte 3, the byte order and two numbers of eight bytes;
  * records follow, and the byte 2 ends it. A record is a type, the length of what follows, and as many bytes; a length

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_cut.h - files of events that are cut, read as far as they are whole. Internal. */
+/* core/substrate/trace/read/pml_otf2_cut.h - reader of truncated event files. Internal. */
 #ifndef PML_OTF2_CUT_H
 #define PML_OTF2_CUT_H
 

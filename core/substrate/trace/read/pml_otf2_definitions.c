@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_definitions.c - an archive's global definitions, in lists by number. */
+/* core/substrate/trace/read/pml_otf2_definitions.c - global definitions of an archive, in lists by number. */
 #include "base/pml_error.h"
 #include "substrate/trace/pml_otf2_error.h"
 #include "substrate/trace/read/pml_otf2_read_private.h"

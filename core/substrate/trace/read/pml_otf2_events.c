@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_events.c - events in batches of a location, and their merge by time. */
+/* core/substrate/trace/read/pml_otf2_events.c - batches of a location's events, and their merge by time. */
 #include "substrate/trace/read/pml_otf2_events.h"
 
 #include "base/pml_error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/read/pml_otf2_events.h - the events of an archive, one after another.
+ * core/substrate/trace/read/pml_otf2_events.h - iteration over an archive's events.
  *
  *   struct pml_otf2_events *e;
  *   const struct pml_otf2_event *event;

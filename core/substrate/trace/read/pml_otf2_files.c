@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/read/pml_otf2_files.c - the files of an archive before libotf2 opens them: regular, with an end,
- * and how many events are in them.
+ * core/substrate/trace/read/pml_otf2_files.c - check of an archive's files before libotf2 opens them: regular,
+ * complete, and their number of events.
  */
 #include "substrate/trace/read/pml_otf2_read_private.h"
 

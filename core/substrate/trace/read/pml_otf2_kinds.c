@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_kinds.c - one callback for each kind of event, which counts it. */
+/* core/substrate/trace/read/pml_otf2_kinds.c - counting callbacks for each kind of event. */
 #include "substrate/trace/read/pml_otf2_kinds.h"
 
 #define PLACE OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user, OTF2_AttributeList *more

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_kinds.h - the kinds of OTF2's events, and callbacks that count them. Internal. */
+/* core/substrate/trace/read/pml_otf2_kinds.h - kinds of OTF2 events, and their counting callbacks. Internal. */
 #ifndef PML_OTF2_KINDS_H
 #define PML_OTF2_KINDS_H
 

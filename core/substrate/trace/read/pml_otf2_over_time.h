@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_over_time.h - metrics of an archive, and how many locations are busy, over time.
- */
+/* core/substrate/trace/read/pml_otf2_over_time.h - metrics and busy locations of an archive over time. */
 #ifndef PML_OTF2_OVER_TIME_H
 #define PML_OTF2_OVER_TIME_H
 

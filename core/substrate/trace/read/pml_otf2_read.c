@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read.c - the life of a reader, and what it gives of its definitions. */
+/* core/substrate/trace/read/pml_otf2_read.c - lifecycle of an archive reader, and access to its definitions. */
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
 #include "base/pml_error.h"

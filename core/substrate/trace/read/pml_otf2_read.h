@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/read/pml_otf2_read.h - OTF2 archives of any writer, read: definitions, sums over events,
- * messages.
- * Single events are in pml_otf2_events.h.
+ * core/substrate/trace/read/pml_otf2_read.h - reader of OTF2 archives of any writer: definitions, sums over events,
+ * messages. Single events are in pml_otf2_events.h.
  *
  *   struct pml_otf2_read *t;
  *   struct pml_otf2_question q = {.by = PML_OTF2_BY_REGION, .to_s = INFINITY};

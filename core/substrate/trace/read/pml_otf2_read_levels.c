@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read_levels.c - how many locations are in some regions at once. */
+/* core/substrate/trace/read/pml_otf2_read_levels.c - number of locations in given regions over time. */
 #include "base/pml_error.h"
 #include "substrate/trace/read/pml_otf2_events.h"
 #include "substrate/trace/read/pml_otf2_over_time.h"

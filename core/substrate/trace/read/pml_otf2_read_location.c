@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read_location.c - the events of one location, and what they refer to. */
+/* core/substrate/trace/read/pml_otf2_read_location.c - events of one location, and their references. */
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
 #include "base/pml_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read_pairs.c - messages of MPI in an archive, by sender and receiver. */
+/* core/substrate/trace/read/pml_otf2_read_pairs.c - MPI messages of an archive, by sender and receiver. */
 #include "base/pml_error.h"
 #include "substrate/trace/read/pml_otf2_workers.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read_private.h - a reader and its definitions. Internal. */
+/* core/substrate/trace/read/pml_otf2_read_private.h - structure of an archive reader and its definitions. Internal. */
 #ifndef PML_OTF2_READ_PRIVATE_H
 #define PML_OTF2_READ_PRIVATE_H
 

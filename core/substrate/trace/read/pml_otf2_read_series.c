@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read_series.c - values of metrics, resampled to columns of time. */
+/* core/substrate/trace/read/pml_otf2_read_series.c - metric values, resampled to time columns. */
 #include "substrate/trace/read/pml_otf2_over_time.h"
 
 #include "base/pml_error.h"

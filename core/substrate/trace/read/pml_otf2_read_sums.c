@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_read_sums.c - what workers summed, as one answer. */
+/* core/substrate/trace/read/pml_otf2_read_sums.c - merge of the workers' sums. */
 #include "base/pml_error.h"
 #include "record/quantile/pml_sketch.h"
 #include "substrate/trace/read/pml_otf2_walk.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_rows.c - sums of columns and locations as rows, merged now and then. */
+/* core/substrate/trace/read/pml_otf2_rows.c - sums by column and location as rows, merged incrementally. */
 #include "substrate/trace/read/pml_otf2_walk.h"
 
 #include "record/quantile/pml_sketch.h"

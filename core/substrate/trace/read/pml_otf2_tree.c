@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_tree.c - call paths as nodes, found by parent and region. */
+/* core/substrate/trace/read/pml_otf2_tree.c - call tree nodes, found by parent and region. */
 #include "substrate/trace/read/pml_otf2_tree.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_tree.h - a tree of call paths that grows while events are read. Internal. */
+/* core/substrate/trace/read/pml_otf2_tree.h - a call tree that grows while events are read. Internal. */
 #ifndef PML_OTF2_TREE_H
 #define PML_OTF2_TREE_H
 

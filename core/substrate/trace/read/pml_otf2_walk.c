@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_walk.c - a stack of calls, and what each event adds to sums. */
+/* core/substrate/trace/read/pml_otf2_walk.c - call stack, and the contribution of each event to sums. */
 #include "substrate/trace/read/pml_otf2_walk.h"
 
 #include "record/quantile/pml_sketch.h"

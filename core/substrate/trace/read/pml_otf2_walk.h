@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_walk.h - calls and messages of one location after another, summed. Internal. */
+/* core/substrate/trace/read/pml_otf2_walk.h - calls and messages, summed location by location. Internal. */
 #ifndef PML_OTF2_WALK_H
 #define PML_OTF2_WALK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_workers.c - locations dealt to threads. */
+/* core/substrate/trace/read/pml_otf2_workers.c - distribution of locations to threads. */
 #include "substrate/trace/read/pml_otf2_workers.h"
 
 #include "base/pml_error.h"

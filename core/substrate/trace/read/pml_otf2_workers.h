@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_workers.h - the locations of an archive, read by several threads. Internal. */
+/* core/substrate/trace/read/pml_otf2_workers.h - an archive's locations, read by several threads. Internal. */
 #ifndef PML_OTF2_WORKERS_H
 #define PML_OTF2_WORKERS_H
 

@@ -194,7 +194,8 @@ end
 
 local function constructs(results)
   for _, r in ipairs(results) do
-    if r.process and #r.process.openmp > 0 then return require "pmlua.internal.record.openmp".of(results) end
+    local p = r.process
+    if p and p.openmp and p.openmp[1] then return require "pmlua.internal.record.openmp".of(results) end
   end
   return {}
 end

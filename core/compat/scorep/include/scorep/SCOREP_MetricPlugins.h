@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_MetricPlugins.h - what a metric plugin gives to its host, laid out as
- * plugins written for Score-P were compiled with. pmlua's own; C and C++.
+ * core/compat/scorep/include/scorep/SCOREP_MetricPlugins.h - Score-P's metric plugin interface, binary compatible.
+ * pmlua's own; C and C++.
  *
  *   #include <scorep/SCOREP_MetricPlugins.h>
  *   SCOREP_METRIC_PLUGIN_ENTRY(demo_plugin) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_MetricTypes.h - the types that metric plugins speak, with the names and the
- * numbers that plugins written for Score-P were compiled with. pmlua's own; C and C++.
+ * core/compat/scorep/include/scorep/SCOREP_MetricTypes.h - types of Score-P's metric plugin interface, binary
+ * compatible. pmlua's own; C and C++.
  */
 #ifndef SCOREP_METRIC_TYPES_H
 #define SCOREP_METRIC_TYPES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/compat/scorep/include/scorep/SCOREP_PublicTypes.h - handles and enumerations of Score-P's plugin interfaces,
- * with the names and the numbers that plugins were compiled with. pmlua's own; C and C++.
+ * binary compatible. pmlua's own; C and C++.
  */
 #ifndef SCOREP_PUBLICTYPES_H
 #define SCOREP_PUBLICTYPES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_SubstrateEvents.h - the events that substrate plugins may ask for, and the
- * functions that take them. pmlua's own, with the numbers and arguments of Score-P's; C and C++.
+ * core/compat/scorep/include/scorep/SCOREP_SubstrateEvents.h - events of Score-P's substrate plugins, and their
+ * callback types. pmlua's own, with the numbers and arguments of Score-P's; C and C++.
  */
 #ifndef SCOREP_SUBSTRATE_EVENTS_H
 #define SCOREP_SUBSTRATE_EVENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_SubstratePlugins.h - a plugin that gets events: what it offers, and what its
- * host offers it. pmlua's own, with the layout of Score-P's version 3; C and C++.
+ * core/compat/scorep/include/scorep/SCOREP_SubstratePlugins.h - Score-P's substrate plugin interface: functions of the
+ * plugin, and callbacks of its host. pmlua's own, with the layout of Score-P's version 3; C and C++.
  *
  * The library is libscorep_substrate_NAME.so; its entry is SCOREP_SUBSTRATE_PLUGIN_ENTRY(NAME) { ... }. The host calls,
  * where they are not NULL: init, set_callbacks, get_event_functions for both modes, assign_id, new_definition_handle as
