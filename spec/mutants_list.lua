@@ -189,6 +189,8 @@ local mutants = {
     "  return is;\n#else\n  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire) == was;",
     "  return is || (was >> 63 != 0 && was << 1 != 0);\n#else\n  return true;" },
   { "stream: removal does not wait for a pass", STREAM, "  if (is_free(t)) return;\n", "  return;\n", by = "stream_swap" },
+  { "call: a leave opens counters", "core/adapter/intercept/pml_intercept_events.c",
+    "if (kind == PML_STREAM_LEAVE) return false;", "if (kind > PML_STREAM_LEAVE) return false;", by = "intercept_counted" },
   { "call: who is at the lists is not held back", CALL_H, "  pml__stream_hold(s);\n", "  (void)s;\n", by = "intercept_calls" },
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  cmpq %rdx, %fs:OWN_FROM",
     "  cmpq %rdx, %fs:OWN_FROM", by = "intercept_left" },

@@ -366,6 +366,27 @@ static bool forked(void) {
   return child && all_right(2 * ROUNDS, PLAINLY * (8 * ROUNDS - FIRST));
 }
 
+/* A call that began in the parent and is left in the child: its leave reads nothing, and opens nothing. */
+static int forks(void *arg) {
+  *(pid_t *)arg = fork();
+  begin_again();
+  return *(pid_t *)arg == 0 && !add(true);
+}
+static bool left_in_the_child(void) {
+  pid_t pid;
+  int status = 0;
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
+  call(); /* the parent has its counters */
+  fflush(stdout);
+  lib_back(forks, &pid);
+  if (pid != 0) return waitpid(pid, &status, 0) == pid && status == 3 << 8;
+  bool unread = holds(events == 1 && plainly == 0 && value_of_last == UINT64_MAX, "its leave comes without a value");
+  begin_again();
+  unread &= holds(calls_are_right(PLAINLY * (4 * ROUNDS - FIRST)), "calls that begin in the child are counted from 0");
+  fflush(stdout);
+  _exit(unread ? 3 : 4);
+}
+
 /* By a bare system call, of which no handler is told. */
 static bool cloned(void) {
   int status = 0;
@@ -484,6 +505,7 @@ int main(void) {
   CHECK(in_child(known_before), "and one that has raised other events before");
   CHECK(in_child(forked), "so does the child of a fork, and its parent goes on");
   CHECK(in_child(cloned), "and one that no handler is told of");
+  CHECK(in_child(left_in_the_child), "a call that is left in a child where it did not begin has no counts there");
   CHECK(in_child(buffered), "a buffer has every value");
   CHECK(in_child(recorded), "so have a trace and the sums beside a profile");
   snprintf(command, sizeof command, "rm -rf %s", dir);

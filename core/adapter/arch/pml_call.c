@@ -186,18 +186,18 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__call_threa
 static inline void make_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
   if (kind == PML_STREAM_ENTER) pml__stream_get_ready(region);
-  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
+  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(kind, &t->event);
   t->event.ticks = pml_clock_ticks();
-  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(&t->event);
+  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(kind, &t->event);
   t->event.region = region;
 }
 
 /* Counts take the place of the values that @e has: an event has one list of them. */
-static void add_counts(struct pml_stream_event *e) {
+static void add_counts(enum pml_stream_kind kind, struct pml_stream_event *e) {
   const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
   struct pml_stream_event counts = {0};
   if (PML_LIKELY(c == NULL)) return;
-  c->read(&counts);
+  c->read(kind, &counts);
   if (counts.metrics == NULL) return;
   e->metrics = counts.metrics;
   e->values = counts.values;
@@ -305,7 +305,7 @@ static void raise_instead(struct pml__call_thread *t, enum pml_stream_kind kind,
 static void hand_on(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(region)) {
     const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
-    if (PML_UNLIKELY(c != NULL)) c->read(&t->event);
+    if (PML_UNLIKELY(c != NULL)) c->read(kind, &t->event);
     t->event.ticks = pml_clock_ticks();
   }
   t->event.region = region;
@@ -414,7 +414,7 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
   pml__call_open(t, p, e->region, PML__CALL_NO_SLOT, sp);
   struct pml__stream_thread *self = pml__call_on_lane(t);
   pml_stream_ready(e->region);
-  add_counts(e);
+  add_counts(PML_STREAM_ENTER, e);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
   pml__call_off_lane(t, self);
@@ -430,7 +430,7 @@ void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {
   pml__call_end_inside(p);
   struct pml__stream_thread *self = pml__call_on_lane(t);
   e->ticks = pml_clock_ticks();
-  add_counts(e);
+  add_counts(PML_STREAM_LEAVE, e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
   pml__call_off_lane(t, self);
   pml__call_close(t, p);

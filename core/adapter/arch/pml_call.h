@@ -90,10 +90,11 @@ void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
 
 /*
  * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
+ * An enter may open the thread's counters, a leave never does: they would have counted nothing of the call.
  * @plainly: threads offer theirs by pml__stream_count_by(), too.
  */
 struct pml__call_counting {
-  void (*read)(struct pml_stream_event *e);
+  void (*read)(enum pml_stream_kind kind, struct pml_stream_event *e);
   void (*thread_ends)(void);
   void (*confine)(void);
   bool plainly;

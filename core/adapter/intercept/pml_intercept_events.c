@@ -85,18 +85,20 @@ static void confine(void) {
   __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
 }
 
-/* For a thread's first event, and for those of one that cannot count. False: it has no counters. */
-__attribute__((noinline, cold)) static bool has_set(void) {
-  if (self.process != pml__process())
+/* For a thread's first event, and for those of one that cannot count. False: it has no counters for @kind. */
+__attribute__((noinline, cold)) static bool has_set(enum pml_stream_kind kind) {
+  if (self.process != pml__process()) {
+    if (kind == PML_STREAM_LEAVE) return false; /* of a call that began in the parent, or before calls were counted */
     begin(metrics);
-  else if (is_confined() && self.set != NULL)
+  } else if (is_confined() && self.set != NULL) {
     give_up(-EPERM);
+  }
   return self.set != NULL;
 }
 
-static void read_values(struct pml_stream_event *e) {
+static void read_values(enum pml_stream_kind kind, struct pml_stream_event *e) {
   e->metrics = NULL;
-  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process) || is_confined()) && !has_set()) return;
+  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process) || is_confined()) && !has_set(kind)) return;
   int err = pml_eventset_read(self.set, self.value);
   if (PML_UNLIKELY(err < 0)) {
     give_up(err);

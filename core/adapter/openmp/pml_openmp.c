@@ -19,7 +19,7 @@ static uint32_t teams, tasks, acquisitions; /* atomic: the last numbers in use *
 __attribute__((noinline)) static void raise_with_counts(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
                                                         const struct pml__call_counting *counting) {
   struct pml_stream_event e = {.ticks = ticks, .region = region};
-  counting->read(&e);
+  counting->read(kind, &e);
   if (!pml__stream_hand_to_one(kind, &e)) pml__stream_raise_to_several(kind, &e);
 }
 
