@@ -60,6 +60,62 @@ describe("shift", function()
     end
   end)
 
+  it("has the interval that counting out gives, and above 40 values the normal distribution's places", function()
+    local z = 1.959963984540054
+    local function scattered(n, k, move) -- in no order, so that nothing widens the interval
+      local out = {}
+      for i = 1, n do out[i] = (i * k % 211) ^ 1.5 + move end
+      return out
+    end
+    local function check(s, all, at)
+      table.sort(all)
+      local k = math.floor(at)
+      local function between(i, j) return all[i] + (at - k) * (all[j] - all[i]) end
+      near(stats.median(all), s.estimate)
+      near(between(k, k + 1), s.low, 1e-5)
+      near(between(#all + 1 - k, #all - k), s.high, 1e-5)
+    end
+    --- So many of `ways` chances lie at 0, at 1, and so on: where 2.5 % are below.
+    local function place(chances, ways)
+      local below, k = 0, 0
+      while (below + (chances[k] or 0)) / ways <= 0.025 do below, k = below + (chances[k] or 0), k + 1 end
+      return k + (0.025 * ways - below) / chances[k]
+    end
+    for _, n in ipairs { 9, 40, 41, 60 } do
+      local d, means, chances = scattered(n, 89, -900), {}, { [0] = 1 }
+      for i = 1, n do
+        for j = i, n do means[#means + 1] = (d[i] + d[j]) / 2 end
+        local more = {}
+        for sum, ways in pairs(chances) do
+          more[sum], more[sum + i] = (more[sum] or 0) + ways, (more[sum + i] or 0) + ways
+        end
+        chances = more
+      end
+      local mean, variance = n * (n + 1) / 4, n * (n + 1) * (2 * n + 1) / 24
+      check(shift.pairs(d), means, n <= 40 and place(chances, 2.0 ^ n) or mean + 0.5 - z * math.sqrt(variance))
+    end
+    for _, sizes in ipairs { { 5, 6 }, { 8, 5 }, { 20, 21 }, { 9, 40 } } do
+      local m, n = sizes[1], sizes[2]
+      local a, b, all, chances, ways = scattered(m, 89, 0), scattered(n, 97, 300), {}, {}, 0
+      for i = 1, m do
+        for j = 1, n do all[#all + 1] = b[j] - a[i] end
+      end
+      if m + n > 40 then
+        check(shift.sets(a, b), all, m * n / 2 + 0.5 - z * math.sqrt(m * n * (m + n + 1) / 12))
+        goto continue
+      end
+      for chosen = 0, (1 << m + n) - 1 do
+        local u, seen = 0, 0 -- values of the other set below each chosen one
+        for i = 0, m + n - 1 do
+          if chosen >> i & 1 == 1 then u, seen = u + i - seen, seen + 1 end
+        end
+        if seen == m then chances[u], ways = (chances[u] or 0) + 1, ways + 1 end
+      end
+      check(shift.sets(a, b), all, place(chances, ways))
+      ::continue::
+    end
+  end)
+
   it("has an interval that leaves zero out just where p is below its level", function()
     local random = rng(9)
     for _ = 1, 200 do
@@ -77,8 +133,16 @@ describe("shift", function()
     local s = shift.pairs { 1, 2, 3, 4, 5 } -- t = 3 / sqrt(2.5 / 5), 4 degrees of freedom
     near(3, s.estimate)
     near(3 - 2.7764 * math.sqrt(0.5), s.low, 1e-3)
+    near(3 + 2.7764 * math.sqrt(0.5), s.high, 1e-3)
     near(0.01324, s.p, 1e-4)
     assert.same({ estimate = 2.0, low = 2.0, high = 2.0, p = 0 }, shift.pairs { 2, 2, 2, 2, 2 })
+  end)
+
+  it("leaves no chance to what none can have, however few values those count as that resemble each other", function()
+    local ramp = {}
+    for i = 1, 2100 do ramp[i] = 1000 + i end -- 39.7 standard deviations of the ranks' sum; their exponential is 0
+    local s = shift.pairs(ramp)
+    assert.same({ 0, 0, true }, { s.p, s.p_independent, s.effective < 100 })
   end)
 
   it("is wider by what may have moved all values, end by end", function()
@@ -102,6 +166,43 @@ describe("the shape of a cell", function()
     assert.matches("^steps by %-1%d %% at round 13$", shape.trend(rounds(20, function(i) return i < 13 and 1000 or 900 end)).text)
     assert.matches("^drifts by %-", shape.trend(rounds(500, function(i) return 1000 - i / 4 end)).text)
     assert.matches("at round 2[45]%d$", shape.trend(rounds(500, function(i) return i < 251 and 1000 or 1100 end)).text)
+  end)
+
+  it("has the drift's p of Kendall and slope of Theil, the step's of Pettitt, as scipy and its formulas give them", function()
+    local function zigzag(n, each, step)
+      local out = {}
+      for i = 1, n do out[i] = 100 + each * i + i * 7 % 5 + (i >= 8 and step or 0) end
+      return out
+    end
+    local drift = shape.trend(zigzag(12, 2, 0))
+    near(9.281898133684614e-05, drift.p, 3e-7)
+    near(0.19047619047619047, drift.extent)
+    assert.is_nil(drift.step)
+    local short = shape.trend(zigzag(14, 0, 20)) -- a step is nearer, but may be chance: 1.5 %
+    near(0.003114307531555083, short.p, 3e-7)
+    near(0.23214285714285715, short.extent)
+    local step = shape.trend(zigzag(20, 0, 20))
+    near(0.005397319597704937, step.p, 1e-12)
+    near(0.16597510373443983, step.extent)
+    assert.equal(8, step.step)
+    near(1, shape.trend(zigzag(9, 0, 0)).p, 1e-8)
+    near(0.03877750439230662, shape.trend({ 5, 5, 6, 6, 7, 7 }).p, 3e-7)
+  end)
+
+  it("counts rounds that resemble each other by the correlation of their ranks", function()
+    for _, of in ipairs { -- widening and effective number by numpy, with scipy's t
+      { { 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 2, 3 }, 17.245193600334296, 1 / 3, true },
+      { { 1, 2, 3, 4, 6, 5, 7, 8 }, 15.890071773722228, 0.20512820512820532, false },
+      { { 3, 4, 1, 2, 6, 5, 8, 7, 9, 10 }, 16.609831396908966, 0.25641025641025667, false },
+      { { 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4,
+        0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4 }, 14.265601546459875, 1.7391304347826095, true },
+    } do
+      local d = require "pmlua.internal.dependence".of(of[1])
+      near(of[2], d.widening, 2e-3 * of[2])
+      near(of[3], d.effective)
+      assert.equal(of[4], d.sure)
+    end
+    assert.equal(1, require "pmlua.internal.dependence".of({ 1, 2, 3, 4, 5, 6, 7 }).widening) -- too few
   end)
 
   it("is steady where the order says nothing, where little changes, and of few rounds", function()

@@ -93,6 +93,14 @@ describe("stats", function()
     assert.same({ 2, 9 }, { stats.median_ranks(10) })
     assert.same({ 1, 6 }, { stats.median_ranks(6) })
     assert.same({ 6, 15 }, { stats.median_ranks(20) })
+    -- scipy's binom: the largest of which at most 5, 2.5 and 0.5 % lie below
+    for n, low in pairs { [7] = { 1, 1 }, [8] = { 2, 1, 1 }, [11] = { 3, 2, 1 }, [25] = { 8, 8, 6 }, [71] = { 29, 27, 25 },
+      [100] = { 42, 40, 37 }, [999] = { 474, 469, 459 }, [1000] = { 474, 469, 459 } } do
+      for i, level in ipairs { 0.9, 0.95, 0.99 } do
+        assert.same(low[i] and { low[i], n + 1 - low[i] }, low[i] and { stats.median_ranks(n, level) })
+      end
+    end
+    assert.same({ 956, 1046 }, { stats.median_ranks(2001) }) -- 1000.5 -+ 1.95996 sqrt(2001) / 2, outwards, and one more
     local none, why = stats.median_ranks(5)
     assert.is_nil(none)
     assert.matches("too few", why)
@@ -126,8 +134,11 @@ describe("stats", function()
       assert.is_nil((stats.quantile(series, 0.5)))
     end
     assert.is_nil((stats.summary(nil)))
-    assert.is_nil((stats.quantile({ 1 }, 2)))
-    assert.is_nil((stats.quantile({ 1 }, 0 / 0)))
+    for _, q in ipairs { 2, -0.5, 0 / 0, "x" } do
+      local value, err = stats.quantile({ 1 }, q)
+      assert.is_nil(value)
+      assert.matches("a quantile must be from 0 to 1, not", err)
+    end
   end)
 
   it("summarises one sample without inventing a deviation or an interval", function()
@@ -186,7 +197,132 @@ describe("stats", function()
     near(1, stats.rank_sum({ table.unpack(a, 1, 25) }, { table.unpack(a, 1, 25) }), 0.02)
   end)
 
+  -- i * k mod m: values in no order, of which scipy 1.10.1 says what stands beside them
+  local function scattered(n, k, m, move)
+    local out = {}
+    for i = 1, n do out[i] = i * k % m + (move or 0) end
+    return out
+  end
+
+  it("has scipy's p values of rank sums (mannwhitneyu): exact ones up to 40 values, then with ties and continuity", function()
+    for p, of in pairs {
+      [0.003996003996003996] = { 5, 9, 3, 7, 101, 4.5 }, [0.05239952187284972] = { 20, 20, 37, 41, 211, 30.5 },
+      [0.18187747032163087] = { 12, 28, 37, 41, 211, 25.5 }, [0.03141569518048483] = { 20, 21, 37, 41, 211, 40.5 },
+      [0.018829592429035025] = { 30, 35, 37, 41, 211, 35.5 }, [0.06391543136711503] = { 30, 35, 37, 41, 7, 1 },
+      [0.018642583215161598] = { 25, 60, 5, 8, 11, 2 }, [0.7510991263427128] = { 41, 2, 37, 41, 211, 55.5 },
+    } do
+      local a, b = scattered(of[1], of[3], of[5]), scattered(of[2], of[4], of[5], of[6])
+      near(p, stats.rank_sum(a, b), 3e-7)
+      near(p, stats.rank_sum(b, a), 3e-7)
+    end
+  end)
+
+  it("has scipy's p values of signed ranks (wilcoxon): exact ones up to 30, then with ties and continuity", function()
+    for p, of in pairs {
+      [0.42578125] = { 9, 37, 101, 40.25 }, [0.08406547829508781] = { 30, 37, 211, 80.25 },
+      [0.07944922353040383] = { 31, 37, 211, 80.25 }, [0.08697544330538617] = { 60, 37, 211, 90.25 },
+      [0.042661459888553264] = { 50, 7, 13, 5 },
+    } do
+      local d = scattered(of[1], of[2], of[3], -of[4])
+      near(p, stats.signed_rank(d), 3e-7)
+      for i, v in ipairs(d) do d[i] = -v end
+      near(p, stats.signed_rank(d), 3e-7)
+    end
+  end)
+
+  it("has the share of all choices and of all signs for p where few values have ties", function()
+    local random = rng(12)
+    for _ = 1, 30 do
+      local m, n, all = random(4) - 1, random(5) - 1, {}
+      for i = 1, m + n + 2 do all[i] = random(6) - 3 end
+      m = m + 1
+      -- by the number of pairs in which the first is above, ties by half
+      local function above(chosen)
+        local twice = 0
+        for i, x in ipairs(all) do
+          for k, y in ipairs(all) do
+            if chosen >> i & 1 == 1 and chosen >> k & 1 == 0 then twice = twice + (x > y and 2 or x == y and 1 or 0) end
+          end
+        end
+        return math.abs(twice - m * (#all - m))
+      end
+      local first, as_far, ways = (1 << m) - 1 << 1, 0, 0
+      for chosen = 0, (2 << #all) - 1, 2 do
+        local bits = 0
+        for i = 1, #all do bits = bits + (chosen >> i & 1) end
+        if bits == m then ways, as_far = ways + 1, as_far + (above(chosen) >= above(first) and 1 or 0) end
+      end
+      near(as_far / ways, stats.rank_sum({ table.unpack(all, 1, m) }, { table.unpack(all, m + 1) }))
+      -- by the number of means of two that are positive, those of zero by half, zeros left out
+      local d = {}
+      for _, v in ipairs(all) do d[#d + 1] = v ~= 0 and v or nil end
+      local function far(signs)
+        local twice = 0
+        for i = 1, #d do
+          for k = i, #d do
+            local sum = math.abs(d[i]) * (signs >> i & 1 == 1 and 1 or -1) + math.abs(d[k]) * (signs >> k & 1 == 1 and 1 or -1)
+            twice = twice + (sum > 0 and 2 or sum == 0 and 1 or 0)
+          end
+        end
+        return math.abs(twice - #d * (#d + 1) // 2)
+      end
+      local own = 0
+      for i, v in ipairs(d) do own = own | (v > 0 and 1 or 0) << i end
+      as_far = 0
+      for signs = 0, (2 << #d) - 1, 2 do as_far = as_far + (far(signs) >= far(own) and 1 or 0) end
+      near(as_far / 2 ^ #d, stats.signed_rank(d))
+      d[#d + 1] = 0
+      near(as_far / 2 ^ (#d - 1), stats.signed_rank(d))
+    end
+  end)
+
+  it("has scipy's normal distribution and Student's, in their tails, too", function()
+    for p, z in pairs { [1e-12] = -7.034483825301131, [0.001] = -3.090232306167813, [0.02424] = -1.9731366119445441,
+      [0.02426] = -1.9727855514678603, [0.3] = -0.5244005127080409, [0.6] = 0.2533471031357997, [0.98] = 2.0537489106318225 } do
+      near(z, stats.normal_quantile(p), 1.2e-9 * math.abs(z))
+    end
+    for z, p in pairs { [0.1] = 0.920344325445942, [0.7] = 0.48392730444614607, [1] = 0.31731050786291415,
+      [-2.5] = 0.012419330651552265, [4] = 6.334248366623973e-05, [5] = 5.733031437583866e-07 } do
+      near(p, stats.two_sided_normal(z), 1.5e-7)
+    end
+    -- degrees of freedom: p of t = 0.3, 1.1, 2.9; t of p = 0.3, 0.05, 0.001
+    for df, of in pairs {
+      [1] = { 0.8144528418, 0.4697076556, 0.2113956226, 1.962610506, 12.70620474, 636.6192494 },
+      [1.7] = { 0.7968029184, 0.4027881544, 0.1217426786, 1.468103143, 5.118838989, 52.29470759 },
+      [3] = { 0.783763292, 0.3516831949, 0.062502242, 1.249778104, 3.182446305, 12.92397864 },
+      [7.3] = { 0.7725405362, 0.3062785251, 0.02195190642, 1.115516179, 2.345066736, 5.283211759 },
+      [120] = { 0.7646962112, 0.2735339303, 0.004439300032, 1.04093157, 1.979930405, 3.373453765 },
+      [500] = { 0.764301836, 0.2718614412, 0.00389585216, 1.037509393, 1.964719837, 3.310091152 },
+    } do
+      local error = df == 1.7 and 1e-3 or 5e-6 -- the integral's end is no polynomial there
+      for i, t in ipairs { 0.3, 1.1, 2.9 } do near(of[i], stats.student(t, df), error) end
+      for i, p in ipairs { 0.3, 0.05, 0.001 } do near(of[3 + i], stats.student_quantile(p, df), 10 * error * of[3 + i]) end
+    end
+    for _, of in ipairs {
+      { { 1, 2, 3 }, { 4, 5, 7, 9 }, 0.95, 0.023794432775586984, 0.8912548839803569, 7.608745116019643 },
+      { { 10, 12, 11, 13, 12.5 }, { 11, 30, 20 }, 0.9, 0.255585998336048, -7.2605926137963746, 24.527259280463042 },
+      { { 100, 101, 102, 103 }, { 99, 99.5, 100.25 }, 0.99, 0.05394998528266586, -5.072923433300234, 1.239590099966891 },
+    } do
+      for i, v in ipairs { stats.welch(of[1], of[2], of[3]) } do near(of[3 + i], v, 1e-4 * math.abs(of[3 + i])) end
+    end
+  end)
+
   it("corrects p values after Holm", function()
+    local random = rng(6)
+    for n = 1, 40 do -- of all that are as small or smaller, the largest product
+      local p = {}
+      for i = 1, n do p[i] = random(20) / 100 end
+      for i, v in ipairs(stats.holm(p)) do
+        local most = 0
+        for _, q in ipairs(p) do
+          local others = 0 -- that are as large or larger
+          for _, r in ipairs(p) do others = others + (r >= q and 1 or 0) end
+          if q <= p[i] then most = math.max(most, math.min(1, q * others)) end
+        end
+        near(most, v)
+      end
+    end
+
     local adjusted = stats.holm { 0.01, 0.04, 0.03 }
     near(0.03, adjusted[1])
     near(0.06, adjusted[2])
