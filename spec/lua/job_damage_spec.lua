@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/job_damage_spec.lua - damaged files of a job of MPI: each is named in one line, and nothing else of the job is lost.
+-- spec/lua/job_damage_spec.lua - the summary of a job of MPI, byte by byte: what a sound one says is in the tables, and damaged
+-- files are named in one line, and nothing else of the job is lost.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -29,24 +30,26 @@ end
 
 local NO_SPREAD <const> = "\0"
 
-local function spread(count)
-  return whole(count) .. real(1) .. signed(0) .. signed(0) .. real(0) .. real(1) .. real(1)
+--- Values: how many, their sum, whose the least and the most were, the squares of their distances, the least and the most.
+local function spread(count, sum, least, most, square, min, max)
+  return whole(count) .. real(sum or 1) .. signed(least or 0) .. signed(most or 0) .. real(square or 0) .. real(min or 1)
+    .. real(max or 1)
 end
 
---- Its texts and its numbers. @values: { name, sum }; a float is real.
-local function row(kind, name, detail, values, calls)
+--- Its texts and its numbers. @values: { name, sum, spread }; a float is real. @time, @self: as @calls.
+local function row(kind, name, detail, values, calls, time, self)
   local texts = name .. "\0" .. detail .. "\0"
-  local parts = { whole(kind), whole(0), whole(1), whole(1), signed(0), whole(0), calls or NO_SPREAD, NO_SPREAD, NO_SPREAD,
-    whole(#values) }
+  local parts = { whole(kind), whole(0), whole(1), whole(1), signed(0), whole(0), calls or NO_SPREAD, time or NO_SPREAD,
+    self or NO_SPREAD, whole(#values) }
   for _, v in ipairs(values) do
     texts = texts .. v[1] .. "\0"
     parts[#parts + 1] = math.type(v[2]) == "float" and whole(1) .. whole(1) .. real(v[2]) .. signed(0)
-      or whole(0) .. signed(v[2]) .. NO_SPREAD
+      or whole(0) .. signed(v[2]) .. (v[3] or NO_SPREAD)
   end
   return { texts = texts, numbers = table.concat(parts) .. whole(0) }
 end
 
-local SECTION <const>, COUNTER <const>, RECORDER <const>, MPI <const> = 3, 5, 6, 7
+local SECTION <const>, CALL <const>, COUNTER <const>, RECORDER <const>, MPI <const> = 3, 4, 5, 6, 7
 
 --- A summary of ranks @first to @last.
 local function summary(rows, first, last)
@@ -57,6 +60,79 @@ local function summary(rows, first, last)
 end
 
 local function shape(size, block) return row(MPI, "job", "", { { "size", size }, { "block", block } }) end
+
+describe("The summary of a job of 600 ranks", function()
+  local dir, path
+
+  setup(function()
+    dir = support.folder()
+    path = dir .. "/job.pmlsum"
+    local function times(sum, least, most, min, max) return spread(600, sum, least, most, 0, min, max) end
+    local calls = spread(1200)
+    support.spit(path, summary({ shape(600, 3),
+      row(SECTION, "solve", "", { { "task-clock", 9000, spread(600, 9000, 7, 8, 0, 10, 30) }, { " work", 5 } }, calls,
+        times(12e11, 3, 17, 1e9, 3e9)),
+      row(SECTION, "halo", "", {}, calls, times(15e11, 0, 599, 25e8, 25e8)),
+      row(CALL, "MPI_Barrier", "", {}, calls, times(6e11, 5, 6, 5e8, 2e9)),
+      row(CALL, "MPI_Send", "", {}, calls, times(3e11, 5, 256, 0, 1e9)),
+      row(CALL, "MPI_Finalize", "", {}, calls, times(3e11, 5, 6, 0, 1e9)),
+      row(CALL, "halo", "halo.c", {}, calls, times(1, 0, 0, 1, 1)), -- the section's region
+      row(CALL, "compress", "/usr/lib/libz.so.1", {}, calls, times(6e8, 1, 2, 0, 6e8)),
+      row(COUNTER, "A::ROWS", "", { { "sum", 6000, spread(600, 6000, 1, 300, 0, 4, 12) } }),
+      row(COUNTER, "A::DEPTH", "level", { { "sum", 6000, spread(600, 6000, 1, 300, 0, 4, 12) } }),
+      row(RECORDER, "A::SIZES", "", { { "elements", 77, NO_SPREAD } }),
+      row(MPI, "time", "", {}, calls, times(9e11, 5, 6, 1e9, 3e9)),
+      row(MPI, "messages to", "1", { { "0", 5 }, { "199", 7 } }), row(MPI, "bytes to", "1", { { "0", 500 }, { "199", 1000 } }),
+      row(MPI, "messages to", "0", { { "1", 2 } }), row(MPI, "bytes to", "0", { { "1", 500 } }),
+      row(MPI, "messages sent", "", { { "0", 3 }, { "1", 4 }, { "11", 2 } }),
+      row(MPI, "bytes sent", "", { { "1", 4 }, { "11", 3000 } }),
+      row(MPI, "messages received", "", { { "11", 1 } }), row(MPI, "bytes received", "", { { "11", 1500 } }),
+      row(MPI, "collective", "gather", { { "calls", 7 }, { "sent", 70 }, { "received", 71 } }),
+      row(MPI, "file", "MPI_File_write", { { "calls", 4 }, { "bytes", 4096, spread(2, 4096, 0, 300, 0, 1096, 3000) } }),
+      row(MPI, "left out", "", { { "functions", 3 } }, calls, times(1, 0, 0, 1, 1), times(2e9, 0, 0, 1, 1)),
+    }, 0, 599))
+  end)
+  teardown(support.cleanup)
+
+  it("is in the tables as averages of a rank, most over average, waiting beyond the least, and blocks of ranks", function()
+    local status, out, err = support.shell(("%s report %s"):format(command, path), 60)
+    assert.same({ 0, "" }, { status, err })
+    local lines = {}
+    for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("  +", "|"):gsub("^[ |]", "") end
+    out = "\n" .. table.concat(lines, "\n") .. "\n"
+    for _, text in ipairs {
+      "\nhalo|1200|2.500 s|2.500 s|599|1.000\nsolve|1200|2.000 s|3.000 s|17|1.500\n",
+      "\nMPI_Barrier|1200|1.000 s|2.000 s|6|2.000|500.0 ms\nMPI_Send|1200|500.0 ms|1.000 s|256|2.000|-\n"
+        .. "all but Init|1.500 s|3.000 s|6|2.000\n",
+      "\nlibz.so.1|compress|1200|1.000 ms|600.0 ms|2|600.000\nCounters",
+      "\nsolve|task-clock|9000|15|10|7|30|8|2.000\n",
+      "\nA::ROWS|6000|10|4|1|12|300|1.200\nA::DEPTH|-|10|4|1|12|300|1.200\n", "\nA::SIZES|77|-|-|-|-|-|-|-|-\n",
+      "\n0|3|0 B|0|0 B\n1|4|4.000 B|0|0 B\n1024 - 2047|2|3.000 kB|1|1.500 kB\n", "\ngather|7|70.00 B|71.00 B\n",
+      "\nMPI_File_write|4|4.096 kB|3.000 kB|300\n",
+      "\n3-5|597-599|7|1.000 kB\n0-2|3-5|2|500.0 B\n3-5|0-2|5|500.0 B\n",
+      "3 functions with the least time, 2.000 s in all, are left out of job.pmlsum",
+    } do assert.truthy(out:find(text, 1, true), text .. " is not in:" .. out) end
+    assert.is_nil(out:find "MPI_Finalize")
+    assert.is_nil(out:find "damaged")
+  end)
+
+  it("is in JSON with all digits", function()
+    local _, out = support.shell(("%s report %s --json"):format(command, path), 60)
+    local job = json.decode(out)
+    local halo, solve, barrier = job.sections[1], job.sections[2], job.calls[1]
+    assert.same({ 2, "halo", "solve", 4 / 2 * 1e9, 3e9, 17, 1e9, 3, 1.5 }, { #job.sections, halo.name, solve.name,
+      solve.average_ns, solve.most_ns, solve.most_rank, solve.least_ns, solve.least_rank, solve.imbalance })
+    assert.same({ 3, "MPI_Barrier", 3e11 }, { #job.calls, barrier.name, barrier.waited_ns })
+    assert.same({ { least_bytes = 0, messages = 3, bytes = 0 }, { least_bytes = 1, messages = 4, bytes = 4 },
+      { least_bytes = 1024, messages = 2, bytes = 3000 } }, job.sent)
+    assert.same({ { least_bytes = 1024, messages = 1, bytes = 1500 } }, job.received)
+    assert.same({ { operation = "gather", calls = 7, sent = 70, received = 71 } }, job.collectives)
+    assert.same({ { ["function"] = "MPI_File_write", calls = 4, bytes = 4096, most = 3000, most_rank = 300 } }, job.files)
+    assert.same({ 3, { from = 0, to = 1, messages = 2, bytes = 500 }, { from = 1, to = 0, messages = 5, bytes = 500 },
+      { from = 1, to = 199, messages = 7, bytes = 1000 } }, { job.ranks_of_a_pair, table.unpack(job.pairs) })
+    assert.same({ 6000, true, 600 }, { job.counters[1].sum, job.counters[2].level, job.size })
+  end)
+end)
 
 describe("A damaged file of a job", function()
   local dir
