@@ -37,14 +37,14 @@ class Rank:
 BEGINS = {"mpi_send", "mpi_isend", "mpi_irecv_request", "non_blocking_collective_request"}
 
 
-def plant(ranks, world, window):
+def plant(ranks, world, other, window):
     r0, r1, r2 = ranks
 
-    def send(to, request=None):
-        return ("mpi_send", to, world, 1, 8) if request is None else ("mpi_isend", to, world, 1, 8, request)
+    def send(to, request=None, tag=1, comm=world):
+        return ("mpi_send", to, comm, tag, 8) if request is None else ("mpi_isend", to, comm, tag, 8, request)
 
-    def receive(source, request=None):
-        return ("mpi_recv", source, world, 1, 8) if request is None else ("mpi_irecv", source, world, 1, 8, request)
+    def receive(source, request=None, tag=1, comm=world):
+        return ("mpi_recv", source, comm, tag, 8) if request is None else ("mpi_irecv", source, comm, tag, 8, request)
 
     def all_in(name, operation, root, enter, leave, event="mpi_collective_end"):
         for i, rank in enumerate(ranks):
@@ -125,8 +125,45 @@ def plant(ranks, world, window):
         rank.call("MPI_Wait", enter, enter + 1,
                   ("non_blocking_collective_complete", CollectiveOp.BARRIER, world, NONE, 0, 0, request))
     all_in("MPI_Barrier", CollectiveOp.BARRIER, NONE, (2220, 2240, 2215), (2241, 2241, 2241))
+    # a call that completes two receives waits for the later sender
+    r1.call("MPI_Irecv", 2245, 2246, ("mpi_irecv_request", 50))
+    r1.call("MPI_Irecv", 2246, 2247, ("mpi_irecv_request", 51))
+    r1.call("MPI_Waitall", 2250, 2271, receive(2, 51), receive(0, 50))
+    r0.call("MPI_Send", 2260, 2261, send(1))
+    r2.call("MPI_Send", 2270, 2271, send(1))
+    # two messages on their way
+    for enter in (2280, 2282):
+        r0.call("MPI_Send", enter, enter + 1, send(1))
+    for enter in (2285, 2287):
+        r1.call("MPI_Recv", enter, enter + 1, receive(0))
+    # calls that complete two immediate sends wait for both receivers: these return after them, or before
+    for begin, enter, leave, request, calls in ((2305, 2310, 2331, 60, ((2320, 2332), (2330, 2335))),
+                                                (2340, 2345, 2366, 70, ((2360, 2362), (2350, 2361)))):
+        r0.call("MPI_Isend", begin, begin + 1, send(1, request))
+        r0.call("MPI_Isend", begin + 1, begin + 2, send(2, request + 1))
+        r0.call("MPI_Waitall", enter, leave, ("mpi_isend_complete", request), ("mpi_isend_complete", request + 1))
+        r1.call("MPI_Recv", *calls[0], receive(0))
+        r2.call("MPI_Recv", *calls[1], receive(0))
+    # a rank waits for those before it alone, whoever returns first
+    all_in("MPI_Scan", CollectiveOp.SCAN, NONE, (2370, 2371, 2378), (2374, 2380, 2379))
+    # neighbours, one operation here and another there, and one that blocks in what does not: nothing is known
+    all_in("MPI_Neighbor_allgather", CollectiveOp.ALLGATHER, NONE, (2382, 2384, 2389), (2390, 2390, 2390))
+    all_in("MPI_Test", CollectiveOp.BARRIER, NONE, (2392, 2394, 2399), (2400, 2400, 2400))
+    for rank, operation, enter in zip(ranks, (CollectiveOp.BCAST, CollectiveOp.ALLREDUCE, CollectiveOp.ALLREDUCE),
+                                      (2402, 2404, 2409)):
+        rank.call("MPI_Allreduce", enter, 2410, ("mpi_collective_end", operation, world, NONE, 8, 8))
+    all_in("MPI_Intercomm_create", CollectiveOp.CREATE_HANDLE, NONE, (2420, 2417, 2415), (2421, 2421, 2421))
+    # messages of other tags, and of other communicators, are others
+    r1.call("MPI_Send", 2430, 2431, send(0, None, 2))
+    r0.call("MPI_Recv", 2435, 2441, receive(1))
+    r1.call("MPI_Send", 2440, 2441, send(0))
+    r0.call("MPI_Recv", 2442, 2443, receive(1, None, 2))
+    r1.call("MPI_Send", 2450, 2451, send(0, None, 1, other))
+    r0.call("MPI_Recv", 2455, 2462, receive(1))
+    r1.call("MPI_Send", 2461, 2462, send(0))
+    r0.call("MPI_Recv", 2463, 2464, receive(1, None, 1, other))
     # of its waiting nothing is known
-    r2.call("MPI_Win_lock", 2400, 2500)
+    r2.call("MPI_Win_lock", 2500, 2600)
 
 
 with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
@@ -138,7 +175,7 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
                  members=locations)
     members = define.group(name="world", group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI,
                            group_flags=GroupFlag.NONE, members=[0, 1, 2])
-    comm = define.comm("MPI_COMM_WORLD", members)
+    comm, second = define.comm("MPI_COMM_WORLD", members), define.comm("second", members)
     regions = {}
 
     def region_of(name):
@@ -148,6 +185,6 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
         return regions[name]
 
     three = [Rank(trace.event_writer_from_location(location), region_of) for location in locations]
-    plant(three, comm, define.rma_win("window", comm))
-    for one, end in zip(three, (2501, 2502, 2510)):
+    plant(three, comm, second, define.rma_win("window", comm))
+    for one, end in zip(three, (2601, 2602, 2610)):
         one.write(end)

@@ -138,7 +138,8 @@ local function adding(sums, past, window)
     sum.waits, sum.wait_s = sum.waits + 1, sum.wait_s + wait_s
     sums.wait_s = sums.wait_s + wait_s
     if call.met_past and call.met_past[other.location] then
-      for node, seconds in pairs(call.met_past[other.location]) do add_cause(sums, sum, node, seconds * inside) end
+      local part = wait_s / (other.enter - call.enter) -- less than 1 for the second of two receivers
+      for node, seconds in pairs(call.met_past[other.location]) do add_cause(sums, sum, node, seconds * part) end
     else
       local part = wait_s / (to_s - from_s) -- less than 1 where tasks were executed meanwhile
       past:between(other.location, from_s, to_s, function(node, seconds) add_cause(sums, sum, node, seconds * part) end)
