@@ -81,7 +81,7 @@ local rows = {
   { name = "python3-otf2", lacks = "python3-otf2", peer = true, once = true,
     rate = function() return counted(("/usr/bin/python3 spec/bench/trace/events.py %s"):format(short), SHORT) end },
 }
-for _, form in ipairs { "perfetto", "chrome", "csv", "jsonl" } do
+for _, form in ipairs { "perfetto", "csv" } do
   local row = { name = "export to " .. form, limit = 5, once = true }
   local export = timed(function() assert(2 * assert(reader:export(form, nothing)).calls == EVENTS) end)
   function row.rate()

@@ -39,7 +39,7 @@ describe("a file from others", function()
     assert.are.equal(0, select(2, sh(("mkfifo %s/fifo && mkdir %s/folder"):format(folder, folder))))
     names[#names + 1], names[#names + 2] = "fifo", "folder"
     local verbs = { "report %s", "compare %s %s", "plot %s", "trace %s", "flame %s -o " .. folder .. "/x.svg",
-      "export %s --to folded", "export %s --to chrome", "import %s -o " .. folder .. "/imported", "record --finish %s" }
+      "export %s --to folded", "export %s --to perfetto", "import %s -o " .. folder .. "/imported", "record --finish %s" }
     for _, name in ipairs(names) do
       for _, verb in ipairs(verbs) do
         local command = (pmlua .. verb .. " </dev/null"):gsub("%%s", folder .. "/" .. name)

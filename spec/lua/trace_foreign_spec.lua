@@ -126,7 +126,7 @@ of("open", [[1.0, nan], [1.0, 2.0]], True)]==])
   it("is damaged where its events are of no location, and has nothing to show where there are none", function()
     local path = write_broken "location_undefined"
     for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",
-      "export %s --to chrome -o x.json" } do
+      "export %s --to perfetto -o x.pftrace" } do
       local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, helper.build, command:format(path)), 60)
       assert.are.equal(1, code, command .. out)
       assert.is_truthy(out:find("damaged: it has files of events, and its definitions have no location", 1, true), out)
@@ -226,7 +226,7 @@ for i in range(2):
       local file = path:gsub("traces%.otf2$", "") .. name
       assert(os.remove(file))
       assert.are.equal(0, select(2, sh("mkfifo " .. file)))
-      for _, command in ipairs { "trace %s", "flame %s -o x.svg", "export %s --to chrome -o x.json" } do
+      for _, command in ipairs { "trace %s", "flame %s -o x.svg", "export %s --to perfetto -o x.pftrace" } do
         local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, helper.build,
           command:format(path)), 60)
         assert.are.equal(1, code, name .. command .. out)

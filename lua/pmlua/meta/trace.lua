@@ -349,7 +349,7 @@ function TraceReader:concurrency(question) end
 ---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
 ---     local file <close> = assert(io.open("trace.pftrace", "w"))
 ---     print(assert(t:export("perfetto", file)).calls)
----@param form "perfetto"|"chrome"|"speedscope"|"csv"|"jsonl" csv: without its first line, which names the columns
+---@param form "perfetto"|"speedscope"|"csv" csv: without its first line, which names the columns
 ---@param file file* open for writing
 ---@param question? { where: pmlua.TraceWhere? }
 ---@return pmlua.TraceExport? written

@@ -8,9 +8,8 @@ local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
 local windows = require "pmlua.internal.trace.window"
 
--- Forms of tables, of the events of a trace, and of call paths.
+-- Forms of tables, and of call paths.
 local TABLES <const> = { csv = true, jsonl = true, sqlite = true }
-local TIMELINES <const> = { perfetto = true, chrome = true }
 local PROFILES <const> = { pprof = true, folded = true }
 
 local M = {
@@ -18,9 +17,9 @@ local M = {
   arguments = { { name = "DIR|FILE", key = "paths", kind = "file", many = true,
     missing = "name what to export: a folder with logs, logs, or a trace (*.otf2)" } },
   about = [[
-Tables: csv, jsonl and sqlite write every row of the logs of a run. csv and jsonl of a trace have a row for each event.
+Tables: csv, jsonl and sqlite write every row of the logs of a run. csv of a trace has a row for each event.
 
-Timelines of a trace: perfetto (ui.perfetto.dev), chrome (chrome://tracing) and speedscope (speedscope.app). Ranks and threads
+Timelines of a trace: perfetto (ui.perfetto.dev) and speedscope (speedscope.app). Ranks and threads
 are tracks, metrics counters, messages arrows; speedscope has calls alone. Events are read one by one, so that memory does not
 grow with them. Calls that were open at the end end with the last event of their thread.
 
@@ -37,7 +36,7 @@ read one by one, so that memory does not grow with them.
 
 CSV and lines of JSON are one table; a database has all of them, and a table called columns that says what each column means.]],
   options = {
-    { name = "to", kind = "choice", choices = { "csv", "jsonl", "sqlite", "perfetto", "chrome", "speedscope", "pprof", "folded" },
+    { name = "to", kind = "choice", choices = { "csv", "jsonl", "sqlite", "perfetto", "speedscope", "pprof", "folded" },
       shown = "csv", help = "the form of what is written" },
     { name = "table", kind = "choice", choices = columns.NAMES, shown = "sections",
       help = "the table that CSV and lines of JSON are" },
@@ -66,7 +65,9 @@ local function wrong_table(o)
   local form = o.to or "csv"
   if not TABLES[form] and (o.table or o.columns) then return "--table and --columns are of csv, jsonl and sqlite" end
   if is_trace(o) and o.table then return "a trace is one table; leave out --table" end
-  if is_trace(o) and form == "sqlite" then return "--to sqlite takes logs; of a trace, import --to csv" end
+  if is_trace(o) and TABLES[form] and form ~= "csv" then
+    return ("--to %s takes logs; a trace is exported --to csv"):format(form)
+  end
   if form == "sqlite" and not o.out and not o.columns then return "--to sqlite needs --out FILE" end
   if form == "sqlite" and o.table then return "--to sqlite writes all tables; leave out --table" end
 end
@@ -166,8 +167,8 @@ local function export(o)
   local trace = trace_of(o)
   if trace then return export_trace(o, trace) end
   if TABLES[o.to or "csv"] then return export_logs(o) end
-  if not TIMELINES[o.to] then return export_profile(o) end
-  return nil, ("%s: no trace, which --to %s needs; use pmlua record --trace, or pmlua trace DIR"):format(o.paths[1], o.to)
+  if o.to ~= "perfetto" then return export_profile(o) end
+  return nil, o.paths[1] .. ": no trace, which --to perfetto needs; use pmlua record --trace, or pmlua trace DIR"
 end
 
 ---@param o table

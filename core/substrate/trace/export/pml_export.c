@@ -12,8 +12,8 @@
 
 #define CHUNK ((size_t)1 << 16)
 
-static const struct pml__export_form *const forms[] = {&pml__export_perfetto, &pml__export_chrome,
-                                                       &pml__export_speedscope, &pml__export_csv, &pml__export_jsonl};
+static const struct pml__export_form *const forms[] = {&pml__export_perfetto, &pml__export_speedscope,
+                                                       &pml__export_csv};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 /* The calls of a location that are open; @first to @last is the window in ns. */

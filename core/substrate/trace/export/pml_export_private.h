@@ -53,8 +53,7 @@ struct pml__export_form {
   void (*end)(struct pml__export *x);
 };
 
-extern const struct pml__export_form pml__export_perfetto, pml__export_chrome, pml__export_speedscope, pml__export_csv,
-    pml__export_jsonl;
+extern const struct pml__export_form pml__export_perfetto, pml__export_speedscope, pml__export_csv;
 
 /* pml__export_region - append the name of a region as the form's put_region() writes it, which is asked once. */
 void pml__export_region(struct pml__export *x, size_t region);
@@ -64,12 +63,11 @@ double pml__export_value(const struct pml__export *x, const struct pml_otf2_even
 
 /*
  * pml__export_clean - @n bytes of a name as UTF-8 of the same length. pml__export_string - a string of JSON.
- * pml__export_plain - text as it is. pml__export_whole, pml__export_real - numbers; what is not finite is null.
+ * pml__export_plain - text as it is. pml__export_whole - a number.
  */
 void pml__export_clean(struct pml__text *out, const char *text, size_t n);
 void pml__export_string(struct pml__text *out, const char *text);
 void pml__export_plain(struct pml__text *out, const char *text);
 void pml__export_whole(struct pml__text *out, int64_t v);
-void pml__export_real(struct pml__text *out, double v);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/export/pml_export_rows.c - a row for each event, as CSV or lines of JSON. */
+/* core/substrate/trace/export/pml_export_rows.c - a row of CSV for each event. */
 #include "base/text/pml_cells.h"
 #include "substrate/trace/export/pml_export_private.h"
 
@@ -54,17 +54,13 @@ static void put_csv_region(struct pml__text *out, const char *text) {
 }
 
 static void set_name(struct pml__export *x, const char *text) {
-  struct own *own = x->own;
   x->name.n = 0;
-  if (own->writer.form == PML__CELLS_CSV)
-    put_csv(&x->name, text);
-  else
-    pml__export_string(&x->name, text);
+  put_csv(&x->name, text);
   pml__text_plain(&x->name, "", 1);
-  if (!x->name.failed) set_text(own, NAME, x->name.at);
+  if (!x->name.failed) set_text(x->own, NAME, x->name.at);
 }
 
-static void set_place(const struct pml__export *x, uint64_t ns, const char *kind, const char *quoted) {
+static void set_place(const struct pml__export *x, uint64_t ns, const char *kind) {
   struct own *own = x->own;
   const int64_t rank = pml_otf2_read_process(x->trace, x->at->process)->rank;
   memset(own->cell, 0, sizeof own->cell);
@@ -72,7 +68,7 @@ static void set_place(const struct pml__export *x, uint64_t ns, const char *kind
   set_whole(own, PROCESS, (int64_t)x->at->process + 1);
   if (rank >= 0) set_whole(own, RANK, rank);
   set_whole(own, LOCATION, (int64_t)x->location + 1);
-  set_text(own, KIND, own->writer.form == PML__CELLS_CSV ? kind : quoted);
+  set_text(own, KIND, kind);
 }
 
 static void write_row(struct pml__export *x) {
@@ -90,10 +86,6 @@ static void begin_csv(struct pml__export *x) {
   ((struct own *)x->own)->writer.form = PML__CELLS_CSV;
 }
 
-static void begin_jsonl(struct pml__export *x) {
-  ((struct own *)x->own)->writer.form = PML__CELLS_LINES;
-}
-
 /* Most rows are of enters and leaves: what they share is written once for a location, and a name once for a region. */
 static void begin_csv_location(struct pml__export *x) {
   const int64_t rank = pml_otf2_read_process(x->trace, x->at->process)->rank;
@@ -103,17 +95,6 @@ static void begin_csv_location(struct pml__export *x) {
   pml__export_plain(&x->place, ",");
   if (rank >= 0) pml__export_whole(&x->place, rank);
   pml__export_plain(&x->place, ",");
-  pml__export_whole(&x->place, (int64_t)x->location + 1);
-}
-
-static void begin_jsonl_location(struct pml__export *x) {
-  const int64_t rank = pml_otf2_read_process(x->trace, x->at->process)->rank;
-  x->place.n = 0;
-  pml__export_plain(&x->place, ", \"process\": ");
-  pml__export_whole(&x->place, (int64_t)x->at->process + 1);
-  if (rank >= 0) pml__export_plain(&x->place, ", \"rank\": ");
-  if (rank >= 0) pml__export_whole(&x->place, rank);
-  pml__export_plain(&x->place, ", \"location\": ");
   pml__export_whole(&x->place, (int64_t)x->location + 1);
 }
 
@@ -133,30 +114,12 @@ static void csv_leave(struct pml__export *x, uint64_t ns, size_t region) {
   put_csv_edge(x, ns, ",leave,", region);
 }
 
-static void put_jsonl_edge(struct pml__export *x, uint64_t ns, const char *kind, size_t region) {
-  pml__export_plain(&x->out, "{\"time_ns\": ");
-  pml__export_whole(&x->out, (int64_t)ns);
-  pml__text_plain(&x->out, x->place.at, x->place.n);
-  pml__export_plain(&x->out, kind);
-  pml__export_region(x, region);
-  pml__export_plain(&x->out, "}\n");
-}
-
-static void jsonl_enter(struct pml__export *x, uint64_t ns, size_t region) {
-  put_jsonl_edge(x, ns, ", \"kind\": \"enter\", \"name\": ", region);
-}
-
-static void jsonl_leave(struct pml__export *x, uint64_t ns, size_t region) {
-  put_jsonl_edge(x, ns, ", \"kind\": \"leave\", \"name\": ", region);
-}
-
 static void message(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e, uint64_t link) {
-  static const char *const kinds[][2] = {[PML_OTF2_SEND] = {"send", "\"send\""},
-                                         [PML_OTF2_RECEIVE] = {"receive", "\"receive\""},
-                                         [PML_OTF2_COLLECTIVE] = {"collective", "\"collective\""}};
+  static const char *const kinds[] = {
+      [PML_OTF2_SEND] = "send", [PML_OTF2_RECEIVE] = "receive", [PML_OTF2_COLLECTIVE] = "collective"};
   struct own *own = x->own;
   (void)link;
-  set_place(x, ns, kinds[e->kind][0], kinds[e->kind][1]);
+  set_place(x, ns, kinds[e->kind]);
   set_whole(own, COMM, e->comm);
   if (e->what != PML_OTF2_NONE) set_whole(own, PEER, (int64_t)e->what + 1);
   if (e->kind == PML_OTF2_COLLECTIVE)
@@ -171,7 +134,7 @@ static void message(struct pml__export *x, uint64_t ns, const struct pml_otf2_ev
 
 static void metric(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e) {
   struct own *own = x->own;
-  set_place(x, ns, "metric", "\"metric\"");
+  set_place(x, ns, "metric");
   if (e->what != PML_OTF2_NONE) set_name(x, pml_otf2_read_metric(x->trace, e->what)->name);
   own->cell[VALUE] = (struct pml__cell){.kind = PML__CELL_REAL, .real = pml__export_value(x, e)};
   write_row(x);
@@ -185,18 +148,6 @@ const struct pml__export_form pml__export_csv = {
     .put_region = put_csv_region,
     .enter = csv_enter,
     .leave = csv_leave,
-    .message = message,
-    .metric = metric,
-};
-
-const struct pml__export_form pml__export_jsonl = {
-    .name = "jsonl",
-    .own = sizeof(struct own),
-    .begin = begin_jsonl,
-    .begin_location = begin_jsonl_location,
-    .put_region = pml__export_string,
-    .enter = jsonl_enter,
-    .leave = jsonl_leave,
     .message = message,
     .metric = metric,
 };

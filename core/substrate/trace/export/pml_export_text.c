@@ -4,7 +4,6 @@
 
 #include "base/text/pml_number.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -76,14 +75,6 @@ void pml__export_plain(struct pml__text *out, const char *text) {
 void pml__export_whole(struct pml__text *out, int64_t v) {
   char *to = pml__text_room(out, PML__NUMBER_MAX);
   if (to != NULL) out->n += pml__number_whole(to, v);
-}
-
-void pml__export_real(struct pml__text *out, double v) {
-  char *to = isfinite(v) ? pml__text_room(out, PML__NUMBER_MAX) : NULL;
-  if (to != NULL)
-    out->n += pml__number_text(to, v, PML__NUMBER_EXACT);
-  else
-    pml__export_plain(out, "null");
 }
 
 void pml__export_region(struct pml__export *x, size_t region) {
