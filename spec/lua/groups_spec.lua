@@ -144,15 +144,28 @@ end)
 
 -- --- formulas on worked numbers ---
 
+--- Counts by name, and the worked values of each formula: facts of PMUs in it, such as slots, make several.
 local function worked()
-  local counts, metrics = {}, {}
+  local counts, values = {}, {}
   for line in io.lines("spec/data/worked_formulas.tsv") do
-    local name, number = line:match("^count\t(%S+)\t(%S+)$")
-    if name then counts[name] = tonumber(number) end
-    local pmu, group, metric, value = line:match("^metric\t(%S+)\t(%S+)\t(%S+)\t(%S+)$")
-    if pmu then metrics[("%s %s %s"):format(pmu, group, metric)] = tonumber(value) end
+    if line:find "^counts " then
+      for name, number in line:gmatch "(%S+)=(%S+)" do counts[name] = tonumber(number) end
+    end
+    local text, value, names = line:match "^([^\t]+)\t(%S+)\t(.+)$"
+    if text then
+      values[text] = values[text] or {}
+      table.insert(values[text], { value = tonumber(value), names = " " .. names .. " ", line = line })
+    end
   end
-  return counts, metrics
+  return counts, values
+end
+
+--- The row that has the value of a metric, or nil.
+local function row_of(rows, metric, value)
+  for _, row in ipairs(rows or {}) do
+    local same = math.abs(value - row.value) <= 1e-12 * math.abs(row.value)
+    if same and row.names:find(" " .. metric .. " ", 1, true) then return row end
+  end
 end
 
 describe("Presets of branches", function()
@@ -189,24 +202,25 @@ end)
 describe("Every formula", function()
   it("comes to what was worked out apart from it", function()
     local counts, expected = worked()
-    local seen = 0
+    local seen, used = 0, {}
     for _, pmu in ipairs(groups.pmus()) do
       for _, list in ipairs { groups.of(pmu), groups.presets(pmu) } do
         for name, group in pairs(list) do
           for _, metric in ipairs(group.metrics) do
-            local what = ("%s %s %s"):format(pmu, name, metric.name)
-            assert.is_truthy(expected[what], what .. " was never worked out: see spec/data/worked_formulas.tsv")
+            local what = ("%s %s %s: %s"):format(pmu, name, metric.name, metric.formula.text)
             local value, why = groups.value(group, metric, counts)
             assert.is_nil(why, what)
-            assert.is_true(math.abs(value - expected[what]) <= 1e-12 * math.abs(expected[what]), what)
-            seen, expected[what] = seen + 1, nil
+            local row = row_of(expected[metric.formula.text], metric.name, value)
+            assert.is_truthy(row, ("%s is %.17g: not worked out in spec/data/worked_formulas.tsv"):format(what, value))
+            seen, used[row] = seen + 1, true
           end
         end
       end
     end
     assert.is_true(seen > 400)
-    for what in pairs(expected) do -- none is left over from a removed metric
-      assert.is_nil(pmus.get(what:match "^%S+"), what)
+    if not pmus.get "nhm" then return end -- this libpfm4 lacks PMUs that some formulas are of
+    for _, rows in pairs(expected) do
+      for _, row in ipairs(rows) do assert.is_true(used[row], "no metric has: " .. row.line) end
     end
   end)
 
