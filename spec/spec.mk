@@ -83,7 +83,7 @@ LINT_JOBS = $(shell nproc)
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c bindings/command/compiled.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore -Ibindings $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
-.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers messages prose asan asan-build tsan tsan-build bench bench-scale soak
+.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt abi-dump abi abi-check mutants layers messages prose asan asan-build tsan tsan-build bench bench-scale soak
 lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
@@ -104,16 +104,6 @@ SEED ?= 1
 COUNT ?= 20
 mutants-draw: all specs ## break COUNT lines at random (SEED) in the files IN, and name the spec that notices, or none
 	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN)
-# Instructions of a call, of the compiler that the file names.
-GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
-GUARDED := path_* pml_recorder_push* papi_sde_record papi_sde_inc_counter pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
-  pml__eventset_differences_mixed pml__eventset_choose_read pml__sde_share_* snapshot_* $(addprefix read_,first all simple kernel paged restartable paged_restartable counted sums metric metrics) \
-  pml_group_read pml_counter_read pml__stream_raise \
-  pml__profile_*er* pml__profile_leave* $(addprefix pml__wrap_,enter leave results) pml_clock_ticks* pml_clock_ns pml_sde_group_add
-guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more instructions a call than spec/data/hot_paths.guard says
-	@$(GUARD) spec/data/hot_paths.guard --per-call -- $(B)/spec/cost run >/dev/null
-guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the difference
-	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
 # What libpmlua.so exports to its users, and libpmlua-embed.so, with the types in their headers; abidw cannot leave
 # out the symbols of one version, so the former is linked without those of PMLUA_PRIVATE. The folders of sources are
 # left out (path), as moving a function changes nothing for a user.
