@@ -105,21 +105,19 @@ COUNT ?= 20
 mutants-draw: all specs ## break COUNT lines at random (SEED) in the files IN, and name the spec that notices, or none
 	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN)
 # What libpmlua.so exports to its users, and libpmlua-embed.so, with the types in their headers; abidw cannot leave
-# out the symbols of one version, so the former is linked without those of PMLUA_PRIVATE. The folders of sources are
-# left out (path), as moving a function changes nothing for a user.
+# out the symbols of one version, so the former is linked without those of PMLUA_PRIVATE.
 ABI := $(B)/abi
 abi-dump: $(B)/libpmlua.so $(B)/libpmlua-embed.so
 	@rm -rf $(ABI) && mkdir -p $(ABI)/include && cp $(PUBLIC_H) bindings/pmlua.h $(ABI)/include
 	@sed 's/^PMLUA_PRIVATE { global: pml_\*;/PMLUA_PRIVATE {/; /^VERSION/d' $(B)/libpmlua.map >$(ABI)/pmlua.map
 	@$(call link_pmlua,$(ABI)/pmlua.map,$(ABI)/libpmlua.so)
 	@cp $(B)/libpmlua-embed.so $(ABI)
-	@for l in pmlua pmlua-embed; do abidw --headers-dir $(ABI)/include --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-show-locs \
-	  --no-corpus-path --no-comp-dir-path --no-architecture --no-elf-needed --no-parameter-names --type-id-style hash $(ABI)/lib$$l.so | \
-	  awk -v q="'" 'sub(" path=" q "[^" q "]*", " path=" q n + 1) { n++ } 1' >$(ABI)/$$l.abi || exit 1; done
-abi: abi-dump ## record the binary interface in spec/data/*.abi; look at the difference
+	@for l in pmlua pmlua-embed; do abidw --headers-dir $(ABI)/include --drop-private-types --exported-interfaces-only --drop-undefined-syms \
+	  --type-id-style hash --out-file $(ABI)/$$l.xml $(ABI)/lib$$l.so && $(LUA) spec/abi.lua $(ABI)/$$l.xml >$(ABI)/$$l.abi || exit 1; done
+abi: abi-dump ## record symbols, sizes and offsets in spec/data/*.abi; look at the difference
 	@cp $(ABI)/*.abi spec/data/
 abi-check: abi-dump ## the binary interface is the recorded one
-	@for l in pmlua pmlua-embed; do abidiff spec/data/$$l.abi $(ABI)/$$l.abi || { echo "lib$$l.so: another binary interface; make abi records it"; exit 1; }; done
+	@for l in pmlua pmlua-embed; do diff -u spec/data/$$l.abi $(ABI)/$$l.abi || { echo "lib$$l.so: another binary interface; make abi records it"; exit 1; }; done
 messages: ## every sentence that a user can see, with its place
 	@$(LUA) spec/messages.lua
 prose: ## sentences of comments and documentation in unclear English, and a count per folder
