@@ -146,6 +146,7 @@ static bool is_offset(LLVMValueRef gep) {
 
 static int add_access(const struct pml_module *m, struct pml_counts *c, bool store, LLVMTypeRef type,
                       LLVMValueRef address) {
+  if (pml_is_private(m, address)) return 0;
   int err = pml_counts_memory(m, c, store, type);
   return err ? err : pml_counts_region(c, store, address, LLVMStoreSizeOfType(m->data, type));
 }

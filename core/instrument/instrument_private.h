@@ -107,6 +107,10 @@ int pml_counts_memory(const struct pml_module *m, struct pml_counts *c, bool sto
 /* pml_counts_region - of a load or a store of @bytes at @address, those that are known to be a local or global
  * variable's: instrument_region.c. 0 or -ENOMEM. */
 int pml_counts_region(struct pml_counts *c, bool store, LLVMValueRef address, uint64_t bytes);
+/* pml_is_private - before optimisation: whether @address is a local's that only OpenMP's runtime keeps out of a
+ * register.
+ */
+bool pml_is_private(const struct pml_module *m, LLVMValueRef address);
 int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts); /* of its operands and its result */
 int64_t pml_lanes(LLVMTypeRef type); /* 1: a scalar; 0: a vector whose length is the machine's */
 

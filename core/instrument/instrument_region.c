@@ -4,6 +4,9 @@
  *
  * As far as the function itself says: its address is followed back to what it was computed from. What comes in a
  * parameter, from memory or from a call is not known, be it the heap's or another function's local.
+ *
+ * And whether a local is one that would be a register if OpenMP's runtime did not take its address: the bounds of a
+ * loop, the private copy of a reduction.
  */
 #include "instrument/instrument_private.h"
 
@@ -11,6 +14,7 @@
 
 #define SEEN_MAX 16u
 #define STEPS_MAX 64u
+#define USES_MAX 1024u /* of a local */
 
 enum region { ANY, LOCAL, GLOBAL, UNKNOWN }; /* ANY: says nothing against another */
 
@@ -58,6 +62,54 @@ static enum region region_of(struct walk *w, LLVMValueRef v) {
   if (LLVMIsAPHINode(v)) return region_of_phi(w, v);
   if (LLVMIsASelectInst(v)) return both(region_of(w, LLVMGetOperand(v, 1)), region_of(w, LLVMGetOperand(v, 2)));
   return UNKNOWN;
+}
+
+static bool called_runtime(LLVMValueRef call) {
+  static const char *const shares[] = {"__kmpc_fork", "__kmpc_omp_task"}; /* other threads get the address */
+  size_t n;
+  LLVMValueRef called = LLVMGetCalledValue(call);
+  const char *name = LLVMIsAFunction(called) ? LLVMGetValueName2(called, &n) : "";
+  for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+    if (strncmp(name, shares[i], strlen(shares[i])) == 0) return false;
+  return strncmp(name, "__kmpc_", 7) == 0;
+}
+
+static bool runtime_has(LLVMValueRef v, bool *runtime, unsigned *left);
+
+/* An array of addresses that is handed to the runtime: of the copies of reductions. */
+static bool is_list(LLVMValueRef address, unsigned *left) {
+  bool runtime = false;
+  for (LLVMValueRef base = base_of(address); base != address; base = base_of(address)) address = base;
+  if (!LLVMIsAAllocaInst(address)) return false;
+  return runtime_has(address, &runtime, left) && runtime;
+}
+
+static bool use_is_local(LLVMValueRef user, LLVMValueRef v, bool *runtime, unsigned *left) {
+  const char *intrinsic = LLVMIsACallInst(user) ? pml_calls_intrinsic(user) : NULL;
+  if (intrinsic != NULL) return strncmp(intrinsic, "lifetime.", 9) == 0;
+  if (LLVMIsACallInst(user) || LLVMIsAInvokeInst(user)) return called_runtime(user) && (*runtime = true);
+  if (LLVMIsALoadInst(user)) return !LLVMGetVolatile(user);
+  if (!LLVMIsAStoreInst(user)) return base_of(user) == v && runtime_has(user, runtime, left);
+  if (LLVMGetVolatile(user)) return false;
+  return LLVMGetOperand(user, 0) != v || (is_list(LLVMGetOperand(user, 1), left) && (*runtime = true));
+}
+
+/* Whether nothing but the function itself and OpenMP's runtime knows a local. @runtime: whether the latter does. */
+static bool runtime_has(LLVMValueRef v, bool *runtime, unsigned *left) {
+  for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u))
+    if (--*left == 0 || !use_is_local(LLVMGetUser(u), v, runtime, left)) return false;
+  return true;
+}
+
+bool pml_is_private(const struct pml_module *m, LLVMValueRef address) {
+  bool runtime = false;
+  unsigned left = USES_MAX;
+  if (m->o->final) return false;
+  while (LLVMIsABitCastInst(address)) address = LLVMGetOperand(address, 0);
+  if (!LLVMIsAAllocaInst(address)) return false;
+  LLVMTypeKind kind = LLVMGetTypeKind(LLVMGetAllocatedType(address));
+  if (kind == LLVMArrayTypeKind || kind == LLVMStructTypeKind) return false;
+  return runtime_has(address, &runtime, &left) && runtime;
 }
 
 int pml_counts_region(struct pml_counts *c, bool store, LLVMValueRef address, uint64_t bytes) {

@@ -9,7 +9,7 @@
 
 static void touch(struct pml_body *f, LLVMValueRef pointer, LLVMValueRef bytes) {
   struct pml_module *m = f->m;
-  if (LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) != 0) return;
+  if (LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) != 0 || pml_is_private(m, pointer)) return;
   LLVMTypeRef type = LLVMGlobalGetValueType(m->touch), taken[3];
   LLVMGetParamTypes(type, taken);
   LLVMValueRef args[] = {f->cells, LLVMBuildBitCast(m->builder, pointer, taken[1], ""),

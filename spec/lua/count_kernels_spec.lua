@@ -179,3 +179,64 @@ describe("counts of an LU factorisation", function()
     end)
   end
 end)
+
+local loops = [[
+#include <stdio.h>
+#include <stdlib.h>
+static double a[4000];
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1, last = 0, many = 0;
+  double s = 0, m = -1;
+#pragma omp parallel for reduction(+ : s)
+  for (int i = 0; i < n; i++) s += a[i];
+#pragma omp parallel for reduction(max : m) reduction(+ : many) schedule(dynamic, 16)
+  for (int i = 0; i < n; i++) {
+    m = a[i] > m ? a[i] : m;
+    many += a[i] > 0;
+  }
+#pragma omp parallel
+  {
+#pragma omp for lastprivate(last) collapse(2)
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < 2; k++) last = i + k;
+  }
+  return s + m + many + last < 0;
+}
+]]
+
+local shared = [[
+#include <stdlib.h>
+static double a[4000];
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1;
+  double s = 0;
+#pragma omp parallel for
+  for (int i = 0; i < n; i++)
+#pragma omp critical
+    s += a[i];
+  return s < 0;
+}
+]]
+
+describe("counts of OpenMP's loops at source", function()
+  local function more_of(text, flags) -- bytes loaded and stored by 2000 turns more
+    local program = counting.build({ ["loops.c"] = text }, { flags = flags })
+    local few, many = counting.run(program, "1000"), counting.run(program, "3000")
+    return many.load_count_I - few.load_count_I, many.store_count_I - few.store_count_I, few.load_count_I
+  end
+
+  for _, level in ipairs { "-O0", "-O2" } do
+    it("are those of the serial loops: bounds and private copies are no memory, with " .. level, function()
+      local loaded, stored, few = more_of(loops, level .. " -fopenmp")
+      local serial_loaded, serial_stored, serial_few = more_of(loops, level)
+      local chunks = (3000 + 15) // 16 - (1000 + 15) // 16 -- at each, the thread's number is loaded
+      assert.same({ serial_loaded + 4 * chunks, serial_stored }, { loaded, stored })
+      assert.is_true(few - serial_few < 1000 * 8, "each thread has some of its own, not each turn")
+    end)
+
+    it("have what threads share as memory, with " .. level, function()
+      local loaded, stored = more_of(shared, level .. " -fopenmp")
+      assert.same({ (2 * 8 + 4) * 2000, 8 * 2000 }, { loaded, stored }, "a[i], s and the thread's number; s")
+    end)
+  end
+end)
