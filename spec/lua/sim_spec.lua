@@ -260,10 +260,30 @@ sim.describe("pmlua stat --sim", function()
     assert.is_true(math.abs(small.counts["sim::Dr"] - large.counts["sim::Dr"]) < 500) -- but for the search of the clock
   end)
 
+  it("says how much of a total is the loader's work for pmlua's library, in table, JSON and help", function()
+    local told = counted "true"
+    local folder = quote(dir)
+    local _, _, err = support.shell(("cd %s && valgrind --tool=callgrind --callgrind-out-file=/dev/null true"):format(folder))
+    local lookups
+    for _, f in ipairs(told.processes[1].functions) do
+      if f.name == "_dl_lookup_symbol_x" then lookups = f.calls end
+    end
+    if not lookups then return pending "the loader has no symbols" end -- luacheck: ignore 113
+    local own = told.simulation.own
+    local each, symbol = own:match "some ([%d,]+) instructions in each program, and (%d+) for each symbol"
+    local said = tonumber((each:gsub(",", ""))) + tonumber(symbol) * lookups
+    local truth = told.counts["sim::Ir"] - tonumber(err:match "Collected : (%d+)")
+    assert.is_true(truth > said / 2 and truth < said * 2, ("%d, not %d"):format(truth, said))
+    local _, _, text = support.shell(command .. "stat --sim -e Ir -- true")
+    assert.truthy(text:find("\n" .. own .. "\n", 1, true), text)
+    local _, help = support.shell(command .. "help stat")
+    assert.truthy(help:gsub("%s+", " "):find(own, 1, true), help)
+  end)
+
   it("prints the whole, threads, sections and functions as tables, with the model", function()
     local _, _, err = support.shell(("%s stat --sim --top 3 -e sim::Ir,Dw -- %s threads 1000"):format(command,
       dir .. "/sections"))
-    assert.truthy(err:find("\nsim::Ir +%d+  instructions +exact\n"), err)
+    assert.truthy(err:find("\nsim::Ir +%d+  instructions +counted\n"), err)
     assert.truthy(err:find("\nprocess  program +thread +Ir +Dw\n"), err)
     assert.truthy(err:find("\nouter +%d  +3  +%d+  +%d+  +%d+\n"), err)
     assert.truthy(err:find("\n%(in none of them%) "), err)

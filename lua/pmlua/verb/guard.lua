@@ -39,7 +39,7 @@ local M = {
   about = [[
 With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text file to keep with the
 sources. Without, it runs CMD and compares: if anything grew by more than the bound, it prints a table and exits with
-status 1. Counts are those of pmlua stat --sim: exact, and equal on all machines of one architecture with one compiler.]],
+status 1. Counts are those of pmlua stat --sim, equal on all machines of one architecture with one compiler.]],
   options = {
     { name = "save", kind = "file", help = "run CMD and keep its counts in FILE" },
     { name = "bound", kind = "percent", shown = BOUND, help = "how much a count may grow" },

@@ -31,7 +31,7 @@ usage: pmlua [OPTIONS] SCRIPT.lua [ARGS]    run a script or an experiment ('-': 
 options:
   -e CODE     run CODE before the script; may be repeated; pml is loaded
   -i          open a prompt after CODE and SCRIPT
-  --sim       simulate all of it: instructions and more are counted exactly, times are meaningless (help stat)
+  --sim       simulate all of it: instructions and more are counted, times are meaningless (help stat)
   --debug     show a traceback with errors
   --allow-tuning
               the script may set the kernel's frequencies and idle states (pml.tune, pml.balance)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua stat -- CMD`: what a whole command costs, counted by the kernel, or exactly by simulation.
+--- `pmlua stat -- CMD`: what a whole command costs, counted by the kernel, or by simulation.
 --
 --     pmlua stat -- sort /etc/services
 --     pmlua stat --sim -- ./program
@@ -18,7 +18,7 @@ local function cache(level, help)
 end
 
 local M = {
-  summary = "run a program and report its cost: counted by the kernel, or exactly by simulation",
+  summary = "run a program and report its cost: counted by the kernel, or by simulation",
   about = [[
 Runs CMD unchanged and counts it with all its children. The table goes to standard error, even if CMD is interrupted or
 killed; the exit status is CMD's. With --pid, --cgroup or --all others are counted while CMD runs; without CMD, until Ctrl-C.]],
@@ -40,7 +40,7 @@ killed; the exit status is CMD's. With --pid, --cgroup or --all others are count
     { name = "cgroup", short = "G", kind = "text", value = "CGROUP", many = true, help = "count what the processes "
       .. "of this cgroup do, a folder below /sys/fs/cgroup; several are counted side by side; needs what --all needs" },
     { name = "sim", help = "run CMD under valgrind's callgrind, some 100 to 200 times slower, without a PMU: instructions "
-      .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted exactly; misses of "
+      .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted; misses of "
       .. "the first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a "
       .. "model. Reported in total, by thread, by section if the program has some, and by function" },
     { name = "section", kind = "name", needs = "sim",
@@ -55,8 +55,9 @@ killed; the exit status is CMD's. With --pid, --cgroup or --all others are count
   command = { optional = true },
   notes = [[
 A simulation counts user space only, and of a process only its last program (exec). Counts repeat exactly if the program
-does, that is, if it depends neither on time, nor on the interleaving of threads, nor on its environment. They include
-the loading of pmlua's own library into each process that it can be loaded into, some 20,000 instructions on x86-64.]],
+does, that is, if it depends neither on time, nor on the interleaving of threads, nor on its environment. Those of
+sections and functions are exact; totals include the loader's work for a library of pmlua's: some 15,000 instructions in
+each program, and 50 for each symbol that the loader looks up.]],
   examples = {
     "pmlua stat -- sort /etc/services",
     "pmlua stat -r 5 -e task-clock,page-faults -- sort /etc/services",

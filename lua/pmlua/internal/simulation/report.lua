@@ -54,7 +54,7 @@ local function totals(all, places, fd)
   local rows = {}
   for i, k in ipairs(places or every()) do
     local name = simulation.events[k]
-    rows[i] = { "sim::" .. name, all.totals[k], about[name], modelled[name] and "by the model" or "exact" }
+    rows[i] = { "sim::" .. name, all.totals[k], about[name], modelled[name] and "by the model" or "counted" }
   end
   return tabulate({ "event", "count", "", "" }, rows, fd)
 end
@@ -177,6 +177,7 @@ function M.text(all, options)
   parts[#parts + 1] = regions(all, places, options.name, options.fd)
   parts[#parts + 1] = functions(all, places, options.top or TOP, options.name, options.fd)
   if all.section then parts[#parts + 1] = ("only what is executed inside of section %s"):format(sections.show(all.section)) end
+  parts[#parts + 1] = all.own
   parts[#parts + 1] = ("caches of the model: %s"):format(all.model)
   return "\n" .. table.concat(parts, "\n\n") .. "\n"
 end
@@ -265,7 +266,8 @@ function M.json(all, words)
   end
   return json.encode {
     command = json.array(words), ended = all.ended, counts = named(all.totals), processes = processes,
-    simulation = { tool = "callgrind", section = all.section, caches = all.model, addresses = all.fixed and "fixed" or "random" },
+    simulation = { tool = "callgrind", section = all.section, own = all.own,
+      caches = all.model, addresses = all.fixed and "fixed" or "random" },
     warnings = json.array(M.warnings(all)),
   }
 end

@@ -26,6 +26,10 @@ M.events = left.events
 M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
 M.levels = { "I1", "D1", "LL" }
 
+--- What totals hold that is not the program's, where LD_PRELOAD works.
+M.own = "totals include the loader's work for a library of pmlua's: some 15,000 instructions in each program, and 50 for each "
+  .. "symbol that the loader looks up"
+
 local quote = require("pmlua.internal.quote").shell
 
 local function power_of_two(n)
@@ -85,13 +89,19 @@ end
 -- What draws the figure of pmlua's own experiments runs as it is: its confinement forbids what valgrind needs.
 local DRAWING <const> = "--trace-children-skip=*/gnuplot*,*/dot"
 
+--- The library that forked children need; nil: the program's loader would not take it.
+local function library_for(command)
+  local library, path = preload.library("simulate"), preload.locate(command)
+  return not (path and preload.obstacle(path)) and library or nil
+end
+
 --- The words that run a command so; what they say is left in @dir.
 local function words_of(dir, words, options)
   -- How long the clock's rate is measured would be counted, and even how long its digits are read.
   local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.rate())
   local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
-  local library, path = preload.library("simulate"), preload.locate(words[1])
-  if library and not (path and preload.obstacle(path)) then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
+  local library = library_for(words[1])
+  if library then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
   for _, v in ipairs(options.set or {}) do line[#line + 1] = v end
   if options.section then line[#line + 1] = "PMLUA_SIM_SECTION=" .. options.section end
   if options.fixed then table.move({ "setarch", "-R" }, 1, 2, #line + 1, line) end
@@ -169,6 +179,7 @@ function M.count(words, options)
   temporary.remove(dir)
   if not all then return nil, err, FAILED end
   all.section = options and options.section
+  all.own = not all.section and library_for(words[1]) and M.own or nil
   all.ended, all.model, all.fixed = ended, M.model(options and options.caches), third
   return all
 end
