@@ -103,9 +103,8 @@ static void set_collective(lua_State *L, int table, const struct pml_otf2_event 
 }
 
 static void set_request(lua_State *L, int table, const struct pml_otf2_event *e) {
-  static const char *const what[] = {"receive posted", "send complete", "collective begun"};
   set_positive(L, table, "request", e->request, 0);
-  lua_pushstring(L, what[e->operation]);
+  lua_pushstring(L, pml_otf2_happened((enum pml_otf2_request)e->operation));
   lua_setfield(L, table, "what");
 }
 
@@ -116,6 +115,11 @@ static void set_notification(lua_State *L, int table, const struct pml_otf2_even
   lua_pushinteger(L, e->comm);
   lua_setfield(L, table, "communicator");
   set_positive(L, table, "window", e->window, 1);
+}
+
+static void set_record(lua_State *L, int table, const struct pml_otf2_event *e) {
+  lua_pushstring(L, pml_otf2_record(e));
+  lua_setfield(L, table, "record");
 }
 
 static void set_metric(lua_State *L, const struct stack *s, int table, const struct pml_otf2_read *t,
@@ -152,6 +156,8 @@ static void push_event(lua_State *L, struct stack *s, const struct pml_otf2_read
     set_request(L, table, e);
   else if (e->kind == PML_OTF2_NOTIFY)
     set_notification(L, table, e);
+  else if (e->kind == PML_OTF2_OTHER)
+    set_record(L, table, e);
   else
     set_metric(L, s, table, t, e);
   lua_pushvalue(L, table);

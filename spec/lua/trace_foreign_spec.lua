@@ -123,6 +123,60 @@ of("open", [[1.0, nan], [1.0, 2.0]], True)]==])
     end
   end)
 
+  it("has a row for each record that otf2-print shows, of whatever kind, in t:each and as CSV", function()
+    local path = write_python("every", [==[
+import inspect
+r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
+m = d.metric("v", value_type=otf2.Type.DOUBLE)
+e = w.event_writer_from_location(d.location("t", group=g))
+e.enter(1000, r); e.metric(1001, m, [2.5]); time = 1001
+for name in sorted(n for n in dir(otf2.events) if hasattr(_otf2, "EvtWriter_" + n)):
+  write = getattr(_otf2, "EvtWriter_" + name); time += 1
+  if name in ("Enter", "Leave"): write(e._handle, None, time, 77) # of no region
+  elif name == "ProgramBegin": write(e._handle, None, time, 0, [])
+  elif name != "Metric": write(e._handle, None, time, *[0] * (len(inspect.signature(write).parameters) - 3))
+e.leave(time + 1, r)]==])
+    if not path then pending "python3-otf2 is not installed" return end
+    if select(2, sh "command -v otf2-print") ~= 0 then return pending "otf2-print is not installed (otf2-tools)" end
+    local shorter = { PARAMETERINT = "PARAMETERINT64", PARAMETERUNSIGNEDINT = "PARAMETERUINT64",
+      IOCHANGESTATUSFLAGS = "IOCHANGEFLAGS" }
+    local own = { ENTER = "enter", LEAVE = "leave", METRIC = "metric", MPICOLLECTIVEEND = "collective", MPIISEND = "send",
+      MPISEND = "send", MPIRECV = "receive", MPIIRECV = "receive", MPIIRECVREQUEST = "request", MPIISENDCOMPLETE = "request",
+      NONBLOCKINGCOLLECTIVEREQUEST = "request", NONBLOCKINGCOLLECTIVECOMPLETE = "collective", RMACOLLECTIVEEND = "collective",
+      THREADTEAMBEGIN = "team_begin", THREADTEAMEND = "team_end" }
+    local expected, n = {}, 0
+    for name, at in sh("otf2-print " .. path):gmatch "\n([A-Z_%d]+) +0 +(%d+) " do
+      expected[tonumber(at)], n = name:gsub("_", ""), n + 1
+    end
+    assert.is_true(n > 75, n)
+    --- Rows by time are those of otf2-print.
+    local function matches(what, rows)
+      for at, row in pairs(rows) do
+        local record = row[2] and row[2]:upper()
+        local got = row[1] == "other" and (shorter[record] or record) or row[1]
+        local record_there = expected[at]
+        local is_other = row[1] == "other" or record_there == got
+        assert.are.equal(is_other and record_there or own[record_there], got, what .. at)
+        assert.is_true(not is_other or not own[record_there] or row[2] == "Enter" or row[2] == "Leave", record_there)
+      end
+    end
+    local rows, count = {}, 0
+    local t <close> = assert(pml.trace.open(path))
+    assert(t:each(function(e)
+      rows[math.floor(e.time_s * 1e9 + 1000.5)], count = { e.kind, e.record }, count + 1
+    end))
+    assert.are.equal(n, count)
+    matches("each", rows)
+    local out, lines = helper.build .. "/pmlua export %s --to csv -o %s/every.csv", {}
+    assert.are.equal(0, select(2, sh(out:format(path, folder))))
+    for line in io.lines(folder .. "/every.csv") do
+      local at, kind, name = line:match "^(%d+),1,,1,(%l[%l_]*),([^,]*)"
+      if at then lines[tonumber(at) + 1000], count = { kind, name }, count - 1 end
+    end
+    assert.are.equal(0, count)
+    matches("csv", lines)
+  end)
+
   it("is damaged where its events are of no location, and has nothing to show where there are none", function()
     local path = write_broken "location_undefined"
     for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",

@@ -193,10 +193,14 @@ function TraceReader:metrics() end
 function TraceReader:each(f, question) end
 
 ---@class pmlua.TraceEventWhere: pmlua.TraceWhere of enters and leaves alone the pattern of regions is asked
----@field kinds? ("enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end")[]
+---@field kinds? pmlua.TraceEventKind[] nil: all
+
+--- team_begin, team_end: a thread joins or leaves a team; other: a record without a kind of its own here.
+---@alias pmlua.TraceEventKind "enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end"|"request"|"notify"
+---  |"other"
 
 ---@class pmlua.TraceEvent
----@field kind "enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end" a thread joins or leaves a team
+---@field kind pmlua.TraceEventKind
 ---@field time_s number since the beginning
 ---@field location integer of locations()
 ---@field process integer of processes()
@@ -215,6 +219,7 @@ function TraceReader:each(f, question) end
 ---@field received_bytes? integer collective
 ---@field metric? string its name
 ---@field value? number
+---@field record? string other: OTF2's name of it, such as "ThreadFork"
 
 --- Calls, times and messages, summed in C by several threads: some 30 ns for each event, memory for locations and rows.
 --- Times are the parts in the window; calls are those that began in it. A region inside itself adds to inclusive time once;

@@ -17,7 +17,7 @@ local M = {
   arguments = { { name = "DIR|FILE", key = "paths", kind = "file", many = true,
     missing = "name what to export: a folder with logs, logs, or a trace (*.otf2)" } },
   about = [[
-Tables: csv, jsonl and sqlite write every row of the logs of a run. csv of a trace has a row for each event.
+Tables: csv, jsonl and sqlite write every row of the logs of a run. csv of a trace has a row for each record.
 
 Timelines of a trace: perfetto (ui.perfetto.dev) and speedscope (speedscope.app). Ranks and threads
 are tracks, metrics counters, messages arrows; speedscope has calls alone. Events are read one by one, so that memory does not

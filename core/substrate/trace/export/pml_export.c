@@ -145,6 +145,20 @@ static void message(struct walk *w, uint64_t ns, const struct pml_otf2_event *e)
   if (x->form->message != NULL) x->form->message(x, ns, e, link);
 }
 
+static void put_event(struct walk *w, uint64_t ns, const struct pml_otf2_event *e, bool inside) {
+  struct pml__export *x = &w->x;
+  if (inside && e->kind == PML_OTF2_METRIC) {
+    x->counts->metrics++;
+    if (x->form->metric != NULL) x->form->metric(x, ns, e);
+  } else if (inside && e->kind > PML_OTF2_METRIC) {
+    x->form->other(x, ns, e);
+  } else if (inside) {
+    message(w, ns, e);
+  } else if (e->kind == PML_OTF2_SEND || e->kind == PML_OTF2_RECEIVE) {
+    (void)pml__export_link(w->links, e, x->at->process);
+  }
+}
+
 static bool take(struct walk *w, const struct pml_otf2_event *e) {
   uint64_t ns = ns_of(w->x.trace, e->time);
   if (ns < w->now) ns = w->now;
@@ -159,17 +173,10 @@ static bool take(struct walk *w, const struct pml_otf2_event *e) {
     if (inside) put_enter(w, ns, e->what);
     return push(w, e->what);
   }
-  if (e->kind == PML_OTF2_LEAVE) {
+  if (e->kind == PML_OTF2_LEAVE)
     leave(w, ns, e->what);
-  } else if (inside && e->kind == PML_OTF2_METRIC) {
-    w->x.counts->metrics++;
-    if (w->x.form->metric != NULL) w->x.form->metric(&w->x, ns, e);
-  } else if (e->kind != PML_OTF2_METRIC) {
-    if (inside)
-      message(w, ns, e);
-    else if (e->kind != PML_OTF2_COLLECTIVE)
-      (void)pml__export_link(w->links, e, w->x.at->process);
-  }
+  else
+    put_event(w, ns, e, inside);
   return true;
 }
 
@@ -197,7 +204,7 @@ static int run(struct walk *w, const struct pml_otf2_question *q) {
   struct pml__export *x = &w->x;
   all.from_s = -INFINITY; /* calls that began before the window are in it, and messages are counted from the first on */
   all.to_s = INFINITY;
-  all.kinds = (1u << PML_OTF2_TEAM_BEGIN) - 1; /* no form has teams */
+  all.kinds = x->form->other != NULL ? 0 : (1u << PML_OTF2_TEAM_BEGIN) - 1;
   int err = pml_otf2_events_open(&events, x->trace, &all, false);
   if (err < 0) return err;
   if (x->form->begin != NULL) x->form->begin(x);

@@ -49,6 +49,7 @@ struct pml__export_form {
   /* A send, receive or collective operation. @link: the same for a send and its receive; 0: none. */
   void (*message)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e, uint64_t link);
   void (*metric)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e);
+  void (*other)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e); /* of all further kinds */
   void (*end_location)(struct pml__export *x, uint64_t ns);
   void (*end)(struct pml__export *x);
 };

@@ -140,6 +140,20 @@ static void metric(struct pml__export *x, uint64_t ns, const struct pml_otf2_eve
   write_row(x);
 }
 
+static void csv_other(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e) {
+#define WORD(id, name) name,
+  static const char *const kinds[] = {PML_OTF2_KINDS(WORD)};
+#undef WORD
+  struct own *own = x->own;
+  set_place(x, ns, kinds[e->kind]);
+  if (e->kind == PML_OTF2_OTHER) set_text(own, NAME, pml_otf2_record(e));
+  if (e->kind == PML_OTF2_REQUEST) set_text(own, NAME, pml_otf2_happened((enum pml_otf2_request)e->operation));
+  if (e->kind == PML_OTF2_NOTIFY) set_text(own, NAME, e->out ? "out" : "in");
+  if (e->kind < PML_OTF2_REQUEST || e->kind == PML_OTF2_NOTIFY) set_whole(own, COMM, e->comm);
+  if (e->what != PML_OTF2_NONE) set_whole(own, PEER, (int64_t)e->what + 1);
+  write_row(x);
+}
+
 const struct pml__export_form pml__export_csv = {
     .name = "csv",
     .own = sizeof(struct own),
@@ -150,4 +164,5 @@ const struct pml__export_form pml__export_csv = {
     .leave = csv_leave,
     .message = message,
     .metric = metric,
+    .other = csv_other,
 };

@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 #include "substrate/trace/pml_otf2_error.h"
 #include "substrate/trace/read/pml_otf2_cut.h"
+#include "substrate/trace/read/pml_otf2_kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 
 /* The events of a location that were read and not yet given. */
 struct stream {
+  struct pml__otf2_taker other; /* first: callbacks of other kinds get the stream */
   struct pml_otf2_events *of;
   struct pml__otf2_opened reader;
   size_t location, n, at, capacity;
@@ -85,12 +87,23 @@ static struct pml_otf2_event *take(struct stream *s, enum pml_otf2_kind kind, ui
   return event;
 }
 
+static void take_other(void *user, enum pml__otf2_kind_id kind, uint64_t time) {
+  struct pml_otf2_event *event = take(user, PML_OTF2_OTHER, time);
+  if (event == NULL) return;
+  event->what = PML_OTF2_NONE;
+  event->operation = (uint8_t)kind;
+}
+_Static_assert(PML__OTF2_NKINDS <= UINT8_MAX, "an event has room for the kind of its record");
+
 static void take_region(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_RegionRef id) {
   const struct pml_otf2_events *e = s->of;
   struct pml_otf2_event *event = take(s, kind, time);
   if (event == NULL) return;
   event->what = pml__otf2_find(&e->trace->regions, id);
-  if (event->what == PML_OTF2_NONE || !e->wanted[event->what]) s->n--;
+  if (event->what != PML_OTF2_NONE && e->wanted[event->what]) return;
+  s->n--;
+  if (event->what == PML_OTF2_NONE)
+    take_other(s, kind == PML_OTF2_ENTER ? PML__OTF2_KIND_Enter : PML__OTF2_KIND_Leave, time);
 }
 
 static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
@@ -228,6 +241,7 @@ static OTF2_CallbackCode on_notification(AT, OTF2_RmaWinRef window, uint32_t rem
   const struct stream *s = user;
   struct pml_otf2_event *event = type != OTF2_RMA_SYNC_TYPE_MEMORY ? take(user, PML_OTF2_NOTIFY, time) : NULL;
   (void)location, (void)position, (void)attributes;
+  if (type == OTF2_RMA_SYNC_TYPE_MEMORY) take_other(user, PML__OTF2_KIND_RmaSync, time);
   if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->comm = comm_of(s, window);
   event->what = process_of(s, remote, event->comm);
@@ -274,26 +288,34 @@ static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp t
   return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Records with a callback of their own, and the kind of event that they become. */
+#define OWN(X)                                                                                                         \
+  X(ENTER, Enter, on_enter)                                                                                            \
+  X(LEAVE, Leave, on_leave)                                                                                            \
+  X(SEND, MpiSend, on_send)                                                                                            \
+  X(SEND, MpiIsend, on_isend)                                                                                          \
+  X(RECEIVE, MpiRecv, on_receive)                                                                                      \
+  X(RECEIVE, MpiIrecv, on_ireceive)                                                                                    \
+  X(COLLECTIVE, MpiCollectiveEnd, on_collective)                                                                       \
+  X(COLLECTIVE, NonBlockingCollectiveComplete, on_later_collective)                                                    \
+  X(COLLECTIVE, RmaCollectiveEnd, on_window_collective)                                                                \
+  X(REQUEST, MpiIrecvRequest, on_posted)                                                                               \
+  X(REQUEST, MpiIsendComplete, on_sent)                                                                                \
+  X(REQUEST, NonBlockingCollectiveRequest, on_begun)                                                                   \
+  X(METRIC, Metric, on_metric)                                                                                         \
+  X(TEAM_BEGIN, ThreadTeamBegin, on_team_begin)                                                                        \
+  X(TEAM_END, ThreadTeamEnd, on_team_end)
+
 static OTF2_EvtReaderCallbacks *callbacks_of(unsigned kinds) {
   OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
+  const bool others = kinds & 1u << PML_OTF2_OTHER;
   if (c == NULL) return NULL;
-  if (kinds & 1u << PML_OTF2_ENTER) OTF2_EvtReaderCallbacks_SetEnterCallback(c, on_enter);
-  if (kinds & 1u << PML_OTF2_LEAVE) OTF2_EvtReaderCallbacks_SetLeaveCallback(c, on_leave);
-  if (kinds & 1u << PML_OTF2_SEND) OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_send);
-  if (kinds & 1u << PML_OTF2_SEND) OTF2_EvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
-  if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiRecvCallback(c, on_receive);
-  if (kinds & 1u << PML_OTF2_RECEIVE) OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(c, on_ireceive);
-  if (kinds & 1u << PML_OTF2_COLLECTIVE) OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, on_collective);
-  if (kinds & 1u << PML_OTF2_COLLECTIVE)
-    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(c, on_later_collective);
-  if (kinds & 1u << PML_OTF2_COLLECTIVE) OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(c, on_window_collective);
-  if (kinds & 1u << PML_OTF2_NOTIFY) OTF2_EvtReaderCallbacks_SetRmaSyncCallback(c, on_notification);
-  if (kinds & 1u << PML_OTF2_REQUEST) OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(c, on_posted);
-  if (kinds & 1u << PML_OTF2_REQUEST) OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(c, on_sent);
-  if (kinds & 1u << PML_OTF2_REQUEST) OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(c, on_begun);
-  if (kinds & 1u << PML_OTF2_METRIC) OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
-  if (kinds & 1u << PML_OTF2_TEAM_BEGIN) OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(c, on_team_begin);
-  if (kinds & 1u << PML_OTF2_TEAM_END) OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(c, on_team_end);
+  if (others) pml__otf2_other_kinds(c);
+#define SET(kind, name, function)                                                                                      \
+  OTF2_EvtReaderCallbacks_Set##name##Callback(c, kinds & 1u << PML_OTF2_##kind ? function : NULL);
+  OWN(SET)
+#undef SET
+  if (others || kinds & 1u << PML_OTF2_NOTIFY) OTF2_EvtReaderCallbacks_SetRmaSyncCallback(c, on_notification);
   return c;
 }
 
@@ -472,7 +494,8 @@ static int allocate(struct pml_otf2_events *e, const struct pml_otf2_question *q
   e->stream = calloc(streams + 1, sizeof *e->stream);
   e->head = calloc(streams + 1, sizeof *e->head);
   e->callbacks = callbacks_of(e->kinds);
-  for (size_t i = 0; e->stream != NULL && i < streams; i++) e->stream[i].of = e;
+  for (size_t i = 0; e->stream != NULL && i < streams; i++)
+    e->stream[i] = (struct stream){.other = {take_other}, .of = e};
   bool done = e->location != NULL && e->wanted != NULL && e->stream != NULL && e->head != NULL && e->callbacks != NULL;
   return done ? 0 : no_memory(e);
 }
@@ -516,9 +539,18 @@ void pml_otf2_events_close(struct pml_otf2_events *e) {
 
 /* ---- what numbers mean ---- */
 
+const char *pml_otf2_record(const struct pml_otf2_event *event) {
+  return pml__otf2_kind_name((enum pml__otf2_kind_id)event->operation);
+}
+
 double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t time) {
   double ticks = time >= t->start ? (double)(time - t->start) : -(double)(t->start - time);
   return ticks / (double)t->resolution;
+}
+
+const char *pml_otf2_happened(enum pml_otf2_request what) {
+  static const char *const names[] = {"receive posted", "send complete", "collective begun"};
+  return names[what];
 }
 
 const char *pml_otf2_operation(unsigned operation) {

@@ -23,7 +23,7 @@ PML_BEGIN_DECLS
   X(RECEIVE, "receive")                                                                                                \
   X(COLLECTIVE, "collective")                                                                                          \
   X(METRIC, "metric")                                                                                                  \
-  X(TEAM_BEGIN, "team_begin") X(TEAM_END, "team_end") X(REQUEST, "request") X(NOTIFY, "notify")
+  X(TEAM_BEGIN, "team_begin") X(TEAM_END, "team_end") X(REQUEST, "request") X(NOTIFY, "notify") X(OTHER, "other")
 #define PML_OTF2_KIND(id, name) PML_OTF2_##id,
 enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 #undef PML_OTF2_KIND
@@ -41,10 +41,10 @@ struct pml_otf2_event {
   } value; /* of a metric, without its scale */
   uint8_t kind;
   bool is_integer;
-  uint8_t operation;  /* of a collective: pml_otf2_operation(); of a request: enum pml_otf2_request */
-  bool out;           /* of a notification between processes of a window: to the other one, not from it */
-  uint32_t window;    /* of a notification and of a collective on a window: its number and 1; 0: none */
-  uint64_t request;   /* unique; of a message and a collective that have one, and of what happens to one; 0: none */
+  uint8_t operation; /* of a collective: pml_otf2_operation(); of a request: enum pml_otf2_request; other: its record */
+  bool out;          /* of a notification between processes of a window: to the other one, not from it */
+  uint32_t window;   /* of a notification and of a collective on a window: its number and 1; 0: none */
+  uint64_t request;  /* unique; of a message and a collective that have one, and of what happens to one; 0: none */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
   uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: not known */
 };
@@ -56,10 +56,10 @@ struct pml_otf2_events;
 
 /*
  * pml_otf2_events_open - iterate over the events that @q asks for: its window, locations, kinds, and of enters and
- * leaves its pattern of regions. @by_time: in the order of time over all locations, at the same time in that of
- * locations; else one location after another. A metric's record of several values is as many events.
- * Enters and leaves of undefined regions are left out.
- * Until pml_otf2_events_close(), which must come before pml_otf2_read_close(), nothing else reads events of @t. What
+ * leaves its pattern of regions. Each record that has no other kind is PML_OTF2_OTHER. @by_time: in the order of time
+ * over all locations, at the same time in that of locations; else one location after another. A metric's record of
+ * several values is as many events. Enters and leaves of undefined regions are PML_OTF2_OTHER, too. Until
+ * pml_otf2_events_close(), which must come before pml_otf2_read_close(), nothing else reads events of @t. What
  * @q points to is copied.
  *
  * Returns 0, -EBUSY, -ENOMEM, -EMFILE or PML_EOTF2; *e is NULL on failure. With @by_time each location whose events
@@ -84,6 +84,12 @@ PML__SHARED double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t
 
 /* pml_otf2_operation - such as "bcast"; "" if it is unknown. */
 PML__SHARED const char *pml_otf2_operation(unsigned operation);
+
+/* pml_otf2_happened - what a request's event says, such as "send complete". */
+PML__SHARED const char *pml_otf2_happened(enum pml_otf2_request what);
+
+/* pml_otf2_record - OTF2's name of the record that an event of PML_OTF2_OTHER is, such as "ThreadFork". */
+PML__SHARED const char *pml_otf2_record(const struct pml_otf2_event *event);
 
 PML_END_DECLS
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_kinds.h - kinds of OTF2 events, and their counting callbacks. Internal. */
+/* core/substrate/trace/read/pml_otf2_kinds.h - kinds of OTF2 events, and a callback for each. Internal. */
 #ifndef PML_OTF2_KINDS_H
 #define PML_OTF2_KINDS_H
 
 #include <otf2/otf2.h>
 
 /* Name, and the types of its values: those of libotf2 3.0. */
-#define PML__OTF2_COUNTED(X)                                                                                           \
+#define PML__OTF2_OTHER(X)                                                                                             \
   X(Unknown)                                                                                                           \
   X(BufferFlush, OTF2_TimeStamp)                                                                                       \
   X(MeasurementOnOff, OTF2_MeasurementMode)                                                                            \
@@ -85,16 +85,19 @@
   X(Enter) X(Leave) X(MpiSend) X(MpiIsend) X(MpiRecv) X(MpiIrecv) X(MpiCollectiveEnd) X(Metric)
 
 #define PML__OTF2_KIND(name, ...) PML__OTF2_KIND_##name,
-enum pml__otf2_kind_id { PML__OTF2_WALKED(PML__OTF2_KIND) PML__OTF2_COUNTED(PML__OTF2_KIND) PML__OTF2_NKINDS };
+enum pml__otf2_kind_id { PML__OTF2_WALKED(PML__OTF2_KIND) PML__OTF2_OTHER(PML__OTF2_KIND) PML__OTF2_NKINDS };
 #undef PML__OTF2_KIND
 
 /* pml__otf2_kind_name - OTF2's name of the kind. */
 const char *pml__otf2_kind_name(enum pml__otf2_kind_id kind);
 
-/* pml__otf2_count_kinds - callbacks for all but walked kinds; what they get as user data begins with such counts. */
-struct pml__otf2_counts {
-  uint64_t of[PML__OTF2_NKINDS];
+/*
+ * pml__otf2_other_kinds - callbacks for all but walked kinds. What they get as user data begins with such a taker,
+ * which they hand it to, with the kind and the time.
+ */
+struct pml__otf2_taker {
+  void (*take)(void *user, enum pml__otf2_kind_id kind, uint64_t time);
 };
-void pml__otf2_count_kinds(OTF2_EvtReaderCallbacks *c);
+void pml__otf2_other_kinds(OTF2_EvtReaderCallbacks *c);
 
 #endif

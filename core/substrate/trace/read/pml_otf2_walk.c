@@ -282,8 +282,13 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
   return OTF2_CALLBACK_SUCCESS;
 }
 
+static void count_other(void *user, enum pml__otf2_kind_id kind, uint64_t time) {
+  (void)time;
+  ((struct pml__otf2_walk *)user)->kinds.of[kind]++;
+}
+
 void pml__otf2_walk_callbacks(OTF2_EvtReaderCallbacks *c) {
-  pml__otf2_count_kinds(c);
+  pml__otf2_other_kinds(c);
   (void)OTF2_EvtReaderCallbacks_SetEnterCallback(c, on_enter);
   (void)OTF2_EvtReaderCallbacks_SetLeaveCallback(c, on_leave);
   (void)OTF2_EvtReaderCallbacks_SetMpiSendCallback(c, on_send);
@@ -312,6 +317,7 @@ void pml__otf2_walk_end(struct pml__otf2_walk *w) {
 
 bool pml__otf2_walk_open(struct pml__otf2_walk *w) {
   size_t n = w->trace->regions.n + 1;
+  w->other.take = count_other;
   w->by_path = w->question->by & PML_OTF2_BY_PATH;
   w->by_region = w->question->by & PML_OTF2_BY_REGION;
   w->items = w->by_path ? 0 : n;

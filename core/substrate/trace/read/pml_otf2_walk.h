@@ -30,9 +30,14 @@ struct pml__otf2_frame {
   bool top;   /* in no other call that is asked for */
 };
 
+struct pml__otf2_counts {
+  uint64_t of[PML__OTF2_NKINDS];
+};
+
 /* One thread's: it reads one location at a time. */
 struct pml__otf2_walk {
-  struct pml__otf2_counts kinds; /* first: callbacks that count get the walk */
+  struct pml__otf2_taker other; /* first: callbacks of other kinds get the walk */
+  struct pml__otf2_counts kinds;
   const struct pml_otf2_read *trace;
   const struct pml_otf2_question *question;
   const bool *wanted;       /* [nregions] */
