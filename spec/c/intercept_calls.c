@@ -111,8 +111,9 @@ SPARING_VALUED(enter_valued_sparingly, enter_valued);
 SPARING_VALUED(leave_valued_sparingly, leave_valued);
 SPARING(pml__stream_read, read_sparingly, read_plainly, int, (void *set, uint64_t *value), set, value);
 
-static void read_fully(struct pml_stream_event *e) {
+static void read_fully(enum pml_stream_kind kind, struct pml_stream_event *e) {
   static __thread uint64_t number, value, process;
+  (void)kind;
   if (process != pml__process()) pml__stream_count_by(read_sparingly, &number, metrics, &value);
   process = pml__process();
   value = ++number;
