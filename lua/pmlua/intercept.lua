@@ -137,7 +137,7 @@ end
 -- --- totals ---
 
 local function new_function(kept)
-  return { name = kept.name, library = kept.library, calls = 0, running = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
+  return { name = kept.name, library = kept.library, calls = 0, running = 0, inclusive_ns = 0, exclusive_ns = 0 }
 end
 
 local function add(f, node, outermost)
@@ -145,7 +145,7 @@ local function add(f, node, outermost)
   f.exclusive_ns = f.exclusive_ns + node.exclusive_ns
   if outermost then f.inclusive_ns = f.inclusive_ns + node.inclusive_ns end
   if node.count > 0 then
-    f.min_ns, f.max_ns = math.min(f.min_ns or math.huge, node.min_ns), math.max(f.max_ns, node.max_ns)
+    f.min_ns, f.max_ns = math.min(f.min_ns or math.huge, node.min_ns), math.max(f.max_ns or 0, node.max_ns)
   end
 end
 
@@ -161,8 +161,8 @@ end
 ---@field running integer
 ---@field inclusive_ns number
 ---@field exclusive_ns number
----@field min_ns number? of a call; nil: none ended
----@field max_ns number
+---@field min_ns number? of a call; nil, as max_ns: none ended
+---@field max_ns number?
 
 --- Functions that were called, by the time in themselves, longest first; what called itself counts its time once.
 ---@return pmlua.InterceptedFunction[]?

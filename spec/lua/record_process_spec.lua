@@ -519,6 +519,9 @@ describe("pmlua record in processes and threads", function()
     local line = "rm -rf open; %s record --json --lib libcalls_back.so -o open -- ./stays kill child"
     local _, out, err = shell(line:format(command))
     assert.truthy(err:find("open ones until the last began", 1, true), err)
-    for _, f in ipairs(json.decode(out:match "{.*").functions) do assert.equal(1, f.unreturned, f.name) end
+    for _, f in ipairs(json.decode(out:match "{.*").functions) do
+      assert.equal(1, f.unreturned, f.name)
+      for _, of in ipairs { "min_ns", "median_ns", "max_ns" } do assert.equal(f.calls > f.unreturned, f[of] ~= nil, f.name) end
+    end
   end)
 end)

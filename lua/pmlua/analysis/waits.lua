@@ -127,10 +127,10 @@ end
 --- Sums of waits: a function that takes each of them. Of one that lies partly in a window, that part counts.
 local function adding(sums, past, window)
   return function(kind, call, other, wait_s)
-    local from_s, to_s, inside = call.enter, other.enter, 1
+    local from_s, to_s = call.enter, other.enter
     if window then
       from_s, to_s = math.max(from_s, window[1]), math.min(to_s, window[2])
-      inside = (to_s - from_s) / (other.enter - call.enter)
+      local inside = (to_s - from_s) / (other.enter - call.enter)
       if inside <= 0 then return end
       wait_s = wait_s * inside
     end

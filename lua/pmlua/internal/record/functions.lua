@@ -41,8 +41,8 @@ local M = {}
 ---@field threads integer
 ---@field inclusive_ns number
 ---@field exclusive_ns number
----@field min_ns number
----@field max_ns number
+---@field min_ns number?
+---@field max_ns number?
 
 local function key_of(of)
   return of.library .. "\0" .. of.name
@@ -51,7 +51,7 @@ end
 local function add(functions, key, path, outermost)
   local f = functions[key]
   if not f then
-    f = { library = path.library, name = path.name, calls = 0, unreturned = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
+    f = { library = path.library, name = path.name, calls = 0, unreturned = 0, inclusive_ns = 0, exclusive_ns = 0 }
     functions[key] = f
     functions[#functions + 1] = f
   end
@@ -60,7 +60,7 @@ local function add(functions, key, path, outermost)
   if outermost then f.inclusive_ns = f.inclusive_ns + path.inclusive_ns end
   if path.calls > path.unreturned then
     f.min_ns = math.min(f.min_ns or math.huge, path.min_ns)
-    f.max_ns = math.max(f.max_ns, path.max_ns)
+    f.max_ns = math.max(f.max_ns or 0, path.max_ns)
   end
 end
 
