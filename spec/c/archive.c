@@ -7,6 +7,7 @@
 #include "archive_job.h"
 
 #include "base/pml_error.h"
+#include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
@@ -151,6 +152,123 @@ static void unite(void) {
 static void clocks(void) {
   const struct pml__archive_clock endless = {.started_ns = 5, .ns_per_tick = INFINITY};
   CHECK(pml__archive_clock_ns(&endless, 0) == 0, "what is no time is before the start");
+  struct pml__archive_clock c = {.started_ns = 5000, .started_ticks = 1000, .ns_per_tick = 2};
+  bool done = pml__archive_clock_measured(&c, 2000, 100) == 0 && pml__archive_clock_measured(&c, 2000, 900) == 0 &&
+              pml__archive_clock_measured(&c, 3000, 300) == 0;
+  CHECK(done && c.noffsets == 2, "one measurement for a time");
+  CHECK(pml__archive_clock_ns(&c, 1000) == 5000 + 100 && pml__archive_clock_ns(&c, 4000) == 5000 + 6000 + 300,
+        "offsets stay before the first measurement and after the last");
+  CHECK(pml__archive_clock_ns(&c, 2500) == 5000 + 3000 + 200, "and are linear between");
+  const struct pml__archive_shift a[] = {{10000, 0}, {11000, 100}}, b[] = {{10500, 10}, {11500, 30}};
+  const uint64_t time[] = {10000, 10500, 10750, 11000, 11500, 20000}, by[] = {10, 60, 90, 120, 130, 130};
+  struct pml__archive_clock shifted = {.ns_per_tick = 1};
+  done = pml__archive_clock_shift(&shifted, a, 2) == 0 && pml__archive_clock_shift(&shifted, b, 2) == 0;
+  for (size_t i = 0; i < sizeof time / sizeof *time; i++)
+    CHECK(done && pml__archive_clock_ns(&shifted, time[i]) == time[i] + by[i], "two shifts add up at %llu",
+          (unsigned long long)time[i]);
+  pml__archive_clock_free(&c);
+  pml__archive_clock_free(&shifted);
+}
+
+/* ---- shifts by which no message is early ---- */
+
+#define CLOCKS 6u
+#define KNOTS 65u
+#define STEP UINT64_C(1000)
+
+static int64_t lag[KNOTS][CLOCKS][CLOCKS]; /* by hand: how early messages are at most; INT64_MIN: there is none */
+
+static bool taken = true;
+
+/* A message, and what it says of the knots around the steps in which it was on its way. */
+static void message(struct pml__archive_lags *l, uint32_t from, uint32_t to, uint64_t sent, uint64_t received) {
+  const uint64_t s = sent / STEP, r = received / STEP, first = s < r ? s : r, last = s < r ? r : s;
+  taken &= pml__archive_lag(l, from, to, sent, received) == 0;
+  if (from == to || r > s + 1) return; /* late enough */
+  for (uint64_t k = first; k <= last + 1; k++)
+    if ((int64_t)(sent - received) > lag[k][from][to]) lag[k][from][to] = (int64_t)(sent - received);
+}
+
+/* The longest paths (Floyd and Warshall): false where one has no end. */
+static bool longest(int64_t at[CLOCKS][CLOCKS], int64_t shift[CLOCKS], bool known[CLOCKS]) {
+  for (uint32_t i = 0; i < CLOCKS; i++) known[i] = false;
+  for (uint32_t i = 0; i < CLOCKS; i++)
+    for (uint32_t j = 0; j < CLOCKS; j++)
+      if (at[i][j] != INT64_MIN) known[i] = known[j] = true;
+  for (uint32_t m = 0; m < CLOCKS; m++)
+    for (uint32_t i = 0; i < CLOCKS; i++)
+      for (uint32_t j = 0; j < CLOCKS; j++)
+        if (at[i][m] != INT64_MIN && at[m][j] != INT64_MIN && at[i][m] + at[m][j] > at[i][j])
+          at[i][j] = at[i][m] + at[m][j];
+  for (uint32_t j = 0; j < CLOCKS; j++) {
+    shift[j] = 0;
+    if (at[j][j] > 0) return false;
+    for (uint32_t i = 0; i < CLOCKS; i++)
+      if (at[i][j] > shift[j]) shift[j] = at[i][j];
+  }
+  for (uint32_t j = CLOCKS; j-- > 0;)
+    if (known[j] && known[0]) shift[j] -= shift[0];
+  return true;
+}
+
+static void shifts_of(bool fast) {
+  struct pml__archive_process process[CLOCKS] = {{0}};
+  struct pml__archive a = {.process = process, .nprocesses = CLOCKS};
+  struct pml__archive_lags l;
+  uint32_t knots[CLOCKS] = {0};
+  bool shifted = false;
+  for (uint32_t k = 0; k < KNOTS; k++)
+    for (uint32_t i = 0; i < CLOCKS * CLOCKS; i++) lag[k][i / CLOCKS][i % CLOCKS] = INT64_MIN;
+  pml__archive_lags_begin(&l, 0, (KNOTS - 1) * (STEP - 1), CLOCKS);
+  if (!CHECK(l.knots == KNOTS && l.step_ns == STEP, "64 steps of the time")) return;
+  /* Neighbours send to each other; clocks are behind, the first one most, and more and more so. */
+  for (uint32_t i = 0; i < 4000; i++) {
+    const uint32_t from = i % CLOCKS, to = i % 4 < 2 ? (from + 1) % CLOCKS : from > 0 ? from - 1 : 0;
+    const uint64_t t = 500 + i * UINT64_C(7919) % 63000, step = t / 1000, more = t / 3000;
+    if (step % 13 == 5 || (from + to == 1 && step % 7 == 3) || (from == 5 && step >= 48 && step < 54)) continue;
+    if (from + 1 < to || to + 1 < from) continue;
+    const uint64_t sent = t + 300 - 2 * (CLOCKS - 1 - from) * more, took = i % 50 == 49 ? 2500 : 12 + i % 11;
+    message(&l, from, to, sent, t + took + 300 - 2 * (CLOCKS - 1 - to) * more);
+  }
+  message(&l, 1, 2, 30100, 30090); /* two clocks that are both behind: no shifts at these knots */
+  message(&l, 2, 1, 30200, 30150);
+  message(&l, 0, 5, 50995, 51005);           /* from one step to the next, to a clock that sends nothing meanwhile */
+  if (fast) message(&l, 4, 5, 50900, 50200); /* 700 ns more than a step later: faster than a clock may go */
+  CHECK(taken && pml__archive_lags_shift(&l, &a, &shifted) == 0 && shifted == !fast, "shifts are %s",
+        fast ? "not possible" : "found");
+  for (uint32_t k = 0; k < KNOTS && !fast; k++) {
+    int64_t shift[CLOCKS];
+    bool known[CLOCKS];
+    const bool fits = longest(lag[k], shift, known);
+    CHECK(fits == (k != 30 && k != 31), "knot %u: messages %s", k, fits ? "agree" : "contradict each other");
+    for (uint32_t i = 0; i < CLOCKS && fits; i++) {
+      if (!known[i]) continue;
+      const struct pml__archive_clock *c = &process[i].own;
+      const uint32_t n = knots[i]++;
+      CHECK(n < c->nshifts && c->shift[n].ns == k * STEP && c->shift[n].by == shift[i],
+            "knot %u: clock %u by %lld, not %lld", k, i, (long long)shift[i],
+            n < c->nshifts ? (long long)c->shift[n].by : -1);
+    }
+  }
+  for (uint32_t i = 0; i < CLOCKS; i++) {
+    CHECK(process[i].own.nshifts == knots[i], "clock %u has no other knots", i);
+    pml__archive_clock_free(&process[i].own);
+  }
+  pml__archive_lags_free(&l);
+}
+
+static void lags(void) {
+  static const struct {
+    size_t clocks;
+    uint32_t knots;
+  } most[] = {{256, 65}, {257, 33}, {1000, 5}, {5000, 2}};
+  struct pml__archive_lags l;
+  for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+    pml__archive_lags_begin(&l, 7, 7, most[i].clocks);
+    CHECK(l.knots == most[i].knots && l.step_ns == 1, "%zu clocks have %u knots", most[i].clocks, l.knots);
+  }
+  shifts_of(false);
+  shifts_of(true);
 }
 
 /* Logs of two jobs in one folder: each has its own ranks. */
@@ -203,6 +321,7 @@ int main(int argc, char **argv) {
   if (!begin_job()) return 1;
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
   clocks();
+  lags();
   waits();
   unite();
   two_jobs();
