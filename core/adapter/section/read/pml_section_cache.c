@@ -80,7 +80,6 @@ void pml__section_cache_view(const struct pml__section_cache *c, const char *lab
   view->only = label;
   view->kept = &c->rows;
   view->sections = (struct pml__section_items){.at = &c->label[i]};
-  view->first = view->end = 0;
   if (i == c->book.sections.n || strcmp(section_at(&c->label[i])->told.label, label) != 0) return;
   view->sections.n = 1;
   view->first = first_row(c, section_at(&c->label[i])->index);
