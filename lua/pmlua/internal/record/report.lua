@@ -413,7 +413,7 @@ local function tell_nothing(all, reasons, complain)
   if functions > 0 then
     complain(("no call of the %d selected library functions was recorded%s"):format(functions, how))
   else
-    complain("no call was recorded: the program calls no selected function of a library" .. how)
+    complain("no call was recorded: no call through the dynamic linker leads to a selected function" .. how)
   end
 end
 
