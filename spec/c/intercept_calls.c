@@ -3,6 +3,7 @@
 #include "check.h"
 #include "intercept/arguments.h"
 #include "intercept/library.h"
+#include "intercept/registers.h"
 #include "intercept/sparing.h"
 #include "intercept/ways.h"
 
@@ -46,24 +47,35 @@ static void look_at(const struct pml_stream_event *e) {
   if (has) last = e->values[0];
 }
 
-static void on_enter(void *data, const struct pml_stream_event *e) {
-  (void)data;
-  look_at(e);
-  if (e->region < REGIONS) __atomic_fetch_add(&entered[e->region], 1, __ATOMIC_RELAXED);
-}
 /* What a consumer may do: it uses every vector register that it likes, and errno. */
-static void on_leave(void *data, const struct pml_stream_event *e) {
-  (void)data;
-  look_at(e);
-  if (e->region < REGIONS) __atomic_fetch_add(&left[e->region], 1, __ATOMIC_RELAXED);
+static void use_registers(void) {
 #ifdef __x86_64__
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7\n fldz\n fstp %%st(0)"
                    :
                    :
                    : "xmm0", "xmm1", "xmm7");
   if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroall" : : : "xmm0", "xmm1", "xmm7");
+#else
+  __asm__ volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+                   "movi v\\n\\().2d, #0\n .endr\n fmov d8, d8\n fmov d15, d15"
+                   :
+                   :
+                   : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7");
 #endif
   errno = ENOTTY;
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  look_at(e);
+  if (e->region < REGIONS) __atomic_fetch_add(&entered[e->region], 1, __ATOMIC_RELAXED);
+  use_registers();
+}
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  look_at(e);
+  if (e->region < REGIONS) __atomic_fetch_add(&left[e->region], 1, __ATOMIC_RELAXED);
+  use_registers();
 }
 
 /* With general registers only. In the mixed way every third event is taken with all, so that calls end as they did not
@@ -190,6 +202,63 @@ static void arguments(const struct results *plain) {
   else
     SKIP("this CPU has no AVX-512");
 #endif
+}
+
+/* ---- conventions that preserve or pass what that of C does not ---- */
+
+__attribute__((used)) static struct registers given;
+void call_registers(void); /* lib_registers(), with `given` in all registers */
+
+#ifdef __x86_64__
+__asm__(FUNCTION("call_registers") "push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n sub $8, "
+                                   "%rsp\n" SET_REGISTERS "call lib_registers@PLT\n" COPY_REGISTERS
+                                   "add $8, %rsp\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n"
+                                   "cmpl $16, wide(%rip)\n je 1f\n vzeroupper\n 1: ret\n");
+#else
+__asm__(FUNCTION("call_registers") "stp x29, x30, [sp, #-160]!\n stp x19, x20, [sp, #16]\n stp x21, x22, [sp, #32]\n"
+                                   "stp x23, x24, [sp, #48]\n stp x25, x26, [sp, #64]\n stp x27, x28, [sp, #80]\n"
+                                   "stp d8, d9, [sp, #96]\n stp d10, d11, [sp, #112]\n stp d12, d13, [sp, #128]\n"
+                                   "stp d14, d15, [sp, #144]\n" SET_REGISTERS "bl lib_registers\n" COPY_REGISTERS
+                                   "ldp x19, x20, [sp, #16]\n ldp x21, x22, [sp, #32]\n ldp x23, x24, [sp, #48]\n"
+                                   "ldp x25, x26, [sp, #64]\n ldp x27, x28, [sp, #80]\n ldp d8, d9, [sp, #96]\n"
+                                   "ldp d10, d11, [sp, #112]\n ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
+                                   "ldp x29, x30, [sp], #160\n ret\n");
+#endif
+
+static void fill_registers(void) {
+  uint8_t pattern = 0;
+  wide = 16;
+#ifdef __x86_64__
+  wide = __builtin_cpu_supports("avx512f") ? 64 : __builtin_cpu_supports("avx") ? 32 : 16;
+  for (int i = 0; wide == 64 && i < 8; i++) given.mask[i] = (uint16_t)(0x1234 * (i + 1));
+#endif
+  for (int i = 0; i < (NGENERAL < 30 ? NGENERAL : 30); i++)
+    if (NGENERAL < 30 || i < 16 || i > 17) given.general[i] = 0x123456789abcdef * (uint64_t)(i + 1);
+  for (int i = 0; i < (NGENERAL < 30 && wide < 64 ? 16 : 32); i++)
+    for (int k = 0; k < wide; k++) given.vector[i][k] = ++pattern;
+}
+
+static bool as_given(const struct registers *r, const char *when) {
+  for (int i = 0; i < 32; i++)
+    if (r->general[i] != given.general[i]) printf("# %s: general register %d is another one\n", when, i);
+  for (int i = 0; i < 32; i++)
+    if (memcmp(r->vector[i], given.vector[i], sizeof r->vector[i]) != 0)
+      printf("# %s: vector register %d is another one\n", when, i);
+  return memcmp(r, &given, sizeof given) == 0;
+}
+
+static void conventions(void) {
+  fill_registers();
+  const struct registers *there = lib_seen(wide);
+  bool same_there = true, same_here = true;
+  forget();
+  for (int i = 0; i < 100 && same_there && same_here; i++) {
+    call_registers();
+    same_there = as_given(there, "in the function");
+    same_here = as_given(&seen, "after the call");
+  }
+  CHECK(same_there && same_here && balanced("lib_registers", 100),
+        "a call changes no register: ms_abi, preserve_most and regcall preserve and pass others than C");
 }
 
 /* ---- calls that do not return as they came ---- */
@@ -443,6 +512,7 @@ int main(int argc, char **argv) {
   CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
   CHECK(pml_intercept_install(&o) == -EALREADY, "once");
   arguments(&plain);
+  conventions();
   exceptions();
   jumping();
   threads();

@@ -3,13 +3,13 @@
  * core/adapter/arch/pml_arch.h - architecture interface of interception: thunks, and return slots.
  *
  * Interception replaces the address of a function by that of a thunk, which puts where the function is described into a
- * scratch register and jumps to the enter stub. The stub saves the general registers that may carry an argument and
- * calls pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a return
- * slot: 16 bytes of code, one for each return address that was ever seen. At a fixed distance is the address itself: so
- * that one rule of unwinding, the same for all slots, leads from a slot to the caller, for every unwinder (exceptions,
- * cancellation, backtraces, debuggers). When the function has returned to it, the slot jumps to the leave stub, which
- * saves the registers that may carry a result, calls pml__call_leave() and returns to the caller. So every return
- * is that of a call, as the CPU predicts it and as a shadow stack wants it.
+ * scratch register and jumps to the enter stub. The stub saves all general registers that C clobbers, since functions
+ * of other conventions than C's preserve some of them, and calls pml__call_enter(). A call that is recorded is made
+ * again, with the arguments where they are, from a return slot: 16 bytes of code, one for each return address that was
+ * ever seen. At a fixed distance is the address itself: so that one rule of unwinding, the same for all slots, leads
+ * from a slot to the caller, for every unwinder (exceptions, cancellation, backtraces, debuggers). When the function
+ * has returned to it, the slot jumps to the leave stub, which saves the same registers, calls pml__call_leave() and
+ * returns to the caller. So every return is that of a call, as the CPU predicts it and as a shadow stack wants it.
  *
  * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that leave r8 to r11
  * alone (pml_stream_consumer.sparing), with counts or without, a free frame, a return address that was seen before, an

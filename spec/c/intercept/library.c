@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept/library.c - the part in C: each result depends on every byte of the arguments. */
 #include "library.h"
+#include "registers.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -115,6 +116,15 @@ wide8 lib_avx512(wide8 a, wide8 b, wide8 c, wide8 d, wide8 e, wide8 f, wide8 g, 
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
 }
 #endif
+
+/* ---- conventions other than that of C ---- */
+
+__asm__(FUNCTION("lib_registers") COPY_REGISTERS "ret\n.size lib_registers, . - lib_registers\n");
+
+const struct registers *lib_seen(int bytes) {
+  wide = bytes;
+  return &seen;
+}
 
 /* ---- returns twice ---- */
 

@@ -62,6 +62,11 @@ CALLED int lib_save(void **at) __attribute__((returns_twice));
 CALLED void lib_load(void **at, int value) __attribute__((noreturn));
 #define LIB_SAVED 32
 
+/* Does nothing, and knows all registers as it found them. @wide: bytes of a vector register. */
+struct registers;
+CALLED void lib_registers(void);
+CALLED const struct registers *lib_seen(int wide);
+
 #ifdef __x86_64__
 typedef double wide4 __attribute__((vector_size(32)));
 typedef double wide8 __attribute__((vector_size(64)));

@@ -2,8 +2,9 @@
 /*
  * core/adapter/arch/aarch64/stubs.S - what runs before and after an intercepted function.
  *
- * Functions with another convention for vector registers (SVE, vector PCS) are marked in their symbols and never come
- * here.
+ * The function may follow another convention than that of C: preserve_most and preserve_all preserve registers that C
+ * clobbers. So the stubs change no register but x16 and x17, which a PLT may change, too. Functions with another convention
+ * for vector registers (SVE, vector PCS) are marked in their symbols and never come here.
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -23,13 +24,35 @@
   \op x14, x15, [sp, #128]
   .endm
   .macro vectors op
-  \op q0, q1, [sp, #144]
-  \op q2, q3, [sp, #176]
-  \op q4, q5, [sp, #208]
-  \op q6, q7, [sp, #240]
+  \op q0, q1, [sp]
+  \op q2, q3, [sp, #32]
+  \op q4, q5, [sp, #64]
+  \op q6, q7, [sp, #96]
+  \op q8, q9, [sp, #128]
+  \op q10, q11, [sp, #160]
+  \op q12, q13, [sp, #192]
+  \op q14, q15, [sp, #224]
+  \op q16, q17, [sp, #256]
+  \op q18, q19, [sp, #288]
+  \op q20, q21, [sp, #320]
+  \op q22, q23, [sp, #352]
+  \op q24, q25, [sp, #384]
+  \op q26, q27, [sp, #416]
+  \op q28, q29, [sp, #448]
+  \op q30, q31, [sp, #480]
+  .endm
+  .macro save_vectors
+  sub sp, sp, #512
+  .cfi_adjust_cfa_offset 512
+  vectors stp
+  .endm
+  .macro load_vectors
+  vectors ldp
+  add sp, sp, #512
+  .cfi_adjust_cfa_offset -512
   .endm
 
-#define FRAME 288
+#define FRAME 160
 
 /*
  * From a thunk: x16 is where the function is described, its target first. Without a consumer it jumps on to the target.
@@ -54,7 +77,7 @@ pml__arch_enter:
   .cfi_offset x30, -FRAME + 8
   mov x29, sp
   general stp
-  stp x18, x16, [sp, #272]
+  stp x18, x16, [sp, #144]
   mov x0, x16
   mov x1, x30
   add x2, sp, #FRAME
@@ -63,23 +86,23 @@ pml__arch_enter:
   b.ls .Lenter_all
 .Lenter_recorded:
   mov x17, x0
-  ldr x16, [sp, #280]
+  ldr x16, [sp, #152]
   ldr x16, [x16]
   b .Lenter_go
 .Lenter_all:
   mov w3, w0
-  vectors stp
-  ldr x0, [sp, #280]
-  ldr x1, [sp, #8]
-  add x2, sp, #FRAME
+  save_vectors
+  ldr x0, [x29, #152]
+  ldr x1, [x29, #8]
+  add x2, x29, #FRAME
   bl pml__call_enter_full
-  vectors ldp
+  load_vectors
   cbnz x0, .Lenter_recorded
-  ldr x17, [sp, #280]
+  ldr x17, [sp, #152]
   ldr x17, [x17]
 .Lenter_go:
   general ldp
-  ldr x18, [sp, #272]
+  ldr x18, [sp, #144]
   ldp x29, x30, [sp], #FRAME
   .cfi_restore x29
   .cfi_restore x30
@@ -102,7 +125,7 @@ pml__arch_leave:
   .cfi_offset x30, -FRAME + 8
   mov x29, sp
   general stp
-  str x18, [sp, #272]
+  str x18, [sp, #144]
   mov x0, x16
   add x1, sp, #FRAME
   bl pml__call_leave
@@ -111,7 +134,7 @@ pml__arch_leave:
 .Lleave_done:
   str x0, [sp, #8]
   general ldp
-  ldr x18, [sp, #272]
+  ldr x18, [sp, #144]
   .cfi_remember_state
   ldp x29, x30, [sp], #FRAME
   .cfi_restore x29
@@ -121,11 +144,11 @@ pml__arch_leave:
 .Lleave_all:
   .cfi_restore_state
   mov w2, w0
-  vectors stp
-  ldr x0, [sp, #8]
-  add x1, sp, #FRAME
+  save_vectors
+  ldr x0, [x29, #8]
+  add x1, x29, #FRAME
   bl pml__call_leave_full
-  vectors ldp
+  load_vectors
   b .Lleave_done
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave

@@ -15,27 +15,29 @@
 #define THUNK 16u
 #define SHSTK_STATUS 0x5005 /* of arch_prctl(2), since Linux 6.6 */
 
-#define X87 0x01u
-#define AVX 0x04u
-#define AVX512 0x40u
-#define ASK 0x80000000u
+/* Components of XCR0: the x87, SSE, AVX, masks, both halves of AVX-512's registers. C uses no others. */
+#define COMPONENTS 0xe7u
+#define AVX512 0xe0u
+#define WITH_XSAVEC 0x80000000u
+#define AVX_BYTES 832u
+#define AVX512_BYTES 2688u
 
 const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT,
                pml__arch_relative = R_X86_64_RELATIVE;
 
-extern __attribute__((visibility("hidden"))) uint32_t pml__arch_vectors; /* of stubs.S */
+/* Of stubs.S. */
+extern __attribute__((visibility("hidden"))) uint32_t pml__arch_state;
+extern __attribute__((visibility("hidden"))) uint64_t pml__arch_state_bytes;
 
 void pml__arch_enter(void);
 
-/* Registers that the kernel does not save it does not let us use: XCR0 has the last word. */
-static uint32_t vectors(void) {
-  uint32_t low, high, has = X87;
-  if (!PML__CPU_HAS(OSXSAVE)) return has;
+/* Components that the kernel does not save it does not let us use: XCR0 has the last word. */
+static void choose_state(void) {
+  uint32_t low, high;
+  if (!PML__CPU_HAS(OSXSAVE)) return;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  has |= low & AVX;
-  if ((low & 0xe0) == 0xe0 && PML__CPU_HAS(AVX512F)) has |= AVX512;
-  if (PML__CPU_HAS(XGETBV_ECX_1)) has |= ASK;
-  return has;
+  pml__arch_state_bytes = (low & AVX512) != 0 ? AVX512_BYTES : AVX_BYTES;
+  pml__arch_state = COMPONENTS | (PML__CPU_HAS(XSAVEC) ? WITH_XSAVEC : 0);
 }
 
 int pml_arch_prepare(void) {
@@ -44,7 +46,7 @@ int pml_arch_prepare(void) {
     return pml_fail(PML_EMODE,
                     "the shadow stack is on; an exception through a recorded call could end this program; start it "
                     "with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off");
-  pml__arch_vectors = vectors();
+  choose_state();
   return 0;
 }
 

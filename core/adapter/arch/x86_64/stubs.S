@@ -2,9 +2,8 @@
 /*
  * core/adapter/arch/x86_64/stubs.S - what runs before and after an intercepted function.
  *
- * pml__arch_vectors, which arch.c sets, says what the CPU has, in the bits of XCR0: 0 the x87, 2 the upper halves of
- * AVX, 6 those of AVX-512; bit 31: XGETBV tells which of them are in use. State that is not in use is left so: loading
- * zeros into the upper halves would slow all SSE code that follows.
+ * The function may follow another convention than that of C: ms_abi, preserve_most and regcall preserve registers that C
+ * clobbers, or pass arguments and results in them. So the stubs change no register but r11, which a PLT may change, too.
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -13,67 +12,62 @@
 
 #include "adapter/arch/pml_call_layout.h"
 
-#define X87 0x01
-#define AVX 0x04
-#define AVX512 0x40
-
   .data
-  .globl pml__arch_vectors
-  .hidden pml__arch_vectors
-  .type pml__arch_vectors, @object
-  .balign 4
-pml__arch_vectors:
-  .long X87
-  .size pml__arch_vectors, . - pml__arch_vectors
+  .globl pml__arch_state, pml__arch_state_bytes
+  .hidden pml__arch_state, pml__arch_state_bytes
+  .type pml__arch_state, @object
+  .type pml__arch_state_bytes, @object
+  .balign 8
+pml__arch_state_bytes: /* that what follows is saved in, with the header of XSAVE */
+  .quad 576
+pml__arch_state: /* components to save, of XCR0; below 0: with XSAVEC; 0: with FXSAVE */
+  .long 0
+  .size pml__arch_state_bytes, 8
+  .size pml__arch_state, 4
+
+  .section .data.rel.ro.local, "aw", @progbits
+  .balign 8
+known:
+  .quad pml__call_table + KNOWN_AT
 
   .text
 
-/* %r10d: the state that is in use. Clobbers rax, rcx, rdx. */
-  .macro in_use
-  movl pml__arch_vectors(%rip), %r10d
-  testl %r10d, %r10d
-  jns 1f
-  movl $1, %ecx
-  xgetbv
-  andl %eax, %r10d
-1:
-  .endm
-
-/* The first @last + 1 vector registers to (%rsp), or from there. */
-  .macro vectors to, last
-  testb $AVX512, %r10b
-  jnz 2f
-  testb $AVX, %r10b
-  jnz 1f
-  .set i, 0
-  .rept \last + 1
-  vector movaps, xmm, %i, \to
-  .set i, i + 1
+/*
+ * The x87, vector and mask registers to the stack, for a function in C, whose x87 is empty; and back. State that is not
+ * in use stays so: zeros loaded into upper halves would slow all SSE code that follows. Clobber rax, rdx.
+ */
+  .macro save_state
+  subq pml__arch_state_bytes(%rip), %rsp
+  andq $-64, %rsp
+  xorl %edx, %edx
+  .irp at, 512, 520, 528, 536, 544, 552, 560, 568
+  movq %rdx, \at(%rsp)
   .endr
+  movl pml__arch_state(%rip), %eax
+  testl %eax, %eax
+  jz 1f
+  js 2f
+  xsave64 (%rsp)
   jmp 3f
 1:
-  .set i, 0
-  .rept \last + 1
-  vector vmovaps, ymm, %i, \to
-  .set i, i + 1
-  .endr
+  fxsave64 (%rsp)
   jmp 3f
 2:
-  .set i, 0
-  .rept \last + 1
-  vector vmovaps, zmm, %i, \to
-  .set i, i + 1
-  .endr
+  xsavec64 (%rsp)
 3:
+  emms
   .endm
 
-  .altmacro
-  .macro vector move, kind, n, to
-  .if \to
-  \move %\kind\n, 64 * \n(%rsp)
-  .else
-  \move 64 * \n(%rsp), %\kind\n
-  .endif
+  .macro load_state
+  xorl %edx, %edx
+  movl pml__arch_state(%rip), %eax
+  testl %eax, %eax
+  jz 1f
+  xrstor64 (%rsp)
+  jmp 2f
+1:
+  fxrstor64 (%rsp)
+2:
   .endm
 
   .macro push registers:vararg
@@ -160,8 +154,7 @@ pml__arch_enter:
   imull $HASH, 40(%rsp), %esi
   shrl $KNOWN_SHIFT, %esi
   andl $KNOWN_MASK, %esi
-  leaq KNOWN_AT + pml__call_table(%rip), %rdx
-  addq %rdx, %rsi
+  addq known(%rip), %rsi
   movq 40(%rsp), %rdx
   cmpq %rdx, KNOWN_BACK(%rsi)
   jne .Lenter_other_again /* its slot is elsewhere, or there is none yet */
@@ -221,19 +214,16 @@ pml__arch_enter:
   .cfi_restore_state
   .cfi_remember_state
   frame 16
-  movl %eax, -4(%rbp)
-  andq $-64, %rsp
-  subq $512, %rsp
-  in_use
-  movl %r10d, -8(%rbp)
-  vectors 1, 7
+  movq %rax, -8(%rbp)
+  save_state
   movq 8(%rbp), %rdi
   movq 80(%rbp), %rsi
   leaq 80(%rbp), %rdx
-  movl -4(%rbp), %ecx
+  movl -8(%rbp), %ecx
   call pml__call_enter_full
-  movl -8(%rbp), %r10d
-  vectors 0, 7
+  movq %rax, -8(%rbp)
+  load_state
+  movq -8(%rbp), %rax
   leave
   .cfi_restore_state
   testq %rax, %rax
@@ -250,18 +240,10 @@ pml__arch_enter:
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
-/* Whether the top of the x87 stack is empty: then ZF. Clobbers eax. */
-  .macro empty
-  fxam
-  fnstsw %ax
-  andl $0x4500, %eax
-  cmpl $0x4100, %eax
-  .endm
-
 /*
- * From a return slot, which the function has just returned to: %r11 is its code. The address that the function
- * returned to stands below the stack pointer, too; but tools that watch memory, such as valgrind, take its contents
- * for undefined. The results are those of C, and the two more registers that Swift returns values in.
+ * From a return slot, which the function has just returned to: %r11 is its code, then where the call returns to. The
+ * address that the function returned to stands below the stack pointer, too; but tools that watch memory, such as
+ * valgrind, take its contents for undefined.
  */
   .globl pml__arch_leave
   .hidden pml__arch_leave
@@ -270,37 +252,43 @@ pml__arch_enter:
 pml__arch_leave:
   .cfi_startproc
   .cfi_def_cfa %rsp, 0
-  push r11, rax, rdx, rcx
-  movq pml__stream_own@gottpoff(%rip), %r9
-  movq %fs:OWN_LANE(%r9), %r10
-  begin r10, .Lleave_other
-  movq %fs:OWN_OPEN(%r9), %rcx
-  movq FRAME_KNOWN(%rcx), %rax
+  .cfi_register %rip, %r11
+  push rax, rdx, rcx, rsi, rdi
+  movq pml__stream_own@gottpoff(%rip), %rdi
+  movq %fs:OWN_LANE(%rdi), %rcx
+  begin rcx, .Lleave_other
+  movq %fs:OWN_OPEN(%rdi), %rdx
+  movq FRAME_KNOWN(%rdx), %rax
   cmpq %r11, KNOWN_CODE(%rax)
   jne .Lleave_other_again
-  leaq 24(%rsp), %rdx
-  cmpq %rdx, FRAME_SP(%rcx)
+  leaq 32(%rsp), %rsi
+  cmpq %rsi, FRAME_SP(%rdx)
   jne .Lleave_other_again /* not the innermost call's: another stack, or a frame that returns once more */
-  movq FRAME_OUTER(%rcx), %r11
-  movl FRAME_REGION(%rcx), %esi
-  movq KNOWN_BACK(%rax), %rax
-  movq %rax, 24(%rsp)
+  movq KNOWN_BACK(%rax), %r11
+  .cfi_remember_state
+  pushq FRAME_OUTER(%rdx)
+  .cfi_adjust_cfa_offset 8
+  movl FRAME_REGION(%rdx), %esi
   clock
-  movq LEAVES_DATA(%r10), %rdi
-  call *LEAVES_PLAIN(%r10)
+  movq LEAVES_DATA(%rcx), %rdi
+  call *LEAVES_PLAIN(%rcx)
   testq %rax, %rax
   jnz .Lleave_begun
-  movq %r11, %fs:OWN_OPEN(%r9) /* the call ends with its event: pml_call.h says why */
-  end r10
-  .cfi_remember_state
-  pop rcx, rdx, rax
+  movq pml__stream_own@gottpoff(%rip), %rcx
+  popq %fs:OWN_OPEN(%rcx) /* the call ends with its event: pml_call.h says why */
+  .cfi_adjust_cfa_offset -8
+  movq %fs:OWN_LANE(%rcx), %rcx
+  end rcx
+  pop rdi, rsi, rcx, rdx, rax
+  push r11
+  .cfi_offset %rip, -8
   ret
-  .cfi_restore_state
 .Lleave_other_again:
-  movq THREAD_FREE(%r10), %rax
-  put_back r10, .Lleave_other
-  .cfi_remember_state
-  push r8
+  .cfi_restore_state
+  movq THREAD_FREE(%rcx), %rax
+  put_back rcx, .Lleave_other
+  push r8, r9, r10, r11
+  .cfi_offset %rip, -72
   subq $8, %rsp
   .cfi_adjust_cfa_offset 8
   cmpq %rax, 8 + pml__stream_generation(%rip)
@@ -308,16 +296,20 @@ pml__arch_leave:
   cmpb $0, pml__call_plain(%rip)
   je .Lleave_nothing
   movq %r11, %rdi
-  leaq 40(%rsp), %rsi
+  leaq 72(%rsp), %rsi
   call pml__call_leave
   cmpq $1, %rax
   jbe .Lleave_all
 .Lleave_done:
-  movq %rax, 40(%rsp)
+  movq %rax, 8(%rsp)
   .cfi_remember_state
   addq $8, %rsp
   .cfi_adjust_cfa_offset -8
-  pop r8, rcx, rdx, rax
+  pop r11
+  .cfi_register %rip, %r11
+  pop r10, r9, r8, rdi, rsi, rcx, rdx, rax
+  push r11
+  .cfi_offset %rip, -8
   ret
 .Lleave_nothing:
   .cfi_restore_state
@@ -327,48 +319,30 @@ pml__arch_leave:
   .cfi_restore_state
   .cfi_remember_state
   movl %eax, (%rsp)
-  frame 64
-  andq $-64, %rsp
-  subq $256, %rsp
-  in_use
-  movl %r10d, -4(%rbp)
-  vectors 1, 3
-  movl $0, -8(%rbp)
-  testb $X87, %r10b
-  jz .Lleave_saved
-  empty
-  je .Lleave_saved
-  fstpt -32(%rbp)
-  movl $1, -8(%rbp)
-  empty
-  je .Lleave_saved
-  fstpt -48(%rbp)
-  movl $2, -8(%rbp)
-.Lleave_saved:
-  movq 48(%rbp), %rdi
-  leaq 48(%rbp), %rsi
+  frame 16
+  save_state
+  movq 16(%rbp), %rdi
+  leaq 80(%rbp), %rsi
   movl 8(%rbp), %edx
   call pml__call_leave_full
-  movl -4(%rbp), %r10d
-  vectors 0, 3
-  cmpl $1, -8(%rbp)
-  jb .Lleave_full_done
-  je .Lleave_one
-  fldt -48(%rbp)
-.Lleave_one:
-  fldt -32(%rbp)
-.Lleave_full_done:
+  movq %rax, -8(%rbp)
+  load_state
+  movq -8(%rbp), %rax
   leave
   .cfi_restore_state
   jmp .Lleave_done
 .Lleave_begun:
-  .cfi_restore_state
-  movq %fs:OWN_OPEN(%r9), %rcx
+  .cfi_def_cfa_offset 48
+  .cfi_register %rip, %r11
+  movq pml__stream_own@gottpoff(%rip), %rdi
+  movq %rax, %fs:OWN_TICKS(%rdi) /* for the _full twin */
+  movq %fs:OWN_OPEN(%rdi), %rcx
   movq FRAME_KNOWN(%rcx), %rcx
-  movq KNOWN_CODE(%rcx), %rcx
-  movq %rcx, 24(%rsp) /* the slot's code again */
-  movq %rax, %fs:OWN_TICKS(%r9) /* for the _full twin */
-  push r8
+  movq KNOWN_CODE(%rcx), %r11 /* the slot's code again */
+  leaq 8(%rsp), %rsp
+  .cfi_adjust_cfa_offset -8
+  push r8, r9, r10, r11
+  .cfi_offset %rip, -72
   subq $8, %rsp
   .cfi_adjust_cfa_offset 8
   movl $1, %eax /* PML__CALL_BEGUN */
