@@ -13,6 +13,7 @@ local dir
 local program = [[
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -201,11 +202,33 @@ static void *loads(void *arg) {
   return (void *)good;
 }
 static int loading(void) { return with_threads(5, loads, NULL); }
+/* Where frames are, in their files. */
+static void show_frames(int most) {
+  void *at[64];
+  int n = backtrace(at, most);
+  char **line = backtrace_symbols(at, n);
+  for (int i = 0; i < n; i++) printf("%.*s\n", (int)strcspn(line[i], " "), line[i]);
+  free(line);
+}
+static void *allocates(void *of, unsigned n, unsigned bytes) {
+  z_stream inner = {.zalloc = allocates};
+  if (of != NULL) deflateInit(&inner, 1);
+  show_frames(64);
+  show_frames(4);
+  return NULL;
+}
+static int orders(const void *a, const void *b) { (void)a, (void)b; allocates("", 1, 1); return 0; }
+static int frames(void) {
+  z_stream outer = {.zalloc = allocates, .opaque = ""};
+  deflateInit(&outer, 1);
+  qsort((char[2]){0}, 2, 1, orders);
+  return 0;
+}
 int main(int argc, char **argv) {
   static const struct { const char *name; int (*run)(void); } all[] = {
       {"storm", storm}, {"forks", forks}, {"forks_from_threads", forks_from_threads}, {"spawns", spawns},
       {"contexts", contexts}, {"signals", signals}, {"cancels", cancels}, {"thread_ends_inside", thread_ends_inside},
-      {"loading", loading}, {"leaves_anywhere", leaves_anywhere}};
+      {"loading", loading}, {"leaves_anywhere", leaves_anywhere}, {"frames", frames}};
   atexit(at_exit);
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     if (argc < 2 || strcmp(all[i].name, argv[1]) != 0) continue;
@@ -253,6 +276,7 @@ describe("pmlua record leaves alone", function()
     spawns = "vfork, posix_spawn and clone", contexts = "contexts", signals = "handlers on their own stack",
     cancels = "cancelled threads", thread_ends_inside = "threads that end inside a call",
     loading = "threads that load and unload a library", leaves_anywhere = "handlers that leave by siglongjmp anywhere",
+    frames = "a program that prints the frames of its stack",
   }
   for case, what in pairs(cases) do
     it(what, function()

@@ -157,6 +157,21 @@ void pml_intercept_confine(bool without_clock) {
   pml__call_confine(without_clock);
 }
 
+/* The rule of a slot gives an unwinder its caller less one (slots.S). */
+int pml_intercept_callers(void **at, int n) {
+  const char *caller = NULL;
+  int left = 0;
+  for (int i = 0; i < n; i++) {
+    if (pml_arch_is_slot((uintptr_t)at[i])) {
+      caller = (const char *)pml_arch_slot_of((uintptr_t)at[i])->address; /* NOLINT(performance-no-int-to-ptr) */
+      continue;
+    }
+    at[left++] = caller != NULL && (char *)at[i] == caller - 1 ? (char *)at[i] + 1 : at[i];
+    caller = NULL;
+  }
+  return left;
+}
+
 void pml_intercept_stats(struct pml_intercept_stats *s) {
   pml__lock_take(&whole);
   *s = counts;

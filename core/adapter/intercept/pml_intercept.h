@@ -127,6 +127,13 @@ PML__SHARED void pml_intercept_stats(struct pml_intercept_stats *s);
  */
 PML__SHARED void pml_intercept_confine(bool without_clock);
 
+/*
+ * pml_intercept_callers - take the return slots of recorded calls out of @at: @n return addresses, the innermost one
+ * first, as backtrace(3) gives them. The caller behind each of them becomes exact. Returns how many are left.
+ * Async-signal-safe.
+ */
+PML__SHARED int pml_intercept_callers(void **at, int n);
+
 /* A pattern that was given as "lib" or "sym" and matched no library, or no function of the chosen libraries. */
 struct pml_intercept_unmatched {
   const char *option, *pattern;
