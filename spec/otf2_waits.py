@@ -37,7 +37,7 @@ class Rank:
 BEGINS = {"mpi_send", "mpi_isend", "mpi_irecv_request", "non_blocking_collective_request"}
 
 
-def plant(ranks, world, other, window):
+def plant(ranks, world, other, window, second):
     r0, r1, r2 = ranks
 
     def send(to, request=None, tag=1, comm=world):
@@ -50,8 +50,8 @@ def plant(ranks, world, other, window):
         for i, rank in enumerate(ranks):
             rank.call(name, enter[i], leave[i], (event, operation, world, root, 8, 8))
 
-    def sync(partner, out):
-        return ("rma_sync", window, partner, RmaSyncType.NOTIFY_OUT if out else RmaSyncType.NOTIFY_IN)
+    def sync(partner, out, on=window):
+        return ("rma_sync", on, partner, RmaSyncType.NOTIFY_OUT if out else RmaSyncType.NOTIFY_IN)
 
     # a late sender; an eager send, which returned long before its receive began
     r1.call("MPI_Recv", 10, 41, receive(0))
@@ -162,6 +162,17 @@ def plant(ranks, world, other, window):
     r0.call("MPI_Recv", 2455, 2462, receive(1))
     r1.call("MPI_Send", 2461, 2462, send(0))
     r0.call("MPI_Recv", 2463, 2464, receive(1, None, 1, other))
+    # so are epochs of other windows
+    r1.call("MPI_Win_post", 2470, 2471, sync(0, True, second))
+    r0.call("MPI_Win_start", 2475, 2483, sync(1, False))
+    r1.call("MPI_Win_post", 2481, 2482, sync(0, True))
+    r0.call("MPI_Win_start", 2484, 2485, sync(1, False, second))
+    # a probe waits for the message that is received next, and for no other
+    r1.call("MPI_Probe", 2485, 2491)
+    r0.call("MPI_Send", 2487, 2488, send(1))
+    r2.call("MPI_Send", 2490, 2491, send(1))
+    r1.call("MPI_Recv", 2492, 2493, receive(2))
+    r1.call("MPI_Recv", 2494, 2495, receive(0))
     # of its waiting nothing is known
     r2.call("MPI_Win_lock", 2500, 2600)
 
@@ -185,6 +196,6 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
         return regions[name]
 
     three = [Rank(trace.event_writer_from_location(location), region_of) for location in locations]
-    plant(three, comm, second, define.rma_win("window", comm))
+    plant(three, comm, second, define.rma_win("window", comm), define.rma_win("another", comm))
     for one, end in zip(three, (2601, 2602, 2610)):
         one.write(end)
