@@ -138,6 +138,55 @@ static void deep_and_wide(void) {
   pml_profile_close(p);
 }
 
+/* ---- more paths than are found without a search ---- */
+
+#define ALL 64 /* of as many callers each calls as many; each caller has a node 64 behind that of the one before */
+static pml_region_t one_of[ALL];
+static uint64_t expected[ALL][ALL], counted[ALL][ALL];
+static int caller;
+
+static int number_of(pml_region_t r) {
+  int i = 0;
+  while (one_of[i] != r) i++;
+  return i;
+}
+static int count_path(const struct pml_profile_node *node, void *arg) {
+  (void)arg;
+  if (node->depth == 0)
+    caller = number_of(node->region);
+  else
+    counted[caller][number_of(node->region)] += node->count;
+  return 0;
+}
+static void call_by(int by, int what) {
+  raise_at(PML_STREAM_ENTER, one_of[by], 1);
+  raise_at(PML_STREAM_ENTER, one_of[what], 2);
+  raise_at(PML_STREAM_LEAVE, one_of[what], 3);
+  raise_at(PML_STREAM_LEAVE, one_of[by], 4);
+  expected[by][what]++;
+}
+static void many_paths(void) {
+  struct pml_profile *p;
+  char name[32];
+  uint32_t random = 1;
+  for (int i = 0; i < 256 + ALL / 2; i++) { /* half of them have numbers 256 above those of the others */
+    pml_region_t r = 0;
+    snprintf(name, sizeof name, "one of all %d", i);
+    (void)pml_region_intern(name, NULL, 0, &r);
+    if (i % 256 < ALL / 2) one_of[i / 256 * (ALL / 2) + i % 256] = r;
+  }
+  CHECK(pml_profile_open(&p) == 0, "a profile of many paths is opened");
+  for (int by = 0; by < ALL; by++)
+    for (int what = 0; what < ALL - 1; what++) call_by(by, what);
+  for (int i = 0; i < 50000; i++) {
+    random = random * 1664525u + 1013904223u;
+    call_by((int)(random >> 26), (int)(random >> 20 & 63u));
+  }
+  CHECK(pml_profile_visit(p, count_path, NULL) == 0 && memcmp(counted, expected, sizeof counted) == 0,
+        "each call is counted by its path, in whatever order they come");
+  pml_profile_close(p);
+}
+
 /* ---- threads ---- */
 
 static atomic_bool done;
@@ -335,6 +384,7 @@ int main(void) {
     if (pml_region_intern(names[i], NULL, 0, &region[i]) < 0) return 1;
   one_thread();
   deep_and_wide();
+  many_paths();
   many_threads();
   ending_early();
   buckets();

@@ -4,14 +4,30 @@
 
 struct pml__profile_place pml__profile_nowhere = {.latest = &pml__profile_nowhere, .region = PML__PROFILE_NO_REGION};
 
-/* Apart, and all is looked at again, so that what is common needs few registers. */
-__attribute__((noinline)) static uint64_t enter_another(struct pml__profile_track *t, pml_region_t region,
+/* Where the child of @at for @region is, if it was entered lately. Few paths that are near each other share one. */
+static inline struct pml__profile_place **recent(struct pml__profile_track *t, const struct pml__profile_place *at,
+                                                 pml_region_t region) {
+  uint32_t place = (uint32_t)((uintptr_t)at / _Alignof(struct pml__profile_place));
+  return &t->recent[(185u * place + region) % PML__PROFILE_RECENT];
+}
+
+/* Apart, so that what is common needs few registers; and so is the next. */
+__attribute__((noinline)) static uint64_t enter_by_tree(struct pml__profile_track *t, pml_region_t region,
                                                         uint64_t ticks) {
   struct pml__profile_place *at = t->at;
   if (at == &pml__profile_nowhere) return ticks;
   const struct pml__profile_node *node = pml__profile_tree_known(&t->tree, at->node, region);
   struct pml__profile_place *p = node != NULL ? pml__profile_place_at(t, node->index) : NULL;
   if (PML_UNLIKELY(p == NULL)) return ticks;
+  at->latest = *recent(t, at, region) = p;
+  pml__profile_begin_call(t, p, ticks);
+  return 0;
+}
+
+__attribute__((noinline)) static uint64_t enter_another(struct pml__profile_track *t, pml_region_t region,
+                                                        uint64_t ticks) {
+  struct pml__profile_place *at = t->at, *p = *recent(t, at, region);
+  if (PML_UNLIKELY(p == NULL || p->up != at || p->region != region)) return enter_by_tree(t, region, ticks);
   at->latest = p;
   pml__profile_begin_call(t, p, ticks);
   return 0;

@@ -25,11 +25,14 @@ struct pml__profile_place {
 /* Where no call leads on, and none ends: of a region that there is not. Its own child. */
 extern __attribute__((visibility("hidden"))) struct pml__profile_place pml__profile_nowhere;
 
+#define PML__PROFILE_RECENT 256u /* at most so many paths are found without a search in the tree */
+
 /* One thread. */
 struct pml__profile_track {
   struct pml__profile_place *at; /* of the innermost call; nowhere while there are calls beyond */
   struct pml__profile_tree tree;
-  struct pml__profile_place *place[PML__PROFILE_CHUNKS]; /* as the nodes of the tree lie */
+  struct pml__profile_place *place[PML__PROFILE_CHUNKS];  /* as the nodes of the tree lie */
+  struct pml__profile_place *recent[PML__PROFILE_RECENT]; /* entered lately; by a hash, each may be another's or NULL */
   struct pml__histograms histograms;
   struct pml__profile_place *held; /* what `at` was before the calls beyond */
   uint64_t beyond; /* a call for whose path there was no room, and calls inside it: their leaves come first */
