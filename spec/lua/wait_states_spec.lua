@@ -74,7 +74,26 @@ describe("Wait states", function()
     local n, total = 0, 0.0
     for _, w in ipairs(all) do n, total = n + w.waits, total + w.wait_s end
     assert.is_near(total, sums.wait_s, 1e-9)
+    local function key_of(w) return table.concat({ w.kind, w.location, w.for_location, w.path, w.for_path }, ",") end
     for most = 2, #all + 1 do
+      local given = {}
+      local kept, none = assert(waits.of(reader, nil, most, function(sum) given[#given + 1] = sum end))
+      assert.is_true(#kept <= most and none.dropped.waits == 0, #kept)
+      local added = {}
+      for _, list in ipairs { kept, given } do
+        for _, w in ipairs(list) do
+          local by_cause = 0.0
+          for _, c in ipairs(w.causes) do by_cause = by_cause + c.wait_s end
+          assert.is_near(w.wait_s, by_cause, 1e-6)
+          local sum = added[key_of(w)] or { 0, 0.0 }
+          added[key_of(w)] = { sum[1] + w.waits, sum[2] + w.wait_s }
+        end
+      end
+      for _, w in ipairs(all) do
+        local sum = added[key_of(w)]
+        assert.are.equal(w.waits, sum[1])
+        assert.is_near(w.wait_s, sum[2], 1e-9)
+      end
       local few, of = assert(waits.of(reader, nil, most))
       local waits_n, wait_s = of.dropped.waits, of.dropped.wait_s
       for _, w in ipairs(few) do
@@ -102,6 +121,45 @@ describe("Wait states", function()
     assert.are.equal(1, #facts.messages)
     local text = require("pmlua.internal.trace.causes").of_waits(facts)
     assert.is_truthy(text:find "%d waits of shorter sums, .- in all, which were not kept: each sum is at most .- too small", text)
+  end)
+
+  it_is("are all in JSON and CSV, as are messages, where few of them are in memory at once", function()
+    local told = require "pmlua.internal.trace.told"
+    local function shown(few, o)
+      local pieces = {}
+      o.where, o.sums, o.senders = {}, few and 4 or nil, few and 1 or nil
+      assert(told.write(reader, o, function(...) for _, piece in ipairs { ... } do pieces[#pieces + 1] = piece end end))
+      return table.concat(pieces)
+    end
+    local function json(few)
+      local all, sums = require "cjson".decode(shown(few, { json = true, waits = true })), {}
+      for _, w in ipairs(all.waits) do
+        local key = table.concat({ w.kind, w.path, w.for_path, w.rank, w.for_rank }, ",")
+        sums[key] = { (sums[key] or { 0 })[1] + w.waits, (sums[key] or { 0, 0 })[2] + ms(w.wait_s) }
+      end
+      return { sums, all.messages, all.regions, all.oddities }, #all.waits
+    end
+    local all, n = json(false)
+    local parts, n_of_parts = json(true)
+    assert.are.same(all, parts)
+    assert.is_true(n_of_parts >= n and n > 4, n_of_parts)
+    for which, seconds in pairs { waits = 6, causes = 4 } do
+      local function sums_of(few)
+        local sums = {}
+        for line in shown(few, { csv = true, table = which }):gmatch "\n([^\n]+)" do
+          local cells = {}
+          for cell in line:gmatch "[^,]*" do cells[#cells + 1] = cell end
+          local wait = ms(tonumber(table.remove(cells, seconds)))
+          if which == "waits" then table.remove(cells, 5) end -- how many
+          local key = table.concat(cells, ",")
+          sums[key] = (sums[key] or 0) + wait
+        end
+        return sums
+      end
+      assert.are.same(sums_of(false), sums_of(true))
+    end
+    assert.are.equal(shown(false, { csv = true, table = "messages" }), shown(true, { csv = true, table = "messages" }))
+    assert.are.equal(shown(false, { top = 20 }), shown(true, { top = 20 }))
   end)
 
   it_is("leave no waiting of these kinds on the critical path", function()

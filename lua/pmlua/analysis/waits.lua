@@ -84,16 +84,30 @@ local function longer(a, b)
   return a.kind .. a.path .. a.for_path < b.kind .. b.path .. b.for_path
 end
 
---- Keeps the longer half of the sums; what the others come to is counted.
+local function list_causes(sum)
+  local list = {}
+  for node, seconds in pairs(sum.causes) do list[#list + 1] = { path = M.path_of(node), wait_s = seconds } end
+  table.sort(list, function(a, b)
+    if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
+    return a.path < b.path
+  end)
+  sum.causes = list
+end
+
+--- Keeps the longer half of the sums; the others are given away, or what they come to is counted.
 local function drop_shorter(sums)
   table.sort(sums.list, longer)
   local half, kept, dropped = #sums.list // 2, {}, sums.dropped
-  dropped.most_s = dropped.most_s + sums.list[half + 1].wait_s
+  local shorter = table.move(sums.list, half + 1, #sums.list, 1, {})
   sums.list = table.move(sums.list, 1, half, 1, {})
   for _, sum in ipairs(sums.list) do kept[sum] = true end
-  for key, sum in pairs(sums.by) do
-    if not kept[sum] then
-      sums.by[key] = nil
+  for key, sum in pairs(sums.by) do if not kept[sum] then sums.by[key] = nil end end
+  if not sums.given then dropped.most_s = dropped.most_s + shorter[1].wait_s end
+  for _, sum in ipairs(shorter) do
+    if sums.given then
+      list_causes(sum)
+      sums.given(sum)
+    else
       dropped.waits, dropped.wait_s = dropped.waits + sum.waits, dropped.wait_s + sum.wait_s
     end
   end
@@ -160,16 +174,6 @@ local function list_late(sums)
     return a.location < b.location or a.location == b.location and a.cause < b.cause
   end)
   return list
-end
-
-local function list_causes(sum)
-  local list = {}
-  for node, seconds in pairs(sum.causes) do list[#list + 1] = { path = M.path_of(node), wait_s = seconds } end
-  table.sort(list, function(a, b)
-    if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
-    return a.path < b.path
-  end)
-  sum.causes = list
 end
 
 --- @last: the call that ends the waiting, where it is not the one that began it.
@@ -569,11 +573,12 @@ end
 ---@param reader pmlua.TraceReader
 ---@param window? { [1]: number, [2]: number } seconds; of waits, the part in it counts
 ---@param most? integer sums at once, 2 or more; of more the shorter half is dropped. nil: all are kept
+---@param given? fun(sum: pmlua.analysis.Wait) gets what would be dropped: several sums of the same waits add up
 ---@return pmlua.analysis.Wait[]? waits
 ---@return pmlua.analysis.WaitSums|pmlua.Failure sums or why not
-function M.of(reader, window, most)
+function M.of(reader, window, most, given)
   local past = pasts.new()
-  local sums = { by = {}, list = {}, late = {}, wait_s = 0.0, most = most or math.huge,
+  local sums = { by = {}, list = {}, late = {}, wait_s = 0.0, most = most or math.huge, given = given,
     dropped = { waits = 0, wait_s = 0.0, most_s = 0.0 } }
   local done, err = M.each(reader, adding(sums, past, window), nil, past)
   if not done then return nil, err end

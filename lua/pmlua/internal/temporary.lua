@@ -23,6 +23,19 @@ function M.folder(purpose)
   return refuse(why.code, base .. why.text:sub(#prefix + 1), "set TMPDIR to a folder that you can write to")
 end
 
+--- A file without a name, for writing and reading, which is gone when it is closed.
+---@param purpose string a word
+---@return file*? file
+---@return pmlua.Failure? failure
+function M.file(purpose)
+  local dir, why = M.folder(purpose)
+  if not dir then return nil, why end
+  local file, err = io.open(dir .. "/rows", "w+b")
+  M.remove(dir)
+  if file then return file end
+  return refuse("EIO", tostring(err))
+end
+
 --- It and all that is in it; links are removed, not followed.
 function M.remove(dir)
   for entry in lfs.dir(dir) do

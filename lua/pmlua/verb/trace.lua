@@ -127,7 +127,7 @@ local function drawn(reader, o)
     if not ok then return nil, err end
     print(printable(figure.file))
   end
-  return ""
+  return true
 end
 
 --- Print what is in a trace.
@@ -137,16 +137,16 @@ local function tell(o)
     return 1
   end
   local reader <close>, err = require("pmlua.trace").open(o.dir)
-  local text
+  local ok
   if reader and reader:about().locations == 0 then
     err = o.dir .. ": no location is defined: nothing was recorded, or its definitions are damaged"
-  elseif reader and o.figures then text, err = drawn(reader, o)
+  elseif reader and o.figures then ok, err = drawn(reader, o)
   elseif reader then
-    text, err = require("pmlua.internal.trace.told").text(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
-      critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } })
+    ok, err = require("pmlua.internal.trace.told").write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
+      critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } }, io.write)
   end
-  if text then io.write(text) else complain(core.failure.sentence(err)) end
-  return text and 0 or 1
+  if not ok then complain(core.failure.sentence(err)) end
+  return ok and 0 or 1
 end
 
 ---@param o table

@@ -41,11 +41,11 @@ local function who(read, process, location)
 end
 
 --- Each cause of each wait.
----@param read pmlua.trace.Facts
+---@param waits pmlua.analysis.Wait[]
 ---@return table[] rows with cause_columns
-function M.causes(read)
+function M.causes(waits)
   local rows = {}
-  for _, w in ipairs(read.waits) do
+  for _, w in ipairs(waits) do
     for _, c in ipairs(w.causes) do
       rows[#rows + 1] = { cause = c.path, for_rank = w.for_rank, for_location = w.for_location, for_process = w.for_process,
         wait_s = c.wait_s, kind = w.kind, path = w.path, rank = w.rank, location = w.location }

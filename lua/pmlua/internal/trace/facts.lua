@@ -11,6 +11,7 @@ local waits = require "pmlua.analysis.waits"
 local M = {}
 
 local CLOCKS <const> = 4096 -- locations whose definitions are opened to look for corrections
+local PAIRS <const> = 1 << 17 -- of ranks, that are in memory at once
 
 local function by_name(counts)
   local list = {}
@@ -86,11 +87,46 @@ local function unreceived(counts, where)
   return (counts.MpiSend or 0) + (counts.MpiIsend or 0) - (counts.MpiRecv or 0) - (counts.MpiIrecv or 0)
 end
 
+--- Numbers from first to last, at most n of them.
+local function numbers(first, n, last)
+  local list = {}
+  for i = first, math.min(first + n - 1, last) do list[#list + 1] = i end
+  return list
+end
+
+local function larger(a, b)
+  if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+  return a.from < b.from or a.from == b.from and a.to < b.to
+end
+
+--- Pairs of ranks with messages, of some senders after another; how many messages have an unknown receiver; how many pairs.
+local function messages_of(reader, where, processes, also)
+  local selected = where.process or where.rank or where.location
+  local block = selected and processes or also.senders or math.max(1, PAIRS // processes)
+  local list, unknown, count = {}, 0, 0
+  for first = 1, processes, block do
+    local senders = block < processes and { window = where.window, process = numbers(first, block, processes) } or where
+    local part, unknown_of_part, pairs_of_part = reader:messages { where = senders, top = also.pairs }
+    if not part then return nil, unknown_of_part end
+    unknown, count = unknown + unknown_of_part, count + pairs_of_part
+    for _, pair in ipairs(part) do
+      if also.pair then also.pair(pair) else list[#list + 1] = pair end
+    end
+    if also.pairs and #list > also.pairs then
+      table.sort(list, larger)
+      list = table.move(list, 1, also.pairs, 1, {})
+    end
+  end
+  return list, unknown, count
+end
+
 --- Everything of an open trace.
 ---@param reader pmlua.TraceReader
 ---@param where pmlua.TraceWhere
----@param also { waits: boolean?, critical_path: boolean?, paths: boolean?, pairs: integer?, sums: integer? }? pairs: so many
----  with most bytes; sums: of waits, so many at once; nil: all
+---@param also { waits: boolean?, critical_path: boolean?, paths: boolean?, pairs: integer?, senders: integer?,
+---  pair: fun(pair: table)?, sums: integer?, sum: fun(sum: pmlua.analysis.Wait)? }? pairs: so many with most bytes;
+---  senders: messages of so many ranks at once, nil: what memory has room for; pair gets each pair instead of the list;
+---  sums: of waits, so many at once, and sum gets the shorter ones; nil: all
 ---@return pmlua.trace.Facts? facts
 ---@return pmlua.Failure? failure
 function M.read(reader, where, also)
@@ -104,7 +140,7 @@ function M.read(reader, where, also)
   facts.odd, facts.kinds, facts.unreceived = odd, by_name(odd.kinds), unreceived(odd.kinds, where)
   if odd.damaged > 0 then facts.ranks = nil end -- of what is there they would say little
   if about.ranks > 0 then
-    facts.messages, facts.unknown, facts.pairs = reader:messages { where = where, top = also.pairs }
+    facts.messages, facts.unknown, facts.pairs = messages_of(reader, where, about.processes, also)
     if not facts.messages then return nil, facts.unknown end
   end
   if about.metrics > 0 then
@@ -114,7 +150,7 @@ function M.read(reader, where, also)
   end
   if also.waits or also.critical_path then facts.threads = threads_of(reader) end
   if also.waits then
-    facts.waits, facts.wait_sums = waits.of(reader, where.window, also.sums)
+    facts.waits, facts.wait_sums = waits.of(reader, where.window, also.sums, also.sum)
     if not facts.waits then return nil, facts.wait_sums end
   end
   if also.critical_path then

@@ -10,10 +10,11 @@ local json = require "pmlua.json"
 local printable = require "pmlua.internal.printable"
 local tables = require "pmlua.internal.report.job_tables"
 local units = require "pmlua.internal.report.units"
+local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
-local PAIRS <const>, NAME <const>, SUMS <const> = 10, 60, 8192
+local PAIRS <const>, NAME <const>, SUMS <const>, COPIED <const> = 10, 60, 8192, 65536
 
 local function cut(name) return require "pmlua.tabulate".cut(printable(name), NAME) end
 
@@ -152,13 +153,8 @@ end
 
 -- ---- for programs ----
 
-local function messages_of(read)
-  local list = json.array()
-  for i, m in ipairs(read.messages) do
-    list[i] = { from = read.processes[m.from].rank or m.from, to = read.processes[m.to].rank or m.to, messages = m.messages,
-      bytes = m.bytes }
-  end
-  return list
+local function message_of(processes, m)
+  return { from = processes[m.from].rank or m.from, to = processes[m.to].rank or m.to, messages = m.messages, bytes = m.bytes }
 end
 
 --- The names of a call path from the outermost call on.
@@ -194,44 +190,101 @@ local columns = {
   ["critical-call-paths"] = causes.call_path_columns,
 }
 
---- The tables that --csv can print.
-M.tables = { "regions", "paths", "messages", "metrics", "kinds", "waits", "causes", "critical-path", "critical-call-paths" }
+local function line_of(which, row)
+  local cells = {}
+  for k, column in ipairs(columns[which]) do cells[k] = row[column] or "" end
+  return csv.line(cells, #cells)
+end
 
-local function as_csv(read, which)
-  local list = which == "messages" and messages_of(read) or which == "paths" and paths_of(read)
-    or which == "causes" and causes.causes(read) or which == "critical-path" and read.critical_path.regions
-    or which == "critical-call-paths" and read.critical_path.paths or read[which]
-  local rows = {}
-  for i, r in ipairs(list) do
-    rows[i] = {}
-    for k, column in ipairs(columns[which]) do rows[i][k] = r[column] or "" end
+--- Rows that are not kept in memory: lines of a file without a name.
+local function spool()
+  local file, err = require "pmlua.internal.temporary".file "trace"
+  if not file then return nil, err end
+  local rows = { file = file }
+  function rows.add(line)
+    local ok, why = file:write(line)
+    if not ok then rows.failed = why end
   end
-  return csv.table(columns[which], rows)
+  --- nil and why, if a row could not be written.
+  function rows.rewind()
+    local ok, why = file:seek "set"
+    rows.failed = rows.failed or not ok and why or nil
+    if not rows.failed then return true end
+    return refuse("EIO", "rows in a temporary file: " .. rows.failed, "set TMPDIR to a folder with room")
+  end
+  return setmetatable(rows, { __close = function() file:close() end })
 end
 
-local function as_json(read)
-  return json.encode { about = read.about, processes = json.array(read.processes), regions = json.array(read.regions),
-    kinds = json.array(read.kinds), clocks = json.array(read.clocks), ranks = read.ranks, messages = messages_of(read),
-    metrics = json.array(read.metrics), waits = read.waits and json.array(read.waits), paths = paths_of(read),
-    critical_path = causes.critical_path(read), oddities = json.array(oddities(read)) }
+--- What is in a list, then lines of rows, for JSON.
+local function items(list, rows)
+  local i = 0
+  return function()
+    i = i + 1
+    if i <= #list then return list[i] end
+    local line = rows.file:read()
+    return line and json.written(line)
+  end
 end
 
---- What pmlua trace prints of an archive.
+local function write_csv(read, which, rows, write)
+  local list = which == "paths" and paths_of(read) or which == "causes" and causes.causes(read.waits)
+    or which == "critical-path" and read.critical_path.regions or which == "critical-call-paths" and read.critical_path.paths
+    or read[which]
+  write(csv.line(columns[which], #columns[which]))
+  for _, row in ipairs(list) do write(line_of(which, row)) end
+  for bytes in rows.file:lines(COPIED) do write(bytes) end
+end
+
+local function write_json(read, messages, waits, write)
+  json.write({ about = read.about, processes = json.array(read.processes), regions = json.array(read.regions),
+    kinds = json.array(read.kinds), clocks = json.array(read.clocks), ranks = read.ranks, messages = items({}, messages),
+    metrics = json.array(read.metrics), waits = read.waits and items(read.waits, waits), paths = paths_of(read),
+    critical_path = causes.critical_path(read), oddities = json.array(oddities(read)) }, write)
+end
+
+--- For programs: shorter sums of waits, and pairs of ranks, wait in files until they are written.
+local function write_rows(reader, o, also, write)
+  local which, processes = o.table or "regions", reader:processes()
+  local messages <close>, no_file = spool()
+  local waits <close>, neither = spool()
+  if not messages or not waits then return nil, no_file or neither end
+  local function line(of, row) return o.csv and line_of(of, row) or json.line(row) .. "\n" end
+  function also.pair(m)
+    if o.json or which == "messages" then messages.add(line("messages", message_of(processes, m))) end
+  end
+  function also.sum(sum)
+    if which ~= "causes" then return waits.add(line("waits", sum)) end
+    for _, cause in ipairs(causes.causes { sum }) do waits.add(line("causes", cause)) end
+  end
+  local read, why = facts.read(reader, o.where, also)
+  if not read then return nil, why end
+  for _, rows in ipairs { messages, waits } do
+    local ok, failed = rows.rewind()
+    if not ok then return nil, failed end
+  end
+  if o.json then write_json(read, messages, waits, write)
+  else write_csv(read, which, which == "messages" and messages or waits, write) end
+  return true
+end
+
+--- Write what pmlua trace prints of an archive.
 ---@param reader pmlua.TraceReader
 ---@param o { json: boolean?, csv: boolean?, table: string?, waits: boolean?, critical_path: boolean?, paths: boolean?,
----  top: integer, where: pmlua.TraceWhere }
----@return string? text
+---  top: integer, where: pmlua.TraceWhere, sums: integer?, senders: integer? } sums, senders: as facts.read() has them
+---@param write fun(...: string)
+---@return boolean? ok
 ---@return pmlua.Failure? failure
-function M.text(reader, o)
+function M.write(reader, o, write)
   local which = o.table or "regions"
   local function wants(asked, name, other) return asked or o.csv and (which == name or which == other) end
-  local few = not o.json and not o.csv
-  local read, why = facts.read(reader, o.where, { waits = wants(o.waits, "waits", "causes"), paths = wants(o.paths, "paths"),
-    critical_path = wants(o.critical_path, "critical-path", "critical-call-paths"), pairs = few and PAIRS or nil,
-    sums = few and SUMS or nil })
+  local also = { waits = wants(o.waits, "waits", "causes"), paths = wants(o.paths, "paths"),
+    critical_path = wants(o.critical_path, "critical-path", "critical-call-paths"), sums = o.sums or SUMS, senders = o.senders }
+  if o.json or o.csv then return write_rows(reader, o, also, write) end
+  also.pairs = PAIRS
+  local read, why = facts.read(reader, o.where, also)
   if not read then return nil, why end
-  if o.json then return as_json(read) end
-  return o.csv and as_csv(read, which) or as_text(read, o)
+  write((as_text(read, o)))
+  return true
 end
 
 return M
