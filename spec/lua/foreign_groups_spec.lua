@@ -161,9 +161,79 @@ describe("Metrics that depend on SMT", function()
   end)
 end)
 
+local JOULE <const> = 2.0 ^ 32 -- LIKWID counts energy in joules, the kernel in 2^-32 J
+
+--- Compare the formulas of a group that was read from LIKWID's text with what Lua makes of the lines; how many.
+local function compare_with_lua(text, group)
+  local env, counts, spelt = { time = 1 + math.random(), inverseClock = 1e-9 * (1 + math.random()) }, {}, {}
+  for name, value in pairs(env) do counts[name] = value end
+  for counter, event in text:match("EVENTSET\n(.-)METRICS"):gmatch "(%S+)[ \t]+(%S+)[^\n]*\n" do
+    local name = counter:match "^[^:]*"
+    env[name] = math.random(1, 1000000)
+    counts[name] = env[name] * (event:find "_ENERGY$" and JOULE or 1)
+    if name ~= counter then spelt[#spelt + 1] = counter end
+  end
+  local by_title, compared = {}, 0 -- some titles stand in a group twice
+  for line in text:match("METRICS\n(.-)\nLONG"):gmatch "[^\n]+" do
+    local title, written = line:match "^(.*%])%s*(.-)%s*$"
+    if not title or written == "" then title, written = line:match "^(.-)%s+(%S+)%s*$" end
+    for _, counter in ipairs(spelt) do
+      local from, to = written:find(counter, 1, true)
+      while from do
+        written = written:sub(1, from - 1) .. counter:match "^[^:]*" .. written:sub(to + 1)
+        from, to = written:find(counter, 1, true)
+      end
+    end
+    by_title[title] = by_title[title] or {}
+    table.insert(by_title[title], load("return " .. written, written, "t", env))
+  end
+  for _, metric in ipairs(group and group.metrics or {}) do
+    local got, near, finite = groups.value(group, metric, counts), false, false
+    for _, of in ipairs(by_title[metric.about]) do
+      local expected = of()
+      finite = finite or expected - expected == 0
+      near = near or math.abs(got - expected) <= 1e-9 * math.abs(expected)
+    end
+    assert.is_true(near or not finite, ("%s/%s is %g"):format(group.name, metric.about, got))
+    compared = compared + (near and 1 or 0)
+  end
+  return compared
+end
+
 describe("LIKWID's group files", function()
   setup(function() folder = support.folder() end)
   teardown(support.cleanup)
+
+  local LEAVES <const> = { "FIXC0", "FIXC1", "PMC0", "PMC1:THRESHOLD=0x4:EDGEDETECT", "PMC1", "MBOX0C0", "PWR0", "time",
+    "inverseClock", "1.0E-06", "64.0", "2" }
+
+  --- A random formula as LIKWID's files have them: without blanks, with as few parentheses as its author liked.
+  local function formula_of(depth)
+    if depth == 0 or math.random(5) == 1 then return LEAVES[math.random(#LEAVES)] end
+    local sign = ({ "+", "-", "*", "/" })[math.random(4)]
+    local both = formula_of(depth - 1) .. sign .. formula_of(depth - 1)
+    return math.random(2) == 1 and ("(%s)"):format(both) or both
+  end
+
+  it("give formulas that come to what Lua makes of them, on random counts", function()
+    local texts, compared = {}, 0
+    math.randomseed(1)
+    assert(require "lfs".mkdir(folder .. "/random"))
+    for i = 1, 20 do
+      local lines = { "SHORT random", "", "EVENTSET", "FIXC0 INSTR_RETIRED_ANY", "FIXC1 CPU_CLK_UNHALTED_CORE",
+        "PMC0  FP_ARITH_INST_RETIRED_SCALAR_DOUBLE", "PMC1:THRESHOLD=0x4:EDGEDETECT  IDQ_MITE_UOPS",
+        "MBOX0C0 CAS_COUNT_RD", "PWR0 PWR_PKG_ENERGY", "", "METRICS" }
+      for k = 1, 20 do
+        local unit = k % 2 == 0 and " [MBytes/s]" or ""
+        lines[#lines + 1] = ("metric %d%s %s"):format(k, unit, formula_of(math.random(4)))
+      end
+      texts[i] = table.concat(lines, "\n") .. "\n\nLONG\nrandom\n"
+      spit(("random/R%d.txt"):format(i), texts[i])
+    end
+    local c = open("skx", folder .. "/random")
+    for i, text in ipairs(texts) do compared = compared + compare_with_lua(text, c.groups["R" .. i]) end
+    assert.is_true(compared > 350, compared)
+  end)
 
   it("give groups whose formulas come to what they say, and list what cannot be taken", function()
     local c = open("skx", spit("WORK.txt", LIKWID))
@@ -252,6 +322,11 @@ describe("LIKWID's group files", function()
       for _, g in pairs(c.groups) do taken = taken + #g.metrics end
       assert.is_true(taken > 40, pmu .. " " .. taken)
       for _, r in ipairs(c.refused) do assert.is_true(#r.why > 10 and #r.why < 200, r.why) end
+      local compared, at = 0, likwid.folder(pmu)
+      for _, name in ipairs(require "pmlua.internal.file".names(at)) do
+        compared = compared + compare_with_lua(support.slurp(at .. "/" .. name), c.groups[name:match "^[^.]*"])
+      end
+      assert.is_true(compared >= 0.9 * taken, pmu .. " " .. compared)
     end
     local c, err = chooser.open { pmu = "generic", groups = "likwid" }
     assert.same({ nil, "LIKWID has no groups for generic" }, { c, err.text })
