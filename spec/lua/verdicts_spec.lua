@@ -48,6 +48,14 @@ describe("rounds that resemble the ones before them", function()
       end
     end
   end)
+
+  it("of ten hold the truth in 80 of 100 cases, as the page about statistics says, and are wrong in 12 at most", function()
+    local found = verdicts.dependent(0.7, 10, 400)
+    for _, what in ipairs { "median", "pairs", "sets" } do
+      assert.is_true(found[what] >= 0.80, ("%s: %.1f %%"):format(what, 100 * found[what]))
+    end
+    assert.is_true(found.wrong <= 0.12, ("%.1f %%"):format(100 * found.wrong))
+  end)
 end)
 
 describe("verdicts on rounds that spread by 1 %", function()

@@ -3,11 +3,11 @@
 --
 -- Try:  print(require("pmlua.internal.dependence").of { 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 2, 3 }.effective)
 --
--- The correlation of each value's rank with its neighbour's, corrected for the bias of few values: M. G. Kendall, Note on bias in
--- the estimation of autocorrelation, Biometrika 41 (1954). Where it is above one standard error, the values are taken for a
--- first-order autoregression, whose n values have the variance of n (1 - r) / (1 + r) independent ones: G. V. Bayley & J. M.
--- Hammersley, The "effective" number of independent observations, JRSS Supplement 8 (1946). Intervals are as much wider, and
--- by Student's t of that number.
+-- The correlation of each value's rank with its neighbour's, corrected for the bias of few values: M. G. Kendall, Note on
+-- bias in the estimation of autocorrelation, Biometrika 41 (1954). Where it is above one standard error (of few values: above
+-- 0), the values are taken for a first-order autoregression, whose n values have the variance of n (1 - r) / (1 + r)
+-- independent ones: G. V. Bayley & J. M. Hammersley, The "effective" number of independent observations, JRSS Supplement 8
+-- (1946). Intervals are as much wider, and by Student's t of that number.
 
 ---@class pmlua.Dependence
 ---@field widening number 1: no dependence was seen
@@ -17,6 +17,7 @@
 local M = {}
 
 local FEWEST = 8  -- values, of which a correlation says something
+local FEW = 20    -- values: of fewer, a correlation of 0.7 often does not exceed its standard error
 local MOST = 0.95 -- of a correlation: beyond, values say hardly anything
 local LEAST_EFFECTIVE = 2.5
 local NAMED = 2.33
@@ -48,7 +49,7 @@ function M.of(values)
     product = product + (ranks[i - 1] or 0) * ranks[i]
   end
   local errors = square > 0 and (product / square + 1 / n) * math.sqrt(n) or 0
-  if errors <= 1 then return none end
+  if errors <= (n < FEW and 0 or 1) then return none end
   local r = math.max(0, math.min(MOST, (n * product / square + 1) / (n - 4)))
   local effective = n * (1 - r) / (1 + r)
   local student = require "pmlua.stats".student_quantile
