@@ -4,7 +4,6 @@
 
 #include "live/limit.h"
 #include "source/sde/pml_sde_hook.h"
-#include "source/sde/pml_sde_patient.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -195,16 +194,9 @@ static int l_find(lua_State *L) {
   return err < 0 ? pml_pusherr(L, err, "sde.find") : open_handle(h);
 }
 
-#define PATIENCE_MAX 1e9 /* seconds */
-
-/* read([seconds]): with a limit to the patience, for events whose library's own code answers. */
 static int l_event_read(lua_State *L) {
   struct pml_value v;
-  struct pml_sde_event *ev = check_event(L);
-  double seconds = luaL_optnumber(L, 2, -1);
-  if (!lua_isnoneornil(L, 2) && !(seconds >= 0 && seconds <= PATIENCE_MAX))
-    luaL_argerror(L, 2, "seconds must be from 0 to 1e9");
-  int err = seconds < 0 ? pml_sde_read(ev, &v) : pml_sde_read_patiently(ev, &v, (uint64_t)(seconds * 1e9));
+  int err = pml_sde_read(check_event(L), &v);
   return err < 0 ? pml_pusherr(L, err, "sdeevent.read") : lsde_pushvalue(L, &v);
 }
 

@@ -9,7 +9,6 @@
 #include "source/compiler/pml_count_runtime.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde.h"
-#include "source/sde/pml_sde_patient.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <stdlib.h>
@@ -93,9 +92,9 @@ static void use_set(void) {
   must(pml_sde_set_insert(set, sizeof n, sizeof n, &n, 0) == 0);
 }
 
-static void use_patience(void) {
+static void use_callback(void) {
   struct pml_value v;
-  must(pml_sde_read_patiently(event, &v, UINT64_C(10000000000)) == 0 && v.i == 5);
+  must(pml_sde_read(event, &v) == 0 && v.i == 5);
 }
 
 static void ignore(int64_t value, void *unused) {
@@ -239,7 +238,7 @@ int main(void) {
     SKIP("sanitizers do not allow threads to be left behind by a fork, nor to be started after it");
     return check_done();
   }
-  CHECK(forks_with(prepare_callback, use_patience), "and threads that read a callback patiently");
+  CHECK(forks_with(prepare_callback, use_callback), "and threads that read a callback");
   CHECK(forks_with(prepare_variable, use_threshold), "and threads that set thresholds");
   CHECK(forks_in_a_reading(), "a fork in the middle of a reading: the child reads again, the parent goes on");
   CHECK(forks_in_the_registry(by_fork), "a fork while another thread is in the registry");

@@ -152,7 +152,7 @@ function M.methods(handles)
     recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
                  reset = {}, epoch = {}, info = {} },
     countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
-    sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
+    sdeevent = { read = {}, write = { 1 }, reset = {}, info = {}, open = {} },
     location = { enter = { M.region }, leave = { M.region }, metric = { { 1 } } },
     summary = { log = { dir .. "/nosuch.pmlog", 1 }, process = { dir .. "/nosuch.pmlog", 1 }, rows = { "call" }, section = { 1 },
                 numbers = {}, sections = {}, pack = {}, merge = { core.summary.open() },

@@ -124,25 +124,6 @@ describe("A library that lists its events", function()
     end
   end)
 
-  it("has its callbacks read with patience: one that hangs is given up, and others go on", function()
-    local library = build([[
-#include "sde_lib.h"
-#include <unistd.h>
-static long long hang(void *param) { while (sleep(1000) == 0) (void)param; return 0; }
-]] .. hooked:gsub("f%->create_counter", 'f->register_counter_cb(h, "hang", 0, PAPI_SDE_long_long, hang, 0);\n  %0'))
-    local status, out, err = helper.pmlua("-e " .. helper.quote(([[
-      assert(pml.sde.hook %q)
-      local function read(name, s) return pml.sde.find("HOOKED::" .. name):read(s) end
-      print(read("answer", 60), read("served", 0))
-      print(read("hang", 0.01))
-      local calls = 0
-      for i = 1, 1000 do if select(3, read("hang", 60)) == "ETIMEDOUT" then calls = calls + 1 end end
-      print(calls, read("answer", 60), pml.sde.library "HOOKED":unregister "served")]]):format(library)))
-    assert.equal(0, status, err)
-    assert.matches("^42\t0\nnil\t[^\n]*HOOKED::hang: its library's callback has not returned[^\n]*\tETIMEDOUT\n"
-      .. "1000\t42\ttrue\n$", out)
-  end)
-
   it("is distinguished from one that has none, and from a file that is not a library", function()
     for says, file in pairs {
       ["has no function papi_sde_hook_list_events%(%)"] = build "int nothing;", ["No such file"] = "/nonexistent.so",

@@ -222,12 +222,15 @@ time.sleep(300)]])
     assert.matches("/nowhere/r.svg: No such file or directory", err, 1, true)
   end)
 
-  it("gives up on a callback that blocks, not on the others", function()
+  it("waits for a callback that blocks no longer than --patience, and answers other questions meanwhile", function()
     solver("SOLVER", "blocks")
-    local status, out = pmlua "query SOLVER 'SOLVER::b*' SOLVER::half"
-    assert.equal(0, status)
+    local status, _, err = pmlua "query SOLVER 'SOLVER::b*' SOLVER::half --patience 500ms"
+    assert.equal(1, status)
+    assert.matches("wait longer with %-%-patience", err)
+    assert.same({ 0, 1 }, { (pmlua "query SOLVER SOLVER::half"), (pmlua "query SOLVER SOLVER::blocks --patience 200ms") })
+    local again, out = pmlua "query SOLVER SOLVER::half"
+    assert.equal(0, again)
     assert.matches("half +0%.0005  callback\n", out)
-    assert.matches("blocks +%-  callback +%([^\n]*has not returned", out)
   end)
 
   it("prints readings as CSV, with one line of names, also into a file", function()

@@ -170,10 +170,9 @@ PML__SHARED int pml_sde_select(struct pml_sde_selection *s, int (*visit)(const s
 /*
  * pml_sde_log_sample - write the values of events in the program's memory (variables, callbacks, groups, sets) into the
  * process's log, with the time; created counters and recorders live there anyway. If the process is killed, the log has
- * the values of the last call. @callbacks: callbacks and groups, too, each for PML_SDE_SAMPLE_NS at most
- * (pml_sde_read_patiently()). False: there is no log. Thread-safe; not for hot paths.
+ * the values of the last call. @callbacks: callbacks and groups, too. False: there is no log. Thread-safe; not for hot
+ * paths.
  */
-#define PML_SDE_SAMPLE_NS 10000000
 PML__SHARED bool pml_sde_log_sample(bool callbacks);
 
 /*

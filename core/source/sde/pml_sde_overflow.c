@@ -53,7 +53,7 @@ void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value
     check_value(o, (int64_t)number);
 }
 
-bool pml__sde_is_watched(const struct pml__sde_body *b) {
+static bool is_watched(const struct pml__sde_body *b) {
   const struct pml__sde_overflow *o =
       atomic_load_explicit(&((struct pml__sde_body *)b)->overflow, memory_order_acquire);
   return o != NULL && o->notify != NULL;
@@ -64,7 +64,7 @@ bool pml__sde_is_watched(const struct pml__sde_body *b) {
 /* A body lives as long as its event is referred to, also when it was taken back. */
 static bool wants_polling(const struct pml_sde_event *ev) {
   const struct pml__sde_body *b = pml__sde_body_of(ev);
-  return b != NULL && b->kind != PML_SDE_CREATED && pml__sde_is_watched(b);
+  return b != NULL && b->kind != PML_SDE_CREATED && is_watched(b);
 }
 
 /* With the lock held: those that need no polling any more, to be released without it. */

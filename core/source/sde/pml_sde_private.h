@@ -321,7 +321,6 @@ extern void (*pml__sde_look)(const struct pml_sde_library *leaving, const char *
 /* --- watching for overflow: pml_sde_overflow.c --- */
 
 void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
-bool pml__sde_is_watched(const struct pml__sde_body *b); /* it has a threshold with a handler */
 
 /* --- reading: pml_sde_read.c --- */
 

@@ -203,9 +203,8 @@ function CountingSet:close() end
 local SdeEvent = {}
 
 --- The value now: of a recorder the number of values, of a counting set that of elements, -1 of a placeholder.
----@param seconds? number how long to wait for the library's own code to answer; nil: as long as it takes
 ---@return number? value, pmlua.Failure? failure, string? code
-function SdeEvent:read(seconds) end
+function SdeEvent:read() end
 
 --- Write a registered variable or a created counter that is not read-only.
 ---@param value number

@@ -3,7 +3,6 @@
 #include "base/pml_clock.h"
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"
-#include "source/sde/pml_sde_patient.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <pthread.h>
@@ -54,7 +53,7 @@ static int sample(struct pml_sde_event *ev, void *arg) {
   if (w->name != NULL && strcmp(ev->name, w->name) != 0) return 0;
   if (pml_sde_info(ev, &info) < 0 || !is_sampled(info.kind, w->callbacks)) return 0;
   uint64_t ticks = pml_clock_ticks();
-  if (pml_sde_read_patiently(ev, &v, PML_SDE_SAMPLE_NS) < 0) return 0;
+  if (pml_sde_read(ev, &v) < 0) return 0;
   if (find_place(ev, &info, v.type == PML_TYPE_DOUBLE)) keep(ev->cell, &v, ticks);
   return 0;
 }

@@ -62,8 +62,8 @@ end
 ---@package
 ---@return number? value
 ---@return string? err
-function Samples:sample(event, now_s, patience_s)
-  local value, err = event:read(patience_s)
+function Samples:sample(event, now_s)
+  local value, err = event:read()
   if not value then return nil, err end
   local at = self.written % self.keep + 1
   self.value[at], self.at[at] = value, now_s

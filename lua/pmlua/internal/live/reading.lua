@@ -10,7 +10,6 @@ local json = require "pmlua.json"
 
 local M = {}
 
-local CALLBACK_S = 1       -- that a callback of the application may take to give a value
 local VALUES = 65536       -- of a recorder, in one answer
 local NAME_BYTES = 400
 local ROWS = 10000         -- in one answer to a client that does not ask for pages
@@ -52,7 +51,7 @@ local function read_event(row, event)
     if not recorder then row.reason = sentence(why) else recorder_row(row, recorder) end
     return
   end
-  local v, err = event:read(CALLBACK_S)
+  local v, err = event:read()
   if not v then row.reason = sentence(err) else row.value, row.reason = portable(v) end
 end
 

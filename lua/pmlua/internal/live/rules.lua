@@ -16,7 +16,6 @@ local history = require "pmlua.internal.live.history"
 local M = {}
 
 local SHORTEST_S = 0.001
-local PATIENCE_S = 1       -- with a callback of the application
 local STRIKES = 10         -- failures in a row that end a rule
 local KEEP = 1000          -- samples of a counter
 local GONE = 16            -- cancelled rules that are still reported
@@ -146,7 +145,7 @@ local function sample(rule, now_s)
     elseif kind ~= "placeholder" then rule.series = history.of_samples(rule.keep) end
   end
   if not rule.series then return nil end
-  return rule.series:sample(rule.handle, now_s, PATIENCE_S)
+  return rule.series:sample(rule.handle, now_s)
 end
 
 local function run(rule, now_s)

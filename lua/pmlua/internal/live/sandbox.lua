@@ -16,7 +16,6 @@ local STEPS = 1e8          -- of a pattern, at worst: a fraction of a second
 local SOURCE_BYTES = 65536 -- to compile: labels, jumps and lists of conditions take its square
 local BYTES = 16 << 20     -- of a repeated string
 local ELEMENTS = 1000000   -- that one call of a table function goes over
-local PATIENCE_S = 1.0     -- with a callback of the application
 
 local ns = core.clock.ns
 local deadline = math.huge
@@ -222,13 +221,7 @@ local function opened(f, event)
   return guarded(handle, "countingset", { values = as_it_is, info = as_it_is })
 end
 
---- A callback of the application must not hold up other connections.
-local function patient(f, event, seconds)
-  if seconds ~= nil then check(seconds, "number", "sdeevent.read") end
-  return f(event, math.max(0, math.min(seconds or PATIENCE_S, PATIENCE_S)))
-end
-
-local event_methods = { read = patient, write = as_it_is, info = as_it_is, open = opened }
+local event_methods = { read = as_it_is, write = as_it_is, info = as_it_is, open = opened }
 
 --- Finds registered events only: an unregistered name would stay in the application as a placeholder.
 local function find_event(name)
