@@ -51,8 +51,8 @@ end
 
 -- Stop a solver from outside, without changing it: its residuals are events, and so is the request to stop.
 local function stop_above(limit)
-  local wish, outcome = assert(pml.sde.find "KRYLOV::Stop_I"), assert(pml.sde.find "KRYLOV::Outcome_I")
   return pml.sde.watch("KRYLOV::IterativeResidual_RCRD_D", "1ms", function(_, series)
+    local wish, outcome = pml.sde.find "KRYLOV::Stop_I", pml.sde.find "KRYLOV::Outcome_I"
     for _, residual in ipairs(series:new()) do
       if residual > limit and outcome:read() == -1 then return wish:write(1) end
     end

@@ -7,8 +7,8 @@
 --
 -- A plugin in Lua runs in a state of its own. `read(name)` is called when an event set is read, under a lock, and
 -- gives a number, or nil for nothing new. `collect()` is called every so often by a thread of its own and gives a table
--- of numbers by name, from which series are made. A function goes there with copies of its upvalues; a `file` or `code`
--- goes as it is, and returns the table.
+-- of numbers by name, from which series are made. A function goes there as source text with copies of its upvalues: numbers,
+-- strings, booleans, modules. A `file` or `code` goes as it is, and returns the table.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
@@ -81,11 +81,11 @@ local function from_code(kind, text)
 end
 
 --- What the state of a plugin calls for values; called in that state.
----@param kind "shipped"|"file"|"code"
+---@param kind "file"|"code"
 ---@param text string
 ---@return fun(i?: integer): ...
 function M.serve(kind, text)
-  local t = kind == "shipped" and require("pmlua.internal.live.ship").open(text) or from_code(kind, text)
+  local t = from_code(kind, text)
   local names, known = {}, {}
   for i, event in ipairs(t.events) do
     names[i] = type(event) == "table" and event.name or event
@@ -110,6 +110,14 @@ local function events_of(t)
   return events
 end
 
+--- The code of a plugin whose function is in this state.
+local function text_of(t)
+  local names = {}
+  for i, event in ipairs(events_of(t)) do names[i] = ("%q"):format(event.name) end
+  return ("return { events = { %s }, %s = (function()\n%s\nend)() }"):format(table.concat(names, ", "),
+    t.read and "read" or "collect", require("pmlua.internal.live.source").of(t.read or t.collect))
+end
+
 --- Provide a plugin in Lua: a table, or { name = ..., file = PATH } or { name = ..., code = TEXT } that return one.
 ---@param t pmlua.PluginDefinition
 ---@return pmlua.Plugin? plugin
@@ -117,9 +125,9 @@ end
 ---@return string? code
 function M.define(t)
   if type(t) ~= "table" then error("plugin.define: a table expected", 2) end
-  local kind = t.file and "file" or t.code and "code" or "shipped"
+  local kind = t.file and "file" or "code"
   local text, def = t[kind], t
-  if kind ~= "shipped" then
+  if t.file or t.code then
     if type(text) ~= "string" then error(("plugin.define: option '%s' must be a string"):format(kind), 2) end
     local good, got = pcall(from_code, kind, text)
     if not good then
@@ -129,10 +137,10 @@ function M.define(t)
   end
   local misuse = wrong(def)
   if misuse then error("plugin.define: " .. misuse, 2) end
-  if kind == "shipped" then
-    local good, blob = pcall(require("pmlua.internal.live.ship").pack, { events = t.events, read = t.read, collect = t.collect })
-    if not good then error("plugin.define: " .. blob, 2) end
-    text = blob
+  if def == t then
+    local good
+    good, text = pcall(text_of, t)
+    if not good then error("plugin.define: " .. text, 2) end
   end
   return of_core("define", { name = t.name or def.name, kind = kind, text = text, scope = def.scope,
     every = def.collect and M.seconds(def.every) or nil, events = events_of(def) })

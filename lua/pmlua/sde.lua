@@ -3,9 +3,10 @@
 --
 -- Try:  pml.sde.watch("sde:::DEMO::steps", "100ms", function(steps) if steps > 5 then pml.live.stop_run "enough" end end)
 --
--- A script that measures is busy: a rule runs on a thread of its own, in a Lua state of its own. The function goes
--- there with copies of its upvalues; what it changes in them does not come back, and globals are those of the other
--- state. In a file of rules, or where a state runs its rules itself, the function is called as it stands.
+-- A script that measures is busy: a rule runs on a thread of its own, in a Lua state of its own. The function goes there as
+-- source text with copies of its upvalues: numbers, strings, booleans, modules. What it changes in them does not come back, and
+-- globals are those of the other state. In a file of rules, or where a state runs its rules itself, the function is called as
+-- it stands.
 
 local core = require "pmlua.core"
 
@@ -57,13 +58,14 @@ local function ship(event, every, fn, options)
   if wrong then error(wrong, 3) end
   shipped = shipped + 1
   local key = ("%d.%p"):format(shipped, fn)
-  local copy = { key = key }
-  for name, value in pairs(options or {}) do copy[name] = value end
-  local good, blob = pcall(require("pmlua.internal.live.ship").pack, { event = event, every = every, fn = fn, options = copy })
-  if not good then error(blob, 3) end
+  local good, text = pcall(require("pmlua.internal.live.source").of, fn)
+  if not good then error(text, 3) end
+  local name, keep = options and options.name, options and options.keep
+  text = ("return %q, %q, (function()\n%s\nend)(), { key = %q, name = %q, keep = %q }"):format(event, every, text, key, name,
+    keep)
   local started, err = core.live.start { unasked = true }
   if not started then error(err, 3) end
-  local id, refused = core.live.rule(blob)
+  local id, refused = core.live.rule(text)
   if not id then error(refused, 3) end
   return setmetatable({ id = id, key = key, known = {} }, Shipped)
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/watch_spec.lua - watch rules: when they run, what they see, and what happens when they fail; how a function
--- is copied to another state; and rules that act on a busy script.
+-- becomes source text; and rules that act on a busy script.
 
 local helper = require "spec.lua.helper"
 if not helper.has_core then
@@ -8,7 +8,7 @@ if not helper.has_core then
 end
 
 local core = helper.core
-local ship = require "pmlua.internal.live.ship"
+local source = require "pmlua.internal.live.source"
 
 -- Fresh rules for each test, because the module keeps them.
 local function fresh_rules()
@@ -193,87 +193,48 @@ describe("A watch rule", function()
   end)
 end)
 
-describe("A shipped function", function()
-  local function sent(value) return ship.open(ship.pack(value)) end
+describe("A function as source text", function()
+  local function sent(f) return assert(load(source.of(f), "=sent", "t"))() end
 
-  it("takes its upvalues along, once, and gives nothing back", function()
-    local n = 3
-    local add = function(x) n = n + x return n end
+  it("takes its upvalues along and gives nothing back", function()
+    local n, text = 3, "a\0\n'"
+    local add = function(x) n = n + x return n, text end
     local there = sent(add)
     n = 100
-    assert.same({ 7, 8 }, { there(4), there(1) })
+    assert.same({ 7, "a\0\n'" }, { there(4) })
+    assert.equal(8, (there(1)))
     assert.equal(100, n)
   end)
 
-  it("keeps what is shared shared, and what refers to itself so", function()
-    local count, t = 0, { 1, "two", [3.5] = true, [false] = "f" }
-    t.self = t
-    local function factorial(k) return k <= 1 and 1 or k * factorial(k - 1) end
-    local both = sent { add = function() count = count + 1 end, get = function() return count, t end, f = factorial }
-    both.add()
-    both.add()
-    local got, copy = both.get()
-    assert.equal(2, got)
-    assert.is_true(copy.self == copy and copy ~= t)
-    assert.same({ 1, "two", true, "f", 120 }, { copy[1], copy[2], copy[3.5], copy[false], both.f(5) })
-  end)
-
   it("keeps numbers as they are", function()
-    local numbers = { 1, 1.0, math.mininteger, math.huge, -0.0, 2 ^ 53 + 1, 0.1 }
-    for i, v in ipairs(sent(numbers)) do
-      assert.equal(math.type(numbers[i]), math.type(v))
-      assert.equal(("%a"):format(numbers[i]), ("%a"):format(v))
+    for _, v in ipairs { 1, 1.0, math.mininteger, math.huge, -math.huge, -0.0, 2 ^ 53 + 1, 0.1 } do
+      local got = sent(function() return v end)()
+      assert.equal(math.type(v), math.type(got))
+      assert.equal(("%a"):format(v), ("%a"):format(got))
     end
-    local nan = sent { 0 / 0 }[1]
-    assert.is_true(nan ~= nan)
-    assert.equal("a\0b", sent "a\0b")
+    local nan = 0 / 0
+    assert.is_true(sent(function() return nan ~= nan end)())
   end)
 
   it("finds modules and their functions where it arrives", function()
-    local pml = require "pmlua"
-    local here = { pml, string.format, pml.sde, core.clock.ns, print, pml.stats.median, require "pmlua.internal.live.ship" }
-    local there = sent(here)
-    for i, v in ipairs(here) do assert.is_true(rawequal(v, there[i]), tostring(i)) end
-    assert.is_false(rawequal(here, there))
-  end)
-
-  it("finds events, counters and recorders by their names", function()
-    local lib, name = library()
-    local c, r, s = lib:counter("c", { readonly = true }), lib:recorder "r", lib:set "s"
-    local e = assert(core.sde.find(name .. "c"))
-    r:push(2.5)
-    s:insert "x"
-    local there = sent(function() c:add(1) return c:read(), e:read(), r:values()[1], s:values()[1].element end)
-    assert.same({ 1, 1, 2.5, "x" }, { there() })
-    assert.equal(1, c:read())
-  end)
-
-  it("takes objects along, with their classes", function()
-    local Class = { twice = function(self) return 2 * self.n end }
-    Class.__index = Class
-    assert.equal(14, sent(setmetatable({ n = 7 }, Class)):twice())
+    local pml, format, sde, median = require "pmlua", string.format, require "pmlua.sde", require "pmlua.stats".median
+    local there = { sent(function() return pml, format, sde, median, print end)() }
+    for i, v in ipairs { pml, format, sde, median, print } do assert.is_true(rawequal(v, there[i]), tostring(i)) end
   end)
 
   it("is refused with the name of what cannot go", function()
-    local file, lib = io.stderr, (library())
-    local options = { deep = { thread = coroutine.create(print) } }
-    local lfs = require "lfs"
-    local dir, closed = lfs.dir, core.sde.find "WATCH::closed"
-    closed:close()
+    local file, options, lfs_dir, other = io.stderr, { deep = 1 }, require "lfs".dir, function() end
     for says, f in pairs {
-      ["upvalue 'file' is a userdata %(FILE%*%)"] = function() return file end,
-      ["upvalue 'options.deep.thread' is a thread"] = function() return options end,
-      ["upvalue 'dir' is a C function"] = function() return dir end,
-      ["upvalue 'lib' is a userdata %(pml.sdelibrary%)"] = function() return lib end,
-      ["upvalue 'closed' is a userdata"] = function() return closed end,
+      ["upvalue 'file' is a userdata"] = function() return file end,
+      ["upvalue 'options' is a table"] = function() return options end,
+      ["upvalue 'lfs_dir' is a function"] = function() return lfs_dir end,
+      ["upvalue 'other' is a function"] = function() return other end,
     } do
-      local good, err = pcall(ship.pack, f)
+      local good, err = pcall(source.of, f)
       assert.is_false(good)
-      assert.matches("^" .. says .. ".*: a rule runs in a state of its own and gets copies of plain values$", err)
+      assert.equal(says .. ": a function that runs in a state of its own gets copies of numbers, strings and booleans", err)
     end
-    local nested = {}
-    for _ = 1, 1000 do nested = { nested } end
-    assert.matches("nested too deep", select(2, pcall(ship.pack, nested)))
+    assert.matches("^a C function cannot", select(2, pcall(source.of, print)))
   end)
 end)
 
@@ -333,7 +294,7 @@ describe("pml.sde.watch in a script", function()
     assert.matches("watch.lua:4: it exceeded the time or the memory of a rule", err)
   end)
 
-  it("refuses at its own line what cannot be shipped or is no watch", function()
+  it("refuses at its own line what cannot go to another state or is no watch", function()
     local _, _, err = script [[local f = io.stderr
       pml.sde.watch("X::x", 1, function() f:write "x" end)]]
     assert.matches("watch.lua:3: upvalue 'f' is a userdata", err)

@@ -33,10 +33,10 @@ function live.path() end
 ---@return string? folder, pmlua.Failure? failure, string? code
 function live.folder() end
 
---- Hand a packed rule over to the service. `pml.sde.watch` does it.
----@param packed string
+--- Hand the source text of a rule over to the service. `pml.sde.watch` does it.
+---@param text string
 ---@return integer? id, pmlua.Failure? failure, string? code
-function live.rule(packed) end
+function live.rule(text) end
 
 --- Cancel a rule that was handed over.
 ---@param id integer

@@ -244,14 +244,13 @@ function M.finish()
   end
 end
 
---- Take over a rule that another state shipped (pmlua.internal.live.ship).
----@param blob string
+--- Add a rule of another state.
+---@param text string a chunk that returns what M.add() takes
 ---@return integer id
-function M.adopt(blob)
+function M.adopt(text)
   M.scheduled = true
   _G.pml = require "pmlua"
-  local rule = require("pmlua.internal.live.ship").open(blob)
-  return M.add(rule.event, rule.every, rule.fn, rule.options).id
+  return M.add(assert(load(text, "=rule", "t"))()).id
 end
 
 return M
