@@ -94,14 +94,15 @@ static bool exports(const void *object, const char *name) {
   return pml__object_defines(object, name);
 }
 
-bool pml__slots_is_layer(const struct pml__object *o, const char *name) {
+/* Whether @o, which calls the function @name of a library with hooks, stands before that library. */
+static bool is_layer(const struct pml__object *o, const char *name) {
   return pml__intercept_hooks != NULL && pml__intercept_hooks->layer(name, exports, o);
 }
 
 /* @at is a function of a library whose functions have hooks; what a layer before it calls counts, as of a binding. */
 static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
                           uintptr_t at) {
-  const bool second = o->role == PML__HOOKS_BINDING || pml__slots_is_layer(o, name);
+  const bool second = o->role == PML__HOOKS_BINDING || is_layer(o, name);
   const char *region = pml__intercept_hooks->hook(name, at, second, &at);
   if (region == NULL) return 0;
   pml__choice_note(x->choice, name, n);

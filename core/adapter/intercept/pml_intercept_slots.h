@@ -46,12 +46,7 @@ void pml__slots_third(const struct pml__ahead *a);
 uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, size_t symbol, const char *name,
                              size_t n);
 
-/*
- * pml__slots_role - the role of @o by its name or, if that says nothing, by what it exports. It is pinned meanwhile.
- * pml__slots_is_layer - whether @o, which calls the function @name of a library with hooks, stands before that library.
- * @o is pinned, or the caller's.
- */
+/* pml__slots_role - the role of @o by its name or, if that says nothing, by what it exports. It is pinned meanwhile. */
 enum pml__hooks_role pml__slots_role(struct pml__object *o);
-bool pml__slots_is_layer(const struct pml__object *o, const char *name);
 
 #endif

@@ -98,10 +98,6 @@ void pml__section_log_forget(void) {
   pml__section_pages_in_child();
 }
 
-struct pml__log *pml__section_log(void) {
-  return log_of;
-}
-
 /* ---- blocks ---- */
 
 struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first) {

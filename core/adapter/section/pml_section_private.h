@@ -273,8 +273,6 @@ void pml__section_log_notes(void);
 PML__SHARED void pml__section_log_sketches(void);
 /* The process is another one's child: its parent's log is not its. */
 void pml__section_log_forget(void);
-/* This process's; NULL: none, or none yet. Under the lock. */
-struct pml__log *pml__section_log(void);
 
 /* ---- pml_section_file.c ---- */
 

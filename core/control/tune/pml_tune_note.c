@@ -98,10 +98,7 @@ void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what,
   struct pml__notes_entry e = {.ns = pml_clock_ns(), .thread = pml_thread_self()->id, .region = region, .what = what};
   snprintf(e.text, sizeof e.text, "%s", text);
   if (!take(n)) return;
-  if (has_room(n))
-    n->entry[n->nentries++] = e;
-  else
-    n->unlogged++;
+  if (has_room(n)) n->entry[n->nentries++] = e;
   pml__mutex_leave(&n->lock);
 }
 
@@ -111,11 +108,4 @@ bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e
   if (is) *e = n->entry[i];
   pml__mutex_leave(&n->lock);
   return is;
-}
-
-size_t pml__notes_unlogged(struct pml__notes *n) {
-  if (!take(n)) return 0;
-  size_t unlogged = n->unlogged;
-  pml__mutex_leave(&n->lock);
-  return unlogged;
 }

@@ -29,7 +29,7 @@ struct pml__notes {
   char *line[PML__NOTES_LINES], last[64];
   size_t nlines, more;
   struct pml__notes_entry *entry;
-  size_t nentries, room, most, unlogged;
+  size_t nentries, room, most;
 };
 
 void pml__notes_init(struct pml__notes *n, size_t most); /* entries; 0: PML__NOTES_LOG */
@@ -41,6 +41,5 @@ void pml__notes_unentered(struct pml__notes *n, const char *what, const char *na
 const char *pml__notes_line(struct pml__notes *n, size_t i);                         /* stays; NULL after the last */
 void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what, const char *text);
 bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e);
-size_t pml__notes_unlogged(struct pml__notes *n); /* what the log had no room for */
 
 #endif

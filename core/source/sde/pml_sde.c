@@ -352,7 +352,7 @@ static enum pml_type group_type(struct pml__sde_body *b, uint64_t walk) {
   return PML_TYPE_INT64;
 }
 
-void pml__sde_info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
+static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
   struct pml__sde_body *b = pml__sde_body_of(ev);
   *info = (struct pml_sde_info){
       .library = ev->library->name, .name = ev->name + strlen(ev->library->name) + 2, .full_name = ev->name};
@@ -368,7 +368,7 @@ void pml__sde_info_of(const struct pml_sde_event *ev, struct pml_sde_info *info)
 int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info) {
   if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: NULL event");
   pml__sde_lock();
-  pml__sde_info_of(ev, info);
+  info_of(ev, info);
   pml__sde_unlock();
   return 0;
 }

@@ -153,7 +153,6 @@ struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays
 void pml__sde_event_free(struct pml_sde_event *ev);
 /* Every event in turn; non-zero from @visit stops. */
 int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg);
-void pml__sde_info_of(const struct pml_sde_event *ev, struct pml_sde_info *info);
 struct pml_sde_library *pml__sde_libraries(void); /* the newest, which leads to the others */
 
 /* --- the list of events: pml_sde_list.c, with the lock held --- */

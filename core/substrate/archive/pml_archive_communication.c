@@ -14,8 +14,9 @@ static uint32_t side_of_peers(const struct pml__archive_process *p, const struct
   return c->inter && rank < c->n[0] && c->member[0][rank] == p->index;
 }
 
-uint32_t pml__archive_peer(const struct pml__archive *a, const struct pml__archive_process *p,
-                           const struct pml__archive_comm *known, uint32_t rank) {
+/* The index of @rank of a communicator, as @p would send to it; NO_RANK: none. */
+static uint32_t peer_of(const struct pml__archive *a, const struct pml__archive_process *p,
+                        const struct pml__archive_comm *known, uint32_t rank) {
   const struct pml__otf2_comm *c = &a->mpi.comm[known->ref];
   if (c->self) return rank == 0 ? p->index : NO_RANK;
   uint32_t side = side_of_peers(p, known, c);
@@ -48,7 +49,7 @@ static const struct pml__archive_comm *take_place(const struct pml__archive_proc
 static bool take_message(const struct pml__archive *a, const struct pml__archive_process *p,
                          const struct pml__recording_communicated *e, uint32_t n, struct pml__otf2_communication *c) {
   const struct pml__archive_comm *known = e->nvalues >= n ? take_place(p, e->values[0], c) : NULL;
-  c->peer = known != NULL ? pml__archive_peer(a, p, known, c->rank) : NO_RANK;
+  c->peer = known != NULL ? peer_of(a, p, known, c->rank) : NO_RANK;
   if (c->peer == NO_RANK) return false;
   c->tag = (uint32_t)e->values[1];
   c->sent = c->received = pml__log_bytes(e->values[2]);
@@ -80,7 +81,7 @@ static bool take_one_sided(const struct pml__archive *a, const struct pml__archi
   const struct pml__archive_comm *known = e->nvalues >= 2 ? take_place(p, e->values[0], c) : NULL;
   const struct pml__archive_window *w = e->nvalues >= 3 ? pml__archive_window_of(p, (uint32_t)e->values[2]) : NULL;
   const bool all = e->code >= PML__LOG_WIN_CREATE && c->rank == PML__LOG_NO_RANK;
-  if (known == NULL || (!all && pml__archive_peer(a, p, known, c->rank) == NO_RANK)) return false;
+  if (known == NULL || (!all && peer_of(a, p, known, c->rank) == NO_RANK)) return false;
   if (w == NULL || w->is.communicator != known->is.number) return false;
   c->window = w->ref;
   c->sent = pml__log_bytes(e->values[1]);

@@ -130,13 +130,10 @@ int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, 
 
 /*
  * pml__archive_take - @e of @p as an event of the archive; false: it is of no rank, or does not fit to what its log
- * says of communicators. pml__archive_peer - the index of @rank of a communicator, as @p would send to it; UINT32_MAX:
- * none.
+ * says of communicators.
  */
 bool pml__archive_take(const struct pml__archive *a, const struct pml__archive_process *p,
                        const struct pml__recording_communicated *e, struct pml__otf2_communication *c);
-uint32_t pml__archive_peer(const struct pml__archive *a, const struct pml__archive_process *p,
-                           const struct pml__archive_comm *known, uint32_t rank);
 
 /* ---- pml_archive_messages.c ---- */
 

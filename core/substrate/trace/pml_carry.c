@@ -32,10 +32,6 @@ void pml__carry_int(struct pml__carry *c, int32_t *v) {
   *v = (int32_t)(uint32_t)carry(c, (uint32_t)*v, UINT32_MAX);
 }
 
-void pml__carry_size(struct pml__carry *c, size_t *v) {
-  *v = (size_t)carry(c, *v, SIZE_MAX);
-}
-
 void pml__carry_bool(struct pml__carry *c, bool *v) {
   *v = carry(c, *v, 1) != 0;
 }

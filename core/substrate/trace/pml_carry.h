@@ -26,7 +26,6 @@ static inline bool pml__carry_failed(const struct pml__carry *c) {
 void pml__carry_64(struct pml__carry *c, uint64_t *v);
 void pml__carry_32(struct pml__carry *c, uint32_t *v);
 void pml__carry_int(struct pml__carry *c, int32_t *v);
-void pml__carry_size(struct pml__carry *c, size_t *v);
 void pml__carry_bool(struct pml__carry *c, bool *v);
 void pml__carry_real(struct pml__carry *c, double *v);
 /* A text that is read is allocated. */

@@ -15,7 +15,8 @@
 
 /* ---- metrics ---- */
 
-bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_metric *from) {
+/* False: no memory. */
+static bool copy_metric(struct pml_otf2_metric *to, const struct pml_otf2_metric *from) {
   *to = *from;
   to->name = strdup(from->name);
   to->description = strdup(from->description != NULL ? from->description : "");
@@ -23,14 +24,14 @@ bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_met
   return to->name != NULL && to->description != NULL && to->unit != NULL;
 }
 
-void pml__otf2_metric_free(struct pml_otf2_metric *m) {
+static void free_metric(struct pml_otf2_metric *m) {
   free((char *)(uintptr_t)m->name);
   free((char *)(uintptr_t)m->description);
   free((char *)(uintptr_t)m->unit);
 }
 
 static void set_free(struct pml__otf2_set *set) {
-  for (size_t i = 0; set->metric != NULL && i < set->n; i++) pml__otf2_metric_free(&set->metric[i]);
+  for (size_t i = 0; set->metric != NULL && i < set->n; i++) free_metric(&set->metric[i]);
   free(set->metric);
 }
 
@@ -44,13 +45,13 @@ void pml__otf2_sets_free(struct pml_otf2 *a) {
 }
 
 void pml__otf2_singles_free(struct pml_otf2 *a) {
-  for (uint32_t i = 0; i < a->nsingles; i++) pml__otf2_metric_free(&a->single[i].metric);
+  for (uint32_t i = 0; i < a->nsingles; i++) free_metric(&a->single[i].metric);
   free(a->single);
 }
 
 void pml__otf2_series_free(struct pml__otf2_series *s) {
   if (s == NULL) return;
-  pml__otf2_metric_free(&s->metric);
+  free_metric(&s->metric);
   free(s);
 }
 
@@ -150,7 +151,7 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d) {
 int pml__otf2_fill_set(struct pml_otf2 *a, struct pml__otf2_set *set, const struct pml_otf2_metric *metrics, size_t n) {
   set->metric = calloc(n + 1, sizeof *set->metric);
   bool good = set->metric != NULL;
-  for (size_t i = 0; good && i < n; i++) good = pml__otf2_metric_copy(&set->metric[set->n++], &metrics[i]);
+  for (size_t i = 0; good && i < n; i++) good = copy_metric(&set->metric[set->n++], &metrics[i]);
   if (!good) return pml_fail(-ENOMEM, "no memory for %zu metrics of a trace", n);
   set->class = a->nclasses;
   a->nclasses = pml__otf2_class(set, n);
@@ -192,7 +193,7 @@ int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metr
   for (size_t i = 0; good && i < n; i++) {
     struct pml__otf2_single *to = &a->single[a->nsingles++];
     to->class = a->nclasses++;
-    good = pml__otf2_metric_copy(&to->metric, &metrics[i]);
+    good = copy_metric(&to->metric, &metrics[i]);
   }
   pml__mutex_leave(&a->lock);
   return good ? 0 : pml_fail(-ENOMEM, "no memory for %zu metrics of a trace", n);
@@ -226,7 +227,7 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const st
   loc->set = &a->own;
   loc->name = strdup(place);
   loc->series = calloc(1, sizeof *loc->series);
-  if (loc->name == NULL || loc->series == NULL || !pml__otf2_metric_copy(&loc->series->metric, metric)) {
+  if (loc->name == NULL || loc->series == NULL || !copy_metric(&loc->series->metric, metric)) {
     pml__otf2_series_free(loc->series);
     free(loc->name);
     free(loc);

@@ -136,8 +136,6 @@ int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
 
 /* --- pml_otf2_series.c --- */
 
-bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_metric *from); /* false: no memory */
-void pml__otf2_metric_free(struct pml_otf2_metric *m);
 void pml__otf2_series_free(struct pml__otf2_series *s);
 void pml__otf2_singles_free(struct pml_otf2 *a);
 

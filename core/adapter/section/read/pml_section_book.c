@@ -17,7 +17,8 @@ void *pml__section_zeros(size_t bytes) {
   return zeros != NULL ? memset(zeros, 0, all) : NULL;
 }
 
-void *pml__section_keep(struct pml__section_items *list, size_t bytes) {
+/* @bytes of the list's own, zeroed, or NULL. */
+static void *keep(struct pml__section_items *list, size_t bytes) {
   if (list->n == list->capacity) {
     size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
     void **more = realloc(list->at, capacity * sizeof *more);
@@ -70,7 +71,7 @@ static int take_section(struct pml__section_book *b, const char *at, size_t byte
   if (d.index >= PML_SECTIONS_MAX || d.nevents > PML_SECTION_EVENTS_MAX || d.type > PML_SECTION_COMMUNICATION ||
       d.record > PML_SECTION_RECORD_SKETCH)
     return 0;
-  struct pml__section_definition *s = pml__section_keep(&b->sections, sizeof *s + bytes);
+  struct pml__section_definition *s = keep(&b->sections, sizeof *s + bytes);
   if (s == NULL) return -ENOMEM;
   size_t left = bytes - sizeof d;
   memcpy(s->text, at + sizeof d, left);
@@ -111,7 +112,7 @@ static int take_region(struct pml__section_book *b, const char *at, size_t bytes
   size_t left = bytes - sizeof d;
   const char *name = pml__log_text(&text, &left);
   if (name == NULL) return 0;
-  struct pml__section_region *r = pml__section_keep(&b->regions, sizeof *r + strlen(name) + 1);
+  struct pml__section_region *r = keep(&b->regions, sizeof *r + strlen(name) + 1);
   if (r == NULL) return -ENOMEM;
   r->region = d.region;
   memcpy(r->name, name, strlen(name) + 1);
@@ -270,7 +271,7 @@ int pml__section_book_rows(const struct pml__section_book *b,
 
 static int keep_row(const struct pml__section_entry *entry, void *arg) {
   const size_t bytes = entry->section->told.nevents * sizeof(uint64_t);
-  struct pml__section_kept *row = pml__section_keep(arg, sizeof *row + bytes);
+  struct pml__section_kept *row = keep(arg, sizeof *row + bytes);
   if (row == NULL) return -ENOMEM;
   row->entry = *entry;
   if (entry->values == NULL) return 0;

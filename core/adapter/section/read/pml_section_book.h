@@ -46,8 +46,7 @@ struct pml__section_book {
 /* pml__section_zeros - memory for what has sums, which begin at cache lines: to be freed with free(); NULL: none. */
 void *pml__section_zeros(size_t bytes);
 
-/* pml__section_keep - @bytes of the list's own, zeroed, or NULL. pml__section_drop - free all of them. */
-void *pml__section_keep(struct pml__section_items *list, size_t bytes);
+/* pml__section_drop - free all that the list has. */
 PML__SHARED void pml__section_drop(struct pml__section_items *list);
 
 /*

@@ -17,7 +17,8 @@ static int try_open(const struct perf_event_attr *attr, int cpu) {
   return 0;
 }
 
-const char *pml__event_refusal(int err) {
+/* Why perf_event_open() returned errno @err; static storage. */
+static const char *refusal_of(int err) {
   switch (-err) {
   case ENOENT:
   case ENODEV:
@@ -64,7 +65,7 @@ bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **
     if (is_absence(user_err)) err = user_err;
   }
   /* Only these PMUs count what packages do. */
-  *reason = cpu >= 0 && is_absence(err) ? "this machine has no PMU that counts it" : pml__event_refusal(err);
+  *reason = cpu >= 0 && is_absence(err) ? "this machine has no PMU that counts it" : refusal_of(err);
   return false;
 }
 
@@ -96,7 +97,7 @@ int pml_event_has_pmu(void) {
   }
   if (state == 1) return 1;
   pml_error_note(PML_ENOPMU, __func__, "%s (%s)", pml_error_text(PML_ENOPMU),
-                 is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
+                 is_absence(state) ? "virtual machine or container?" : refusal_of(state));
   return 0;
 }
 

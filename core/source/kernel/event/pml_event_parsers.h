@@ -37,7 +37,6 @@ int pml__paranoid_level(void); /* kernel.perf_event_paranoid; 2, the kernel's de
  * *reason: "", or why not, or with which modifier; static storage. Cost: one or two perf_event_open.
  */
 bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason);
-const char *pml__event_refusal(int err); /* why perf_event_open() said errno @err; static storage */
 
 /* generic names and raw codes: pml_event_generic.c */
 int pml__event_parse_generic(struct pml_event *ev, const char *base, const struct pml__mods *m);
@@ -80,7 +79,6 @@ struct pml__place {
 };
 /* pml__place_split - copy @name to @base (PML_EVENT_NAME_MAX bytes) without its trailing place, if it has one. */
 void pml__place_split(struct pml__place *place, char *base, const char *name);
-bool pml__place_given(const struct pml__place *p);
 /* pml__event_place - make a part of @ev for each place of its PMU that is @want; as it is if its PMU counts threads. */
 int pml__event_place(struct pml_event *ev, const struct pml__place *want);
 /* pml__event_places - what may be appended to the event's name: ":package0, :package1"; "" if it has no places. */

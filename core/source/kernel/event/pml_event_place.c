@@ -55,7 +55,7 @@ void pml__place_split(struct pml__place *place, char *base, const char *name) {
   }
 }
 
-bool pml__place_given(const struct pml__place *p) {
+static bool is_given(const struct pml__place *p) {
   return p->package >= 0 || p->cpu >= 0;
 }
 
@@ -240,7 +240,7 @@ int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
   if (one) find_folder(ev, pmu);
   find_cpus(pmu, &all);
   add_places(&parts, ev->first.pmu, 0, &all, want);
-  if (parts.n == 0) return pml__place_given(want) ? fail_place(ev, &all) : 0;
+  if (parts.n == 0) return is_given(want) ? fail_place(ev, &all) : 0;
   return spread(ev, &parts);
 }
 

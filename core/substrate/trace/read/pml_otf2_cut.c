@@ -55,7 +55,11 @@ static size_t record_end(const uint8_t *bytes, size_t at, size_t end, bool littl
   return n <= end - at ? at + (size_t)n : 0;
 }
 
-size_t pml__otf2_whole(const uint8_t *bytes, size_t size, size_t chunk, uint64_t *events) {
+/*
+ * How many bytes of a file of events, in chunks of @chunk bytes, end with a whole event; 0: none do, or it is not such
+ * a file. *@events: how many events these are. Cost: a pass over the records.
+ */
+static size_t whole_bytes(const uint8_t *bytes, size_t size, size_t chunk, uint64_t *events) {
   size_t whole = 0;
   *events = 0;
   for (size_t from = 0; from < size && size - from > HEADER && bytes[from] == CHUNK; from += chunk) {
@@ -94,7 +98,7 @@ static uint64_t mend(const char *from, const char *to, size_t chunk) {
   if (in >= 0) close(in);
   if (bytes == MAP_FAILED) return 0;
   uint64_t events;
-  size_t n = pml__otf2_whole(bytes, (size_t)size, chunk, &events);
+  size_t n = whole_bytes(bytes, (size_t)size, chunk, &events);
   int out = n > 0 ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
   bool done = out >= 0 && put(out, bytes, n) && put(out, ending, sizeof ending);
   if (out >= 0 && close(out) != 0) done = false;

@@ -6,12 +6,6 @@
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
 /*
- * pml__otf2_whole - how many bytes of a file of events, in chunks of @chunk bytes, end with a whole event; 0: none do,
- * or it is not such a file. *@events: how many events these are. Cost: a pass over the records.
- */
-size_t pml__otf2_whole(const uint8_t *bytes, size_t size, size_t chunk, uint64_t *events);
-
-/*
  * pml__otf2_mend - where files of events are cut, t->mended is the anchor of an archive in TMPDIR: links to the files
  * that are whole, copies of what is whole of the others, whose events t->whole counts. NULL: no file is cut, or there
  * is no room; locations whose files are cut are refused then when they are read. Cost: a read from each location's
