@@ -152,6 +152,8 @@ static void unite(void) {
 static void clocks(void) {
   const struct pml__archive_clock endless = {.started_ns = 5, .ns_per_tick = INFINITY};
   CHECK(pml__archive_clock_ns(&endless, 0) == 0, "what is no time is before the start");
+  CHECK(pml__archive_clock_ns(&endless, 1) == 5 + UINT64_C(3200000000000000000),
+        "and what is endless 100 years behind");
   struct pml__archive_clock c = {.started_ns = 5000, .started_ticks = 1000, .ns_per_tick = 2};
   bool done = pml__archive_clock_measured(&c, 2000, 100) == 0 && pml__archive_clock_measured(&c, 2000, 900) == 0 &&
               pml__archive_clock_measured(&c, 3000, 300) == 0;

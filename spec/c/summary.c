@@ -299,6 +299,12 @@ static void too_large(void) {
     pml_summary_open(&s);
     pml_summary_open(&other);
     CHECK(pml_summary_add(s, &many[i]) == 0 && pml_summary_add(other, &many[i]) == 0, "2^63 - 1 are taken");
+    struct pml_summary_row one = {.kind = PML_SUMMARY_COUNTER, .name = "c"}, less = many[i];
+    *(i == 0 ? &one.processes : &one.threads) = 1;
+    *(i == 0 ? &less.processes : &less.threads) -= 1;
+    less.name = one.name = "d";
+    CHECK(pml_summary_add(s, &less) == 0 && pml_summary_add(s, &one) == 0, "2^63 - 2 and one are");
+    CHECK(pml_summary_add(s, &one) == -EINVAL, "one more is refused");
     CHECK(pml_summary_merge(s, other) == -EINVAL && strstr(pml_error_detail(-EINVAL), "damaged") != NULL,
           "more are refused");
     CHECK(pml_summary_pack(s, &bytes, &n) == 0 && pml_summary_unpack(&back, bytes, n) == 0, "what is there comes back");

@@ -160,6 +160,15 @@ describe("A damaged file of a job", function()
     end)
   end
 
+  it("is refused: processes beyond half of what 64 bits hold, or in no order", function()
+    local most = (1 << 62) - 1
+    for ranks, status in pairs { [{ -most, 1 }] = 0, [{ -most - 1, 1 }] = 1, [{ 0, most + 1 }] = 1, [{ 1, 0 }] = 1 } do
+      support.spit(dir .. "/job.pmlsum", summary({ shape(2, 1) }, ranks[1], ranks[2]))
+      local code, _, err = report()
+      assert.same({ status, status == 1 }, { code, err:find "damaged" ~= nil }, ranks[1] .. " to " .. ranks[2] .. err)
+    end
+  end)
+
   for what, rows in pairs {
     ["a size that is no number"] = { shape(2, 1), row(MPI, "bytes sent", "", { { "many", 1 } }) },
     ["a number of messages that is no integer"] = { shape(2, 1), row(MPI, "messages sent", "", { { "3", 1e300 } }) },
