@@ -1,12 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/mutants_draw.lua - break lines at random, spread evenly over core, bindings and lua, and see which spec notices.
 --
--- Usage: lua5.4 spec/mutants_draw.lua SEED COUNT [FOLDER...], after make all specs
+-- Usage: lua5.4 spec/mutants_draw.lua SEED COUNT [FOLDER...] [seconds=N] [alive=N], after make all specs
 --
 -- Each mutant is one edit of one line: a comparison, a constant, a condition, an error code, a statement left out. It is
 -- built in a copy of the checkout, where the specs that share most words with its file run until one fails. A row for each
 -- goes to standard output: file, spec that caught it or "alive", text, replacement, between tabs. A mutant that is alive
 -- shows a hole in the specs, or that the text makes no difference. A minute each, or two.
+--
+-- Which lines are drawn, and what becomes of them, follows from the seed, the file's name and the line's text: a change of
+-- other lines leaves the sample as it is. Those in spec/data/mutants_alive.tsv are known to live, each for a reason. After
+-- so many seconds no more are drawn. At the end it counts passed (caught), failed (more than so many live whose reason is
+-- not known) and skipped (they live, or were not reached).
 
 package.path = "spec/?.lua;" .. package.path
 local sh = require("tally").sh
@@ -14,6 +19,7 @@ local sh = require("tally").sh
 local M = {}
 local most_specs, spec_seconds = 8, 120
 local now = require("tally").now
+local KNOWN <const> = "spec/data/mutants_alive.tsv" -- file, text, reason
 
 local function read(path)
   local f <close> = assert(io.open(path, "rb"))
@@ -40,7 +46,8 @@ local edits = {
   { " and ", " or ", of = "lua" }, { " or ", " and ", of = "lua" }, { " %+ ", " - " }, { " %- ", " + " }, { " %* ", " + " },
   { "%f[%w_.]0%f[^%w_.]", "1" }, { "%f[%w_.]1%f[^%w_.]", "2" }, { "%f[%w]true%f[%W]", "false" }, { "%f[%w]false%f[%W]", "true" },
   { "if %(", "if (!", of = "c", whole = "^%s*if %([^;]*%) [^{]*;$" }, { "^(%s*)if not ", "%1if ", of = "lua" },
-  { "%-E%u+%f[%W]", "-EDOM", of = "c" }, { "PML_E_%u+%f[%W]", "PML_E_FORMAT", of = "c" },
+  { "%-E%u+%f[%W]", "-EDOM", of = "c", unless = "ENOMEM" }, -- no spec takes the memory away
+  { "PML_E_%u+%f[%W]", "PML_E_FORMAT", of = "c" },
   { "^(%s*)[%w_>.%[%]-]+ [-+|&]?= [^;{]*;$", "%1;", of = "c" }, { "^(%s*)[%l_]+%([^;{]*%);$", "%1;", of = "c" },
   { "^(%s*)[%w_.%[%]]+ = [^{}]*$", "%1", of = "lua" }, { "^(%s*)[%w_.:]+%([^{}]*%)$", "%1", of = "lua" },
 }
@@ -61,17 +68,45 @@ function M.files(folders)
   return list, sum
 end
 
+--- A number that the text and the seed make (FNV-1a).
+local function hash(text)
+  local h = 0xcbf29ce484222325
+  for i = 1, #text do h = (h ~ text:byte(i)) * 0x100000001b3 end
+  return h
+end
+
+--- All lines of the files, in the order in which they are drawn.
+function M.order(files, seed)
+  local list = {}
+  for _, file in ipairs(files) do
+    local start = hash(seed .. "\t" .. file.path)
+    for at, line in ipairs(file.lines) do list[#list + 1] = { file = file, at = at, key = hash(start .. "\t" .. line) } end
+  end
+  table.sort(list, function(a, b)
+    if a.key ~= b.key then return a.key < b.key end
+    return a.file.path < b.file.path or a.file.path == b.file.path and a.at < b.at
+  end)
+  return list
+end
+
+--- What is laid out or checked by the compiler: where that makes a difference, nothing compiles.
+local function is_layout(line)
+  return line:find "_Static_assert" or line:find "sizeof.*[%]<>=,]" and not line:find "[(=] *%l+%("
+end
+
 --- One edit of a line that occurs once in its file: the line and what it becomes; nil where this line offers none.
 function M.edit(file, at)
   local line = file.lines[at]
   if line:match "^%s*/?%*" or line:match "^%s*[-/#][-/%l]" or line:match "^%s*local function" then return nil end
+  if file.language == "c" and is_layout(line) then return nil end
   local code = line:match "^(.-)%s*/[/*]" or line:match "^(.-)%s+%-%- " or line
   local text = table.concat(file.lines, "\n")
   local from, to = text:find(line, 1, true)
   if line == "" or not from or text:find(line, to + 1, true) then return nil end
   local found = {}
   for _, e in ipairs(edits) do
-    if (not e.of or e.of == file.language) and (not e.whole or code:find(e.whole)) then
+    if (not e.of or e.of == file.language) and (not e.whole or code:find(e.whole))
+      and not (e.unless and code:find(e.unless)) then
       local with = type(e[2]) == "table" and e[2][file.language] or e[2]
       if not code:match '^[^"]*"[^"]*$' and code:gsub('"[^"]*"', ""):find(e[1]) then
         local n = select(2, code:gsub(e[1], "%0"))
@@ -96,7 +131,8 @@ local function all_specs()
     local text = read(path)
     if not text:find("not a spec by itself", 1, true) then
       local name = path:match "spec/(.*)%.c$" or path:match "spec/(.*)_spec%.lua$"
-      local spec = { name = name, path = path, text = text, words = {} }
+      local slow = (text:match "^.-\n\n" or text):find "\n[-* ]+Slow: "
+      local spec = { name = name, path = path, text = text, words = {}, slow = slow }
       for word in spec.name:gsub("^%l+/", ""):gmatch "%l%l%l+" do
         spec.words[word], with[word] = true, (with[word] or 0) + 1
       end
@@ -110,7 +146,9 @@ end
 function M.specs(file)
   if not M.all then M.all, M.with = all_specs() end
   local words, names = {}, {}
-  for word in file.path:gsub("^%l+/", ""):gsub("pml_", ""):gsub("/l(%l+%.c)$", "/%1"):gmatch "%l%l%l+" do words[word] = true end
+  local stem = file.path:gsub("^%l+/", ""):gsub("pml_", ""):gsub("/l(%l+%.c)$", "/%1"):gsub("%.%l+$", "")
+  for word in stem:gmatch "%l%l%l+" do words[word] = word ~= "pmlua" or nil end
+  if file.language == "lua" then names[stem:gsub("/", ".")] = true end
   for _, line in ipairs(file.lines) do
     local name = file.language == "c" and line:match "^[^ ].-(pml_[%l%d_]+)%("
     if name then names[name] = true end
@@ -123,7 +161,9 @@ function M.specs(file)
       if spec.text:find(word, 1, true) then score = score + 1 end
     end
     for name in pairs(names) do score = score + (spec.text:find(name, 1, true) and 5 or 0) end
-    if score > 3 then ranked[#ranked + 1] = { name = spec.name, path = spec.path, score = score } end
+    if spec.slow then score = score / 4 end
+    local runs_it = file.language == "c" or not spec.path:find "%.c$"
+    if score > 3 and runs_it then ranked[#ranked + 1] = { name = spec.name, path = spec.path, score = score } end
   end
   table.sort(ranked, function(a, b) return a.score > b.score or a.score == b.score and a.name < b.name end)
   return table.move(ranked, 1, most_specs, 1, {})
@@ -138,10 +178,12 @@ function M.passes(dir, spec)
   return code == 0 or code == 77
 end
 
---- A copy of the checkout, with what is built.
+--- A copy of the checkout, with what is built. Programs of specs are links: the linker writes others in their place.
 function M.copy(dir)
-  assert(os.execute(("rm -rf %s && mkdir -p %s/build && cp -a $(git ls-files | cut -d/ -f1 | sort -u) .git %s && "
-    .. "cp -a $(ls -d build/* | grep -v 'asan\\|tsan\\|fuzz\\|clang') %s/build"):format(dir, dir, dir, dir)))
+  assert(os.execute((([[
+    rm -rf DIR && mkdir -p DIR/build && cp -a $(git ls-files | cut -d/ -f1 | sort -u) .git DIR &&
+    cp -a $(ls -d build/* | grep -v 'asan\|tsan\|fuzz\|clang\|build/spec$') DIR/build &&
+    { cp -al build/spec DIR/build 2>/dev/null || cp -a build/spec DIR/build; }]]):gsub("DIR", dir))))
 end
 
 --- Build what a C spec links, or all that Lua specs need.
@@ -152,62 +194,91 @@ function M.builds(dir, file, for_lua)
   return code == 0
 end
 
---- What catches a mutant: the name of a spec, nil if none does, or false if it does not compile.
-function M.judge(dir, file, text, replacement, specs)
+--- Whether a spec passes where the file has a line more that says nothing: one that does not says nothing of a mutant.
+local sound = {}
+local function is_sound(dir, file, source, spec)
+  local key = file.language .. " " .. spec.name
+  if sound[key] == nil then
+    write(dir .. "/" .. file.path, source .. (file.language == "c" and "/* */\n" or "--\n"))
+    sound[key] = (spec.path:match "%.c$" or M.builds(dir, file, true)) and M.passes(dir, spec)
+  end
+  return sound[key]
+end
+
+--- What catches a mutant: the name of a spec, nil if none does, or false where that is not known: it does not compile, it is
+--- @late, or a spec fails without it, too, as where the machine is busy.
+function M.judge(dir, file, text, replacement, specs, late)
   local source = read(file.path)
   local from, to = source:find(text, 1, true)
-  write(dir .. "/" .. file.path, source:sub(1, from - 1) .. replacement .. source:sub(to + 1))
-  local caught, whole = nil, false
+  local broken = source:sub(1, from - 1) .. replacement .. source:sub(to + 1)
+  write(dir .. "/" .. file.path, broken)
+  local caught, whole, is_known = nil, false, true
   if not M.builds(dir, file) then caught = false end
   for _, spec in ipairs(caught == nil and specs or {}) do
+    if late and now() > late then caught = false break end
     if not whole and not spec.path:match "%.c$" then whole = M.builds(dir, file, true) end
     if not M.passes(dir, spec) then
-      caught = spec.name
-      break
+      if is_sound(dir, file, source, spec) then
+        caught = spec.name
+        break
+      end
+      write(dir .. "/" .. file.path, broken)
+      whole, is_known = false, false
     end
   end
   assert(os.execute(("cp -p %s %s/%s && touch %s/%s"):format(file.path, dir, file.path, dir, file.path)))
+  if caught == nil and not is_known then return false end
   return caught
 end
 
-local function main(seed, count, folders)
-  math.randomseed(seed)
-  local files, sum = M.files(#folders > 0 and folders or { "core", "bindings", "lua" })
-  local clean, dir = os.tmpname() .. ".d", os.tmpname() .. ".d"
-  M.copy(clean)
-  M.copy(dir)
-  local sound, done = {}, 0
-  while done < count do
-    local at = math.random(sum)
-    local file
-    for _, f in ipairs(files) do
-      if at <= f.upto then file = f break end
-    end
-    local text, replacement = M.edit(file, at - file.upto + #file.lines)
-    if text then
-      local specs = {}
-      for _, spec in ipairs(M.specs(file)) do
-        if sound[spec.name] == nil then
-          local began = now()
-          sound[spec.name] = M.passes(clean, spec) and now() - began
-        end
-        spec.score = sound[spec.name] and spec.score / (3 + sound[spec.name])
-        if spec.score then specs[#specs + 1] = spec end
-      end
-      table.sort(specs, function(a, b) return a.score > b.score end)
-      local caught = M.judge(dir, file, text, replacement, specs)
-      if caught ~= false then
-        done = done + 1
-        print(table.concat({ file.path, caught or "alive", text, replacement }, "\t"))
-        io.flush()
-      end
-    end
+--- Mutants that are known to live: reasons by file and text.
+function M.known()
+  local reasons = {}
+  for line in io.lines(KNOWN) do
+    local path, text, reason = line:match "^([^#\t][^\t]*)\t([^\t]*)\t([^\t]+)$"
+    if path then reasons[path .. "\t" .. text] = reason end
   end
-  os.execute(("rm -rf %s %s"):format(clean, dir))
+  return reasons
 end
 
-if arg and arg[0] and arg[0]:find "mutants_draw" then
-  main(math.tointeger(arg[1]), math.tointeger(arg[2]), table.move(arg, 3, #arg, 1, {}))
+--- Draw and judge, until there are so many or the time is over: numbers of those caught, of those that live for no known
+--- reason, and of those that were not reached or live for one.
+local function draw(o, report)
+  local known, files = M.known(), M.files(#o.folders > 0 and o.folders or { "core", "bindings", "lua" })
+  local dir, began, caught, alive, explained = os.tmpname() .. ".d", now(), 0, 0, 0
+  M.copy(dir)
+  for _, line in ipairs(M.order(files, o.seed)) do
+    if caught + alive + explained >= o.count or now() - began > o.seconds then break end
+    math.randomseed(line.key)
+    local text, replacement = M.edit(line.file, line.at)
+    local by = text and M.judge(dir, line.file, text, replacement, M.specs(line.file), began + o.seconds)
+    local reason = text and not by and known[line.file.path .. "\t" .. text:match "^%s*(.*)$"]
+    if text and by ~= false then
+      if by then caught = caught + 1 elseif reason then explained = explained + 1 else alive = alive + 1 end
+      report(line.file.path, by or "alive", text, replacement, reason or nil)
+    end
+  end
+  os.execute(("rm -rf %s"):format(dir))
+  return caught, alive, o.count - caught - alive
 end
+
+local function main(words)
+  local o = { seed = math.tointeger(words[1]), count = math.tointeger(words[2]), seconds = math.huge, alive = math.huge,
+    folders = {} }
+  for i = 3, #words do
+    local key, value = words[i]:match "^(%l+)=(%d+)$"
+    if key then o[key] = math.tointeger(value) else table.insert(o.folders, words[i]) end
+  end
+  local caught, alive, others = draw(o, function(...)
+    print((table.concat({ ... }, "\t")))
+    io.flush()
+  end)
+  local failed = alive > o.alive and alive or 0
+  if failed > 0 then print(("not ok - %d mutants are alive, at most %d may be"):format(alive, o.alive)) end
+  print(("%d passed, %d failed, %d skipped"):format(caught, failed, others + alive - failed))
+  os.exit(failed == 0)
+end
+
+if arg and arg[0] and arg[0]:find "mutants_draw" then main(arg) end
 
 return M

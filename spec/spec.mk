@@ -102,8 +102,8 @@ mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be cau
 	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
 SEED ?= 1
 COUNT ?= 20
-mutants-draw: all specs ## break COUNT lines at random (SEED) in the files IN, and name the spec that notices, or none
-	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN)
+mutants-draw: all specs ## break COUNT lines that SEED draws from the files IN, name the spec that notices each, or none, and count them
+	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(ALIVE),alive=$(ALIVE))
 # What libpmlua.so exports to its users, and libpmlua-embed.so, with the types in their headers; abidw cannot leave
 # out the symbols of one version, so the former is linked without those of PMLUA_PRIVATE.
 ABI := $(B)/abi

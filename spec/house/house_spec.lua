@@ -337,6 +337,16 @@ describe("the tree", function()
     end
   end)
 
+  it("has each line of spec/data/mutants_alive.tsv once in its file, with a reason", function()
+    for line in io.lines "spec/data/mutants_alive.tsv" do
+      local file, text, reason = line:match "^([^#\t][^\t]*)\t([^\t]+)\t([^\t]+)$"
+      assert.truthy(reason or line:find "^#", "no file, line and reason: " .. line)
+      local source = file and assert(io.open(file)):read "a" or ""
+      local _, last = source:find(text or "", 1, true)
+      assert.truthy(last and (not file or not source:find(text, last + 1, true)), line)
+    end
+  end)
+
   it("has each text that spec/mutants.lua breaks once, under a name of its own", function()
     local named = {}
     for _, mutant in ipairs(dofile("spec/mutants_list.lua").list) do
