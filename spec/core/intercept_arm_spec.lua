@@ -12,7 +12,7 @@ local function has(tool)
   return (support.shell("command -v " .. tool)) == 0
 end
 
-local CORE = " core/base/*.c core/base/*/*.c $(ls core/adapter/intercept/*.c | grep -v _events) "
+local CORE = " core/base/*.c core/base/*/*.c core/base/aarch64/*.S $(ls core/adapter/intercept/*.c | grep -v _events) "
   .. "core/program/pml_filter.c $(ls core/adapter/arch/*.c | grep -v _gpr) core/adapter/arch/aarch64/*.[cS] "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
