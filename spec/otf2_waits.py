@@ -5,7 +5,7 @@
 import sys
 
 import otf2
-from otf2.enums import CollectiveOp, GroupFlag, GroupType, Paradigm, RmaSyncLevel, RmaSyncType
+from otf2.enums import CollectiveOp, GroupFlag, GroupType, LockType, Paradigm, RmaSyncLevel, RmaSyncType
 
 NONE = 2**32 - 1  # no root
 
@@ -34,7 +34,8 @@ class Rank:
         self.writer.leave(at(ended), self.region("main"))
 
 
-BEGINS = {"mpi_send", "mpi_isend", "mpi_irecv_request", "non_blocking_collective_request"}
+BEGINS = {"mpi_send", "mpi_isend", "mpi_irecv_request", "non_blocking_collective_request", "rma_request_lock"}
+EVERY = NONE
 
 
 def plant(ranks, world, other, window, second):
@@ -173,8 +174,58 @@ def plant(ranks, world, other, window, second):
     r2.call("MPI_Send", 2490, 2491, send(1))
     r1.call("MPI_Recv", 2492, 2493, receive(2))
     r1.call("MPI_Recv", 2494, 2495, receive(0))
+    # locks: one waits when it asks for the lock
+    def lock(rank, target, enter, leave, exclusive=True):
+        kind = LockType.EXCLUSIVE if exclusive else LockType.SHARED
+        rank.call("MPI_Win_lock" if target != EVERY else "MPI_Win_lock_all", enter, leave,
+                  ("rma_request_lock", window, target, target, kind), ("rma_acquire_lock", window, target, target, kind))
+
+    def unlock(rank, target, enter, leave):
+        rank.call("MPI_Win_unlock" if target != EVERY else "MPI_Win_unlock_all", enter, leave,
+                  ("rma_release_lock", window, target, target))
+
+    lock(r0, 1, 2511, 2512)
+    lock(r2, 1, 2516, 2528, False)
+    unlock(r0, 1, 2526, 2527)
+    unlock(r2, 1, 2529, 2530)
+    # one waits when it releases the lock, and one when it completes an operation
+    lock(r0, 1, 2531, 2532)
+    lock(r2, 1, 2533, 2534)
+    unlock(r2, 1, 2535, 2547)
+    unlock(r0, 1, 2545, 2546)
+    lock(r0, 1, 2550, 2551)
+    lock(r2, EVERY, 2552, 2553, False)
+    r2.call("MPI_Win_flush", 2555, 2567)
+    unlock(r0, 1, 2565, 2566)
+    r2.call("MPI_Win_flush", 2568, 2569)
+    unlock(r2, EVERY, 2569.5, 2570)
+    # three in turn: the last one waits for the second
+    lock(r0, 1, 2571, 2572)
+    lock(r1, 1, 2573, 2581)
+    lock(r2, 1, 2574, 2592)
+    unlock(r0, 1, 2579, 2580)
+    unlock(r1, 1, 2590, 2591)
+    unlock(r2, 1, 2593, 2594)
+    # shared by both; at different targets; the one that asked for it later has it later, and did not wait that long
+    lock(r0, 1, 2600, 2601, False)
+    lock(r2, 1, 2602, 2612, False)
+    unlock(r0, 1, 2610, 2611)
+    unlock(r2, 1, 2613, 2614)
+    lock(r0, 1, 2620, 2621)
+    lock(r2, 0, 2622, 2632)
+    unlock(r0, 1, 2630, 2631)
+    unlock(r2, 0, 2633, 2634)
+    lock(r2, 1, 2636, 2637)
+    lock(r0, 1, 2637, 2638)
+    unlock(r2, 1, 2640, 2646)
+    unlock(r0, 1, 2642, 2648)
+    # it has the lock, which another one takes while the release goes on
+    lock(r2, EVERY, 2649, 2650, False)
+    lock(r0, 1, 2651, 2654)
+    unlock(r2, EVERY, 2652, 2657)
+    unlock(r0, 1, 2655, 2656)
     # of its waiting nothing is known
-    r2.call("MPI_Win_lock", 2500, 2600)
+    r2.call("MPI_File_open", 2660, 2760)
 
 
 with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
@@ -197,5 +248,5 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
 
     three = [Rank(trace.event_writer_from_location(location), region_of) for location in locations]
     plant(three, comm, second, define.rma_win("window", comm), define.rma_win("another", comm))
-    for one, end in zip(three, (2601, 2602, 2610)):
+    for one, end in zip(three, (2761, 2762, 2770)):
         one.write(end)

@@ -117,6 +117,15 @@ static void set_notification(lua_State *L, int table, const struct pml_otf2_even
   set_positive(L, table, "window", e->window, 1);
 }
 
+static void set_lock(lua_State *L, int table, const struct pml_otf2_event *e) {
+  set_number(L, table, "process_there", e->what);
+  set_positive(L, table, "window", e->window, 1);
+  lua_pushboolean(L, e->exclusive);
+  lua_setfield(L, table, "exclusive");
+  lua_pushstring(L, pml_otf2_locked((enum pml_otf2_lock)e->operation));
+  lua_setfield(L, table, "what");
+}
+
 static void set_record(lua_State *L, int table, const struct pml_otf2_event *e) {
   lua_pushstring(L, pml_otf2_record(e));
   lua_setfield(L, table, "record");
@@ -156,6 +165,8 @@ static void push_event(lua_State *L, struct stack *s, const struct pml_otf2_read
     set_request(L, table, e);
   else if (e->kind == PML_OTF2_NOTIFY)
     set_notification(L, table, e);
+  else if (e->kind == PML_OTF2_LOCK)
+    set_lock(L, table, e);
   else if (e->kind == PML_OTF2_OTHER)
     set_record(L, table, e);
   else

@@ -143,7 +143,8 @@ e.leave(time + 1, r)]==])
     local own = { ENTER = "enter", LEAVE = "leave", METRIC = "metric", MPICOLLECTIVEEND = "collective", MPIISEND = "send",
       MPISEND = "send", MPIRECV = "receive", MPIIRECV = "receive", MPIIRECVREQUEST = "request", MPIISENDCOMPLETE = "request",
       NONBLOCKINGCOLLECTIVEREQUEST = "request", NONBLOCKINGCOLLECTIVECOMPLETE = "collective", RMACOLLECTIVEEND = "collective",
-      THREADTEAMBEGIN = "team_begin", THREADTEAMEND = "team_end" }
+      THREADTEAMBEGIN = "team_begin", THREADTEAMEND = "team_end", RMAREQUESTLOCK = "lock", RMAACQUIRELOCK = "lock",
+      RMARELEASELOCK = "lock" }
     local expected, n = {}, 0
     for name, at in sh("otf2-print " .. path):gmatch "\n([A-Z_%d]+) +0 +(%d+) " do
       expected[tonumber(at)], n = name:gsub("_", ""), n + 1

@@ -123,7 +123,7 @@ describe("pml.trace.open", function()
     assert.are.equal(3, t:each(function() n = n + 1 return n < 3 end))
     assert.has_error(function() t:each(print, { where = { kinds = { "call" } } }) end,
       "where.kinds: unknown name 'call'; choose from enter, leave, send, receive, collective, metric, team_begin, "
-        .. "team_end, request, notify, other")
+        .. "team_end, request, notify, lock, other")
     assert.has_error(function() t:each(print, { where = { location = "a" } }) end,
       "where.location: give a number, or a list of numbers")
   end)

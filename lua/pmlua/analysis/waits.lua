@@ -19,17 +19,19 @@
 --   fence           the same of MPI_Win_fence
 --   late post       from entering MPI_Win_start until the target enters MPI_Win_post
 --   late complete   from entering MPI_Win_wait until the origin enters MPI_Win_complete
+--   lock contention from entering a call that needs the lock of a window until the rank that has it enters MPI_Win_unlock
 --
 -- A wait ends with its call at the latest. A call that completes several messages waits once, for the one that was longest.
 -- MPI_Probe waits for the sender of what its thread receives next. An immediate collective operation waits in the call that
 -- completes it, until others begin it; a communicator's are expected to be completed in their order. Waits of operations between
--- neighbours, for locks of windows and in files are not known: regions in which none was looked for are in the result of each().
+-- neighbours and in files are not known: regions in which none was looked for are in the result of each().
 -- Waits of threads at barriers of OpenMP are those of pmlua.analysis.imbalance.
 --
 -- Who caused it: the rank or thread that was late, the call by which it ended the waiting, and what it was in meanwhile, by call
 -- path. That is one step back: if the late one waited itself, its call path says so, and the critical path leads on.
 
 local imbalance = require "pmlua.analysis.imbalance"
+local locks = require "pmlua.analysis.locks"
 local pasts = require "pmlua.analysis.past"
 
 local M = {}
@@ -45,7 +47,7 @@ local KIND <const> = {
 
 ---@class pmlua.analysis.Wait
 ---@field kind "late sender"|"late receiver"|"barrier"|"n to n"|"late broadcast"|"early reduce"|"early scan"|"creation"|"fence"
----  |"late post"|"late complete"|"OpenMP imbalance"|"OpenMP barrier"
+---  |"late post"|"late complete"|"lock contention"|"OpenMP imbalance"|"OpenMP barrier"
 ---@field region string the call that waited
 ---@field path string the calls around it and itself, from the outermost on, as main/solve/MPI_Recv
 ---@field process integer of the trace's processes
@@ -378,6 +380,7 @@ function Walk:leave(e)
   table.sort(call.met, function(a, b) return a.enter < b.enter end)
   local last = call.met[#call.met]
   if last then late_receiver(self.found, call, last) end
+  if self.locks:leave(call) then self.looked[call.number] = true end
   if is_probe(call.region) then
     if stack.probed then self:forget_probe(stack, PROBED) end
     stack.probed, stack.probe_calls, call.pending = call, PROBED, (call.pending or 0) + 1
@@ -459,6 +462,11 @@ function Walk:notify(e)
   if not out or e.out then return end
   local kind = call.region:find "^MPI_Win_[wt]" and "late complete" or "late post"
   note_late(call, kind, out.call, math.min(out.call.enter, e.time_s) - call.enter)
+end
+
+function Walk:lock(e)
+  local call = self:call_of(e)
+  if call and e.window then self.locks:event(e, call) end
 end
 
 function Walk:team_begin(e)
@@ -554,9 +562,10 @@ function M.each(reader, found, forked, past)
     instances = {}, orders = {}, sends = {}, posted = {}, begun = {}, looked = {}, root = { id = 0 },
     nodes = 0, past = past, may_wait = past and may_wait(reader),
     main = past and main_locations(reader) }, Walk)
+  walk.locks = locks.new(found, walk.stacks, function(call) walk:settle(call) end)
   local done, err = reader:each(function(e) walk[e.kind](walk, e) end,
     { order = "time", where = { kinds = { "enter", "leave", "send", "receive", "collective", "team_begin", "team_end", "request",
-      "notify" } } })
+      "notify", "lock" } } })
   if not done then return nil, err end
   return walk.looked
 end

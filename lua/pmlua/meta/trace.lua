@@ -197,7 +197,7 @@ function TraceReader:each(f, question) end
 
 --- team_begin, team_end: a thread joins or leaves a team; other: a record without a kind of its own here.
 ---@alias pmlua.TraceEventKind "enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end"|"request"|"notify"
----  |"other"
+---  |"lock"|"other"
 
 ---@class pmlua.TraceEvent
 ---@field kind pmlua.TraceEventKind
@@ -219,6 +219,11 @@ function TraceReader:each(f, question) end
 ---@field received_bytes? integer collective
 ---@field metric? string its name
 ---@field value? number
+---@field what? string request: "receive posted", "send complete" or "collective begun"; lock: "requested", "acquired" or
+---  "released"
+---@field window? integer notify, lock, collective on a window: its number in the archive
+---@field process_there? integer notify: the partner; lock: the target; nil: all
+---@field exclusive? boolean lock: requested, acquired
 ---@field record? string other: OTF2's name of it, such as "ThreadFork"
 
 --- Calls, times and messages, summed in C by several threads: some 30 ns for each event, memory for locations and rows.

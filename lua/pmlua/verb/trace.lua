@@ -65,9 +65,9 @@ Clocks of several hosts differ. Where ranks measured the differences, all times 
 so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
 Of ranks, a table lists how long they waited for others: for late senders, from entering a receive to entering its send, and in
 barriers and other collective operations, from entering one until the last rank enters. waits.json beside the trace has all
-ranks. --waits also lists late receivers, waits at windows, probes and calls that make communicators, and of OpenMP how long
-threads waited in barriers, also at the end of loops and of parallel regions, until the last thread of the team entered. Tasks
-that a thread executes there are work.
+ranks. --waits also lists late receivers, waits at windows and for their locks, probes and calls that make communicators, and of
+OpenMP how long threads waited in barriers, also at the end of loops and of parallel regions, until the last thread of the team
+entered. Tasks that a thread executes there are work.
 Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
 trace is the same whatever the number of processes.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together",

@@ -149,7 +149,8 @@ static void csv_other(struct pml__export *x, uint64_t ns, const struct pml_otf2_
   if (e->kind == PML_OTF2_OTHER) set_text(own, NAME, pml_otf2_record(e));
   if (e->kind == PML_OTF2_REQUEST) set_text(own, NAME, pml_otf2_happened((enum pml_otf2_request)e->operation));
   if (e->kind == PML_OTF2_NOTIFY) set_text(own, NAME, e->out ? "out" : "in");
-  if (e->kind < PML_OTF2_REQUEST || e->kind == PML_OTF2_NOTIFY) set_whole(own, COMM, e->comm);
+  if (e->kind == PML_OTF2_LOCK) set_text(own, NAME, pml_otf2_locked((enum pml_otf2_lock)e->operation));
+  if (e->kind != PML_OTF2_REQUEST && e->kind != PML_OTF2_OTHER) set_whole(own, COMM, e->comm);
   if (e->what != PML_OTF2_NONE) set_whole(own, PEER, (int64_t)e->what + 1);
   write_row(x);
 }

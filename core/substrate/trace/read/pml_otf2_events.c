@@ -250,6 +250,33 @@ static OTF2_CallbackCode on_notification(AT, OTF2_RmaWinRef window, uint32_t rem
   return OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode take_lock(struct stream *s, enum pml_otf2_lock what, uint64_t time, OTF2_RmaWinRef window,
+                                   uint32_t remote, bool exclusive) {
+  struct pml_otf2_event *event = take(s, PML_OTF2_LOCK, time);
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
+  event->comm = comm_of(s, window);
+  event->what = process_of(s, remote, event->comm);
+  event->window = window + 1;
+  event->operation = (uint8_t)what;
+  event->exclusive = exclusive;
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_lock_requested(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
+                                           OTF2_LockType type) {
+  (void)location, (void)position, (void)attributes, (void)lock;
+  return take_lock(user, PML_OTF2_LOCK_REQUESTED, time, window, remote, type == OTF2_LOCK_EXCLUSIVE);
+}
+static OTF2_CallbackCode on_lock_acquired(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
+                                          OTF2_LockType type) {
+  (void)location, (void)position, (void)attributes, (void)lock;
+  return take_lock(user, PML_OTF2_LOCK_ACQUIRED, time, window, remote, type == OTF2_LOCK_EXCLUSIVE);
+}
+static OTF2_CallbackCode on_lock_released(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock) {
+  (void)location, (void)position, (void)attributes, (void)lock;
+  return take_lock(user, PML_OTF2_LOCK_RELEASED, time, window, remote, false);
+}
+
 static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
                                    OTF2_AttributeList *attributes, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
                                    const OTF2_MetricValue *value) {
@@ -302,6 +329,9 @@ static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp t
   X(REQUEST, MpiIrecvRequest, on_posted)                                                                               \
   X(REQUEST, MpiIsendComplete, on_sent)                                                                                \
   X(REQUEST, NonBlockingCollectiveRequest, on_begun)                                                                   \
+  X(LOCK, RmaRequestLock, on_lock_requested)                                                                           \
+  X(LOCK, RmaAcquireLock, on_lock_acquired)                                                                            \
+  X(LOCK, RmaReleaseLock, on_lock_released)                                                                            \
   X(METRIC, Metric, on_metric)                                                                                         \
   X(TEAM_BEGIN, ThreadTeamBegin, on_team_begin)                                                                        \
   X(TEAM_END, ThreadTeamEnd, on_team_end)
@@ -550,6 +580,11 @@ double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t time) {
 
 const char *pml_otf2_happened(enum pml_otf2_request what) {
   static const char *const names[] = {"receive posted", "send complete", "collective begun"};
+  return names[what];
+}
+
+const char *pml_otf2_locked(enum pml_otf2_lock what) {
+  static const char *const names[] = {"requested", "acquired", "released"};
   return names[what];
 }
 

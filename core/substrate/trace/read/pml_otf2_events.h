@@ -23,7 +23,8 @@ PML_BEGIN_DECLS
   X(RECEIVE, "receive")                                                                                                \
   X(COLLECTIVE, "collective")                                                                                          \
   X(METRIC, "metric")                                                                                                  \
-  X(TEAM_BEGIN, "team_begin") X(TEAM_END, "team_end") X(REQUEST, "request") X(NOTIFY, "notify") X(OTHER, "other")
+  X(TEAM_BEGIN, "team_begin")                                                                                          \
+  X(TEAM_END, "team_end") X(REQUEST, "request") X(NOTIFY, "notify") X(LOCK, "lock") X(OTHER, "other")
 #define PML_OTF2_KIND(id, name) PML_OTF2_##id,
 enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 #undef PML_OTF2_KIND
@@ -40,17 +41,24 @@ struct pml_otf2_event {
     int64_t integer;
   } value; /* of a metric, without its scale */
   uint8_t kind;
-  bool is_integer;
-  uint8_t operation; /* of a collective: pml_otf2_operation(); of a request: enum pml_otf2_request; other: its record */
-  bool out;          /* of a notification between processes of a window: to the other one, not from it */
-  uint32_t window;   /* of a notification and of a collective on a window: its number and 1; 0: none */
-  uint64_t request;  /* unique; of a message and a collective that have one, and of what happens to one; 0: none */
+  union {
+    bool is_integer; /* of a metric */
+    bool exclusive;  /* of a lock */
+  };
+  uint8_t operation;  /* of a collective: pml_otf2_operation(); of a request: enum pml_otf2_request; of a lock: enum
+                         pml_otf2_lock; other: its record */
+  bool out;           /* of a notification between processes of a window: to the other one, not from it */
+  uint32_t window;    /* of a notification, a lock and a collective on a window: its number and 1; 0: none */
+  uint64_t request;   /* unique; of a message and a collective that have one, and of what happens to one; 0: none */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
   uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: not known */
 };
 
 /* What happens to a request without a message. */
 enum pml_otf2_request { PML_OTF2_RECEIVE_POSTED, PML_OTF2_SEND_COMPLETE, PML_OTF2_COLLECTIVE_BEGUN };
+
+/* What happens to the lock of a window at a process, or, where that is PML_OTF2_NONE, at all of them. */
+enum pml_otf2_lock { PML_OTF2_LOCK_REQUESTED, PML_OTF2_LOCK_ACQUIRED, PML_OTF2_LOCK_RELEASED };
 
 struct pml_otf2_events;
 
@@ -85,8 +93,9 @@ PML__SHARED double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t
 /* pml_otf2_operation - such as "bcast"; "" if it is unknown. */
 PML__SHARED const char *pml_otf2_operation(unsigned operation);
 
-/* pml_otf2_happened - what a request's event says, such as "send complete". */
+/* pml_otf2_happened, _locked - what an event says of a request or of a lock, such as "send complete". */
 PML__SHARED const char *pml_otf2_happened(enum pml_otf2_request what);
+PML__SHARED const char *pml_otf2_locked(enum pml_otf2_lock what);
 
 /* pml_otf2_record - OTF2's name of the record that an event of PML_OTF2_OTHER is, such as "ThreadFork". */
 PML__SHARED const char *pml_otf2_record(const struct pml_otf2_event *event);

@@ -156,8 +156,8 @@ time_ns      integer ns   since the trace's beginning
 process      integer -    number of the process in the trace, from 1 on
 rank         integer -    of MPI; null without MPI
 location     integer -    number of the thread or other location in the trace, from 1 on
-kind         text    -    enter, leave, send, receive, collective, metric, team_begin, team_end, request, notify or other
-name         text    -    of the region, the metric or the collective operation; what happens to a request; other: OTF2's record
+kind         text    -    enter, leave, send, receive, collective, metric, team_begin, team_end, request, notify, lock or other
+name         text    -    of the region, the metric or the operation; what happens to a request or lock; other: OTF2's record
 peer         integer -    process at the other end of a message, or root of a collective operation
 communicator integer -    its number in the trace
 tag          integer -    of the message

@@ -112,9 +112,9 @@ local function messages_of(reader, where, processes, also)
     for _, pair in ipairs(part) do
       if also.pair then also.pair(pair) else list[#list + 1] = pair end
     end
-    if also.pairs and #list > also.pairs then
+    if also.pairs and (#list > also.pairs or first + block > processes) then
       table.sort(list, larger)
-      list = table.move(list, 1, also.pairs, 1, {})
+      list = table.move(list, 1, math.min(#list, also.pairs), 1, {})
     end
   end
   return list, unknown, count
