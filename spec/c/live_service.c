@@ -4,7 +4,9 @@
 #include "check.h"
 #include "live.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define PLACES 16
@@ -319,11 +321,54 @@ static int open_descriptors(void) {
   return n;
 }
 
+/* The number of this process's thread of this name; 0: there is none. */
+static pid_t thread_named(const char *name) {
+  char path[300], has[32];
+  DIR *tasks = opendir("/proc/self/task");
+  pid_t found = 0;
+  for (struct dirent *e; tasks != NULL && found == 0 && (e = readdir(tasks)) != NULL;) {
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
+    FILE *f = fopen(path, "r");
+    if (f == NULL) continue;
+    if (fgets(has, sizeof has, f) != NULL && strncmp(has, name, strlen(name)) == 0) found = (pid_t)atoi(e->d_name);
+    fclose(f);
+  }
+  if (tasks != NULL) closedir(tasks);
+  return found;
+}
+
+/* A thread that bound itself starts the service, which does not stay there; code of a question has what cpus are left.
+ */
+static void beside_a_bound_thread(void) {
+  cpu_set_t all, one, has;
+  size_t cpu = 0;
+  int fd = -1;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+  while (!CPU_ISSET(cpu, &all)) cpu++;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  (void)sched_setaffinity(0, sizeof one, &one);
+  CHECK(pmlua_live_start(NULL) == 0 && (fd = live_connect_self()) >= 0 &&
+            live_ask(fd, LIVE_EVAL, "1 + 1", text, sizeof text) == LIVE_OK,
+        "a thread that bound itself to a cpu starts the service");
+  static const char *const names[] = {"pmlua-live", "pmlua-ask"};
+  for (int i = 0; i < 2; i++) {
+    pid_t tid = thread_named(names[i]);
+    CHECK(tid > 0 && sched_getaffinity(tid, sizeof has, &has) == 0 && CPU_EQUAL(&has, &all),
+          "%s may run on all cpus of the process", names[i]);
+  }
+  CHECK(sched_getscheduler(thread_named("pmlua-ask")) == SCHED_IDLE, "and code of a question has what is left of them");
+  close(fd);
+  (void)pmlua_live_stop();
+  (void)sched_setaffinity(0, sizeof all, &all);
+}
+
 int main(void) {
   live_runtime();
   alarm(300);
   int before = open_descriptors();
   life();
+  beside_a_bound_thread();
   if (!CHECK(pmlua_live_start(NULL) == 0, "it starts")) return check_done();
   questions();
   garbage();
