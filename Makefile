@@ -78,7 +78,7 @@ PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ libluajit-5.1-dev liblua5.1-0-dev liblua5.3-dev lua-busted otf2-tools python3-otf2 python3-six protobuf-compiler clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static libclang-rt-14-dev \
-  libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16
+  curl gpg libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
