@@ -50,6 +50,13 @@ describe("libpmlua.so", function()
     equal(declared("PML_API", PUBLIC), exported "PMLUA_0")
   end)
 
+  it("exports what Debian's package says it does", function()
+    local f <close> = assert(io.open "packaging/debian/libpmlua0.symbols")
+    local packaged = {}
+    for name in f:read("a"):match("\nlibpmlua%.so%.0 (.-)\nlib"):gmatch "\n (pml_[%w_]*)@PMLUA_0 " do packaged[name] = true end
+    equal(exported "PMLUA_0", packaged)
+  end)
+
   it("has no public function in a header that users do not get", function()
     equal(declared("PML_API", PUBLIC), declared("PML_API", ALL))
   end)
