@@ -89,7 +89,7 @@ function M.order(files, seed)
   return list
 end
 
---- What is laid out or checked by the compiler: where that makes a difference, nothing compiles.
+--- Layout that the compiler checks: a difference there does not compile.
 local function is_layout(line)
   return line:find "_Static_assert" or line:find "sizeof.*[%]<>=,]" and not line:find "[(=] *%l+%("
 end
@@ -194,7 +194,7 @@ function M.builds(dir, file, for_lua)
   return code == 0
 end
 
---- Whether a spec passes where the file has a line more that says nothing: one that does not says nothing of a mutant.
+--- Whether a spec passes with an additional empty line in the file: a spec that does not cannot judge a mutant.
 local sound = {}
 local function is_sound(dir, file, source, spec)
   local key = file.language .. " " .. spec.name

@@ -5,8 +5,8 @@
  * As far as the function itself says: its address is followed back to what it was computed from. What comes in a
  * parameter, from memory or from a call is not known, be it the heap's or another function's local.
  *
- * And whether a local is one that would be a register if OpenMP's runtime did not take its address: the bounds of a
- * loop, the private copy of a reduction.
+ * It also finds locals that would be in registers if OpenMP's runtime did not take their address: loop bounds and
+ * private copies of reductions.
  */
 #include "instrument/instrument_private.h"
 
@@ -94,7 +94,7 @@ static bool use_is_local(LLVMValueRef user, LLVMValueRef v, bool *runtime, unsig
   return LLVMGetOperand(user, 0) != v || (is_list(LLVMGetOperand(user, 1), left) && (*runtime = true));
 }
 
-/* Whether nothing but the function itself and OpenMP's runtime knows a local. @runtime: whether the latter does. */
+/* Whether only the function itself and OpenMP's runtime use a local. @runtime: whether the runtime does. */
 static bool runtime_has(LLVMValueRef v, bool *runtime, unsigned *left) {
   for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u))
     if (--*left == 0 || !use_is_local(LLVMGetUser(u), v, runtime, left)) return false;

@@ -2,8 +2,8 @@
 /*
  * core/preload/record_backtrace.c - backtrace(3) of the program, without frames of ours.
  *
- * A recorded call returns to a slot, which unwinders pass on their way to the caller: to them it is a frame. So more
- * frames are asked for than the program wants, and the slots are taken out. Programs that call _Unwind_Backtrace()
+ * A recorded call returns to a slot, which unwinders pass on their way to the caller: to them it is a frame.
+ * backtrace() requests more frames than the program does, and removes the slots. Programs that call _Unwind_Backtrace()
  * themselves see the slots.
  */
 #include "adapter/intercept/pml_intercept.h"

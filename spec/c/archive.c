@@ -178,7 +178,7 @@ static void clocks(void) {
 #define KNOTS 65u
 #define STEP UINT64_C(1000)
 
-static int64_t lag[KNOTS][CLOCKS][CLOCKS]; /* by hand: how early messages are at most; INT64_MIN: there is none */
+static int64_t lag[KNOTS][CLOCKS][CLOCKS]; /* by hand: the earliest message's lead; INT64_MIN without messages */
 
 static bool taken = true;
 

@@ -204,7 +204,7 @@ static void arguments(const struct results *plain) {
 #endif
 }
 
-/* ---- conventions that preserve or pass what that of C does not ---- */
+/* ---- conventions that preserve or pass more registers than C's ---- */
 
 __attribute__((used)) static struct registers given;
 void call_registers(void); /* lib_registers(), with `given` in all registers */

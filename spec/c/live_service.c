@@ -321,7 +321,7 @@ static int open_descriptors(void) {
   return n;
 }
 
-/* The number of this process's thread of this name; 0: there is none. */
+/* The id of this process's thread with this name, or 0. */
 static pid_t thread_named(const char *name) {
   char path[300], has[32];
   DIR *tasks = opendir("/proc/self/task");

@@ -140,7 +140,7 @@ static void deep_and_wide(void) {
 
 /* ---- more paths than are found without a search ---- */
 
-#define ALL 64 /* of as many callers each calls as many; each caller has a node 64 behind that of the one before */
+#define ALL 64 /* 64 callers with 64 callees each; consecutive callers have nodes 64 apart */
 static pml_region_t one_of[ALL];
 static uint64_t expected[ALL][ALL], counted[ALL][ALL];
 static int caller;
@@ -169,7 +169,7 @@ static void many_paths(void) {
   struct pml_profile *p;
   char name[32];
   uint32_t random = 1;
-  for (int i = 0; i < 256 + ALL / 2; i++) { /* half of them have numbers 256 above those of the others */
+  for (int i = 0; i < 256 + ALL / 2; i++) { /* half of the numbers are 256 above the other half */
     pml_region_t r = 0;
     snprintf(name, sizeof name, "one of all %d", i);
     (void)pml_region_intern(name, NULL, 0, &r);

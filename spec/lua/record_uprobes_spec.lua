@@ -4,8 +4,8 @@
 --
 -- Slow: runs each program up to four times, with a probe at each function.
 --
--- A uprobe also counts calls inside the library that lead to the function directly: these call instructions have probes, too,
--- and what they count is taken off.
+-- A uprobe also counts direct calls inside the library: these call instructions also have probes, and their counts are
+-- subtracted.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -17,7 +17,7 @@ local traced = "unshare -m sh -c 'test -d /sys/kernel/tracing/events || mount -t
 local repository = "git init -q repo && cd repo && git config user.name a && git config user.email a@b && seq 1 9000 >numbers &&"
   .. "git add numbers && git commit -q -m numbers"
 
---- Of each program: its library, its line, its file where that is not the first word, its preparation.
+--- For each program: its library, its command line, its file if that is not the first word, its preparation.
 local programs = {
   xz = { library = "liblzma.so.5", line = "xz -c -k numbers" },
   bzip2 = { library = "libbz2.so.1.0", line = "bzip2 -c -k numbers" },
@@ -130,7 +130,7 @@ describe("pmlua record and uprobes agree on", function()
       local n, why = reached(library, places)
       if not n then return pending(why) end
 
-      --- Of all names of a function.
+      --- The sum over all names of a function.
       local function sum(address)
         local all, is_named = 0, false
         for _, symbol in ipairs(names[address]) do

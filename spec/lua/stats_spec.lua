@@ -253,7 +253,7 @@ describe("stats", function()
         if bits == m then ways, as_far = ways + 1, as_far + (above(chosen) >= above(first) and 1 or 0) end
       end
       near(as_far / ways, stats.rank_sum({ table.unpack(all, 1, m) }, { table.unpack(all, m + 1) }))
-      -- by the number of means of two that are positive, those of zero by half, zeros left out
+      -- the number of positive pairwise means plus half the number of zero means, without zeros
       local d = {}
       for _, v in ipairs(all) do d[#d + 1] = v ~= 0 and v or nil end
       local function far(signs)
@@ -309,7 +309,7 @@ describe("stats", function()
 
   it("corrects p values after Holm", function()
     local random = rng(6)
-    for n = 1, 40 do -- of all that are as small or smaller, the largest product
+    for n = 1, 40 do -- the largest product of all that are as small or smaller
       local p = {}
       for i = 1, n do p[i] = random(20) / 100 end
       for i, v in ipairs(stats.holm(p)) do

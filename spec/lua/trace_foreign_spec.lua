@@ -150,7 +150,7 @@ e.leave(time + 1, r)]==])
       expected[tonumber(at)], n = name:gsub("_", ""), n + 1
     end
     assert.is_true(n > 75, n)
-    --- Rows by time are those of otf2-print.
+    --- Rows by time equal otf2-print's.
     local function matches(what, rows)
       for at, row in pairs(rows) do
         local record = row[2] and row[2]:upper()

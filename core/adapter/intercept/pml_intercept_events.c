@@ -88,7 +88,7 @@ static void confine(void) {
 /* For a thread's first event, and for those of one that cannot count. False: it has no counters for @kind. */
 __attribute__((noinline, cold)) static bool has_set(enum pml_stream_kind kind) {
   if (self.process != pml__process()) {
-    if (kind == PML_STREAM_LEAVE) return false; /* of a call that began in the parent, or before calls were counted */
+    if (kind == PML_STREAM_LEAVE) return false; /* the call began in the parent, or before calls were counted */
     begin(metrics);
   } else if (is_confined() && self.set != NULL) {
     give_up(-EPERM);

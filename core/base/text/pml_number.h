@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/text/pml_number.h - conversion of numbers to text as printf() does in the C locale, at a tenth of its cost.
+ * core/base/text/pml_number.h - conversion of numbers to text as printf does in the C locale, at a tenth of its cost.
  * Internal.
  *
  *   char text[PML__NUMBER_MAX];

@@ -11,7 +11,7 @@ static inline struct pml__profile_place **recent(struct pml__profile_track *t, c
   return &t->recent[(185u * place + region) % PML__PROFILE_RECENT];
 }
 
-/* Apart, so that what is common needs few registers; and so is the next. */
+/* Separate functions, so that the common case needs few registers. */
 __attribute__((noinline)) static uint64_t enter_by_tree(struct pml__profile_track *t, pml_region_t region,
                                                         uint64_t ticks) {
   struct pml__profile_place *at = t->at;

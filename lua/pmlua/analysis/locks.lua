@@ -3,9 +3,10 @@
 --
 -- Try:  pmlua trace out/traces.otf2 --waits
 --
--- A rank has a lock from its request to its release. Of two at the same target, one of them exclusive, the later one waits: in
--- MPI_Win_lock, or, as libraries may ask for a lock only when it is used, in MPI_Win_flush or MPI_Win_unlock. Such a call waited
--- if one that had the lock before began to release it during the call, and had released it before the waiting rank did so itself.
+-- A rank has a lock from its request to its release. If two locks at one target overlap and one is exclusive, the later one
+-- waits: in MPI_Win_lock, or, as libraries may ask for a lock only when it is used, in MPI_Win_flush or MPI_Win_unlock. Such a
+-- call waited if one that had the lock before began to release it during the call, and had released it before the waiting rank
+-- did so itself.
 
 local M = {}
 

@@ -117,7 +117,7 @@ wide8 lib_avx512(wide8 a, wide8 b, wide8 c, wide8 d, wide8 e, wide8 f, wide8 g, 
 }
 #endif
 
-/* ---- conventions other than that of C ---- */
+/* ---- other calling conventions ---- */
 
 __asm__(FUNCTION("lib_registers") COPY_REGISTERS "ret\n.size lib_registers, . - lib_registers\n");
 

@@ -62,7 +62,7 @@ CALLED int lib_save(void **at) __attribute__((returns_twice));
 CALLED void lib_load(void **at, int value) __attribute__((noreturn));
 #define LIB_SAVED 32
 
-/* Does nothing, and knows all registers as it found them. @wide: bytes of a vector register. */
+/* Does nothing, and preserves all registers. @wide: bytes of a vector register. */
 struct registers;
 CALLED void lib_registers(void);
 CALLED const struct registers *lib_seen(int wide);

@@ -315,7 +315,7 @@ static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp t
   return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Records with a callback of their own, and the kind of event that they become. */
+/* Records with a specific callback, and the kind of their event. */
 #define OWN(X)                                                                                                         \
   X(ENTER, Enter, on_enter)                                                                                            \
   X(LEAVE, Leave, on_leave)                                                                                            \

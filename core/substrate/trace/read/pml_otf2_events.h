@@ -57,7 +57,7 @@ struct pml_otf2_event {
 /* What happens to a request without a message. */
 enum pml_otf2_request { PML_OTF2_RECEIVE_POSTED, PML_OTF2_SEND_COMPLETE, PML_OTF2_COLLECTIVE_BEGUN };
 
-/* What happens to the lock of a window at a process, or, where that is PML_OTF2_NONE, at all of them. */
+/* Operation on the lock of a window at a process, or, if that is PML_OTF2_NONE, at all processes. */
 enum pml_otf2_lock { PML_OTF2_LOCK_REQUESTED, PML_OTF2_LOCK_ACQUIRED, PML_OTF2_LOCK_RELEASED };
 
 struct pml_otf2_events;
@@ -66,7 +66,7 @@ struct pml_otf2_events;
  * pml_otf2_events_open - iterate over the events that @q asks for: its window, locations, kinds, and of enters and
  * leaves its pattern of regions. Each record that has no other kind is PML_OTF2_OTHER. @by_time: in the order of time
  * over all locations, at the same time in that of locations; else one location after another. A metric's record of
- * several values is as many events. Enters and leaves of undefined regions are PML_OTF2_OTHER, too. Until
+ * several values is as many events. Enters and leaves of undefined regions also are PML_OTF2_OTHER. Until
  * pml_otf2_events_close(), which must come before pml_otf2_read_close(), nothing else reads events of @t. What
  * @q points to is copied.
  *

@@ -92,8 +92,8 @@ enum pml__otf2_kind_id { PML__OTF2_WALKED(PML__OTF2_KIND) PML__OTF2_OTHER(PML__O
 const char *pml__otf2_kind_name(enum pml__otf2_kind_id kind);
 
 /*
- * pml__otf2_other_kinds - callbacks for all but walked kinds. What they get as user data begins with such a taker,
- * which they hand it to, with the kind and the time.
+ * pml__otf2_other_kinds - callbacks for all but walked kinds. Their user data begins with such a receiver, which they
+ * call with the kind and the time.
  */
 struct pml__otf2_taker {
   void (*take)(void *user, enum pml__otf2_kind_id kind, uint64_t time);

@@ -5,7 +5,7 @@
 --       local n = 3;  print(load(source.of(function(x) return n + x end))()(4))
 --
 -- The text holds the compiled function and the values of its upvalues: nil, booleans, numbers, strings, modules, functions of
--- modules, and the globals, which are those of the other state. What the function changes does not come back.
+-- modules, and the globals, which are those of the other state. Changes that the function makes stay in its state.
 
 local M = {}
 

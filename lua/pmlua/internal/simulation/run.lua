@@ -26,7 +26,7 @@ M.events = left.events
 M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
 M.levels = { "I1", "D1", "LL" }
 
---- What totals hold that is not the program's, where LD_PRELOAD works.
+--- The part of totals that is not the program's, where LD_PRELOAD works.
 M.own = "totals include the loader's work for a library of pmlua's: some 15,000 instructions in each program, and 50 for each "
   .. "symbol that the loader looks up"
 

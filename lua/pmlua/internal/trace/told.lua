@@ -215,7 +215,7 @@ local function spool()
   return setmetatable(rows, { __close = function() file:close() end })
 end
 
---- What is in a list, then lines of rows, for JSON.
+--- A list's elements, then lines of rows, for JSON.
 local function items(list, rows)
   local i = 0
   return function()
