@@ -19,61 +19,61 @@
 
 /* ---- the definitions of a part ---- */
 
-static void carry_metric(struct pml__carry *c, struct pml_otf2_metric *m) {
+static void serialize_metric(struct pml__serializer *c, struct pml_otf2_metric *m) {
   uint32_t mode = (uint32_t)m->mode;
-  pml__carry_text(c, (char **)(uintptr_t)&m->name);
-  pml__carry_text(c, (char **)(uintptr_t)&m->description);
-  pml__carry_text(c, (char **)(uintptr_t)&m->unit);
-  pml__carry_32(c, &mode);
+  pml__serialize_text(c, (char **)(uintptr_t)&m->name);
+  pml__serialize_text(c, (char **)(uintptr_t)&m->description);
+  pml__serialize_text(c, (char **)(uintptr_t)&m->unit);
+  pml__serialize_32(c, &mode);
   if (mode >= PML_MODES) c->failed = true;
   m->mode = mode < PML_MODES ? (enum pml_mode)mode : PML_MODE_ABSOLUTE_POINT;
-  pml__carry_64(c, (uint64_t *)&m->exponent);
-  pml__carry_bool(c, &m->binary);
-  pml__carry_bool(c, &m->real);
-  pml__carry_bool(c, &m->is_signed);
+  pml__serialize_64(c, (uint64_t *)&m->exponent);
+  pml__serialize_bool(c, &m->binary);
+  pml__serialize_bool(c, &m->real);
+  pml__serialize_bool(c, &m->is_signed);
 }
 
-static void carry_sets(struct pml__carry *c, struct pml__otf2_set *s) {
+static void serialize_sets(struct pml__serializer *c, struct pml__otf2_set *s) {
   for (; s != NULL; s = s->next) {
     bool more = s->next != NULL;
-    pml__carry_32(c, &s->class);
-    pml__carry_list(c, (void **)&s->metric, &s->n, sizeof *s->metric);
-    for (size_t i = 0; i < s->n; i++) carry_metric(c, &s->metric[i]);
-    pml__carry_bool(c, &more);
+    pml__serialize_32(c, &s->class);
+    pml__serialize_list(c, (void **)&s->metric, &s->n, sizeof *s->metric);
+    for (size_t i = 0; i < s->n; i++) serialize_metric(c, &s->metric[i]);
+    pml__serialize_bool(c, &more);
     if (more && c->reads) s->next = calloc(1, sizeof *s->next);
     c->failed |= more && s->next == NULL;
   }
 }
 
-static void carry_series(struct pml__carry *c, struct pml_otf2_location *l) {
+static void serialize_series(struct pml__serializer *c, struct pml_otf2_location *l) {
   bool is = l->series != NULL;
-  pml__carry_bool(c, &is);
+  pml__serialize_bool(c, &is);
   if (is && c->reads) l->series = calloc(1, sizeof *l->series);
   c->failed |= is && l->series == NULL;
   if (l->series == NULL) return;
-  carry_metric(c, &l->series->metric);
-  pml__carry_32(c, &l->series->class);
-  pml__carry_32(c, &l->series->ref);
+  serialize_metric(c, &l->series->metric);
+  pml__serialize_32(c, &l->series->class);
+  pml__serialize_32(c, &l->series->ref);
 }
 
-static void carry_location(struct pml__carry *c, struct pml_otf2_location *l) {
-  pml__carry_text(c, &l->name);
-  pml__carry_64(c, &l->nevents);
-  pml__carry_64(c, &l->first_written);
-  pml__carry_64(c, &l->last_written);
-  pml__carry_64(c, &l->discarded);
-  pml__carry_64(c, &l->closed);
-  pml__carry_64(c, &l->dropped);
-  pml__carry_64(c, &l->lifted);
-  pml__carry_64(c, &l->unmatched);
-  carry_series(c, l);
+static void serialize_location(struct pml__serializer *c, struct pml_otf2_location *l) {
+  pml__serialize_text(c, &l->name);
+  pml__serialize_64(c, &l->nevents);
+  pml__serialize_64(c, &l->first_written);
+  pml__serialize_64(c, &l->last_written);
+  pml__serialize_64(c, &l->discarded);
+  pml__serialize_64(c, &l->closed);
+  pml__serialize_64(c, &l->dropped);
+  pml__serialize_64(c, &l->lifted);
+  pml__serialize_64(c, &l->unmatched);
+  serialize_series(c, l);
 }
 
-static void carry_locations(struct pml__carry *c, struct pml_otf2 *o) {
+static void serialize_locations(struct pml__serializer *c, struct pml_otf2 *o) {
   uint64_t n = o->nlocations;
   struct pml_otf2_location *l = o->first;
-  pml__carry_64(c, &n);
-  for (uint64_t i = 0; i < n && !pml__carry_failed(c); i++) {
+  pml__serialize_64(c, &n);
+  for (uint64_t i = 0; i < n && !pml__serialize_failed(c); i++) {
     if (c->reads) {
       l = pml__otf2_location_new();
       c->failed |= l == NULL;
@@ -81,20 +81,20 @@ static void carry_locations(struct pml__carry *c, struct pml_otf2 *o) {
       l->ref = i;
       pml__otf2_add_location(o, l);
     }
-    carry_location(c, l);
+    serialize_location(c, l);
     l = l->next;
   }
 }
 
 /* A region by its name, as another process interns it. */
-static void carry_region(struct pml__carry *c, struct pml_otf2 *o, pml_region_t region) {
+static void serialize_region(struct pml__serializer *c, struct pml_otf2 *o, pml_region_t region) {
   struct pml_region_info info = {.name = "", .file = ""};
   uint32_t ref;
   if (!c->reads) (void)pml_region_describe(region, &info);
   char *name = (char *)(uintptr_t)info.name, *file = (char *)(uintptr_t)info.file;
-  pml__carry_text(c, &name);
-  pml__carry_text(c, &file);
-  pml__carry_32(c, &info.line);
+  pml__serialize_text(c, &name);
+  pml__serialize_text(c, &file);
+  pml__serialize_32(c, &info.line);
   if (!c->reads) return;
   c->failed |= name == NULL || file == NULL || pml_region_intern(name, file, info.line, &region) < 0 ||
                pml__otf2_region(o, region, &ref) < 0;
@@ -102,22 +102,23 @@ static void carry_region(struct pml__carry *c, struct pml_otf2 *o, pml_region_t 
   free(file);
 }
 
-static void carry_regions(struct pml__carry *c, struct pml_otf2 *o) {
+static void serialize_regions(struct pml__serializer *c, struct pml_otf2 *o) {
   pml_region_t *by_ref = NULL;
   uint32_t n = o->nregions;
-  pml__carry_32(c, &n);
+  pml__serialize_32(c, &n);
   if (!c->reads && (by_ref = pml__otf2_regions(o)) == NULL) c->failed = true;
-  for (uint32_t ref = 0; ref < n && !pml__carry_failed(c); ref++) carry_region(c, o, by_ref != NULL ? by_ref[ref] : 0);
+  for (uint32_t ref = 0; ref < n && !pml__serialize_failed(c); ref++)
+    serialize_region(c, o, by_ref != NULL ? by_ref[ref] : 0);
   free(by_ref);
 }
 
-static void carry_singles(struct pml__carry *c, struct pml_otf2 *o) {
+static void serialize_singles(struct pml__serializer *c, struct pml_otf2 *o) {
   size_t n = o->nsingles;
-  pml__carry_list(c, (void **)&o->single, &n, sizeof *o->single);
+  pml__serialize_list(c, (void **)&o->single, &n, sizeof *o->single);
   o->nsingles = (uint32_t)n;
   for (size_t i = 0; i < n; i++) {
-    carry_metric(c, &o->single[i].metric);
-    pml__carry_32(c, &o->single[i].class);
+    serialize_metric(c, &o->single[i].metric);
+    pml__serialize_32(c, &o->single[i].class);
   }
 }
 
@@ -128,18 +129,18 @@ struct told {
   struct pml__archive_calls calls;
 };
 
-static void carry_part(struct pml__carry *c, struct pml_otf2 *o, struct told *t) {
-  pml__carry_64(c, &t->threads);
-  pml__carry_64(c, &t->first_thread);
-  pml__carry_64(c, &t->events);
-  pml__carry_64(c, &t->open);
-  pml__carry_32(c, &o->nclasses);
-  carry_sets(c, &o->own);
-  carry_singles(c, o);
-  carry_regions(c, o);
-  carry_locations(c, o);
-  pml__otf2_carry_teams(c, o);
-  pml__archive_calls_carry(c, &t->calls);
+static void serialize_part(struct pml__serializer *c, struct pml_otf2 *o, struct told *t) {
+  pml__serialize_64(c, &t->threads);
+  pml__serialize_64(c, &t->first_thread);
+  pml__serialize_64(c, &t->events);
+  pml__serialize_64(c, &t->open);
+  pml__serialize_32(c, &o->nclasses);
+  serialize_sets(c, &o->own);
+  serialize_singles(c, o);
+  serialize_regions(c, o);
+  serialize_locations(c, o);
+  pml__otf2_serialize_teams(c, o);
+  pml__archive_calls_serialize(c, &t->calls);
 }
 
 /* Whether the numbers that the part says it has are those of what is in it. */
@@ -153,13 +154,13 @@ static bool is_sound(const struct pml_otf2 *o, const struct told *t) {
   return o->nclasses == classes && t->threads == threads && (t->first_thread == 0 || t->first_thread < threads);
 }
 
-static int carry_file(struct pml_otf2 *o, struct told *t, const char *path, bool reads) {
-  struct pml__carry c;
-  int err = pml__carry_begin(&c, reads ? path : NULL);
+static int serialize_file(struct pml_otf2 *o, struct told *t, const char *path, bool reads) {
+  struct pml__serializer c;
+  int err = pml__serialize_begin(&c, reads ? path : NULL);
   if (err < 0) return err;
-  carry_part(&c, o, t);
+  serialize_part(&c, o, t);
   if (reads && !is_sound(o, t)) c.failed = true;
-  return pml__carry_end(&c, path);
+  return pml__serialize_end(&c, path);
 }
 
 /* ---- write a part ---- */
@@ -207,7 +208,7 @@ static int write_in(struct pml__archive *a, struct pml__archive_process *p, cons
   if (p->rank >= 0) t.first_thread = a->mpi.location[p->index];
   (void)snprintf(path, sizeof path, "%s/part", folder);
   if (err == 0) err = closed;
-  if (err == 0) err = carry_file(a->otf2, &t, path, false);
+  if (err == 0) err = serialize_file(a->otf2, &t, path, false);
   free(t.calls.call);
   pml__otf2_free(a->otf2);
   a->otf2 = NULL;
@@ -338,7 +339,7 @@ int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archi
   struct pml_otf2 *part;
   path_of_part(a, i, path);
   int err = pml__otf2_new(&part, path);
-  if (err == 0) err = carry_file(part, &t, path, true);
+  if (err == 0) err = serialize_file(part, &t, path, true);
   if (err == 0) err = take(a, i, part, m, &t);
   if (err == 0) err = pml__archive_waits_take(&m->waits, a, i, &t.calls);
   free(t.calls.call);
@@ -347,11 +348,11 @@ int pml__archive_part_take(struct pml__archive *a, uint32_t i, struct pml__archi
 }
 
 int pml__archive_part_threads(const struct pml__archive *a, uint32_t i, uint64_t *threads) {
-  struct pml__carry c;
+  struct pml__serializer c;
   char path[PATH_MAX];
   path_of_part(a, i, path);
-  int err = pml__carry_begin(&c, path);
+  int err = pml__serialize_begin(&c, path);
   if (err < 0) return err;
-  pml__carry_64(&c, threads);
-  return pml__carry_end(&c, path);
+  pml__serialize_64(&c, threads);
+  return pml__serialize_end(&c, path);
 }

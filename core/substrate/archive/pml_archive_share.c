@@ -4,8 +4,8 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_carry.h"
 #include "substrate/trace/pml_otf2_write.h"
+#include "substrate/trace/pml_serialize.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,84 +209,84 @@ bool pml__archive_done(const struct pml__archive *a, uint32_t i) {
 
 /* ---- the plan ---- */
 
-static void carry_clock(struct pml__carry *c, struct pml__archive_clock *k) {
-  pml__carry_64(c, &k->started_ns);
-  pml__carry_64(c, &k->started_ticks);
-  pml__carry_real(c, &k->ns_per_tick);
-  pml__carry_list(c, (void **)&k->offset, &k->noffsets, sizeof *k->offset);
+static void serialize_clock(struct pml__serializer *c, struct pml__archive_clock *k) {
+  pml__serialize_64(c, &k->started_ns);
+  pml__serialize_64(c, &k->started_ticks);
+  pml__serialize_real(c, &k->ns_per_tick);
+  pml__serialize_list(c, (void **)&k->offset, &k->noffsets, sizeof *k->offset);
   for (size_t i = 0; i < k->noffsets; i++) {
-    pml__carry_64(c, &k->offset[i].ticks);
-    pml__carry_64(c, (uint64_t *)&k->offset[i].ns);
+    pml__serialize_64(c, &k->offset[i].ticks);
+    pml__serialize_64(c, (uint64_t *)&k->offset[i].ns);
   }
-  pml__carry_list(c, (void **)&k->shift, &k->nshifts, sizeof *k->shift);
+  pml__serialize_list(c, (void **)&k->shift, &k->nshifts, sizeof *k->shift);
   for (size_t i = 0; i < k->nshifts; i++) {
-    pml__carry_64(c, &k->shift[i].ns);
-    pml__carry_64(c, (uint64_t *)&k->shift[i].by);
+    pml__serialize_64(c, &k->shift[i].ns);
+    pml__serialize_64(c, (uint64_t *)&k->shift[i].by);
   }
 }
 
 /* The archive's communicators have the names and members. */
-static void carry_known(struct pml__carry *c, struct pml__archive_comm *k) {
-  pml__carry_32(c, &k->is.number);
-  pml__carry_int(c, &k->is.rank);
-  pml__carry_32(c, &k->ref);
+static void serialize_known(struct pml__serializer *c, struct pml__archive_comm *k) {
+  pml__serialize_32(c, &k->is.number);
+  pml__serialize_int(c, &k->is.rank);
+  pml__serialize_32(c, &k->ref);
 }
 
-static void carry_window(struct pml__carry *c, struct pml__archive_window *w) {
-  pml__carry_32(c, &w->is.number);
-  pml__carry_32(c, &w->is.communicator);
-  pml__carry_32(c, &w->ref);
+static void serialize_window(struct pml__serializer *c, struct pml__archive_window *w) {
+  pml__serialize_32(c, &w->is.number);
+  pml__serialize_32(c, &w->is.communicator);
+  pml__serialize_32(c, &w->ref);
 }
 
-static void carry_log(struct pml__carry *c, struct pml__archive_process *p) {
+static void serialize_log(struct pml__serializer *c, struct pml__archive_process *p) {
   struct pml_archive_log *log = c->reads ? &p->planned : (struct pml_archive_log *)(uintptr_t)p->log;
   p->log = log;
-  pml__carry_text(c, (char **)(uintptr_t)&log->path);
-  pml__carry_list(c, (void **)(uintptr_t)&log->series, &log->nseries, sizeof *log->series);
-  for (size_t i = 0; i < log->nseries; i++) pml__carry_text(c, (char **)(uintptr_t)&log->series[i]);
+  pml__serialize_text(c, (char **)(uintptr_t)&log->path);
+  pml__serialize_list(c, (void **)(uintptr_t)&log->series, &log->nseries, sizeof *log->series);
+  for (size_t i = 0; i < log->nseries; i++) pml__serialize_text(c, (char **)(uintptr_t)&log->series[i]);
 }
 
-static void carry_process(struct pml__carry *c, struct pml__archive_process *p) {
-  carry_log(c, p);
-  pml__carry_text(c, &p->name);
-  pml__carry_text(c, &p->host);
-  pml__carry_int(c, &p->pid);
-  pml__carry_int(c, &p->rank);
-  pml__carry_32(c, &p->index);
-  pml__carry_32(c, &p->keeper);
-  carry_clock(c, &p->own);
-  pml__carry_list(c, (void **)&p->delay, &p->ndelays, sizeof *p->delay);
+static void serialize_process(struct pml__serializer *c, struct pml__archive_process *p) {
+  serialize_log(c, p);
+  pml__serialize_text(c, &p->name);
+  pml__serialize_text(c, &p->host);
+  pml__serialize_int(c, &p->pid);
+  pml__serialize_int(c, &p->rank);
+  pml__serialize_32(c, &p->index);
+  pml__serialize_32(c, &p->keeper);
+  serialize_clock(c, &p->own);
+  pml__serialize_list(c, (void **)&p->delay, &p->ndelays, sizeof *p->delay);
   for (size_t i = 0; i < p->ndelays; i++) {
-    pml__carry_64(c, &p->delay[i].ticks);
-    pml__carry_64(c, &p->delay[i].ns);
+    pml__serialize_64(c, &p->delay[i].ticks);
+    pml__serialize_64(c, &p->delay[i].ns);
   }
-  pml__carry_list(c, (void **)&p->comm, &p->ncomms, sizeof *p->comm);
-  for (size_t i = 0; i < p->ncomms; i++) carry_known(c, &p->comm[i]);
-  pml__carry_list(c, (void **)&p->window, &p->nwindows, sizeof *p->window);
-  for (size_t i = 0; i < p->nwindows; i++) carry_window(c, &p->window[i]);
+  pml__serialize_list(c, (void **)&p->comm, &p->ncomms, sizeof *p->comm);
+  for (size_t i = 0; i < p->ncomms; i++) serialize_known(c, &p->comm[i]);
+  pml__serialize_list(c, (void **)&p->window, &p->nwindows, sizeof *p->window);
+  for (size_t i = 0; i < p->nwindows; i++) serialize_window(c, &p->window[i]);
 }
 
-static void carry_comm(struct pml__carry *c, struct pml__otf2_comm *k) {
-  pml__carry_text(c, &k->name);
-  pml__carry_bool(c, &k->self);
-  pml__carry_bool(c, &k->inter);
+static void serialize_comm(struct pml__serializer *c, struct pml__otf2_comm *k) {
+  pml__serialize_text(c, &k->name);
+  pml__serialize_bool(c, &k->self);
+  pml__serialize_bool(c, &k->inter);
   for (int side = 0; side < 2; side++) {
     size_t n = k->n[side];
-    pml__carry_list(c, (void **)&k->member[side], &n, sizeof *k->member[side]);
+    pml__serialize_list(c, (void **)&k->member[side], &n, sizeof *k->member[side]);
     k->n[side] = (uint32_t)n;
-    for (size_t i = 0; i < n; i++) pml__carry_32(c, &k->member[side][i]);
+    for (size_t i = 0; i < n; i++) pml__serialize_32(c, &k->member[side][i]);
   }
 }
 
-static void carry_plan(struct pml__carry *c, struct pml__archive *a) {
+static void serialize_plan(struct pml__serializer *c, struct pml__archive *a) {
   size_t ncomms = a->mpi.ncomms;
-  pml__carry_64(c, &a->origin_ns);
-  pml__carry_32(c, &a->mpi.nranks);
-  pml__carry_list(c, (void **)&a->mpi.comm, &ncomms, sizeof *a->mpi.comm);
+  pml__serialize_64(c, &a->origin_ns);
+  pml__serialize_32(c, &a->mpi.nranks);
+  pml__serialize_list(c, (void **)&a->mpi.comm, &ncomms, sizeof *a->mpi.comm);
   a->mpi.ncomms = (uint32_t)ncomms;
-  for (size_t i = 0; i < ncomms; i++) carry_comm(c, &a->mpi.comm[i]);
-  pml__carry_list(c, (void **)&a->process, &a->nprocesses, sizeof *a->process);
-  for (size_t i = 0; i < a->nprocesses; i++) carry_process(c, &a->process[i]);
+  for (size_t i = 0; i < ncomms; i++) serialize_comm(c, &a->mpi.comm[i]);
+  pml__serialize_list(c, (void **)&a->process, &a->nprocesses, sizeof *a->process);
+  for (size_t i = 0; i < a->nprocesses; i++) serialize_process(c, &a->process[i]);
 }
 
 static void path_of_plan(const struct pml__archive *a, char path[PATH_MAX]) {
@@ -294,12 +294,12 @@ static void path_of_plan(const struct pml__archive *a, char path[PATH_MAX]) {
 }
 
 int pml__archive_plan_write(struct pml__archive *a) {
-  struct pml__carry c;
+  struct pml__serializer c;
   char path[PATH_MAX];
   path_of_plan(a, path);
-  (void)pml__carry_begin(&c, NULL);
-  carry_plan(&c, a);
-  return pml__carry_end(&c, path);
+  (void)pml__serialize_begin(&c, NULL);
+  serialize_plan(&c, a);
+  return pml__serialize_end(&c, path);
 }
 
 static bool are_ranks(const struct pml__archive *a, const struct pml__otf2_comm *c) {
@@ -322,13 +322,13 @@ static bool is_sound(const struct pml__archive *a) {
 }
 
 int pml__archive_plan_read(struct pml__archive *a) {
-  struct pml__carry c;
+  struct pml__serializer c;
   char path[PATH_MAX];
   path_of_plan(a, path);
-  int err = pml__carry_begin(&c, path);
+  int err = pml__serialize_begin(&c, path);
   if (err < 0) return err;
-  carry_plan(&c, a);
-  err = pml__carry_end(&c, path);
+  serialize_plan(&c, a);
+  err = pml__serialize_end(&c, path);
   if (err == 0 && !is_sound(a)) err = pml_fail(PML_EFORMAT, "%s: damaged; make the trace again", path);
   for (size_t i = 0; err == 0 && i < a->nprocesses; i++) a->process[i].clock = &a->process[a->process[i].keeper].own;
   if (err == 0) a->mpi.location = calloc((size_t)a->mpi.nranks + 1, sizeof *a->mpi.location);

@@ -70,18 +70,18 @@ static bool is_sorted(const struct pml__archive_calls *l) {
 }
 
 /* In the order of time, of all threads together. */
-void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l) {
+void pml__archive_calls_serialize(struct pml__serializer *c, struct pml__archive_calls *l) {
   if (!c->reads && !is_sorted(l)) qsort(l->call, l->n, sizeof *l->call, by_time);
-  pml__carry_list(c, (void **)&l->call, &l->n, sizeof *l->call);
+  pml__serialize_list(c, (void **)&l->call, &l->n, sizeof *l->call);
   for (size_t i = 0; i < l->n; i++) {
     struct pml__archive_call *k = &l->call[i];
-    pml__carry_32(c, &k->kind);
-    pml__carry_64(c, &k->entered_ns);
-    pml__carry_64(c, &k->ns);
-    pml__carry_32(c, &k->channel.comm);
-    pml__carry_32(c, &k->channel.from);
-    pml__carry_32(c, &k->channel.to);
-    pml__carry_32(c, &k->channel.tag);
+    pml__serialize_32(c, &k->kind);
+    pml__serialize_64(c, &k->entered_ns);
+    pml__serialize_64(c, &k->ns);
+    pml__serialize_32(c, &k->channel.comm);
+    pml__serialize_32(c, &k->channel.from);
+    pml__serialize_32(c, &k->channel.to);
+    pml__serialize_32(c, &k->channel.tag);
   }
 }
 

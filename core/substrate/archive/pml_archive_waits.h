@@ -11,7 +11,7 @@
 
 #include "substrate/archive/pml_archive_pairs.h"
 #include "substrate/archive/pml_archive_private.h"
-#include "substrate/trace/pml_carry.h"
+#include "substrate/trace/pml_serialize.h"
 
 enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
 
@@ -31,7 +31,7 @@ struct pml__archive_calls {
 /* pml__archive_call_add - add @c if ranks wait in it; other communications are passed over. 0 or -ENOMEM. */
 int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
                           const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns);
-void pml__archive_calls_carry(struct pml__carry *c, struct pml__archive_calls *l);
+void pml__archive_calls_serialize(struct pml__serializer *c, struct pml__archive_calls *l);
 
 /* The calls of all processes, until they are summed. */
 struct pml__archive_waits {

@@ -3,7 +3,7 @@
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include "base/pml_error.h"
-#include "substrate/trace/pml_carry.h"
+#include "substrate/trace/pml_serialize.h"
 
 #include <errno.h>
 #include <otf2/otf2.h>
@@ -172,29 +172,29 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **out, const
 /* ---- of a part of an archive ---- */
 
 /* Only the sets: events refer to them by number. */
-static void carry_sets(struct pml__carry *c, struct pml__otf2_teams *t) {
+static void serialize_sets(struct pml__serializer *c, struct pml__otf2_teams *t) {
   size_t nsets = t->nsets;
-  pml__carry_list(c, (void **)&t->set, &nsets, sizeof *t->set);
+  pml__serialize_list(c, (void **)&t->set, &nsets, sizeof *t->set);
   t->nsets = (uint32_t)nsets;
   for (size_t i = 0; i < nsets; i++) {
     size_t n = t->set[i].n;
     struct member *member = (struct member *)(uintptr_t)t->set[i].member;
-    pml__carry_list(c, (void **)&member, &n, sizeof *member);
+    pml__serialize_list(c, (void **)&member, &n, sizeof *member);
     t->set[i] = (struct set){member, (uint32_t)n};
     for (size_t k = 0; k < n; k++) {
-      pml__carry_32(c, &member[k].index);
-      pml__carry_32(c, &member[k].thread);
+      pml__serialize_32(c, &member[k].index);
+      pml__serialize_32(c, &member[k].thread);
     }
   }
   t->sets_own = c->reads;
 }
 
-void pml__otf2_carry_teams(struct pml__carry *c, struct pml_otf2 *a) {
+void pml__otf2_serialize_teams(struct pml__serializer *c, struct pml_otf2 *a) {
   bool any = a->teams != NULL;
-  pml__carry_bool(c, &any);
+  pml__serialize_bool(c, &any);
   if (any && c->reads) a->teams = calloc(1, sizeof *a->teams);
   c->failed |= any && a->teams == NULL;
-  if (a->teams != NULL) carry_sets(c, a->teams);
+  if (a->teams != NULL) serialize_sets(c, a->teams);
 }
 
 uint32_t pml__otf2_teams_sets(const struct pml_otf2 *a) {

@@ -25,12 +25,12 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **t, const s
 void pml__otf2_teams_free(struct pml__otf2_teams *t);
 
 /*
- * pml__otf2_carry_teams - the kinds of teams of an archive of one process. pml__otf2_teams_sets - their number.
+ * pml__otf2_serialize_teams - the kinds of teams of an archive of one process. pml__otf2_teams_sets - their number.
  * pml__otf2_teams_take - move them to @a, behind those of earlier processes; @first_thread is the number of the
  * process's first thread. Returns the number of their first communicator.
  */
-struct pml__carry;
-void pml__otf2_carry_teams(struct pml__carry *c, struct pml_otf2 *a);
+struct pml__serializer;
+void pml__otf2_serialize_teams(struct pml__serializer *c, struct pml_otf2 *a);
 uint32_t pml__otf2_teams_sets(const struct pml_otf2 *a);
 uint32_t pml__otf2_teams_take(struct pml_otf2 *a, struct pml_otf2 *part, uint32_t first_comm, uint32_t first_thread);
 
