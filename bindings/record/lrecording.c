@@ -5,7 +5,7 @@
  */
 #include "lutil.h"
 
-#include "record/pml_reasons.h"
+#include "record/pml_mailbox.h"
 #include "source/plugin/pml_plugin_log.h"
 #include "substrate/archive/pml_archive.h"
 #include "substrate/profile/pml_recording_rows.h"
@@ -45,7 +45,7 @@ static int l_open(lua_State *L) {
 
 /* reasons(dir): makes the file in which processes of a recording say why they are not recorded. */
 static int l_reasons(lua_State *L) {
-  int err = pml_reasons_make(lutil_string(L, 1));
+  int err = pml_mailbox_make(lutil_string(L, 1));
   if (err < 0) return pml_pusherr(L, err, "recording.reasons");
   lua_pushboolean(L, 1);
   return 1;

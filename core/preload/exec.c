@@ -6,7 +6,7 @@
  * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load what needs glibc, and the program
  * would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn look at the
  * program first, and take our libraries from its LD_PRELOAD where they do not fit, or are not there: it runs in another
- * root. What else is there stays. Under pmlua record, a line in the recording's reasons (pml_reasons.h) names the
+ * root. What else is there stays. Under pmlua record, a line in the recording's reasons (pml_mailbox.h) names the
  * program and why; and where LD_PRELOAD is missing, as with an empty environment, what this process was started with is
  * added. PMLUA_ADDED lists it, so that the child takes it out of its environment before the program sees that; there it
  * is a setting (pml_setting.h), and its own children get it again.
@@ -16,7 +16,7 @@
  */
 #include "base/pml_api.h"
 #include "base/pml_setting.h"
-#include "record/pml_reasons.h"
+#include "record/pml_mailbox.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -197,12 +197,12 @@ static char *copy_end(char *to, const char *text, size_t most) {
 }
 
 static void note(const char *path, const char *why) {
-  char line[PML_REASONS_LINE] = "\t";
+  char line[PML_MAILBOX_LINE] = "\t";
   if (recording[0] == '\0') return;
   char *at = copy_end(line + 1, path, sizeof line / 2 - 4);
   *at++ = '\t';
   (void)copy_end(at, why, sizeof line / 2 - 4);
-  (void)pml_reasons_leave(recording, line);
+  (void)pml_mailbox_leave(recording, line);
 }
 
 static const char *value_of(char *const envp[], const char *name) {

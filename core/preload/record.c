@@ -42,7 +42,7 @@
 #include "base/pml_setting.h"
 #include "base/pml_stream.h"
 #include "base/pml_system.h"
-#include "record/pml_reasons.h"
+#include "record/pml_mailbox.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
@@ -449,11 +449,11 @@ static int start(void) {
 
 /* "PID<TAB>PROGRAM<TAB>WHY", where pmlua record looks. */
 static void leave_reason(int err) {
-  char line[PML_REASONS_LINE], program[256];
+  char line[PML_MAILBOX_LINE], program[256];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
   (void)snprintf(line, sizeof line, "%d\t%s\t%s", (int)record.pid, program, pml_error_detail(err));
-  (void)pml_reasons_leave(record.dir, line);
+  (void)pml_mailbox_leave(record.dir, line);
 }
 
 /* Failures are written into the recording, if there is one. */

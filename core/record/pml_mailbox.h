@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_reasons.h - error mailbox: reasons why processes are not recorded, in a file that every process can
+ * core/record/pml_mailbox.h - error mailbox: reasons why processes are not recorded, in a file that every process can
  * write.
  *
  * pmlua record makes the file, filled and open to all. A process that may make no file in the folder (another user, a
@@ -9,25 +9,25 @@
  *     PID<TAB>PROGRAM<TAB>WHY   the process is not recorded
  *     <TAB>PROGRAM<TAB>WHY      no process that executes the program is (core/preload/exec.c)
  */
-#ifndef PML_REASONS_H
-#define PML_REASONS_H
+#ifndef PML_MAILBOX_H
+#define PML_MAILBOX_H
 
 #include "base/pml_api.h"
 
 PML_BEGIN_DECLS
 
-#define PML_REASONS_FILE "reasons"
-#define PML_REASONS_BYTES 65536u /* of the file: lines of PML_REASONS_LINE bytes with zeros behind them */
-#define PML_REASONS_LINE 1024u
+#define PML_MAILBOX_FILE "reasons"
+#define PML_MAILBOX_BYTES 65536u /* of the file: lines of PML_MAILBOX_LINE bytes with zeros behind them */
+#define PML_MAILBOX_LINE 1024u
 
 /*
- * pml_reasons_make - the file in the folder @dir; one that is there must be this user's, of a recording that begins
- * there at the same time. Returns 0 or -errno. pml_reasons_leave - add the line @text, if it is not there and there is
+ * pml_mailbox_make - the file in the folder @dir; one that is there must be this user's, of a recording that begins
+ * there at the same time. Returns 0 or -errno. pml_mailbox_leave - add the line @text, if it is not there and there is
  * room. Returns 0, -errno, -ENOSPC (no room), or PML_EFORMAT (the file is another). Without a lock or an allocation;
  * async-signal-safe, also in a child of vfork().
  */
-PML__SHARED int pml_reasons_make(const char *dir);
-PML__SHARED int pml_reasons_leave(const char *dir, const char *text);
+PML__SHARED int pml_mailbox_make(const char *dir);
+PML__SHARED int pml_mailbox_leave(const char *dir, const char *text);
 
 PML_END_DECLS
 
