@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/control/lbalance.c - pml.balance: the frequency decision, and balancers of this process's threads. */
-#include "control/tune_told.h"
+#include "control/tune_messages.h"
 #include "lutil.h"
 
 #include "control/balance/pml_balance.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/control/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
 #include "base/pml_cancel.h"
-#include "control/tune_told.h"
+#include "control/tune_messages.h"
 #include "failure.h"
 #include "function_copy.h"
 #include "live/limit.h"

@@ -347,7 +347,7 @@ describe("The annotations of the public API", function()
 
   it("have the fields that the C code fills in, and no others", function()
     local wrong = {}
-    local shared = sh "cat $(find bindings core -name lutil.c -o -name tune_told.c -o -name pml_section.h)"
+    local shared = sh "cat $(find bindings core -name lutil.c -o -name tune_messages.c -o -name pml_section.h)"
     for _, name in ipairs(described()) do
       local c, said = text_of(sources_of(name)), named_fields(name)
       for _, pattern in ipairs { 'lutil_set%l+%(L, "([%w_]+)"', 'lua_setfield%(L, %-%d, "([%w_]+)"', 'setnext%(L, "([%w_]+)"' } do

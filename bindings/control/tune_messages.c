@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/control/tune_told.c - lines and logs of tuners and balancers. */
-#include "control/tune_told.h"
+/* bindings/control/tune_messages.c - lines and logs of tuners and balancers. */
+#include "control/tune_messages.h"
 
 #include "control/tune/pml_tune.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/control/tune_told.h - messages and logs of tuners and balancers, as Lua tables. */
+/* bindings/control/tune_messages.h - messages and logs of tuners and balancers, as Lua tables. */
 #ifndef TUNE_TOLD_H
 #define TUNE_TOLD_H
 
