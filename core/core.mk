@@ -83,7 +83,7 @@ $(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o $(SYSTEM_OBJ),$(COUNT_OBJ
 # A forked child that waits (base/pml_process.c) touches one page less.
 $(B)/obj/core/base/pml_process.o: ALLCFLAGS += -fno-plt
 
-# GNU C, for the segment of the thread pointer (record/pml_recorder_near.h).
+# GNU C, for the segment of the thread pointer (record/pml_recorder_cache.h).
 $(B)/obj/core/compat/libsde.o: ALLCFLAGS += -std=gnu11
 
 # The drop-in for PAPI's libsde: found under each name that programs were linked against. It shares the registry of

@@ -18,7 +18,7 @@ HOT := \
   $(addprefix core/control/balance/,pml_balance.c pml_balance_event.c pml_balance_gpr.c) \
   $(addprefix core/control/tune/,pml_tune.c pml_tune_frame.c pml_tune_gpr.c pml_tune_guard.c pml_tune_openmp.c) \
   $(addprefix core/record/,pml_buffer.c pml_buffer_gpr.c) \
-  $(addprefix core/record/recorder/,pml_recorder.c pml_recorder_keep.c pml_recorder_lane.c pml_recorder_near.c) \
+  $(addprefix core/record/recorder/,pml_recorder.c pml_recorder_keep.c pml_recorder_lane.c pml_recorder_cache.c) \
   $(addprefix core/source/,pml_eventset_open.c) \
   $(addprefix core/source/base/,pml_eventset.c) \
   $(addprefix core/source/clock/,pml_eventset_clock.c) \

@@ -269,18 +269,18 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
 static __attribute__((noinline)) int record_slowly(void *recorder, size_t bytes, const void *value) {
   struct sde_handle *h = recorder;
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
-  uint64_t key = pml__recorder_near_key(&h->series);
+  uint64_t key = pml__recorder_cache_key(&h->series);
   if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) LEAVE_EVENT(SDE_EINVAL);
   struct pml_recorder *r = atomic_load_explicit(&e->created, memory_order_relaxed);
   int err = pml_recorder_push(r, value);
-  if (bytes == 8 && pml__libsde_call.inside == 1) pml__recorder_near_fill(&h->series, r, key);
+  if (bytes == 8 && pml__libsde_call.inside == 1) pml__recorder_cache_fill(&h->series, r, key);
   LEAVE_EVENT(pml__libsde_error(err));
 }
 
 int papi_sde_record(void *recorder, size_t bytes, const void *value) {
   struct sde_handle *h = recorder;
   if (PML_UNLIKELY(!h)) return SDE_OK;
-  bool recorded = PML_LIKELY(value != NULL) && pml__recorder_near_push(&h->series, bytes, value);
+  bool recorded = PML_LIKELY(value != NULL) && pml__recorder_cache_push(&h->series, bytes, value);
   return PML_LIKELY(recorded) ? SDE_OK : record_slowly(recorder, bytes, value);
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/pml_error.h"
 #include "compat/include/sde_lib.h"
-#include "record/pml_recorder_near.h"
+#include "record/pml_recorder_cache.h"
 #include "source/sde/pml_sde.h"
 
 #include <stdatomic.h>
@@ -34,7 +34,7 @@ struct sde_member {
  * in memory that is cleared in a child, so that none of its calls goes to a place in its parent's log.
  */
 struct sde_handle {
-  struct pml__recorder_near series;  /* of a recorder; else closed */
+  struct pml__recorder_cache series; /* of a recorder; else closed */
   struct pml__sde_fast count;        /* atomic: of a created counter; else all 0 */
   _Atomic(struct sde_event *) event; /* NULL: it was cleared, before pml__process_look() */
 };
@@ -89,10 +89,10 @@ int pml__libsde_refresh(struct sde_event *e);
  */
 #define SDE_CALL_NO_BYTES SIZE_MAX
 struct sde_call {
-  uint32_t inside;                      /* atomic */
-  bool known;                           /* it is in the list of those that are waited for */
-  size_t bytes;                         /* 8 while it is known, else what no element has: one comparison for both */
-  struct pml__recorder_near_cell *near; /* the thread's */
+  uint32_t inside;                       /* atomic */
+  bool known;                            /* it is in the list of those that are waited for */
+  size_t bytes;                          /* 8 while it is known, else what no element has: one comparison for both */
+  struct pml__recorder_cache_cell *near; /* the thread's */
   struct sde_call *next;
 };
 extern PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));

@@ -44,7 +44,7 @@ static void forget(void *arg) {
   if (*at != NULL) *at = c->next;
   c->known = false;
   c->bytes = SDE_CALL_NO_BYTES;
-  pml__recorder_near_forget();
+  pml__recorder_cache_forget();
   unlocked(&before);
 }
 
@@ -72,7 +72,7 @@ void pml__libsde_know_call(struct sde_call *c) {
     calls = c;
     c->known = true;
     c->bytes = 8;
-    c->near = pml__recorder_near_cells;
+    c->near = pml__recorder_cache_cells;
     (void)pthread_setspecific(key, c);
   }
   unlocked(&before);
@@ -81,7 +81,7 @@ void pml__libsde_know_call(struct sde_call *c) {
 static bool has_left(struct sde_call *c) {
   for (unsigned i = 0; i < YIELDS + NAPS; i++) {
     static const struct timespec nap = {0, NAP_NS};
-    if (__atomic_load_n(&c->inside, __ATOMIC_ACQUIRE) == 0 && !pml__recorder_near_busy(c->near)) return true;
+    if (__atomic_load_n(&c->inside, __ATOMIC_ACQUIRE) == 0 && !pml__recorder_cache_busy(c->near)) return true;
     if (i < YIELDS)
       sched_yield();
     else
@@ -94,7 +94,7 @@ bool pml__libsde_calls_left(void) {
   sigset_t before;
   locked(&before);
   bool left = calls == NULL || (__atomic_load_n(&pml__libsde_call.inside, __ATOMIC_RELAXED) == 0 &&
-                                !pml__recorder_near_busy(pml__recorder_near_cells) &&
+                                !pml__recorder_cache_busy(pml__recorder_cache_cells) &&
                                 syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
   for (struct sde_call *c = calls; c != NULL && left; c = c->next) left = has_left(c);
   unlocked(&before);

@@ -181,9 +181,9 @@ void pml__libsde_wait(void) {
 static void restore_handle(struct sde_event *e) {
   struct sde_handle *h = atomic_load(&e->handle);
   if (!h || atomic_load(&h->event)) return;
-  pml__recorder_near_make(&h->series);
+  pml__recorder_cache_make(&h->series);
   atomic_store(&h->event, e);
-  if (atomic_load(&e->kind) == PML_SDE_RECORDER) pml__recorder_near_open(&h->series, atomic_load(&e->created));
+  if (atomic_load(&e->kind) == PML_SDE_RECORDER) pml__recorder_cache_open(&h->series, atomic_load(&e->created));
 }
 
 /*
@@ -207,7 +207,7 @@ __attribute__((constructor)) static void watch_forks(void) {
 static struct sde_handle *new_handle(struct sde_event *e) {
   struct sde_handle *h = pml__log_asked() ? pml__process_memory(sizeof *h) : calloc(1, sizeof *h);
   if (!h) return NULL;
-  pml__recorder_near_make(&h->series);
+  pml__recorder_cache_make(&h->series);
   atomic_store(&h->event, e);
   return h;
 }
@@ -243,10 +243,10 @@ void pml__libsde_open(struct sde_event *e, int kind) {
   struct sde_handle *h = atomic_load(&e->handle);
   void *created = atomic_load(&e->created); /* its head comes first */
   atomic_store(&e->series, kind == PML_SDE_RECORDER && created ? created : &no_series);
-  if (h && kind != PML_SDE_RECORDER) pml__recorder_near_close(&h->series);
+  if (h && kind != PML_SDE_RECORDER) pml__recorder_cache_close(&h->series);
   open_count(e, kind == PML_SDE_CREATED ? created : NULL);
   atomic_store(&e->kind, kind);
-  if (h && created && kind == PML_SDE_RECORDER) pml__recorder_near_open(&h->series, created);
+  if (h && created && kind == PML_SDE_RECORDER) pml__recorder_cache_open(&h->series, created);
 }
 
 static int take_over(struct sde_event *e) {

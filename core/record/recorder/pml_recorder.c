@@ -45,7 +45,7 @@ static void begin_epoch(struct pml_recorder *r) {
   uint64_t epoch = pml__recorder_new_epoch();
   __atomic_store_n(&r->dropped, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&r->head.epoch, epoch, __ATOMIC_SEQ_CST);
-  pml__recorder_near_renew(r);
+  pml__recorder_cache_renew(r);
   struct pml__log_cell *cell = pml__recorder_cell(r);
   if (cell == NULL) return;
   __atomic_store_n(&cell->more, 0, __ATOMIC_RELAXED);

@@ -145,7 +145,7 @@ static void give_back(const struct pml__recorder_cells *cells) {
 static void thread_ends(void *arg) {
   struct pml__recorder_cells mine = pml__recorder_cells;
   pml__recorder_cells = (struct pml__recorder_cells){&no_cell, 0}; /* a later destructor that pushes starts over */
-  pml__recorder_near_forget();
+  pml__recorder_cache_forget();
   lock_slots();
   give_back(&mine);
   if (slots.logs) spare_cells(mine);

@@ -5,7 +5,7 @@
 
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"
-#include "record/pml_recorder_near.h"
+#include "record/pml_recorder_cache.h"
 #include "record/quantile/pml_quantile.h"
 #include "record/quantile/pml_sketch.h"
 
@@ -62,7 +62,7 @@ struct pml__recorder_lane {
 
 struct pml_recorder {
   struct pml__recorder_head head;
-  struct pml__recorder_near *near; /* atomic: the handle that has its key; NULL: none */
+  struct pml__recorder_cache *near; /* atomic: the handle that has its key; NULL: none */
   uint32_t slot;
   uint64_t opened; /* the first epoch */
   struct pml_recorder_options options;
@@ -134,7 +134,7 @@ void pml__recorder_dropped(struct pml_recorder *r);
 
 uint64_t pml__recorder_new_epoch(void);
 /* What threads keep near by a handle is of before a reset. */
-void pml__recorder_near_renew(struct pml_recorder *r);
+void pml__recorder_cache_renew(struct pml_recorder *r);
 void pml__recorder_free_lanes(struct pml_recorder *r);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/recorder/pml_recorder_near.c - thread-local cache of recorder handles. */
-#include "record/pml_recorder_near.h"
+/* core/record/recorder/pml_recorder_cache.c - thread-local cache of recorder handles. */
+#include "record/pml_recorder_cache.h"
 #include "record/recorder/pml_recorder_lane.h"
 
 /* Both odd, as no key of a handle is; sizes are far less than their distance. */
@@ -11,7 +11,7 @@ static struct pml__recorder_tail no_room;
 #define EMPTY                                                                                                          \
   { NO_KEY, &no_room, &no_room }
 
-PML_THREAD_LOCAL struct pml__recorder_near_cell pml__recorder_near_cells[PML__RECORDER_NEAR]
+PML_THREAD_LOCAL struct pml__recorder_cache_cell pml__recorder_cache_cells[PML__RECORDER_NEAR]
     __attribute__((tls_model("initial-exec"))) = {EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY};
 
 /* Far from each other, for the sake of sizes that are added: multiples of an odd number. */
@@ -20,18 +20,18 @@ static uint64_t new_key(void) {
   return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) * UINT64_C(0x9e3779b97f4a7c15) << 1;
 }
 
-void pml__recorder_near_make(struct pml__recorder_near *n) {
+void pml__recorder_cache_make(struct pml__recorder_cache *n) {
   static uint32_t made;
   uint32_t i = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % PML__RECORDER_NEAR;
-  n->cell = (uintptr_t)&pml__recorder_near_cells[i] - PML__RECORDER_NEAR_ORIGIN;
-  pml__recorder_near_close(n);
+  n->cell = (uintptr_t)&pml__recorder_cache_cells[i] - PML__RECORDER_NEAR_ORIGIN;
+  pml__recorder_cache_close(n);
 }
 
-void pml__recorder_near_close(struct pml__recorder_near *n) {
+void pml__recorder_cache_close(struct pml__recorder_cache *n) {
   __atomic_store_n(&n->key_less_8, CLOSED, __ATOMIC_SEQ_CST);
 }
 
-void pml__recorder_near_open(struct pml__recorder_near *n, struct pml_recorder *r) {
+void pml__recorder_cache_open(struct pml__recorder_cache *n, struct pml_recorder *r) {
   uint64_t key = __atomic_load_n(&n->key_less_8, __ATOMIC_SEQ_CST);
   if (r->head.at_8 == PML__RECORDER_NOWHERE) return;
   if (__atomic_exchange_n(&r->near, n, __ATOMIC_SEQ_CST) == n && key != CLOSED && key != 0) return; /* it is open */
@@ -42,8 +42,8 @@ void pml__recorder_near_open(struct pml__recorder_near *n, struct pml_recorder *
  * After the new epoch was stored. A cell that is filled meanwhile has either the old key, or the lane in the new epoch;
  * what is closed stays so.
  */
-void pml__recorder_near_renew(struct pml_recorder *r) {
-  struct pml__recorder_near *n = __atomic_load_n(&r->near, __ATOMIC_SEQ_CST);
+void pml__recorder_cache_renew(struct pml_recorder *r) {
+  struct pml__recorder_cache *n = __atomic_load_n(&r->near, __ATOMIC_SEQ_CST);
   if (n == NULL) return;
   uint64_t key = __atomic_load_n(&n->key_less_8, __ATOMIC_SEQ_CST), fresh = new_key() - 8;
   while (key != CLOSED &&
@@ -55,8 +55,8 @@ void pml__recorder_near_renew(struct pml_recorder *r) {
  * Handlers come between any two stores: they find a cell that fits nothing, or a whole one. One whose end was taken out
  * belongs to a push that this one interrupted.
  */
-void pml__recorder_near_fill(const struct pml__recorder_near *n, const struct pml_recorder *r, uint64_t key) {
-  struct pml__recorder_near_cell *c = (struct pml__recorder_near_cell *)(PML__RECORDER_NEAR_ORIGIN + n->cell);
+void pml__recorder_cache_fill(const struct pml__recorder_cache *n, const struct pml_recorder *r, uint64_t key) {
+  struct pml__recorder_cache_cell *c = (struct pml__recorder_cache_cell *)(PML__RECORDER_NEAR_ORIGIN + n->cell);
   const struct pml__recorder_cells *mine = &pml__recorder_cells;
   const struct pml__recorder_cell *cell =
       (const struct pml__recorder_cell *)(const void *)((const char *)mine->cell + (r->head.at_8 & mine->mask));
@@ -71,13 +71,13 @@ void pml__recorder_near_fill(const struct pml__recorder_near *n, const struct pm
   c->key = key;
 }
 
-bool pml__recorder_near_busy(struct pml__recorder_near_cell *cells) {
+bool pml__recorder_cache_busy(struct pml__recorder_cache_cell *cells) {
   for (uint32_t i = 0; i < PML__RECORDER_NEAR; i++)
     if (__atomic_load_n(&cells[i].end, __ATOMIC_ACQUIRE) != __atomic_load_n(&cells[i].put, __ATOMIC_RELAXED))
       return true;
   return false;
 }
 
-void pml__recorder_near_forget(void) {
-  for (uint32_t i = 0; i < PML__RECORDER_NEAR; i++) pml__recorder_near_cells[i].key = NO_KEY;
+void pml__recorder_cache_forget(void) {
+  for (uint32_t i = 0; i < PML__RECORDER_NEAR; i++) pml__recorder_cache_cells[i].key = NO_KEY;
 }
