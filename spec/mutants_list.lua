@@ -15,7 +15,7 @@ local KEPT = "core/adapter/intercept/pml_intercept_kept.c"
 local CALL_FULL = "core/adapter/arch/pml_call.c"
 local TRACK, TRACK_GPR = "core/substrate/recording/pml_recording_track.h", "core/substrate/recording/pml_recording_gpr.c"
 local TRACK_STREAM = "core/substrate/recording/pml_recording_stream.c"
-local SUMMER = "core/substrate/recording/pml_recording_summer.h"
+local ACCUMULATOR = "core/substrate/recording/pml_recording_accumulator.h"
 local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
 local DURATION = "core/substrate/profile/pml_profile_private.h"
 local RECORDER, KEEP = "core/record/recorder/pml_recorder.c", "core/record/recorder/pml_recorder_keep.c"
@@ -44,7 +44,7 @@ local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/s
   [PLAINLY] = "core/base/stream/pml_stream*.c",
   [CALL_H] = "core/adapter/arch/pml_call*.c core/adapter/wrap/pml_wrap.c",
   [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
-  [SUMMER] = "core/substrate/recording/pml_recording_sums.c core/substrate/recording/pml_recording_sums_gpr.c",
+  [ACCUMULATOR] = "core/substrate/recording/pml_recording_sums.c core/substrate/recording/pml_recording_sums_gpr.c",
   [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
   [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
@@ -243,7 +243,7 @@ local mutants = {
   { "stream: values are handed to who takes none", RAISE, "!list->valued || ", "", by = "intercept_counted" },
   { "stream: a thread reads what one that ended did", STREAM, "  t->counts = (struct pml__stream_counts){0};\n", "",
     by = "intercept_counted" },
-  { "sums: the plain ones without what is inside", SUMMER, "if (outer != NULL) outer[i] =",
+  { "sums: the plain ones without what is inside", ACCUMULATOR, "if (outer != NULL) outer[i] =",
     "if (reals && outer != NULL) outer[i] =", by = "intercept_counted" },
   { "trace: a leave's values at its enter", TRACK_GPR, "  pml__recording_put_values(t, e, ticks);\n", "",
     by = "intercept_counted" },

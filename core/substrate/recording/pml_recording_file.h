@@ -49,7 +49,7 @@ struct pml_recording {
   struct pml__recording_track *tracks, *spare; /* under the lock */
   uint32_t nthreads;                           /* atomic */
   uint64_t summing;
-  struct pml__recording_summer *summers, *spare_summers; /* under the lock */
+  struct pml__recording_accumulator *accumulators, *spare_accumulators; /* under the lock */
   struct pml__log_values **values; /* atomic, [2 PML__RECORDING_MARKS]: arguments, results of a region */
   bool trace_values;               /* they are in the trace, too */
 };

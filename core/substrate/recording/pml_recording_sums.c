@@ -8,7 +8,7 @@
 #include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "substrate/recording/pml_recording_summer.h"
+#include "substrate/recording/pml_recording_accumulator.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,21 +19,21 @@
 
 /* ---- sums ---- */
 
-static bool more_slots(struct pml__recording_summer *t) {
+static bool more_slots(struct pml__recording_accumulator *t) {
   uint32_t mask = t->slot == NULL ? FIRST_SLOTS - 1 : 2 * t->mask + 1;
   struct pml__log_sums **slot = calloc(mask + 1u, sizeof(struct pml__log_sums *));
   if (slot == NULL) return false;
   for (uint32_t i = 0; t->slot != NULL && i <= t->mask; i++)
-    if (t->slot[i] != NULL) *pml__summer_find(slot, mask, t->slot[i]->region) = t->slot[i];
+    if (t->slot[i] != NULL) *pml__accumulator_find(slot, mask, t->slot[i]->region) = t->slot[i];
   free(t->slot);
   t->slot = slot;
   t->mask = mask;
   return true;
 }
 
-static struct pml__log_sums *sums_of(struct pml__recording_summer *t, pml_region_t region) {
+static struct pml__log_sums *sums_of(struct pml__recording_accumulator *t, pml_region_t region) {
   if ((t->slot == NULL || 2 * (t->nsums + 1) > t->mask + 1) && !more_slots(t)) return NULL;
-  struct pml__log_sums **at = pml__summer_find(t->slot, t->mask, region);
+  struct pml__log_sums **at = pml__accumulator_find(t->slot, t->mask, region);
   if (*at != NULL) return *at;
   *at = pml_recording_get(t->recording, region, PML__LOG_SUMS_PART, sizeof **at + t->n * sizeof(*at)->sum[0]);
   if (*at == NULL) return NULL;
@@ -49,7 +49,7 @@ static struct pml__log_sums *sums_of(struct pml__recording_summer *t, pml_region
 
 /* ---- values ---- */
 
-__attribute__((noinline, cold)) static bool deepen(struct pml__recording_summer *t) {
+__attribute__((noinline, cold)) static bool deepen(struct pml__recording_accumulator *t) {
   uint32_t capacity = t->capacity == 0 ? FIRST_DEPTH : 2 * t->capacity;
   if (t->capacity == DEPTH_MAX) return false;
   int cancel = pml__cancel_hold();
@@ -63,35 +63,35 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__recording_summer 
 }
 
 static void ready(void *data, pml_region_t region) {
-  struct pml__recording_summer *t = data;
+  struct pml__recording_accumulator *t = data;
   (void)region;
   if (t->beyond == 0 && t->depth == t->capacity) (void)deepen(t);
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__recording_summer *t = data;
+  struct pml__recording_accumulator *t = data;
   if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
     t->beyond++;
     return;
   }
-  pml__summer_enter(t, e->region, e->metrics == t->metrics ? e->values : NULL);
+  pml__accumulator_enter(t, e->region, e->metrics == t->metrics ? e->values : NULL);
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__recording_summer *t = data;
+  struct pml__recording_accumulator *t = data;
   if (t->beyond > 0) {
     t->beyond--;
     return;
   }
-  if (!pml__summer_is_innermost(t, e->region)) return;
-  bool has = pml__summer_has(t, e);
+  if (!pml__accumulator_is_innermost(t, e->region)) return;
+  bool has = pml__accumulator_has(t, e);
   t->depth--;
-  if (has) pml__summer_add(t, e, sums_of(t, e->region), true);
+  if (has) pml__accumulator_add(t, e, sums_of(t, e->region), true);
 }
 
 /* ---- threads ---- */
 
-static void free_summer(struct pml__recording_summer *t) {
+static void free_accumulator(struct pml__recording_accumulator *t) {
   free(t->region);
   free(t->value);
   free(t->slot);
@@ -103,16 +103,16 @@ static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_recording *s = arg;
   (void)thread;
   pml__mutex_take(&s->lock);
-  struct pml__recording_summer *t = s->spare_summers;
-  if (t != NULL) s->spare_summers = t->following;
+  struct pml__recording_accumulator *t = s->spare_accumulators;
+  if (t != NULL) s->spare_accumulators = t->following;
   if (t == NULL) t = calloc(1, sizeof *t);
   if (t != NULL) {
     t->recording = s;
     t->metrics = s->metrics;
     t->n = s->metrics->n;
     t->depth = t->beyond = 0;
-    t->following = s->summers;
-    s->summers = t;
+    t->following = s->accumulators;
+    s->accumulators = t;
   }
   pml__mutex_leave(&s->lock);
   return t;
@@ -120,27 +120,27 @@ static void *thread_begin(void *arg, uint64_t thread) {
 
 static void thread_end(void *arg, void *data) {
   struct pml_recording *s = arg;
-  struct pml__recording_summer *t = data, **at = &s->summers;
+  struct pml__recording_accumulator *t = data, **at = &s->accumulators;
   pml__mutex_take(&s->lock);
   while (*at != t) at = &(*at)->following;
   *at = t->following;
-  t->following = s->spare_summers;
-  s->spare_summers = t;
+  t->following = s->spare_accumulators;
+  s->spare_accumulators = t;
   pml__mutex_leave(&s->lock);
 }
 
-static void free_all(struct pml__recording_summer *t) {
-  for (struct pml__recording_summer *next; t != NULL; t = next) {
+static void free_all(struct pml__recording_accumulator *t) {
+  for (struct pml__recording_accumulator *next; t != NULL; t = next) {
     next = t->following;
-    free_summer(t);
+    free_accumulator(t);
   }
 }
 
 void pml__recording_sum_end(struct pml_recording *s) {
   if (s->summing == 0) return;
   (void)pml_stream_remove(s->summing);
-  free_all(s->summers);
-  free_all(s->spare_summers);
+  free_all(s->accumulators);
+  free_all(s->spare_accumulators);
 }
 
 int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t n) {
@@ -150,8 +150,8 @@ int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t 
                                   .thread_end = thread_end,
                                   .ready = ready,
                                   .event = {on_enter, on_leave, NULL},
-                                  .plain = {pml__summer_enter_plainly, pml__summer_leave_plainly, NULL},
-                                  .valued = {pml__summer_enter_valued, pml__summer_leave_valued},
+                                  .plain = {pml__accumulator_enter_plainly, pml__accumulator_leave_plainly, NULL},
+                                  .valued = {pml__accumulator_enter_valued, pml__accumulator_leave_valued},
                                   .sparing = PML__SPARING,
                                   .arg = s};
   int err = pml_stream_metrics(names, n, &m);

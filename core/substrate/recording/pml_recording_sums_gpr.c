@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/recording/pml_recording_sums_gpr.c - integer sums that need no memory, in general registers only. */
-#include "substrate/recording/pml_recording_summer.h"
+#include "substrate/recording/pml_recording_accumulator.h"
 
-static inline bool has_room(const struct pml__recording_summer *t) {
+static inline bool has_room(const struct pml__recording_accumulator *t) {
   return PML_LIKELY(t->beyond == 0 && t->depth < t->capacity);
 }
 
-uint64_t pml__summer_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__accumulator_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   if (!has_room(data)) return ticks;
-  pml__summer_enter(data, region, NULL);
+  pml__accumulator_enter(data, region, NULL);
   return 0;
 }
 
-uint64_t pml__summer_enter_valued(void *data, const struct pml_stream_event *e) {
-  const struct pml__recording_summer *t = data;
+uint64_t pml__accumulator_enter_valued(void *data, const struct pml_stream_event *e) {
+  const struct pml__recording_accumulator *t = data;
   if (!has_room(t)) return e->ticks;
-  pml__summer_enter(data, e->region, e->metrics == t->metrics ? e->values : NULL);
+  pml__accumulator_enter(data, e->region, e->metrics == t->metrics ? e->values : NULL);
   return 0;
 }
 
-uint64_t pml__summer_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
-  struct pml__recording_summer *t = data;
+uint64_t pml__accumulator_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+  struct pml__recording_accumulator *t = data;
   if (PML_UNLIKELY(t->beyond > 0)) return ticks;
-  if (pml__summer_is_innermost(t, region)) t->depth--;
+  if (pml__accumulator_is_innermost(t, region)) t->depth--;
   return 0;
 }
 
@@ -30,18 +30,18 @@ static bool has_reals(const struct pml_stream_metrics *m) {
   return (__atomic_load_n(&m->real[0], __ATOMIC_RELAXED) | __atomic_load_n(&m->real[1], __ATOMIC_RELAXED)) != 0;
 }
 
-uint64_t pml__summer_leave_valued(void *data, const struct pml_stream_event *e) {
-  struct pml__recording_summer *t = data;
+uint64_t pml__accumulator_leave_valued(void *data, const struct pml_stream_event *e) {
+  struct pml__recording_accumulator *t = data;
   if (PML_UNLIKELY(t->beyond > 0)) return e->ticks;
-  if (!pml__summer_is_innermost(t, e->region)) return 0;
+  if (!pml__accumulator_is_innermost(t, e->region)) return 0;
   struct pml__log_sums *s = NULL;
-  bool has = pml__summer_has(t, e);
+  bool has = pml__accumulator_has(t, e);
   if (has) {
     if (PML_UNLIKELY(t->slot == NULL || has_reals(t->metrics))) return e->ticks;
-    s = *pml__summer_find(t->slot, t->mask, e->region);
+    s = *pml__accumulator_find(t->slot, t->mask, e->region);
     if (PML_UNLIKELY(s == NULL)) return e->ticks;
   }
   t->depth--;
-  if (has) pml__summer_add(t, e, s, false);
+  if (has) pml__accumulator_add(t, e, s, false);
   return 0;
 }

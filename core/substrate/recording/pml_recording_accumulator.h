@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_summer.h - a thread's accumulators of event values by call. Internal. All here
- * needs general registers only, unless values may be doubles.
+ * core/substrate/recording/pml_recording_accumulator.h - a thread's accumulators of event values by call. Internal. All
+ * here needs general registers only, unless values may be doubles.
  */
-#ifndef PML_RECORDING_SUMMER_H
-#define PML_RECORDING_SUMMER_H
+#ifndef PML_RECORDING_ACCUMULATOR_H
+#define PML_RECORDING_ACCUMULATOR_H
 
 #include "base/pml_value.h"
 #include "substrate/recording/pml_recording_file.h"
 
 /* What is open, innermost last, each with n values at its enter and n of the calls inside. */
-struct pml__recording_summer {
+struct pml__recording_accumulator {
   struct pml_recording *recording;
   const struct pml_stream_metrics *metrics;
   uint32_t n, depth, capacity, beyond;
@@ -18,18 +18,20 @@ struct pml__recording_summer {
   uint64_t *value;             /* [capacity][2 n] */
   struct pml__log_sums **slot; /* [mask + 1] by a hash of regions; NULL before the first sums */
   uint32_t nsums, mask;
-  struct pml__recording_summer *following;
+  struct pml__recording_accumulator *following;
 };
 
 /* Where the sums of @region are, or would be. */
-static inline struct pml__log_sums **pml__summer_find(struct pml__log_sums **slot, uint32_t mask, pml_region_t region) {
+static inline struct pml__log_sums **pml__accumulator_find(struct pml__log_sums **slot, uint32_t mask,
+                                                           pml_region_t region) {
   uint32_t i = (uint32_t)((uint64_t)region * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
   while (slot[i] != NULL && slot[i]->region != region) i = (i + 1) & mask;
   return &slot[i];
 }
 
 /* The caller has seen to room. @values may be NULL. The stores are atomic so that compilers call no memset(). */
-static inline void pml__summer_enter(struct pml__recording_summer *t, pml_region_t region, const uint64_t *values) {
+static inline void pml__accumulator_enter(struct pml__recording_accumulator *t, pml_region_t region,
+                                          const uint64_t *values) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *inside = mine + t->n;
   for (uint32_t i = 0; i < t->n; i++) {
     __atomic_store_n(&mine[i], values != NULL ? values[i] : 0, __ATOMIC_RELAXED);
@@ -41,38 +43,41 @@ static inline void pml__summer_enter(struct pml__recording_summer *t, pml_region
 }
 
 /* The innermost call is of @region, as far as that is known. */
-static inline bool pml__summer_is_innermost(const struct pml__recording_summer *t, pml_region_t region) {
+static inline bool pml__accumulator_is_innermost(const struct pml__recording_accumulator *t, pml_region_t region) {
   return t->depth > 0 && (t->region[t->depth - 1] == region || t->region[t->depth - 1] == 0);
 }
 
 /* And both its ends have values. */
-static inline bool pml__summer_has(const struct pml__recording_summer *t, const struct pml_stream_event *e) {
+static inline bool pml__accumulator_has(const struct pml__recording_accumulator *t, const struct pml_stream_event *e) {
   return t->region[t->depth - 1] != 0 && e->metrics == t->metrics;
 }
 
-static inline bool pml__summer_is_absent(uint64_t value, bool real) {
+static inline bool pml__accumulator_is_absent(uint64_t value, bool real) {
   return value == PML_VALUE_ABSENT || (!real && value == PML_VALUE_ABSENT_SIGNED);
 }
 
 /* From or to no value nothing has changed. */
-static inline uint64_t pml__summer_change(uint64_t from, uint64_t to, bool real) {
-  return pml__summer_is_absent(from, real) || pml__summer_is_absent(to, real) ? 0 : pml_value_minus(to, from, real);
+static inline uint64_t pml__accumulator_change(uint64_t from, uint64_t to, bool real) {
+  return pml__accumulator_is_absent(from, real) || pml__accumulator_is_absent(to, real)
+             ? 0
+             : pml_value_minus(to, from, real);
 }
 
 /* That call, which is counted in no more, adds to @s, NULL: there was no memory. @reals: some may be doubles. */
-static inline void pml__summer_add(struct pml__recording_summer *t, const struct pml_stream_event *e,
-                                   struct pml__log_sums *s, bool reals) {
+static inline void pml__accumulator_add(struct pml__recording_accumulator *t, const struct pml_stream_event *e,
+                                        struct pml__log_sums *s, bool reals) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *outer = t->depth > 0 ? mine - t->n : NULL;
   for (uint32_t i = 0; i < t->n; i++) {
     bool real = reals && pml_stream_metrics_real(t->metrics, i);
-    uint64_t all = pml__summer_change(mine[i], e->values[i], real), own = pml_value_minus(all, mine[t->n + i], real);
+    uint64_t all = pml__accumulator_change(mine[i], e->values[i], real),
+             own = pml_value_minus(all, mine[t->n + i], real);
     if (s != NULL) __atomic_store_n(&s->sum[i], pml_value_plus(s->sum[i], own, real), __ATOMIC_RELAXED);
     if (outer != NULL) outer[i] = pml_value_plus(outer[i], all, real);
   }
 }
 
 /* As pml_stream_consumer.plain and .valued: not without memory, nor of doubles. */
-pml_stream_plain pml__summer_enter_plainly, pml__summer_leave_plainly;
-pml_stream_valued pml__summer_enter_valued, pml__summer_leave_valued;
+pml_stream_plain pml__accumulator_enter_plainly, pml__accumulator_leave_plainly;
+pml_stream_valued pml__accumulator_enter_valued, pml__accumulator_leave_valued;
 
 #endif
