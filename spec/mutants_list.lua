@@ -11,7 +11,7 @@ local PLAINLY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
 local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
-local KEPT = "core/adapter/intercept/pml_intercept_kept.c"
+local KEPT = "core/adapter/intercept/pml_intercept_cache.c"
 local CALL_FULL = "core/adapter/arch/pml_call.c"
 local TRACK, TRACK_GPR = "core/substrate/recording/pml_recording_track.h", "core/substrate/recording/pml_recording_gpr.c"
 local TRACK_STREAM = "core/substrate/recording/pml_recording_stream.c"
@@ -222,7 +222,7 @@ local mutants = {
   { "trace: not mended", TRACK_STREAM, "                                  .mend = mend,\n", "", by = "intercept_left" },
   { "stream: consumers are not told to mend", RAISE, "  mend_all(t);\n", "", by = "intercept_left" },
   { "kept: believed without its checksum", KEPT, " || h.check != check_of(&s->file, &h, at + sizeof h)", "",
-    by = "intercept_kept" },
+    by = "intercept_cache" },
   { "code: other threads see half a change", "core/adapter/arch/x86_64/flow.c",
     "(!alone && at / LINE != (end - 1) / LINE)", "false", by = "intercept_pointers" },
   { "code: what is returned is only called", "core/adapter/arch/x86_64/flow.c",
@@ -235,9 +235,9 @@ local mutants = {
     "  if (err == 0 && unloaded) pml__code_forget(&x.all);\n", "", by = "intercept_pointers" },
   { "decode: xchg does not use rax", "core/adapter/arch/x86_64/decode.c", " || (op > 0x90 && op <= 0xaf)",
     " || (op > 0x97 && op <= 0xaf)", by = "intercept_decode" },
-  { "kept: read through a link", KEPT, "O_RDONLY | O_CLOEXEC | O_NOFOLLOW", "O_RDONLY | O_CLOEXEC", by = "intercept_kept" },
-  { "kept: believed whoever may write it", KEPT, " || (st.st_mode & 022) != 0", "", by = "intercept_kept" },
-  { "kept: written where files are limited", KEPT, " || !may_write()", "", by = "intercept_kept", crashes = true },
+  { "kept: read through a link", KEPT, "O_RDONLY | O_CLOEXEC | O_NOFOLLOW", "O_RDONLY | O_CLOEXEC", by = "intercept_cache" },
+  { "kept: believed whoever may write it", KEPT, " || (st.st_mode & 022) != 0", "", by = "intercept_cache" },
+  { "kept: written where files are limited", KEPT, " || !may_write()", "", by = "intercept_cache", crashes = true },
   { "call: one that lacks its counts goes without", CALL_FULL, "  if (lacks_counts(t)) {\n", "  if (false) {\n",
     by = "intercept_counted" },
   { "stream: values are handed to who takes none", RAISE, "!list->valued || ", "", by = "intercept_counted" },

@@ -5,7 +5,7 @@
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks; _WRAPPED=1: all wrapped
  * functions are chosen. PMLUA_RECORD_SCANS: a folder for what is found in the code of large files
- * (pml_intercept_kept.h). PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
+ * (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
  * PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS,
  * PMLUA_RECORD_MIN_NS and PMLUA_RECORD_LAST, in bytes, are limits.
  *

@@ -3,9 +3,9 @@
 #include "adapter/intercept/pml_intercept.h"
 
 #include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_cache.h"
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_code.h"
-#include "adapter/intercept/pml_intercept_kept.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -110,7 +110,7 @@ static int install(const struct pml_intercept_options *o) {
   int err = prepare();
   if (err == 0) err = choose(o);
   if (err < 0) return err;
-  pml__kept_in(o != NULL ? o->scans : NULL);
+  pml__scan_cache_in(o != NULL ? o->scans : NULL);
   set_installed(true);
   counts.objects = counts.slots = counts.shared = counts.scans = 0;
   pml__left_forget();

@@ -8,7 +8,7 @@
 #include "adapter/intercept/pml_intercept_scans.h"
 
 #include "adapter/arch/pml_arch.h"
-#include "adapter/intercept/pml_intercept_kept.h"
+#include "adapter/intercept/pml_intercept_cache.h"
 #include "adapter/intercept/pml_intercept_landing.h"
 
 #include <errno.h>
@@ -249,10 +249,10 @@ static uint64_t code_bytes(const struct pml__object *o) {
 
 /* Only what was loaded with the program: that is before it may have given up its rights. */
 static bool find_uses(const struct pml__object *o, struct pml__scan *s) {
-  bool large = s->named && o->startup && code_bytes(o) >= PML__KEPT_FROM;
-  if (large && pml__kept_find(s)) return true;
+  bool large = s->named && o->startup && code_bytes(o) >= PML__SCAN_CACHE_FROM;
+  if (large && pml__scan_cache_find(s)) return true;
   if (!read_code(o, s)) return false;
-  if (large) pml__kept_put(s);
+  if (large) pml__scan_cache_put(s);
   return true;
 }
 

@@ -35,7 +35,7 @@ $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpm
 	$(call intercept_link,-fno-plt) -o $@.noplt
 	$(call intercept_link,-no-pie -fno-pie) -o $@.nopie
 # Large, and with slots of addresses: one way does.
-$(B)/spec/intercept_kept: spec/c/intercept_kept.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
+$(B)/spec/intercept_cache: spec/c/intercept_cache.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
 	$(call intercept_link,-fno-plt) -o $@
 comma := ,
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_kept.c - what is found in the code of a large program is kept for the next process, and believed
+ * spec/c/intercept_cache.c - what is found in the code of a large program is kept for the next process, and believed
  * only where it is of that program and the user's own.
  *
  * This program is large, and calls functions of a library through slots of addresses.
@@ -10,7 +10,7 @@
 #include "intercept/library.h"
 
 #include "adapter/intercept/pml_intercept.h"
-#include "adapter/intercept/pml_intercept_kept.h"
+#include "adapter/intercept/pml_intercept_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -63,8 +63,8 @@ static void keep_otherwise(void) {
   if (pml__objects_collect(&all) != 0) abort();
   struct pml__scan *s = pml__scan_of(&all.at[0], &made);
   for (size_t i = s->ncalls; i < s->n; i++) s->slot[i].called = s->slot[i].used = true;
-  pml__kept_in(folder);
-  pml__kept_put(s);
+  pml__scan_cache_in(folder);
+  pml__scan_cache_put(s);
   pml__objects_free(&all);
   pml__scans_forget();
 }
@@ -113,7 +113,7 @@ static void not_kept(void) {
   bool quietly = setrlimit(RLIMIT_FSIZE, &none) == 0 && sees_calls() && !is_kept();
   setrlimit(RLIMIT_FSIZE, &all);
   CHECK(quietly, "where files are limited, nothing is kept, and no signal ends the program");
-  pml__kept_in(NULL);
+  pml__scan_cache_in(NULL);
   CHECK(sees_calls() && is_kept(), "without a limit it is");
   rmdir(folder);
   unlink(path);

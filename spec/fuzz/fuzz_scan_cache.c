@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_kept.c - any bytes as a file of what was found in code: believed or not, and what is put is found.
+ * spec/fuzz/fuzz_scan_cache.c - any bytes as a file of what was found in code: believed or not, and what is put is
+ * found.
  *
  * Runs: 3000
  */
 #include "fuzz.h"
 
-#include "adapter/intercept/pml_intercept_kept.h"
+#include "adapter/intercept/pml_intercept_cache.h"
 
 #define SLOTS 64
 
@@ -30,7 +31,7 @@ static void remove_folder(void) {
 static void make_folder(void) {
   if (mkdtemp(folder) == NULL) abort();
   (void)atexit(remove_folder);
-  pml__kept_in(folder);
+  pml__scan_cache_in(folder);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -42,18 +43,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct pml__scan got = {.slot = found, .file = put.file};
   if (!made) make_folder();
   made = true;
-  for (got.n = 0; got.n <= n; got.n++) (void)pml__kept_parse(data, size, &got);
+  for (got.n = 0; got.n <= n; got.n++) (void)pml__scan_cache_parse(data, size, &got);
   for (size_t i = 0; i < n; i++) {
     slot[i] = (struct pml__scan_slot){.called = data[i] % 2, .used = data[i] / 2 % 2, .missed = data[i] / 4 % 2};
     site[i] = (struct pml__scan_site){(uint32_t)i, data[i] * 257u};
   }
-  pml__kept_put(&put);
+  pml__scan_cache_put(&put);
   got.n = n + 1;
-  PROMISE(!pml__kept_find(&got), "for as many slots");
+  PROMISE(!pml__scan_cache_find(&got), "for as many slots");
   got.n = n;
-  PROMISE(pml__kept_find(&got) && is_same(&put, &got), "what was put is found");
+  PROMISE(pml__scan_cache_find(&got) && is_same(&put, &got), "what was put is found");
   got.file.headers = 3;
-  PROMISE(!pml__kept_find(&got), "for that file");
+  PROMISE(!pml__scan_cache_find(&got), "for that file");
   free(got.site);
   PLANTED(n == 5 && found[0].called && !found[0].used && found[4].used);
   return 0;

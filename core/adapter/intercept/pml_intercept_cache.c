@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_kept.c - files of the scan cache: a head, the calls, and a byte per slot. */
-#include "adapter/intercept/pml_intercept_kept.h"
+/* core/adapter/intercept/pml_intercept_cache.c - files of the scan cache: a head, the calls, and a byte per slot. */
+#include "adapter/intercept/pml_intercept_cache.h"
 
 #include "base/pml_process.h"
 
@@ -30,7 +30,7 @@ static const char magic[8] = "pmluses2";
 
 static char folder[PATH_MAX - NAME_BYTES]; /* "": none */
 
-void pml__kept_in(const char *path) {
+void pml__scan_cache_in(const char *path) {
   size_t n = path != NULL ? strlen(path) : 0;
   if (n >= sizeof folder) n = 0;
   if (n > 0) memcpy(folder, path, n);
@@ -65,7 +65,7 @@ static bool take_sites(struct pml__scan *s, const unsigned char *at, size_t n) {
   return true;
 }
 
-bool pml__kept_parse(const unsigned char *at, size_t bytes, struct pml__scan *s) {
+bool pml__scan_cache_parse(const unsigned char *at, size_t bytes, struct pml__scan *s) {
   struct head h;
   const size_t n = s->n - s->ncalls, site = sizeof(struct pml__scan_site);
   if (bytes < sizeof h || bytes - sizeof h < n) return false;
@@ -115,14 +115,14 @@ static void path_of(char to[PATH_MAX], const struct pml__file *f) {
   (void)snprintf(to, PATH_MAX, "%s/%016llx", folder, (unsigned long long)hash_of(f));
 }
 
-bool pml__kept_find(struct pml__scan *s) {
+bool pml__scan_cache_find(struct pml__scan *s) {
   char path[PATH_MAX];
   int saved = errno;
   size_t n = s->n - s->ncalls, bytes, least = sizeof(struct head) + n;
   if (folder[0] == '\0' || n > SLOTS_MAX) return false;
   path_of(path, &s->file);
   unsigned char *at = read_own(path, least, least + SITES_MAX * sizeof(struct pml__scan_site), &bytes);
-  bool found = at != NULL && pml__kept_parse(at, bytes, s);
+  bool found = at != NULL && pml__scan_cache_parse(at, bytes, s);
   free(at);
   errno = saved;
   return found;
@@ -170,7 +170,7 @@ static void fill(unsigned char *at, const struct pml__scan *s) {
   memcpy(at, &h, sizeof h);
 }
 
-void pml__kept_put(const struct pml__scan *s) {
+void pml__scan_cache_put(const struct pml__scan *s) {
   char path[PATH_MAX];
   int saved = errno;
   size_t n = s->n - s->ncalls, bytes = sizeof(struct head) + s->nsites * sizeof *s->site + n;
