@@ -71,7 +71,7 @@ void pml__intercept_scan_new(void) {
 /* Where another thread was scanning, what it had noted is given up, and all is looked at again. */
 static void in_child(void) {
   pml__call_forked();
-  pml__intercept_doors_forked();
+  pml__intercept_loader_forked();
   if (pml__lock_torn(&whole)) pml__intercept_give_up();
 }
 
@@ -83,7 +83,7 @@ static int prepare(void) {
   (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_thunks_watch_forks();
   (void)pml__process_watch_use(in_child);
-  pml__intercept_doors_prepare();
+  pml__intercept_loader_prepare();
   done = true;
   return 0;
 }

@@ -172,7 +172,7 @@ bool pml__choice_caller(const struct pml__choice *c, const char *path) {
 /* The C++ library has it, if there is one; libraries come and go, so it is asked each time. */
 static char *demangled(const char *name) {
   char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
-  if (strncmp(name, "_Z", 2) == 0) *(void **)&demangle = pml__real_dlsym(pml__doors_global, "__cxa_demangle");
+  if (strncmp(name, "_Z", 2) == 0) *(void **)&demangle = pml__real_dlsym(pml__loader_hooks_global, "__cxa_demangle");
   return demangle != NULL ? demangle(name, NULL, NULL, NULL) : NULL;
 }
 

@@ -4,7 +4,7 @@
 #define PML_INTERCEPT_PRIVATE_H
 
 #include "adapter/arch/pml_call.h"
-#include "adapter/arch/pml_doors.h"
+#include "adapter/arch/pml_loader_hooks.h"
 #include "adapter/intercept/pml_intercept.h"
 
 #include <stdbool.h>
@@ -38,10 +38,10 @@ struct pml__traffic {
 };
 struct pml__traffic pml__intercept_traffic(void);
 
-/* ---- doors: functions of the loader with which a program looks for others ---- */
+/* ---- loader hooks: functions of the loader with which a program looks for others ---- */
 
-void pml__intercept_doors_prepare(void);
-void pml__intercept_doors_forked(void);
+void pml__intercept_loader_prepare(void);
+void pml__intercept_loader_forked(void);
 uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose calls are not seen */
 
 uint64_t pml__intercept_elsewhere(void); /* what was opened in other namespaces */

@@ -56,9 +56,9 @@ static bool search(const struct pml__slots *x, void *handle, const char *name, c
 
 /* What the program has a stand-in for, if one library alone has it or it is known. */
 static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name, size_t n) {
-  const struct pml__door *door = pml__door_named(name);
+  const struct pml__loader_hook *loader_hook = pml__loader_hook_named(name);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
-  if (door != NULL && global == door->linked) return door->real;
+  if (loader_hook != NULL && global == loader_hook->linked) return loader_hook->real;
   if (of == NULL || !pml__object_stands_in(of, name, global)) return global;
   uintptr_t one = only(x, name, n);
   return one != 0 ? one : global;
@@ -78,7 +78,7 @@ uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, 
     if (one != 0) return one;
   }
   uintptr_t global, local;
-  if (!search(x, pml__doors_global, name, version, &global)) return 0;
+  if (!search(x, pml__loader_hooks_global, name, version, &global)) return 0;
   global = behind(x, global, name, n);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   bool stays = of != NULL && of->startup;

@@ -117,16 +117,16 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   const Elf64_Sym *s = pml__object_symbol(o, symbol);
   const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
   if (name == NULL || value == 0 || pml__intercept_target(value) != 0) return 0;
-  const struct pml__door *door = x->choice->hooks ? NULL : pml__door_named(name);
+  const struct pml__loader_hook *loader_hook = x->choice->hooks ? NULL : pml__loader_hook_named(name);
   const struct pml__object *of = NULL;
-  if (door == NULL && !x->any_wanted) return 0;
+  if (loader_hook == NULL && !x->any_wanted) return 0;
   bool unfilled = is_unfilled(o, s, value);
   if (unfilled) {
-    if (door == NULL && !x->any_hooked && !is_chosen(x, slot, name, n)) return 0;
+    if (loader_hook == NULL && !x->any_hooked && !is_chosen(x, slot, name, n)) return 0;
     value = pml__slots_resolve(x, o, symbol, name, n);
     x->left |= value == 0;
   }
-  if (door != NULL) return value == door->real ? door->ours : 0;
+  if (loader_hook != NULL) return value == loader_hook->real ? loader_hook->ours : 0;
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
   if (of != NULL && of->role == PML__HOOKS_LIBRARY) return hook_for(x, o, name, n, value);
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
@@ -356,10 +356,10 @@ void pml__intercept_give_up(void) {
 
 /* ---- back ---- */
 
-/* What lies behind a thunk, a door or a hook; 0: it is none. */
+/* What lies behind a thunk, a loader hook or a hook; 0: it is none. */
 static uintptr_t original_of(uintptr_t value) {
   uintptr_t target = pml__intercept_target(value);
-  if (target == 0) target = pml__door_behind(value);
+  if (target == 0) target = pml__loader_hook_target(value);
   uintptr_t hooked = pml__intercept_hooks != NULL ? pml__intercept_hooks->behind(target != 0 ? target : value) : 0;
   return hooked != 0 ? hooked : target;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/aarch64/doors.S - doors to dlopen, dlsym, dlvsym and dlmopen (pml_doors.h).
+ * core/adapter/arch/aarch64/loader_hooks.S - loader hooks to dlopen, dlsym, dlvsym and dlmopen (pml_loader_hooks.h).
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -9,11 +9,11 @@
 
   .text
 
-/* struct pml__door (pml_doors.h): takes, instead, real. */
-#define DOOR_BYTES 48
+/* struct pml__loader_hook (pml_loader_hooks.h): takes, instead, real. */
+#define HOOK_BYTES 48
 
 /* The deciding function has the same arguments and, in register @caller, the return address. */
-  .macro door name, index, caller
+  .macro loader_hook name, index, caller
   .globl pml__arch_\name
   .hidden pml__arch_\name
   .type pml__arch_\name, %function
@@ -29,8 +29,8 @@ pml__arch_\name:
   stp x0, x1, [sp, #16]
   str x2, [sp, #32]
   mov \caller, x30
-  adrp x16, pml__door + DOOR_BYTES * \index
-  add x16, x16, #:lo12:pml__door + DOOR_BYTES * \index
+  adrp x16, pml__loader_hook + HOOK_BYTES * \index
+  add x16, x16, #:lo12:pml__loader_hook + HOOK_BYTES * \index
   ldr x16, [x16]
   blr x16
   and w16, w0, #0xff
@@ -40,8 +40,8 @@ pml__arch_\name:
   .cfi_restore x29
   .cfi_restore x30
   .cfi_def_cfa_offset 0
-  adrp x17, pml__door + DOOR_BYTES * \index
-  add x17, x17, #:lo12:pml__door + DOOR_BYTES * \index
+  adrp x17, pml__loader_hook + HOOK_BYTES * \index
+  add x17, x17, #:lo12:pml__loader_hook + HOOK_BYTES * \index
   cbnz w16, 1f
   ldr x16, [x17, #16]
   br x16
@@ -52,9 +52,9 @@ pml__arch_\name:
   .size pml__arch_\name, . - pml__arch_\name
   .endm
 
-  door dlopen, 0, x2
-  door dlsym, 1, x2
-  door dlvsym, 2, x3
-  door dlmopen, 3, x3
+  loader_hook dlopen, 0, x2
+  loader_hook dlsym, 1, x2
+  loader_hook dlvsym, 2, x3
+  loader_hook dlmopen, 3, x3
 
 #endif

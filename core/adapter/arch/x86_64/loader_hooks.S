@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/x86_64/doors.S - doors to dlopen, dlsym, dlvsym and dlmopen (pml_doors.h).
+ * core/adapter/arch/x86_64/loader_hooks.S - loader hooks to dlopen, dlsym, dlvsym and dlmopen (pml_loader_hooks.h).
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -9,11 +9,11 @@
 
   .text
 
-/* struct pml__door (pml_doors.h): takes, instead, real. */
-#define DOOR_BYTES 48
+/* struct pml__loader_hook (pml_loader_hooks.h): takes, instead, real. */
+#define HOOK_BYTES 48
 
 /* The deciding function has the same arguments and, in register @caller, the return address. */
-  .macro door name, index, caller
+  .macro loader_hook name, index, caller
   .globl pml__arch_\name
   .hidden pml__arch_\name
   .type pml__arch_\name, @function
@@ -28,7 +28,7 @@ pml__arch_\name:
   pushq %rdx
   .cfi_adjust_cfa_offset 8
   movq 24(%rsp), %\caller
-  call *pml__door + DOOR_BYTES * \index(%rip)
+  call *pml__loader_hook + HOOK_BYTES * \index(%rip)
   movl %eax, %ecx
   popq %rdx
   .cfi_adjust_cfa_offset -8
@@ -38,16 +38,16 @@ pml__arch_\name:
   .cfi_adjust_cfa_offset -8
   testb %cl, %cl
   jz 1f
-  jmp *pml__door + DOOR_BYTES * \index + 8(%rip)
+  jmp *pml__loader_hook + HOOK_BYTES * \index + 8(%rip)
 1:
-  jmp *pml__door + DOOR_BYTES * \index + 16(%rip)
+  jmp *pml__loader_hook + HOOK_BYTES * \index + 16(%rip)
   .cfi_endproc
   .size pml__arch_\name, . - pml__arch_\name
   .endm
 
-  door dlopen, 0, rdx
-  door dlsym, 1, rdx
-  door dlvsym, 2, rcx
-  door dlmopen, 3, rcx
+  loader_hook dlopen, 0, rdx
+  loader_hook dlsym, 1, rdx
+  loader_hook dlvsym, 2, rcx
+  loader_hook dlmopen, 3, rcx
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_door.c - interception of libraries loaded by the program's dlopen, dlsym and
+ * core/adapter/intercept/pml_intercept_loader.c - interception of libraries loaded by the program's dlopen, dlsym and
  * dlvsym.
  *
  * A pointer that dlsym() gave can be compared with the function's address and looked up by dladdr(), so it stays what
@@ -42,13 +42,14 @@ static void *behind_program(const char *name) {
   return at;
 }
 
-/* What a stand-in of the program (pml__object_stands_in()) leads to would be the door itself, once its slot is filled.
+/* What a stand-in of the program (pml__object_stands_in()) leads to would be the loader hook itself, once its slot is
+ * filled.
  */
 static void look_behind(const struct pml__object *program) {
-  for (size_t i = 0; i < PML__DOORS; i++) {
-    if (!pml__object_stands_in(program, pml__door[i].name, pml__door[i].linked)) continue;
-    void *behind = behind_program(pml__door[i].name);
-    if (behind != NULL) pml__door[i].real = (uintptr_t)behind;
+  for (size_t i = 0; i < PML__LOADER_HOOKS; i++) {
+    if (!pml__object_stands_in(program, pml__loader_hook[i].name, pml__loader_hook[i].linked)) continue;
+    void *behind = behind_program(pml__loader_hook[i].name);
+    if (behind != NULL) pml__loader_hook[i].real = (uintptr_t)behind;
   }
 }
 
@@ -134,7 +135,8 @@ static void *behind_layer(const void *handle, const char *name, uintptr_t caller
   if (pml__objects_collect(&all) == 0) from = pml__objects_find(&all, caller);
   for (i = from != NULL ? (size_t)(from - all.at) + 1 : all.n; i < all.n; i++)
     if (all.at[i].startup && pml__object_defines(&all.at[i], name)) break;
-  if (i < all.n && pml__slots_role(&all.at[i]) == PML__HOOKS_LIBRARY) at = pml__real_dlsym(pml__doors_global, second);
+  if (i < all.n && pml__slots_role(&all.at[i]) == PML__HOOKS_LIBRARY)
+    at = pml__real_dlsym(pml__loader_hooks_global, second);
   pml__objects_free(&all);
   return at;
 }
@@ -220,8 +222,8 @@ static void *given_layer(const char *name) {
 }
 
 static void *look_up(const char *name, const char *version) {
-  return version != NULL ? pml__real_dlvsym(pml__doors_global, name, version)
-                         : pml__real_dlsym(pml__doors_global, name);
+  return version != NULL ? pml__real_dlvsym(pml__loader_hooks_global, name, version)
+                         : pml__real_dlsym(pml__loader_hooks_global, name);
 }
 
 /*
@@ -247,7 +249,7 @@ static bool takes(const void *handle, const char *name, const char *version, con
 }
 
 static void *of_all(void *handle) {
-  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__doors_global : handle;
+  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__loader_hooks_global : handle;
 }
 
 static void scan_new(void) {
@@ -280,20 +282,20 @@ static void *our_dlvsym(void *handle, const char *name, const char *version) {
 
 /* ---- life ---- */
 
-void pml__intercept_doors_prepare(void) {
+void pml__intercept_loader_prepare(void) {
   static const struct {
     uintptr_t takes, instead;
-  } ours[PML__DOORS] = {{(uintptr_t)takes_dlopen, (uintptr_t)our_dlopen},
-                        {(uintptr_t)takes_dlsym, (uintptr_t)our_dlsym},
-                        {(uintptr_t)takes_dlvsym, (uintptr_t)our_dlvsym},
-                        {(uintptr_t)takes_dlmopen, 0}};
+  } ours[PML__LOADER_HOOKS] = {{(uintptr_t)takes_dlopen, (uintptr_t)our_dlopen},
+                               {(uintptr_t)takes_dlsym, (uintptr_t)our_dlsym},
+                               {(uintptr_t)takes_dlvsym, (uintptr_t)our_dlvsym},
+                               {(uintptr_t)takes_dlmopen, 0}};
   struct pml__object o = {0};
-  for (size_t i = 0; i < PML__DOORS; i++) {
-    pml__door[i].takes = ours[i].takes;
-    pml__door[i].instead = ours[i].instead;
+  for (size_t i = 0; i < PML__LOADER_HOOKS; i++) {
+    pml__loader_hook[i].takes = ours[i].takes;
+    pml__loader_hook[i].instead = ours[i].instead;
   }
-  pml__doors_prepare();
-  if (pml__doors_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
+  pml__loader_hooks_prepare();
+  if (pml__loader_hooks_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
   program_lo = o.lo;
   program_hi = o.hi;
   look_behind(&o);
@@ -308,7 +310,7 @@ uint64_t pml__intercept_elsewhere(void) {
   return __atomic_load_n(&elsewhere, __ATOMIC_RELAXED);
 }
 
-void pml__intercept_doors_forked(void) {
+void pml__intercept_loader_forked(void) {
   if (pml__lock_torn(&lock)) last = (struct place){0}; /* another thread was at it */
   __atomic_store_n(&elsewhere, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent reports its own */
