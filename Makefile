@@ -22,7 +22,7 @@ GCC       := $(shell $(CC) -v 2>&1 | grep '^gcc')
 COLD_OPT  := $(patsubst -O2,-O1 $(if $(GCC),-ftree-vrp -fstrict-aliasing -foptimize-strlen),$(OPT))
 CFLAGS    ?= -g
 # As Debian builds its packages; a position-independent command and bind-now on top. Sanitizers see more than FORTIFY.
-# CET stays off: return slots and doors replace return addresses, so that these libraries must not be marked as fit for a shadow
+# CET stays off: return slots and loader hooks replace return addresses, so that these libraries must not be marked as fit for a shadow
 # stack; Linux has no indirect branch tracking for programs, and its endbr64 would be an instruction more in each hot path.
 # Only what is shipped: workloads are measured as they are, and specs need libraries that are bound lazily, too.
 HARDEN    := -fstack-protector-strong
