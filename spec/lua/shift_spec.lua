@@ -122,7 +122,7 @@ describe("shift", function()
       local d = {}
       for i = 1, 12 do d[i] = normal(random) + 0.6 end
       local s = shift.pairs(d)
-      if s.effective then assert.is_true(s.p > s.p_independent and s.effective < 12) goto continue end
+      if s.effective then assert.is_true(s.p >= s.p_independent and s.effective < 12) goto continue end
       if s.p < 0.045 then assert.is_true(s.low > 0 or s.high < 0) end
       if s.p > 0.06 then assert.is_true(s.low <= 0 and s.high >= 0) end
       ::continue::
@@ -142,7 +142,23 @@ describe("shift", function()
     local ramp = {}
     for i = 1, 2100 do ramp[i] = 1000 + i end -- 39.7 standard deviations of the ranks' sum; their exponential is 0
     local s = shift.pairs(ramp)
-    assert.same({ 0, 0, true }, { s.p, s.p_independent, s.effective < 100 })
+    assert.is_true(s.p < 1e-9 and s.p_independent == 0 and s.effective < 100)
+  end)
+
+  it("tells sides that are far apart from each other, although each value resembles the one before", function()
+    local random, decided, dependent = rng(11), 0, 0
+    for _ = 1, 100 do
+      local d, a, b, x = {}, {}, {}, 0
+      for i = 1, 8 do
+        x = 0.7 * x + normal(random)
+        d[i], a[i], b[i] = 50 + x, x, 60 + x + normal(random)
+      end
+      for _, s in ipairs { shift.pairs(d), shift.sets(a, b) } do
+        dependent = dependent + (s.effective and 1 or 0)
+        decided = decided + (s.p < 0.05 and s.low > 0 and 1 or 0)
+      end
+    end
+    assert.is_true(dependent > 60 and decided > 190, dependent .. " " .. decided)
   end)
 
   it("is wider by what may have moved all values, end by end", function()

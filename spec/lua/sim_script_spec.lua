@@ -69,7 +69,7 @@ sim.describe("pmlua --sim", function()
   end)
 
   it("prints the whole, too, with the functions", function()
-    assert.truthy(err:find("\nsim::Ir +%d+  instructions +exact\n"), err)
+    assert.truthy(err:find("\nsim::Ir +%d+  instructions +counted\n"), err)
     assert.truthy(err:find("function (by itself)", 1, true))
     assert.truthy(out:find("sums/latest", 1, true) or out:find("complete, 40 samples", 1, true), out)
   end)

@@ -175,7 +175,7 @@ describe("stats", function()
     local low_fast, high_fast = stats.rounds_interval(fast)
     assert.is_true(high - low > 2 * (high_fast - low_fast))
     assert.is_true(dependence.of(slow).effective < 10 and dependence.of(slow).sure)
-    assert.same({ widening = 1, effective = 200, sure = false }, dependence.of(fast))
+    assert.same({ widening = 1, effective = 200, df = 199, sure = false }, dependence.of(fast))
     assert.equal(1, dependence.of({ 7, 7, 7, 7, 7, 7, 7, 7, 7 }).widening) -- ties are no order
     assert.equal(1, dependence.of({ 0, 0, 0, 0, 1, 0, 0, 0, 0 }).widening)
     assert.matches("^autocorrelated: 200 rounds count as %d$",

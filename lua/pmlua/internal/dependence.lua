@@ -12,6 +12,7 @@
 ---@class pmlua.Dependence
 ---@field widening number 1: no dependence was seen
 ---@field effective number how many independent values say as much
+---@field df number degrees of freedom of Student's t for these
 ---@field sure boolean chance alone gives as much in 1 of 100 cases
 
 local M = {}
@@ -41,7 +42,7 @@ end
 ---@return pmlua.Dependence
 function M.of(values)
   local n, product, square = #values, 0, 0
-  local none = { widening = 1, effective = n, sure = false }
+  local none = { widening = 1, effective = n, df = n - 1, sure = false }
   if n < FEWEST then return none end
   local ranks = centred_ranks(values)
   for i = 1, n do
@@ -55,7 +56,7 @@ function M.of(values)
   local student = require "pmlua.stats".student_quantile
   local df = math.max(effective, LEAST_EFFECTIVE) - 1
   return { widening = math.sqrt(n / effective) * student(0.05, df) / student(0.05, n - 1), effective = effective,
-    sure = errors > NAMED }
+    df = df, sure = errors > NAMED }
 end
 
 return M

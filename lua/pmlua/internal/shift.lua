@@ -101,13 +101,19 @@ local function of_ordered(all, k, part, widening, at_most, low, high)
     high = between(all - k, 1 - part, at_most, low, high) }
 end
 
---- The p value, with the statistic as much nearer to the middle.
-local function depend(shift, p, widening, effective)
-  shift.p = p
-  if widening <= 1 then return shift end
+--- The p value where values depend on each other: by Student's t of as many independent ones, if that is larger than @p of
+-- ranks. Ranks of so few would decide nothing: those of four values have no p below 0.125, however far apart the sides are.
+local function depend(shift, p, variance, df, effective)
+  local error = math.sqrt(variance)
   shift.p_independent, shift.effective = p, effective
-  shift.p = p > 0 and stats.two_sided_normal(stats.normal_quantile(p / 2) / widening) or 0
+  shift.p = math.max(p, error > 0 and stats.student(shift.estimate / error, df) or shift.estimate == 0 and 1 or 0)
   return shift
+end
+
+--- The variance of a mean of values that are worth so many independent ones.
+local function variance_of(values, effective)
+  local _, sd = statistics.moments(values)
+  return sd ^ 2 / effective
 end
 
 local function by_student(values)
@@ -134,7 +140,8 @@ function M.pairs(differences)
   end
   local d = dependence.of(differences)
   local shift = of_ordered(n * (n + 1) // 2, k, part, d.widening, means_below(v), v[1], v[n])
-  return depend(shift, stats.signed_rank(differences), d.widening, d.effective)
+  shift.p = stats.signed_rank(differences)
+  return d.widening > 1 and depend(shift, shift.p, variance_of(differences, d.effective), d.df, d.effective) or shift
 end
 
 --- Two sets of values, each in its order, that have nothing to do with each other: rank sums.
@@ -153,7 +160,10 @@ function M.sets(a, b)
   local d, e = dependence.of(a), dependence.of(b)
   local widening = math.sqrt((d.widening ^ 2 + e.widening ^ 2) / 2)
   local shift = of_ordered(m * n, k, part, widening, differences_below(u, v), v[1] - u[m], v[n] - u[1])
-  return depend(shift, stats.rank_sum(a, b), widening, math.min(d.effective, e.effective))
+  shift.p = stats.rank_sum(a, b)
+  if widening <= 1 then return shift end
+  local variance = variance_of(a, d.effective) + variance_of(b, e.effective)
+  return depend(shift, shift.p, variance, math.min(d.df, e.df), math.min(d.effective, e.effective))
 end
 
 --- The same shift, where something that its values do not show may have moved them all: a normal variate of that deviation.
