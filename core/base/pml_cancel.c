@@ -28,7 +28,7 @@ static void set_mask(const uint64_t *mask, uint64_t *before) {
   (void)pml__system(SYS_rt_sigprocmask, argument);
 }
 
-/* What is of the thread changes only while signals are blocked: a handler that leaves before has changed nothing. */
+/* The thread's state changes only while signals are blocked, so a handler that leaves earlier has changed nothing. */
 static void block(void) {
   uint64_t before;
   if (signals.depth == 0 && !__atomic_load_n(&confined, __ATOMIC_RELAXED)) {

@@ -14,8 +14,9 @@
  * signal handler: one that ended, or left by siglongjmp(), while it holds a lock or is half-way through a list would
  * leave them so for ever. A program's thread may ask to be cancelled anywhere (PTHREAD_CANCEL_ASYNCHRONOUS), a handler
  * may leave anywhere, and neither is in pmlua's slow paths by its own choice. Signals of faults stay open: a blocked
- * one ends the process. So do those of glibc, whose handlers return; a thread that waits for all others sends them.
- * Nested, the last held goes first. Two system calls for the outermost pair; not for hot paths. Keeps errno.
+ * one ends the process. glibc's signals also stay open: their handlers return, and a thread that sends them waits for
+ * all others. Nested, the last held goes first. Two system calls for the outermost pair; not for hot paths. Keeps
+ * errno.
  *
  * The type of cancellation is held, too: in glibc the signal of a cancellation that was sent before the state changed
  * asks for the type alone. The state is given back first, so that what was asked for meanwhile is acted on where the

@@ -104,7 +104,7 @@ static const char *variant(void) {
   return NULL;
 }
 
-/* What the kernel says of its clocksources: of the current one, or the available ones. */
+/* The kernel's current clocksource, or the available ones. */
 static void clocksource(const char *which, char *text, size_t size) {
   char path[96];
   snprintf(path, sizeof path, "/sys/devices/system/clocksource/clocksource0/%s_clocksource", which);
@@ -115,7 +115,7 @@ static void clocksource(const char *which, char *text, size_t size) {
   fclose(f);
 }
 
-/* The kernel watches its clocksource and drops one that misbehaves: what it still uses, we may use. */
+/* The kernel monitors its clocksource and drops a faulty one, so the one in use is reliable. */
 static bool kernel_trusts(const char *name) {
   static const char *const built_on_counter[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
   for (size_t i = 0; i < sizeof built_on_counter / sizeof built_on_counter[0]; i++)
@@ -191,7 +191,7 @@ static double past(const struct burst *b, struct moment m, double ns_per_tick) {
   return least <= most ? (least + most) / 2 : 0.5; /* else the thread went to a cpu whose counter differs */
 }
 
-/* What was spent in suspension, in which counters may go on and CLOCK_MONOTONIC_RAW does not. */
+/* The time in suspension, during which counters may advance and CLOCK_MONOTONIC_RAW does not. */
 static uint64_t suspended_ns(void) {
   return clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
 }

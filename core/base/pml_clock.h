@@ -35,7 +35,7 @@ struct pml_clock {
 
 extern PML_API struct pml_clock pml__clock;
 
-/* What pml_clock_describe() tells. */
+/* The result of pml_clock_describe(). */
 struct pml_clock_info {
   const char *name;        /* "tsc", "cntvct" or "clock_gettime" */
   const char *calibration; /* what ticks were calibrated against, or why they are not in use */
@@ -112,7 +112,8 @@ PML_API uint64_t pml__clock_slowly(void);
 
 /*
  * pml__clock_forbid - neither the counter nor the vDSO, which reads it, is used from now on: a thread is about to give
- * up the right to (PR_SET_TSC), and the threads and children that it makes never have it. Ticks go on as before.
+ * up the right to (PR_SET_TSC), and the threads and children that it makes never have it. Ticks continue without a
+ * jump.
  */
 PML__SHARED void pml__clock_forbid(void);
 

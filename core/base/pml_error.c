@@ -35,7 +35,7 @@ static int is_errno(int err) {
   return err < 0 && err >= -LAST_ERRNO;
 }
 
-/* Two names are of one number: ours is the one that Lua's own refusals have. */
+/* Two names have the same number; pmlua uses the one of Lua's library. */
 static const char *errno_name(int err) {
   return err == -ENOTSUP ? "ENOTSUP" : strerrorname_np(-err);
 }
@@ -65,7 +65,7 @@ const char *pml_error_detail(int err) {
   return is_last(err) ? last.text : pml_error_text(err);
 }
 
-/* The semicolon before a remedy. Names stand in quotes, and may have semicolons of their own. */
+/* The semicolon before a remedy. Names are quoted, and may contain semicolons. */
 static char *before_remedy(char *text) {
   bool quoted = false;
   for (; *text != '\0'; text++) {

@@ -69,7 +69,7 @@ struct pml_failure {
 
 /*
  * pml_error_failure - @err in its parts, when it is the calling thread's last failure; else its place is "", its text
- * and remedy those of the code. A failure that has no remedy of its own has its code's.
+ * and remedy those of the code. A failure without a remedy uses its code's.
  */
 PML_API void pml_error_failure(int err, struct pml_failure *f);
 

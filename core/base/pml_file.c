@@ -48,7 +48,7 @@ int pml_file_open(const char *path, uint64_t max_bytes, uint64_t *size) {
   return fd;
 }
 
-/* What is not a file cannot be replaced by one; descriptors have names below /dev and /proc that look like files. */
+/* Only regular files can be replaced; descriptors have names below /dev and /proc that look like files. */
 static bool taken_as_it_is(const char *path) {
   struct stat st;
   if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return true;
@@ -97,7 +97,7 @@ int pml_file_create(struct pml_file *f, const char *path) {
 }
 
 /*
- * A FIFO opens when a program reads it, so this waits for one that is about to. O_NONBLOCK is for this open alone: the
+ * Opening a FIFO blocks until a program reads it, so this waits for a reader. O_NONBLOCK is for this open alone: the
  * descriptor blocks afterwards, as a writer expects. Returns a descriptor or -errno.
  */
 static int open_fifo(const char *path) {

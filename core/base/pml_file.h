@@ -52,8 +52,8 @@ PML__SHARED int pml_file_commit(struct pml_file *f);
 PML__SHARED void pml_file_discard(struct pml_file *f);
 
 /*
- * pml_file_new - create @path and open it to write; whatever stands there already, a link too, is an error (-EEXIST).
- * Returns a descriptor or -errno with the sentence "PATH: why".
+ * pml_file_new - create @path and open it to write; an existing file or link is an error (-EEXIST). Returns a
+ * descriptor or -errno with the sentence "PATH: why".
  */
 PML__SHARED int pml_file_new(const char *path);
 

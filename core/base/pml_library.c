@@ -73,7 +73,7 @@ bool pml__library_foreign(const char *file, char *text, size_t size) {
   return found;
 }
 
-/* Do all segments that are loaded end within the file? What is no such file is the loader's to refuse. */
+/* Do all segments that are loaded end within the file? The loader refuses other files. */
 static bool is_whole(int fd, uint64_t size) {
   ElfW(Ehdr) head;
   ElfW(Phdr) segment;

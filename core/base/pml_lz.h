@@ -11,7 +11,7 @@
 /*
  * Steps in the way of LZ77 (J. Ziv & A. Lempel, 1977). Each is three whole numbers and bytes: how many bytes follow,
  * these bytes, how many more are a copy (0 to PML__LZ_COPY_MAX), and, unless that is 0, how far behind they lie from
- * where they go; a copy may run into itself. The decoder knows how many bytes there are in all.
+ * where they go; a copy may run into itself. The decoder gets the total number of bytes.
  *
  * pml__lz_pack - append the steps for @n bytes to @p. Cost: some 100 ns for each byte at most; no memory but @p's,
  * and 4 bytes for each byte: without it all bytes stand as they are.

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * pml__own_add - by the owner. Others load it atomically, relaxed: what they see is right for itself. One instruction
+ * pml__own_add - by the owner. Others load it atomically, relaxed: each value is consistent by itself. One instruction
  * on x86-64, where a compiler makes three of an atomic load and store. A signal handler either interrupts before it or
  * after it there; elsewhere what a handler adds may be lost. General registers only.
  */

@@ -239,8 +239,8 @@ PML__IN_CHILD int32_t *pml__process_birth(void) {
 }
 
 /*
- * The watchers look, too, and so may what they call. Of a child that waited, the number was stored at its birth: here
- * it may be a child of vfork() that leads here, on its parent's memory.
+ * The watchers also look, and so may the functions that they call. Of a child that waited, the number was stored at its
+ * birth: here it may be a child of vfork() that leads here, on its parent's memory.
  */
 __attribute__((cold)) void pml__process_begins(void) {
   if (looking) return;
@@ -274,7 +274,7 @@ static void before_fork(void) {
   fork_under_way.birth = may ? wait() : NULL;
 }
 
-/* Another handler may have led here before. What the kernel has not cleared is cleared now. */
+/* Another handler may have led here before. Clear the state that the kernel has not cleared. */
 static void in_child(void) {
   __atomic_store_n(&self->touched, 1, __ATOMIC_RELAXED); /* one fault: of a page that is read first there are two */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

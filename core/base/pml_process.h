@@ -7,7 +7,7 @@
  * clone() and bare system calls run no handlers. So what must not outlive a fork is in memory that the kernel clears in
  * each child that has memory of its own (MADV_WIPEONFORK): locks are open there, a thread's block is empty and says
  * that its thread is not known, and the slow path that this leads to looks whether the process is new. Children that
- * share the memory (vfork(), CLONE_VM) share this, too.
+ * share the memory (vfork(), CLONE_VM) also share this state.
  *
  * Where the kernel does not clear it (before Linux 4.14, and under an emulator that ignores the advice), a fork handler
  * does, so that there only children of fork() are noticed.
@@ -101,7 +101,7 @@ static inline uint64_t pml__process(void) {
   return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
 }
 
-/* pml__process_is - whether this process is the one that had @number then; without looking further. */
+/* pml__process_is - whether this process had @number then; a plain comparison. */
 static inline bool pml__process_is(uint64_t number) {
   return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == number;
 }
@@ -110,10 +110,10 @@ static inline bool pml__process_is(uint64_t number) {
 void pml__process_command(char *command, size_t size);
 
 /*
- * A lock that is open in each child, whichever thread held it in the parent. What it guards is changed so that a child
+ * A lock that is open in each child, even if a thread of the parent held it. What it guards is changed so that a child
  * can go on with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
- * Zeros are an open lock. Its holder is not cancelled and runs no handler
- * (pml__cancel_hold()); leave the last taken first. Not async-signal-safe.
+ * Zeros are an open lock. Its holder is not cancelled and runs no handler (pml__cancel_hold()); leave the last taken
+ * first. Not async-signal-safe.
  */
 struct pml__lock {
   pthread_mutex_t *mutex; /* atomic; NULL: not taken yet */

@@ -111,7 +111,7 @@ static int grow_slots(void) {
   return 0;
 }
 
-/* Strings stay for good, so they need no block of their own each. */
+/* Strings are permanent, so they share blocks. */
 static char *room_for(size_t bytes) {
   if (bytes > TEXT_BYTES / 8) return malloc(bytes);
   if (text_left < bytes) {

@@ -21,7 +21,7 @@ struct pml_region_info {
 /*
  * pml_region_intern - the id of the region @name at @file:@line (@file may be NULL).
  * The same three give the same id, from any thread, for the life of the process; the strings are copied
- * and never freed, so that what pml_region_describe() gives stays valid. After a fork the child goes on with a copy.
+ * and never freed, so that what pml_region_describe() gives stays valid. After a fork the child has a copy.
  *
  * Returns 0 with *@id set, -EINVAL for a NULL or empty name, -ENOMEM.
  * Cost: a lock and a hash; intern once, outside the hot path. Thread-safe, not async-signal-safe.

@@ -2,9 +2,9 @@
 /*
  * core/base/pml_stream.h - enter, leave and metric events, from adapters to registered consumers.
  *
- * Sections, intercepted calls, the user's own regions and plugins raise; profiles, traces and plugins consume. Neither
- * knows the other. An event is handed, on the thread that raised it, to every consumer of its kind, in the order of
- * their registration.
+ * Sections, intercepted calls, the user's own regions and plugins raise; profiles, traces and plugins consume. They are
+ * independent of each other. An event is handed, on the thread that raised it, to every consumer of its kind, in the
+ * order of their registration.
  */
 #ifndef PML_STREAM_H
 #define PML_STREAM_H
@@ -29,7 +29,7 @@ enum pml_stream_kind {
 #define PML_STREAM_CONSUMERS_MAX 16u
 #define PML_STREAM_METRICS_MAX 128u
 
-/* What the values of an event are. Interned: the same names in the same order are the same pointer, for good. */
+/* Names of an event's values. Interned: the same names in the same order are the same pointer, for good. */
 struct pml_stream_metrics {
   uint32_t n;
   const char *const *name; /* [n] */
@@ -84,11 +84,11 @@ struct pml_stream_place {
  * seen. NULL: as any leave.
  *
  * mend:         a signal handler left this thread's last event by a longjmp, somewhere in its midst; called when that
- * is seen, by intercepted calls. What the consumer has must be whole again afterwards, with that event or without it. A
- * leave that it has had may follow once more. May be NULL.
+ * is seen, by intercepted calls. The consumer's data must be consistent afterwards, with or without that event. A leave
+ * that it has had may follow once more. May be NULL.
  *
  * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which says how many values there are, and
- * docs/log.md what they are. There is room for an even number of them. The same holds for what is of OpenMP.
+ * docs/log.md what they are. There is room for an even number of them. The same holds for OpenMP's events.
  *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */

@@ -6,7 +6,7 @@
 /*
  * pml__system - the kernel's answer to @number, which is -errno where it fails: errno stays as it is, and nothing is a
  * cancellation point. Async-signal-safe. In system.S of each instruction set; each library that calls it has its own.
- * Machines that there is none for go through the C library.
+ * Other architectures use the C library.
  */
 #if defined(__x86_64__) || defined(__aarch64__)
 __attribute__((visibility("hidden"))) long pml__system(long number, const long argument[6]);

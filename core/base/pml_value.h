@@ -18,7 +18,7 @@ enum pml_type {
   PML_TYPE_OTHER /* bytes, recorders only */
 };
 
-/* What a read gives: int32 widened to int64, float widened to double. */
+/* The type of a read: int32 widened to int64, float widened to double. */
 struct pml_value {
   enum pml_type type; /* PML_TYPE_INT64 or PML_TYPE_DOUBLE */
   union {
@@ -101,7 +101,7 @@ static inline uint64_t pml_value_minus(uint64_t x, uint64_t y, bool real) {
   return x;
 }
 
-/* What becomes of a metric whose values are added up: a relative one is accumulated. */
+/* The mode of a metric after summation: relative becomes accumulated. */
 static inline enum pml_mode pml_mode_summed(enum pml_mode m) {
   static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};
   return pml_mode_is_relative(m) ? sum[m - PML_MODE_RELATIVE_POINT] : m;

@@ -185,7 +185,7 @@ static int reap(struct pml_command *c, int options) {
   return 0;
 }
 
-/* Its own sentence: else that of an earlier failure of this errno would be taken for it. */
+/* Set the sentence: otherwise that of an earlier failure with this errno would be used. */
 static int cannot_start(int why) {
   return pml_fail(-why, "%s", pml_error_text(-why));
 }
@@ -228,7 +228,7 @@ static int wait_once(const struct pml_command *c, int timeout_ms) {
   return last ? -ETIMEDOUT : 0;
 }
 
-/* What is left of @timeout_ms, or -1 without a limit. */
+/* The rest of @timeout_ms, or -1 without a limit. */
 static int left_of(int timeout_ms, uint64_t from) {
   if (timeout_ms < 0) return -1;
   uint64_t spent = (now_ns() - from) / 1000000u;

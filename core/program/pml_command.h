@@ -41,7 +41,7 @@ struct pml_command {
   sigset_t mask;
 };
 
-/* What differs from the caller's in the child; NULL: nothing. The strings are read by the child only. */
+/* Settings of the child that differ from the caller's; NULL for none. The strings are read by the child only. */
 struct pml_command_setting {
   char *const *envp;                  /* NULL-terminated */
   const char *input, *output, *error; /* files for the standard streams; output and error are made or emptied */

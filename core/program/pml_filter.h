@@ -14,10 +14,10 @@
  *
  * At first everything is wanted. The rules of a kind of block are taken in their order, and the last that matches
  * decides; a function is wanted if both its file and its name are. Patterns are globs of the shell (*, ?, [...]), as
- * many to a rule as one likes, separated by blanks and line ends. A pattern without '/' matches the file's name without
- * its folders, too. A function's name is as people write it, with its arguments in C++; after MANGLED, as in the symbol
- * table. '#' begins a comment. A backslash takes the meaning from what follows: blanks, '#', wildcards, keywords.
- * Blocks may repeat and follow in any order.
+ * many to a rule as one likes, separated by blanks and line ends. A pattern without '/' also matches the file's name
+ * without its folders. A function's name is as people write it, with its arguments in C++; after MANGLED, as in the
+ * symbol table. '#' begins a comment. A backslash takes the meaning from what follows: blanks, '#', wildcards,
+ * keywords. Blocks may repeat and follow in any order.
  */
 #ifndef PML_FILTER_H
 #define PML_FILTER_H

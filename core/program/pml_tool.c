@@ -55,8 +55,8 @@ static int find_program(char path[PATH_MAX], const char *name) {
 #define VARIABLES 64
 
 /*
- * What the tool gets of the caller's environment: where programs, libraries and fonts are. All else (GNUTERM,
- * GDFONTPATH, the locale, ...) would make its pictures depend on who draws them.
+ * Variables of the caller's environment that the tool gets: locations of programs, libraries and fonts. All else
+ * (GNUTERM, GDFONTPATH, the locale, ...) would make its pictures depend on who draws them.
  */
 static void choose_variables(char *envp[VARIABLES + 2]) {
   static const char *const passed[] = {"PATH=", "HOME=", "TMPDIR=", "LD_", "XDG_", "FONTCONFIG_"};
@@ -99,7 +99,7 @@ static int make_room(struct text *t) {
   return 0;
 }
 
-/* Read until the other end is closed; what is too much is read and dropped. */
+/* Read until the other end is closed; discard bytes beyond the limit. */
 static int listen_to(int in, int64_t deadline, struct text *t) {
   for (;;) {
     struct pollfd p = {.fd = in, .events = POLLIN};
@@ -119,7 +119,7 @@ static int listen_to(int in, int64_t deadline, struct text *t) {
 static int status_of(pid_t pid, int64_t deadline, int *status) {
   int how = 0;
   pid_t r;
-  /* It has closed its output; one that lives on has until the deadline. */
+  /* It has closed its output; if it still runs, it has until the deadline. */
   while ((r = waitpid(pid, &how, WNOHANG)) == 0) {
     if (now_ms() > deadline) return -ETIMEDOUT;
     (void)poll(NULL, 0, 1);

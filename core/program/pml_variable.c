@@ -114,7 +114,7 @@ static void take_die(struct search *s, Dwarf_Die *die, int tag) {
     s->optimised_away = s->optimised_away || (tag == DW_TAG_variable && !s->dw->dwarf_hasattr(die, DW_AT_declaration));
     return;
   }
-  /* Of two of this name the one that the symbol table means, else the first. */
+  /* Of two variables with this name, the one in the symbol table, otherwise the first. */
   if (s->found > 0 && (s->at == at || !s->symbol || at != s->address)) {
     s->found += s->at != at;
     return;
@@ -224,7 +224,7 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   return untyped(s, v);
 }
 
-/* A file's name has a dot, too. */
+/* A file name also has a dot. */
 static void split(struct search *s) {
   const char *last = s->name;
   for (const char *at = s->name; (at = strstr(at, "::")) != NULL; at += 2) last = at + 2;

@@ -43,7 +43,7 @@ static bool peel(struct walk *w, Dwarf_Die *bare) {
 
 /* --- members --- */
 
-/* Members of an unnamed struct or union are those of what it is in. */
+/* Members of an unnamed struct or union belong to the enclosing type. */
 static bool find_member(struct walk *w, Dwarf_Die *in, const char *name, uint64_t offset, unsigned depth) {
   Dwarf_Die m;
   if (depth == DEPTH_MAX || w->dw->dwarf_child(in, &m) != 0) return false;
@@ -73,7 +73,7 @@ static bool is_complex(const struct walk *w, Dwarf_Die *bare) {
          encoding == DW_ATE_complex_float;
 }
 
-/* What DWARF has no members for. */
+/* Types without members in DWARF. */
 static int take_part(struct walk *w, Dwarf_Die *complex, const char *part) {
   Dwarf_Word bytes = 0;
   bool imaginary = strcmp(part, "imag") == 0;

@@ -36,7 +36,7 @@ struct pml_watchpoints {
   struct pml__perf_descriptor *event; /* point by point for each thread */
 };
 
-/* What the handler knows. A generation is never used twice, so that late signals find nothing. */
+/* The handler's data. A generation is never used twice, so that late signals find nothing. */
 static struct {
   _Atomic bool taken;
   _Atomic(struct pml_watchpoints *) set;
@@ -347,7 +347,7 @@ int pml_watchpoints_start(struct pml_watchpoints *w) {
   return tell_all(w, PERF_EVENT_IOC_ENABLE);
 }
 
-/* Inherited events add up in those that were opened, of threads that have ended, too. */
+/* Inherited events are added to the opened ones, also those of ended threads. */
 static int note_hits(const struct pml_watchpoints *w) {
   int64_t hits[PML_WATCHPOINTS_MAX] = {0};
   uint64_t n;

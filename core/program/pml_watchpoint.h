@@ -17,8 +17,8 @@ PML_BEGIN_DECLS
  * a data access and right before an execution, on every thread of the process. The handler of that signal takes the
  * time and the content of the variable, and stores both in the thread's own lane. So each access of user space is
  * counted by the thread that made it. The content is what this thread wrote, unless another thread wrote between the
- * access and the handler: let the program's own lock, if it has one, keep the others out. What the kernel does for
- * the program, such as read(2) into the variable, is not seen.
+ * access and the handler: let the program's own lock, if it has one, keep the others out. Accesses by the kernel, such
+ * as read(2) into the variable, are not seen.
  *
  * Cost: an exception and a signal for each access; in a virtual machine 12 to 23 us were measured, three quarters of
  * them for the exception (scripts/watchpoint.lua). Accesses to anything else cost nothing.
@@ -70,7 +70,7 @@ struct pml_watchpoint_value {
   uint64_t bits;  /* the content's bytes, the rest 0; of a long double the double that is nearest */
 };
 
-/* What one thread did to one watchpoint. */
+/* One thread's accesses to one watchpoint. */
 struct pml_watchpoint_lane {
   pid_t tid;
   unsigned point;
@@ -91,8 +91,8 @@ struct pml_watchpoint_summary {
   double ticks_per_second;
   struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
   /*
-   * What the kernel counted; -1: it did not end. More than accesses: missed ones. PML_WATCHPOINT_CLOSED: the program
-   * closed the descriptors, and what it accessed from then on is missing.
+   * The kernel's count; -1 if the process did not end. More than accesses: missed ones. PML_WATCHPOINT_CLOSED: the
+   * program closed the descriptors, and what it accessed from then on is missing.
    */
   int64_t hits[PML_WATCHPOINTS_MAX];
   uint64_t unexplained; /* debug exceptions that came without their breakpoint: accesses are missing */

@@ -8,8 +8,8 @@
 PML_BEGIN_DECLS
 
 /*
- * The planner knows files: a variable is at an address of an object's own layout. The watched process knows where the
- * object, told by device and inode, is loaded. The file is for one run on one machine.
+ * The planner uses files: a variable is at an address in an object's layout. The watched process finds the load address
+ * of the object by device and inode. The file is for one run on one machine.
  */
 struct pml_watchpoint_plan {
   char magic[8];
@@ -29,7 +29,7 @@ struct pml_watchpoint_plan {
 PML__SHARED int pml_watchpoint_plan_add(struct pml_watchpoint_plan *p, const char *path, const char *name,
                                         uint32_t access, bool content);
 
-/* Write to a new file, read one that may be anything. Return 0, PML_EFORMAT or -errno, with a detail. */
+/* Write a new file; read an untrusted one. Return 0, PML_EFORMAT or -errno, with a detail. */
 PML__SHARED int pml_watchpoint_plan_write(const struct pml_watchpoint_plan *p, const char *path);
 PML__SHARED int pml_watchpoint_plan_read(struct pml_watchpoint_plan *p, const char *path);
 

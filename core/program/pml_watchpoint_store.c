@@ -137,7 +137,10 @@ static int not_one(const char *path) {
   return pml_fail(PML_EFORMAT, "%.400s: damaged, or a log that no watchpoints left", path);
 }
 
-/* Where the store is in the log @path, and how long; it is mapped, as it may be large, and its process may go on. */
+/*
+ * Position and length of the store in the log @path. It is mapped, since it may be large, and its process may still
+ * run.
+ */
 static int find(const char *path, uint64_t *at, size_t *bytes) {
   struct pml__log_reader r;
   int err = pml__log_read_open(&r, path);

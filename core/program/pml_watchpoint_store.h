@@ -8,9 +8,8 @@
 #include <stdatomic.h>
 
 /*
- * A head, lanes, chunks. A lane and a chunk are taken by an increment, and belong to one thread from then on. The whole
- * is sparse, memory or file: what is never touched costs nothing. The file is a log (docs/log.md), whose only extent
- * this is.
+ * A head, lanes, chunks. A lane and a chunk are taken by an increment, and belong to one thread from then on. Memory or
+ * file, the store is sparse: untouched parts cost nothing. The file is a log (docs/log.md), whose only extent this is.
  */
 #define PML__STORE_LANES 4096u
 #define PML__CHUNK_VALUES 1023u

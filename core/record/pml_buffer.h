@@ -2,9 +2,9 @@
 /*
  * core/record/pml_buffer.h - buffered events, for consumers such as scripts that cannot run where events occur.
  *
- * A consumer of pml_stream. Each thread fills a ring of its own; one reader at a time drains them all. What finds no
- * room is dropped and counted, in whole calls: an enter that is kept has its leave. A leave of a region that is not the
- * innermost open one is left out and counted as unmatched, as in tracks (docs/log.md).
+ * A consumer of pml_stream. Each thread fills its own ring; one reader at a time drains all rings. Events without room
+ * are dropped and counted, as whole calls: the leave of a stored enter is always stored. A leave of a region that is
+ * not the innermost open one is left out and counted as unmatched, as in tracks (docs/log.md).
  */
 #ifndef PML_BUFFER_H
 #define PML_BUFFER_H
@@ -53,10 +53,9 @@ struct pml_buffer_event {
 
 /*
  * pml_buffer_drain - hand what is kept to @visit, thread after thread, in the order of raising within each; ends early,
- * after that event, with what @visit returned if that is not 0. The next drain goes on there.
- * Returns 0: all that was there when each thread's turn began, or what @visit returned. Drains of several threads take
- * turns; @visit must not drain. Never stalls a thread that raises.
- * Cost: a few ns per event.
+ * after that event, with what @visit returned if that is not 0. The next drain continues there. Returns 0: all that was
+ * there when each thread's turn began, or what @visit returned. Drains of several threads take turns; @visit must not
+ * drain. Never stalls a thread that raises. Cost: a few ns per event.
  */
 PML__SHARED int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg),
                                  void *arg);

@@ -6,7 +6,7 @@
  * A thread that ends stores @ended with release, after its last head; the reader that sees it, and then an empty ring,
  * gives the ring to the next thread under the lock, which orders all that the first did before it.
  *
- * What is inline here is compiled with general registers only, too: it calls nothing.
+ * The inline functions are also compiled with general registers only; they call no other function.
  */
 #ifndef PML_BUFFER_RING_H
 #define PML_BUFFER_RING_H

@@ -16,7 +16,7 @@ PML_BEGIN_DECLS
 #define PML_HISTOGRAM_BUCKETS 496u
 #define PML_HISTOGRAM_EXACT 16u
 
-/* Below EXACT the logarithm is that of 8, and the value is the bucket. */
+/* Values below EXACT are their own buckets. */
 static inline uint32_t pml_histogram_bucket(uint64_t value) {
   uint32_t shift = 60u - (uint32_t)__builtin_clzll(value | 8);
   return shift * 8 + (uint32_t)(value >> shift);

@@ -33,7 +33,7 @@ static bool path_of(char path[PATH_MAX], const char *dir) {
   return true;
 }
 
-/* Of this user, and no link. */
+/* The file belongs to this user and is no link. */
 static bool is_ours(const char *path) {
   struct stat st;
   return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();

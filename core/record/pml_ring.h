@@ -11,7 +11,7 @@
  *    below tail + capacity, so that what they held has been read. It goes by an older tail (@limit) as long as that
  *    leaves room: an older tail is smaller, which errs on the side of full.
  *
- * What is inline here is compiled with general registers only, too: it calls nothing.
+ * The inline functions are also compiled with general registers only; they call no other function.
  */
 #ifndef PML_RING_H
 #define PML_RING_H

@@ -80,7 +80,7 @@ int pml_samples_sort(struct pml_samples *s) {
 
 /*
  * Two passes: the mean from an exact sum, then the squares of differences to the whole number below the mean. The
- * differences are exact integers, so that values far from 0, above 2^53 too, lose nothing. Corrected two-pass
+ * differences are exact integers, so values far from 0, even above 2^53, lose no precision. Corrected two-pass
  * algorithm of Chan, Golub & LeVeque (1983).
  */
 void pml_samples_moments(const struct pml_samples *s, struct pml_samples_moments *m) {

@@ -70,7 +70,7 @@ void pml__samples_log_clear(uint64_t *value, size_t capacity) {
   __atomic_store_n(&head->visit, run.visit, __ATOMIC_RELEASE);
 }
 
-/* Of a run that has ended, the file is gone, but not what is mapped. */
+/* After a run has ended, its file is deleted, but the mapping remains. */
 void pml__samples_log_free(uint64_t *value, size_t capacity, uint64_t of) {
   void *head = head_of(value);
   struct pml__log_entry *entry = of == run.number && run.log != NULL ? pml__log_entry_of(run.log, head) : NULL;
@@ -106,7 +106,7 @@ void pml_samples_log_push(double v) {
   (void)pml_samples_push(&run.single, bits);
 }
 
-/* A log without room says so in its head. */
+/* The head of a log records that it had no room. */
 void pml_samples_log_tell(uint32_t cell, uint32_t round, uint64_t samples, const char *name, const char *value) {
   const struct pml__log_told told = {cell, round, samples};
   const char *const text[] = {name, value};

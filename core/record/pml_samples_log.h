@@ -3,8 +3,8 @@
  * core/record/pml_samples_log.h - samples of a run, stored while it runs in case it is killed.
  *
  * A run visits a cell, takes samples, and keeps them where they belong; then they need not be here any more. Series
- * that are opened meanwhile lie in the log, so that what is pushed survives at no cost. One run at a time has a log.
- * Only the thread that measures calls these, but for pml_samples_left().
+ * opened in that time are stored in the log, so their values survive at no cost. One run at a time has a log. Only the
+ * thread that measures calls these, but for pml_samples_left().
  */
 #ifndef PML_SAMPLES_LOG_H
 #define PML_SAMPLES_LOG_H

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What rounding leaves below 0 is 0. */
+/* Negative results of rounding become 0. */
 struct pml_sums pml_sums_of(const struct pml_exact_sums *exact) {
   struct pml_sums s = {.count = (double)exact->count};
   if (exact->count == 0) return s;

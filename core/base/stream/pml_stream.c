@@ -158,9 +158,9 @@ static void set_latest(uint64_t generation, bool sparing) {
 }
 
 /*
- * The child has no consumers yet. What the consumers and the threads of the parent had is left where it is. The child
- * may have threads that raise events meanwhile: what was wanted still is, so that they come to look at the process,
- * too, and wait until all watchers were called, which may add consumers.
+ * The child has no consumers yet. The memory of the parent's consumers and threads is not freed. The child may have
+ * threads that raise events meanwhile: what was wanted still is, so that they come to look at the process, too, and
+ * wait until all watchers were called, which may add consumers.
  */
 static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {

@@ -26,7 +26,7 @@ struct pml__call_known {
 };
 #define PML__CALL_KNOWN (2 * PML_ARCH_SLOTS)
 
-/* An open call. It only says what is measured: no call returns by what stands here unless sp and slot agree. */
+/* An open call. It serves the measurement only: no call returns by it unless sp and slot agree. */
 struct pml__call_frame {
   struct pml__call_frame *outer, *inner; /* in the thread's list */
   uintptr_t sp;                          /* of the call */

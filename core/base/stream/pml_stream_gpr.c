@@ -32,7 +32,7 @@ int pml__stream_read_none(void *set, uint64_t *value) {
   return -1;
 }
 
-/* What is loaded, or computed, again would take a register more, here and below. */
+/* Values are loaded or computed again, here and below, because keeping them would take another register. */
 __attribute__((noinline, cold)) static uint64_t hand_rest(enum pml_stream_kind kind,
                                                           const struct pml__stream_taker *at) {
   struct pml__stream_several *s = &pml__stream_self->several[kind];

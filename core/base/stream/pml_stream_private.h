@@ -3,7 +3,7 @@
  * core/base/stream/pml_stream_private.h - inline delivery of events, also in general registers only, for adapters that
  * run before the vector registers are saved. Internal.
  *
- * What is inline here is compiled with -mgeneral-regs-only in _gpr files. Ordering: see pml_stream.c.
+ * The inline functions are compiled with -mgeneral-regs-only in _gpr files. Ordering: see pml_stream.c.
  */
 #ifndef PML_STREAM_PRIVATE_H
 #define PML_STREAM_PRIVATE_H

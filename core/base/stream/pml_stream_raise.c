@@ -136,7 +136,7 @@ static void learn_plain(struct pml__stream_thread *t, enum pml_stream_kind kind,
     t->called[kind].plain = kind == PML_STREAM_ENTER ? pml__stream_enter_counted : pml__stream_leave_counted;
 }
 
-/* Whatever interrupts this reads from the set when all is known of it. */
+/* A signal handler that interrupts this reads from the set only after all its fields are stored. */
 void pml__stream_count_by(pml__stream_read *read, void *set, const struct pml_stream_metrics *metrics,
                           uint64_t *value) {
   struct pml__stream_thread *t = pml__stream_self;
@@ -253,7 +253,7 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
   pml__stream_end_pass(t);
 }
 
-/* What is not known is learnt for the next event. */
+/* Unknown consumers are looked up for the next event. */
 void pml__stream_raise_to_several(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
   if (PML_UNLIKELY(!t->here || e->metrics != NULL || e->ticks == 0 || !pml__stream_begin_pass(t))) {

@@ -9,7 +9,7 @@
 static char *(*demangle)(const char *name, char *buffer, size_t *n, int *status);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* What pthread_once() orders before each return. */
+/* Stores of pthread_once(), ordered before each return. */
 static void find(void) {
   void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
   if (library != NULL) *(void **)&demangle = dlsym(library, "__cxa_demangle");

@@ -15,7 +15,7 @@ static unsigned min_of(unsigned a, unsigned b) {
 
 /*
  * Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours, case ignored.
- * Gives up, returning @limit + 1, once every continuation is above @limit.
+ * Returns @limit + 1 early once every continuation is above @limit.
  */
 static unsigned distance(const char *a, size_t na, const char *b, size_t nb, unsigned limit) {
   if (na > COMPARED_MAX || nb > COMPARED_MAX || na > nb + limit || nb > na + limit) return limit + 1;

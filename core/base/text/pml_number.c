@@ -60,7 +60,7 @@ static const uint64_t power_of_5[POWERS] = {
     UINT64_C(7450580596923828125),
 };
 
-/* The digits of @v, the first of which stands for 10^@exponent; false: beyond what 128 bits have room for. */
+/* The digits of @v, the first with weight 10^@exponent; false if 128 bits are not sufficient. */
 static bool scale(const struct number *v, int p, int exponent, struct decimal *d) {
   const int k = p - 1 - exponent, shift = -(v->e + k);
   if (k < 0 || k >= POWERS || shift < 1 || shift > 120) return false;
@@ -75,7 +75,7 @@ static bool scale(const struct number *v, int p, int exponent, struct decimal *d
   return true;
 }
 
-/* Its exponent is that of 2^(e + 52), or one more. */
+/* Its exponent equals the exponent of 2^(e + 52), or one more. */
 static bool to_decimal(const struct number *v, int p, struct decimal *d) {
   static const uint64_t end[] = {[15] = UINT64_C(1000000000000000), [17] = UINT64_C(100000000000000000)};
   const int power = v->e + 52, exponent = (power * 78913 - (power < 0 ? 262143 : 0)) / 262144; /* log10(2) */

@@ -30,7 +30,7 @@ static void *thread_begin(void *arg, uint64_t id) {
   return th;
 }
 
-/* What it recorded stays to be taken. */
+/* Its records stay available. */
 static void thread_end(void *arg, void *data) {
   struct pml__balance_thread *th = data;
   (void)arg;
@@ -64,7 +64,7 @@ static int copy_names(struct pml_balance *b) {
   return 0;
 }
 
-/* What the user left open is the machine's to tell. */
+/* Unset limits come from the machine. */
 static int find_rule(struct pml_balance *b) {
   double min, max;
   int err = pml__cpu_range_hz(pml__knobs_root(b->knobs), &b->cpus, &min, &max);

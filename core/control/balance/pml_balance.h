@@ -4,7 +4,7 @@
  * others are slowed to arrive just in time.
  *
  * The blocking calls are regions of the stream: sections around barriers, intercepted or wrapped MPI and OpenMP calls.
- * A synchronised region lasts from the end of one blocking call to the end of the next; what comes before the next
+ * A synchronised region lasts from the end of one blocking call to the end of the next; the time before the next call
  * begins is computing. Regions are distinguished by the call path of the blocking call that they begin after. Each
  * thread decides for itself (pml_pace.h), from its own times: nothing is exchanged.
  */
@@ -57,7 +57,7 @@ struct pml_balance_record {
 
 /*
  * pml_balance_take - the oldest records of all threads that were not taken, of each thread in its order; how many. A
- * thread keeps 65536; what comes when that is full is counted in lost. Thread-safe. None in a forked child.
+ * thread stores 65536 records; further ones are counted in lost. Thread-safe. None in a forked child.
  */
 PML__SHARED size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max);
 

@@ -43,7 +43,7 @@ static void find_cpus(struct pml__balance_thread *th) {
   th->cpus = now;
 }
 
-/* What the thread computes under from now on. */
+/* The thread's frequency from now on. */
 static void apply(struct pml__balance_thread *th, double hz, pml_region_t region) {
   struct pml_balance *b = th->balancer;
   char text[PML__KNOB_TEXT];
@@ -164,7 +164,7 @@ static void begin_region(struct pml__balance_thread *th, const struct pml_stream
   th->begin_ticks = e->ticks;
 }
 
-/* Frames above the one that is left were never left themselves. */
+/* Frames above the left one were never left. */
 static __attribute__((noinline)) void leave(struct pml__balance_thread *th, const struct pml_stream_event *e) {
   uint32_t depth = th->depth;
   while (depth > 0 && th->step[depth - 1].region != e->region) depth--;

@@ -72,7 +72,7 @@ void pml__balance_enter(void *data, const struct pml_stream_event *e);
 void pml__balance_leave(void *data, const struct pml_stream_event *e);
 pml_stream_plain pml__balance_plain_enter, pml__balance_plain_leave;
 
-/* pml__balance_withdraw - the thread asks for nothing any more. */
+/* pml__balance_withdraw - end all requests of the thread. */
 void pml__balance_withdraw(struct pml__balance_thread *th);
 
 /* A path one region longer. */

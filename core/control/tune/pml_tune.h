@@ -4,7 +4,7 @@
  * function, on enter; leave restores.
  *
  * After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of
- * Score-P through plugins, section 4.4. The files are those of the kernel's cpufreq and cpuidle.
+ * Score-P through plugins, section 4.4. The files belong to the kernel's cpufreq and cpuidle.
  */
 #ifndef PML_TUNE_H
 #define PML_TUNE_H
@@ -71,11 +71,10 @@ struct pml_tune_options {
  * thread, and the number of threads if this thread set it. Idempotent. pml_tune_close stops and frees.
  *
  * Nested rules: leaving the inner one brings back what the outer one set. Where several threads set one file, the last
- * that did and has not left holds. What the kernel refuses, or changes, is a line (pml_tune_line), once for each file,
- * and the run goes on. All is put back as the process exits, and by a process of its own however this one ends: see
- * pml_tune_guard.h for what that does not survive. A forked child tunes nothing, puts nothing back and
- * has no lines.
- * Files are locked (flock) from their first change to the end: another process that tunes them is refused.
+ * that did and has not left holds. If the kernel refuses or changes a value, the run continues, and a message says so
+ * once per file (pml_tune_line). All is put back as the process exits, and by a process of its own however this one
+ * ends: see pml_tune_guard.h for what that does not survive. A forked child tunes nothing, puts nothing back and has no
+ * lines. Files are locked (flock) from their first change to the end: another process that tunes them is refused.
  *
  * Returns 0, -EINVAL (no rule, one that sets nothing, an invalid value, a frequency out of range, an unknown
  * governor or state), -EPERM (files to write, and pml_tune_allow() was not called), -ENOENT (the machine has no such

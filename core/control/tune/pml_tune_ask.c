@@ -27,7 +27,7 @@ static int hold(struct pml__knob *x) {
   return 0;
 }
 
-/* What the kernel has for a value that cannot be set now. */
+/* The kernel's value, for a request that cannot be set now. */
 static bool is_no_value(const char *text) {
   return text[0] == '<' || text[0] == '\0';
 }

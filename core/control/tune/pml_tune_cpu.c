@@ -152,7 +152,7 @@ int pml__cpu_frequency(struct pml__knobs *k, const struct pml__cpus *c, const ch
   return 0;
 }
 
-/* What the kernel offers, when it tells. */
+/* The kernel's available values, if it lists them. */
 static int check_governor(const char *root, const struct pml__cpus *c, const char *name) {
   char text[LINE], list[LINE], near[LINE], *rest = NULL;
   struct pml__nearest nearest = {.want = name};

@@ -38,7 +38,7 @@ static bool step_all(const struct pml_tune *t, const struct pml__tune_frame *f, 
   return refused;
 }
 
-/* What is refused may be taken once the rest is set: a limit is, when the other has moved. */
+/* A refused value may be accepted after the others are set: a limit is, once the other limit has moved. */
 static void change(const struct pml_tune *t, const struct pml__tune_frame *f, enum step step) {
   if (step_all(t, f, step)) (void)step_all(t, f, SETTLE);
 }

@@ -19,7 +19,7 @@
 
 #define NAPS 10000 /* for its end: a second */
 #define NAP_NS 100000
-#define PASSES 2 /* a limit may be refused until another is put back */
+#define PASSES 2 /* a limit may be refused until another is restored */
 
 struct pml__guard {
   size_t n, bytes;
@@ -44,7 +44,7 @@ static void put_back(struct pml__guard *g) {
       if (pml__guard_write(s->fd, s->truncate, s->text, s->n) == 0) atomic_store(&s->changed, false);
     }
   }
-  /* Children of the one that died may have copies of the descriptors, and with them its locks. */
+  /* Children of the dead process may have copies of its descriptors, and with them its locks. */
   for (size_t i = 0; i < g->n; i++)
     if (g->slot[i].fd >= 0) (void)flock(g->slot[i].fd, LOCK_UN);
 }
@@ -142,7 +142,7 @@ int pml__guard_start(struct pml__guard **out, const int *fd, size_t n, bool watc
   return 0;
 }
 
-/* A word, not only the end: children of ours may hold the socket, too. */
+/* A message, not only end of file: our children may also hold the socket. */
 void pml__guard_stop(struct pml__guard *g) {
   if (g == NULL) return;
   if (g->end >= 0) {

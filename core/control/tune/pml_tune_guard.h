@@ -33,10 +33,9 @@ struct pml__guard;
  * pml__guard_stop - the process goes, and touches nothing that is not changed.
  *
  * The process is no child that wait() meets, has no terminal, has all signals blocked and no descriptor but those it
- * needs. It waits for the death of the process that started it (pidfd), or for its exec or stop (end of a socket). It
- * shares memory with its parent as after any fork: what the parent had filled before and changes later exists twice. It
- * does not survive SIGKILL to itself: of a job's whole control group, or the end of a container whose first process is
- * the parent.
+ * needs. It waits for the death of the process that started it (pidfd), or for its exec or stop (end of a socket). Its
+ * memory is a copy, as after any fork: later changes of the parent are not visible in it. It does not survive SIGKILL
+ * to itself: of a job's whole control group, or the end of a container whose first process is the parent.
  *
  * Returns 0, -ENOMEM, -EAGAIN or -EMFILE. Not async-signal-safe; start and stop are not to be called at once.
  */

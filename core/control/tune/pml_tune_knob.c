@@ -80,7 +80,7 @@ static bool is_kernels(int fd) {
   return fstatfs(fd, &s) == 0 && s.f_type == SYSFS_MAGIC;
 }
 
-/* The knob @made, or the one that has its file already. */
+/* The knob @made, or an existing one with the same file. */
 static struct pml__knob *append(struct pml__knobs *k, struct pml__knob *made) {
   for (struct pml__knob *x = k->first; x != NULL; x = x->next)
     if (x->device == made->device && x->inode == made->inode) return x;
@@ -106,7 +106,7 @@ static void free_knob(struct pml__knob *x) {
   free(x);
 }
 
-/* Open for writing where that is wanted and allowed, else for reading what is there. */
+/* Open for writing if requested and permitted, otherwise for reading. */
 static int open_file(struct pml__knob *x) {
   struct stat st;
   bool dry = x->of->options.dry_run;
@@ -171,7 +171,9 @@ int pml__knobs_guard(struct pml__knobs *k, bool guarded) {
 
 /* --- the end --- */
 
-/* A limit may be refused until another is back, so twice. What is back is free for the next process at once. */
+/*
+ * A limit may be refused until another is back, so twice. Restored files are available to the next process immediately.
+ */
 void pml__knobs_restore(struct pml__knobs *k) {
   if (k->pid != getpid()) return;
   atomic_store(&k->ended, true);

@@ -27,7 +27,7 @@ struct pml__knobs_options {
  * pml__knobs_open  - none yet. pml__knobs_knob - the file @path below the root; a file that two paths lead to is one.
  * pml__knobs_guard - no more knobs, from now on they can be asked; @guarded: a process puts back what this one leaves.
  * pml__knobs_close - all back as it was, and freed; also of a process that was forked: that leaves all as it is.
- * An exiting process puts all back, too, and then nothing changes any more.
+ * An exiting process also restores all files; nothing changes after that.
  *
  * A file that cannot be written is a knob all the same, and a line. Returns 0, -ENOMEM, -ENOENT, or what opening the
  * file says; guard what pml__guard_start() says.
@@ -62,7 +62,7 @@ struct pml__knobs_stats {
 };
 void pml__knobs_stats(struct pml__knobs *k, struct pml__knobs_stats *s);
 
-/* What there is to tell, and what a dry run would have written. */
+/* Messages, and the writes of a dry run. */
 struct pml__notes *pml__knobs_notes(struct pml__knobs *k);
 
 #endif

@@ -17,7 +17,7 @@ static bool find_in(void *library, struct openmp *o) {
   return set != NULL && most != NULL;
 }
 
-/* The program's, or that of a library that was loaded for itself alone. */
+/* The program's function, or a library's that was loaded locally. */
 static bool find(struct openmp *o) {
   static const char *const runtime[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
   bool found = find_in(RTLD_DEFAULT, o);

@@ -2,9 +2,9 @@
 /*
  * core/record/log/pml_grown.h - a growable file, mapped shared piece by piece. Internal.
  *
- * The kernel has what is written into a piece at once: SIGKILL, exec, _exit and a crash lose none of it. A piece is
- * allocated on the disk before it is mapped, so that a full disk is a refusal and no SIGBUS; a limit on file sizes is
- * asked for first, so that there is no SIGXFSZ. One descriptor is kept, with a high number and closed by exec; before
+ * Writes to a piece are in the kernel's page cache immediately: SIGKILL, exec, _exit and a crash lose none of them. A
+ * piece is allocated on the disk before it is mapped, so a full disk is an error instead of a SIGBUS; the limit on file
+ * sizes is checked first, so there is no SIGXFSZ. One descriptor is kept, with a high number and closed by exec; before
  * each use it is compared with the file, in case the program closed it and opened another, and if it is gone the file
  * is opened again by its path.
  */

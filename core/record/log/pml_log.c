@@ -126,7 +126,7 @@ static bool has_entry(struct pml__log *log, int *err) {
   return true;
 }
 
-/* What has memory behind it ends with its pages. */
+/* An extent with private memory ends at a page boundary. */
 static size_t offset(const struct pml__log_part *p, size_t bytes) {
   return p->behind > 0 ? p->bytes - bytes : 0;
 }
@@ -399,7 +399,7 @@ void pml__log_single(void *memory, enum pml__log_kind kind, size_t bytes) {
   write_head(h, &process);
 }
 
-/* What other than letters, digits and dashes is in a host's name is a line. */
+/* Characters of a host name other than letters, digits and dashes become underscores. */
 static void name_file(char *name, size_t size, int rank) {
   char host[65] = "", of_rank[32] = "";
   if (gethostname(host, sizeof host - 1) != 0 || *host == '\0') (void)snprintf(host, sizeof host, "host");

@@ -7,7 +7,7 @@
  * format is defined in docs/log.md. A thread writes its own records in place; readers take them while they are written,
  * after the process ended, or cut short.
  *
- * What is mapped shared is the parent's in a child. So a child makes a log of its own, and what its hot paths would
+ * In a child, shared mappings belong to the parent. So a child makes a log of its own, and what its hot paths would
  * write to is found through memory that the kernel clears in each child: see pml__log_extent().
  */
 #ifndef PML_LOG_H
@@ -39,7 +39,7 @@ struct pml__log {
   struct pml__log_children *children[PML__LOG_CHILDREN_EXTENTS]; /* atomic, from the first one on; the last has room */
 };
 
-/* What the process that owns the memory knows of itself when the log begins. */
+/* Metadata of the owning process at the beginning of the log. */
 struct pml__log_process {
   const char *name; /* the file's, without what is behind the last dot; NULL: [rankN.]HOST.PID */
   int rank, size;   /* -1: not known */
@@ -48,9 +48,8 @@ struct pml__log_process {
 
 /*
  * pml__log_open - make a log in the folder @folder, an absolute path: NAME.pmlog, or, if there is one, NAME.2.pmlog and
- * so on. Nothing that stands there is written to, no link followed.
- * It stays mapped until the process ends, and in children, which must not use it.
- * Returns 0, -errno or -ENOMEM; *@log is NULL on failure. Not async-signal-safe.
+ * so on. Existing files are not overwritten, and links not followed. It stays mapped until the process ends, and in
+ * children, which must not use it. Returns 0, -errno or -ENOMEM; *@log is NULL on failure. Not async-signal-safe.
  */
 int pml__log_open(struct pml__log **log, const char *folder, const struct pml__log_process *process);
 
@@ -63,15 +62,14 @@ void pml__log_abandon(struct pml__log *log);
 void pml__log_close(struct pml__log *log);
 
 /*
- * pml__log_share - let the other parts of the process write into @log, too, which must then stay open. NULL: no log is
- * shared, as in a child that has not made its own yet.
- * pml__log_shared - that log, or NULL.
+ * pml__log_share - let other parts of the process also write into @log, which must then stay open. NULL: no log is
+ * shared, as in a child that has not made its own yet. pml__log_shared - that log, or NULL.
  */
 void pml__log_share(struct pml__log *log);
 struct pml__log *pml__log_shared(void);
 
 /*
- * pml__log_seal - from now on no system call is made for the log: it does not grow. For a process that gives up its
+ * pml__log_seal - from now on no system call is made for the log: it does not grow. For a process that revokes its
  * right to system calls. One store; async-signal-safe.
  */
 static inline void pml__log_seal(struct pml__log *log) {
@@ -139,7 +137,7 @@ void pml__log_free(struct pml__log *log, struct pml__log_entry *entry);
 
 /*
  * pml__log_define - a definition: @bytes of @fixed, then @n texts. 0 or -errno. A lock. Thread-safe.
- * What a process notes of itself at its end finds room on a full disk, too: 8 KiB are kept for that.
+ * 8 KiB are reserved, so that the final notes of a process have room even on a full disk.
  */
 int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
                     const char *const *text, size_t n);
@@ -223,7 +221,7 @@ uint32_t pml__log_call_values(const struct pml__log_event *e, uint64_t value[PML
 void *pml__log_read_part(const struct pml__log_reader *r, size_t i, uint64_t from, uint64_t bytes, int *err);
 
 /*
- * pml__log_read_definitions - each in the order of writing, its @bytes behind the struct. What is damaged ends an
+ * pml__log_read_definitions - each in the order of writing, its @bytes behind the struct. Damaged records end an
  * extent. Ends early with what @visit returns if that is not 0. Returns 0, -errno, PML_EFORMAT or what @visit returned.
  */
 PML__SHARED int pml__log_read_definitions(const struct pml__log_reader *r,

@@ -2,7 +2,7 @@
 /*
  * core/record/log/pml_log_child.c - forked children in their parent's log, if they have no log.
  *
- * The thread that forks takes an entry, and the child stores its pid there: it has the extent mapped, too. So do its
+ * The forking thread takes an entry, and the child, which has the same extent mapped, stores its pid there. So do its
  * children, which take entries for theirs while they have no log. All of them move `taken` by compare and exchange, so
  * that no two have one entry. Only the process that writes the log makes room for more.
  *
@@ -38,7 +38,7 @@ static struct pml__log_child *take(struct pml__log_children *c) {
   return &c->child[i];
 }
 
-/* Of two threads that make room at once, one may make an extent for nothing: it is not used. */
+/* If two threads allocate an extent at the same time, one of the extents stays unused. */
 static struct pml__log_children *more(struct pml__log *log, unsigned i) {
   struct pml__log_children *there = NULL, *fresh;
   if (i == PML__LOG_CHILDREN_EXTENTS) return NULL;

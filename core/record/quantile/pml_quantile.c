@@ -198,7 +198,7 @@ static bool should_merge(const struct pml_quantile *q, size_t last, size_t befor
   return q->type == PML_TYPE_OTHER || before / RUN_RATIO < last;
 }
 
-/* The longest run that is going to be merged into the one before it: what scratch must hold. */
+/* The longest run to be merged into its predecessor determines the size of scratch. */
 static size_t scratch_needed(const struct pml_quantile *q) {
   size_t last = q->n - q->sorted, most = last;
   for (size_t r = q->runs; r > 0 && should_merge(q, last, q->run[r - 1]); r--) {
@@ -239,7 +239,7 @@ static bool finish_parts(struct pml_quantile *q) {
   return true;
 }
 
-/* Sorts what is new. Nothing is lost without memory: it is tried again at the next call. */
+/* Sorts the new elements. Nothing is lost without memory: it is tried again at the next call. */
 static bool settle(struct pml_quantile *q) {
   if (q->sorted == q->n) return true;
   if (!part_first(q)) {

@@ -39,11 +39,10 @@ static inline double pml_quantile_between(double lower, double upper, double par
 }
 
 /*
- * Exact order statistics of a growing series: what was sorted stays sorted, each update sorts only what is new. New
+ * Exact order statistics of a growing series: sorted runs are retained, and each update sorts only new elements. New
  * sorted runs are merged with older ones of like size only, and ranks are looked up across runs, so that a little news
- * never moves a long series. NaN are counted apart and never sorted in.
- * Memory: 8 bytes per element (PML_TYPE_OTHER: its own) plus a quarter for growth, and as much as is new while sorting.
- * For one thread at a time.
+ * never moves a long series. NaN are counted apart and never sorted in. Memory: 8 bytes per element (PML_TYPE_OTHER:
+ * its own) plus a quarter for growth, and as much as is new while sorting. For one thread at a time.
  */
 /* The quantiles that logs, texts and reports give: 0, 25, 50, 75, 95, 99 and 100 %. */
 #define PML__QUANTILES 7u
@@ -72,7 +71,7 @@ size_t pml_quantile_nans(const struct pml_quantile *q);
  * 0, 25, 50, 75 and 100 are MIN, Q1, MED, Q3 and MAX. Valid until the next add, clear or close. NULL if there is none
  * (empty, no comparator, percent above 100) or no memory to sort.
  * A comparator that contradicts itself gives some element, never a crash.
- * Cost: a look-up if nothing was added since it was asked for, else the sort of what is new.
+ * Cost: a look-up if no element was added since the last call, otherwise a sort of the new elements.
  */
 const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
 

@@ -19,10 +19,10 @@
  * Bucket i of level l holds (g^(i-1), g^i] with g = gamma^(2^l): joining the buckets 2j-1 and 2j gives bucket j of the
  * next level. It lies at place i modulo the size, so that the window of indices in use moves without moving counts.
  *
- * Memory order: one thread adds, another reads meanwhile. A reader may miss what is being added. A collapse moves
+ * Memory order: one thread adds, another reads meanwhile. A reader may miss a concurrent addition. A collapse moves
  * counts, and a wider window says what they mean: both make @version odd first and even afterwards, and a reader that
- * saw it odd or changed starts again. Every store of the adder is a release and every load of the reader an acquire:
- * a reader of anything stored after a move began also sees the version that the move began with.
+ * saw it odd or changed starts again. Every store of the adder is a release and every load of the reader an acquire: a
+ * reader of anything stored after a move began also sees the version that the move began with.
  */
 struct half {
   uint64_t *bucket;

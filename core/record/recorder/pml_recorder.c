@@ -264,7 +264,7 @@ static int take_some(void *arg, const void *elements, size_t n) {
   return pml_quantile_add(arg, elements, n);
 }
 
-/* What is new in @l goes to the quantiles; those were emptied if the epoch is new. */
+/* New elements of @l go to the quantiles, which were emptied if the epoch is new. */
 static int take_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint64_t epoch) {
   if (!pml__recorder_pin(l, epoch)) return 0;
   uint64_t count = pml__recorder_lane_count(l, r->options.bytes);
@@ -284,7 +284,7 @@ static int merge_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint
   return rc;
 }
 
-/* Brings quantiles, or the merged sketch, up to what is recorded now. One reader at a time. */
+/* Updates the quantiles, or the merged sketch, to the recorded elements. One reader at a time. */
 static int catch_up(struct pml_recorder *r) {
   bool sketch = r->options.keep == PML_KEEP_SKETCH;
   uint64_t epoch = epoch_of(r);

@@ -24,13 +24,13 @@ static void note_count(const struct pml_recorder *r, struct pml__recorder_lane *
   lane->at_fork = pml__recorder_lane_count(lane, r->options.bytes);
 }
 
-/* What is mapped shared goes on to change while the child looks at it. */
+/* Shared mappings still change while the child reads them. */
 void pml__recorder_before_fork(void) {
   for (const struct pml_recorder *r = __atomic_load_n(&logged, __ATOMIC_ACQUIRE); r != NULL; r = r->next)
     each_logged_lane(r, note_count);
 }
 
-/* A copy of the @n first elements in a chunk of their own; NULL: no memory. */
+/* A copy of the first @n elements in a separate chunk; NULL without memory. */
 static struct pml__recorder_chunk *copy_of(const struct pml__recorder_lane *lane, size_t element, uint64_t n) {
   struct pml__recorder_chunk *copy = pml__recorder_allocate(sizeof *copy + n * element);
   if (copy == NULL) return NULL;

@@ -183,7 +183,7 @@ static void in_child(void) {
   pml__recorder_leave_log();
 }
 
-/* What fails here only costs: lanes of ended threads are then not adopted. */
+/* A failure here only costs memory: lanes of ended threads are not adopted then. */
 static void prepare(void) {
   slots.logs = pml__log_asked();
   if (slots.logs) (void)pml__process_watch_before(pml__recorder_before_fork);

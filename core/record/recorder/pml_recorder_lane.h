@@ -39,8 +39,8 @@ _Static_assert(sizeof(struct pml__recorder_mark) == sizeof(struct pml__log_cell)
                "the end of a lane is a cell of a log");
 
 /*
- * What one thread recorded. The tail is the owner's; what others write stands in lines of its own, so that readers and
- * other threads do not disturb a push.
+ * The elements of one thread. The tail is the owner's; what others write stands in lines of its own, so that readers
+ * and other threads do not disturb a push.
  */
 struct pml__recorder_lane {
   struct pml__recorder_mark own;
@@ -98,8 +98,8 @@ int pml__recorder_slot_take(struct pml_recorder *r);
 void pml__recorder_slot_give(struct pml_recorder *r);
 
 /*
- * One reader of @r at a time; pushes and resets go on. In a child of a process with a reader at work, quantiles and
- * merged sketch are both NULL, until they are rebuilt.
+ * One reader of @r at a time, concurrent with pushes and resets. In a child of a process with a reader at work,
+ * quantiles and merged sketch are both NULL, until they are rebuilt.
  */
 void pml__recorder_read_begin(struct pml_recorder *r);
 void pml__recorder_read_end(struct pml_recorder *r);
@@ -119,7 +119,7 @@ void pml__recorder_keep_lane(struct pml_recorder *r, struct pml__recorder_lane *
 /* Room of at least a page for elements from the @first on, and for how many; NULL: not in the log. */
 struct pml__recorder_chunk *pml__recorder_keep_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t first,
                                                      uint64_t *capacity);
-/* What is in the log of the process that forks: its counts, and, in the child, copies of the elements. */
+/* The log's part of a fork: counts in the parent, and copies of the elements in the child. */
 void pml__recorder_before_fork(void);
 void pml__recorder_leave_log(void);
 

@@ -176,7 +176,7 @@ static bool too_many(uint64_t a, uint64_t b) {
   return a > INT64_MAX || b > INT64_MAX - a;
 }
 
-/* What a packed summary can hold. */
+/* Limits of a packed summary. */
 static bool is_countable(const struct pml_summary_row *a, const struct pml_summary_row *b) {
   if (too_many(a->processes, b->processes) || too_many(a->threads, b->threads)) return false;
   return a->sketch == NULL || b->sketch == NULL || !too_many(pml_sketch_count(a->sketch), pml_sketch_count(b->sketch));
@@ -283,7 +283,7 @@ bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, in
 
 /* ---- joining ---- */
 
-/* What tells sections of one name apart. */
+/* The difference between sections with the same name. */
 static const char *type_of(uint32_t flags) {
   static const char *const text[] = {"exclusive calculation", "exclusive communication", "calculation",
                                      "communication"};

@@ -48,7 +48,7 @@ struct pml_summary_spread {
   int64_t least, most;
 };
 
-/* A sum under a name of its own, and how it is spread over processes. */
+/* A named sum, and its distribution over processes. */
 struct pml_summary_value {
   const char *name;
   bool real; /* else @whole is the sum, without rounding; a whole sum that overflows becomes real */

@@ -12,7 +12,7 @@
 #define VERSION 2u
 #define NUMBER_MAX (INT64_MAX / 2) /* of a process: one beside it is a number, too */
 
-/* What of a row is not written again. */
+/* The parts of a row that are not repeated. */
 #define TIME_OF_CALLS 1u /* the time has the sum that the calls have */
 #define SELF_IS_TIME 2u
 
@@ -24,7 +24,7 @@ struct writer {
 
 #define COUNT_MAX (UINT64_C(1) << 63) /* more is of damaged logs */
 
-/* Of infinities merging makes NaN, which stands for what is too large here. */
+/* Merging infinities gives NaN, which represents values that are too large. */
 static struct pml_summary_spread rounded(struct pml_summary_spread s) {
   s.sum = pml__pack_rounded(s.sum);
   s.of.square = pml__pack_rounded(s.of.square);
