@@ -382,6 +382,7 @@ int main(void) {
   stopped_amid();
   stopped_in_function();
   CHECK(pmlua_live_stop() == 0, "it stops");
+  for (int i = 0; i < 1000 && open_descriptors() != before; i++) usleep(10000); /* threads of stopped questions end */
   CHECK(open_descriptors() == before, "and leaves no descriptor open");
   return check_done();
 }
