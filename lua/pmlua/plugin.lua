@@ -7,7 +7,7 @@
 --
 -- A plugin in Lua runs in a state of its own. `read(name)` is called when an event set is read, under a lock, and
 -- gives a number, or nil for nothing new. `collect()` is called every so often by a thread of its own and gives a table
--- of numbers by name, from which series are made. A function goes there as source text with copies of its upvalues: numbers,
+-- of numbers by name, from which series are made. A function goes there as a chunk of code with copies of its upvalues: numbers,
 -- strings, booleans, modules. A `file` or `code` goes as it is, and returns the table.
 
 local core = require "pmlua.core"

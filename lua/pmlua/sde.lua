@@ -4,8 +4,8 @@
 -- Try:  pml.sde.watch("sde:::DEMO::steps", "100ms", function(steps) if steps > 5 then pml.live.stop_run "enough" end end)
 --
 -- A script that measures is busy: a rule runs on a thread of its own, in a Lua state of its own. The function goes there as
--- source text with copies of its upvalues: numbers, strings, booleans, modules. Changes that it makes stay in its state, and it
--- uses that state's globals. In a file of rules, or where a state runs its rules itself, the function is called as it stands.
+-- a chunk of code with copies of its upvalues: numbers, strings, booleans, modules. Changes that it makes stay in its state, and
+-- it uses that state's globals. In a file of rules, or where a state runs its rules itself, the function is called directly.
 
 local core = require "pmlua.core"
 

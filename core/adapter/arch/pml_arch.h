@@ -9,7 +9,7 @@
  * ever seen. At a fixed distance is the address itself: so that one rule of unwinding, the same for all slots, leads
  * from a slot to the caller, for every unwinder (exceptions, cancellation, backtraces, debuggers). When the function
  * has returned to it, the slot jumps to the leave stub, which saves the same registers, calls pml__call_leave() and
- * returns to the caller. So every return is that of a call, as the CPU predicts it and as a shadow stack wants it.
+ * returns to the caller. Every return therefore matches a call, as return prediction and shadow stacks require.
  *
  * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that leave r8 to r11
  * alone (pml_stream_consumer.sparing), with counts or without, a free frame, a return address that was seen before, an

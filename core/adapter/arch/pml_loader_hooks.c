@@ -8,7 +8,7 @@
 
 _Static_assert(sizeof(struct pml__loader_hook) == 48 && offsetof(struct pml__loader_hook, takes) == 0 &&
                    offsetof(struct pml__loader_hook, instead) == 8 && offsetof(struct pml__loader_hook, real) == 16,
-               "loader_hooks.S knows loader_hooks");
+               "loader_hooks.S uses these offsets");
 
 void pml__arch_dlopen(void);
 void pml__arch_dlsym(void);

@@ -85,7 +85,10 @@ static void confine(void) {
   __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
 }
 
-/* For a thread's first event, and for those of one that cannot count. False: it has no counters for @kind. */
+/*
+ * Slow path: a thread's first event, and the events of a thread without counters. Returns false without counters for
+ * @kind.
+ */
 __attribute__((noinline, cold)) static bool has_set(enum pml_stream_kind kind) {
   if (self.process != pml__process()) {
     if (kind == PML_STREAM_LEAVE) return false; /* the call began in the parent, or before calls were counted */

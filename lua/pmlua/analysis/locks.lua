@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/analysis/locks.lua - who waited for the lock of a window, and for whom. Part of pmlua.analysis.waits.
+-- lua/pmlua/analysis/locks.lua - lock contention on RMA windows, a wait state of pmlua.analysis.waits.
 --
 -- Try:  pmlua trace out/traces.otf2 --waits
 --
 -- A rank has a lock from its request to its release. If two locks at one target overlap and one is exclusive, the later one
 -- waits: in MPI_Win_lock, or, as libraries may ask for a lock only when it is used, in MPI_Win_flush or MPI_Win_unlock. Such a
--- call waited if one that had the lock before began to release it during the call, and had released it before the waiting rank
--- did so itself.
+-- call waited if an earlier holder began to release the lock during the call, and finished before the waiting rank released it.
 
 local M = {}
 
@@ -27,14 +26,14 @@ local function conflict(a, b)
     and (not a.target or not b.target or a.target == b.target)
 end
 
---- Another one has the lock while a call is under way.
+--- Whether another rank holds the lock during a call.
 local function is_held(window, epoch, call)
   for other in pairs(window.open) do
     if other.acquired and other.acquired <= call.leave and conflict(other, epoch) then return true end
   end
 end
 
---- Those that began to release the lock during a call: the first of them had it before, the last one ends the waiting.
+--- Find the releases that began during a call: if a rank held the lock before the call, the last release ends the waiting.
 function Locks:decide(window, epoch, call)
   local last, held
   for _, other in ipairs(window.released) do
@@ -48,7 +47,7 @@ function Locks:decide(window, epoch, call)
   self.settle(call)
 end
 
---- Decide about calls for which no other one may still release the lock; @all: about all.
+--- Decide about calls during which no other rank still holds the lock; @all: about all calls.
 function Locks:decide_calls(window, epoch, all)
   local rest = {}
   for _, call in ipairs(epoch.calls) do
@@ -58,16 +57,16 @@ function Locks:decide_calls(window, epoch, all)
   epoch.calls = rest
 end
 
---- Forget what no call under way, or not decided about, may have waited for.
+--- Forget releases that no open or undecided call can have waited for.
 function Locks:forget(window)
-  local oldest, kept = math.huge, {}
+  local oldest, recent = math.huge, {}
   for epoch in pairs(window.open) do
     local stack = self.stacks[epoch.location]
     local call = epoch.calls[1] or stack and stack[#stack]
     oldest = math.min(oldest, call and call.enter or math.huge)
   end
-  for _, other in ipairs(window.released) do if other.release.enter > oldest then kept[#kept + 1] = other end end
-  window.released = kept
+  for _, other in ipairs(window.released) do if other.release.enter > oldest then recent[#recent + 1] = other end end
+  window.released = recent
 end
 
 function Locks:release(epoch, call)
@@ -80,7 +79,7 @@ function Locks:release(epoch, call)
   self:forget(window)
 end
 
---- Something happens to a lock, in a call.
+--- A lock record inside a call.
 ---@param e pmlua.TraceEvent
 ---@param call table
 function Locks:event(e, call)

@@ -33,7 +33,7 @@ function live.path() end
 ---@return string? folder, pmlua.Failure? failure, string? code
 function live.folder() end
 
---- Hand the source text of a rule over to the service. `pml.sde.watch` does it.
+--- Send the code of a rule to the service. `pml.sde.watch` does it.
 ---@param text string
 ---@return integer? id, pmlua.Failure? failure, string? code
 function live.rule(text) end

@@ -2,9 +2,9 @@
 /*
  * core/adapter/arch/aarch64/stubs.S - what runs before and after an intercepted function.
  *
- * The function may follow another convention than that of C: preserve_most and preserve_all preserve registers that C
- * clobbers. So the stubs change no register but x16 and x17, which a PLT may change, too. Functions with another convention
- * for vector registers (SVE, vector PCS) are marked in their symbols and never come here.
+ * The function may use a calling convention other than C's: preserve_most and preserve_all preserve registers that C
+ * clobbers. The stubs therefore change only x16 and x17, which a PLT may also change. Functions with another vector
+ * register convention (SVE, vector PCS) are marked in their symbols and are never intercepted.
  */
 
   .section .note.GNU-stack, "", %progbits

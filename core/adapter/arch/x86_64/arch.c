@@ -25,7 +25,7 @@
 const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT,
                pml__arch_relative = R_X86_64_RELATIVE;
 
-/* Of stubs.S. */
+/* Defined in stubs.S. */
 extern __attribute__((visibility("hidden"))) uint32_t pml__arch_state;
 extern __attribute__((visibility("hidden"))) uint64_t pml__arch_state_bytes;
 

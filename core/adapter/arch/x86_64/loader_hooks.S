@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/x86_64/loader_hooks.S - loader hooks to dlopen, dlsym, dlvsym and dlmopen (pml_loader_hooks.h).
+ * core/adapter/arch/x86_64/loader_hooks.S - entry code of the loader hooks (pml_loader_hooks.h).
  */
 
   .section .note.GNU-stack, "", %progbits

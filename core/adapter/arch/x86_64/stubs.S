@@ -2,8 +2,8 @@
 /*
  * core/adapter/arch/x86_64/stubs.S - what runs before and after an intercepted function.
  *
- * The function may follow another convention than that of C: ms_abi, preserve_most and regcall preserve registers that C
- * clobbers, or pass arguments and results in them. So the stubs change no register but r11, which a PLT may change, too.
+ * The function may use a calling convention other than C's: ms_abi, preserve_most and regcall preserve registers that C
+ * clobbers, or pass arguments and results in them. The stubs therefore change only r11, which a PLT may also change.
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -242,8 +242,7 @@ pml__arch_enter:
 
 /*
  * From a return slot, which the function has just returned to: %r11 is its code, then where the call returns to. The
- * address that the function returned to stands below the stack pointer, too; but tools that watch memory, such as
- * valgrind, take its contents for undefined.
+ * return address is also below the stack pointer, but memory checkers such as valgrind treat that memory as undefined.
  */
   .globl pml__arch_leave
   .hidden pml__arch_leave

@@ -61,6 +61,12 @@ struct pml_otf2_events {
 
 /* ---- records of libotf2 ---- */
 
+/* The first parameters of each callback. */
+#define UNUSED __attribute__((unused))
+#define AT                                                                                                             \
+  UNUSED OTF2_LocationRef location, OTF2_TimeStamp time, UNUSED uint64_t position, void *user,                         \
+      UNUSED OTF2_AttributeList *attributes
+
 static bool grow(struct stream *s) {
   size_t first = (size_t)pml_otf2_read_location(s->of->trace, s->location)->events;
   if (first > s->of->batch) first = s->of->batch;
@@ -106,16 +112,12 @@ static void take_region(struct stream *s, enum pml_otf2_kind kind, uint64_t time
     take_other(s, kind == PML_OTF2_ENTER ? PML__OTF2_KIND_Enter : PML__OTF2_KIND_Leave, time);
 }
 
-static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_enter(AT, OTF2_RegionRef id) {
   take_region(user, PML_OTF2_ENTER, time, id);
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_leave(AT, OTF2_RegionRef id) {
   take_region(user, PML_OTF2_LEAVE, time, id);
   return OTF2_CALLBACK_SUCCESS;
 }
@@ -136,39 +138,27 @@ static void take_message(struct stream *s, enum pml_otf2_kind kind, uint64_t tim
   event->request = request;
 }
 
-static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                 OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
-                                 uint64_t bytes) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_send(AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
   take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, 0);
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
-                                  uint64_t bytes, uint64_t request) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_isend(AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
+                                  uint64_t request) {
   take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, request);
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_receive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                    OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
-                                    uint64_t bytes) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_receive(AT, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
   take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, 0);
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_ireceive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                     OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
-                                     uint64_t bytes, uint64_t request) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_ireceive(AT, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
+                                     uint64_t request) {
   take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, request);
   return OTF2_CALLBACK_SUCCESS;
 }
-
-#define AT OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user, OTF2_AttributeList *attributes
 
 static OTF2_CallbackCode take_request(struct stream *s, enum pml_otf2_request what, uint64_t time, uint64_t request) {
   struct pml_otf2_event *event = take(s, PML_OTF2_REQUEST, time);
@@ -180,15 +170,12 @@ static OTF2_CallbackCode take_request(struct stream *s, enum pml_otf2_request wh
 }
 
 static OTF2_CallbackCode on_posted(AT, uint64_t request) {
-  (void)location, (void)position, (void)attributes;
   return take_request(user, PML_OTF2_RECEIVE_POSTED, time, request);
 }
 static OTF2_CallbackCode on_sent(AT, uint64_t request) {
-  (void)location, (void)position, (void)attributes;
   return take_request(user, PML_OTF2_SEND_COMPLETE, time, request);
 }
 static OTF2_CallbackCode on_begun(AT, uint64_t request) {
-  (void)location, (void)position, (void)attributes;
   return take_request(user, PML_OTF2_COLLECTIVE_BEGUN, time, request);
 }
 
@@ -208,7 +195,6 @@ static struct pml_otf2_event *take_collective(struct stream *s, uint64_t time, u
 
 static OTF2_CallbackCode on_collective(AT, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root, uint64_t sent,
                                        uint64_t received) {
-  (void)location, (void)position, (void)attributes;
   (void)take_collective(user, time, operation, comm, root, sent, received);
   return OTF2_CALLBACK_SUCCESS;
 }
@@ -216,7 +202,6 @@ static OTF2_CallbackCode on_collective(AT, OTF2_CollectiveOp operation, OTF2_Com
 static OTF2_CallbackCode on_later_collective(AT, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root,
                                              uint64_t sent, uint64_t received, uint64_t request) {
   struct pml_otf2_event *event = take_collective(user, time, operation, comm, root, sent, received);
-  (void)location, (void)position, (void)attributes;
   if (event != NULL) event->request = request;
   return OTF2_CALLBACK_SUCCESS;
 }
@@ -232,7 +217,7 @@ static OTF2_CommRef comm_of(const struct stream *s, OTF2_RmaWinRef window) {
 static OTF2_CallbackCode on_window_collective(AT, OTF2_CollectiveOp operation, OTF2_RmaSyncLevel level,
                                               OTF2_RmaWinRef window, uint32_t root, uint64_t sent, uint64_t received) {
   struct pml_otf2_event *event = take_collective(user, time, operation, comm_of(user, window), root, sent, received);
-  (void)location, (void)position, (void)attributes, (void)level;
+  (void)level;
   if (event != NULL) event->window = window + 1;
   return OTF2_CALLBACK_SUCCESS;
 }
@@ -240,7 +225,6 @@ static OTF2_CallbackCode on_window_collective(AT, OTF2_CollectiveOp operation, O
 static OTF2_CallbackCode on_notification(AT, OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type) {
   const struct stream *s = user;
   struct pml_otf2_event *event = type != OTF2_RMA_SYNC_TYPE_MEMORY ? take(user, PML_OTF2_NOTIFY, time) : NULL;
-  (void)location, (void)position, (void)attributes;
   if (type == OTF2_RMA_SYNC_TYPE_MEMORY) take_other(user, PML__OTF2_KIND_RmaSync, time);
   if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->comm = comm_of(s, window);
@@ -264,25 +248,23 @@ static OTF2_CallbackCode take_lock(struct stream *s, enum pml_otf2_lock what, ui
 
 static OTF2_CallbackCode on_lock_requested(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
                                            OTF2_LockType type) {
-  (void)location, (void)position, (void)attributes, (void)lock;
+  (void)lock;
   return take_lock(user, PML_OTF2_LOCK_REQUESTED, time, window, remote, type == OTF2_LOCK_EXCLUSIVE);
 }
 static OTF2_CallbackCode on_lock_acquired(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
                                           OTF2_LockType type) {
-  (void)location, (void)position, (void)attributes, (void)lock;
+  (void)lock;
   return take_lock(user, PML_OTF2_LOCK_ACQUIRED, time, window, remote, type == OTF2_LOCK_EXCLUSIVE);
 }
 static OTF2_CallbackCode on_lock_released(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock) {
-  (void)location, (void)position, (void)attributes, (void)lock;
+  (void)lock;
   return take_lock(user, PML_OTF2_LOCK_RELEASED, time, window, remote, false);
 }
 
-static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                   OTF2_AttributeList *attributes, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
+static OTF2_CallbackCode on_metric(AT, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
                                    const OTF2_MetricValue *value) {
   struct stream *s = user;
   const struct pml__otf2_class *class = pml__otf2_class_of(s->of->trace, id);
-  (void)location, (void)position, (void)attributes;
   for (uint8_t i = 0; i < n; i++) {
     struct pml_otf2_event *event = take(s, PML_OTF2_METRIC, time);
     if (event == NULL) break;
@@ -301,16 +283,12 @@ static void take_team(struct stream *s, enum pml_otf2_kind kind, uint64_t time, 
   event->comm = comm;
 }
 
-static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                       OTF2_AttributeList *attributes, OTF2_CommRef comm) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_team_begin(AT, OTF2_CommRef comm) {
   take_team(user, PML_OTF2_TEAM_BEGIN, time, comm);
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                     OTF2_AttributeList *attributes, OTF2_CommRef comm) {
-  (void)location, (void)position, (void)attributes;
+static OTF2_CallbackCode on_team_end(AT, OTF2_CommRef comm) {
   take_team(user, PML_OTF2_TEAM_END, time, comm);
   return OTF2_CALLBACK_SUCCESS;
 }

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/source.lua - a function as source text that another Lua state loads.
+-- lua/pmlua/internal/live/source.lua - serialization of a function, as a chunk that another Lua state loads.
 --
 -- Try:  local source = require "pmlua.internal.live.source"
 --       local n = 3;  print(load(source.of(function(x) return n + x end))()(4))
 --
--- The text holds the compiled function and the values of its upvalues: nil, booleans, numbers, strings, modules, functions of
--- modules, and the globals, which are those of the other state. Changes that the function makes stay in its state.
+-- The chunk contains the function's bytecode and the values of its upvalues: nil, booleans, numbers, strings, modules and
+-- functions of modules. Its globals are the other state's. Changes that the function makes stay in its state.
 
 local M = {}
 
 local standard = { _G = 1, string = 1, table = 1, math = 1, utf8 = 1, os = 1, io = 1, debug = 1, coroutine = 1, package = 1 }
 
---- An expression that finds a module, or a function of one, in any state; nil: there is none.
+--- An expression for a module, or a function of one, in any state; nil for other values.
 local function expression_of(value)
   for name, module in next, package.loaded do
     local everywhere = standard[name] or name:find "^pmlua%f[.%z]"
@@ -26,7 +26,6 @@ local kinds = { userdata = "a userdata", table = "a table", thread = "a thread",
 
 local function literal(name, value)
   if name == "_ENV" then return "_G" end
-  if value ~= value then return "0 / 0" end
   local kind = type(value)
   local text = not kinds[kind] and ("%q"):format(value) or (kind == "table" or kind == "function") and expression_of(value)
   if text then return text end
