@@ -51,7 +51,7 @@ function Shipped:error() return told(self).error end
 ---@return number?
 function Shipped:last() return whole(told(self).last) end
 
-local function ship(event, every, fn, options)
+local function send(event, every, fn, options)
   local rules = require "pmlua.internal.live.rules"
   local wrong = rules.wrong(event, every, fn, options)
   if wrong then error(wrong, 3) end
@@ -80,7 +80,7 @@ end
 function M.watch(event, every, fn, options)
   local here = package.loaded["pmlua.internal.live.rules"]
   if here and here.scheduled then return here.add(event, every, fn, options) end
-  return ship(event, every, fn, options)
+  return send(event, every, fn, options)
 end
 
 return M

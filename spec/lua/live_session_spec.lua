@@ -280,6 +280,7 @@ describe("Code from outside", function()
     assert.is_nil((session.tick(1002.0)))
     assert.matches("at most 100", select(2, eval "for i = 1, 200 do pml.sde.watch('LENT::n', 1, print) end"))
     assert.matches("^every is \"soon\"", select(2, eval "pml.sde.watch('LENT::n', 'soon', print)"))
+    assert.matches("^every is a table;", select(2, eval "pml.sde.watch('LENT::n', {}, print)"))
     eval "r = pml.sde.find 'LENT::r':open()"
     assert.same({ true, "2\tnil\tnil\tnil" }, { eval "r:count(), r.push, r.reset, r.close" })
   end)

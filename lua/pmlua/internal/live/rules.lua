@@ -57,7 +57,7 @@ function M.wrong(event, every, fn, options)
   local s = seconds(every)
   if type(s) ~= "number" or not (s >= SHORTEST_S and s <= 1e9) then
     return ("every is %s; give seconds, or a time such as \"100ms\", \"1s\", \"2m\", of at least 1 ms"):format(
-      type(every) == "string" and ("%q"):format(every) or tostring(every))
+      type(every) == "string" and ("%q"):format(every) or type(every) == "number" and tostring(every) or "a " .. type(every))
   end
   if options ~= nil and type(options) ~= "table" then return "the options must be a table" end
   for key in pairs(options or {}) do
