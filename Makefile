@@ -3,6 +3,10 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 B       ?= build
+# One goal is built on all cpus; several, as in `make clean all`, one after the other.
+ifeq ($(MAKELEVEL)$(filter-out 0 1,$(words $(MAKECMDGOALS))),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 CC      ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
@@ -102,28 +106,26 @@ deps-check-all: deps-check
 	$(call need,$(CHECK_ALL_DEPS))
 
 # A second make, because what pkg-config answers is read when make starts.
+build = @packaging/build.sh $(B)/build.log $(MAKE) --no-print-directory $(1)
+build_specs = $(build) || { echo "failed: the build"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 run: deps ## set up, build, run the first experiment; ARGS="--quick" makes it short
-	@$(MAKE) --no-print-directory all
+	$(call build,all)
 	$(B)/pmlua scripts/read_overhead.lua $(ARGS)
+	@echo; echo "next: $(B)/pmlua doctor (what works on this machine), $(B)/pmlua stat -- COMMAND, make install"
 
-# What is built is told only where it fails.
-CPUS = $(shell nproc)
-CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
-quietly = @$(MAKE) --no-print-directory -j$(CPUS) $(1) >$(CHECK_LOG) 2>&1 || \
-  { cat $(CHECK_LOG); echo "failed: the build"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 run_specs = @PMLUA_BUILD=$(B) $(LUA) spec/check.lua $(1) $(if $(ONLY),'ONLY=$(ONLY)')
 check: deps-check ## set up, build, run the specs, some minutes; ONLY=PATTERN runs those whose name matches, such as ONLY=lua/choose
-	$(call quietly,all specs $(B)/bench)
+	$(call build_specs,all specs $(B)/bench)
 	$(call run_specs,layers c costs busted)
 check-all: deps-check-all ## what make check leaves out: slow specs, mutants, fuzz targets, sanitizers, lint, the binary interface; ONLY=PATTERN as there
-	$(call quietly,all specs asan-build tsan-build fuzz-build)
+	$(call build_specs,all specs asan-build tsan-build fuzz-build)
 	$(call run_specs,lint abi slow mutants fuzz asan tsan)
 check-load: deps-check ## make check beside two busy loops and a live program of another user: what is unsteady is named
-	$(call quietly,all specs $(B)/bench)
+	$(call build_specs,all specs $(B)/bench)
 	$(call run_specs,load layers c costs busted)
 check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt 5 are installed, wrapped and checked, which takes minutes
 	$(call need,$(WRAP_DEPS))
-	$(call quietly,all)
+	$(call build_specs,all)
 	$(call run_specs,wrap)
 
 # --- installing -------------------------------------------------------------------------------------------------------

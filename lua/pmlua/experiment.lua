@@ -356,7 +356,10 @@ local function report(run)
   end
   run:say("\n" .. summary.text(run) .. "\n")
   run:say(("%s: %s, %d samples, seed %d"):format(run.dir, run.status, run.meta.samples, run.seed))
-  for _, f in ipairs { { "table", "data.dat" }, { "samples", "samples.csv.gz" }, { "trace", "traces.otf2" } } do
+  local files = {
+    { "report", "report.txt" }, { "table", "data.dat" }, { "samples", "samples.csv.gz" }, { "trace", "traces.otf2" },
+  }
+  for _, f in ipairs(files) do
     if run.core.sys.realpath(run:path(f[2])) then run:say(("  %-8s %s"):format(f[1], run:path(f[2]))) end
   end
   for _, f in ipairs(run.plots or {}) do run:say(("  %-8s %s"):format("plot", f)) end

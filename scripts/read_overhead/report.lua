@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/read_overhead/report.lua - the tables people read: medians, speed-ups, cost per event, shares, distributions.
+-- scripts/read_overhead/report.lua - three figures on the screen, all tables in report.txt: medians, speed-ups, distributions.
 --
--- Try:  pmlua scripts/read_overhead.lua --quick --no-plot | head -60
+-- Try:  pmlua scripts/read_overhead.lua --quick --no-plot; less results/read_overhead/latest/report.txt
 --
 -- Also ticks.dat, the whole summary in ticks of the clock beside data.dat's nanoseconds, to compare with
 -- tables in cycles.
@@ -14,12 +14,12 @@ local slope = require "read_overhead.slope"
 
 local M = {}
 
-local function heading(run, text)
-  run:say("\n" .. text)
+local function heading(o, text)
+  table.insert(o.text, "\n" .. text)
 end
 
-local function say_table(run, names, rows)
-  run:say(tabulate(names, rows, 1))
+local function add_table(o, names, rows)
+  table.insert(o.text, tabulate(names, rows))
 end
 
 local function in_ticks(run, v)
@@ -45,9 +45,9 @@ local function medians(run, o)
     end
   end
   local empty = series.median(run, { context = "loop", operation = "empty" })
-  heading(run, ("Table 1. Median cost in the bare loop [%s]; the empty operation, two clock reads, costs %s %s"):format(
+  heading(o, ("Table 1. Median cost in the bare loop [%s]; the empty operation, two clock reads, costs %s %s"):format(
     run.unit, tabulate.number(empty), run.unit))
-  say_table(run, names, rows)
+  add_table(o, names, rows)
 end
 
 local function speedups(run, o)
@@ -58,9 +58,9 @@ local function speedups(run, o)
       series.ratio(r.read, r.group),
     }
   end
-  heading(run, ("Table 2. A read of %d events where applications would read: medians [ticks], and the speed-up over")
+  heading(o, ("Table 2. A read of %d events where applications would read: medians [ticks], and the speed-up over")
     :format(o.context_events) .. "\none read(2) per event")
-  say_table(run, {
+  add_table(o, {
     "context", path_name(o, "page"), "read", "group", path_name(o, "page") .. " speed-up", "group speed-up",
   }, rows)
 end
@@ -74,8 +74,8 @@ local function alone(run, o)
       rows[#rows + 1] = { c.event, s and s.median, s and s.p99, in_ticks(run, s and s.median), cell.status }
     end
   end
-  heading(run, "Table 3. Other sources, each alone in a set: a read in the bare loop")
-  say_table(run, { "event", ("median [%s]"):format(run.unit), ("p99 [%s]"):format(run.unit), "median [ticks]", "status" }, rows)
+  heading(o, "Table 3. Other sources, each alone in a set: a read in the bare loop")
+  add_table(o, { "event", ("median [%s]"):format(run.unit), ("p99 [%s]"):format(run.unit), "median [ticks]", "status" }, rows)
 end
 
 local function additional(run, o)
@@ -84,8 +84,8 @@ local function additional(run, o)
     rows[i] = { f.operation, f.path, f.first, f.second, f.each, in_ticks(run, f.each), f.r2 }
   end
   local unit = (" [%s]"):format(run.unit)
-  heading(run, "Table 4. Cost of the first event, the second, and each further one (a line through table 1)")
-  say_table(run, { "operation", "path", "first" .. unit, "second" .. unit, "each further" .. unit, "[ticks]", "r2" }, rows)
+  heading(o, "Table 4. Cost of the first event, the second, and each further one (a line through table 1)")
+  add_table(o, { "operation", "path", "first" .. unit, "second" .. unit, "each further" .. unit, "[ticks]", "r2" }, rows)
 end
 
 local share_columns = {
@@ -98,10 +98,10 @@ local share_columns = {
 
 local function shares(run, o)
   local rows, why = share.rows(o.lab.measure, o.lab.events, { 1, 2, 4, 8 }, run.quick and 1000 or 100000)
-  heading(run, "Table 5. User and kernel code of a read in the bare loop, per read")
+  heading(o, "Table 5. User and kernel code of a read in the bare loop, per read")
   run:write_table("share.dat", { columns = share_columns, rows = rows }, "user and kernel share of a read")
-  if #rows == 0 then return run:say("  " .. why) end
-  say_table(run, { "path", "events", "instr. user", "instr. kernel", "cycles user", "cycles kernel", "user [%]" }, rows)
+  if #rows == 0 then return table.insert(o.text, "  " .. why) end
+  add_table(o, { "path", "events", "instr. user", "instr. kernel", "cycles user", "cycles kernel", "user [%]" }, rows)
 end
 
 local function workloads(run, o)
@@ -109,8 +109,8 @@ local function workloads(run, o)
   for _, name in ipairs { "sobel", "stream", "lu" } do
     for _, r in ipairs(o.lab.measure.results[name] or {}) do rows[#rows + 1] = { name, r.name, r.value, r.unit } end
   end
-  heading(run, "Table 6. Results of the workloads (rates include the reads; the residual of LU must be below 16)")
-  say_table(run, { "workload", "result", "value", "unit" }, rows)
+  heading(o, "Table 6. Results of the workloads (rates include the reads; the residual of LU must be below 16)")
+  add_table(o, { "workload", "result", "value", "unit" }, rows)
   run:write_table("workloads.dat", { rows = rows, columns = {
     { "workload", "text", "name of the workload" }, { "result", "text", "name of the result" },
     { "value", "", "last value; of errors the worst, of rates the best" }, { "unit", "text", "unit of the value" },
@@ -119,7 +119,7 @@ end
 
 local fields = { "min", "q1", "median", "q3", "p95", "p99", "max", "mean", "sd" }
 
-local function distributions(run)
+local function distributions(run, o)
   local names, rows = { "context", "path", "events", "samples" }, {}
   for k, f in ipairs(fields) do names[4 + k] = f end
   table.move({ "outliers", "retries", "status" }, 1, 3, #names + 1, names)
@@ -132,9 +132,9 @@ local function distributions(run)
       rows[#rows + 1] = row
     end
   end
-  heading(run, ("Table 7. Distribution of every read [%s]; outliers are more than 1.5 interquartile ranges outside the quartiles")
+  heading(o, ("Table 7. Distribution of every read [%s]; outliers are more than 1.5 interquartile ranges outside the quartiles")
     :format(run.unit))
-  say_table(run, names, rows)
+  add_table(o, names, rows)
 end
 
 local function ticks(run)
@@ -152,18 +152,69 @@ local function ticks(run)
 end
 
 local function preface(run, o)
-  local clock = run.core.clock.info()
-  run:say(("Clock: %s, %.6g ticks per second (%s); one read of it costs %.1f ns, its smallest step is %.1f ns"):format(
+  local clock, events = run.core.clock.info(), o.lab.events
+  heading(o, ("Clock: %s, %.6g ticks per second (%s); one read of it costs %.1f ns, its smallest step is %.1f ns"):format(
     clock.name, clock.ticks_per_second, clock.calibration, clock.cost_ns, clock.resolution_ns))
-  run:say("Events, in the order in which they are added: " .. table.concat(o.lab.events.names, ", "))
-  if not o.lab.events.pmu then run:say("Rows with the page path need a PMU: " .. o.lab.events.why) end
-  if o.lab.events.note then run:say("Note: " .. o.lab.events.note) end
+  table.insert(o.text, "Events, in the order in which they are added: " .. table.concat(events.names, ", "))
+  if not events.pmu then table.insert(o.text, "Rows with the page path need a PMU: " .. events.why) end
+  if events.note then table.insert(o.text, "Note: " .. events.note) end
 end
 
---- Write the tables to stdout and into the folder.
+local path_text = { page = "through the page (rdpmc)", read = "by read(2)", group = "by one read(2) for the group" }
+
+-- The path that reads these events fastest in this context, and its median.
+local function fastest(run, context, events)
+  local best, cost
+  for _, path in ipairs(series.paths) do
+    local median = series.median(run, { context = context, operation = "read", path = path, events = events })
+    if median and (not cost or median < cost) then best, cost = path, median end
+  end
+  return best, cost
+end
+
+-- The least and the largest gain in the workloads of the fastest path over one read(2) for each event.
+local function gains(run, o)
+  local least, most
+  for _, r in ipairs(series.speedups(run, o.contexts, o.context_events)) do
+    local gain = r.context ~= "loop" and series.ratio(r.read, math.min(r.page or math.huge, r.group or math.huge))
+    if gain and (not least or gain < least.gain) then least = { gain = gain, where = r.context } end
+    if gain and (not most or gain > most.gain) then most = { gain = gain, where = r.context } end
+  end
+  return least, most
+end
+
+local function figure(run, value, text)
+  run:say(("%11s  %s"):format(value, text))
+end
+
+local function screen(run, o)
+  local function cost(v) return ("%s %s"):format(tabulate.number(v), run.unit) end
+  run:say(("What a read of 1 to %d events costs here, in a loop and inside Sobel, STREAM and LU:"):format(o.most))
+  local path, one = fastest(run, "loop", 1)
+  local empty = series.median(run, { context = "loop", operation = "empty" })
+  if one and empty then
+    figure(run, cost(one), ("to read one event %s; %s of it are the two clock reads around it"):format(
+      path_text[path], cost(empty)))
+  end
+  local each = series.median(run, { context = "loop", operation = "read", path = "read", events = o.most })
+  local best, all = fastest(run, "loop", o.most)
+  if each and all then
+    figure(run, cost(all), ("to read %d events %s; one read(2) for each takes %s"):format(o.most, path_text[best], cost(each)))
+  end
+  local least, most = gains(run, o)
+  if least then
+    figure(run, ("%.2f times"):format(most.gain),
+      ("faster than one read(2) for each of %d events in real code, at best (%s); at worst %.2f (%s)"):format(
+        o.context_events, most.where, least.gain, least.where))
+  end
+  if not o.lab.events.pmu then run:say("Reads through the page (rdpmc) could not be measured: " .. o.lab.events.why) end
+end
+
+--- Write the tables into the folder, and three figures to stdout.
 ---@param run table
 ---@param o table as for series.write, and lab: the events and the measuring
 function M.write(run, o)
+  o.text = {}
   preface(run, o)
   medians(run, o)
   speedups(run, o)
@@ -171,8 +222,10 @@ function M.write(run, o)
   additional(run, o)
   shares(run, o)
   workloads(run, o)
-  distributions(run)
+  distributions(run, o)
   ticks(run)
+  run:write_report(table.concat(o.text, "\n"):sub(2) .. "\n")
+  screen(run, o)
 end
 
 return M

@@ -5,7 +5,7 @@ A      := build/arm
 ARM_CC := aarch64-linux-gnu-gcc
 ARM_CXX := aarch64-linux-gnu-g++
 ARM_DEPS := qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross cpio
-ARM_MAKE = $(MAKE) --no-print-directory -s -j$(CPUS) B=$(A)/out CC=$(ARM_CC) CXX=$(ARM_CXX) CFLAGS="-g1 -isystem $(A)/include" \
+ARM_MAKE = $(MAKE) --no-print-directory -s -j$(shell nproc) B=$(A)/out CC=$(ARM_CC) CXX=$(ARM_CXX) CFLAGS="-g1 -isystem $(A)/include" \
   LUA_CFLAGS="-isystem $(A)/include/lua5.4" LUA_LIBS=-llua5.4 LLVMS= \
   LDFLAGS="-L$(A)/lib -Wl,-rpath-link,$(A)/sys/usr/lib/aarch64-linux-gnu:$(A)/sys/lib/aarch64-linux-gnu"
 

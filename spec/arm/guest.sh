@@ -37,7 +37,7 @@ specs() {
 
 experiment() {
   cd /tmp && /pmlua/build/pmlua /pmlua/scripts/read_overhead.lua --quiet --quick --iterations 200 --rounds 2 --n 64 --nb 16 \
-    --stream-n 20000 --events instructions:u,cycles:u,instructions:u,instructions:u
+    --stream-n 20000 --events instructions:u,cycles:u,instructions:u,instructions:u && cat results/read_overhead/latest/report.txt
 }
 
 table() {

@@ -100,17 +100,22 @@ describe("scripts/read_overhead.lua --quick", function()
     for cell, n in pairs(samples) do assert.equal(n, seen[cell] or 0, "cell " .. cell) end
   end)
 
-  it("prints the tables with their units, and the events by what they count", function()
+  it("prints three figures, and writes the tables with their units and the events by what they count", function()
+    for _, wanted in ipairs { "ns  to read one event ", "ns  to read 8 events ", "times  faster " } do
+      wanted = "\n +[%d.]+ " .. wanted
+      assert.truthy(text:find(wanted), wanted)
+    end
+    local report = assert(io.open(dir .. "/report.txt")):read "a"
     for _, wanted in ipairs {
       "Clock: ", "Table 1. Median cost in the bare loop %[ns%]", "8 events", "Table 2. .*%[ticks%]", "Table 3. ", "msr/tsc/",
       "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ", "Table 7. ",
       "lu/update +group +2 +",
     } do
-      assert.truthy(text:find(wanted), wanted)
+      assert.truthy(report:find(wanted), wanted)
     end
     if pmlua and not shell(pmlua .. " -e 'print(pml.event.has_pmu())'"):find "^true" then
-      assert.truthy(text:find("page (needs a PMU)", 1, true))
-      assert.truthy(text:find(("are added: %s, "):format(permission.name "perf::TASK-CLOCK"), 1, true), text)
+      assert.truthy(report:find("page (needs a PMU)", 1, true))
+      assert.truthy(report:find(("are added: %s, "):format(permission.name "perf::TASK-CLOCK"), 1, true), report)
     end
   end)
 

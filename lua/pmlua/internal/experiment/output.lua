@@ -40,7 +40,7 @@ end
 ---@param run pmlua.Run
 ---@return string
 function M.text(run)
-  if #run.cells > most_rows then return ("%d cells; the table is %s"):format(#run.cells, run:path "data.dat") end
+  if #run.cells > most_rows then return ("%d cells, a row each in data.dat"):format(#run.cells) end
   local u = " [" .. run.unit .. "]"
   local names = { "min" .. u, "q1" .. u, "median" .. u, "95 % interval", "q3" .. u, "p99" .. u, "max" .. u, "outliers" }
   for i, f in ipairs(run.factors) do table.insert(names, i, f.name) end

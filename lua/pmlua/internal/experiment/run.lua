@@ -110,6 +110,12 @@ function Run:write_table(name, t, description)
   if ok then self:keep_file_name(name, description or "table of the experiment") end
 end
 
+--- Write tables that are too long for the screen into the folder, as report.txt.
+---@param text string
+function Run:write_report(text)
+  if self:save("write", "report.txt", text) then self:keep_file_name("report.txt", "tables of the experiment, to be read") end
+end
+
 ---@package
 function Run:file_status()
   return self.status == "complete" and "complete" or "incomplete"
