@@ -94,6 +94,29 @@ describe("What CONTRIBUTING.md shows", function()
     assert.matches("no name given", out)
   end)
 
+  it("is a source in one file, whose events a set reads", function()
+    write(dir .. "/program.c", [[
+#include "base/pml_error.h"
+#include "source/pml_eventset.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  struct pml_eventset *set;
+  uint64_t v[2] = {0};
+  if (pml_eventset_open(&set, (const char *const[]){"heap::mappings", "heap::bytes"}, 2, NULL) < 0) return 1;
+  void *p = malloc(1 << 20);
+  if (pml_eventset_read(set, v) < 0) return 1;
+  printf("%d %d %s\n", (int)v[0], (int)(v[1] >> 20), pml_event_source("heap::bytes"));
+  free(p);
+  return pml_eventset_open(&set, (const char *const[]){"heap::byte"}, 1, NULL) != PML_ENOEVENT;
+}
+]])
+    local out, code = sh(([[cd %s && cc -std=gnu11 -Wall -Wextra -Werror -I%s program.c heap.c %s/libpmlua.a \
+      $(sed -n 's/^Libs.private: //p' %s) -o source && ./source]]):format(dir, sh("realpath core"):match "%S+",
+      sh("realpath " .. build):match "%S+", sh("realpath bindings/pmlua.pc.in"):match "%S+"))
+    assert.same({ "1 1 heap\n", 0 }, { out, code })
+  end)
+
   it("is a substrate and an adapter, each in one file, that meet in a program", function()
     write(dir .. "/program.c", [[
 int solve(int n);
