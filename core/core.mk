@@ -6,7 +6,7 @@ CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
-CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% core/program/pml_starter.c $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 SYSTEM_ASM := $(wildcard core/base/*/system.S)
@@ -38,7 +38,7 @@ WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so)
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so) $(B)/preload/pmlua-starter
 
 $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
@@ -130,6 +130,11 @@ $(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) | $(B)/libpmlua.so
 $(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
+
+# It starts measured programs. Static, because its memory is the least that a program's can be seen to be.
+$(B)/preload/pmlua-starter: core/program/pml_starter.c core/program/pml_starter.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARN) $(LDFLAGS) -Icore -static $< -o $@
 
 SDE_CORE := $(filter-out %/pml_event_sde.c %/pml_eventset_sde.c %/pml_eventset_compiler.c,$(filter core/base/% core/source/sde/% \
   core/record/recorder/% core/record/quantile/% core/record/log/% core/source/compiler/pml_count_cells.c,$(CORE_SRC)))

@@ -19,12 +19,13 @@ local function read(file)
   return math.tointeger(tonumber(text:match "\nsummary: (%d+)")), text:match "\ncmd: *(%S+)"
 end
 
---- Instructions by program, or nil and why not. The environment is the same for all users.
-local function count(words)
+--- Instructions by program, or nil and why not. The environment is the same for all users. Where children are counted, valgrind
+--- itself is preloaded with what is for the program.
+local function count(words, children)
   local dir = os.tmpname()
   os.remove(dir)
   local out, code = sh(("mkdir %s && cd %s && env -i PATH=/usr/bin:/bin LC_ALL=C valgrind -q --tool=callgrind "
-    .. "--trace-children=yes --callgrind-out-file=%s/cost.%%p %s 2>&1"):format(dir, dir, dir, words))
+    .. "--trace-children=%s --callgrind-out-file=%s/cost.%%p %s 2>&1"):format(dir, dir, children and "yes" or "no", dir, words))
   local costs = {}
   if code == 0 then
     for file in sh(("ls %s/cost.*"):format(dir)):gmatch "%S+" do
@@ -51,6 +52,7 @@ function M.rows(build)
   add("start_code", costs, "pmlua", why)
   costs, why = count(build .. "/pmlua record -o out -- true")
   add("start_record", costs, "pmlua", why)
+  costs, why = count(build .. "/pmlua record -o out -- true", true)
   add("start_recorded", costs, "true", why)
   return rows
 end

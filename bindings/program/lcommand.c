@@ -58,7 +58,7 @@ static char **environment(lua_State *L, int arg) {
 }
 
 static int l_spawn(lua_State *L) {
-  static const char *const known[] = {"environment", "input", "output", "error", "bound", "at_once", NULL};
+  static const char *const known[] = {"environment", "input", "output", "error", "bound", NULL};
   lua_settop(L, 2);
   lutil_options(L, 2, known);
   const char **argv = lua_newuserdatauv(L, (ARGUMENTS_MAX + 1) * sizeof *argv, 0);
@@ -71,7 +71,6 @@ static int l_spawn(lua_State *L) {
   setting.output = lutil_stringfield(L, 2, "output", NULL);
   setting.error = lutil_stringfield(L, 2, "error", NULL);
   setting.bound = lutil_flag(L, 2, "bound");
-  setting.at_once = lutil_flag(L, 2, "at_once");
   int err = pml_command_spawn_with(&s->c, (char *const *)(uintptr_t)argv, &setting);
   if (err < 0) return pml_pusherr(L, err, "command.spawn");
   s->h.open = 1;

@@ -97,3 +97,30 @@ int pml__library_check(const char *path) {
   (void)close(fd);
   return whole ? 0 : pml_fail(-ENOEXEC, "%.300s: the file is cut short", path);
 }
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *name) {
+  (void)size;
+  if (info->dlpi_addr != (uintptr_t)&__ehdr_start) return 0;
+  *(const char **)name = info->dlpi_name;
+  return 1;
+}
+
+/* The file of this code, or false. A program has no name there. dladdr(3) would compare this address with all symbols.
+ */
+static bool own_file(char path[PATH_MAX]) {
+  const char *name = "";
+  (void)dl_iterate_phdr(find_self, &name);
+  return realpath(*name != '\0' ? name : "/proc/self/exe", path) != NULL;
+}
+
+int pml__library_own(const char *file, char path[PATH_MAX]) {
+  static const char *const folder[] = {"preload", "../preload", "pmlua/preload", "../lib/pmlua/preload"};
+  char self[PATH_MAX];
+  if (!own_file(self)) return pml_fail(-ENOENT, "the folder of pmlua's libraries is not known");
+  *strrchr(self, '/') = '\0';
+  for (size_t i = 0; i < sizeof folder / sizeof folder[0]; i++) {
+    int n = snprintf(path, PATH_MAX, "%s/%s/%s", self, folder[i], file);
+    if (n < PATH_MAX && access(path, F_OK) == 0) return 0;
+  }
+  return pml_fail(-ENOENT, "%s is missing beside %.200s; build it with make all", file, self);
+}

@@ -3,6 +3,7 @@
 #ifndef PML_LIBRARY_H
 #define PML_LIBRARY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,5 +21,11 @@ bool pml__library_foreign(const char *file, char *text, size_t size);
  * Returns 0, also for what is no library, as the loader says that, or a negative code with the sentence "PATH: why".
  */
 int pml__library_check(const char *path);
+
+/*
+ * pml__library_own - the path of @file in the folder preload of the build or of the installation that this code is part
+ * of. Returns 0, or -ENOENT with a sentence.
+ */
+int pml__library_own(const char *file, char path[PATH_MAX]);
 
 #endif

@@ -3,14 +3,16 @@
 #include "program/pml_command.h"
 
 #include "base/pml_error.h"
+#include "base/pml_library.h"
+#include "program/pml_starter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -35,91 +37,48 @@ static void shut(int *fd) {
   *fd = -1;
 }
 
-/* Until execve(2) does it, the handlers of the parent would run in the child, for the parent's sake. */
-static void without_handlers(void) {
-  static const int signals[] = {SIGINT, SIGTERM};
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-    struct sigaction sa;
-    if (sigaction(signals[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN) signal(signals[i], SIG_DFL);
-  }
-}
-
-/* Make @path the child's stream @as. Returns 0 or errno. */
-static int redirect(const char *path, int flags, int as) {
-  if (path == NULL) return 0;
-  int fd = open(path, flags, 0666), err = 0;
-  if (fd == as) return 0;
-  if (fd < 0 || dup2(fd, as) < 0) err = errno;
-  shut(&fd);
-  return err;
-}
-
-/* The kernel's largest resident set of the calling process, which execve(2) hands on to the program. */
-static uint64_t maxrss(void) {
-  struct rusage used;
-  return getrusage(RUSAGE_SELF, &used) == 0 ? (uint64_t)used.ru_maxrss * 1024u : 0;
-}
-
-static int streams(const struct pml_command_setting *s) {
-  int written = O_WRONLY | O_CREAT | O_TRUNC;
-  int err = redirect(s->input, O_RDONLY, STDIN_FILENO);
-  if (err == 0) err = redirect(s->output, written, STDOUT_FILENO);
-  return err != 0 ? err : redirect(s->error, written, STDERR_FILENO);
-}
-
-/* The child: wait for the go-ahead, or for the death of the parent. The socket is gone after execve(2). */
-static void become(char *const *argv, const struct pml_command_setting *s, int line) {
-  char word;
+/* The next message from the starter; false: nothing more. */
+static bool hear(const struct pml_command *c, void *word, size_t size) {
   ssize_t n;
-  if (s->bound) (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the line is closed if the parent ended before */
-  do n = read(line, &word, 1);
+  do n = recv(c->line, word, size, MSG_WAITALL);
   while (n < 0 && errno == EINTR);
-  if (n == 1) {
-    uint64_t floor = maxrss();
-    int err = streams(s);
-    (void)send(line, &floor, sizeof floor, MSG_NOSIGNAL);
-    if (err == 0) {
-      (void)execvpe(argv[0], argv, s->envp != NULL ? s->envp : environ);
-      err = errno;
-    }
-    (void)send(line, &err, sizeof err, MSG_NOSIGNAL);
+  return n == (ssize_t)size;
+}
+
+static const char *or_empty(const char *text) {
+  return text != NULL ? text : "";
+}
+
+/*
+ * Spawn the starter with @line as its descriptor @as, whose number is free there: ours is closed by execve(2). Not the
+ * same number, which glibc before 2.29 closes as well. Returns 0 or -errno.
+ */
+static int spawn_starter(pid_t *pid, char *const *argv, const struct pml_command_setting *s, int line, int as) {
+  char path[PATH_MAX], number[16];
+  size_t n = 0;
+  while (argv[n] != NULL) n++;
+  int err = pml__library_own("pmlua-starter", path);
+  const char **words = err < 0 ? NULL : malloc((PML__STARTER_PROGRAM + n + 1) * sizeof *words);
+  posix_spawn_file_actions_t actions;
+  if (words == NULL) return err < 0 ? err : -ENOMEM;
+  (void)snprintf(number, sizeof number, "%d", as);
+  words[0] = "pmlua-starter";
+  words[PML__STARTER_LINE] = number;
+  words[PML__STARTER_BOUND] = s->bound ? "bound" : "";
+  words[PML__STARTER_INPUT] = or_empty(s->input);
+  words[PML__STARTER_OUTPUT] = or_empty(s->output);
+  words[PML__STARTER_ERROR] = or_empty(s->error);
+  memcpy(words + PML__STARTER_PROGRAM, argv, (n + 1) * sizeof *words);
+  err = posix_spawn_file_actions_init(&actions);
+  if (err == 0) {
+    err = posix_spawn_file_actions_adddup2(&actions, line, as);
+    if (err == 0)
+      err =
+          posix_spawn(pid, path, &actions, NULL, (char *const *)(uintptr_t)words, s->envp != NULL ? s->envp : environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
   }
-  _exit(127);
-}
-
-/* The terminal's and other people's wish to end the caller: it has no handlers for the child's sake yet. */
-static void hold_signals(struct pml_command *c) {
-  sigset_t ends;
-  (void)sigemptyset(&ends);
-  (void)sigaddset(&ends, SIGINT);
-  (void)sigaddset(&ends, SIGTERM);
-  c->held = pthread_sigmask(SIG_BLOCK, &ends, &c->mask) == 0;
-}
-
-static void release_signals(struct pml_command *c) {
-  if (c->held) (void)pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
-  c->held = false;
-}
-
-/* Returns whether that is the end of it: of a script without an interpreter execvpe(3) makes one of the shell's. */
-static bool spawned_at_once(struct pml_command *c, char *const *argv, const struct pml_command_setting *s) {
-  posix_spawnattr_t how;
-  if (!s->at_once || s->bound || s->input != NULL || s->output != NULL || s->error != NULL) return false;
-  if (posix_spawnattr_init(&how) != 0) return false;
-  hold_signals(c);
-  (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-  (void)posix_spawnattr_setsigmask(&how, &c->mask);
-  c->floor_bytes = maxrss(); /* the child shares our memory until it becomes its program */
-  c->started_ns = now_ns();
-  c->why = posix_spawnp(&c->pid, argv[0], NULL, &how, argv, s->envp != NULL ? s->envp : environ);
-  (void)posix_spawnattr_destroy(&how);
-  if (c->why == 0) return true;
-  c->pid = 0;
-  c->end.status = 127;
-  if (c->why != ENOEXEC) return true;
-  c->why = 0;
-  release_signals(c);
-  return false;
+  free(words);
+  return -err;
 }
 
 int pml_command_spawn(struct pml_command *c, char *const *argv) {
@@ -128,30 +87,25 @@ int pml_command_spawn(struct pml_command *c, char *const *argv) {
 }
 
 int pml_command_spawn_with(struct pml_command *c, char *const *argv, const struct pml_command_setting *setting) {
-  int line[2];
+  int line[2], child = -ECHILD;
+  pid_t starter;
   memset(c, 0, sizeof *c);
   c->line = c->pidfd = -1;
-  if (spawned_at_once(c, argv, setting)) {
-    if (c->pid != 0) c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-    return 0;
-  }
-  c->started_ns = 0;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return -errno;
-  pid_t pid = fork();
-  int err = pid < 0 ? -errno : 0;
-  if (pid == 0) {
-    without_handlers();
-    close(line[0]); /* else it would hold itself */
-    become(argv, setting, line[1]);
-  }
+  int err = spawn_starter(&starter, argv, setting, line[1], line[0]);
   close(line[1]);
   c->line = line[0];
+  if (err == 0) {
+    (void)hear(c, &child, sizeof child);
+    while (waitpid(starter, NULL, 0) < 0 && errno == EINTR) continue;
+    if (child < 0) err = child;
+  }
   if (err < 0) {
     shut(&c->line);
     return err;
   }
-  c->pid = pid;
-  c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+  c->pid = child;
+  c->pidfd = (int)syscall(SYS_pidfd_open, child, 0);
   return 0;
 }
 
@@ -190,21 +144,8 @@ static int cannot_start(int why) {
   return pml_fail(-why, "%s", pml_error_text(-why));
 }
 
-/* The next of what the child says before it becomes its program; false: nothing more. */
-static bool hear(const struct pml_command *c, void *word, size_t size) {
-  ssize_t n;
-  do n = recv(c->line, word, size, MSG_WAITALL);
-  while (n < 0 && errno == EINTR);
-  return n == (ssize_t)size;
-}
-
 int pml_command_start(struct pml_command *c) {
   int why = 0;
-  if (c->held) {
-    release_signals(c);
-    c->done = c->why != 0;
-    return c->why != 0 ? cannot_start(c->why) : 0;
-  }
   if (c->pid == 0 && !c->done) return PML_ECLOSED;
   if (c->line < 0) return pml_fail(-EALREADY, "the command was already started");
   c->started_ns = now_ns();
@@ -239,7 +180,7 @@ int pml_command_wait(struct pml_command *c, int timeout_ms) {
   uint64_t from = now_ns();
   bool last = false;
   if (c->done) return 0;
-  if (c->line >= 0 || c->held) return pml_fail(PML_EMODE, "the command has not started");
+  if (c->line >= 0) return pml_fail(PML_EMODE, "the command has not started");
   if (c->pid == 0) return PML_ECLOSED;
   for (;;) {
     int r = reap(c, WNOHANG);
@@ -257,7 +198,6 @@ int pml_command_kill(struct pml_command *c, int sig) {
 }
 
 void pml_command_close(struct pml_command *c) {
-  release_signals(c);
   if (c->pid != 0) {
     (void)kill(c->pid, SIGKILL);
     (void)reap(c, 0);

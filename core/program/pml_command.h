@@ -5,7 +5,6 @@
 
 #include "base/pml_api.h"
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,11 +12,11 @@
 PML_BEGIN_DECLS
 
 /*
- * The child is forked by pml_command_spawn() and then blocks in read(2). A caller that opens counters on its pid
+ * The child is made by pml_command_spawn() and then blocks in read(2). A caller that opens counters on its pid
  * meanwhile (struct pml_target, inherit for its children) counts what follows: a few hundred instructions and some page
- * faults of ours, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the latter
- * alone. It keeps the caller's folder, standard streams and process group: an interrupt from the terminal reaches it as
- * it reaches the caller.
+ * faults of pmlua-starter, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the
+ * latter alone. The program has the caller's folder, standard streams, signal mask and process group: an interrupt from
+ * the terminal reaches it as it reaches the caller.
  *
  * Caller-allocated; the fields are the library's. One user at a time.
  */
@@ -26,19 +25,16 @@ struct pml_command {
   int line;  /* our end of the socket that holds it, and that reports a failed execve(2); -1: started */
   int pidfd; /* -1: this kernel has no pidfds */
   bool done; /* reaped: @end is filled */
-  bool held; /* @mask is to be restored */
-  int why;   /* it could not become its program */
   struct pml_command_end {
     int status;                  /* exit status; -1 if a signal ended it */
     int signal;                  /* that signal, or 0 */
     uint64_t real_ns;            /* from start to the moment the end was seen */
     uint64_t user_ns, system_ns; /* of the child and those it waited for */
-    uint64_t maxrss_bytes;
-    uint64_t maxrss_floor_bytes; /* what the kernel had for it before the program began: that of ours, which execve(2)
-                                    keeps; where maxrss_bytes is hardly more, the program's own may be anything below */
+    uint64_t maxrss_bytes;       /* the same, the largest resident set of one of them */
+    uint64_t maxrss_floor_bytes; /* that of pmlua-starter, which execve(2) hands on to the program: half a megabyte; a
+                                    static program without a C library may have had less */
   } end;
   uint64_t started_ns, floor_bytes;
-  sigset_t mask;
 };
 
 /* Settings of the child that differ from the caller's; NULL for none. The strings are read by the child only. */
@@ -47,18 +43,14 @@ struct pml_command_setting {
   const char *input, *output, *error; /* files for the standard streams; output and error are made or emptied */
   bool bound;                         /* the program is killed (SIGKILL) when the calling thread ends, unless it is
                                          set-user-ID, or asks for another signal itself */
-  bool at_once; /* nothing is put on the child: it may become its program before pml_command_start() */
 };
 
 /*
- * pml_command_spawn - fork a child that will become @argv (NULL-terminated; argv[0] is looked for in PATH).
+ * pml_command_spawn - make a child that will become @argv (NULL-terminated; argv[0] is looked for in PATH).
  * pml_command_spawn_with - the same in another setting. A file that cannot be opened is reported by
- * pml_command_start(). Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on
- * failure. Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
- *
- * With @at_once and nothing else but @envp the child is made by posix_spawn(3), which copies no page tables: 0.2 ms
- * less of a process of 3 MB. From then to pml_command_start() or pml_command_close(), on the same thread, that holds
- * back SIGINT and SIGTERM, so that a handler set meanwhile gets them.
+ * pml_command_start(). Returns 0 or a negative code (-EAGAIN, -ENOMEM, -EMFILE: no process, no descriptor; -ENOENT:
+ * pmlua-starter is not installed). *c is closed on failure. Pair with pml_command_close(), which kills a child that is
+ * still there. Cost: two processes, half a millisecond. Not async-signal-safe.
  */
 int pml_command_spawn(struct pml_command *c, char *const *argv);
 PML__SHARED int pml_command_spawn_with(struct pml_command *c, char *const *argv,

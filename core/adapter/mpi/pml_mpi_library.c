@@ -4,6 +4,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_hooks.h"
+#include "base/pml_library.h"
 #include "base/pml_process.h"
 #include "base/pml_setting.h"
 
@@ -62,21 +63,6 @@ static const char *shim_for(const char *path) {
   return NULL;
 }
 
-/* Beside libpmlua.so, as it is built and as it is installed. False: it is not there. */
-static bool find_shim(const char *shim, char path[PATH_MAX]) {
-  static const char *const folder[] = {"preload", "pmlua/preload"};
-  Dl_info here;
-  bool found = false;
-  if (dladdr(&mpi, &here) == 0 || here.dli_fname == NULL) return false;
-  const char *slash = strrchr(here.dli_fname, '/');
-  int n = slash != NULL ? (int)(slash - here.dli_fname) : 0;
-  for (size_t i = 0; i < sizeof folder / sizeof folder[0] && !found; i++) {
-    (void)snprintf(path, PATH_MAX, "%.*s/%s/libpmlua-mpi-%s.so", n, here.dli_fname, folder[i], shim);
-    found = access(path, F_OK) == 0;
-  }
-  return found;
-}
-
 /* The shim finds MPI where all find it: one that was opened for a plugin alone becomes visible. */
 static void open_shim(const char *library_path, const char *path) {
   void *handle = dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
@@ -89,14 +75,14 @@ static void open_shim(const char *library_path, const char *path) {
 
 static void load(const char *path) {
   const char *shim = shim_for(path);
-  char file[PATH_MAX];
+  char name[64], file[PATH_MAX];
   if (mpi.hooks != NULL || mpi.trouble[0] != '\0') return;
   if (shim == NULL)
     (void)snprintf(mpi.trouble, sizeof mpi.trouble,
                    "messages of MPI are not recorded: %.200s is neither Open MPI 4's nor MPICH's", path);
-  else if (!find_shim(shim, file))
+  else if (snprintf(name, sizeof name, "libpmlua-mpi-%s.so", shim), pml__library_own(name, file) < 0)
     (void)snprintf(mpi.trouble, sizeof mpi.trouble,
-                   "messages of MPI are not recorded: libpmlua-mpi-%s.so is missing; build pmlua where mpicc is", shim);
+                   "messages of MPI are not recorded: %s is missing; build pmlua where mpicc is", name);
   else
     open_shim(path, file);
 }

@@ -20,7 +20,6 @@ local simulation = require "pmlua.internal.simulation.run"
 local sweep = require "pmlua.internal.experiment.sweep"
 local tables = require "pmlua.internal.experiment.datasets"
 local temporary = require "pmlua.internal.temporary"
-local at_floor = require "pmlua.internal.stat.resources".at_floor
 local refuse = core.failure.refuse
 
 local M = {}
@@ -210,11 +209,7 @@ function Benchmark:measure(p)
   end
   local ended, extra = result.ended, self:counted(result.rows)
   extra.user, extra.system = ended.user_ns, ended.system_ns
-  if not at_floor(ended) then
-    extra.maxrss = ended.maxrss_bytes
-  else
-    self.notes[("maxrss of %s is not known: at most that of pmlua, which started it"):format(p.command)] = true
-  end
+  extra.maxrss = ended.maxrss_bytes
   if #self.simulated > 0 and cell.runs > self.warmup and cell.runs <= self.warmup + SIMULATED then
     err = self:simulate(words, extra)
     if err then return nil, err end
@@ -265,7 +260,7 @@ end
 local function metrics_of(self)
   local metrics = {
     { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
-    { name = "maxrss", unit = "bytes", description = "largest resident set; not known below that of pmlua" },
+    { name = "maxrss", unit = "bytes", description = "largest resident set; no less than the half megabyte of its start" },
   }
   for _, name in ipairs(self.events) do
     local event = core.event.parse(name) -- an unknown name is refused before a run

@@ -6,7 +6,6 @@
 local core = require "pmlua.core"
 local refuse = core.failure.refuse
 
-
 local M = {}
 
 ---@class pmlua.ChildOptions
@@ -19,10 +18,10 @@ local M = {}
 ---@field every? { seconds: number, call: fun() } called again and again while the command runs
 ---@field shielded? boolean the caller has handlers for interrupts and asks for them afterwards
 
-local function spawn(words, o, at_once)
+local function spawn(words, o)
   local environment = o.environment and #o.environment > 0 and o.environment or nil
   return core.command.spawn(words, { environment = environment, input = o.input, output = o.output, error = o.error,
-    bound = o.bound, at_once = at_once })
+    bound = o.bound })
 end
 
 --- When the next interval ends, at least half of one from now: those that passed meanwhile become part of it.
@@ -50,14 +49,13 @@ end
 --- Run a command. An interrupt from the terminal is the command's; one that was sent to us alone is passed on. Either way
 --- it is waited for, so that what it leaves can be told.
 ---@param words string[]
----@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why;
---- nil: it need not wait
+---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
 ---@param options? pmlua.ChildOptions
 ---@return table? ended as command:wait() says it
 ---@return pmlua.Failure? failure
 function M.run(words, ready, options)
   local o = options or {}
-  local command <close>, err = spawn(words, o, not ready)
+  local command <close>, err = spawn(words, o)
   if not command then return refuse(err) end
   if ready then
     local go, why = ready(command:pid())

@@ -9,7 +9,7 @@
 ---@class pml.command
 local command = {}
 
---- Fork a child that waits to become a program. It has this process's folder, standard streams and process group.
+--- Make a child that waits to become a program. It has this process's folder, standard streams and process group.
 ---@param words string[] the program, looked for in PATH, and its arguments; no shell is involved
 ---@param options? pmlua.CommandOptions
 ---@return pmlua.Command? command, pmlua.Failure? failure, string? code
@@ -21,8 +21,6 @@ function command.spawn(words, options) end
 ---@field output? string a file for its standard output, made or emptied
 ---@field error? string a file for its standard error, made or emptied
 ---@field bound? boolean kill it (SIGKILL) when this process's thread ends before it
----@field at_once? boolean nothing is attached to it, so it need not wait for start(), which is called all the same. Until then
----SIGINT and SIGTERM wait, so that handlers can be set
 
 ---@class pmlua.Command
 local Command = {}
@@ -54,5 +52,5 @@ function Command:close() end
 ---@field real_ns integer from its start to its end
 ---@field user_ns integer processor time of it and of the children it waited for
 ---@field system_ns integer the same, in the kernel
----@field maxrss_bytes integer the most memory it had, or pmlua when it started it:
----@field maxrss_floor_bytes integer what the kernel hands on from pmlua
+---@field maxrss_bytes integer largest resident set of it or one of these children; less than the next is not seen
+---@field maxrss_floor_bytes integer half a megabyte that its start takes

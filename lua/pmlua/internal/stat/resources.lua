@@ -17,14 +17,14 @@ local function tell(self, ended)
     out[i] = { event = r[1], value = ended[r[2]], unit = r[3] }
   end
   if out[4] and M.at_floor(ended) then
-    return out, { ("largest resident set: at most %d bytes, which pmlua had when it began"):format(ended.maxrss_bytes) }
+    return out, { ("largest resident set: at most %d bytes, which its start takes"):format(ended.maxrss_bytes) }
   end
   return out
 end
 
 local SLACK <const> = 192 * 1024 -- bytes that becoming the program touches
 
---- Whether the largest resident set may be that of pmlua, which the kernel hands on to the program that it becomes.
+--- Whether the largest resident set may be that of pmlua-starter, from which the kernel starts the program.
 ---@param ended { maxrss_bytes: integer, maxrss_floor_bytes: integer }
 ---@return boolean
 function M.at_floor(ended) return ended.maxrss_bytes <= ended.maxrss_floor_bytes + SLACK end
