@@ -224,6 +224,55 @@ int main(int argc, char **argv) {
     assert.matches("\n| sleep 0.02 \\| true | 5 | ", out, 1, true)
   end)
 
+  it("takes hyperfine's habits: ranges, a reference, streams, files of results, bounds of runs, a unit", function()
+    local r = measured("-r 1 -P n=1..3,5,8..32:x2 -P s=0..1:0.5 'echo {n} {s}'")
+    local seen = {}
+    for i, cell in ipairs(r.cells) do seen[i] = ("%g %g"):format(cell.factors.n, cell.factors.s) end
+    local expected = {}
+    for _, n in ipairs { "1", "2", "3", "5", "8", "16", "32" } do
+      for _, half in ipairs { "0", "0.5", "1" } do expected[#expected + 1] = n .. " " .. half end
+    end
+    table.sort(seen)
+    table.sort(expected)
+    assert.same(expected, seen)
+
+    local dir = helper.folder()
+    local options = " --export-json all.json --export-csv all.csv --export-markdown all.md --export-asciidoc all.adoc "
+      .. "--export-org all.org"
+    helper.write(dir .. "/in", "a\nb\n")
+    local status, out, err = bench("--time-unit s --min-runs 5 --max-runs 5 -w 0 -N --reference 'sleep 0.1' --fail-on slower:5% "
+      .. "--fail-on faster:5% --input in --output out" .. options .. " 'wc -l'", dir)
+    assert.equal(1, status) -- faster than the reference
+    assert.matches("time of wc %-l: faster by", err)
+    assert.matches("median %[s%]", out)
+    assert.same({ "2" }, lines(dir .. "/out"))
+    local all = json.decode(assert(io.open(dir .. "/all.json")):read "a")
+    assert.same({ "sleep 0.1", "wc -l" }, { all.cells[1].factors.command, all.cells[2].factors.command })
+    assert.same({ 0, 0, 0, 0, 0 }, all.cells[2].exit_statuses)
+    assert.equal("command,", lines(dir .. "/all.csv")[1]:sub(1, 8))
+    assert.equal("| --- | --- | --- | --- | --- | --- | --- | --- |", lines(dir .. "/all.md")[2])
+    assert.equal("|---+---+---+---+---+---+---+---|", lines(dir .. "/all.org")[2])
+    assert.same({ "[options=\"header\"]", "|===" }, table.move(lines(dir .. "/all.adoc"), 1, 2, 1, {}))
+    status, out = bench("-r 1 --show-output 'echo; echo shown'")
+    assert.equal(0, status)
+    assert.matches("\nshown\n", out)
+  end)
+
+  it("warns of runs that are mostly start, of a slow first run, and of outliers", function()
+    local dir = helper.folder()
+    local function warnings(command, runs)
+      helper.shell("rm -f " .. dir .. "/n; : >" .. dir .. "/n")
+      local _, _, err = helper.shell(("cd %s && %s/pmlua bench --no-plot -w 0 -r %d %s"):format(dir, helper.build, runs,
+        quote(command)))
+      return err
+    end
+    assert.matches("runs of [%d.]+ ms are mostly the start of a process", warnings("true", 5))
+    -- The n-th run is one of 30 ms, of which some sleep longer.
+    local slow = "echo >>n; case $(wc -l <n) in %s) sleep 0.5;; esac; sleep 0.03"
+    assert.matches("the first run was slower than the others", warnings(slow:format "1", 6))
+    assert.matches("%d+ of 20 runs are outliers", warnings(slow:format "7|9|12|15", 20))
+  end)
+
   it("leaves the folder of a run, which plot and compare read", function()
     if helper.shell "command -v gnuplot" ~= 0 then return pending "gnuplot is not installed" end
     local dir = helper.folder()

@@ -26,6 +26,8 @@ local M = {}
 
 local NULL = "/dev/null"
 local SECONDS, RUNS, FEWEST, MOST = 3, 10, 5, 500
+local SHORT <const> = 5e6 -- ns: the start of a process is much of a shorter run
+local SLOW_FIRST <const> = 1.5 -- times the median, beyond the outliers' fence: caches were cold
 local SIMULATED = 5 -- runs: as many as an interval needs
 local SAID = 120    -- bytes of what a command that failed said
 
@@ -41,6 +43,12 @@ local SAID = 120    -- bytes of what a command that failed said
 ---@field warmup? integer
 ---@field runs? integer of each cell
 ---@field time? number seconds
+---@field min_runs? integer
+---@field max_runs? integer
+---@field input? string a file
+---@field output? string a file; "inherit": the caller's
+---@field show_output? boolean
+---@field time_unit? string of tables
 ---@field by? string the factor whose levels are compared
 ---@field threshold? number
 ---@field ignore_failure? boolean
@@ -179,7 +187,7 @@ end
 
 --- Run a cell's command under callgrind and add what was counted.
 function Benchmark:simulate(words, extra)
-  local all, err = simulation.count(words, { child = { input = NULL, output = NULL, error = self.errors, shielded = true } })
+  local all, err = simulation.count(words, { child = self.streams })
   if not all then return err end
   for i, name in ipairs(self.simulated) do
     extra[name] = 0
@@ -194,12 +202,12 @@ function Benchmark:measure(p)
   local words, wrong = self:words(p)
   wrong = wrong or self:hook("prepare", p, true)
   if wrong then return nil, wrong end
-  local result, err = counts.run(words, { events = self.counted_events,
-    child = { input = NULL, output = NULL, error = self.errors, shielded = true } })
+  local result, err = counts.run(words, { events = self.counted_events, child = self.streams })
   if not result then return nil, err end
   if core.sys.interrupted() then return refuse("EINTR", "interrupted") end -- which may have ended the command
   cell.runs = cell.runs + 1
   local failed = self:failure(result.ended)
+  cell.exits[cell.runs] = result.ended.signal and -result.ended.signal or result.ended.status
   if failed and not self.ignore_failure then
     self.failed = true
     local run = cell.runs - self.warmup
@@ -217,6 +225,13 @@ function Benchmark:measure(p)
   return ended.real_ns, extra
 end
 
+--- The exit statuses of a cell's runs, without those of warming up; of a signal its negative number.
+---@return integer[]
+function Benchmark:exit_statuses(p)
+  local cell = self.places_of_cells[self:key(p)]
+  return table.move(cell.exits, self.warmup + 1, #cell.exits, 1, {})
+end
+
 function Benchmark:key(p)
   local parts = {}
   for i, f in ipairs(self.factors) do parts[i] = tostring(p[f.name]) end
@@ -224,6 +239,24 @@ function Benchmark:key(p)
 end
 
 -- --- the experiment ---
+
+--- What makes times doubtful: short runs, a slow first one, outliers.
+local function warn_of_times(self, run)
+  for _, cell in ipairs(run.cells) do
+    local s, first = cell.summary, cell.rounds[1]
+    local label = cell.label ~= "" and cell.label or "the command"
+    if s and s.median < SHORT then
+      run:warn(("%s: runs of %.3g ms are mostly the start of a process%s"):format(label, s.median / 1e6,
+        self.shell and "; --shell none leaves out the shell's" or ""))
+    end
+    local fence = s and math.max(SLOW_FIRST * s.median, s.q3 + 1.5 * (s.q3 - s.q1))
+    if s and #cell.rounds >= FEWEST and first.median * run.scale > fence then
+      run:warn(("%s: the first run was slower than the others; --warmup or --prepare make all alike"):format(label))
+    elseif s and s.n >= RUNS and s.outliers * 10 > s.n then
+      run:warn(("%s: %d of %d runs are outliers; other programs may disturb"):format(label, s.outliers, s.n))
+    end
+  end
+end
 
 --- Compare the levels of a factor: time, and each event.
 local function analyse(self, run)
@@ -238,6 +271,7 @@ local function analyse(self, run)
         cell.runs - self.warmup, cell.how))
     end
   end
+  warn_of_times(self, run)
   if not self.by then return end
   local rows = {}
   for i = 0, #self.events do
@@ -278,8 +312,9 @@ end
 
 --- The experiment's table.
 local function definition(self, o)
-  local budget = not o.runs and { seconds = o.time or SECONDS * #self.cells, rounds = o.time and FEWEST or RUNS } or nil
-  local runs = o.runs or math.max(MOST, budget.rounds)
+  local budget = not o.runs and { seconds = o.time or SECONDS * #self.cells,
+    rounds = math.min(o.min_runs or (o.time and FEWEST or RUNS), o.max_runs or math.huge) } or nil
+  local runs = o.runs or o.max_runs or math.max(MOST, budget.rounds)
   return {
     name = "bench", description = "commands compared", factors = self.levels, repeats = runs, rounds = runs,
     warmup = self.warmup, unit = "ns", plot = "bench", budget = budget, metrics = metrics_of(self),
@@ -349,6 +384,7 @@ end
 ---@return pmlua.Failure? failure
 function M.new(o)
   local self = setmetatable({ warmup = o.warmup or 1, threshold = o.threshold, ignore_failure = o.ignore_failure,
+    time_unit = o.time_unit, input = o.input, output = o.output, show_output = o.show_output,
     setup = o.setup, prepare = o.prepare, cleanup = o.cleanup, notes = {}, commands = {}, places_of_cells = {} }, Benchmark)
   local err = sort_events(self, o.events) or unused(o)
   if err then return nil, err end
@@ -358,7 +394,7 @@ function M.new(o)
   local cells, factors = sweep.cells(self.levels)
   if not cells then return nil, factors end
   self.cells, self.factors = {}, factors
-  for i, cell in ipairs(cells) do self.cells[i], self.places_of_cells[self:key(cell.p)] = cell.p, { runs = 0 } end
+  for i, cell in ipairs(cells) do self.cells[i], self.places_of_cells[self:key(cell.p)] = cell.p, { runs = 0, exits = {} } end
   local taken = {}
   for name in pairs(tables.reserved { metrics = metrics_of(self) }) do taken[name:gsub("[^A-Za-z0-9_]", "_")] = true end
   for _, f in ipairs(factors) do
@@ -387,6 +423,9 @@ function Benchmark:run(given, line)
   dir, err = temporary.folder "bench"
   if not dir then return nil, err end
   self.errors = dir .. "/errors"
+  local inherit = self.show_output or self.output == "inherit"
+  self.streams = { input = self.input or NULL, output = not inherit and (self.output or NULL) or nil,
+    error = not self.show_output and self.errors or nil, shielded = true }
   for _, p in ipairs(self.cells) do err = err or self:hook("setup", p) end
   local run
   if not err then

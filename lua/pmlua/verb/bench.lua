@@ -8,16 +8,54 @@ local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
+local MOST_VALUES <const> = 10000
+
+--- The numbers of FIRST..LAST, FIRST..LAST:STEP or FIRST..LAST:xFACTOR; nil: the word is none of these.
+local function range_of(word)
+  local first, last, times, step = word:match "^(%-?[%d.]-)%.%.(%-?[%d.]+):?(x?)([%d.]*)$"
+  first, last, step = tonumber(first), tonumber(last), step ~= "" and tonumber(step) or step == "" and times == "" and 1 or nil
+  if not (first and last and step) then return nil end
+  if times == "x" and (step <= 1 or first <= 0) or step <= 0 or first > last then
+    return nil, ("'%s' has no values"):format(word)
+  end
+  local values, v, i = {}, first, 0
+  while v <= last do
+    if #values == MOST_VALUES then return nil, ("'%s' has more than %d values"):format(word, MOST_VALUES) end
+    values[#values + 1], i = v, i + 1
+    v = times == "x" and v * step or first + i * step
+  end
+  return values
+end
+
 local function parameter_of(text)
   local name, list = text:match "^([%a_][%w_]*)=(.+)$"
-  if not name or name == "command" then return nil, ("'%s' is not NAME=VALUE,VALUE..."):format(text) end
+  if not name or name == "command" then return nil, ("'%s' is not NAME=VALUE,VALUE... or NAME=FIRST..LAST"):format(text) end
   local values, numbers = {}, true
   for word in (list .. ","):gmatch "([^,]*)," do
-    values[#values + 1] = word
-    numbers = numbers and tonumber(word) ~= nil and word:find "^[%d.]+$" ~= nil
+    local range, err = range_of(word)
+    if err then return nil, err end
+    if range then
+      table.move(range, 1, #range, #values + 1, values)
+    else
+      values[#values + 1] = word
+      numbers = numbers and tonumber(word) ~= nil and word:find "^[%d.]+$" ~= nil
+    end
   end
-  for i, word in ipairs(numbers and values or {}) do values[i] = math.tointeger(tonumber(word)) or tonumber(word) end
+  for i, v in ipairs(values) do
+    if numbers then values[i] = math.tointeger(tonumber(v)) or tonumber(v) else values[i] = tostring(v) end
+  end
   return { name = name, values = values }
+end
+
+local FORMATS <const> = { "json", "csv", "markdown", "asciidoc", "org" }
+
+local function export_options()
+  local all = {}
+  for i, format in ipairs(FORMATS) do
+    all[i] = { name = "export-" .. format, kind = "file", help = ("also write the results as %s into FILE"):format(
+      format == "json" and "JSON" or format == "csv" and "CSV" or "a table of " .. format) }
+  end
+  return table.unpack(all)
 end
 
 local M = {
@@ -34,10 +72,13 @@ kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",
       help = "stop after the round in which TIME is used up, but not before 5 rounds (without --runs and --time: 3 s for each "
         .. "command, at least 10 and at most 500 rounds)" },
+    { name = "min-runs", kind = "integer", min = 1, help = "without --runs: not fewer runs" },
+    { name = "max-runs", kind = "integer", min = 1, help = "without --runs: not more runs" },
     { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1",
       help = "run each command N times first, without measuring" },
     { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
-      read = parameter_of, help = "replace {NAME} by each value; several: every combination" },
+      read = parameter_of, help = "replace {NAME} by each value; 1..8 are the numbers from 1 to 8, 0..1:0.25 steps, 1..64:x2 "
+        .. "doublings; several: every combination" },
     { name = "name", short = "n", kind = "text", many = true, key = "names",
       help = "a name for the first command in tables and figure; the second --name is for the second command, and so on" },
     common.with("event", { value = "EVENTS", key = "lists", help = "also count these, separated by commas: events of the "
@@ -50,10 +91,18 @@ kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]
       .. "each combination" },
     { name = "shell", kind = "text", value = "none|SHELL", help = "run all commands without a shell, or by SHELL -c; default: "
       .. "by sh if one of them needs a shell, whose time and counts are then included" },
+    { name = "no-shell", short = "N", help = "the same as --shell none" },
+    { name = "input", kind = "file", help = "standard input of the commands (default: /dev/null)" },
+    { name = "output", kind = "text", value = "FILE|inherit", help = "standard output of the commands (default: /dev/null)" },
+    { name = "show-output", help = "let the commands print" },
     { name = "ignore-failure", short = "i", help = "also measure commands whose exit status is not 0" },
     { name = "by", kind = "name", help = "compare the values of this parameter (default: the commands; if there is only one, "
       .. "the values of the first parameter)" },
+    { name = "reference", kind = "text", value = "CMD", help = "also run this, and compare the others with it" },
     { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
+    common.with "fail-on",
+    { name = "time-unit", kind = "choice", choices = { "ns", "us", "ms", "s" }, shown = "by the times",
+      help = "unit of the times in tables" },
     { name = "seed", kind = "integer", help = "seed of the order, as printed at the end of a run" },
     common.with("folder", { help = "folder for the results", shown = "results" }),
     { name = "no-plot", help = "do not draw" },
@@ -62,9 +111,10 @@ kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]
     { name = "markdown", help = "print the table in Markdown" },
     common.with("quiet", { help = "no progress and no warnings on standard error" }),
   },
-  exclusive = { { "json", "csv", "markdown" }, { "runs", "time" } },
+  exclusive = { { "json", "csv", "markdown" }, { "runs", "time" }, { "runs", "min-runs" }, { "runs", "max-runs" },
+    { "shell", "no-shell" }, { "output", "show-output" } },
   notes = [[
-Standard input and output of the commands are /dev/null. A command with an exit status other than 0 has failed: pmlua bench
+A command with an exit status other than 0 has failed: pmlua bench
 stops measuring it, goes on with the others, and exits with status 1. An interrupt (Ctrl-C) ends the run; the results so far
 are kept, printed, and marked incomplete.]],
   examples = {
@@ -73,6 +123,8 @@ are kept, printed, and marked incomplete.]],
     { "pmlua bench --runs 5 -e sim::Ir --markdown 'sort /etc/services' 'sort -r /etc/services'", needs = { "valgrind" } },
   },
 }
+
+table.move({ export_options() }, 1, #FORMATS, #M.options + 1, M.options)
 
 function M.check(o)
   for i, text in ipairs(o.commands) do
@@ -86,6 +138,10 @@ function M.check(o)
     o.events, err = common.event_names(o.lists)
     if err then return err end
   end
+  if (o.min_runs or 1) > (o.max_runs or math.huge) then return "--min-runs is more than --max-runs" end
+  if o.reference then table.insert(o.commands, 1, o.reference) end
+  if o.reference and o.names then table.insert(o.names, 1, o.reference) end
+  if o.no_shell then o.shell = "none" end
   local err
   o.benchmark, err = require "pmlua.internal.benchmark".new(o)
   return err
@@ -95,15 +151,15 @@ end
 
 local units = { { 1, "ns" }, { 1e3, "us" }, { 1e6, "ms" }, { 1e9, "s" } }
 
---- The largest unit in which no median is below 1.
-local function unit_for(cells)
+--- The divisor and name of the unit asked for, or the largest one in which no median is below 1.
+local function unit_for(cells, wanted)
   local least = math.huge
   for _, cell in ipairs(cells) do
     if cell.summary then least = math.min(least, cell.summary.median) end
   end
   local unit = units[1]
   for _, u in ipairs(units) do
-    if least < math.huge and least >= u[1] then unit = u end
+    if wanted and wanted == u[2] or not wanted and least < math.huge and least >= u[1] then unit = u end
   end
   return table.unpack(unit)
 end
@@ -119,7 +175,7 @@ end
 
 --- One row for each command: its time, and its counts.
 local function results_of(run, benchmark)
-  local divisor, unit = unit_for(run.cells)
+  local divisor, unit = unit_for(run.cells, benchmark.time_unit)
   local names, rows = {}, {}
   for i, f in ipairs(run.factors) do names[i] = f.name end
   local last = #names
@@ -164,18 +220,28 @@ local function verdicts_of(benchmark)
   return names, rows
 end
 
-local function markdown_cell(v)
-  return (tostring(type(v) == "number" and tabulate.number(v) or v == nil and "-" or v):gsub("|", "\\|"):gsub("%c", " "))
-end
+-- How documents have tables: what stands before a row, between cells, behind a row, before and behind all rows, and what makes
+-- the line below the names.
+local documents = {
+  markdown = { "| ", " | ", " |", "", "", { "| ", " | ", " |" } },
+  org = { "| ", " | ", " |", "", "", { "|", "+", "|" } },
+  asciidoc = { "| ", " | ", "", "[options=\"header\"]\n|===\n", "|===\n" },
+}
 
-local function markdown(names, rows)
-  local lines = { "| " .. table.concat(names, " | ") .. " |", ("|%s"):format((" --- |"):rep(#names)) }
-  for _, row in ipairs(rows) do
-    local cells = {}
-    for i = 1, #names do cells[i] = markdown_cell(row[i]) end
-    lines[#lines + 1] = "| " .. table.concat(cells, " | ") .. " |"
+local function document(form, names, rows)
+  local d = documents[form]
+  local function line(cells)
+    local out = {}
+    for i = 1, #names do
+      local v = cells[i]
+      out[i] = tostring(type(v) == "number" and tabulate.number(v) or v == nil and "-" or v):gsub("|", "\\|"):gsub("%c", " ")
+    end
+    return d[1] .. table.concat(out, d[2]) .. d[3] .. "\n"
   end
-  return table.concat(lines, "\n") .. "\n"
+  local lines = { d[4], line(names) }
+  if d[6] then lines[3] = d[6][1] .. ("---"):rep(#names, d[6][2]) .. d[6][3] .. "\n" end
+  for _, row in ipairs(rows) do lines[#lines + 1] = line(row) end
+  return table.concat(lines) .. d[5]
 end
 
 --- The verdict on a cell for each metric; the first cell of a group has no verdict.
@@ -200,6 +266,7 @@ local function json(run, benchmark)
   local encoder = require "pmlua.json"
   local object = require "pmlua.internal.experiment.output".object(run)
   object.shell, object.by, object.comparisons = benchmark.shell or "none", benchmark.by, encoder.array(benchmark.comparisons)
+  for i, cell in ipairs(run.cells) do object.cells[i].exit_statuses = encoder.array(benchmark:exit_statuses(cell.p)) end
   return encoder.encode(object)
 end
 
@@ -217,10 +284,46 @@ local function print_text(run, benchmark)
   for _, file in ipairs(run.plots or {}) do say("  plot     " .. printable(file)) end
 end
 
-local function print_markdown(run, benchmark)
-  io.write(markdown(results_of(run, benchmark)))
+--- The results as a table of a document.
+local function as_document(form, run, benchmark)
+  local text = document(form, results_of(run, benchmark))
   local names, rows = verdicts_of(benchmark)
-  if #rows > 0 then io.write("\n", markdown(names, rows)) end
+  return #rows > 0 and text .. "\n" .. document(form, names, rows) or text
+end
+
+local writers = { json = json, csv = csv }
+for form in pairs(documents) do
+  writers[form] = function(run, benchmark) return as_document(form, run, benchmark) end
+end
+
+--- Write the files of --export-...; whether all could be written.
+local function export(o, run, benchmark)
+  local done = true
+  for _, form in ipairs(FORMATS) do
+    local path = o["export_" .. form]
+    local _, err
+    if path then _, err = require "pmlua.internal.file".write(path, writers[form](run, benchmark)) end
+    if err then
+      io.stderr:write("pmlua bench: ", printable(err), "\n")
+      done = false
+    end
+  end
+  return done
+end
+
+--- Whether a verdict is what --fail-on names, or could not be given.
+local function fails(o, benchmark)
+  local any = false
+  for _, result in ipairs(o.bounds and benchmark.comparisons or {}) do
+    for _, text in ipairs(common.bad_cells(o.bounds, result, true)) do
+      io.stderr:write("pmlua bench: ", printable((result.metric or "time") .. " of " .. text), "\n")
+      any = true
+    end
+    local text, unjudged = common.unjudged(o.bounds, result)
+    if text then io.stderr:write("pmlua bench: ", unjudged and "" or "warning: ", printable(text), "\n") end
+    any = any or unjudged
+  end
+  return any
 end
 
 --- The command line, for the record.
@@ -240,14 +343,13 @@ function M.run(o)
     io.stderr:write("pmlua bench: ", printable(err), "\n")
     return 1
   end
-  if o.json then io.write(json(run, benchmark))
-  elseif o.csv then io.write(csv(run, benchmark))
-  elseif o.markdown then print_markdown(run, benchmark)
-  else print_text(run, benchmark) end
+  local form = o.json and "json" or o.csv and "csv" or o.markdown and "markdown"
+  if form then io.write(writers[form](run, benchmark)) else print_text(run, benchmark) end
+  local exported = export(o, run, benchmark)
   if benchmark.failed and not o.quiet then
     io.stderr:write("pmlua bench: a command failed; measure it nevertheless with --ignore-failure\n")
   end
-  local whole = run.status == "complete"
+  local whole = run.status == "complete" and exported and not fails(o, benchmark)
   for _, cell in ipairs(run.cells) do whole = whole and cell.status == "ok" end
   return whole and 0 or 1
 end

@@ -7,18 +7,6 @@
 local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
 
-local words = { "slower", "faster", "more", "less" }
-
-local function bound_of(text)
-  if text == "unjudged" then return { word = text } end
-  local word, bound = text:match "^(%a+):([%d.]+)%%?$"
-  word = word or text
-  for _, known in ipairs(words) do
-    if word == known and (not bound or tonumber(bound)) then return { word = word, bound = (tonumber(bound) or 0) / 100 } end
-  end
-  return nil, ("'%s' is not slower, faster, more or less, with a percentage such as slower:2%%, or unjudged"):format(text)
-end
-
 local M = {
   summary = "report whether runs, or variants within a run, differ, where, and by how much",
   usage = { "[OPTIONS] A B", "[--json|--csv] [--fail-on WORD[:PERCENT]] A.otf2 B.otf2",
@@ -49,9 +37,7 @@ add up to the whole.]],
     { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
     { name = "between-starts", kind = "percent", max = 99, default = "2.5", help = "standard deviation between starts of one "
       .. "program, which the interval includes if each side is one start" },
-    { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
-      help = "exit with status 1 if a verdict is WORD (slower, faster, more, less) and the whole interval is beyond P percent; "
-        .. "unjudged: if a cell of A has no counterpart or too few rounds" },
+    common.with "fail-on",
     common.with("json", { help = "the same as a JSON object, with all digits" }),
     common.with("csv", { help = "the cells as CSV, with all digits" }),
     common.with "out", common.with "quiet",
@@ -140,37 +126,6 @@ local function print_result(r, o)
   end
 end
 
---- The cells whose verdict --fail-on names.
-local function bad_cells(o, r)
-  local bad = {}
-  for _, c in ipairs(r.cells) do
-    for _, b in ipairs(o.bounds or {}) do
-      if b.bound and require "pmlua.compare".beyond(c, b.word, b.bound) then
-        bad[#bad + 1] = ("%s: %s"):format(o.by and c.level_b .. (c.label ~= "all" and " " .. c.label or "") or c.label, c.verdict)
-        break
-      end
-    end
-  end
-  return bad
-end
-
---- What --fail-on has not seen, as a line; and whether that fails: it saw nothing at all, or all was demanded.
-local function unjudged(o, r)
-  local judged, first, missing = 0, nil, #(r.only_a or {})
-  for _, c in ipairs(r.cells) do
-    local counts = c.p or c.low
-    judged, missing = judged + (counts and 1 or 0), missing + (counts and 0 or 1)
-    first = first or not counts and ("%s: %s"):format(c.label, c.verdict) or nil
-  end
-  if not o.bounds or missing == 0 and judged > 0 then return nil, false end
-  first = first or r.only_a and r.only_a[1] and r.only_a[1] .. ": only in A"
-  local text = ("--fail-on judged %d of %d cells"):format(judged, judged + missing) .. (first and "; " .. first or "")
-  for _, b in ipairs(o.bounds) do
-    if b.word == "unjudged" then return text, true end
-  end
-  return text, judged == 0
-end
-
 local function traces(o)
   local compared = require "pmlua.internal.trace.compared"
   local r, err = compared.compare(o.a[1], o.command[1])
@@ -205,9 +160,9 @@ function M.run(o)
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(csv(r, o.by))
   else print_result(r, o) end
-  local bad = bad_cells(o, r)
+  local bad = common.bad_cells(o.bounds, r, o.by)
   for _, text in ipairs(bad) do io.stderr:write("pmlua compare: ", printable(text), "\n") end
-  local text, fails = unjudged(o, r)
+  local text, fails = common.unjudged(o.bounds, r)
   if text then io.stderr:write("pmlua compare: ", fails and "" or "warning: ", printable(text), "\n") end
   return (#bad > 0 or fails) and 1 or 0
 end

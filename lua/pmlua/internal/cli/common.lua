@@ -5,6 +5,18 @@
 
 local M = {}
 
+local words = { "slower", "faster", "more", "less" }
+
+local function bound_of(text)
+  if text == "unjudged" then return { word = text } end
+  local word, bound = text:match "^(%a+):([%d.]+)%%?$"
+  word = word or text
+  for _, known in ipairs(words) do
+    if word == known and (not bound or tonumber(bound)) then return { word = word, bound = (tonumber(bound) or 0) / 100 } end
+  end
+  return nil, ("'%s' is not slower, faster, more or less, with a percentage such as slower:2%%, or unjudged"):format(text)
+end
+
 local common = {
   json = { name = "json", help = "print the results as JSON, with all digits" },
   csv = { name = "csv", help = "print the results as CSV (RFC 4180)" },
@@ -13,6 +25,9 @@ local common = {
   quiet = { name = "quiet", short = "q", help = "print only failures on standard error, no progress, notes and warnings" },
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },
   event = { name = "event", short = "e", kind = "event", many = true, key = "events", help = "count this event" },
+  ["fail-on"] = { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
+    help = "exit with status 1 if a verdict is WORD (slower, faster, more, less) and the whole interval is beyond P percent; "
+      .. "unjudged: if a cell has no counterpart or too few rounds" },
   patience = { name = "patience", kind = "duration", default = "5s", such = "5s or 500ms",
     help = "how long to wait for an answer" },
 }
@@ -26,6 +41,44 @@ function M.with(name, particular)
   for k, v in pairs(common[name]) do option[k] = v end
   for k, v in pairs(particular or {}) do option[k] = v end
   return option
+end
+
+--- The cells of a comparison whose verdict --fail-on names.
+---@param bounds table[]? of option fail-on
+---@param r table as of compare.compare() or compare.by()
+---@param by string?
+---@return string[] lines
+function M.bad_cells(bounds, r, by)
+  local bad = {}
+  for _, c in ipairs(bounds and r.cells or {}) do
+    for _, b in ipairs(bounds) do
+      if b.bound and require "pmlua.compare".beyond(c, b.word, b.bound) then
+        bad[#bad + 1] = ("%s: %s"):format(by and c.level_b .. (c.label ~= "all" and " " .. c.label or "") or c.label, c.verdict)
+        break
+      end
+    end
+  end
+  return bad
+end
+
+--- What --fail-on has not seen, as a line; and whether that fails: it saw nothing at all, or all was demanded.
+---@param bounds table[]?
+---@param r table
+---@return string? text, boolean fails
+function M.unjudged(bounds, r)
+  local judged, first, missing = 0, nil, #(r.only_a or {})
+  for _, c in ipairs(r.cells) do
+    local counts = c.p or c.low
+    judged, missing = judged + (counts and 1 or 0), missing + (counts and 0 or 1)
+    first = first or not counts and ("%s: %s"):format(c.label, c.verdict) or nil
+  end
+  if not bounds or missing == 0 and judged > 0 then return nil, false end
+  first = first or r.only_a and r.only_a[1] and r.only_a[1] .. ": only in A"
+  local text = ("--fail-on judged %d of %d cells"):format(judged, judged + missing) .. (first and "; " .. first or "")
+  for _, b in ipairs(bounds) do
+    if b.word == "unjudged" then return text, true end
+  end
+  return text, judged == 0
 end
 
 --- Is this the beginning of a name with a path in it, whose slashes enclose nothing?
