@@ -31,7 +31,7 @@ local MAY = {
   record = { base = true },
   source = { base = true, record = true },
   program = { base = true, record = true, source = true },
-  instrument = { source = true },
+  instrument = { base = true, source = true },
   adapter = { base = true, record = true, source = true, program = true },
   control = { base = true },
   substrate = { base = true, record = true, source = true, program = true },

@@ -7,6 +7,8 @@
  */
 #include "instrument/clang.h"
 
+#include "base/pml_array.h"
+
 #include <dlfcn.h>
 #include <glob.h>
 #include <lauxlib.h>
@@ -73,29 +75,18 @@ static int missing(lua_State *L) {
 
 /* --- what a translation unit declares, gathered without Lua ------------------------------------------------------- */
 
-static void *grown(void *array, size_t n, size_t *room, size_t size) {
-  if (n < *room) return array;
-  size_t wanted = *room > 0 ? 2 * *room : 256;
-  void *more = realloc(array, wanted * size);
-  if (more != NULL) *room = wanted;
-  return more;
-}
-
 static bool kept(struct unit *u, CXCursor c) {
-  CXCursor *more = grown(u->cursor, u->cursors, &u->cursor_room, sizeof *more);
-  u->full = more == NULL;
-  if (u->full) return false;
-  u->cursor = more;
-  u->cursor[u->cursors++] = c;
-  return true;
+  u->full = !PML__ARRAY_ROOM(u->cursor, u->cursor_room, u->cursors + 1);
+  if (!u->full) u->cursor[u->cursors++] = c;
+  return !u->full;
 }
 
 static void keep_include(struct unit *u, CXFile file, CXSourceLocation at, bool direct) {
   if (file == NULL) return;
-  struct included *more = grown(u->include, u->includes, &u->include_room, sizeof *more);
-  u->full = u->full || more == NULL;
-  if (more == NULL) return;
-  u->include = more;
+  if (!PML__ARRAY_ROOM(u->include, u->include_room, u->includes + 1)) {
+    u->full = true;
+    return;
+  }
   struct included *i = &u->include[u->includes++];
   i->file = file;
   i->direct = direct;

@@ -2,6 +2,7 @@
 /* bindings/source/levent.c - pml.event: event names, and the list of all events. */
 #include "lutil.h"
 
+#include "base/pml_array.h"
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <errno.h>
@@ -82,13 +83,7 @@ static const struct lutil_class rows_class = {"eventlist", sizeof(struct rows), 
 
 static int rows_add(struct rows *r, const char *s) {
   size_t len = strlen(s) + 1;
-  if (len > r->capacity - r->used) {
-    size_t capacity = 2 * r->capacity + len + 65536;
-    char *text = realloc(r->text, capacity);
-    if (text == NULL) return -ENOMEM;
-    r->text = text;
-    r->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(r->text, r->capacity, r->used + len)) return -ENOMEM;
   memcpy(r->text + r->used, s, len);
   r->used += len;
   return 0;

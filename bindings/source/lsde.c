@@ -2,6 +2,7 @@
 /* bindings/source/lsde.c - pml.sde: libraries of software-defined events, created counters, and the list of events. */
 #include "source/lsde.h"
 
+#include "base/pml_array.h"
 #include "live/limit.h"
 #include "source/sde/pml_sde_hook.h"
 
@@ -56,13 +57,7 @@ static void rows_close(void *handle) {
 static const struct lutil_class rows_class = {"sderows", sizeof(struct lsde_rows), rows_close};
 
 int lsde_add(struct lsde_rows *r, const void *data, size_t n) {
-  if (n > r->capacity - r->used) {
-    size_t capacity = 2 * r->capacity + n + 4096;
-    char *text = realloc(r->text, capacity);
-    if (text == NULL) return -ENOMEM;
-    r->text = text;
-    r->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(r->text, r->capacity, r->used + n)) return -ENOMEM;
   memcpy(r->text + r->used, data, n);
   r->used += n;
   return 0;

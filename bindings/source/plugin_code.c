@@ -2,6 +2,7 @@
 /* bindings/source/plugin_code.c - metric plugins in Lua, called on the reading thread or on their own. */
 #include "source/plugin_code.h"
 
+#include "base/pml_array.h"
 #include "base/pml_cancel.h"
 #include "embed/state.h"
 
@@ -118,13 +119,7 @@ static int code_read(void *arg, size_t metric, uint64_t *value) {
 /* --- asynchronous --- */
 
 static bool append(struct series *s, uint64_t ticks, uint64_t value) {
-  if (s->n == s->room) {
-    size_t room = s->room * 2 + 64;
-    struct pml_plugin_pair *pair = realloc(s->pair, room * sizeof *pair);
-    if (pair == NULL) return false;
-    s->pair = pair;
-    s->room = room;
-  }
+  if (!PML__ARRAY_ROOM(s->pair, s->room, s->n + 1)) return false;
   s->pair[s->n++] = (struct pml_plugin_pair){ticks, value};
   return true;
 }

@@ -2,6 +2,8 @@
 /* bindings/substrate/lprofile.c - pml.profile: call path profiles. */
 #include "lutil.h"
 
+#include "base/pml_array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@ static void profile_close(void *handle) {
 /* Holds what a visit told while tables are built from it: a finalizer may close the profile meanwhile. */
 struct kept {
   struct lutil_handle h;
-  void *item;
+  char *item;
   size_t n, capacity;
 };
 
@@ -72,14 +74,8 @@ void lutil_pushprofile(lua_State *L, struct pml_profile *p) {
 
 /* Where one more of @bytes goes; NULL: no memory. */
 static void *more(struct kept *all, size_t bytes) {
-  if (all->n == all->capacity) {
-    size_t capacity = all->capacity == 0 ? 64 : all->capacity * 2;
-    void *item = realloc(all->item, capacity * bytes);
-    if (item == NULL) return NULL;
-    all->item = item;
-    all->capacity = capacity;
-  }
-  return (char *)all->item + bytes * all->n++;
+  if (!PML__ARRAY_ROOM(all->item, all->capacity, (all->n + 1) * bytes)) return NULL;
+  return all->item + bytes * all->n++;
 }
 
 static int keep_node(const struct pml_profile_node *node, void *arg) {

@@ -2,22 +2,14 @@
 /* core/base/pml_pack.c - serialization of numbers and strings. */
 #include "base/pml_pack.h"
 
+#include "base/pml_array.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void put(struct pml__pack *p, const void *bytes, size_t n) {
+  p->failed = p->failed || !PML__ARRAY_ROOM(p->at, p->capacity, p->n + n);
   if (p->failed) return;
-  if (p->capacity - p->n < n) {
-    size_t capacity = 2 * (p->n + n) + 256;
-    unsigned char *at = realloc(p->at, capacity);
-    if (at == NULL) {
-      p->failed = true;
-      return;
-    }
-    p->at = at;
-    p->capacity = capacity;
-  }
   memcpy(p->at + p->n, bytes, n);
   p->n += n;
 }

@@ -5,6 +5,7 @@
  * One lock guards the two hashes. It is innermost: nothing of the registry is called under it, because the registry may
  * be in the middle of a callback that registers through us.
  */
+#include "base/pml_array.h"
 #include "base/pml_process.h"
 #include "compat/libsde.h"
 #include "record/log/pml_log_own.h"
@@ -361,15 +362,9 @@ static int collect(const struct pml_sde_info *info, void *arg) {
     free(name);
     return 0;
   }
-  if (u->count == u->room) {
-    size_t room = u->room ? 2 * u->room : 64;
-    char **more = realloc(u->names, room * sizeof *more);
-    if (!more) {
-      free(name);
-      return -ENOMEM;
-    }
-    u->names = more;
-    u->room = room;
+  if (!PML__ARRAY_ROOM(u->names, u->room, u->count + 1)) {
+    free(name);
+    return -ENOMEM;
   }
   u->names[u->count++] = name;
   return 0;

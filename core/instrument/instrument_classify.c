@@ -2,8 +2,9 @@
 /* core/instrument/instrument_classify.c - the counter of an LLVM instruction. */
 #include "instrument/instrument_private.h"
 
+#include "base/pml_array.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NO_LENGTH = 1, NONE }; /* beside 0 and -ENOMEM */
@@ -11,13 +12,7 @@ enum { NO_LENGTH = 1, NONE }; /* beside 0 and -ENOMEM */
 int pml_counts_add(struct pml_counts *c, unsigned cell, int64_t n) {
   uint32_t i = 0;
   while (i < c->used && c->at[i].cell != cell) i++;
-  if (i == c->room) {
-    uint32_t room = c->room == 0 ? 8 : 2 * c->room;
-    void *at = realloc(c->at, room * sizeof *c->at);
-    if (at == NULL) return -ENOMEM;
-    c->at = at;
-    c->room = room;
-  }
+  if (!PML__ARRAY_ROOM(c->at, c->room, i + 1)) return -ENOMEM;
   if (i == c->used) c->at[c->used++] = (struct pml_counts_at){.cell = (uint16_t)cell};
   c->at[i].n += n;
   return 0;

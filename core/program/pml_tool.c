@@ -2,6 +2,7 @@
 /* core/program/pml_tool.c - run a helper program to completion, without a shell, and capture its output. */
 #include "program/pml_tool.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "program/pml_confine.h"
 
@@ -90,15 +91,6 @@ struct text {
   size_t length, room;
 };
 
-static int make_room(struct text *t) {
-  if (t->room - t->length > BLOCK) return 0;
-  char *more = realloc(t->bytes, t->room + 2 * BLOCK + t->length);
-  if (more == NULL) return -ENOMEM;
-  t->bytes = more;
-  t->room += 2 * BLOCK + t->length;
-  return 0;
-}
-
 /* Read until the other end is closed; discard bytes beyond the limit. */
 static int listen_to(int in, int64_t deadline, struct text *t) {
   for (;;) {
@@ -108,7 +100,7 @@ static int listen_to(int in, int64_t deadline, struct text *t) {
     if (r == 0) return -ETIMEDOUT;
     if (r < 0 && errno != EINTR) return -errno;
     if (r < 0) continue; /* what interrupts from the terminal reaches the tool, too */
-    if (make_room(t) < 0) return -ENOMEM;
+    if (!PML__ARRAY_ROOM(t->bytes, t->room, t->length + BLOCK + 1)) return -ENOMEM;
     ssize_t n = read(in, t->bytes + t->length, BLOCK);
     if (n < 0) return -errno;
     if (n == 0) return 0;
@@ -162,7 +154,7 @@ int pml_tool_run(const struct pml_tool *tool, int *status, char **output, size_t
   *status = 0;
   int err = find_program(path, tool->argv[0]);
   if (err < 0) return pml_fail(err, "%s is not installed, or not in PATH", tool->argv[0]);
-  err = make_room(&t);
+  err = PML__ARRAY_ROOM(t.bytes, t.room, BLOCK) ? 0 : -ENOMEM;
   if (err == 0) err = run(tool, path, status, &t);
   if (err < 0) {
     free(t.bytes);

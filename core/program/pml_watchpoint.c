@@ -2,6 +2,7 @@
 /* core/program/pml_watchpoint.c - breakpoints that signal the accessing thread, and the signal handler. */
 #include "program/pml_watchpoint.h"
 
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "program/pml_watchpoint_store.h"
@@ -242,25 +243,14 @@ int pml_watchpoint_available(void) {
 #endif
 }
 
-static int make_room(struct pml_watchpoints *w) {
-  if (w->nevents < w->room) return 0;
-  size_t room = w->room != 0 ? 2 * w->room : 16;
-  struct pml__perf_descriptor *grown = realloc(w->event, room * sizeof *grown);
-  if (grown == NULL) return -ENOMEM;
-  w->event = grown;
-  w->room = room;
-  return 0;
-}
-
 static int open_thread(struct pml_watchpoints *w, pid_t tid, uint32_t generation) {
   for (unsigned i = 0; i < w->points; i++) {
     const struct pml_watchpoint *p = &w->store.head->point[i];
     struct perf_event_attr a;
     fill(&a, p);
     a.sig_data = TAG | (uint64_t)generation << 8 | i;
-    int err = make_room(w);
-    if (err < 0) return err;
-    err = pml__perf_descriptor_open(&w->event[w->nevents], &a, tid, -1, -1);
+    if (!PML__ARRAY_ROOM(w->event, w->room, w->nevents + 1)) return -ENOMEM;
+    int err = pml__perf_descriptor_open(&w->event[w->nevents], &a, tid, -1, -1);
     if (err == -ESRCH) return 0; /* it has ended */
     if (err < 0) return refused(p, a, err);
     w->nevents++;

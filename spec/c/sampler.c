@@ -94,7 +94,7 @@ static void note(struct pml__maps *m, enum pml__record_kind kind, int32_t pid, u
 }
 
 static const char *at(struct pml__maps *m, int32_t pid, uint64_t time, uint64_t address) {
-  const struct pml__map *found = pml__maps_find(m, pid, time, address);
+  const struct pml__mapping *found = pml__maps_find(m, pid, time, address);
   return found != NULL ? found->name : "-";
 }
 
@@ -119,7 +119,7 @@ static void maps(void) {
   note(&m, PML__RECORD_MAP, 1, 70, 500, "/far");
   note(&m, PML__RECORD_MAP, 1, 70, 2000, "/near");
   note(&m, PML__RECORD_MAP, 1, 70, 3000, "/above");
-  const struct pml__map *below = pml__maps_below(&m, 1, 80, 2500);
+  const struct pml__mapping *below = pml__maps_below(&m, 1, 80, 2500);
   CHECK(below != NULL && strcmp(below->name, "/near") == 0, "behind a file's mapping is what begins as zeros");
   CHECK(pml__maps_below(&m, 1, 60, 2500) == NULL, "not before it was mapped");
   CHECK(pml__maps_below(&m, 1, 80, 499) == NULL && pml__maps_below(&m, 1, 80, 3200 + PML__BELOW_MAX) == NULL,
@@ -130,7 +130,7 @@ static void maps(void) {
 static void own_maps(void) {
   struct pml__maps m = {0};
   CHECK(pml__maps_of_process(&m, getpid()) == 0, "the maps of this process are read");
-  const struct pml__map *code = pml__maps_find(&m, getpid(), 1, (uintptr_t)&own_maps);
+  const struct pml__mapping *code = pml__maps_find(&m, getpid(), 1, (uintptr_t)&own_maps);
   char own[PATH_MAX] = "";
   CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0, "the program knows its file");
   CHECK(code != NULL && strcmp(code->name, own) == 0, "its code is in its file");

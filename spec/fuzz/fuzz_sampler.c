@@ -38,9 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (out.kind != PML__RECORD_SAMPLE) continue;
     PROMISE(out.sample.depth == 0 || out.chain + 8 * (size_t)out.sample.depth <= record + n,
             "the stack is in the record");
-    const struct pml__map *below = pml__maps_below(&maps, out.sample.pid, out.sample.time_ns, out.sample.address);
+    const struct pml__mapping *below = pml__maps_below(&maps, out.sample.pid, out.sample.time_ns, out.sample.address);
     PROMISE(below == NULL || below->start <= out.sample.address, "it begins before the address");
-    const struct pml__map *m = pml__maps_find(&maps, out.sample.pid, out.sample.time_ns, out.sample.ip);
+    const struct pml__mapping *m = pml__maps_find(&maps, out.sample.pid, out.sample.time_ns, out.sample.ip);
     PROMISE(m == NULL || (m->kind == PML__RECORD_MAP && out.sample.ip - m->start < m->length), "it is in the mapping");
   }
   pml__maps_free(&maps);

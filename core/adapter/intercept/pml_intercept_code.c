@@ -3,6 +3,7 @@
 #include "adapter/intercept/pml_intercept_code.h"
 
 #include "adapter/arch/pml_arch.h"
+#include "base/pml_array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,13 +130,7 @@ static const struct pml__segment *code_at(const struct pml__object *o, uintptr_t
 }
 
 static bool add(struct pml__code *c, const struct pml__code_change *change) {
-  if (c->n == c->room) {
-    size_t room = c->room == 0 ? 64 : 2 * c->room;
-    struct pml__code_change *at = realloc(c->change, room * sizeof *at);
-    if (at == NULL) return false;
-    c->change = at;
-    c->room = room;
-  }
+  if (!PML__ARRAY_ROOM(c->change, c->room, c->n + 1)) return false;
   c->change[c->n++] = *change;
   return true;
 }

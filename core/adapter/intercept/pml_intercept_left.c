@@ -3,6 +3,7 @@
 #include "adapter/intercept/pml_intercept_code.h"
 
 #include "adapter/intercept/pml_intercept.h"
+#include "base/pml_array.h"
 #include "base/pml_region.h"
 
 #include <stdlib.h>
@@ -15,20 +16,11 @@ static struct left {
 } * left;
 static uint32_t nleft, room;
 
-static bool grow(void) {
-  uint32_t more = room == 0 ? 64 : 2 * room;
-  struct left *at = realloc(left, more * sizeof *at);
-  if (at == NULL) return false;
-  left = at;
-  room = more;
-  return true;
-}
-
 uint32_t pml__left_note(const char *name, const char *library) {
   uint64_t hash = pml__region_hash(name, library, 0);
   for (uint32_t i = 0; i < nleft; i++)
     if (left[i].hash == hash && strcmp(left[i].name, name) == 0 && strcmp(left[i].library, library) == 0) return i;
-  if (nleft == room && !grow()) return UINT32_MAX;
+  if (!PML__ARRAY_ROOM(left, room, nleft + 1)) return UINT32_MAX;
   struct left l = {strdup(name), strdup(library), hash, false};
   if (l.name == NULL || l.library == NULL) {
     free(l.name);

@@ -4,6 +4,7 @@
 
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_array.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -166,13 +167,7 @@ const char *pml__object_file(struct pml__object *o) {
 static int add(struct dl_phdr_info *info, size_t size, void *arg) {
   struct pml__objects *all = arg;
   (void)size;
-  if (all->n == all->room) {
-    size_t room = all->room == 0 ? 64 : all->room * 2;
-    struct pml__object *at = realloc(all->at, room * sizeof *at);
-    if (at == NULL) return -ENOMEM;
-    all->at = at;
-    all->room = room;
-  }
+  if (!PML__ARRAY_ROOM(all->at, all->room, all->n + 1)) return -ENOMEM;
   struct pml__object *o = &all->at[all->n];
   *o = (struct pml__object){.base = info->dlpi_addr, .program = all->n == 0};
   o->startup = o->program || all->n < nstartup;

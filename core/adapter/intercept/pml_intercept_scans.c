@@ -10,6 +10,7 @@
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_cache.h"
 #include "adapter/intercept/pml_intercept_landing.h"
+#include "base/pml_array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -124,13 +125,7 @@ static uintptr_t place_of(const struct uses *u, uintptr_t slot) {
 
 /* False: there is no room for it. */
 static bool remember_use(struct uses *u, uint32_t slot, uintptr_t operand) {
-  if (u->n == u->room) {
-    size_t room = u->room == 0 ? 256 : 2 * u->room;
-    struct pml__scan_site *use = room <= USES_MAX ? realloc(u->use, room * sizeof *use) : NULL;
-    if (use == NULL) return false;
-    u->use = use;
-    u->room = room;
-  }
+  if (u->n == USES_MAX || !PML__ARRAY_ROOM(u->use, u->room, u->n + 1)) return false;
   if (operand - u->image > UINT32_MAX) return false;
   u->use[u->n++] = (struct pml__scan_site){slot, (uint32_t)(operand - u->image)};
   return true;

@@ -2,6 +2,7 @@
 /* core/adapter/openmp/pml_openmp.c - per-thread stacks of open constructs: enters, leaves and sums. */
 #include "adapter/arch/pml_call.h"
 #include "adapter/openmp/pml_openmp_private.h"
+#include "base/pml_array.h"
 #include "base/pml_cancel.h"
 #include "base/pml_clock.h"
 #include "base/pml_own.h"
@@ -79,16 +80,11 @@ static inline uint64_t ends_at(const struct pml__openmp_thread *t) {
 /* ---- constructs ---- */
 
 __attribute__((noinline, cold)) static bool deepen(struct pml__openmp_thread *t) {
-  uint32_t more = t->capacity == 0 ? 32 : 2 * t->capacity;
-  if (more > DEPTH_MAX) return false;
+  if (t->capacity >= DEPTH_MAX) return false;
   int cancel = pml__cancel_hold();
-  struct pml__openmp_frame *frame = realloc(t->frame, more * sizeof *frame);
-  if (frame != NULL) {
-    t->frame = frame;
-    t->capacity = more;
-  }
+  bool done = PML__ARRAY_ROOM(t->frame, t->capacity, t->capacity + 1);
   pml__cancel_again(cancel);
-  return frame != NULL;
+  return done;
 }
 
 /* There is room. */

@@ -3,6 +3,7 @@
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/openmp/pml_openmp_private.h"
+#include "base/pml_array.h"
 #include "base/pml_cancel.h"
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
@@ -82,14 +83,7 @@ static void begin_process(void) {
 
 static bool has_name(pml_region_t region) {
   size_t byte = region / 8;
-  if (byte >= kept.bytes) {
-    size_t bytes = 2 * byte + 64;
-    uint8_t *more = realloc(kept.named, bytes);
-    if (more == NULL) return false;
-    memset(more + kept.bytes, 0, bytes - kept.bytes);
-    kept.named = more;
-    kept.bytes = bytes;
-  }
+  if (!PML__ARRAY_ZEROS(kept.named, kept.bytes, byte + 1)) return false;
   bool has = (kept.named[byte] >> region % 8 & 1) != 0;
   kept.named[byte] = (uint8_t)(kept.named[byte] | 1u << region % 8);
   return has;

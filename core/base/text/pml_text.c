@@ -2,24 +2,15 @@
 /* core/base/text/pml_text.c - lines of tab-separated fields, in growing memory. */
 #include "base/text/pml_text.h"
 
+#include "base/pml_array.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool reserve(struct pml__text *t, size_t more) {
-  if (t->failed) return false;
-  if (t->n + more < t->capacity) return true;
-  size_t capacity = t->capacity == 0 ? 4096 : t->capacity;
-  while (capacity <= t->n + more) capacity *= 2;
-  char *at = realloc(t->at, capacity);
-  if (at == NULL) {
-    t->failed = true;
-    return false;
-  }
-  t->at = at;
-  t->capacity = capacity;
-  return true;
+  t->failed = t->failed || !PML__ARRAY_ROOM(t->at, t->capacity, t->n + more + 1);
+  return !t->failed;
 }
 
 void pml__text_add(struct pml__text *t, const char *format, ...) {

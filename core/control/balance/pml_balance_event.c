@@ -5,9 +5,10 @@
  */
 #include "control/balance/pml_balance_private.h"
 
+#include "base/pml_array.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- frequencies --- */
 
@@ -89,15 +90,7 @@ static void keep(struct pml__balance_thread *th, const struct pml_balance_record
   th->repetitions++;
   th->compute_ticks += r->sync_ticks - r->begin_ticks;
   th->total_ticks += r->end_ticks - r->begin_ticks;
-  if (th->nrecords == th->record_room && th->record_room < PML__BALANCER_RECORDS) {
-    size_t room = th->record_room == 0 ? 64 : th->record_room * 4;
-    struct pml_balance_record *more = realloc(th->record, room * sizeof *more);
-    if (more != NULL) {
-      th->record = more;
-      th->record_room = room;
-    }
-  }
-  if (th->nrecords < th->record_room)
+  if (th->nrecords < PML__BALANCER_RECORDS && PML__ARRAY_ROOM(th->record, th->record_room, th->nrecords + 1))
     th->record[th->nrecords++] = *r;
   else
     th->lost++;
@@ -132,13 +125,7 @@ static uint16_t match(const void *arg, const char *name) {
 }
 
 static bool has_room(struct pml__balance_thread *th) {
-  if (th->depth < th->room) return true;
-  uint32_t room = th->room * 2 + 64;
-  struct pml__balance_step *more = room > UINT32_C(1) << 20 ? NULL : realloc(th->step, room * sizeof *more);
-  if (more == NULL) return false;
-  th->step = more;
-  th->room = room;
-  return true;
+  return th->depth < th->room || (th->room < UINT32_C(1) << 20 && PML__ARRAY_ROOM(th->step, th->room, th->depth + 1));
 }
 
 static __attribute__((noinline)) void enter(struct pml__balance_thread *th, const struct pml_stream_event *e) {

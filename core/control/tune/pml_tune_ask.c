@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/control/tune/pml_tune_ask.c - requests of settings, and writing the effective value. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "base/text/pml_locale.h"
 #include "control/tune/pml_tune_knob_private.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -104,16 +104,9 @@ int pml__knob_ask(struct pml__knob *x, uint64_t owner, const char *text, pml_reg
   pml__mutex_take(&x->lock);
   size_t i = find(x, owner);
   if (i < x->n) take_out(x, i);
-  if (x->n == x->room) {
-    size_t room = x->room * 2 + 8;
-    struct pml__knob_request *more = realloc(x->request, room * sizeof *more);
-    if (more == NULL) {
-      err = -ENOMEM;
-      atomic_fetch_add_explicit(&x->of->refused, 1, memory_order_relaxed);
-    } else {
-      x->request = more;
-      x->room = room;
-    }
+  if (!PML__ARRAY_ROOM(x->request, x->room, x->n + 1)) {
+    err = -ENOMEM;
+    atomic_fetch_add_explicit(&x->of->refused, 1, memory_order_relaxed);
   }
   if (err == 0) {
     struct pml__knob_request *r = &x->request[x->n++];

@@ -2,6 +2,7 @@
 /* core/control/tune/pml_tune_cpu.c - available settings in the kernel's folders. */
 #include "control/tune/pml_tune_cpu.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "base/text/pml_locale.h"
 #include "base/text/pml_nearest.h"
@@ -35,13 +36,12 @@ int pml__cpus_find(struct pml__cpus *c, const char *root) {
   int err = 0;
   if (d == NULL) return pml_fail(-errno, "%s: %s; name a folder like /sys/devices/system/cpu", root, strerror(errno));
   for (struct dirent *e; err == 0 && (e = readdir(d)) != NULL;) {
-    unsigned number, *more;
+    unsigned number;
     if (!is_cpu(e->d_name, &number)) continue;
-    more = realloc(c->number, (c->n + 1) * sizeof *more);
-    if (more == NULL)
+    if (!PML__ARRAY_ROOM(c->number, c->room, c->n + 1))
       err = pml_fail(-ENOMEM, "no memory for the cpus of %s", root);
     else
-      c->number = more, more[c->n++] = number;
+      c->number[c->n++] = number;
   }
   closedir(d);
   if (err == 0 && c->n == 0)

@@ -10,7 +10,7 @@
 
 struct pml__cpus {
   unsigned *number; /* [n], ascending */
-  size_t n;
+  size_t n, room;
 };
 
 /* pml__cpus_find - the cpus with a folder below @root; -ENOENT: no such folder. pml__cpus_free - also of all zero. */

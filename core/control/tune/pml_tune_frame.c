@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/control/tune/pml_tune_frame.c - settings of an open region: applied on enter, restored on leave. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "control/tune/pml_tune_private.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define DEPTH_BITS 24 /* of an owner's number; the rest is the thread's */
 
@@ -84,13 +84,9 @@ static void set_cpus(const struct pml_tune *t, struct pml__tune_frame *f) {
 }
 
 static struct pml__tune_frame *push(struct pml__tune_thread *th, pml_region_t region, struct pml__tune_rule *r) {
-  if (th->nframes == th->room) {
-    size_t room = th->room * 2 + 16;
-    struct pml__tune_frame *more = room >> DEPTH_BITS != 0 ? NULL : realloc(th->frame, room * sizeof *more);
-    if (more == NULL) return NULL;
-    th->frame = more;
-    th->room = room;
-  }
+  if (th->nframes == th->room &&
+      (th->room >> (DEPTH_BITS - 1) != 0 || !PML__ARRAY_ROOM(th->frame, th->room, th->room + 1)))
+    return NULL;
   struct pml__tune_frame *f = &th->frame[th->nframes++];
   *f = (struct pml__tune_frame){.region = region, .rule = r, .owner = th->id << DEPTH_BITS | th->nframes};
   return f;

@@ -2,6 +2,7 @@
 /* core/control/tune/pml_tune_note.c - messages and log of a tuner. */
 #include "control/tune/pml_tune_note.h"
 
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_thread.h"
 #include "base/text/pml_nearest.h"
@@ -81,24 +82,11 @@ const char *pml__notes_line(struct pml__notes *n, size_t i) {
   return line;
 }
 
-/* With the lock. */
-static bool has_room(struct pml__notes *n) {
-  if (n->nentries < n->room) return true;
-  if (n->room >= n->most) return false;
-  size_t room = n->room == 0 ? 64 : n->room * 4;
-  if (room > n->most) room = n->most;
-  struct pml__notes_entry *more = realloc(n->entry, room * sizeof *more);
-  if (more == NULL) return false;
-  n->entry = more;
-  n->room = room;
-  return true;
-}
-
 void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what, const char *text) {
   struct pml__notes_entry e = {.ns = pml_clock_ns(), .thread = pml_thread_self()->id, .region = region, .what = what};
   snprintf(e.text, sizeof e.text, "%s", text);
   if (!take(n)) return;
-  if (has_room(n)) n->entry[n->nentries++] = e;
+  if (n->nentries < n->most && PML__ARRAY_ROOM(n->entry, n->room, n->nentries + 1)) n->entry[n->nentries++] = e;
   pml__mutex_leave(&n->lock);
 }
 

@@ -2,8 +2,9 @@
 /* core/control/tune/pml_tune_table.c - lookup of regions that are new to a thread. */
 #include "control/tune/pml_tune_table.h"
 
+#include "base/pml_array.h"
+
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 uint16_t pml__table_look_up(struct pml__table *t, pml_region_t region,
@@ -11,14 +12,7 @@ uint16_t pml__table_look_up(struct pml__table *t, pml_region_t region,
   struct pml_region_info info = {.name = ""};
   (void)pml_region_describe(region, &info);
   uint16_t what = match(arg, info.name);
-  if (region >= t->n) {
-    uint32_t n = pml_region_count() + 64;
-    uint16_t *more = region < n ? realloc(t->of, n * sizeof *more) : NULL;
-    if (more == NULL) return what;
-    memset(more + t->n, 0, (n - t->n) * sizeof *more);
-    t->of = more;
-    t->n = n;
-  }
+  if (region > pml_region_count() || !PML__ARRAY_ZEROS(t->of, t->n, region + 1)) return what;
   t->of[region] = what;
   return what;
 }

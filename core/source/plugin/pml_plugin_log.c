@@ -2,6 +2,7 @@
 /* core/source/plugin/pml_plugin_log.c - series of plugins in a log. */
 #include "source/plugin/pml_plugin_log.h"
 
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "record/log/pml_log_own.h"
@@ -59,16 +60,6 @@ static size_t first_of(const struct loading *l, uint32_t number) {
   return low;
 }
 
-static bool make_room(struct loading *l, size_t n) {
-  if (n <= l->room) return true;
-  size_t room = n + l->room / 2;
-  struct pml_plugin_pair *grown = realloc(l->pair, room * sizeof *grown);
-  if (grown == NULL) return false;
-  l->pair = grown;
-  l->room = room;
-  return true;
-}
-
 static int take_part(struct loading *l, struct part *p, struct pml_plugin_series *s) {
   uint64_t bytes;
   int err;
@@ -76,7 +67,8 @@ static int take_part(struct loading *l, struct part *p, struct pml_plugin_series
   struct pml__log_series *all = pml__log_read_extent(l->log, p->entry, &bytes, &err);
   if (all == NULL) return err;
   size_t n = bytes < sizeof *all ? 0 : (size_t)((bytes - sizeof *all) / sizeof *l->pair);
-  if (!make_room(l, s->n + n)) err = pml_fail(-ENOMEM, "no memory for %zu values of %s", n, s->metric->name);
+  if (!PML__ARRAY_ROOM(l->pair, l->room, s->n + n))
+    err = pml_fail(-ENOMEM, "no memory for %zu values of %s", n, s->metric->name);
   if (err == 0 && n > 0) {
     memcpy(l->pair + s->n, all + 1, n * sizeof *l->pair);
     s->n += n;

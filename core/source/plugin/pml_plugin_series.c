@@ -2,14 +2,13 @@
 /* core/source/plugin/pml_plugin_series.c - series of asynchronous plugins: collection, order, delivery. */
 #include "source/plugin/pml_plugin_private.h"
 
+#include "base/pml_array.h"
 #include "base/pml_bits.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool is_less(enum pml_plugin_value type, uint64_t a, uint64_t b) {
   if (type == PML_PLUGIN_DOUBLE) return pml__as_double(a) < pml__as_double(b);
@@ -21,17 +20,6 @@ void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value) {
   c->value =
       c->has && pml_mode_is_relative(m->mode) ? pml_value_plus(c->value, value, m->value == PML_PLUGIN_DOUBLE) : value;
   c->has = true;
-}
-
-/* Room for @n more; the first list becomes the series itself. */
-static bool make_room(struct pml__plugin_counter *c, size_t n) {
-  if (n <= c->room - c->npairs) return true;
-  size_t room = c->room + c->room / 2 + n;
-  struct pml_plugin_pair *grown = realloc(c->pair, room * sizeof *grown);
-  if (grown == NULL) return false;
-  c->pair = grown;
-  c->room = room;
-  return true;
 }
 
 /*
@@ -79,7 +67,7 @@ void pml__plugin_take(struct pml__plugin_counter *c) {
   if (c->dead || !pml__plugin_pairs(c, &list, &n)) return;
   uint64_t now = pml_clock_ticks();
   c->read_ticks = now;
-  if (n > 0 && !make_room(c, n))
+  if (!PML__ARRAY_ROOM(c->pair, c->room, c->npairs + n))
     pml__plugin_trouble(c->use->plugin, "no memory for %llu values; they are left out", (unsigned long long)n);
   else
     append(c, list, n, now);

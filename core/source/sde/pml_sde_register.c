@@ -2,6 +2,7 @@
 /* core/source/sde/pml_sde_register.c - registration and removal of events. */
 #include "source/sde/pml_sde.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "record/recorder/pml_recorder_lane.h"
 #include "source/sde/pml_sde_private.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int no_memory(const char *name) {
   return pml_fail(-ENOMEM, "%s: out of memory", name);
@@ -239,7 +239,7 @@ int pml_sde_create_recorder(struct pml_sde_library *lib, const char *event, cons
 struct leaving {
   struct pml_sde_event **ev;
   struct pml__sde_body **body;
-  size_t n, room;
+  size_t n, room, bodies_room;
   struct leaving *later; /* room for a copy of this among the postponed */
   struct leaving *next;  /* of the postponed */
 };
@@ -247,16 +247,9 @@ struct leaving {
 static struct leaving *postponed; /* under the registry's lock */
 
 static bool make_room(struct leaving *l, size_t more) {
-  if (l->n + more <= l->room) return true;
-  size_t room = 2 * (l->n + more);
-  struct pml_sde_event **ev = realloc(l->ev, room * sizeof(struct pml_sde_event *));
-  if (ev != NULL) l->ev = ev;
-  struct pml__sde_body **body = realloc(l->body, room * sizeof(struct pml__sde_body *));
-  if (body != NULL) l->body = body;
   if (l->later == NULL) l->later = malloc(sizeof *l->later);
-  if (ev == NULL || body == NULL || l->later == NULL) return false;
-  l->room = room;
-  return true;
+  return l->later != NULL && PML__ARRAY_ROOM(l->ev, l->room, l->n + more) &&
+         PML__ARRAY_ROOM(l->body, l->bodies_room, l->n + more);
 }
 
 /* With the lock held: from here on @ev reads as a placeholder, for readers that come now. */

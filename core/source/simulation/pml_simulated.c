@@ -9,6 +9,7 @@
  *
  * When the process ends, a log in the folder PMLUA_SIM says so (docs/log.md).
  */
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
@@ -74,21 +75,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
 
 /* Room for one more frame and for @region; false: none. */
 static bool make_room(struct lane *l, pml_region_t region) {
-  if (region >= l->nsums) {
-    uint32_t n = region < 64 ? 64 : region * 2;
-    struct sum *sum = realloc(l->sum, n * sizeof *sum);
-    if (sum == NULL) return false;
-    memset(sum + l->nsums, 0, (n - l->nsums) * sizeof *sum);
-    l->sum = sum;
-    l->nsums = n;
-  }
-  if (l->nframes < l->room) return true;
-  uint32_t n = l->room == 0 ? 16 : l->room * 2;
-  struct frame *frame = realloc(l->frame, n * sizeof *frame);
-  if (frame == NULL) return false;
-  l->frame = frame;
-  l->room = n;
-  return true;
+  return PML__ARRAY_ZEROS(l->sum, l->nsums, region + 1) && PML__ARRAY_ROOM(l->frame, l->room, l->nframes + 1);
 }
 
 static void add_difference(struct counts *to, const struct counts *now, const struct counts *before) {

@@ -2,6 +2,7 @@
 /* core/substrate/trace/pml_otf2.c - event rings, draining, and the lifecycle of an archive. */
 #include "substrate/trace/pml_otf2.h"
 
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/trace/pml_otf2_openmp.h"
@@ -157,14 +158,8 @@ static int first_error(const struct pml_otf2 *a) {
 
 /* Only regions that were recorded are defined; references count from 0 without gaps. */
 int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
-  if (region >= a->region_capacity) {
-    uint32_t capacity = (region | 255u) + 1;
-    uint32_t *grown = realloc(a->region_ref, capacity * sizeof *grown);
-    if (grown == NULL) return pml_fail(-ENOMEM, "no memory for the table of %u regions of the trace", capacity);
-    memset(grown + a->region_capacity, 0, (capacity - a->region_capacity) * sizeof *grown);
-    a->region_ref = grown;
-    a->region_capacity = capacity;
-  }
+  if (!PML__ARRAY_ZEROS(a->region_ref, a->region_capacity, region + 1))
+    return pml_fail(-ENOMEM, "no memory for the table of %u regions of the trace", region);
   if (a->region_ref[region] == 0) a->region_ref[region] = ++a->nregions;
   *ref = a->region_ref[region] - 1;
   return 0;

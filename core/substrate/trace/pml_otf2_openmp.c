@@ -2,6 +2,7 @@
 /* core/substrate/trace/pml_otf2_openmp.c - teams, tasks and locks of OpenMP in an OTF2 archive. */
 #include "substrate/trace/pml_otf2_openmp.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/trace/pml_serialize.h"
 
@@ -58,13 +59,7 @@ static int end_thread(void *arg, void *track) {
 static int take_event(void *arg, void *track, const struct pml__recording_told *e) {
   struct pml__otf2_teams *t = arg;
   if (e->kind != PML_STREAM_OPENMP || e->what != PML__LOG_OPENMP_TEAM_BEGIN || e->nvalues < 2) return 0;
-  if (t->nmembers == t->capacity) {
-    size_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
-    struct member *more = realloc(t->member, capacity * sizeof *more);
-    if (more == NULL) return no_memory();
-    t->member = more;
-    t->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(t->member, t->capacity, t->nmembers + 1)) return no_memory();
   t->member[t->nmembers++] =
       (struct member){(uint32_t)e->values[0], (uint32_t)(e->values[1] >> 32), *(const uint32_t *)track};
   return 0;

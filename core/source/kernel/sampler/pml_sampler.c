@@ -2,6 +2,7 @@
 /* core/source/kernel/sampler/pml_sampler.c - opening of a sampler's events and buffers. */
 #include "source/kernel/sampler/pml_sampler_private.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
@@ -30,17 +31,6 @@ struct request {
 
 static int no_memory(void) {
   return pml_fail(-ENOMEM, "sampler: out of memory");
-}
-
-/* Make room for one more of @n elements of @bytes each. */
-static bool grow(void **array, size_t n, size_t *room, size_t bytes) {
-  if (n < *room) return true;
-  size_t more = *room ? 2 * *room : 16;
-  void *p = realloc(*array, more * bytes);
-  if (p == NULL) return false;
-  *array = p;
-  *room = more;
-  return true;
 }
 
 static void prepare(struct perf_event_attr *a, const struct pml_event_part *part, const struct pml_sampler_options *o) {
@@ -73,7 +63,7 @@ static int map_buffer(struct pml_sampler *s, int fd, int cpu) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   uint64_t bytes = BUFFER_BYTES;
   void *p = MAP_FAILED;
-  if (!grow((void **)&s->buffer, s->buffers, &s->buffers_room, sizeof *s->buffer)) return no_memory();
+  if (!PML__ARRAY_ROOM(s->buffer, s->buffers_room, s->buffers + 1)) return no_memory();
   for (; bytes >= page; bytes /= 2) {
     p = mmap(NULL, page + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (p != MAP_FAILED || (errno != EPERM && errno != ENOMEM)) break;
@@ -122,7 +112,7 @@ static int open_part(const struct request *q, unsigned number) {
   const struct pml_event_part part = pml_event_part(&q->ev, number);
   struct pml_sampler *s = q->s;
   struct perf_event_attr a;
-  if (!grow((void **)&s->event, s->events, &s->events_room, sizeof *s->event)) return no_memory();
+  if (!PML__ARRAY_ROOM(s->event, s->events_room, s->events + 1)) return no_memory();
   struct pml__perf_descriptor *d = &s->event[s->events];
   prepare(&a, &part, &s->options);
   if (a.type == PERF_TYPE_BREAKPOINT) {

@@ -2,10 +2,9 @@
 /* core/source/kernel/sampler/pml_sampler_drain.c - draining of the kernel's ring buffers. */
 #include "source/kernel/sampler/pml_sampler_private.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -17,15 +16,8 @@ static bool is_context(uint64_t word) {
 
 /* Room for @n words more behind the others. */
 static bool make_room(struct pml_sampler *s, size_t n) {
-  size_t most = s->options.max * PML_SAMPLER_CALLS, room = s->stacks_room ? s->stacks_room : 65536;
-  if (s->stacks + n <= s->stacks_room) return true;
-  while (room < s->stacks + n) room *= 2;
-  if (room > most) room = most;
-  void *more = room >= s->stacks + n ? realloc(s->stack, room * sizeof *s->stack) : NULL;
-  if (more == NULL) return false;
-  s->stack = more;
-  s->stacks_room = room;
-  return true;
+  return s->stacks + n <= s->options.max * PML_SAMPLER_CALLS &&
+         PML__ARRAY_ROOM(s->stack, s->stacks_room, s->stacks + n);
 }
 
 /* Keep the stack of @r behind the others. */
@@ -64,17 +56,16 @@ static bool keep_words(struct pml_sampler *s, const struct pml__record *r, const
   return keep_stack(s, r, sample);
 }
 
+static bool more_samples(struct pml_sampler *s) {
+  if (s->samples == s->options.max || !PML__ARRAY_ROOM(s->sample, s->samples_room, s->samples + 1)) return false;
+  if (s->samples_room > s->options.max) s->samples_room = s->options.max;
+  return true;
+}
+
 static void keep(struct pml_sampler *s, const struct pml__record *r, const unsigned char *record, size_t size) {
-  if (PML_UNLIKELY(s->samples == s->samples_room)) {
-    size_t room = s->samples_room ? 2 * s->samples_room : 4096;
-    if (room > s->options.max) room = s->options.max;
-    void *more = room > s->samples ? realloc(s->sample, room * sizeof *s->sample) : NULL;
-    if (more == NULL) {
-      s->counts.dropped++;
-      return;
-    }
-    s->sample = more;
-    s->samples_room = room;
+  if (PML_UNLIKELY(s->samples == s->samples_room) && !more_samples(s)) {
+    s->counts.dropped++;
+    return;
   }
   struct pml_sample *sample = &s->sample[s->samples];
   *sample = r->sample;

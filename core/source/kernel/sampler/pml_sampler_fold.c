@@ -19,7 +19,7 @@ static bool is_file(const char *name) {
 
 static struct pml_sampler_frame frame_at(struct pml_sampler *s, const struct pml_sample *at, uint64_t ip) {
   struct pml_sampler_frame f = {.object = unknown, .place = ip};
-  const struct pml__map *m = pml__maps_find(&s->maps, at->pid, at->time_ns, ip);
+  const struct pml__mapping *m = pml__maps_find(&s->maps, at->pid, at->time_ns, ip);
   if (m == NULL) return f;
   f.object = m->name;
   if (is_file(m->name)) f.place = ip - m->start + m->offset;
@@ -52,7 +52,7 @@ static uint32_t frames_of(struct pml_sampler *s, const struct pml_sample *at, st
 
 /* Where in a file the variable at a sample's address would be: also behind what the file fills, where .bss is. */
 static uint32_t file_of_data(struct pml_sampler *s, const struct pml_sample *at, struct pml_sampler_frame *frame) {
-  const struct pml__map *m = pml__maps_below(&s->maps, at->pid, at->time_ns, at->address);
+  const struct pml__mapping *m = pml__maps_below(&s->maps, at->pid, at->time_ns, at->address);
   if (m == NULL) return 0;
   *frame = (struct pml_sampler_frame){.object = m->name, .place = at->address - m->start + m->offset};
   return 1;
@@ -60,7 +60,7 @@ static uint32_t file_of_data(struct pml_sampler *s, const struct pml_sample *at,
 
 static void place_of_data(struct pml_sampler *s, const struct pml_sample *at, struct pml_sampler_row *row,
                           struct pml_sampler_frame *frame) {
-  const struct pml__map *m = pml__maps_find(&s->maps, at->pid, at->time_ns, at->address);
+  const struct pml__mapping *m = pml__maps_find(&s->maps, at->pid, at->time_ns, at->address);
   row->object = m != NULL ? m->name : unknown;
   row->frames = file_of_data(s, at, frame);
   row->frame = frame;
@@ -81,7 +81,7 @@ static struct pml_sampler_row row_of(struct pml_sampler *s, enum pml_sampler_by 
     row.frame = frame;
     break;
   case PML_SAMPLER_BY_PAGE: {
-    const struct pml__map *m = pml__maps_find(&s->maps, at->pid, at->time_ns, at->address);
+    const struct pml__mapping *m = pml__maps_find(&s->maps, at->pid, at->time_ns, at->address);
     row.object = m != NULL ? m->name : unknown;
     row.place = at->address & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
     row.pid = at->pid;

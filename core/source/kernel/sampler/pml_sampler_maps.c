@@ -2,6 +2,8 @@
 /* core/source/kernel/sampler/pml_sampler_maps.c - file mappings of processes over time. */
 #include "source/kernel/sampler/pml_sampler_maps.h"
 
+#include "base/pml_array.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,38 +17,25 @@
 static const char *keep_name(struct pml__maps *m, const char *name) {
   for (size_t i = m->names; i > 0; i--)
     if (strcmp(m->name[i - 1], name) == 0) return m->name[i - 1];
-  if (m->names == m->names_room) {
-    size_t room = m->names_room ? 2 * m->names_room : 64;
-    char **more = realloc(m->name, room * sizeof *more);
-    if (more == NULL) return NULL;
-    m->name = more;
-    m->names_room = room;
-  }
+  if (!PML__ARRAY_ROOM(m->name, m->names_room, m->names + 1)) return NULL;
   char *copy = strdup(name);
   if (copy != NULL) m->name[m->names++] = copy;
   return copy;
 }
 
 int pml__maps_add(struct pml__maps *m, const struct pml__record *r) {
-  if (m->n == MAPS_MAX) return -ENOMEM;
-  if (m->n == m->room) {
-    size_t room = m->room ? 2 * m->room : 256;
-    struct pml__map *more = realloc(m->map, room * sizeof *more);
-    if (more == NULL) return -ENOMEM;
-    m->map = more;
-    m->room = room;
-  }
+  if (m->n == MAPS_MAX || !PML__ARRAY_ROOM(m->map, m->room, m->n + 1)) return -ENOMEM;
   const char *name = r->kind == PML__RECORD_MAP ? keep_name(m, r->name) : "";
   if (name == NULL) return -ENOMEM;
-  m->map[m->n] = (struct pml__map){.time_ns = r->sample.time_ns,
-                                   .pid = r->sample.pid,
-                                   .parent = r->parent,
-                                   .kind = r->kind,
-                                   .order = (uint32_t)m->n,
-                                   .start = r->start,
-                                   .length = r->length,
-                                   .offset = r->offset,
-                                   .name = name};
+  m->map[m->n] = (struct pml__mapping){.time_ns = r->sample.time_ns,
+                                       .pid = r->sample.pid,
+                                       .parent = r->parent,
+                                       .kind = r->kind,
+                                       .order = (uint32_t)m->n,
+                                       .start = r->start,
+                                       .length = r->length,
+                                       .offset = r->offset,
+                                       .name = name};
   m->n++;
   m->sorted = false;
   return 0;
@@ -86,13 +75,7 @@ static bool add_known(struct pml__maps *m, int32_t pid) {
       high = middle;
   }
   if (low < m->nknown && m->known[low] == pid) return false;
-  if (m->nknown == m->known_room) {
-    size_t room = m->known_room ? 2 * m->known_room : 64;
-    int32_t *more = realloc(m->known, room * sizeof *more);
-    if (more == NULL) return false;
-    m->known = more;
-    m->known_room = room;
-  }
+  if (!PML__ARRAY_ROOM(m->known, m->known_room, m->nknown + 1)) return false;
   memmove(&m->known[low + 1], &m->known[low], (m->nknown - low) * sizeof *m->known);
   m->known[low] = pid;
   m->nknown++;
@@ -104,7 +87,7 @@ void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid) {
 }
 
 static int by_process_and_time(const void *a, const void *b) {
-  const struct pml__map *x = a, *y = b;
+  const struct pml__mapping *x = a, *y = b;
   if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
   if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
   return x->order < y->order ? -1 : x->order > y->order;
@@ -115,7 +98,7 @@ static size_t count_until(const struct pml__maps *m, int32_t pid, uint64_t time_
   size_t low = 0, high = m->n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    const struct pml__map *at = &m->map[middle];
+    const struct pml__mapping *at = &m->map[middle];
     if (at->pid < pid || (at->pid == pid && at->time_ns <= time_ns))
       low = middle + 1;
     else
@@ -125,21 +108,22 @@ static size_t count_until(const struct pml__maps *m, int32_t pid, uint64_t time_
 }
 
 /* Is @at a mapping of a file that begins at or below @address, not far away, and nearer than @best? */
-static bool is_nearer(const struct pml__map *at, const struct pml__map *best, uint64_t address) {
+static bool is_nearer(const struct pml__mapping *at, const struct pml__mapping *best, uint64_t address) {
   if (at->name[0] != '/' || at->name[1] == '/' || at->start > address) return false;
   if (address - at->start >= at->length && address - at->start - at->length > PML__BELOW_MAX) return false;
   return best == NULL || at->start > best->start;
 }
 
 /* From the newest mapping back: the first that has the address, or of all the nearest file @below it. */
-static const struct pml__map *search(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address, bool below) {
-  const struct pml__map *best = NULL;
+static const struct pml__mapping *search(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address,
+                                         bool below) {
+  const struct pml__mapping *best = NULL;
   if (!m->sorted && m->n > 0) qsort(m->map, m->n, sizeof *m->map, by_process_and_time);
   m->sorted = true;
   for (unsigned forks = 0; forks < FORKS_MAX; forks++) {
-    const struct pml__map *fork = NULL;
+    const struct pml__mapping *fork = NULL;
     for (size_t i = count_until(m, pid, time_ns); i > 0 && fork == NULL; i--) {
-      const struct pml__map *at = &m->map[i - 1];
+      const struct pml__mapping *at = &m->map[i - 1];
       if (at->pid != pid || at->kind == PML__RECORD_EXEC) return best;
       if (at->kind == PML__RECORD_FORK)
         fork = at;
@@ -155,11 +139,11 @@ static const struct pml__map *search(struct pml__maps *m, int32_t pid, uint64_t 
   return best;
 }
 
-const struct pml__map *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address) {
+const struct pml__mapping *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address) {
   return search(m, pid, time_ns, address, false);
 }
 
-const struct pml__map *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address) {
+const struct pml__mapping *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address) {
   return search(m, pid, time_ns, address, true);
 }
 

@@ -6,7 +6,7 @@
 #include "source/kernel/sampler/pml_sampler_ring.h"
 
 /* What happened to the memory of a process. */
-struct pml__map {
+struct pml__mapping {
   uint64_t time_ns;
   int32_t pid, parent; /* parent: of a FORK */
   enum pml__record_kind kind;
@@ -17,7 +17,7 @@ struct pml__map {
 
 /* Zeroed at first. */
 struct pml__maps {
-  struct pml__map *map;
+  struct pml__mapping *map;
   size_t n, room;
   char **name;
   size_t names, names_room;
@@ -42,7 +42,7 @@ void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid);
  * pml__maps_find - the mapping that @pid had at @address at @time_ns; NULL: none is known. Later mappings win; a forked
  * process has those of its parent until it executes a program. Unmapping is not reported by the kernel.
  */
-const struct pml__map *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
+const struct pml__mapping *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
 
 /*
  * pml__maps_below - the mapping of a file that is at @address, or next below it with at most PML__BELOW_MAX bytes
@@ -50,7 +50,7 @@ const struct pml__map *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t
  * it.
  */
 #define PML__BELOW_MAX (UINT64_C(64) << 20)
-const struct pml__map *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
+const struct pml__mapping *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
 
 void pml__maps_free(struct pml__maps *m);
 

@@ -2,6 +2,7 @@
 /* core/source/sde/log/pml_sde_log_read.c - counters and recorders in an untrusted log. */
 #include "source/sde/log/pml_sde_log.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "source/sde/pml_sde.h"
 
@@ -21,20 +22,13 @@ struct event {
 
 struct events {
   struct event *at;
-  size_t n, capacity;
   char **text;
+  size_t n, room, texts_room;
 };
 
 static int keep(struct events *e, const struct event *one, const char *name, size_t bytes) {
-  if (e->n == e->capacity) {
-    size_t capacity = e->capacity == 0 ? 64 : 2 * e->capacity;
-    struct event *at = realloc(e->at, capacity * sizeof *at);
-    if (at != NULL) e->at = at;
-    char **text = realloc(e->text, capacity * sizeof *text);
-    if (text != NULL) e->text = text;
-    if (at == NULL || text == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
-    e->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(e->at, e->room, e->n + 1) || !PML__ARRAY_ROOM(e->text, e->texts_room, e->n + 1))
+    return pml_fail(-ENOMEM, "no memory to read a log");
   char *copy = strndup(name, bytes);
   if (copy == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
   e->at[e->n] = *one;

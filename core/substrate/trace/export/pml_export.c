@@ -2,6 +2,7 @@
 /* core/substrate/trace/export/pml_export.c - table of export formats, and the iteration over an archive's events. */
 #include "substrate/trace/export/pml_export_private.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/trace/export/pml_export_link.h"
 
@@ -110,13 +111,7 @@ static void end_location(struct walk *w) {
 /* ---- events ---- */
 
 static bool push(struct walk *w, size_t region) {
-  if (w->depth == w->capacity) {
-    size_t capacity = w->capacity == 0 ? 256 : 2 * w->capacity;
-    size_t *more = realloc(w->stack, capacity * sizeof *more);
-    if (more == NULL) return false;
-    w->stack = more;
-    w->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(w->stack, w->capacity, w->depth + 1)) return false;
   w->stack[w->depth++] = region;
   w->open[region]++;
   return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/trace/read/pml_otf2_definitions.c - global definitions of an archive, in lists by number. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/trace/pml_otf2_error.h"
 #include "substrate/trace/read/pml_otf2_read_private.h"
@@ -19,15 +20,8 @@ struct text {
 /* ---- lists ---- */
 
 static void *add(struct pml_otf2_read *t, struct pml__otf2_list *l) {
-  if (l->n == l->capacity) {
-    size_t capacity = l->capacity == 0 ? 64 : 2 * l->capacity;
-    char *more = realloc(l->at, capacity * l->size);
-    t->refused |= more == NULL;
-    if (more == NULL) return NULL;
-    l->at = more;
-    l->capacity = capacity;
-  }
-  return memset(l->at + l->size * l->n++, 0, l->size);
+  t->refused = t->refused || !PML__ARRAY_ZEROS(l->at, l->capacity, (l->n + 1) * l->size);
+  return t->refused ? NULL : l->at + l->size * l->n++;
 }
 
 static int by_id(const void *a, const void *b) {

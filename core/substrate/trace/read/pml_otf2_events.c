@@ -2,6 +2,7 @@
 /* core/substrate/trace/read/pml_otf2_events.c - batches of a location's events, and their merge by time. */
 #include "substrate/trace/read/pml_otf2_events.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/trace/pml_otf2_error.h"
 #include "substrate/trace/read/pml_otf2_cut.h"
@@ -70,14 +71,9 @@ struct pml_otf2_events {
 static bool grow(struct stream *s) {
   size_t first = (size_t)pml_otf2_read_location(s->of->trace, s->location)->events;
   if (first > s->of->batch) first = s->of->batch;
-  size_t capacity = s->capacity == 0 ? first : 2 * s->capacity;
-  struct pml_otf2_event *more = realloc(s->event, capacity * sizeof *more);
-  if (more != NULL) {
-    s->event = more;
-    s->capacity = capacity;
-  }
-  s->of->refused |= more == NULL;
-  return more != NULL;
+  bool has = PML__ARRAY_ROOM(s->event, s->capacity, s->capacity == 0 && first > 0 ? first : s->capacity + 1);
+  s->of->refused |= !has;
+  return has;
 }
 
 /* Room for an event that is asked for, or NULL. Time of a location does not go back. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/trace/read/pml_otf2_read_pairs.c - MPI messages of an archive, by sender and receiver. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/trace/read/pml_otf2_workers.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One worker's. */
 struct sending {
@@ -67,16 +67,6 @@ static void merge(struct sending *s) {
   s->npairs = s->merged = n;
 }
 
-static bool room(struct sending *s, size_t more) {
-  if (s->npairs + more <= s->capacity) return true;
-  size_t capacity = 2 * s->capacity > s->npairs + more ? 2 * s->capacity : s->npairs + more + 256;
-  struct pml_otf2_pair *pair = realloc(s->pair, capacity * sizeof *pair);
-  if (pair == NULL) return false;
-  s->pair = pair;
-  s->capacity = capacity;
-  return true;
-}
-
 static void begin(void *state, size_t location) {
   ((struct sending *)state)->location = location;
 }
@@ -86,7 +76,7 @@ static int end(void *state, size_t location, const struct pml__otf2_location_rea
   size_t from = pml_otf2_read_location(s->trace, location)->process;
   (void)read;
   if (s->npairs >= 2 * s->merged + 65536) merge(s);
-  if (!room(s, s->n)) return -ENOMEM;
+  if (!PML__ARRAY_ROOM(s->pair, s->capacity, s->npairs + s->n)) return -ENOMEM;
   for (size_t i = 0; i < s->n; i++) {
     struct pml_otf2_pair *of = &s->of[s->receiver[i]];
     s->pair[s->npairs++] = (struct pml_otf2_pair){from, s->receiver[i], of->messages, of->bytes};
@@ -98,7 +88,7 @@ static int end(void *state, size_t location, const struct pml__otf2_location_rea
 
 static int join(struct sending *s, unsigned workers, struct pml_otf2_pairs *p) {
   for (unsigned k = 1; k < workers; k++) {
-    if (!room(s, s[k].npairs)) return -ENOMEM;
+    if (!PML__ARRAY_ROOM(s->pair, s->capacity, s->npairs + s[k].npairs)) return -ENOMEM;
     for (size_t i = 0; i < s[k].npairs; i++) s->pair[s->npairs++] = s[k].pair[i];
     s->unknown += s[k].unknown;
   }

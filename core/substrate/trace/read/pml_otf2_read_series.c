@@ -2,6 +2,7 @@
 /* core/substrate/trace/read/pml_otf2_read_series.c - metric values, resampled to time columns. */
 #include "substrate/trace/read/pml_otf2_over_time.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/trace/read/pml_otf2_workers.h"
 
@@ -32,14 +33,8 @@ static double value_of(OTF2_Type type, OTF2_MetricValue value) {
 /* NULL: no memory. */
 static struct pml_otf2_series *series_of(struct sampling *s, size_t metric) {
   if (s->series_of[metric] != 0) return &s->series[s->series_of[metric] - 1];
-  if (s->n == s->capacity) {
-    size_t capacity = s->capacity == 0 ? 16 : 2 * s->capacity;
-    struct pml_otf2_series *more = realloc(s->series, capacity * sizeof *more);
-    s->refused |= more == NULL;
-    if (more == NULL) return NULL;
-    s->series = more;
-    s->capacity = capacity;
-  }
+  s->refused = s->refused || !PML__ARRAY_ROOM(s->series, s->capacity, s->n + 1);
+  if (s->refused) return NULL;
   struct pml_otf2_series *one = &s->series[s->n];
   *one = (struct pml_otf2_series){metric, s->location, calloc(s->columns, sizeof *one->sample)};
   s->refused |= one->sample == NULL;

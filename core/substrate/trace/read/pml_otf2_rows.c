@@ -2,6 +2,7 @@
 /* core/substrate/trace/read/pml_otf2_rows.c - sums by column and location as rows, merged incrementally. */
 #include "substrate/trace/read/pml_otf2_walk.h"
 
+#include "base/pml_array.h"
 #include "record/quantile/pml_sketch.h"
 
 #include <stdlib.h>
@@ -71,14 +72,9 @@ void pml__otf2_rows_merge(struct pml__otf2_walk *w) {
 }
 
 static bool room(struct pml__otf2_walk *w, size_t more) {
-  if (w->nrows + more <= w->rows_capacity) return true;
-  size_t capacity = 2 * w->rows_capacity > w->nrows + more ? 2 * w->rows_capacity : w->nrows + more + 256;
-  struct pml__otf2_gathered *row = realloc(w->row, capacity * sizeof *row);
-  w->refused |= row == NULL;
-  if (row == NULL) return false;
-  w->row = row;
-  w->rows_capacity = capacity;
-  return true;
+  bool has = PML__ARRAY_ROOM(w->row, w->rows_capacity, w->nrows + more);
+  w->refused |= !has;
+  return has;
 }
 
 bool pml__otf2_rows_take(struct pml__otf2_walk *w, struct pml__otf2_walk *from) {

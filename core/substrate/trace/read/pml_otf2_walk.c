@@ -2,10 +2,10 @@
 /* core/substrate/trace/read/pml_otf2_walk.c - call stack, and the contribution of each event to sums. */
 #include "substrate/trace/read/pml_otf2_walk.h"
 
+#include "base/pml_array.h"
 #include "record/quantile/pml_sketch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Of durations: 1 % of the value, over 8 decades and more. */
 #define ALPHA 0.01
@@ -14,31 +14,16 @@
 /* ---- sums ---- */
 
 /* NULL: no memory. */
-static struct pml__otf2_sums *widen(struct pml__otf2_walk *w, size_t item) {
-  size_t n = w->items;
-  while (n <= item) n = 2 * n + 64;
-  struct pml__otf2_sums *sums = calloc(n, sizeof *sums);
-  size_t *touched = sums != NULL ? realloc(w->touched, n * sizeof *touched) : NULL;
-  w->refused |= touched == NULL;
-  if (touched == NULL) {
-    free(sums);
+static inline struct pml__otf2_sums *sums_of(struct pml__otf2_walk *w, size_t item) {
+  if (item < w->items && w->sums[item].touched) return &w->sums[item];
+  if (!PML__ARRAY_ZEROS(w->sums, w->items, item + 1) ||
+      !PML__ARRAY_ROOM(w->touched, w->touched_room, w->ntouched + 1)) {
+    w->refused = true;
     return NULL;
   }
-  w->touched = touched;
-  if (w->items > 0) memcpy(sums, w->sums, w->items * sizeof *sums);
-  free(w->sums);
-  w->sums = sums;
-  w->items = n;
-  return &sums[item];
-}
-
-static inline struct pml__otf2_sums *sums_of(struct pml__otf2_walk *w, size_t item) {
-  struct pml__otf2_sums *s = item < w->items ? &w->sums[item] : widen(w, item);
-  if (s != NULL && !s->touched) {
-    *s = (struct pml__otf2_sums){.least = UINT64_MAX, .first = UINT64_MAX, .touched = true};
-    w->touched[w->ntouched++] = item;
-  }
-  return s;
+  w->sums[item] = (struct pml__otf2_sums){.least = UINT64_MAX, .first = UINT64_MAX, .touched = true};
+  w->touched[w->ntouched++] = item;
+  return &w->sums[item];
 }
 
 static void add_duration(struct pml__otf2_walk *w, struct pml__otf2_sums *s, uint64_t ticks) {
@@ -101,14 +86,8 @@ static void pop(struct pml__otf2_walk *w, uint64_t time, enum ending ending) {
 }
 
 static bool push(struct pml__otf2_walk *w, size_t region, uint64_t time) {
-  if (w->depth == w->stack_capacity) {
-    size_t capacity = w->stack_capacity == 0 ? 256 : 2 * w->stack_capacity;
-    struct pml__otf2_frame *more = realloc(w->stack, capacity * sizeof *more);
-    w->refused |= more == NULL;
-    if (more == NULL) return false;
-    w->stack = more;
-    w->stack_capacity = capacity;
-  }
+  w->refused = w->refused || !PML__ARRAY_ROOM(w->stack, w->stack_capacity, w->depth + 1);
+  if (w->refused) return false;
   size_t item = region;
   if (w->by_path) {
     item = pml__otf2_tree_node(&w->tree, w->depth > 0 ? w->stack[w->depth - 1].item : PML_OTF2_NONE, region);
@@ -320,12 +299,9 @@ bool pml__otf2_walk_open(struct pml__otf2_walk *w) {
   w->other.take = count_other;
   w->by_path = w->question->by & PML_OTF2_BY_PATH;
   w->by_region = w->question->by & PML_OTF2_BY_REGION;
-  w->items = w->by_path ? 0 : n;
   w->open = calloc(n, sizeof *w->open);
-  w->sums = calloc(n, sizeof *w->sums);
-  w->touched = calloc(n, sizeof *w->touched);
   w->loose = (struct pml__otf2_sums){.least = UINT64_MAX, .first = UINT64_MAX};
-  return w->open != NULL && w->sums != NULL && w->touched != NULL;
+  return w->open != NULL;
 }
 
 void pml__otf2_walk_close(struct pml__otf2_walk *w) {

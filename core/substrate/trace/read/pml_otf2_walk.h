@@ -54,7 +54,7 @@ struct pml__otf2_walk {
   size_t *open;     /* [nregions] open calls */
   struct pml__otf2_tree tree;
   struct pml__otf2_sums *sums; /* [items] */
-  size_t items, *touched, ntouched;
+  size_t items, *touched, ntouched, touched_room;
   struct pml__otf2_sums loose; /* messages outside of all calls */
   struct pml__otf2_frame *stack;
   size_t depth, stack_capacity;
