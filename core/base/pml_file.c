@@ -153,6 +153,40 @@ int pml_file_new(const char *path) {
   return fd < 0 ? refused(path, -errno) : fd;
 }
 
+/* ---- reading and writing ---- */
+
+ssize_t pml__file_read(int fd, void *to, size_t n, off_t offset) {
+  size_t had = 0;
+  while (had < n) {
+    char *at = (char *)to + had;
+    ssize_t got = offset == -1 ? read(fd, at, n - had) : pread(fd, at, n - had, offset + (off_t)had);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -errno;
+    if (got == 0) break;
+    had += (size_t)got;
+  }
+  return (ssize_t)had;
+}
+
+int pml__file_write(int fd, const void *bytes, size_t n) {
+  for (const char *at = bytes; n > 0;) {
+    ssize_t wrote = write(fd, at, n);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? -errno : -ENOSPC;
+    at += wrote;
+    n -= (size_t)wrote;
+  }
+  return 0;
+}
+
+ssize_t pml__file_peek(const char *path, char *text, size_t size) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  ssize_t n = fd < 0 ? -errno : pml__file_read(fd, text, size - 1, -1);
+  if (fd >= 0) (void)close(fd);
+  text[n > 0 ? n : 0] = '\0';
+  return n;
+}
+
 /* ---- numbers ---- */
 
 #define HIGH_FD 500

@@ -10,7 +10,9 @@
 
 #include <linux/limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 PML_BEGIN_DECLS
 
@@ -56,6 +58,20 @@ PML__SHARED void pml_file_discard(struct pml_file *f);
  * descriptor or -errno with the sentence "PATH: why".
  */
 PML__SHARED int pml_file_new(const char *path);
+
+/*
+ * pml__file_read - read @n bytes at @offset, or from the descriptor's position if @offset is -1. Returns their
+ * number, which is less than @n only at the end of the file, or -errno. pml__file_write - write all @n bytes; 0 or
+ * -errno. Both continue after signals. Async-signal-safe.
+ */
+PML__SHARED ssize_t pml__file_read(int fd, void *to, size_t n, off_t offset);
+PML__SHARED int pml__file_write(int fd, const void *bytes, size_t n);
+
+/*
+ * pml__file_peek - the first @size - 1 bytes at most of the file @path, such as one of /proc or /sys, with a zero after
+ * them. Returns their number or -errno; @text is "" then. Does not wait for a FIFO. Async-signal-safe.
+ */
+PML__SHARED ssize_t pml__file_peek(const char *path, char *text, size_t size);
 
 /*
  * pml__file_high - a close-on-exec copy of @fd whose number is out of the way: programs expect low numbers for what

@@ -2,8 +2,9 @@
 /* core/base/pml_process.c - memory that is cleared in forked children, and fork handlers. */
 #include "base/pml_process.h"
 
+#include "base/pml_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -312,9 +313,7 @@ pid_t pml__process_parent(void) {
 /* ---- what it is ---- */
 
 void pml__process_command(char *command, size_t size) {
-  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  ssize_t got = fd >= 0 ? read(fd, command, size - 1) : 0;
-  if (fd >= 0) close(fd);
+  ssize_t got = pml__file_peek("/proc/self/cmdline", command, size);
   size_t n = got > 0 ? (size_t)got : 0;
   while (n > 0 && command[n - 1] == '\0') n--;
   command[n] = '\0';

@@ -2,7 +2,9 @@
 /* core/program/pml_filter.c - parser and matcher of filter files. */
 #include "program/pml_filter.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
+#include "base/pml_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,13 +115,7 @@ static int outside(struct parser *p) {
 static int pattern(struct parser *p) {
   struct rules *r = &p->f->rules[p->kind];
   if (!p->in_rule) return malformed(p, "follows no rule; write EXCLUDE or INCLUDE before it");
-  if (r->n == r->room) {
-    size_t room = r->room == 0 ? 16 : r->room * 2;
-    struct rule *at = realloc(r->at, room * sizeof *at);
-    if (at == NULL) return pml_fail(-ENOMEM, "no memory for the filter %.200s", p->name);
-    r->at = at;
-    r->room = room;
-  }
+  if (!PML__ARRAY_ROOM(r->at, r->room, r->n + 1)) return pml_fail(-ENOMEM, "no memory for the filter %.200s", p->name);
   const char *text = end_word(p);
   r->at[r->n++] = (struct rule){text, p->include, p->mangled, strchr(text, '/') != NULL};
   p->fresh = false;
@@ -192,21 +188,14 @@ int pml_filter_parse(struct pml_filter **out, const char *text, size_t n, const 
 
 static int read_all(int fd, const char *path, char **text, size_t *n) {
   size_t room = 0;
+  ssize_t got = 0;
   *text = NULL;
-  *n = 0;
-  for (;;) {
-    if (*n == room) {
-      room = room == 0 ? 4096 : room * 2;
-      if (room > BYTES_MAX) return pml_fail(-EFBIG, "%.400s: too large for a filter", path);
-      char *more = realloc(*text, room);
-      if (more == NULL) return pml_fail(-ENOMEM, "no memory for the filter %.200s", path);
-      *text = more;
-    }
-    ssize_t got = read(fd, *text + *n, room - *n);
-    if (got == 0) return 0;
-    if (got < 0 && errno != EINTR) return pml_fail(-errno, "%.400s: %s", path, strerror(errno));
-    if (got > 0) *n += (size_t)got;
+  for (*n = 0; got >= 0 && *n == room; *n += (size_t)got) {
+    if (room >= BYTES_MAX) return pml_fail(-EFBIG, "%.400s: too large for a filter", path);
+    if (!PML__ARRAY_ROOM(*text, room, room + 4096)) return pml_fail(-ENOMEM, "no memory for the filter %.200s", path);
+    got = pml__file_read(fd, *text + *n, room - *n, -1);
   }
+  return got < 0 ? pml_fail((int)got, "%.400s: %s", path, strerror((int)-got)) : 0;
 }
 
 int pml_filter_open(struct pml_filter **f, const char *path) {

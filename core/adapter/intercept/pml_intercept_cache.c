@@ -2,6 +2,7 @@
 /* core/adapter/intercept/pml_intercept_cache.c - files of the scan cache: a head, the calls, and a byte per slot. */
 #include "adapter/intercept/pml_intercept_cache.h"
 
+#include "base/pml_file.h"
 #include "base/pml_process.h"
 
 #include <errno.h>
@@ -98,15 +99,9 @@ static unsigned char *read_own(const char *path, size_t least, size_t most, size
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return NULL;
   unsigned char *at = is_own(fd, least, most, bytes) ? malloc(*bytes) : NULL;
-  size_t had = 0;
-  while (at != NULL && had < *bytes) {
-    ssize_t got = read(fd, at + had, *bytes - had);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    had += (size_t)got;
-  }
+  ssize_t had = at != NULL ? pml__file_read(fd, at, *bytes, -1) : -1;
   (void)close(fd);
-  if (at != NULL && had == *bytes) return at;
+  if (had >= 0 && (size_t)had == *bytes) return at;
   free(at);
   return NULL;
 }
@@ -136,24 +131,13 @@ static bool may_write(void) {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-static bool write_all(int fd, const unsigned char *at, size_t bytes) {
-  while (bytes > 0) {
-    ssize_t wrote = write(fd, at, bytes);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    at += wrote;
-    bytes -= (size_t)wrote;
-  }
-  return true;
-}
-
 /* Whole or not at all: under another name first. */
 static void put(const char *path, const unsigned char *at, size_t bytes) {
   char fresh[PATH_MAX + NAME_BYTES];
   (void)snprintf(fresh, sizeof fresh, "%s.%lld", path, (long long)pml__process_pid());
   int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
-  bool whole = write_all(fd, at, bytes);
+  bool whole = pml__file_write(fd, at, bytes) == 0;
   if (close(fd) != 0 || !whole || rename(fresh, path) != 0) (void)unlink(fresh);
 }
 

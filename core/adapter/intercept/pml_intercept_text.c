@@ -8,6 +8,8 @@
  */
 #include "adapter/intercept/pml_intercept_object.h"
 
+#include "base/pml_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,19 +23,6 @@
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-
-/* How many bytes there were; less than @n at the end of the file. -1: unreadable. */
-static ssize_t read_at(int fd, void *to, size_t n, uint64_t offset) {
-  size_t had = 0;
-  while (had < n) {
-    ssize_t got = pread(fd, (char *)to + had, n - had, (off_t)(offset + had));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) break;
-    had += (size_t)got;
-  }
-  return (ssize_t)had;
-}
 
 /* ---- the same file ---- */
 
@@ -58,7 +47,8 @@ static bool has_same_build_id(int fd, const struct pml__object *o) {
   for (size_t i = 0; i < o->nphdr; i++) {
     const Elf64_Phdr *p = &o->phdr[i];
     size_t n = p->p_filesz;
-    if (p->p_type != PT_NOTE || n > sizeof there || read_at(fd, there, n, p->p_offset) != (ssize_t)n) continue;
+    if (p->p_type != PT_NOTE || n > sizeof there || pml__file_read(fd, there, n, (off_t)p->p_offset) != (ssize_t)n)
+      continue;
     if (has_build_id(there, n) && pml__object_has_bytes(o, o->base + p->p_vaddr, there, n)) return true;
   }
   return false;
@@ -79,7 +69,7 @@ static bool read_segment(int fd, const struct pml__segment *s, size_t shared, vo
   uint64_t at = 0, end = s->filled < s->hi - s->lo ? s->filled : s->hi - s->lo;
   while (end - at > shared) {
     size_t n = end - at < BUFFER ? (size_t)(end - at) : BUFFER;
-    ssize_t got = read_at(fd, buffer, n, s->offset + at);
+    ssize_t got = pml__file_read(fd, buffer, n, (off_t)(s->offset + at));
     if (got < 0) return false;
     seen(arg, buffer, (size_t)got, s->lo + at);
     if ((size_t)got < n) break;

@@ -3,13 +3,12 @@
 #include "adapter/mpi/pml_mpi.h"
 
 #include "base/pml_clock.h"
+#include "base/pml_file.h"
 #include "base/stream/pml_stream_private.h"
 #include "record/log/pml_log_own.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* That of recorded calls first: its tracks have the messages. */
 static struct pml__log *log_here(void) {
@@ -54,15 +53,6 @@ void pml__mpi_log_clock(const struct pml__log_clock_offset *o) {
   if (log != NULL) (void)pml__log_define(log, PML__LOG_CLOCK_OFFSET, o, sizeof *o, NULL, 0);
 }
 
-/* Of another kernel it is another; "": not known. */
-static void read_boot(char *to, size_t bytes) {
-  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd >= 0 ? read(fd, to, bytes - 1) : 0;
-  if (fd >= 0) (void)close(fd);
-  to[n > 0 ? n : 0] = '\0';
-  to[strcspn(to, "\n")] = '\0';
-}
-
 void pml__mpi_clock(struct pml__mpi_clock *c) {
   const struct pml__log *log = log_here();
   memset(c, 0, sizeof *c);
@@ -71,5 +61,6 @@ void pml__mpi_clock(struct pml__mpi_clock *c) {
   c->started_ticks = log->head->started_ticks;
   c->ticks_per_second = log->head->ticks_per_second;
   (void)snprintf(c->clock, sizeof c->clock, "%s", log->head->clock);
-  read_boot(c->machine, sizeof c->machine);
+  (void)pml__file_peek("/proc/sys/kernel/random/boot_id", c->machine, sizeof c->machine); /* "": not known */
+  c->machine[strcspn(c->machine, "\n")] = '\0';
 }

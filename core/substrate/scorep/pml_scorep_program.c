@@ -3,13 +3,13 @@
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_clock.h"
+#include "base/pml_file.h"
 #include "source/plugin/pml_plugin_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,10 +41,7 @@ static uint64_t tell(uint64_t arg) {
 /* As the kernel has it: strings with a 0 behind each. */
 static void read_command(struct program *g) {
   char text[COMMAND_BYTES];
-  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-  if (fd >= 0) (void)close(fd);
-  text[n > 0 ? n : 0] = '\0';
+  ssize_t n = pml__file_peek("/proc/self/cmdline", text, sizeof text);
   const char *at = text, *end = text + (n > 0 ? n : 0);
   g->name = pml__scorep_string(at);
   for (at += strlen(at) + 1; at < end && g->arguments < ARGUMENTS_MAX; at += strlen(at) + 1)

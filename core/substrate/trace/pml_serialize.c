@@ -70,15 +70,9 @@ static int read_all(struct pml__serializer *c, const char *path) {
   int fd = pml_file_open(path, FILE_MAX_BYTES, &size);
   if (fd < 0) return fd;
   c->bytes = malloc(size + 1);
-  size_t have = 0;
-  while (c->bytes != NULL && have < size) {
-    ssize_t n = read(fd, (char *)c->bytes + have, size - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    have += (size_t)n;
-  }
+  ssize_t n = c->bytes != NULL ? pml__file_read(fd, c->bytes, size, -1) : 0;
   close(fd);
-  c->in = (struct pml__unpack){.at = c->bytes, .left = have};
+  c->in = (struct pml__unpack){.at = c->bytes, .left = n > 0 ? (size_t)n : 0};
   return c->bytes != NULL ? 0 : pml_fail(-ENOMEM, "no memory to read '%s'", path);
 }
 
@@ -91,17 +85,10 @@ static int write_all(const struct pml__serializer *c, const char *path) {
   struct pml_file f;
   int err = pml_file_create(&f, path);
   if (err < 0) return err;
-  for (size_t done = 0; done < c->out.n;) {
-    ssize_t n = write(f.fd, c->out.at + done, c->out.n - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      err = n < 0 ? -errno : -ENOSPC;
-      pml_file_discard(&f);
-      return pml_fail(err, "%s: %s", path, pml_error_text(err));
-    }
-    done += (size_t)n;
-  }
-  return pml_file_commit(&f);
+  err = pml__file_write(f.fd, c->out.at, c->out.n);
+  if (err == 0) return pml_file_commit(&f);
+  pml_file_discard(&f);
+  return pml_fail(err, "%s: %s", path, pml_error_text(err));
 }
 
 int pml__serialize_end(struct pml__serializer *c, const char *path) {

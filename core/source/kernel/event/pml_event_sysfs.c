@@ -2,12 +2,12 @@
 /* core/source/kernel/event/pml_event_sysfs.c - PMUs of /sys/bus/event_source/devices and their files. */
 #include "source/kernel/event/pml_event_sysfs.h"
 
+#include "base/pml_file.h"
 #include "base/pml_process.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,19 +54,10 @@ bool pml__sysfs_described(void) {
 }
 
 static int read_file(const char *path, char *buf, size_t size) {
-  int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    err = -errno;
-    pml__event_note_shortage(err);
-    return err;
-  }
-  ssize_t n = read(fd, buf, size);
-  err = n < 0 ? -errno : (size_t)n == size ? -EFBIG : 0;
-  (void)close(fd);
-  if (err < 0) return err;
-  buf[n] = '\0';
+  ssize_t n = pml__file_peek(path, buf, size);
   buf[strcspn(buf, "\n")] = '\0';
-  return 0;
+  if (n < 0) pml__event_note_shortage((int)n);
+  return n < 0 ? (int)n : (size_t)n == size - 1 ? -EFBIG : 0;
 }
 
 int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {

@@ -2,9 +2,10 @@
 /* core/source/kernel/event/pml_event_trace.c - tracepoints, by their ids in tracefs. */
 #include "source/kernel/event/pml_event_parsers.h"
 
+#include "base/pml_file.h"
+
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,18 +48,12 @@ static bool split(const char *base, char *subsys, const char **event) {
 
 int pml__trace_id(const char *path, uint64_t *id) {
   char text[32];
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    int err = -errno;
-    pml__event_note_shortage(err);
-    return err;
+  ssize_t n = pml__file_peek(path, text, sizeof text);
+  if (n < 0) {
+    pml__event_note_shortage((int)n);
+    return (int)n;
   }
-  ssize_t n = read(fd, text, sizeof text);
-  int err = n < 0 ? -errno : 0;
-  (void)close(fd);
-  if (err < 0) return err;
-  while (n > 0 && text[n - 1] == '\n') n--;
-  return pml__parse_u64(text, (size_t)n, id) ? 0 : -EINVAL;
+  return pml__parse_u64(text, strcspn(text, "\n"), id) ? 0 : -EINVAL;
 }
 
 int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct pml__mods *m) {
