@@ -95,7 +95,7 @@ local function programs()
     .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
     .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "sde_ends", "archive",
-    "archive_share", "otf2_read", "recording", "recording_calls", "recording_turns", "recording_last", "profile", "mpi_place",
+    "archive_lock", "otf2_read", "recording", "recording_calls", "recording_turns", "recording_last", "profile", "mpi_place",
     "sampler", "intercept_exports" } do
     local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""
     list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "

@@ -29,7 +29,7 @@ local SHARE, PAGES = "core/source/kernel/pml_eventset_kernel.c", "core/source/ke
 local RING = "core/record/pml_ring.h"
 local ARCHIVE = "core/substrate/archive/pml_archive_"
 local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCHIVE .. "pairs.c"
-local RANKS, TOGETHER, PART = ARCHIVE .. "ranks.c", ARCHIVE .. "share.c", ARCHIVE .. "part.c"
+local RANKS, LOCK = ARCHIVE .. "ranks.c", ARCHIVE .. "lock.c"
 local OF_CALLS, READS = "core/substrate/recording/pml_recording_events.c", "core/record/log/pml_log_read.c"
 local JSON = "lua/pmlua/json.lua"
 local STATES = "lua/pmlua/analysis/waits.lua"
@@ -296,16 +296,15 @@ local mutants = {
     "c->member[0][rank] = (uint32_t)i;", by = "archive" },
   { "ranks: communicators before their parents", RANKS, "int order = compare(x->first, y->first);", "int order = 0;",
     by = "archive" },
-  { "share: a lock that was removed counts", TOGETHER, "if (err == 0 && !names_still(path, fd)) err = -EAGAIN;", "",
-    by = "archive_share" },
-  { "share: a folder is removed with another's lock", TOGETHER, "if (rmdir(s->dir) != 0) (void)lock(s);",
-    "if (rmdir(s->dir) != 0) pml__archive_remove(s->dir);", by = "archive_share" },
-  { "share: a killed leader's archive stays", TOGETHER, "  remove_cut(s, dir);\n", "", by = "archive_share" },
-  { "share: an archive without a sign is removed", TOGETHER, "if (access(path, F_OK) != 0) return;", "", by = "archive_share" },
-  { "share: a whole archive is removed", TOGETHER, " && st.st_size > 0) return;", " && st.st_size < 0) return;",
-    by = "archive_share" },
-  { "share: a plan's ranks without limit", TOGETHER, "a->mpi.nranks <= (a->nprocesses + 1) * PML__ARCHIVE_RANKS_MAX", "true",
-    by = "archive_share" },
+  { "lock: one that was removed counts", LOCK, "if (err == 0 && !names_still(path, fd)) err = -EAGAIN;", "",
+    by = "archive_lock" },
+  { "lock: a killed writer's archive stays", LOCK, "&& !is_whole(l)) remove_archive(l);", "&& false) remove_archive(l);",
+    by = "archive_lock" },
+  { "lock: an archive without a sign is removed", LOCK, "fstat(l->fd, &st) == 0 && st.st_size > 0 && !", "!",
+    by = "archive_lock" },
+  { "lock: a whole archive is removed", LOCK, "return lstat(path, &st) == 0 && st.st_size > 0;", "return false;",
+    by = "archive_lock" },
+  { "lock: a failure leaves half an archive", LOCK, "if (failed) remove_archive(l);", "", by = "archive_lock" },
   { "calls: what completes has the time of the enter", OF_CALLS, "is_after(what) ? ticks_behind", "false ? ticks_behind",
     by = "recording_calls" },
   { "calls: an operation ends with the first call inside", OF_CALLS, "else if (t->inside == 0)", "else if (t->inside < 9)",
@@ -317,7 +316,6 @@ local mutants = {
   { "calls: a whole call is a tick short", TRACK, "(took + 1) <<", "took <<", by = "recording_turns" },
   { "calls: too few values", READS, "return n >= 1 ? message_values(code", "return n < 9 ? message_values(code",
     by = "recording_calls" },
-  { "part: threads that are not there", PART, "t->threads == threads", "true", by = "archive_share" },
 
   { "sums: time before the window", WALK, "uint64_t from = f->enter > w->from ? f->enter : w->from,",
     "uint64_t from = f->enter,", by = "otf2_read" },

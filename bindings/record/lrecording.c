@@ -492,27 +492,14 @@ static int l_archive(lua_State *L) {
   return 1;
 }
 
-/* archive_help(dir, seconds): help the process that makes the archive in dir; how many processes it wrote the events
- * of. */
-static int l_archive_help(lua_State *L) {
-  const char *dir = lutil_string(L, 1);
-  lua_Number seconds = luaL_checknumber(L, 2);
-  uint32_t written;
-  luaL_argcheck(L, seconds >= 0 && seconds < 1e9, 2, "not a number of seconds");
-  int err = pml_archive_help(dir, (uint64_t)(seconds * 1e9), &written);
-  if (err < 0) return pml_pusherr(L, err, "recording.archive_help");
-  lua_pushinteger(L, (lua_Integer)written);
-  return 1;
-}
-
 int luaopen_pmlua_recording(lua_State *L) {
   static const luaL_Reg methods[] = {{"story", l_story},     {"note", l_note},     {"tick_ns", l_tick_ns},
                                      {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
                                      {"flow", l_flow},       {"openmp", l_openmp}, {"children", l_children},
                                      {"calls", l_calls},     {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"open", l_open},       {"reasons", l_reasons},           {"waited", l_waited}, {"clock", l_clock},
-      {"archive", l_archive}, {"archive_help", l_archive_help}, {"series", l_series}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open},   {"reasons", l_reasons}, {"waited", l_waited},
+                                       {"clock", l_clock}, {"archive", l_archive}, {"series", l_series},
+                                       {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
   lutil_class(L, &calls_class, none, NULL);

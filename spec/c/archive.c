@@ -119,7 +119,7 @@ static void unite(void) {
   struct pml_archive_log log[RANKS] = {{0}};
   char paths[RANKS][300];
   struct pml_archive_story s = {0};
-  struct pml__archive a = {.story = &s, .nprocesses = RANKS, .share.lock = -1};
+  struct pml__archive a = {.story = &s, .nprocesses = RANKS, .lock.fd = -1};
   a.process = calloc(RANKS, sizeof *a.process);
   bool known = a.process != NULL;
   for (uint32_t i = 0; i < RANKS && known; i++) {
@@ -148,7 +148,7 @@ static void unite(void) {
   remove_all();
 }
 
-/* Clocks that a damaged plan may have: of no number of ns. */
+/* Clocks whose rate is no number, as of a damaged log, and what is between measurements. */
 static void clocks(void) {
   const struct pml__archive_clock endless = {.started_ns = 5, .ns_per_tick = INFINITY};
   CHECK(pml__archive_clock_ns(&endless, 0) == 0, "what is no time is before the start");

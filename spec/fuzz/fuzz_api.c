@@ -6,7 +6,7 @@
  * Link: -Wl,--wrap=pml_otf2_open,--wrap=pml_samples_open
  *
  * Traces go to the fuzzer's folder whatever the program says, and large allocations are refused, as on a small machine.
- * Left out are calls that end, stop or change the process itself, or wait: sleep, archive_help, exercise, pin, exec,
+ * Left out are calls that end, stop or change the process itself, or wait: sleep, exercise, pin, exec,
  * on_interrupt, live.start and live.stop_run; say, which prints; calls that write files or run programs: file.*,
  * tool.run, section.write and watchpoint.plan; list and info, which take long; set_sysfs, which outlives a state;
  * intercept.install, which rebinds the fuzzer.
@@ -82,7 +82,7 @@ static const char list_functions[] =
     "for name in ('sys.sleep sys.pin sys.on_interrupt sys.exec event.list event.set_sysfs clock.info live.start '\n"
     "    .. 'live.stop_run live.say intercept.install section.write watchpoint.plan file.write file.create file.output "
     "file.new '\n"
-    "    .. 'tool.run recording.archive_help counter.exercise'):gmatch '%S+' do\n"
+    "    .. 'tool.run counter.exercise'):gmatch '%S+' do\n"
     "  left_out[name] = true\n"
     "end\n"
     "local names, functions = {}, {}\n"

@@ -4,8 +4,8 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_part.h"
-#include "substrate/archive/pml_archive_share.h"
+#include "substrate/archive/pml_archive_lock.h"
+#include "substrate/archive/pml_archive_waits.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,23 +46,22 @@ static void set_origin(struct pml__archive *a) {
   }
 }
 
-/* ---- the archive from its parts ---- */
+/* ---- locations ---- */
 
 /* A location that stands for all ranks without a log, @foreign: those of other jobs. */
-static int add_silent(struct pml__archive *a, struct pml_otf2 *whole, bool foreign, const char *group,
-                      const char *name) {
+static int add_silent(struct pml__archive *a, bool foreign, const char *group, const char *name) {
   struct pml__otf2_process *p;
   struct pml_otf2_location *none;
-  int err = pml__otf2_add_process(whole, group, "unknown", &p);
-  if (err == 0) err = pml__otf2_location_of(whole, name, p, &whole->own, &none);
+  int err = pml__otf2_add_process(a->otf2, group, "unknown", &p);
+  if (err == 0) err = pml__otf2_location_of(a->otf2, name, p, &a->otf2->own, &none);
   for (uint32_t i = 0; err == 0 && i < a->mpi.nranks; i++)
     if (a->of_rank[i] == UINT32_MAX && pml__archive_is_foreign(a, i) == foreign) a->mpi.location[i] = none->ref;
   return err;
 }
 
-static int add_missing(struct pml__archive *a, struct pml_otf2 *whole) {
-  int err = a->story->missing > 0 ? add_silent(a, whole, false, "ranks without a log", "no log") : 0;
-  return err == 0 && a->nforeign > 0 ? add_silent(a, whole, true, "ranks of other jobs", "another job") : err;
+static int add_missing(struct pml__archive *a) {
+  int err = a->story->missing > 0 ? add_silent(a, false, "ranks without a log", "no log") : 0;
+  return err == 0 && a->nforeign > 0 ? add_silent(a, true, "ranks of other jobs", "another job") : err;
 }
 
 /* Children without a log have a location each, and no events. */
@@ -80,76 +79,58 @@ static int add_children(const struct pml__archive_process *p, struct pml_otf2 *w
   return err;
 }
 
+static int write_events(struct pml__archive *a, uint32_t i, struct pml__archive_waits *waits) {
+  struct pml__archive_process *p = &a->process[i];
+  struct pml__archive_calls calls = {0};
+  int err = pml__otf2_add_process(a->otf2, p->name, p->host, &p->group);
+  if (err == 0) err = pml__archive_events(a, p, &calls);
+  if (err == 0) err = pml__archive_waits_take(waits, a, i, &calls);
+  free(calls.call);
+  return err;
+}
+
+struct since {
+  const struct pml__archive *a;
+  const struct pml__archive_process *p;
+};
+
+/* Values from before the process began are left out. */
+static uint64_t time_since(uint64_t ticks, const void *arg) {
+  const struct since *s = arg;
+  return ticks >= s->p->own.started_ticks ? pml__archive_time(s->a, s->p, ticks) : PML__OTF2_NEVER;
+}
+
+static int write_series(const struct pml__archive *a, const struct pml__archive_process *p) {
+  const struct since s = {a, p};
+  int err = pml__otf2_series_of(a->otf2, p->log->path, p->group, time_since, &s);
+  for (size_t i = 0; i < p->log->nseries && err == 0; i++)
+    err = pml__otf2_series_of(a->otf2, p->log->series[i], p->group, time_since, &s);
+  return err;
+}
+
 /* Threads have the first numbers, then ranks and children without a log, then series. */
-static int first_series(const struct pml__archive *a, uint64_t *number) {
+static int write_all(struct pml__archive *a) {
+  struct pml__archive_waits waits = {0};
   int err = 0;
-  *number = (a->story->missing != 0 ? 1u : 0u) + (a->nforeign != 0 ? 1u : 0u);
-  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
-    uint64_t threads = 0;
-    err = pml__archive_part_threads(a, i, &threads);
-    *number += threads + a->process[i].nchildren;
-  }
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = write_events(a, i, &waits);
+  if (err == 0) err = add_missing(a);
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = add_children(&a->process[i], a->otf2);
+  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = write_series(a, &a->process[i]);
+  if (a->mpi.nranks > 0) a->otf2->mpi = &a->mpi;
+  pml__archive_waits_end(&waits, a);
   return err;
 }
 
-static int take_all(struct pml__archive *a, struct pml__archive_merge *m) {
-  int err = first_series(a, &m->series);
-  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = pml__archive_part_take(a, i, m);
-  if (err == 0) err = add_missing(a, m->whole);
-  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) err = add_children(&a->process[i], m->whole);
-  while (m->waiting != NULL) {
-    struct pml_otf2_location *l = m->waiting;
-    m->waiting = l->next;
-    l->next = NULL;
-    pml__otf2_add_location(m->whole, l);
-  }
-  if (a->mpi.nranks > 0) m->whole->mpi = &a->mpi;
-  pml__archive_waits_end(&m->waits, a);
-  return err;
-}
-
-static int unite_parts(struct pml__archive *a, const char *dir) {
-  struct pml__archive_merge m = {.last = &m.waiting};
-  int err = pml__archive_share_uniting(&a->share);
+static int write_archive(struct pml__archive *a, const char *dir) {
+  int err = pml__archive_creates(&a->lock);
+  if (err == 0) err = pml__otf2_open_logs(&a->otf2, dir, a->origin_ns);
   if (err < 0) return err;
-  err = pml__otf2_open_logs(&m.whole, dir, a->origin_ns);
-  if (err < 0) return err;
-  err = take_all(a, &m);
-  if (err == 0) pml__archive_share_united(&a->share);
-  int closed = pml_otf2_close(m.whole);
+  err = write_all(a);
+  int closed = pml_otf2_close(a->otf2);
   return err != 0 ? err : closed;
 }
 
-/* ---- the parts ---- */
-
-/* Another process may succeed where this one failed. */
-static int write_claimed(struct pml__archive *a, uint32_t i) {
-  int err = pml__archive_part_write(a, i);
-  if (err != 0) pml__archive_yield(a);
-  return err;
-}
-
-/* Write each part that no other process has claimed; adds their number to *@n. */
-static int write_unclaimed(struct pml__archive *a, uint32_t *n) {
-  int err = 0;
-  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++) {
-    if (!pml__archive_claim(a, i)) continue;
-    err = write_claimed(a, i);
-    *n += err == 0;
-  }
-  return err;
-}
-
-static int write_parts(struct pml__archive *a) {
-  uint32_t own = 0;
-  int err = pml__archive_plan_write(a);
-  if (err == 0) err = write_unclaimed(a, &own);
-  for (uint32_t i = 0; i < a->nprocesses && err == 0; i++)
-    if (!pml__archive_done(a, i)) err = pml__archive_part_write(a, i);
-  return err;
-}
-
-/* ---- the plan ---- */
+/* ---- the processes ---- */
 
 static int know_all(struct pml__archive *a, const struct pml_archive_log *log, size_t n) {
   a->process = calloc(n + 1, sizeof *a->process);
@@ -184,14 +165,13 @@ static int check_vacant(const char *dir) {
   return err;
 }
 
-static int lead(struct pml__archive *a, const char *dir, const struct pml_archive_log *log, size_t n) {
-  int err = pml__archive_share_open(&a->share, dir);
+static int write_locked(struct pml__archive *a, const char *dir, const struct pml_archive_log *log, size_t n) {
+  int err = pml__archive_lock(&a->lock, dir);
   if (err == 0) err = check_vacant(dir);
   if (err == 0) err = know_all(a, log, n);
   if (err == 0) err = prepare(a);
-  if (err == 0) err = write_parts(a);
-  if (err == 0) err = unite_parts(a, dir);
-  pml__archive_share_close(&a->share);
+  if (err == 0) err = write_archive(a, dir);
+  pml__archive_unlock(&a->lock, err != 0 && a->otf2 != NULL);
   return err;
 }
 
@@ -206,25 +186,13 @@ int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t
                       struct pml_archive_story *story) {
   *story = (struct pml_archive_story){0};
   if (n == 0) return pml_fail(-EINVAL, "a trace needs a log");
-  struct pml__archive a = {.story = story, .progress = progress, .progress_arg = arg, .share.lock = -1};
+  struct pml__archive a = {.story = story, .progress = progress, .progress_arg = arg, .lock.fd = -1};
   int err = pml_clock_init();
-  if (err == 0) err = lead(&a, dir, log, n);
+  if (err == 0) err = write_locked(&a, dir, log, n);
   if (err != 0) {
     free(story->wait);
     story->wait = NULL;
   }
-  forget(&a);
-  return err;
-}
-
-int pml_archive_help(const char *dir, uint64_t wait_ns, uint32_t *written) {
-  struct pml_archive_story story = {0};
-  struct pml__archive a = {.story = &story, .share.lock = -1};
-  *written = 0;
-  int err = pml_clock_init();
-  if (err == 0) err = pml__archive_share_await(&a.share, dir, wait_ns);
-  if (err == 0) err = pml__archive_plan_read(&a);
-  if (err == 0) err = write_unclaimed(&a, written);
   forget(&a);
   return err;
 }

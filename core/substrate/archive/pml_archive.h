@@ -50,8 +50,8 @@ struct pml_archive_story {
  * @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the work and is
  * returned. NULL: no reports.
  * Calls that nothing ended end where their thread's events end. Logs may be written to meanwhile. Nothing in a log is
- * trusted: what does not fit together is left out. An existing archive is left alone. Other processes may help
- * (pml_archive_help()); they share the folder @dir/.making-traces, which is removed at the end.
+ * trusted: what does not fit together is left out. An existing archive is left alone, except for what
+ * a killed writer left. The file @dir/.making-traces is there meanwhile. After a failure no archive is there.
  * Memory: 50 bytes for each message and collective operation of one process, and for each whose other side is not read;
  * names, communicators and a few hundred bytes for each thread; the events of one process at a time go through
  * buffers of 4 MiB for each of its threads; 16 bytes for each message of one process, and for each on its way.
@@ -61,16 +61,6 @@ struct pml_archive_story {
 PML__SHARED int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t n,
                                   int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg,
                                   struct pml_archive_story *story);
-
-/*
- * pml_archive_help - help another process, on this host or another, that makes an archive in @dir: claim one recorded
- * process after the other that is still free, and write its events. *@written: how many were written. Waits up to
- * @wait_ns for the other process to begin, and for nothing else. That process writes what a helper leaves undone, so
- * that failures here are harmless. Helpers do not change what is in the archive. Memory and threads: see
- * pml_archive_write().
- * Returns 0, -ETIMEDOUT (no archive is being made), -errno, PML_EFORMAT.
- */
-PML__SHARED int pml_archive_help(const char *dir, uint64_t wait_ns, uint32_t *written);
 
 PML_END_DECLS
 

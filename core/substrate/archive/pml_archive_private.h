@@ -65,14 +65,12 @@ struct pml__archive_process {
   int32_t *child; /* [nchildren] numbers of children that have no log: they made no call */
   size_t nchildren;
   char *program;
-  struct pml_archive_log planned; /* in a helper: @log, as the plan has it */
+  struct pml__otf2_process *group; /* of the archive */
 };
 
-/* The folder of the processes that write an archive together: pml_archive_share.h. */
-struct pml__archive_share {
+struct pml__archive_lock {
   char dir[PATH_MAX - 32];
-  char claim[PATH_MAX]; /* path of the claim */
-  int lock;             /* the leader's; -1: not locked */
+  int fd; /* -1: not locked */
 };
 
 struct pml__archive {
@@ -82,8 +80,8 @@ struct pml__archive {
   struct pml__otf2_mpi mpi;
   uint32_t *of_rank; /* [mpi.nranks]: the process; UINT32_MAX: it has no log */
   uint32_t nforeign; /* the last ones of these: they stand for ranks of other jobs in communicators with such */
-  struct pml__archive_share share;
-  struct pml_otf2 *otf2; /* the part that is written now */
+  struct pml__archive_lock lock;
+  struct pml_otf2 *otf2;
   struct pml_archive_story *story;
   int (*progress)(uint64_t done, uint64_t all, void *arg);
   void *progress_arg;
@@ -121,10 +119,10 @@ int pml__archive_unite_windows(struct pml__archive *a);
 
 /* ---- pml_archive_threads.c ---- */
 
-/* pml__archive_events - write the events of @p as locations of @in; @calls gets those in which a process may wait. */
+/* pml__archive_events - write the events of @p as locations of its group; @calls gets those in which a process may
+ * wait. */
 struct pml__archive_calls;
-int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in,
-                        struct pml__archive_calls *calls);
+int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__archive_calls *calls);
 
 /* ---- pml_archive_communication.c ---- */
 

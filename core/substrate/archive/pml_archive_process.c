@@ -183,7 +183,4 @@ void pml__archive_forget(struct pml__archive_process *p) {
   free(p->child);
   free(p->delay);
   pml__archive_clock_free(&p->own);
-  for (size_t i = 0; i < p->planned.nseries; i++) free((char *)(uintptr_t)p->planned.series[i]);
-  free((void *)(uintptr_t)p->planned.series);
-  free((char *)(uintptr_t)p->planned.path);
 }

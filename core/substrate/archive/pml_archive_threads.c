@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_threads.c - a process's events as locations, balanced and ordered per thread. */
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_share.h"
 #include "substrate/archive/pml_archive_waits.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
@@ -37,7 +36,6 @@ struct writing {
   uint64_t end_ticks; /* of the process; 0: not known */
   struct pml__archive *a;
   struct pml__archive_process *p;
-  struct pml__otf2_process *in;
   struct pml__archive_metrics metrics;
   struct pml__archive_calls *calls;
   struct pml__otf2_teams *teams; /* of OpenMP; NULL: none */
@@ -55,7 +53,7 @@ static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location
   char name[48];
   snprintf(name, sizeof name, "thread %lld", (long long)tid);
   w->nthreads++;
-  int err = pml__otf2_location_of(w->a->otf2, name, w->in, w->metrics.set, location);
+  int err = pml__otf2_location_of(w->a->otf2, name, w->p->group, w->metrics.set, location);
   if (err == 0) set_location_of_rank(w, tid, *location);
   return err;
 }
@@ -229,7 +227,6 @@ static int write_communication(void *arg, void *track, const struct pml__recordi
 static int tell_progress(uint64_t done, uint64_t all, void *arg) {
   const struct pml__archive *a = arg;
   (void)all;
-  pml__archive_beat(a);
   return a->progress != NULL ? a->progress(a->done + done, a->all, a->progress_arg) : 0;
 }
 
@@ -252,9 +249,8 @@ static int write_process(struct writing *w, const struct pml_recording_reader *r
   return err;
 }
 
-int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__otf2_process *in,
-                        struct pml__archive_calls *calls) {
-  struct writing w = {.a = a, .p = p, .in = in, .calls = calls};
+int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__archive_calls *calls) {
+  struct writing w = {.a = a, .p = p, .calls = calls};
   struct pml_recording_reader *r;
   int err = pml_recording_read_open(&r, p->log->path);
   if (err == 0) err = write_process(&w, r);

@@ -69,22 +69,6 @@ static bool is_sorted(const struct pml__archive_calls *l) {
   return i >= l->n;
 }
 
-/* In the order of time, of all threads together. */
-void pml__archive_calls_serialize(struct pml__serializer *c, struct pml__archive_calls *l) {
-  if (!c->reads && !is_sorted(l)) qsort(l->call, l->n, sizeof *l->call, by_time);
-  pml__serialize_list(c, (void **)&l->call, &l->n, sizeof *l->call);
-  for (size_t i = 0; i < l->n; i++) {
-    struct pml__archive_call *k = &l->call[i];
-    pml__serialize_32(c, &k->kind);
-    pml__serialize_64(c, &k->entered_ns);
-    pml__serialize_64(c, &k->ns);
-    pml__serialize_32(c, &k->channel.comm);
-    pml__serialize_32(c, &k->channel.from);
-    pml__serialize_32(c, &k->channel.to);
-    pml__serialize_32(c, &k->channel.tag);
-  }
-}
-
 /* ---- messages ---- */
 
 /* An end that waits for the other one has the times of its call. */
@@ -118,11 +102,12 @@ static int meet(struct pml__archive_waits *w, const struct pml__archive_process 
 }
 
 int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
-                            const struct pml__archive_calls *l) {
+                            struct pml__archive_calls *l) {
   int err = 0;
   if (a->process[i].rank < 0) return 0;
   uint32_t *place = calloc((size_t)a->mpi.ncomms + 1, sizeof *place);
   if (place == NULL) return no_memory();
+  if (!is_sorted(l)) qsort(l->call, l->n, sizeof *l->call, by_time);
   for (size_t n = 0; n < l->n && err == 0; n++) {
     const struct pml__archive_call *k = &l->call[n];
     if (k->channel.comm >= a->mpi.ncomms) continue;

@@ -11,7 +11,6 @@
 
 #include "substrate/archive/pml_archive_pairs.h"
 #include "substrate/archive/pml_archive_private.h"
-#include "substrate/trace/pml_serialize.h"
 
 enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
 
@@ -31,7 +30,6 @@ struct pml__archive_calls {
 /* pml__archive_call_add - add @c if ranks wait in it; other communications are passed over. 0 or -ENOMEM. */
 int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
                           const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns);
-void pml__archive_calls_serialize(struct pml__serializer *c, struct pml__archive_calls *l);
 
 /* The calls of all processes, until they are summed. */
 struct pml__archive_waits {
@@ -41,11 +39,11 @@ struct pml__archive_waits {
 };
 
 /*
- * pml__archive_waits_take - add the calls of the process @i; each process once. 0 or -ENOMEM. pml__archive_waits_end -
- * put the sums of each rank into the story, and free @w.
+ * pml__archive_waits_take - add the calls of the process @i, which it sorts; each process once. 0 or -ENOMEM.
+ * pml__archive_waits_end - put the sums of each rank into the story, and free @w.
  */
 int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
-                            const struct pml__archive_calls *l);
+                            struct pml__archive_calls *l);
 void pml__archive_waits_end(struct pml__archive_waits *w, struct pml__archive *a);
 
 #endif

@@ -175,12 +175,9 @@ pml_region_t *pml__otf2_regions(const struct pml_otf2 *a) {
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values) {
   uint32_t ref = 0;
-  pml__mutex_take(&a->lock);
   int err = a->error;
   if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, pml__otf2_region(a, region, &ref));
-  if (err == 0) err = remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values));
-  pml__mutex_leave(&a->lock);
-  return err;
+  return err == 0 ? remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values)) : err;
 }
 
 static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
@@ -370,28 +367,6 @@ static void free_processes(struct pml_otf2 *a) {
   }
 }
 
-struct pml__otf2_map *pml__otf2_map_new(struct pml_otf2 *a, const size_t n[PML__OTF2_MAPS]) {
-  struct pml__otf2_map *map = calloc(1, sizeof *map);
-  bool good = map != NULL;
-  for (int i = 0; good && i < PML__OTF2_MAPS; i++) {
-    map->n[i] = n[i];
-    map->to[i] = calloc(n[i] + 1, sizeof *map->to[i]);
-    good = map->to[i] != NULL;
-  }
-  if (map == NULL) return NULL;
-  map->next = a->maps;
-  a->maps = map;
-  return good ? map : NULL;
-}
-
-static void free_maps(struct pml_otf2 *a) {
-  for (struct pml__otf2_map *m = a->maps, *next; m != NULL; m = next) {
-    next = m->next;
-    for (int i = 0; i < PML__OTF2_MAPS; i++) free(m->to[i]);
-    free(m);
-  }
-}
-
 void pml__otf2_free(struct pml_otf2 *a) {
   for (struct pml_otf2_location *loc = a->first, *next; loc != NULL; loc = next) {
     next = loc->next;
@@ -401,7 +376,6 @@ void pml__otf2_free(struct pml_otf2 *a) {
   pml__otf2_singles_free(a);
   free_processes(a);
   pml__otf2_teams_free(a->teams);
-  free_maps(a);
   free(a->region_ref);
   free(a->dir);
   pthread_mutex_destroy(&a->lock.mutex);
@@ -508,14 +482,6 @@ static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
     if (a->error != 0 || remember(a, pml__otf2_region(a, (pml_region_t)top, &ref)) < 0) continue;
     remember(a, pml__otf2_event(a, loc, PML__LOG_LEAVE, loc->last_ticks, ref, NULL));
   }
-}
-
-int pml__otf2_close_part(struct pml_otf2 *a) {
-  pml__mutex_take(&a->lock);
-  remember(a, pml__otf2_finish_part(a));
-  int err = first_error(a);
-  pml__mutex_leave(&a->lock);
-  return err;
 }
 
 int pml_otf2_close(struct pml_otf2 *a) {

@@ -19,7 +19,6 @@
 
 struct pml__otf2_process;
 struct pml__otf2_set;
-struct pml__otf2_map;
 
 struct pml_otf2_location {
   /* The recording thread's; set up before it gets the location. */
@@ -47,7 +46,6 @@ struct pml_otf2_location {
   struct pml__otf2_process *process;
   const struct pml__otf2_set *set; /* what its records of metrics have */
   struct pml__otf2_series *series; /* NULL: a thread's. It has no ring */
-  const struct pml__otf2_map *map; /* numbers in its events to those of the definitions; NULL: they are the same */
   struct pml_otf2_location *next;
 };
 

@@ -187,12 +187,8 @@ static OTF2_ErrorCode write_communication(OTF2_EvtWriter *to, uint64_t time, con
 
 int pml__otf2_communicate(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t time,
                           const struct pml__otf2_communication *c) {
-  pml__mutex_take(&a->lock);
-  int err = a->error != 0
-                ? pml_fail(a->error, "%s", a->error_text)
-                : pml__otf2_wrote(a, loc, time, loc->nevents++, (int)write_communication(loc->writer, time, c));
-  pml__mutex_leave(&a->lock);
-  return err;
+  if (a->error != 0) return pml_fail(a->error, "%s", a->error_text);
+  return pml__otf2_wrote(a, loc, time, loc->nevents++, (int)write_communication(loc->writer, time, c));
 }
 
 /* ---- communicators ---- */

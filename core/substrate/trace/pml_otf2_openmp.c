@@ -4,7 +4,6 @@
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"
-#include "substrate/trace/pml_serialize.h"
 
 #include <errno.h>
 #include <otf2/otf2.h>
@@ -30,7 +29,6 @@ struct pml__otf2_teams {
   size_t nteams;
   struct set *set; /* [nsets] */
   uint32_t nsets;
-  bool sets_own;                     /* each set owns its members */
   uint32_t first_thread, first_comm; /* of the process, among those of the archive */
   struct pml__otf2_teams *next;
 };
@@ -123,7 +121,6 @@ static int find_sets(struct pml__otf2_teams *t) {
 }
 
 static void free_teams(struct pml__otf2_teams *t) {
-  for (uint32_t i = 0; t->sets_own && i < t->nsets; i++) free((void *)(uintptr_t)t->set[i].member);
   free(t->member);
   free(t->team);
   free(t->set);
@@ -144,6 +141,15 @@ static bool has_openmp(const struct pml_recording_reader *r) {
   return i < r->log.n;
 }
 
+/* Behind those of earlier processes. */
+static void add_teams(struct pml_otf2 *a, struct pml__otf2_teams *t, uint32_t first_comm) {
+  struct pml__otf2_teams **at = &a->teams;
+  for (; *at != NULL; at = &(*at)->next) first_comm = (*at)->first_comm + (*at)->nsets;
+  t->first_comm = first_comm;
+  t->first_thread = (uint32_t)a->nlocations;
+  *at = t;
+}
+
 int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **out, const struct pml_recording_reader *r,
                          uint32_t nmetrics, uint32_t first_comm) {
   *out = NULL;
@@ -159,52 +165,9 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **out, const
     free_teams(t);
     return err;
   }
-  t->first_comm = first_comm;
-  a->teams = *out = t;
+  add_teams(a, t, first_comm);
+  *out = t;
   return 0;
-}
-
-/* ---- of a part of an archive ---- */
-
-/* Only the sets: events refer to them by number. */
-static void serialize_sets(struct pml__serializer *c, struct pml__otf2_teams *t) {
-  size_t nsets = t->nsets;
-  pml__serialize_list(c, (void **)&t->set, &nsets, sizeof *t->set);
-  t->nsets = (uint32_t)nsets;
-  for (size_t i = 0; i < nsets; i++) {
-    size_t n = t->set[i].n;
-    struct member *member = (struct member *)(uintptr_t)t->set[i].member;
-    pml__serialize_list(c, (void **)&member, &n, sizeof *member);
-    t->set[i] = (struct set){member, (uint32_t)n};
-    for (size_t k = 0; k < n; k++) {
-      pml__serialize_32(c, &member[k].index);
-      pml__serialize_32(c, &member[k].thread);
-    }
-  }
-  t->sets_own = c->reads;
-}
-
-void pml__otf2_serialize_teams(struct pml__serializer *c, struct pml_otf2 *a) {
-  bool any = a->teams != NULL;
-  pml__serialize_bool(c, &any);
-  if (any && c->reads) a->teams = calloc(1, sizeof *a->teams);
-  c->failed |= any && a->teams == NULL;
-  if (a->teams != NULL) serialize_sets(c, a->teams);
-}
-
-uint32_t pml__otf2_teams_sets(const struct pml_otf2 *a) {
-  return a->teams != NULL ? a->teams->nsets : 0;
-}
-
-uint32_t pml__otf2_teams_take(struct pml_otf2 *a, struct pml_otf2 *part, uint32_t first_comm, uint32_t first_thread) {
-  struct pml__otf2_teams **at = &a->teams, *t = part->teams;
-  for (; *at != NULL; at = &(*at)->next) first_comm = (*at)->first_comm + (*at)->nsets;
-  if (t == NULL) return first_comm;
-  t->first_comm = first_comm;
-  t->first_thread = first_thread;
-  part->teams = NULL;
-  *at = t;
-  return first_comm;
 }
 
 /* ---- events ---- */

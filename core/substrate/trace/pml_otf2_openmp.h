@@ -15,24 +15,13 @@ struct pml__otf2_teams;
 
 /*
  * pml__otf2_teams_open - which threads of a recording were in which teams; *t stays NULL if none was in any. Called
- * before the recording's threads have locations in @a, which has no other process and from then on owns it.
- * @first_comm: the first number that no other communicator of the archive has. Reads all events once. Memory: 12 bytes
- * for each thread of each team. 0, -ENOMEM, or what reading returns. pml__otf2_teams_free - all of an archive; NULL is
- * fine.
+ * just before the recording's threads have locations in @a, which from then on owns it. @first_comm: the first number
+ * behind the communicators of MPI. Reads all events once. Memory: 12 bytes for each thread of each team. 0, -ENOMEM, or
+ * what reading returns. pml__otf2_teams_free - all of an archive; NULL is fine.
  */
 int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **t, const struct pml_recording_reader *r,
                          uint32_t nmetrics, uint32_t first_comm);
 void pml__otf2_teams_free(struct pml__otf2_teams *t);
-
-/*
- * pml__otf2_serialize_teams - the kinds of teams of an archive of one process. pml__otf2_teams_sets - their number.
- * pml__otf2_teams_take - move them to @a, behind those of earlier processes; @first_thread is the number of the
- * process's first thread. Returns the number of their first communicator.
- */
-struct pml__serializer;
-void pml__otf2_serialize_teams(struct pml__serializer *c, struct pml_otf2 *a);
-uint32_t pml__otf2_teams_sets(const struct pml_otf2 *a);
-uint32_t pml__otf2_teams_take(struct pml_otf2 *a, struct pml_otf2 *part, uint32_t first_comm, uint32_t first_thread);
 
 /* What one thread is in while its events are written; zeros at first. Teams, and locks, beyond are left out. */
 #define PML__OTF2_TEAMS_DEEP 32u

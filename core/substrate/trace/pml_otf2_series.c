@@ -209,11 +209,8 @@ int pml__otf2_add_single(struct pml_otf2 *a, const struct pml_otf2_metric *metri
 
 int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
                            uint64_t bits) {
-  pml__mutex_take(&a->lock);
-  int err = a->error != 0 ? pml_fail(a->error, "%s", a->error_text)
-                          : pml__otf2_value(a, loc, ticks, &a->single[i].metric, a->single[i].class, bits);
-  pml__mutex_leave(&a->lock);
-  return err;
+  if (a->error != 0) return pml_fail(a->error, "%s", a->error_text);
+  return pml__otf2_value(a, loc, ticks, &a->single[i].metric, a->single[i].class, bits);
 }
 
 /* ---- series ---- */

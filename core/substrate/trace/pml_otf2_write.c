@@ -300,32 +300,10 @@ int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   return check(a, "close an event file of", code);
 }
 
-/* Numbers that stay the same need no table. */
-static OTF2_ErrorCode write_map(OTF2_DefWriter *to, OTF2_MappingType type, const uint64_t *number, size_t n) {
-  size_t same = 0;
-  while (same < n && number[same] == same) same++;
-  if (same == n) return OTF2_SUCCESS;
-  OTF2_IdMap *map = OTF2_IdMap_CreateFromUint64Array(n, number, true);
-  if (map == NULL) return OTF2_ERROR_MEM_FAULT;
-  OTF2_ErrorCode code = OTF2_DefWriter_WriteMappingTable(to, type, map);
-  OTF2_IdMap_Free(map);
-  return code;
-}
-
-static int write_maps(const struct pml_otf2 *a, OTF2_DefWriter *to, const struct pml__otf2_map *map) {
-  static const OTF2_MappingType type[PML__OTF2_MAPS] = {OTF2_MAPPING_REGION, OTF2_MAPPING_METRIC, OTF2_MAPPING_COMM};
-  int err = 0;
-  for (int i = 0; map != NULL && i < PML__OTF2_MAPS && err == 0; i++)
-    err = check(a, "write a definition file of", write_map(to, type[i], map->to[i], map->n[i]));
-  return err;
-}
-
 static int write_local_definition(struct pml_otf2 *a, const struct pml_otf2_location *loc) {
   OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(a->archive, loc->ref);
   if (writer == NULL) return failed(a, "open a definition file of", OTF2_ERROR_INVALID);
-  int err = write_maps(a, writer, loc->map);
-  int closed = check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
-  return err != 0 ? err : closed;
+  return check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
 }
 
 /* Readers want a local definition file per location, even an empty one. */
@@ -358,22 +336,12 @@ static void close_events(struct pml_otf2 *a, struct ending *e) {
   ended(e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
 }
 
-static int close_archive(struct pml_otf2 *a, struct ending *e) {
-  ended(e, check(a, "close", OTF2_Archive_Close(a->archive)));
-  drop_spares(a);
-  return e->err == 0 ? 0 : pml_fail(e->err, "%s", e->text);
-}
-
 int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define) {
   struct ending e = {0};
   close_events(a, &e);
   ended(&e, write_local_definitions(a));
   ended(&e, write_definitions(a, define));
-  return close_archive(a, &e);
-}
-
-int pml__otf2_finish_part(struct pml_otf2 *a) {
-  struct ending e = {0};
-  close_events(a, &e);
-  return close_archive(a, &e);
+  ended(&e, check(a, "close", OTF2_Archive_Close(a->archive)));
+  drop_spares(a);
+  return e.err == 0 ? 0 : pml_fail(e.err, "%s", e.text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/pml_otf2_write.h - interface to libotf2 for pml_otf2.c. Internal; every call is made under the
- * archive's lock.
+ * core/substrate/trace/pml_otf2_write.h - interface to libotf2 for pml_otf2.c. Internal. Calls are made under the
+ * archive's lock, unless they say otherwise.
  *
  * Each returns 0, or the code of a failure whose sentence pml_error_detail() has. libotf2 prints nothing: its error
  * callback is replaced, for the whole process, at the first create.
@@ -35,14 +35,6 @@ struct pml__otf2_process {
   struct pml__otf2_process *next;
 };
 
-/* Maps the numbers of regions, metrics and communicators in events of some locations to those of the definitions. */
-enum { PML__OTF2_MAP_REGION, PML__OTF2_MAP_METRIC, PML__OTF2_MAP_COMM, PML__OTF2_MAPS };
-struct pml__otf2_map {
-  struct pml__otf2_map *next;
-  size_t n[PML__OTF2_MAPS];
-  uint64_t *to[PML__OTF2_MAPS]; /* [n] */
-};
-
 #define PML__OTF2_SPARE 2
 struct pml__otf2_chunk;
 struct pml_otf2 {
@@ -61,12 +53,11 @@ struct pml_otf2 {
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  bool of_logs;                    /* descriptions of metrics are whole */
-  bool in_ns;                      /* times are ns since @opened_realtime_ns */
-  enum pml_count_at counted;       /* else: where the compiler counted in this process */
-  const struct pml__otf2_mpi *mpi; /* borrowed; NULL: no process is a rank */
-  struct pml__otf2_teams *teams;   /* of OpenMP; NULL: none */
-  struct pml__otf2_map *maps;
+  bool of_logs;                      /* descriptions of metrics are whole */
+  bool in_ns;                        /* times are ns since @opened_realtime_ns */
+  enum pml_count_at counted;         /* else: where the compiler counted in this process */
+  const struct pml__otf2_mpi *mpi;   /* borrowed; NULL: no process is a rank */
+  struct pml__otf2_teams *teams;     /* of OpenMP; NULL: none */
   struct pml__otf2_flusher *flusher; /* NULL: no thread flushes; not guarded by the lock */
   int error;                         /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
@@ -109,17 +100,12 @@ int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host
 int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2_process *process,
                           const struct pml__otf2_set *set, struct pml_otf2_location **loc);
 int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
-/*
- * pml__otf2_new - an archive without files, @dir for messages; *a is NULL without memory. pml__otf2_close_part -
- * complete the event files without writing definitions, which stay in memory. pml__otf2_free - free all but files.
- */
+/* pml__otf2_new - an archive without files, @dir for messages; *a is NULL without memory. pml__otf2_free - free all but
+ * files. */
 int pml__otf2_new(struct pml_otf2 **a, const char *dir);
-int pml__otf2_close_part(struct pml_otf2 *a);
 void pml__otf2_free(struct pml_otf2 *a);
-/* pml__otf2_location_new - a location of zeros, without a ring; NULL: no memory. pml__otf2_map_new - a map of zeros,
- * owned by the archive; NULL: no memory. */
+/* pml__otf2_location_new - a location of zeros, without a ring; NULL: no memory. */
 struct pml_otf2_location *pml__otf2_location_new(void);
-struct pml__otf2_map *pml__otf2_map_new(struct pml_otf2 *a, const size_t n[PML__OTF2_MAPS]);
 /* pml__otf2_region - the reference of a region; a new region gets the next one. pml__otf2_regions - the regions by
  * their references, [nregions + 1], to be freed; NULL: no memory. */
 int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref);
@@ -184,7 +170,8 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
 
 /*
  * pml__otf2_write - one event past the ring, for a caller that has all events at hand; @loc has no others. Events of a
- * location are in order and balanced.
+ * location are in order and balanced. It takes no lock: a lock costs two system calls, which is four times the rest. No
+ * other thread may use the archive meanwhile.
  */
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
@@ -205,8 +192,6 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d);
 /* pml__otf2_finish - write what @define defines and close the files, going on after failures; returns the first. */
 typedef int pml__otf2_definer(struct pml_otf2 *a, struct OTF2_GlobalDefWriter_struct *out);
 int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define);
-/* pml__otf2_finish_part - the same without definitions. */
-int pml__otf2_finish_part(struct pml_otf2 *a);
 /* pml__otf2_close_writer - no more events of @loc. pml__otf2_machine - this host's name. */
 int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc);
 const char *pml__otf2_machine(char *buf, size_t size);

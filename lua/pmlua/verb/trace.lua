@@ -22,7 +22,7 @@ end
 
 local M = {
   summary = "show what is in an OTF2 trace, or write one of what recorded processes left",
-  usage = { "[OPTIONS] FILE.otf2", "--show [OPTIONS] DIR", "[-o DIR] [-j N] [-q] DIR" },
+  usage = { "[OPTIONS] FILE.otf2", "--show [OPTIONS] DIR", "[-o DIR] [-q] DIR" },
   arguments = { { name = "TRACE", key = "dir", kind = "file", missing = "no trace and no folder given" } },
   about = [[
 FILE.otf2 is a trace of pmlua or of another tool. The first lines say what it is: processes, threads, length, events by kind,
@@ -37,8 +37,6 @@ pmlua record writes this trace itself when the command ends. Use pmlua trace if 
 processes were still running. Processes that still run are in the trace with what they recorded so far.]],
   options = {
     common.with("folder", { shown = "DIR", help = "the folder for traces.otf2, traces.def and traces/; it is created" }),
-    { name = "jobs", short = "j", kind = "integer", min = 1, max = 1024, default = 1,
-      help = "let N processes on this machine write, each the events of some processes" },
     common.with "quiet",
     { name = "show", help = "show what is in the trace of the folder DIR, and write nothing" },
     common.with("json", { help = "what is in the trace as JSON, with all digits" }),
@@ -68,9 +66,8 @@ barriers and other collective operations, from entering one until the last rank 
 ranks. --waits also lists late receivers, waits at windows and for their locks, probes and calls that make communicators, and of
 OpenMP how long threads waited in barriers, also at the end of loops and of parallel regions, until the last thread of the team
 entered. Tasks that a thread executes there are work.
-Under mpirun, on one machine or several that share DIR, all ranks write events, and rank 0 does what a rank leaves undone. The
-trace is the same whatever the number of processes.]],
-  examples = { "pmlua trace pmlua-record-4711 -o trace", "pmlua trace -j 4 pmlua-record-4711 -o together",
+Under mpirun, rank 0 writes the trace and the other ranks end at once.]],
+  examples = { "pmlua trace pmlua-record-4711 -o trace",
     "pmlua trace trace/traces.otf2 --top 5", "pmlua trace trace/traces.otf2 --waits",
     "pmlua trace trace/traces.otf2 --critical-path",
     "pmlua trace trace/traces.otf2 --csv --table paths",
@@ -94,30 +91,6 @@ local function folder(name)
   local made, err = lfs.mkdir(name)
   if not made then return nil, ("%s: %s"):format(name, err) end
   return name
-end
-
--- ---- helpers ----
-
-local PATIENCE_S <const> = 10 -- for the process that leads
-
---- Write events as another rank than the first, which writes what fails here, or says why it cannot.
-local function help(o)
-  local out = o.out or o.dir
-  if require("lfs").attributes(o.dir, "mode") ~= "directory" or core.sys.realpath(out .. "/traces.otf2") then return 0 end
-  core.recording.archive_help(out, PATIENCE_S)
-  return 0
-end
-
---- Start this command again as further ranks of a job. A helper that cannot be started is not missed.
-local function start_helpers(o, out)
-  local helpers = {}
-  for i = 1, o.jobs - 1 do
-    local words = { core.sys.realpath "/proc/self/exe", "trace", "-o", out, "--", o.dir }
-    local variables = { "OMPI_COMM_WORLD_RANK=" .. i, "OMPI_COMM_WORLD_SIZE=" .. o.jobs }
-    local helper = core.command.spawn(words, { environment = variables })
-    if helper and helper:start() then helpers[#helpers + 1] = helper end
-  end
-  return helpers
 end
 
 local function drawn(reader, o)
@@ -153,7 +126,7 @@ end
 ---@return integer status
 function M.run(o)
   if o.show or o.dir:find "%.otf2$" then return tell(o) end
-  if (require("pmlua.internal.job").rank() or 0) > 0 then return help(o) end
+  if (require("pmlua.internal.job").rank() or 0) > 0 then return 0 end
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
   if mode ~= "directory" then
@@ -164,10 +137,8 @@ function M.run(o)
   local show, clear = require("pmlua.internal.record.report").progress(o.quiet)
   local dir, err = folder(o.out or o.dir)
   if dir then
-    local helpers = start_helpers(o, dir)
     out = dir .. "/traces.otf2"
     story, err = archive.make(o.dir, dir, { progress = show, tell = complain })
-    for _, helper in ipairs(helpers) do helper:close() end -- all is written
   end
   clear()
   if not story then

@@ -168,35 +168,14 @@ local function clean(job)
   lfs.rmdir(job.dir .. CLAIM)
 end
 
---- Whether this rank wrote the trace of the job, or could not; false: another rank does.
-local function write_trace(o, job, last, complain)
+--- Write the trace of all ranks, unless it is there.
+local function write_trace(o, job, complain)
+  if archive.is_there(job.dir) then return end
   local show, clear = report.progress(o.quiet)
-  local led, story, err = archive.of_job(job.dir, last, { progress = show })
+  local story, err = archive.make(job.dir, job.dir, { progress = show })
   clear()
   if err then complain(err, true) end
   for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
-  return led
-end
-
---- Wait, as the first rank, for the rank that writes the trace and reports the job, while that gives signs of life.
---- Returns whether it is gone, so that this rank reports.
-local function wait_for_report(job)
-  local left, state = timeout.seconds(), nil
-  while left > 0 do
-    if not exists(mark_of(job, job.rank)) or exists(job.dir .. CLAIM) then return false end
-    local now = archive.progress_of_job(job.dir)
-    if now ~= state then left, state = timeout.seconds(), now end
-    core.sys.sleep(STEP_S)
-    left = left - STEP_S
-  end
-  return true
-end
-
---- Whether this rank reports the job: the one that wrote the trace, which is in the report; else the last or the first one.
-local function reports(o, job, all, is_first, complain)
-  if not o.trace or write_trace(o, job, all, complain) then return all or is_first end
-  if not all then return is_first end
-  return is_first and wait_for_report(job)
 end
 
 --- Report the whole job. Returns whether a rank could not write what was asked for.
@@ -254,12 +233,7 @@ local function complete(o, job, ranks, complain)
   if told > LINES then complain(("%d more lines like these"):format(told - LINES)) end
   tell_lines(job, complain, true)
   report.of_ranks(o, job.dir, complain)
-  if archive.is_there(job.dir) or not archive.is_wanted(job.dir) then return end
-  local show, clear = report.progress(o.quiet)
-  local story, err = archive.make(job.dir, job.dir, { progress = show })
-  clear()
-  if err then complain(err, true) end
-  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+  if archive.is_wanted(job.dir) then write_trace(o, job, complain) end
 end
 
 --- Whether the folder is one of a job, with a folder for each rank.
@@ -328,7 +302,8 @@ function M.finish(o, job, complain)
   end
   -- MPI_Init returns when all ranks are there: what has no folder then is not recorded.
   local all = ended and (is_mpi or #ranks == job.size)
-  if not reports(o, job, all, is_first, tell_failure) or not claim(job) then return of_all end
+  if not (all or is_first) or not claim(job) then return of_all end
+  if o.trace and all then write_trace(o, job, tell_failure) end
   return tell_job(o, job, ended, tell_failure) or of_all
 end
 
