@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/command.c - a child that waits until counters are on it: its life, its ends, and what is left behind. */
+/* spec/c/command.c - what spec/core/command_spec.lua cannot see of a child that waits: streams, signals, descriptors.
+ */
 #include "check.h"
 
 #include "pml.h"
@@ -22,52 +23,6 @@ static int descriptors(void) {
   int n = 0;
   for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
   return n;
-}
-
-static void a_command_waits_then_runs(void) {
-  struct pml_command c;
-  char *const argv[] = {"sh", "-c", "exit 3", NULL};
-  CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
-  CHECK(c.pid > 0 && !c.done, "it has a process and no end yet");
-  CHECK(pml_command_wait(&c, 0) == PML_EMODE, "it cannot be waited for before it is started");
-  CHECK(pml_command_kill(&c, 0) == 0, "its process is there");
-  CHECK(pml_command_start(&c) == 0, "it starts");
-  CHECK(pml_command_start(&c) == -EALREADY, "once");
-  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0, "it ends");
-  CHECK(c.done && c.pid == 0 && c.end.status == 3 && c.end.signal == 0 && c.end.real_ns > 0 && c.end.maxrss_bytes > 0,
-        "with its exit status, times and memory, and no process");
-  CHECK(pml_command_wait(&c, 0) == 0, "the end can be asked for again");
-  CHECK(pml_command_kill(&c, SIGKILL) == -ESRCH, "it is sent no signal any more");
-  pml_command_close(&c);
-  pml_command_close(&c);
-}
-
-static void counters_on_it_see_the_whole_program(void) {
-  struct pml_command c;
-  struct pml_eventset *set = NULL;
-  const char *names[] = {"page-faults:u"}; /* what any user may count */
-  uint64_t faults = 0;
-  CHECK(pml_command_spawn(&c, shell_true) == 0, "a command is forked");
-  struct pml_eventset_options options = {.target = {.pid = c.pid, .inherit = true}};
-  CHECK(pml_eventset_open(&set, names, 1, &options) == 0, "counters are put on it before it is its program");
-  CHECK(pml_command_start(&c) == 0, "it starts");
-  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0, "it ends");
-  CHECK(set != NULL && pml_eventset_read(set, &faults) >= 0, "the counters can be read after its end");
-  CHECK(faults > 20, "and saw the program being loaded"); /* a program is loaded page by page */
-  pml_eventset_close(set);
-  pml_command_close(&c);
-}
-
-static void what_cannot_run_is_told_by_start(void) {
-  struct pml_command c;
-  char *const missing[] = {"/nowhere/at/all", NULL}, *const folder[] = {"/", NULL};
-  CHECK(pml_command_spawn(&c, missing) == 0, "a command whose program is missing is forked");
-  CHECK(pml_command_start(&c) == -ENOENT, "start says that it is missing");
-  CHECK(c.done && c.end.status == 127, "and the child is gone");
-  pml_command_close(&c);
-  CHECK(pml_command_spawn(&c, folder) == 0, "a command whose program is a folder is forked");
-  CHECK(pml_command_start(&c) == -EACCES, "start says that it cannot be run");
-  pml_command_close(&c);
 }
 
 static void streams_are_files_where_that_is_asked_for(void) {
@@ -182,9 +137,6 @@ static void a_child_whose_parent_dies_goes_with_it(void) {
 }
 
 int main(void) {
-  a_command_waits_then_runs();
-  counters_on_it_see_the_whole_program();
-  what_cannot_run_is_told_by_start();
   streams_are_files_where_that_is_asked_for();
   a_child_killed_before_it_starts_is_seen_to_end();
   a_signal_ends_the_wait_but_not_the_child();

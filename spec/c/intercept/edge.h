@@ -10,6 +10,7 @@
 #define EDGE_H
 
 #include "../check.h"
+#include "../sanitized.h"
 #include "counted.h"
 #include "library.h"
 
@@ -152,12 +153,6 @@ static inline void set(int64_t tag, const void *at) {
 static inline void *to_the_end(const void *from, size_t bytes) {
   return memmove(edge_end - bytes, from, bytes);
 }
-static inline void *move(int64_t tag, size_t bytes) {
-  void *to = to_the_end(table_of(tag), bytes);
-  set(tag, to);
-  return to;
-}
-
 /* The library as it looks now. */
 static inline struct pml__object *looked_at(void) {
   pml__objects_free(&edge.all);
@@ -184,6 +179,16 @@ static inline size_t symbol_named(const char *name) {
   size_t i = 1, n = strlen(name);
   while (i < o->nsym && !pml__object_is_named(o, &o->sym[i], name, n)) i++;
   return i;
+}
+
+/* What the index of all names says of @name, if there were no other library. */
+static inline uintptr_t exported(const char *name) {
+  struct pml__object o = *looked_at();
+  o.startup = true;
+  struct pml__exports *e = pml__exports_make(&(struct pml__objects){.at = &o, .n = 1});
+  uintptr_t at = e != NULL ? pml__exports_only(e, name, strlen(name), pml__object_hash(name, strlen(name))) : 1;
+  pml__exports_free(e);
+  return at;
 }
 
 static inline int nobody(const struct pml_intercept_unmatched *u, void *arg) {

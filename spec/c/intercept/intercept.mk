@@ -26,7 +26,7 @@ $(B)/spec/slots_both.so: $(B)/spec/slots_versions.so
 $(B)/spec/slots_pointed.so: $(B)/spec/slots_targets.so
 $(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so): $(B)/spec/leaf_%.so: spec/c/intercept/slots_leaf.c $(B)/spec/libintercept.so $(INTERCEPT_H)
 	$(call slots_build,$(SLOTS_$*))
-$(patsubst %,$(B)/spec/intercept_%,slots damaged bounds places identity pointers): $(SLOTS_SO) $(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so)
+$(patsubst %,$(B)/spec/intercept_%,slots bounds places identity pointers): $(SLOTS_SO) $(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so)
 
 intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
 $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
