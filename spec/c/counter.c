@@ -25,22 +25,6 @@ static uint64_t raw_of(const struct pml_counter *c) {
   return pml_counter_read(c, &r) == 0 ? r.raw : UINT64_MAX;
 }
 
-static uint64_t clock_of(clockid_t id) {
-  struct timespec t;
-  clock_gettime(id, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t thread_ns(void) {
-  return clock_of(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static void spin_ns(uint64_t ns) {
-  uint64_t end = thread_ns() + ns;
-  while (thread_ns() < end) {
-  }
-}
-
 static void counts_exactly(void) {
   struct pml_event ev = faults();
   struct pml_counter c;
@@ -61,43 +45,6 @@ static void counts_exactly(void) {
   pml_counter_close(&c);
   CHECK(pml_counter_read(&c, &r) == PML_ECLOSED, "closing twice is fine, reading a closed counter says so");
   fresh_close(&f);
-}
-
-static void task_clock_is_bracketed(void) {
-  struct pml_event ev = task_clock();
-  struct pml_counter c;
-  if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "task-clock opens")) return;
-  uint64_t outer0 = clock_of(CLOCK_MONOTONIC), c0 = raw_of(&c), inner0 = thread_ns();
-  uint64_t last = c0;
-  bool monotonic = true;
-  for (int i = 0; i < 1000; i++) {
-    uint64_t now = raw_of(&c);
-    monotonic &= now >= last;
-    last = now;
-  }
-  spin_ns(20000000);
-  uint64_t inner = thread_ns() - inner0, counted = raw_of(&c) - c0, outer = clock_of(CLOCK_MONOTONIC) - outer0;
-  CHECK(monotonic, "task-clock never goes back");
-  /* Time that a hypervisor steals is in task-clock, not in the thread's clock; context switches are a little in both.
-   */
-  CHECK(counted >= inner - inner / 10 && counted <= outer + outer / 10,
-        "task-clock %llu lies between the thread's clock %llu and the wall's %llu", (unsigned long long)counted,
-        (unsigned long long)inner, (unsigned long long)outer);
-  pml_counter_close(&c);
-}
-
-static void context_switches(void) {
-  if (!counts_kernel()) {
-    SKIP("a context switch happens in the kernel, which this process may not count");
-    return;
-  }
-  struct pml_event ev = switches();
-  struct pml_counter c;
-  if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "context-switches opens")) return;
-  uint64_t before = raw_of(&c);
-  for (int i = 0; i < 20; i++) nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-  CHECK(raw_of(&c) - before >= 20, "20 sleeps are at least 20 switches");
-  pml_counter_close(&c);
 }
 
 /* A child process, or a thread, that touches pages when told and then waits. */
@@ -347,32 +294,8 @@ static void without_privilege(void) {
   CHECK(unprivileged(65534, &user, &init) == (level > 2 ? 1 : 2), "level %d and another user's process", level);
 }
 
-/* The page path itself needs a PMU; who may take it does not. */
-static void page_path(void) {
-  struct pml_event ev = perf_event("cycles:u", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-  ev.first.attr.exclude_kernel = 1;
-  struct pml_counter c;
-  const char *why = NULL;
-  if (!pml_event_has_pmu() || pml_counter_open(&c, &ev, 0, NULL, NULL, 0) != 0) {
-    SKIP("the page of a hardware counter needs a PMU");
-    return;
-  }
-  enum pml_path path = pml_counter_path(&c, &why);
-  printf("# cycles:u is read by %s%s%s\n", path == PML_PATH_PAGE ? "page" : "read(2)", why ? ": " : "", why ? why : "");
-  struct pml_reading byway[3];
-  struct pml_counter other = c;
-  other.owner = 0;
-  bool fine = pml_counter_read(&other, &byway[0]) == 0 && pml_counter_read(&c, &byway[1]) == 0 &&
-              pml_counter_read(&other, &byway[2]) == 0;
-  CHECK(fine && byway[0].raw <= byway[1].raw && byway[1].raw <= byway[2].raw, "both paths read the same count");
-  CHECK(byway[0].enabled_ns <= byway[1].enabled_ns && byway[1].enabled_ns <= byway[2].enabled_ns, "and the same time");
-  pml_counter_close(&c);
-}
-
 int main(void) {
   counts_exactly();
-  task_clock_is_bracketed();
-  context_switches();
   another_thread();
   another_process();
   inherited();
@@ -382,6 +305,5 @@ int main(void) {
   out_of_descriptors();
   descriptors_of_the_program();
   without_privilege();
-  page_path();
   return check_done();
 }

@@ -274,34 +274,6 @@ static void descriptors_run_out(void) {
   CHECK(clean, "room for 0 to 7 of 8 descriptors: refused, nothing left open");
 }
 
-static void whole_cpu(void) {
-  struct pml_event ev[2] = {software("cpu-clock", PERF_COUNT_SW_CPU_CLOCK), switches()};
-  struct pml_eventset_options o = {.target = {.pid = -1, .cpu_plus = 1}};
-  struct pml_eventset *s;
-  int rc = pml__eventset_open_events(&s, ev, 2, &o);
-  if (rc == PML_EPARANOID || rc == PML_ECAP) {
-    SKIP("counting a whole cpu needs CAP_PERFMON");
-    return;
-  }
-  uint64_t v[2];
-  if (!CHECK(rc == 0, "a set on a cpu: %s", pml_error_detail(rc))) return;
-  usleep(5000);
-  CHECK(pml_eventset_read(s, v) == 0 && v[0] >= 4000000, "counts every thread that runs there");
-  pml_eventset_close(s);
-}
-
-static void by_name(void) {
-  const char *const names[] = {COUNTED_AS("page-faults"), "clock::ns", "task-clock"};
-  struct pml_eventset *s;
-  int rc = pml_eventset_open(&s, names, 3, NULL);
-  if (CHECK(rc == 0, "a set opens by names: %s", pml_error_detail(rc))) meanings(s, 0, "by name");
-  pml_eventset_close(s);
-  const char *const wrong[] = {"page-faults", "no-such-event-anywhere"};
-  rc = pml_eventset_open(&s, wrong, 2, NULL);
-  CHECK(rc == PML_ENOEVENT && s == NULL, "a wrong name: %s", pml_error_detail(rc));
-  pml_eventset_close(NULL);
-}
-
 static int rank_of(uint32_t type, uint64_t config, bool intel) {
   struct perf_event_attr attr = {.type = type, .config = config};
   return pml__kernel_rank(&attr, "cpu", intel);
@@ -352,7 +324,5 @@ int main(void) {
   two_at_once();
   as_many_as_go();
   descriptors_run_out();
-  whole_cpu();
-  by_name();
   return check_done();
 }

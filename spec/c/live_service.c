@@ -79,9 +79,31 @@ static bool answers_error_and_ends(const char *bytes, size_t n) {
 }
 
 static void garbage(void) {
-  static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-  CHECK(answers_error_and_ends(http, sizeof http - 1), "a browser's question gets an error and the end");
-  CHECK(answers_error_and_ends("pmlua1 eval 65537\n", 18), "so does one that is too long");
+  static const char *const bad[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                                    "pmlua1 eval 65537\n",
+                                    "pmlua1\0eval 1\n",
+                                    "\n",
+                                    "pmlua1\n",
+                                    "pmlua1 \n",
+                                    "pmlua1 eval\n",
+                                    "pmlua1 eval \n",
+                                    "pmlua1 eval x\n",
+                                    "pmlua1 eval -1\n",
+                                    "pmlua1 eval +1\n",
+                                    "pmlua1 eval 007\n",
+                                    "pmlua1 eval 1 \n",
+                                    "pmlua1 eval 1\r\n",
+                                    "pmlua1  eval 1\n",
+                                    "pmlua1 evil 1\n",
+                                    "pmlua1 ok 1\n",
+                                    "pmlua2 eval 1\n",
+                                    "ok 1\n",
+                                    "pmlua1 eval 18446744073709551617\n",
+                                    "pmlua1 eval 99999999999999999999999999999999999999999\n",
+                                    "pmlua1 eval                                                              1\n"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    CHECK(answers_error_and_ends(bad[i], strlen(bad[i]) + (bad[i][6] == 0 ? 8 : 0)),
+          "what is no question, %zu, gets an error and the end", i + 1);
   static char zeros[100000];
   int fd = live_connect_self();
   (void)live_send(fd, zeros, sizeof zeros); /* may be cut off */
