@@ -10,9 +10,6 @@
 #include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_private.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 static void archive(const struct job *job) {
   char path[RANKS][300];
   struct pml_archive_log log[RANKS] = {{0}};

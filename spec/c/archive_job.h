@@ -15,8 +15,6 @@
 #include "substrate/archive/pml_archive.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { RANKS = 4, ROUNDS = 100, REGION = 1 };
 #define ROUND_NS 1e6

@@ -9,11 +9,8 @@
 #include "cpus_folder.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #define MAX "cpufreq/scaling_max_freq"
 #define GHZ 1e9

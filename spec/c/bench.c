@@ -4,11 +4,7 @@
 #include "record/pml_bench.h"
 #include "record/pml_interval.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 struct planted {
   unsigned turns;

@@ -11,13 +11,6 @@
 #include "base/pml_thread.h"
 #include "record/pml_buffer.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static pml_region_t outer, inner;
 
 static void raise_event(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {

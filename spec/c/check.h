@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/check.h - what every C spec says and how it ends: TAP lines, a closing count, 0 / 1 / 77. */
+/*
+ * spec/c/check.h - what every C spec says and how it ends: TAP lines, a closing count, 0 / 1 / 77; and the headers of C
+ * and POSIX that most of them need.
+ */
 #ifndef CHECK_H
 #define CHECK_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 /* To be used from the main thread; workers hand their findings back to it. */
 static struct { unsigned passed, failed, skipped; } check__count;

@@ -7,17 +7,11 @@
 #include "base/pml_error.h"
 #include "check.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define THREADS 8
 #define TURNS 20000

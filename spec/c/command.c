@@ -7,14 +7,6 @@
 
 #include "program/pml_command.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define PATIENCE_MS 60000
 
 static char *const shell_true[] = {"sh", "-c", "exit 0", NULL};

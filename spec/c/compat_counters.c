@@ -5,9 +5,6 @@
 #include "source/pml_eventset.h"
 
 #include <malloc.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static long long calls;
 static long long tick(void *param) {

@@ -3,13 +3,6 @@
 #include "check.h"
 #include "compat.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static papi_handle_t lib;
 static int calls, took_back = -1;
 static atomic_bool inside, stop;

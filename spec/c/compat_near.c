@@ -9,15 +9,7 @@
 #include "record/pml_recorder.h"
 #include "source/sde/pml_sde.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MANY = 20, EACH = 1000, SOME = 200000, HANDLED = 300 };
 

@@ -6,7 +6,6 @@
 #if __has_include(<papi.h>)
 #include <dlfcn.h>
 #include <papi.h>
-#include <stdlib.h>
 
 /* Looked up at run time, so that the spec builds and runs without libpapi's development link. */
 #define PAPI_CALLS(X)                                                                                                  \

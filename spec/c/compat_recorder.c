@@ -3,8 +3,6 @@
 #include "check.h"
 #include "compat.h"
 
-#include <stdlib.h>
-
 static double quantile(const char *name) {
   double *p = (double *)(intptr_t)value_of(name), v = -1;
   if (p) v = *p;

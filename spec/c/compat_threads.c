@@ -3,11 +3,6 @@
 #include "check.h"
 #include "compat.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 enum { THREADS = 4, ROUNDS = 20000, NAMES = 50 };
 
 static void *counter, *recorder, *set;

@@ -8,11 +8,6 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static const char *const nine[] = {
     "sde:::BYFL::load_count_I",      "sde:::BYFL::store_count_I",    "sde:::BYFL::load_ins_count_I",
     "sde:::BYFL::store_ins_count_I", "sde:::BYFL::call_ins_count_I", "sde:::BYFL::flop_count_I",

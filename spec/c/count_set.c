@@ -6,10 +6,6 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-
 static const char *nine[PML_BYFL_EVENTS];
 
 static void name_the_nine(void) {

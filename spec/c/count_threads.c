@@ -11,13 +11,6 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define AT_ONCE 8u
 #define WAVES 250u /* at least */
 #define EACH 100u

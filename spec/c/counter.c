@@ -8,17 +8,10 @@
 #include "check.h"
 #include "events.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 
 static uint64_t raw_of(const struct pml_counter *c) {
   struct pml_reading r;

@@ -12,13 +12,8 @@
 #include "source/sde/pml_sde.h"
 
 #include <lauxlib.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 /* --- the application --- */
 

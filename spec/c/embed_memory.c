@@ -4,9 +4,6 @@
 #include "pmlua.h"
 #include "sanitized.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define MEGABYTE ((size_t)1 << 20)
 
 /* Resident memory in bytes. */

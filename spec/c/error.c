@@ -5,10 +5,7 @@
 
 #include "check.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <pthread.h>
-#include <string.h>
 #include <wchar.h>
 
 static bool same(const char *a, const char *b) {

@@ -6,10 +6,7 @@
 
 #include <elf.h>
 #include <link.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define BASE 0x400000u
 

@@ -4,14 +4,7 @@
 #include "mounts.h"
 #include "pml.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define TIMES 1000
 

@@ -3,10 +3,6 @@
 #include "check.h"
 #include "pml.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #define NOTE_SECTION ".note.stapsdt, \"\", @note"
 #define BASE_SECTION ".stapsdt.base, \"aG\", @progbits, .stapsdt.base, comdat"
 

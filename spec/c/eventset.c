@@ -9,8 +9,6 @@
 #include "check.h"
 #include "events.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 static int lowest_free_descriptor(void) {

@@ -10,10 +10,7 @@
 #include "events.h"
 
 #include <dirent.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 #define THREADS 8
 

@@ -5,11 +5,7 @@
 #include "check.h"
 #include "sanitized.h"
 
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ROUNDS (SANITIZED ? 60 : 400)
 

@@ -5,9 +5,6 @@
 #include "flow.h"
 #include "sanitized.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #define THREADS 4
 #define TURNS (SANITIZED ? 50u : 500u)
 

@@ -6,12 +6,6 @@
 #include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 enum { FORKS = 60, CHILD_SECONDS = 20, STABLE = 300, STIRRERS = 5, PLUGINS = 300 };
 
 static struct pml_sde_library *library;

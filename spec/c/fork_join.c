@@ -11,7 +11,6 @@
 #include "source/sde/pml_sde.h"
 #include "source/sde/pml_sde_private.h"
 
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 static struct pml_section *section;

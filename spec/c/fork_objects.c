@@ -16,10 +16,6 @@
 #include "check.h"
 #include "cpus_folder.h"
 
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 enum { CHILD_SECONDS = 60 };
 
 /* What @ask, in a child that is made while @lock is held, returned; -1: it did not come back. */

@@ -6,7 +6,6 @@
 #include "check.h"
 #include "events.h"
 
-#include <errno.h>
 #include <sys/resource.h>
 
 static int open_descriptors(void) {

@@ -12,9 +12,7 @@
 #include "check.h"
 #include "events.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 static struct {

@@ -9,9 +9,6 @@
 
 #include "check.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BLOCKS_MAX = 24, EDGES_MAX = 96, GRAPHS = 4000, STEPS = 400 };
 
 struct graph {

@@ -13,13 +13,9 @@
 #include "adapter/intercept/pml_intercept_cache.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #if SHOWS_CALLS
 

@@ -13,14 +13,8 @@
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #define REGIONS 256
 

@@ -20,14 +20,8 @@
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ROUNDS 1000
 #define FIRST 8 /* events of a thread in which it learns who takes them */

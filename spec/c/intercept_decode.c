@@ -13,9 +13,6 @@ int main(void) {
 #else
 #include "adapter/arch/x86_64/decode.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define LINES 600000 /* of a library */
 
 /* The names of a register of 64, 32, 16 and 8 bits. */

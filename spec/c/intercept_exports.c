@@ -8,9 +8,6 @@
 #include "adapter/intercept/pml_intercept_exports.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct {
   const char **at;

@@ -10,9 +10,6 @@
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 
-#include <pthread.h>
-#include <string.h>
-
 #define REGIONS 256
 
 /* One thread's; it takes its time for each region that it meets first. */

@@ -7,7 +7,6 @@
 #include "adapter/intercept/pml_intercept.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #define ADDRESSES 8
 #define WALKS 8 /* of slots_walk.c */

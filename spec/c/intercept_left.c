@@ -22,11 +22,6 @@
 #include "substrate/recording/pml_recording_read_private.h"
 
 #include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define TRAP_FLAG 0x100
 #define STEPS_MAX 20000u

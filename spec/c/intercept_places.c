@@ -9,8 +9,6 @@
 #include "adapter/arch/pml_arch.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <stdlib.h>
 
 /* ---- segments ---- */
 

@@ -11,18 +11,12 @@
 #include "adapter/intercept/pml_intercept.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #ifndef __x86_64__
 int main(void) {

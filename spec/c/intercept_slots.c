@@ -11,10 +11,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 typedef int number(int i);
 typedef int plain(void);

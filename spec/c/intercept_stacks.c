@@ -13,11 +13,7 @@
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 
 #define FIBERS 8u

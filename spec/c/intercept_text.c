@@ -9,10 +9,7 @@
 #include "adapter/intercept/pml_intercept_object.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- reading ---- */
 

@@ -10,10 +10,8 @@
 #include "base/pml_clock.h"
 #include "check.h"
 
-#include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <stdatomic.h>
 
 #define LONGEST 200
 #define GUARD 64

@@ -6,10 +6,7 @@
 #include "check.h"
 #include "krylov/krylov.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct system {
   struct krylov_matrix a;

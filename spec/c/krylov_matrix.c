@@ -2,8 +2,6 @@
 /* spec/c/krylov_matrix.c - matrices: what is read, what is generated, what is refused and with which sentence. */
 #include "krylov.h"
 
-#include <stdio.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #define HEAD "%%MatrixMarket matrix coordinate real general\n"

@@ -3,9 +3,6 @@
 #include "krylov.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 #define POLLS 20000
 
 static double told(const char *name) {

@@ -3,9 +3,6 @@
 #include "base/pml_launched.h"
 #include "check.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const known[] = {"OMPI_COMM_WORLD_RANK",
                                     "OMPI_COMM_WORLD_SIZE",
                                     "OMPI_COMM_WORLD_LOCAL_RANK",

@@ -6,11 +6,7 @@
 
 #include "check.h"
 
-#include <errno.h>
 #include <lauxlib.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct pmlua_limits tight = {.instructions = 300000, .memory_bytes = 8u << 20};
 

@@ -8,9 +8,6 @@
 #include "check.h"
 #include "live.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #define PROLOGUE                                                                                                       \
   "#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n"                                                     \
   "#pragma weak papi_sde_init\n#pragma weak papi_sde_register_counter\n"                                               \

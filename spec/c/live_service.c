@@ -5,9 +5,7 @@
 #include "live.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdatomic.h>
 
 #define PLACES 16
 

@@ -4,10 +4,7 @@
 #include "check.h"
 #include "live.h"
 
-#include <fcntl.h>
 #include <pwd.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 static char folder[LIVE_PATH_MAX], runtime[64];
 

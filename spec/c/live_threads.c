@@ -9,9 +9,6 @@
 #include "live.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #define COUNTERS 3
 #define CLIENTS 4
 

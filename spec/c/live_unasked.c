@@ -6,10 +6,6 @@
 #include "sanitized.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/wait.h>
-
 static const char rules[] = "local pml = require 'pmlua'\n"
                             "pml.sde.watch('UNASKED::n', '1ms', function(n, series)\n"
                             "  if n < 1000 then return end\n"

@@ -19,12 +19,8 @@
 #include "adapter/intercept/pml_intercept_object.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define EDGE_ROOM ((size_t)64 << 20) /* so much that it fits into no gap between libraries */
 
