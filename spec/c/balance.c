@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/balance.c - the decision of balancing, to the number; regions, call paths and files of a balancer. */
+/* spec/c/balance.c - regions, call paths and files of a balancer; spec/core/balance_spec.lua has the decision. */
 #include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -17,57 +17,6 @@
 
 static bool same(double a, double b) {
   return fabs(a - b) < 1;
-}
-
-/* --- the decision --- */
-
-static const struct pml_pace_rule rule_3ghz = {.reference_hz = 3 * GHZ, .min_hz = 1 * GHZ, .delta_hz = 0.3 * GHZ};
-
-/* Computing @share of each of @n repetitions. */
-static double repeat(struct pml_pace_region *r, const struct pml_pace_rule *rule, double share, unsigned n) {
-  for (unsigned i = 0; i < n; i++) (void)pml_pace_step(r, rule, share, 1, 0);
-  return r->apply_hz;
-}
-
-static void decision(void) {
-  struct pml_pace_rule rule = rule_3ghz;
-  struct pml_pace_region r;
-  CHECK(pml_pace_check(&rule) == 0 && rule.last == 0.95 && rule.fits == 0.85 && rule.window == 4,
-        "the shares and the window are the paper's");
-  pml_pace_begin(&r, &rule);
-  CHECK(same(r.apply_hz, 3 * GHZ), "it begins at the reference");
-  CHECK(same(repeat(&r, &rule, 0.5, 3), 3 * GHZ), "three repetitions slow no rank");
-  CHECK(same(pml_pace_step(&r, &rule, 0.5, 1, 0), 1.8 * GHZ),
-        "the fourth does: half of the time at 3 GHz is 1.5, and delta");
-  CHECK(same(repeat(&r, &rule, 0.9, 8), 1.8 * GHZ), "who computes 90 %% keeps his frequency");
-  CHECK(same(pml_pace_step(&r, &rule, 0.95, 1, 0), 3 * GHZ), "who computes 95 %% is set to the reference at once");
-  CHECK(same(repeat(&r, &rule, 0.85, 3), 3 * GHZ), "and stays there");
-  CHECK(same(repeat(&r, &rule, 0.5, 1), 3 * GHZ) && same(repeat(&r, &rule, 0.5, 3), 1.8 * GHZ),
-        "until the highest of the last four is lower");
-  CHECK(same(repeat(&r, &rule, 0.01, 40), 1 * GHZ), "no rank goes below the least");
-  pml_pace_begin(&r, &rule);
-  for (unsigned i = 0; i < 4; i++) (void)pml_pace_step(&r, &rule, 0.6, 1, 2 * GHZ);
-  CHECK(same(r.apply_hz, 1.5 * GHZ), "what was used counts, not what was asked for");
-  (void)repeat(&r, &rule, 0.5, 4);
-  double before = r.apply_hz;
-  CHECK(same(pml_pace_step(&r, &rule, 2, 1, 0), before) && same(pml_pace_step(&r, &rule, 0, 0, 0), before) &&
-            same(pml_pace_step(&r, &rule, NAN, 1, 0), before),
-        "invalid times change nothing");
-}
-
-static void bad_rules(void) {
-  const struct pml_pace_rule bad[] = {{.reference_hz = 0},
-                                      {.reference_hz = NAN},
-                                      {.reference_hz = 1, .min_hz = 2},
-                                      {.reference_hz = 1, .delta_hz = -1},
-                                      {.reference_hz = 1, .delta_hz = 2},
-                                      {.reference_hz = 1, .last = 0.5, .fits = 0.6},
-                                      {.reference_hz = 1, .last = 1.5},
-                                      {.reference_hz = 1, .window = 17}};
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    struct pml_pace_rule r = bad[i];
-    CHECK(pml_pace_check(&r) == -EINVAL, "refused: %s", pml_error_detail(-EINVAL));
-  }
 }
 
 /* --- events with times of their own --- */
@@ -254,8 +203,6 @@ int main(void) {
   (void)pml_clock_init();
   cpus_make(2);
   pin(0);
-  decision();
-  bad_rules();
   permission();
   if (sched_getcpu() == 0) {
     files();

@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/balance_spec.lua - pml.balance: the decision alone, threads of this process, and ranks of an MPI job.
+-- spec/core/balance_spec.lua - pml.balance: the decision alone, and threads of this process.
 
 local support = require "spec.core.support"
 local folder = require "spec.core.cpus_folder"
 local it = support.it
 local pml = require "pmlua"
-
-local max = "cpufreq/scaling_max_freq"
 
 local function wait_for(label, times)
   for _ = 1, times do
@@ -18,10 +16,23 @@ end
 describe("pml.balance.controller", function()
   it("decides as the paper says", function()
     local c = pml.balance.controller { reference = 3e9, min = 1e9, delta = 0.3e9 }
-    for _ = 1, 3 do assert.equal(3e9, c:step(1, 2)) end
-    assert.near(1.8e9, c:step(1, 2), 1)
-    assert.near(1.8e9, c:step(9, 10), 1)
-    assert.equal(3e9, c:step(96, 100))
+    local function step(n, share, used)
+      local hz
+      for _ = 1, n do hz = c:step(share, 1, used) end
+      return hz
+    end
+    assert.near(3e9, step(3, 0.5), 1)
+    assert.near(1.8e9, step(1, 0.5), 1) -- half of the time at 3 GHz is 1.5, and delta
+    assert.near(1.8e9, step(8, 0.9), 1)
+    assert.near(3e9, step(1, 0.95), 1) -- at once
+    assert.near(3e9, step(3, 0.85), 1)
+    assert.near(3e9, step(1, 0.5), 1) -- until the highest of the last four is lower
+    assert.near(1.8e9, step(3, 0.5), 1)
+    assert.near(1e9, step(40, 0.01), 1)
+    c = pml.balance.controller { reference = 3e9, min = 1e9, delta = 0.3e9 }
+    assert.near(1.5e9, step(4, 0.6, 2e9), 1) -- what was used counts, not what was asked for
+    local before = step(4, 0.5)
+    for _, times in ipairs { { 2, 1 }, { 0, 0 }, { 0 / 0, 1 } } do assert.equal(before, c:step(times[1], times[2])) end
   end)
 
   it("says what is wrong with its rule", function()
@@ -31,6 +42,11 @@ describe("pml.balance.controller", function()
       ["delta must be a number"] = { reference = 1, delta = "10 %" },
       ["unknown option 'minimum'"] = { reference = 1, minimum = 1 },
       ["must be an integer from 0 to 16"] = { reference = 1, window = 17 },
+      ["balance: balancing needs"] = { reference = 0 / 0 },
+      ["-1"] = { reference = 1, delta = -1 },
+      ["balance: delta, 2"] = { reference = 1, delta = 2 },
+      ["balance: fits and last must"] = { reference = 1, last = 0.5, fits = 0.6 },
+      ["they are 0.85 and 1.5"] = { reference = 1, last = 1.5 },
     } do
       local ok, err = pcall(pml.balance.controller, rule)
       assert.is_false(ok)
@@ -109,30 +125,5 @@ describe("A balancer", function()
       assert.matches(text, err, 1, true)
       assert.matches("balance_spec.lua:%d+: balance: ", err)
     end
-  end)
-end)
-
-describe("Ranks of an MPI job", function()
-  it("are balanced, each by itself", function()
-    local program = support.build .. "/spec/balance_ranks"
-    if not io.open(program) then return pending "the specs are not built: make specs" end
-    if pml.sys.nprocs() < 2 then return pending "one cpu: two ranks cannot have one each" end
-    if not os.execute "command -v mpirun >/dev/null 2>&1" then
-      return pending "Open MPI is not installed (apt-get install openmpi-bin)"
-    end
-    local cpus = folder.new(2)
-    -- What Open MPI leaks is not ours.
-    local command = "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " ..
-      "mpirun --oversubscribe --bind-to none -n 2 %s %s 24"
-    local status, out, err = support.shell(command:format(program, cpus.root), 60)
-    assert.same(0, status, err)
-    for rank = 0, 1 do
-      local during = out:match(("rank %d repetitions 23 computing %%d+ MHz (%%d+) then 3500"):format(rank))
-      assert.is_not_nil(during, out .. err)
-      assert.is_true(tonumber(during) >= 800 and tonumber(during) <= 3500)
-    end
-    assert.equal("3500000\n", cpus:get(1, max))
-    assert.is_true(cpus:is_back(2))
-    cpus:remove()
   end)
 end)
