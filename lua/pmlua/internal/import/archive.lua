@@ -160,7 +160,7 @@ function Archive:sample(thread, from_ns, to_ns, stack, values)
   for i = #thread.stack + 1, math.min(#stack, DEEPEST) do self:enter(thread, from_ns, stack[i]) end
   if self.nmetrics > 0 then
     thread.location:metric(thread.sums, from_ns)
-    for i, v in ipairs(values) do thread.sums[i] = self:sum(thread.sums[i], v) end
+    for i = 1, self.nmetrics do thread.sums[i] = self:sum(thread.sums[i], values[i]) end
     thread.location:metric(thread.sums, self:time(thread, to_ns))
     self:count(2 + self.nmetrics)
   end
