@@ -88,6 +88,17 @@ static uint64_t shaped(int shape, size_t i, size_t n) {
   }
 }
 
+/* Quantiles of a sorted series go up from its least value to its largest. */
+static bool ascends(const struct pml_samples *s) {
+  double last = s->n > 0 ? (double)s->value[0] : 0;
+  for (int i = 0; s->n > 0 && i <= 8; i++) {
+    double q = pml_samples_quantile(s, i / 8.0);
+    if (!(q >= last && q <= (double)s->value[s->n - 1])) return false;
+    last = q;
+  }
+  return true;
+}
+
 static void sorting(void) {
   static const size_t sizes[] = {0, 1, 2, 3, 255, 256, 257, 10007};
   struct pml_samples s;
@@ -100,6 +111,7 @@ static void sorting(void) {
       fill(&s, expected, sizes[k]);
       qsort(expected, sizes[k], sizeof *expected, by_value);
       wrong += pml_samples_sort(&s) != 0 || s.n != sizes[k] || memcmp(s.value, expected, sizes[k] * 8) != 0;
+      wrong += !ascends(&s);
     }
     CHECK(wrong == 0, "a series of %s is sorted as qsort does", shape_name[shape]);
   }

@@ -71,6 +71,18 @@ static inline int fuzz_file(const void *bytes, size_t n) {
   return fd;
 }
 
+/* The path of the one anonymous file of this kind, which now has these bytes. */
+static inline const char *fuzz_path(const void *bytes, size_t n) {
+  static char path[64];
+  static int fd = -1;
+  if (fd < 0) {
+    fd = fuzz_file("", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  }
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, bytes, n, 0) != (ssize_t)n) abort();
+  return path;
+}
+
 /* A folder in memory for this process, gone when it ends well. */
 static char fuzz__dir[64];
 static inline void fuzz__remove(void) {

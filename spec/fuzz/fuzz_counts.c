@@ -48,7 +48,6 @@ static void check(const struct pml_counts *c) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input in = {data, data + size};
   struct pml_counts *c;
-  char path[64];
   begin();
   size_t length = fuzz_byte(&in) % 4 == 0 ? (size_t)(fuzz_word(&in) % (sizeof whole + 1)) : sizeof whole;
   while (in.at < in.end) {
@@ -57,12 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (fuzz_byte(&in) % 4 != 0) at += PML__LOG_DIRECTORY;
     for (size_t i = 0; i < n && at + i < sizeof whole; i++) whole.byte[at + i] = fuzz_byte(&in);
   }
-  int fd = fuzz_file(&whole, length);
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int rc = pml_count_read(path, &c);
+  int rc = pml_count_read(fuzz_path(&whole, length), &c);
   if (rc == 0) check(c);
   PROMISE(rc == 0 || (c == NULL && *pml_error_detail(rc) != '\0'), "it says why not");
   pml_counts_free(rc == 0 ? c : NULL);
-  (void)close(fd);
   return 0;
 }

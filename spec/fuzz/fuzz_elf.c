@@ -9,13 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const names[] = {"work", "probed"};
-  static char path[64];
-  static int fd = -1;
-  if (fd < 0) {
-    fd = fuzz_file("", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  }
-  if (ftruncate(fd, (off_t)size) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size) abort();
+  const char *path = fuzz_path(data, size);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct pml__symbol sym = {0};
     int err = pml__elf_symbol(path, names[i], &sym);

@@ -9,45 +9,8 @@
  */
 #include "fuzz_lua.h"
 
+#include <errno.h>
 #include <sys/stat.h>
-
-static const char check[] =
-    "local job, text = require 'pmlua.internal.report.job', require 'pmlua.internal.report.job_text'\n"
-    "local parts, graph = require 'pmlua.internal.record.parts', require 'pmlua.internal.flow.graph'\n"
-    "local killed, database = require 'pmlua.internal.experiment.killed', require 'pmlua.internal.wrap.database'\n"
-    "local function line(err)\n"
-    "  err = type(err) == 'table' and err:sentence() or err\n"
-    "  assert(type(err) == 'string' and #err > 0 and not err:find '\\n', err)\n"
-    "end\n"
-    "local function report(dir)\n"
-    "  local data, err = job.read(dir)\n"
-    "  if not data then return line(err) end\n"
-    "  for _, why in ipairs(data.damaged) do line(why) end\n"
-    "  for _, o in ipairs { { threads = true }, { json = true } } do assert(utf8.len(text.format(data, o))) end\n"
-    "  return 1 + #data.paths + #data.waits\n"
-    "end\n"
-    "local function draw(flow)\n"
-    "  for _, g in ipairs(flow.graphs) do graph.key(g) end\n"
-    "  return #flow:dot {} + #flow:skeleton {} + #flow:data().graphs\n"
-    "end\n"
-    "local function unite(dir)\n"
-    "  local united, err = parts.finish(dir, line)\n"
-    "  if not united then return err and line(err) end\n"
-    "  report(dir)\n"
-    "  return united.flow and draw(united.flow)\n"
-    "end\n"
-    "local function flow(dir)\n"
-    "  local f, err = graph.read(dir .. '/flow.json')\n"
-    "  if not f then return line(err) end\n"
-    "  return draw(f) + (f:same(f) and 1 or 0)\n"
-    "end\n"
-    "local function commands(dir)\n"
-    "  local all, err = database.read(dir .. '/compile_commands.json')\n"
-    "  if not all then return line(err) end\n"
-    "  return #all.cflags\n"
-    "end\n"
-    "local of = { f = flow, c = commands, r = unite, k = function(dir) return killed.known { path = dir } and 1 end }\n"
-    "return function(dir, which) return (of[which] or report)(dir) or 0 end\n";
 
 static const struct file {
   char letter;
@@ -79,22 +42,15 @@ static void put_job(const struct file *now, const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static lua_State *L;
   size_t which = 0;
-  if (L == NULL) {
-    char path[100];
-    L = fuzz_lua();
-    fuzz_code(L, check);
-    (void)snprintf(path, sizeof path, "%s/rank-0", fuzz_folder());
-    PROMISE(mkdir(path, 0700) == 0, "there is a folder for a rank");
-  }
+  char path[100];
+  (void)snprintf(path, sizeof path, "%s/rank-0", fuzz_folder());
+  PROMISE(mkdir(path, 0700) == 0 || errno == EEXIST, "there is a folder for a rank");
   while (size > 0 && which + 1 < FILES && files[which].letter != data[0]) which++;
   put_job(&files[which], data + (size > 0), size - (size > 0));
-  lua_pushvalue(L, 1);
+  lua_State *L = fuzz_check("job");
   lua_pushstring(L, fuzz_folder());
   lua_pushlstring(L, &files[which].letter, 1);
-  fuzz_call(L, 2, 1);
-  PLANTED(files[which].letter == 'c' && lua_tointeger(L, -1) > 0 && lua_tointeger(L, -1) != 45);
-  lua_settop(L, 1);
+  PLANTED(fuzz_reaches(L, 2));
   return 0;
 }

@@ -61,22 +61,6 @@ static const uint64_t place_of[PLACES] = {0,      PML__LOG_ENTRIES_AT,
 #define BYTES 139264u
 #define NARGUMENTS 2u
 
-/* A refusal is one line; everything else is a valid file of sections. */
-static const char check[] =
-    "local sections, report = require 'pmlua.sections', require 'pmlua.report'\n"
-    "local text = require 'pmlua.internal.report.text'\n"
-    "return function(bytes)\n"
-    "  local p, err = sections.parse(bytes, 'f')\n"
-    "  if not p then\n"
-    "    assert(err:find('^f:%d+: [^\\n]+$'), err)\n"
-    "    assert(not err:find('no such line', 1, true) and not err:find('cut short', 1, true), err)\n"
-    "    return\n"
-    "  end\n"
-    "  local r, why = report.build(assert(require 'pmlua.internal.report.survey'.of { p }), 'time')\n"
-    "  if not r then return assert(why:find('^f: [^\\n]+$'), why) end\n"
-    "  assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true, events = true })))\n"
-    "end\n";
-
 static int file = -1;
 static char path[64], dir[] = "/tmp/pmlua-fuzz-log-XXXXXX";
 
@@ -517,11 +501,11 @@ static void check_series(void) {
 
 /* ---- sections ---- */
 
-static void check_text(lua_State *L, char *text, size_t n, bool report) {
+static void check_text(char *text, size_t n, bool report) {
   PROMISE(strlen(text) == n && strncmp(text, "pmlua-sections\t1\n", 17) == 0, "a text is as long as it says");
   PLANTED(strstr(text, "\ntorn\n") != NULL);
   if (report) {
-    lua_pushvalue(L, 1);
+    lua_State *L = fuzz_check("log");
     lua_pushlstring(L, text, n);
     fuzz_call(L, 1, 0);
   }
@@ -547,13 +531,10 @@ static void check_summary(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static lua_State *L;
   struct fuzz_input in = {data, data + size};
   char *text;
   size_t n;
-  if (L == NULL) {
-    L = fuzz_lua();
-    fuzz_code(L, check);
+  if (file < 0) {
     file = memfd_create("log", 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     PROMISE(file >= 0 && mkdtemp(dir) != NULL && pml_clock_init() == 0, "there is a file and a folder");
@@ -564,7 +545,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a log is read, or is none");
   PROMISE(err == 0 || (text == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
           "and the reason is one line");
-  if (err == 0) check_text(L, text, n, hash(data, size) >> 28 == 0);
+  if (err == 0) check_text(text, n, hash(data, size) >> 28 == 0);
   check_series();
   check_summary();
   check_recording(hash(data, size) >> 24 == 0);

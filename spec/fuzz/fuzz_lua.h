@@ -39,13 +39,6 @@ static inline lua_State *fuzz_lua(void) {
   return L;
 }
 
-/* Run @code, which leaves one value; it is trusted not to fail. */
-static inline void fuzz_code(lua_State *L, const char *code) {
-  if (luaL_loadstring(L, code) == LUA_OK && lua_pcall(L, 0, 1, 0) == LUA_OK) return;
-  fprintf(stderr, "%s\n", lua_tostring(L, -1));
-  abort();
-}
-
 /* Call what is below @nargs arguments; an error is a broken promise. */
 static inline void fuzz_call(lua_State *L, int nargs, int nresults) {
   if (lua_pcall(L, nargs, nresults, 0) == LUA_OK) return;
@@ -53,19 +46,26 @@ static inline void fuzz_call(lua_State *L, int nargs, int nresults) {
   abort();
 }
 
-/* What the function that @check returns gives for the bytes, a number; @check runs once. */
-static inline lua_Integer fuzz_bytes(const char *check, const uint8_t *data, size_t size) {
+/* A state whose first value is the check @name of checks.lua, and its second, for the next call, once more. */
+static inline lua_State *fuzz_check(const char *name) {
   static lua_State *L;
   if (L == NULL) {
     L = fuzz_lua();
-    fuzz_code(L, check);
+    if (luaL_loadfile(L, "spec/fuzz/checks.lua") != LUA_OK) abort();
+    fuzz_call(L, 0, 1);
+    lua_getfield(L, -1, name);
+    fuzz_call(L, 0, 1);
+    lua_replace(L, 1);
   }
-  lua_pushvalue(L, 1);
-  lua_pushlstring(L, (const char *)data, size);
-  fuzz_call(L, 1, 1);
-  lua_Integer got = lua_tointeger(L, -1);
   lua_settop(L, 1);
-  return got;
+  lua_pushvalue(L, 1);
+  return L;
+}
+
+/* Whether the check, called with the @nargs values on top, says that the input has reached the place of a bug. */
+static inline bool fuzz_reaches(lua_State *L, int nargs) {
+  fuzz_call(L, nargs, 1);
+  return lua_toboolean(L, -1);
 }
 
 #endif

@@ -23,13 +23,7 @@ static int visit(const struct pml__usdt_place *place, void *arg) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static char path[64];
-  static int fd = -1;
-  if (fd < 0) {
-    fd = fuzz_file("", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  }
-  if (ftruncate(fd, (off_t)size) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size) abort();
+  const char *path = fuzz_path(data, size);
   int err = pml__usdt_walk(path, visit, &size);
   PROMISE(err == 0 || err == 1 || err == PML_EFORMAT, "listed, stopped, or no such file");
   return 0;

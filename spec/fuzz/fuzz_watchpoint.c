@@ -65,14 +65,13 @@ static void collect(const struct pml_watchpoint_store *s, const struct pml_watch
   (void)pml_watchpoint_decode(&sum->point[lane.point], file.head.lost);
 }
 
-static void read_plan(const struct fuzz_input *in, const char *path, int fd) {
+static void read_plan(const struct fuzz_input *in) {
   struct pml_watchpoint_plan p = {.magic = "pmlplan"};
   struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
   size_t n = (size_t)(in->end - in->at) < sizeof p ? (size_t)(in->end - in->at) : sizeof p;
   memcpy(&p, in->at, n);
   memcpy(p.magic, "pmlplan1", sizeof p.magic);
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, &p, n < 8 ? n : sizeof p, 0) < 0) abort();
-  if (pml_watchpoint_plan_read(&p, path) < 0) return;
+  if (pml_watchpoint_plan_read(&p, fuzz_path(&p, n < 8 ? n : sizeof p)) < 0) return;
   PROMISE(p.points <= PML_WATCHPOINTS_MAX, "a plan has no more points than hardware");
   PROMISE(pml_watchpoint_plan_place(&p, point) <= p.points, "and places no more");
 }
@@ -81,20 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input in = {data, data + size};
   struct pml_watchpoint_store *s;
   struct pml_watchpoint_summary sum;
-  static char path[64];
-  static int fd = -1;
-  if (fd < 0) {
-    fd = fuzz_file("", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  }
   if (fuzz_byte(&in) & 1) {
-    read_plan(&in, path, fd);
+    read_plan(&in);
     return 0;
   }
   compose(&in);
   size_t bytes = sizeof file - ((fuzz_byte(&in) & 0x1f) == 1 ? fuzz_byte(&in) : 0);
-  if (ftruncate(fd, (off_t)bytes) != 0 || pwrite(fd, &file, bytes, 0) != (ssize_t)bytes) abort();
-  if (pml_watchpoint_load(&s, path) < 0) return 0;
+  if (pml_watchpoint_load(&s, fuzz_path(&file, bytes)) < 0) return 0;
   pml_watchpoint_summary(s, &sum);
   PROMISE(sum.points <= PML_WATCHPOINTS_MAX && sum.lanes <= PML__STORE_LANES, "a summary fits");
   PROMISE(memchr(sum.point[0].name, '\0', sizeof sum.point[0].name) != NULL, "names end");
