@@ -68,18 +68,18 @@ static inline bool workload_open(struct workload *l, const char *name, size_t ca
   return true;
 }
 
-static inline void workload_close(struct workload *l) {
-  for (unsigned i = 0; i < l->nsites; i++) pml_samples_close(&l->samples[i]);
-  if (l->so) dlclose(l->so);
+/* The place of an option; a name that there is not is no place. */
+static inline unsigned workload_option(const struct workload *l, const char *option) {
+  unsigned i = 0;
+  while (i < PML_WORKLOAD_MAX && l->w->option[i].name && strcmp(l->w->option[i].name, option) != 0) i++;
+  CHECK(i < PML_WORKLOAD_MAX && l->w->option[i].name, "there is an option %s", option);
+  return i < PML_WORKLOAD_MAX ? i : 0;
 }
-
 static inline void workload_set(struct workload *l, const char *option, double v) {
-  for (unsigned i = 0; i < PML_WORKLOAD_MAX && l->w->option[i].name; i++)
-    if (strcmp(l->w->option[i].name, option) == 0) {
-      l->number[i] = v;
-      return;
-    }
-  CHECK(false, "there is an option %s", option);
+  l->number[workload_option(l, option)] = v;
+}
+static inline void workload_text(struct workload *l, const char *option, const char *v) {
+  l->text[workload_option(l, option)] = v;
 }
 
 /* One run from empty samples; @set may be NULL: the empty operation. */
@@ -105,28 +105,37 @@ static inline double workload_value(const struct workload *l, const char *name) 
   return NAN;
 }
 
-/* Every value that is no size for @option is refused with a sentence that names it. */
-static inline void workload_refuses(struct workload *l, const char *option) {
-  const double bad[] = {-1, 0.5, NAN, INFINITY, -INFINITY, 1e300};
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    workload_defaults(l);
-    workload_set(l, option, bad[i]);
-    int err = workload_go(l, NULL);
-    CHECK(err == -EINVAL && strstr(l->run.error, option), "%s = %g is refused: %s", option, bad[i], l->run.error);
-  }
+/* A run is refused with @code, or with any if that is 0, in a sentence with @says; then the defaults hold again. */
+static inline void workload_refuses(struct workload *l, int code, const char *says) {
+  int err = workload_go(l, NULL);
+  CHECK(err < 0 && (code == 0 || err == code) && strstr(l->run.error, says), "refused: %s", l->run.error);
   workload_defaults(l);
+}
+static inline void workload_refuses_text(struct workload *l, const char *option, const char *v, const char *says) {
+  workload_defaults(l);
+  workload_text(l, option, v);
+  workload_refuses(l, 0, says);
+}
+
+/* Each option refuses what is no size, or no such text, with a sentence that names it. */
+static inline void workload_refuses_all(struct workload *l) {
+  static const double bad[] = {-1, 0.5, NAN, INFINITY, -INFINITY, 1e300};
+  for (unsigned i = 0; i < PML_WORKLOAD_MAX && l->w->option[i].name; i++) {
+    const struct pml_workload_option *o = &l->w->option[i];
+    bool real = strcmp(o->name, "tolerance") == 0 || strcmp(o->name, "stop") == 0;
+    if (o->text != NULL) continue;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+      if (real && bad[k] > 0) continue;
+      workload_defaults(l);
+      l->number[i] = bad[k];
+      workload_refuses(l, -EINVAL, o->name);
+    }
+  }
 }
 
 static inline int workload_failing_operation(struct pml_eventset *set, uint64_t *values) {
   (void)set, (void)values;
   return -EIO;
-}
-
-static inline void workload_stops(struct workload *l) {
-  l->stop = 1;
-  int err = workload_go(l, NULL);
-  CHECK(err == -EINTR && *l->run.error, "it stops when the user interrupts: %s", l->run.error);
-  l->stop = 0;
 }
 
 /* Phases follow each other and have known regions. */
@@ -138,6 +147,17 @@ static inline void workload_phases_in_order(const struct workload *l, size_t exp
     if (i > 0 && p->enter_ticks < l->run.phase[i - 1].leave_ticks) ordered = false;
   }
   CHECK(ordered, "%zu phases, one after the other (%zu wanted)", l->run.nphases, expected);
+}
+
+/* What all have in common, and the end: refusals, and an interruption, with the options as they are. */
+static inline void workload_close(struct workload *l) {
+  l->stop = 1;
+  int err = workload_go(l, NULL);
+  CHECK(err == -EINTR && *l->run.error, "it stops when the user interrupts: %s", l->run.error);
+  l->stop = 0;
+  workload_refuses_all(l);
+  for (unsigned i = 0; i < l->nsites; i++) pml_samples_close(&l->samples[i]);
+  if (l->so) dlclose(l->so);
 }
 
 #endif

@@ -11,21 +11,12 @@
 
 enum { BYTES = MOST_THREADS, SLOW, KEPT };
 
-static void text(struct workload *l, const char *option, const char *v) {
-  for (unsigned i = 0; i < PML_WORKLOAD_MAX && l->w->option[i].name; i++)
-    if (strcmp(l->w->option[i].name, option) == 0) {
-      l->text[i] = v;
-      return;
-    }
-  CHECK(false, "there is an option %s", option);
-}
-
 static void set(struct workload *l, const char *library, const char *recorder, double threads) {
   workload_defaults(l);
   workload_set(l, "pushes", (double)PUSHES);
   workload_set(l, "threads", threads);
-  text(l, "library", library);
-  text(l, "recorder", recorder);
+  workload_text(l, "library", library);
+  workload_text(l, "recorder", recorder);
 }
 
 static bool all_timed(const struct workload *l, size_t threads) {
@@ -60,7 +51,7 @@ static bool slow_are_slow(const struct workload *l, size_t threads) {
 
 static void pushes(struct workload *l, const char *library, const char *recorder, size_t threads, const char *type) {
   set(l, library, recorder, (double)threads);
-  text(l, "type", type);
+  workload_text(l, "type", type);
   CHECK(workload_go(l, NULL) == 0, "%s: %zu threads push %s to the %s recorder: %s", library, threads, type, recorder,
         l->run.error);
   CHECK(all_timed(l, threads) && slow_are_slow(l, threads), "each of its pushes is timed");
@@ -80,7 +71,7 @@ static void both_ways(struct workload *l, const char *library) {
 
 static void sketch_and_floor(struct workload *l) {
   set(l, "pmlua", "different", 2);
-  text(l, "keep", "sketch");
+  workload_text(l, "keep", "sketch");
   CHECK(workload_go(l, NULL) == 0 && all_timed(l, 2) && workload_value(l, "recorded") == 2.0 * (double)PUSHES,
         "a sketch counts all");
   CHECK(l->samples[KEPT].n == 0, "and keeps none");
@@ -92,7 +83,7 @@ static void sketch_and_floor(struct workload *l) {
 /* What is known of a recorder of doubles from its header: a chunk of at least 512 bytes, then a sixteenth more each. */
 static void growth(struct workload *l) {
   set(l, "pmlua", "same", 1);
-  text(l, "measure", "growth");
+  workload_text(l, "measure", "growth");
   CHECK(workload_go(l, NULL) == 0 && l->samples[BYTES].n == PUSHES && all_timed(l, 0),
         "growth is told of each push, and nothing is timed: %s", l->run.error);
   uint64_t bytes = 0, times = 0;
@@ -108,31 +99,20 @@ static void growth(struct workload *l) {
   CHECK(bytes >= PUSHES * sizeof(double) && times < PUSHES / 20, "all take %llu bytes, in %llu times",
         (unsigned long long)bytes, (unsigned long long)times);
   workload_set(l, "threads", 2);
-  CHECK(workload_go(l, NULL) == -EINVAL && strstr(l->run.error, "threads"), "%s", l->run.error);
-}
-
-static void refuses_text(struct workload *l, const char *option, const char *v) {
-  workload_defaults(l);
-  workload_set(l, "pushes", 10);
-  text(l, option, v);
-  int err = workload_go(l, NULL);
-  CHECK(err == -EINVAL && strstr(l->run.error, option), "%s %s is refused: %s", option, v, l->run.error);
+  workload_refuses(l, -EINVAL, "threads");
 }
 
 static void refusals(struct workload *l) {
   static const char *const option[] = {"recorder", "library", "keep", "type", "measure"};
-  for (size_t i = 0; i < sizeof option / sizeof *option; i++) refuses_text(l, option[i], "other");
-  workload_refuses(l, "threads");
-  workload_refuses(l, "pushes");
+  for (size_t i = 0; i < sizeof option / sizeof *option; i++) workload_refuses_text(l, option[i], "other", option[i]);
   set(l, "pmlua", "same", MOST_THREADS + 1);
-  CHECK(workload_go(l, NULL) == -EINVAL, "%s", l->run.error);
+  workload_refuses(l, -EINVAL, "");
   set(l, "pmlua", "same", 1);
   workload_set(l, "pushes", 1 << 20);
-  CHECK(workload_go(l, NULL) == -EINVAL && strstr(l->run.error, "room"), "more than there is room for: %s",
-        l->run.error);
+  workload_refuses(l, -EINVAL, "room");
   set(l, "libsde", "same", 1);
-  text(l, "keep", "sketch");
-  CHECK(workload_go(l, NULL) == -EINVAL, "%s", l->run.error);
+  workload_text(l, "keep", "sketch");
+  workload_refuses(l, -EINVAL, "");
 }
 
 /* In a child: once loaded, the drop-in stays, and would be found by libsde's name. */
@@ -147,11 +127,12 @@ static void peers(struct workload *l) {
   char own[PATH_MAX + 32];
   ssize_t n = readlink("/proc/self/exe", own, PATH_MAX);
   set(l, "libsde", "same", 1);
-  text(l, "libsde", "/nonexistent/libsde.so.1");
-  CHECK(workload_go(l, NULL) == -ENOENT && strstr(l->run.error, "install"), "%s", l->run.error);
+  workload_text(l, "libsde", "/nonexistent/libsde.so.1");
+  workload_refuses(l, -ENOENT, "install");
+  set(l, "libsde", "same", 1);
   for (own[n > 0 ? n : 0] = 0, n = 0; n < 2 && strrchr(own, '/'); n++) *strrchr(own, '/') = 0;
   strcat(own, "/compat/libsde.so.1");
-  text(l, "libsde", own);
+  workload_text(l, "libsde", own);
   if (access(own, R_OK) == 0)
     CHECK(drop_in_is_refused(l), "pmlua's own drop-in is refused");
   else
@@ -174,7 +155,6 @@ int main(void) {
   refusals(&l);
   peers(&l);
   workload_defaults(&l);
-  workload_stops(&l);
   workload_close(&l);
   return check_done();
 }

@@ -125,13 +125,10 @@ int main(void) {
   both_directions(&l);
   liars(&l);
   generated(&l);
-  workload_refuses(&l, "width");
-  workload_refuses(&l, "height");
-  workload_refuses(&l, "every");
+  workload_defaults(&l);
   workload_set(&l, "width", 1);
   workload_set(&l, "height", 1);
   CHECK(workload_go(&l, NULL) == 0 && workload_value(&l, "checksum") == 0, "a single pixel has no edge");
-  workload_stops(&l);
   unlink(image);
   workload_close(&l);
   return check_done();
