@@ -8,14 +8,11 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "check.h"
+#include "folder.h"
 #include "mounts.h"
 #include "substrate/trace/pml_otf2.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -36,15 +33,6 @@ static pml_region_t region(const char *name) {
   pml_region_t id = 0;
   pml_region_intern(name, "spec/c/otf2.c", 42, &id);
   return id;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-  (void)st, (void)type, (void)ftw;
-  return remove(path);
-}
-
-static void remove_tree(const char *dir) {
-  nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static bool fresh_dir(char *path) {
@@ -161,7 +149,7 @@ static void check_matching(void) {
   CHECK(stats(a).written == 0, "nothing is handed to libotf2 before a flush");
   CHECK(pml_otf2_flush(a) == 0 && stats(a).written == 5, "a flush hands over what was recorded");
   CHECK(pml_otf2_close(a) == 0, "the archive closes with a region still open");
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 static void check_full_ring(void) {
@@ -195,7 +183,7 @@ static void check_full_ring(void) {
   CHECK(s.written + s.dropped == attempted, "written and dropped add up to what was recorded");
   CHECK(s.written == 17 && s.unmatched == 2, "what was kept was written");
   CHECK(pml_otf2_close(a) == 0, "it closes");
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 /* Kept enters around dropped ones, far deeper than the stack of open regions. */
@@ -222,7 +210,7 @@ static void check_deep(void) {
   pml_otf2_enter(loc, 4 * DEPTH, r);
   CHECK(pml_otf2_leave(loc, 4 * DEPTH, r) == 0, "recording goes on");
   CHECK(pml_otf2_close(a) == 0, "it closes");
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 /* ---- errors of the system ---- */
@@ -244,7 +232,7 @@ static void check_arguments(void) {
         "a refused open leaves nothing behind; unit and description may be missing");
   CHECK(pml_otf2_location(a, NULL, &loc) == -EINVAL && loc == NULL, "a location without a name is refused");
   CHECK(pml_otf2_close(a) == 0, "it closes");
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 static void check_folders(void) {
@@ -265,7 +253,7 @@ static void check_folders(void) {
   longest[8191] = '\0';
   CHECK(pml_otf2_open(&a, longest, NULL, 0, 0) == -ENAMETOOLONG, "a path that is too long is refused");
   free(longest);
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 static void check_forbidden(void) {
@@ -275,7 +263,7 @@ static void check_forbidden(void) {
   bool root = geteuid() == 0;
   if (root && (chmod(dir, 0755) != 0 || seteuid(65534) != 0)) {
     SKIP("cannot become another user, so no folder is forbidden");
-    remove_tree(dir);
+    folder_remove(dir);
     return;
   }
   if (!root) chmod(dir, 0555);
@@ -283,7 +271,7 @@ static void check_forbidden(void) {
   CHECK(err == -EACCES && a == NULL, "a folder one may not write to is refused");
   if (root && seteuid(0) != 0) abort();
   chmod(dir, 0755);
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 static bool small_disk(const char *dir, const char *options) {
@@ -302,7 +290,7 @@ static void check_read_only_disk(void) {
     CHECK(pml_otf2_open(&a, dir, NULL, 0, 0) == -EROFS && a == NULL, "a read-only disk is refused");
   }
   umount(dir);
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 /* Redirect stderr to a file until quiet_end(), which returns whether the file is still empty. */
@@ -342,7 +330,7 @@ static void check_full_disk(const char *options, int (*archive)(const char *), c
     printf("# %s\n", pml_error_detail(err));
   }
   umount(dir);
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 /* A thread that records does not notice that the disk is full. */
@@ -355,7 +343,7 @@ static void check_recording_goes_on(void) {
   fresh_dir(dir);
   if (!small_disk(dir, "size=1m")) {
     SKIP("cannot mount a tmpfs (needs root), so nothing is recorded past a full disk");
-    remove_tree(dir);
+    folder_remove(dir);
     return;
   }
   if (CHECK(pml_otf2_open(&a, dir, NULL, 0, 4096) == 0, "an archive opens on a small disk")) {
@@ -374,7 +362,7 @@ static void check_recording_goes_on(void) {
     CHECK(pml_otf2_close(a) == -ENOSPC, "and so does the close");
   }
   umount(dir);
-  remove_tree(dir);
+  folder_remove(dir);
 }
 
 int main(int argc, char **argv) {

@@ -6,8 +6,8 @@
  * Without an argument: every one of them can be written, most by libotf2 without a word, hence the validator.
  */
 #include "check.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <otf2/otf2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,11 +234,6 @@ static void write_archive(const char *dir, enum breakage b) {
   damage_files(dir, b);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-  (void)st, (void)type, (void)ftw;
-  return remove(path);
-}
-
 int main(int argc, char **argv) {
   OTF2_Error_RegisterCallback(on_error, NULL);
   if (argc == 2 && strcmp(argv[1], "list") == 0) {
@@ -257,7 +252,7 @@ int main(int argc, char **argv) {
     if (mkdtemp(dir) == NULL) return 1;
     write_archive(dir, (enum breakage)b);
     CHECK(complaints == 0, "an archive broken by %s is written without complaint", breakages[b].name);
-    nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(dir);
   }
   return check_done();
 }

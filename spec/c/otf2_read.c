@@ -4,6 +4,7 @@
  * order of time over more locations than files may be open.
  */
 #include "check.h"
+#include "folder.h"
 
 #include "base/pml_error.h"
 #include "substrate/trace/read/pml_otf2_events.h"
@@ -332,13 +333,11 @@ static void many(void) {
 }
 
 int main(void) {
-  char command[300];
   const char *temporary = getenv("TMPDIR");
   (void)snprintf(dir, sizeof dir, "%s/pmlua-otf2-read-XXXXXX", temporary != NULL ? temporary : "/tmp");
   if (mkdtemp(dir) == NULL) return 1;
   sums();
   many();
-  (void)snprintf(command, sizeof command, "rm -rf %s", dir);
-  CHECK(system(command) == 0, "nothing is left");
+  CHECK(folder_remove(dir), "nothing is left");
   return check_done();
 }

@@ -13,6 +13,7 @@
 #include "substrate/trace/pml_otf2_stream.h"
 
 #include "check.h"
+#include "folder.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -117,14 +118,13 @@ static void trace(const char *dir) {
 }
 
 int main(int argc, char **argv) {
-  char dir[] = "/tmp/pmlua-otf2-stream-XXXXXX", command[64];
+  char dir[] = "/tmp/pmlua-otf2-stream-XXXXXX";
   if (argc == 2) {
     trace(argv[1]);
     return check_done();
   }
   if (mkdtemp(dir) == NULL) return 1;
   trace(dir);
-  snprintf(command, sizeof command, "rm -r %s", dir);
-  CHECK(system(command) == 0, "and was where it should be");
+  CHECK(folder_remove(dir), "and was where it should be");
   return check_done();
 }

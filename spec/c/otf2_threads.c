@@ -8,9 +8,9 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "check.h"
+#include "folder.h"
 #include "substrate/trace/pml_otf2.h"
 
-#include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -72,11 +72,6 @@ static void *work(void *arg) {
   return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-  (void)st, (void)type, (void)ftw;
-  return remove(path);
-}
-
 static void start(struct worker *workers, struct pml_otf2 *a) {
   atomic_store(&recording, NTHREADS);
   for (unsigned i = 0; i < NTHREADS; i++) {
@@ -114,7 +109,7 @@ static void by_itself(void) {
   CHECK(s.written > 0 && s.written + s.dropped == attempted && refused == 0,
         "all is flushed or counted, without a call");
   CHECK(pml_otf2_close(a) == 0, "the archive closes while its thread runs");
-  nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  folder_remove(dir);
 }
 
 int main(int argc, char **argv) {
@@ -151,7 +146,7 @@ int main(int argc, char **argv) {
   CHECK(pml_otf2_close(a) == 0, "the archive closes");
   printf("# %u flushes; %llu written, %llu dropped\n", flushes, (unsigned long long)s.written,
          (unsigned long long)s.dropped);
-  if (argc != 2) nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  if (argc != 2) folder_remove(dir);
   if (argc != 2) by_itself();
   return check_done();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/plugin_log.c - series of plugins in a log: there however the process ends, and nothing in it is trusted. */
 #include "check.h"
+#include "folder.h"
 #include "plugins.h"
 
 #include "base/pml_clock.h"
@@ -10,7 +11,6 @@
 #include "substrate/trace/pml_otf2.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -246,11 +246,6 @@ static void of_another_clock(void) {
   end_log();
 }
 
-static int remove_one(const char *at, const struct stat *st, int type, struct FTW *where) {
-  (void)st, (void)type, (void)where;
-  return remove(at);
-}
-
 int main(void) {
   if (mkdtemp(dir) == NULL || pml_clock_init() < 0) return 1;
   (void)snprintf(path, sizeof path, "%s/spec.pmlog", dir);
@@ -259,6 +254,6 @@ int main(void) {
   survives_a_kill();
   is_not_trusted();
   of_another_clock();
-  (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  folder_remove(dir);
   return check_done();
 }

@@ -5,41 +5,24 @@
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "source/plugin/pml_plugin.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
+#include "plugins.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define THREADS 4
 #define READS 3000
 
-static char folder[4096];
 static atomic_bool stop;
 static atomic_uint ready;
 
-static void find_folder(void) {
-  ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 16);
-  folder[n > 0 ? n : 0] = '\0';
-  char *slash = strrchr(folder, '/');
-  if (slash != NULL) memcpy(slash, "/plugins", sizeof "/plugins");
-}
-
-static struct pml_plugin *load(const char *name, const char *token) {
+static struct pml_plugin *loaded(const char *name, const char *token) {
   struct pml_plugin *p;
-  const struct pml_plugin_options o = {.name = name, .path = folder, .metrics = &token, .nmetrics = 1};
-  int rc = pml_plugin_load(&o, &p);
+  int rc = load(name, token, &p);
   return CHECK(rc == 0, "%s is loaded %s", name, rc < 0 ? pml_error_detail(rc) : "") ? p : NULL;
-}
-
-static void nap_ms(long ms) {
-  (void)nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
 struct worker {
@@ -76,7 +59,7 @@ static void start_all(struct worker *w, const char *event) {
     w[i] = (struct worker){.event = event};
     pthread_create(&w[i].thread, NULL, read_until, &w[i]);
   }
-  while (atomic_load(&ready) < THREADS) nap_ms(1);
+  while (atomic_load(&ready) < THREADS) nap(1);
 }
 
 static int stop_all(struct worker *w) {
@@ -92,12 +75,12 @@ static int stop_all(struct worker *w) {
 static void ended_while_read(void) {
   struct worker w[THREADS];
   for (int round = 0; round < 5; round++) {
-    struct pml_plugin *p = load("steps", "steps");
+    struct pml_plugin *p = loaded("steps", "steps");
     if (p == NULL) return;
     start_all(w, "plugin::steps::steps");
-    nap_ms(10);
+    nap(10);
     CHECK(pml_plugin_end(p) == 0, "a plugin ends while %d threads read it", THREADS);
-    nap_ms(5);
+    nap(5);
     CHECK(stop_all(w) == 0 && w[0].last > 0, "and each of them keeps its last value");
   }
 }
@@ -106,7 +89,7 @@ static void ended_while_read(void) {
 static void fails_while_read(void) {
   struct worker w[THREADS];
   struct pml_plugin_info info;
-  struct pml_plugin *p = load("thrower", "m");
+  struct pml_plugin *p = loaded("thrower", "m");
   if (p == NULL) return;
   atomic_store(&stop, true);
   setenv("THROWER", "get_current_value", 1);
@@ -130,12 +113,12 @@ static int count(const struct pml_plugin_series *s, void *arg) {
 
 static void collected_by_all(void) {
   struct worker w[THREADS];
-  struct pml_plugin *p = load("series_event", "ticks");
+  struct pml_plugin *p = loaded("series_event", "ticks");
   if (p == NULL) return;
   start_all(w, "plugin::series_event::ticks");
   size_t before = 0, after = 0;
   for (int i = 0; i < 20; i++) {
-    nap_ms(2);
+    nap(2);
     pml_plugin_collect(p);
     before = 0;
     pml_plugin_series(p, count, &before);
@@ -161,7 +144,7 @@ static void in_sections(void) {
   struct pml_section_row row;
   struct pml_section_value value;
   pthread_t t[THREADS];
-  struct pml_plugin *p = load("steps", "ones");
+  struct pml_plugin *p = loaded("steps", "ones");
   if (p == NULL || !CHECK(pml_section_define("plugin", &o, &s) == 0, "a section has its metric")) return;
   for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, sections, s);
   for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);

@@ -10,6 +10,7 @@
 #include "substrate/recording/pml_recording_read_private.h"
 
 #include "check.h"
+#include "folder.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -115,9 +116,7 @@ static inline bool recording_begin(void) {
 }
 
 static inline int recording_done(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", dir);
-  return system(command) == 0 ? check_done() : 1;
+  return folder_remove(dir) ? check_done() : 1;
 }
 
 #endif

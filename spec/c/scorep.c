@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/scorep.c - substrate plugins get what they were promised, and bad ones are named. */
-#include "base/pml_error.h"
-#include "base/pml_thread.h"
-#include "source/plugin/pml_plugin.h"
-#include "substrate/scorep/pml_scorep.h"
+#include "scorep.h"
 
-#include "check.h"
+#include "base/pml_thread.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-static char plugins[4096], folder[] = "/tmp/pmlua-spec-XXXXXX";
 static pml_region_t outer, inner, other;
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at) {
-  (void)st, (void)type, (void)at;
-  return remove(path);
-}
-
-static int open_plugin(const char *name, struct pml_scorep **p) {
-  return pml_scorep_open(p, &(struct pml_scorep_options){.name = name, .path = plugins, .directory = folder});
-}
 
 static void raise_one(enum pml_stream_kind kind, pml_region_t region) {
   static uint64_t ticks;
@@ -37,17 +20,6 @@ static bool is_said(const char *part) {
   for (size_t i = 0; (line = pml_scorep_line(i)) != NULL; i++)
     if (strstr(line, part) != NULL) return true;
   return false;
-}
-
-static char *read_file(const char *name) {
-  static char text[1 << 16];
-  char path[64];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *f = fopen(path, "r");
-  size_t n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
-  if (f != NULL) fclose(f);
-  text[n] = '\0';
-  return text;
 }
 
 /* @parts, to a NULL, stand in @text one after the other. */
@@ -182,7 +154,7 @@ static void several(void) {
   struct pml_scorep *writer = NULL, *nothing = NULL, *elsewhere;
   CHECK(open_plugin("writer", &writer) == 0 && open_plugin("nothing", &nothing) == 0,
         "several are open at a time, one without a version");
-  struct pml_scorep_options o = {.name = "thrower", .path = plugins, .directory = "/tmp"};
+  struct pml_scorep_options o = {.name = "thrower", .path = folder, .directory = "/tmp"};
   CHECK(pml_scorep_open(&elsewhere, &o) == -EEXIST, "with one folder for all");
   raise_one(PML_STREAM_ENTER, outer);
   raise_one(PML_STREAM_LEAVE, outer);
@@ -213,10 +185,10 @@ static void bad(void) {
           row[i].name, pml_error_detail(err));
   }
   char path[4200];
-  snprintf(path, sizeof path, "%s/libscorep_substrate_text.so", folder);
+  snprintf(path, sizeof path, "%s/libscorep_substrate_text.so", written);
   FILE *f = fopen(path, "w");
   if (f != NULL) (void)fputs("no library\n", f), fclose(f);
-  int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = folder});
+  int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = written});
   CHECK(err == -ENOEXEC, "what is no library is refused: %s", pml_error_detail(err));
   CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: version 4 of the interface; pmlua offers 3") &&
             is_said("bad_newer: asks for 1000 kinds of events"),
@@ -282,7 +254,7 @@ static void forking(void) {
   if (child == 0) {
     raise_one(PML_STREAM_ENTER, inner);
     pml_scorep_close(p);
-    _exit(access(folder, R_OK) == 0 ? 0 : 1);
+    _exit(access(written, R_OK) == 0 ? 0 : 1);
   }
   waitpid(child, &status, 0);
   raise_one(PML_STREAM_LEAVE, outer);
@@ -294,10 +266,7 @@ static void forking(void) {
 }
 
 int main(void) {
-  ssize_t n = readlink("/proc/self/exe", plugins, sizeof plugins - 16);
-  if (n <= 0 || mkdtemp(folder) == NULL) return 1;
-  plugins[n] = '\0';
-  memcpy(strrchr(plugins, '/'), "/plugins", sizeof "/plugins");
+  if (!scorep_begin()) return 1;
   pml_region_intern("outer", NULL, 0, &outer);
   pml_region_intern("inner", NULL, 0, &inner);
   a_whole_life();
@@ -306,6 +275,5 @@ int main(void) {
   throwing();
   no_leaves();
   forking();
-  nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-  return check_done();
+  return scorep_done();
 }

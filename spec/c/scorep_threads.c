@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/scorep_threads.c - threads raise, begin and end while substrate plugins come and go. */
-#include "base/pml_error.h"
-#include "base/pml_thread.h"
-#include "substrate/scorep/pml_scorep.h"
+#include "scorep.h"
 
-#include "check.h"
-
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define THREADS 4
 #define CALLS 500u
 #define ROUNDS 20
 
-static char plugins[4096], folder[] = "/tmp/pmlua-spec-XXXXXX";
 static pml_region_t region;
 static atomic_bool ended;
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at) {
-  (void)st, (void)type, (void)at;
-  return remove(path);
-}
-
-static int open_plugin(const char *name, struct pml_scorep **p) {
-  return pml_scorep_open(p, &(struct pml_scorep_options){.name = name, .path = plugins, .directory = folder});
-}
 
 static void call(uint64_t ticks, pml_region_t of) {
   pml_stream_raise(PML_STREAM_ENTER, &(struct pml_stream_event){.ticks = ticks, .region = of});
@@ -58,17 +40,6 @@ static unsigned count(const char *text, const char *part) {
   return n;
 }
 
-static const char *read_text(void) {
-  static char text[1 << 20];
-  char path[64];
-  snprintf(path, sizeof path, "%s/writer.txt", folder);
-  FILE *f = fopen(path, "r");
-  size_t n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
-  if (f != NULL) fclose(f);
-  text[n] = '\0';
-  return text;
-}
-
 static void each_is_a_location(void) {
   struct pml_scorep *p;
   pthread_t t[THREADS];
@@ -78,7 +49,7 @@ static void each_is_a_location(void) {
   for (unsigned i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, raise_calls, &id[i]);
   for (unsigned i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
   pml_scorep_close(p);
-  const char *text = read_text();
+  const char *text = read_file("writer.txt");
   CHECK(count(text, "create ") == THREADS + 1 && count(text, "\nactivate ") == THREADS + 1 &&
             count(text, "deactivate ") == THREADS + 1 && count(text, "delete ") == THREADS + 1,
         "each thread is a location, for all its life");
@@ -104,17 +75,13 @@ static void coming_and_going(void) {
   atomic_store(&ended, true);
   for (unsigned i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
   CHECK(begun == ROUNDS, "plugins come and go while threads raise");
-  CHECK(count(read_text(), "finalize\n") == 1, "and each of them ends");
+  CHECK(count(read_file("writer.txt"), "finalize\n") == 1, "and each of them ends");
 }
 
 int main(void) {
-  ssize_t n = readlink("/proc/self/exe", plugins, sizeof plugins - 16);
-  if (n <= 0 || mkdtemp(folder) == NULL) return 1;
-  plugins[n] = '\0';
-  memcpy(strrchr(plugins, '/'), "/plugins", sizeof "/plugins");
+  if (!scorep_begin()) return 1;
   pml_region_intern("all", NULL, 0, &region);
   each_is_a_location();
   coming_and_going();
-  nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-  return check_done();
+  return scorep_done();
 }

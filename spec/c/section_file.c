@@ -4,6 +4,7 @@
 #include "base/pml_error.h"
 
 #include "check.h"
+#include "folder.h"
 #include "permission.h"
 
 #include <dirent.h>
@@ -375,7 +376,5 @@ int main(int argc, char **argv) {
   timeline_of_a_part();
   many_threads();
   files();
-  char command[PATH_MAX];
-  snprintf(command, sizeof command, "rm -rf %s", dir);
-  return system(command) == 0 ? check_done() : 1;
+  return folder_remove(dir) ? check_done() : 1;
 }

@@ -7,6 +7,7 @@
  * with wrappers that have the functions' own names (.runtime), and without any (.preload), to have them preloaded.
  */
 #include "check.h"
+#include "folder.h"
 #include "intercept/library.h"
 #include "intercept/ways.h"
 
@@ -404,7 +405,7 @@ static void all_ways_out(void) {
 
 /* A profile and a trace miss no leave if both doors' events nest. */
 static void nesting(void) {
-  char dir[] = "/tmp/pmlua-wrap-XXXXXX", command[64];
+  char dir[] = "/tmp/pmlua-wrap-XXXXXX";
   struct pml_profile *profile = NULL;
   struct pml_profile_stats s;
   struct pml_otf2 *trace = NULL;
@@ -425,8 +426,7 @@ static void nesting(void) {
   }
   pml_profile_close(profile);
   CHECK(pml_otf2_close(trace) == 0, "the trace is whole");
-  snprintf(command, sizeof command, "rm -rf %s", dir);
-  if (system(command) != 0) printf("# %s stays\n", dir);
+  folder_remove(dir);
 }
 
 static void both(double plain) {
