@@ -137,7 +137,6 @@ tsan-build:
 bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua
-	@$(B)/pmlua spec/bench/substrate.lua
 	@$(B)/pmlua spec/bench/count.lua
 	@$(B)/pmlua spec/bench/cells.lua
 	@$(B)/pmlua spec/bench/trace.lua

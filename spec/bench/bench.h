@@ -24,6 +24,10 @@ void bench_run(struct bench_op *op, size_t count);
 void bench_row(const char *figure, const struct bench_op *op, const char *reference_name,
                const struct bench_op *reference, double limit, const char *peer_name, const struct bench_op *peer);
 void bench_head(void);
+double bench_median(double *v, size_t n); /* sorts them */
+
+/* The folder of the built plugins beside this program, which has room for 4096 bytes; false if there is none. */
+bool bench_plugins(char *path);
 unsigned bench_rows_over(void);
 
 /*
@@ -56,18 +60,30 @@ bench_batch bench_papi_read, bench_papi_start_stop, bench_papi_ns;
 
 /*
  * libsde, if it is installed. It must be opened before PAPI, which looks for it once; PAPI then reads its events by the
- * same names as in pmlua's registry: sde:::BENCH::EVENT. False or NULL if it is not installed or refuses.
+ * same names as in pmlua's registry: sde:::BENCH::EVENT. NULL if it is not installed or refuses.
  */
-bool bench_sde_open(void);
-bool bench_sde_register(const char *event, long long *variable);
-bool bench_sde_group_add(const char *event, const char *group);
-void *bench_sde_counter(const char *event);
-void *bench_sde_recorder(const char *event); /* of doubles, with their order */
-void bench_sde_push(void *recorder, double v);
-bench_batch bench_sde_increment; /* @arg: what bench_sde_counter() gave */
+struct bench_libsde {
+  void *(*init)(const char *);
+  int (*register_counter)(void *, const char *, int, int, void *);
+  int (*add_to_group)(void *, const char *, const char *, unsigned);
+  int (*create_counter)(void *, const char *, int, void **);
+  int (*inc_counter)(void *, long long);
+  int (*create_recorder)(void *, const char *, size_t, int (*)(const void *, const void *), void **);
+  int (*record)(void *, size_t, const void *);
+  int (*reset_recorder)(void *);
+  void *library;
+};
+bool bench_libsde_find(struct bench_libsde *l, void *loaded, const char *library);
+struct bench_libsde *bench_sde_open(void);
+void *bench_sde_counter(struct bench_libsde *l, const char *event);
+void *bench_sde_recorder(struct bench_libsde *l, const char *event); /* of doubles */
 
-/* Into a recorder that is reset before it grows; into one that grows, for two threads. @arg: NULL. */
-bench_batch bench_sde_record, bench_sde_record_shared;
+/* @arg: of a counter; of a recorder that is reset before it grows, or that grows, for two threads. */
+struct bench_sde_event {
+  struct bench_libsde *of;
+  void *event;
+};
+bench_batch bench_sde_increment, bench_sde_record, bench_sde_record_shared;
 
 /* Recorders and quantiles. */
 void bench_recorder_rows(void);

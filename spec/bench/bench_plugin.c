@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/bench/bench_plugin.c - what strictly synchronous metrics of a plugin add to an event, and a million values. */
+#include "../c/folder.h"
 #include "bench.h"
 
 #include "adapter/section/pml_section.h"
@@ -9,10 +10,6 @@
 #include "source/pml_eventset.h"
 #include "substrate/trace/pml_otf2.h"
 
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define METRICS 4
@@ -24,15 +21,6 @@ static void sections(void *arg, size_t n) {
     pml_section_start(arg);
     pml_section_stop(arg);
   }
-}
-
-static int folder(char *path, size_t size) {
-  ssize_t n = readlink("/proc/self/exe", path, size - 16);
-  if (n <= 0) return -1;
-  path[n] = '\0';
-  char *slash = strrchr(path, '/');
-  memcpy(slash, "/spec/plugins", sizeof "/spec/plugins");
-  return access(path, R_OK);
 }
 
 static int load(const char *path, const char *name, const char *const *token, size_t n, struct pml_plugin **p) {
@@ -82,11 +70,6 @@ static void event_rows(const char *path) {
   pml_plugin_end(p);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at) {
-  (void)st, (void)type, (void)at;
-  return remove(path);
-}
-
 static void million_row(const char *path) {
   char dir[] = "/tmp/pmlua-bench-XXXXXX";
   const char *token = "1000000";
@@ -101,7 +84,7 @@ static void million_row(const char *path) {
   if (err == 0) err = pml_otf2_plugin(a, p, 0, &written);
   if (err == 0) err = pml_otf2_close(a);
   double ns = (double)pml_clock_ticks_to_ns(pml_clock_ticks() - t0);
-  nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+  folder_remove(dir);
   if (err < 0 || written != VALUES) {
     printf("%-34s %s\n", "a million values into a trace", pml_error_detail(err));
     return;
@@ -112,7 +95,7 @@ static void million_row(const char *path) {
 
 void bench_plugin_rows(void) {
   char path[4096];
-  if (folder(path, sizeof path) != 0) {
+  if (!bench_plugins(path)) {
     printf("%-34s not here: build its specs first\n", "metrics of plugins");
     return;
   }

@@ -5,19 +5,13 @@
 #include "base/pml_clock.h"
 #include "record/pml_recorder.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MILLION 1000000
 #define ROUNDS 15
-#define BATCHES 401       /* that bench_run() makes */
-#define SOME ((size_t)64) /* pushes of the second thread between two looks */
 
-/* --- pushing ---------------------------------------------------------------------------------------------------------
- */
+/* --- pushing --- */
 
 /* The floor: a store, and an increment of a count that other threads may read. */
 struct bare {
@@ -48,67 +42,26 @@ static void push_called(void *arg, size_t n) {
   }
 }
 
-/* A thread that pushes on another cpu for as long as batches run. */
-struct second {
-  bench_batch *push;
-  void *arg;
-  atomic_bool end;
-  size_t pushed;
-};
-
 static void push_on(void *arg, size_t n) {
   for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)(int64_t)i);
 }
 
-static void *run_second(void *arg) {
-  struct second *s = arg;
-  while (!atomic_load_explicit(&s->end, memory_order_relaxed)) {
-    s->push(s->arg, SOME);
-    s->pushed += SOME;
-  }
-  return NULL;
-}
-
-static void *nothing(void *arg) {
-  return arg;
-}
-
-/* Until a process starts a second thread, the C library's locks cost half as much, which is not how libsde is used. */
-static void become_threaded(void) {
-  pthread_t t;
-  if (pthread_create(&t, NULL, nothing, NULL) == 0) pthread_join(t, NULL);
-}
-
-/* On the first cpu that is not the caller's; false if there is none. */
-static bool start_second(pthread_t *t, struct second *s) {
-  int here = sched_getcpu();
-  cpu_set_t one;
-  if (pthread_create(t, NULL, run_second, s) != 0) return false;
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    if (cpu != (size_t)here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
-  }
-  atomic_store(&s->end, true);
-  pthread_join(*t, NULL);
-  return false;
+static void nothing(void *arg, size_t n) {
+  (void)arg, (void)n;
 }
 
 /* @op while a second thread does @push to the same recorder; false if there is no second cpu. */
 static bool run_with_second(struct bench_op *op, bench_batch *push) {
-  struct second s = {.push = push, .arg = op->arg};
-  pthread_t t;
-  if (!start_second(&t, &s)) return false;
+  if (!bench_second_start(push, op->arg)) return false;
   bench_run(op, 1);
-  atomic_store(&s.end, true);
-  pthread_join(t, NULL);
-  if (s.pushed < op->n * BATCHES / 2) printf("(the second thread hardly ran: another program has its cpu)\n");
+  bench_second_stop();
   return true;
 }
 
 static void second_rows(struct pml_recorder *r) {
   struct bench_op alone = {.batch = push_inline, .arg = r}, both = alone;
-  struct bench_op peer = {.batch = bench_sde_open() ? bench_sde_record_shared : NULL};
+  struct bench_sde_event shared = {bench_sde_open(), bench_sde_recorder(bench_sde_open(), "SHARED")};
+  struct bench_op peer = {.batch = shared.event != NULL ? bench_sde_record_shared : NULL, .arg = &shared};
   bench_run(&alone, 1);
   if (!run_with_second(&both, push_on)) {
     printf("%-34s needs a second cpu\n", "recorder push, 2 threads on one");
@@ -123,12 +76,15 @@ static void push_rows(void) {
   struct bare bare = {room, 0, MILLION};
   struct pml_recorder *r;
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
+  struct bench_sde_event series = {bench_sde_open(), bench_sde_recorder(bench_sde_open(), "SERIES")};
   if (pml_recorder_open(&r, &o) != 0) return;
   struct bench_op op[4] = {{.batch = bare_store, .arg = &bare},
                            {.batch = push_inline, .arg = r},
                            {.batch = push_called, .arg = r},
-                           {.batch = bench_sde_open() ? bench_sde_record : NULL}};
-  become_threaded();
+                           {.batch = series.event != NULL ? bench_sde_record : NULL, .arg = &series}};
+  /* Until a process starts a second thread, the C library's locks cost half as much, which is not how libsde is used.
+   */
+  if (bench_second_start(nothing, NULL)) bench_second_stop();
   bench_run(op, 4);
   bench_row("recorder push, inline", &op[1], "store + count", &op[0], 5, "papi_sde_record", &op[3]);
   bench_row("recorder push, called", &op[2], "store + count", &op[0], 8, "papi_sde_record", &op[3]);
@@ -137,8 +93,7 @@ static void push_rows(void) {
   pml_recorder_close(r);
 }
 
-/* --- quantiles -------------------------------------------------------------------------------------------------------
- */
+/* --- quantiles --- */
 
 static int by_double(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -177,8 +132,7 @@ enum { FIRST, AGAIN, MORE, QSORT, WAYS };
 
 /* A stand-in batch for bench_row(): these are timed one by one, because each needs a series in a different state. */
 static struct bench_op median_of(double *ns, size_t n) {
-  qsort(ns, n, sizeof *ns, by_double);
-  return (struct bench_op){.batch = push_on, .ns = ns[n / 2], .instructions = -1};
+  return (struct bench_op){.batch = push_on, .ns = bench_median(ns, n), .instructions = -1};
 }
 
 /* --- the same of PAPI, through its own libsde --- */
@@ -191,20 +145,26 @@ static double papi_ns(struct bench_papi *papi) {
   return (double)pml_clock_ticks_to_ns(pml_clock_ticks_ordered() - t0);
 }
 
+static void push_peer(struct bench_libsde *l, void *recorder) {
+  double v = next_double();
+  l->record(recorder, sizeof v, &v);
+}
+
 /* Fills @op[FIRST], [AGAIN] and [MORE]; false where there is no PAPI with software-defined events. */
 static bool peer_quantiles(struct bench_op *op) {
   static const char *const names[] = {"sde:::BENCH::QUANT:MIN", "sde:::BENCH::QUANT:Q1",  "sde:::BENCH::QUANT:MED",
                                       "sde:::BENCH::QUANT:Q3",  "sde:::BENCH::QUANT:MAX", "sde:::BENCH::QUANT:CNT"};
   double ns[MORE + 1][PEER_ROUNDS];
-  void *recorder = bench_sde_recorder("QUANT");
+  struct bench_libsde *l = bench_sde_open();
+  void *recorder = bench_sde_recorder(l, "QUANT");
   struct bench_papi *papi = recorder != NULL ? bench_papi_open(names, sizeof names / sizeof *names) : NULL;
   if (papi == NULL) return false;
-  for (size_t i = 0; i < MILLION; i++) bench_sde_push(recorder, next_double());
+  for (size_t i = 0; i < MILLION; i++) push_peer(l, recorder);
   for (int r = 0; r < PEER_ROUNDS; r++) {
-    bench_sde_push(recorder, next_double()); /* what it keeps sorted is then of no use to it */
+    push_peer(l, recorder); /* what it keeps sorted is then of no use to it */
     ns[FIRST][r] = papi_ns(papi);
     ns[AGAIN][r] = papi_ns(papi);
-    for (size_t i = 0; i < MILLION / 100; i++) bench_sde_push(recorder, next_double());
+    for (size_t i = 0; i < MILLION / 100; i++) push_peer(l, recorder);
     ns[MORE][r] = papi_ns(papi);
   }
   for (int w = FIRST; w <= MORE; w++) op[w] = median_of(ns[w], PEER_ROUNDS);

@@ -1,81 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_sde.c - the peer for software-defined events, found at run time if it is installed. */
+/* spec/bench/bench_sde.c - libsde, PAPI's or the drop-in, by the names of its functions. */
 #include "bench.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
 
-enum { READ_ONLY = 0, LONG_LONG = 0, SUM = 0 }; /* of sde_lib.h */
+enum { DELTA = 0, FIRST_CHUNK = 2048 }; /* of sde_lib.h; of a recorder, past which a reset loses its memory */
 
-typedef int order(const void *, const void *);
-
-static struct {
-  bool tried;
-  void *(*init)(const char *);
-  int (*register_counter)(void *, const char *, int, int, void *);
-  int (*add_to_group)(void *, const char *, const char *, uint32_t);
-  int (*create_counter)(void *, const char *, int, void **);
-  int (*inc_counter)(void *, long long);
-  int (*create_recorder)(void *, const char *, size_t, order *, void **);
-  int (*record)(void *, size_t, const void *);
-  int (*reset_recorder)(void *);
-  void *library, *series, *shared;
-} sde;
-
-static bool find(void *lib) {
+bool bench_libsde_find(struct bench_libsde *l, void *loaded, const char *library) {
   const struct {
     const char *name;
     void *at;
-  } symbol[] = {
-      {"papi_sde_init", &sde.init},
-      {"papi_sde_register_counter", &sde.register_counter},
-      {"papi_sde_add_counter_to_group", &sde.add_to_group},
-      {"papi_sde_create_counter", &sde.create_counter},
-      {"papi_sde_inc_counter", &sde.inc_counter},
-      {"papi_sde_create_recorder", &sde.create_recorder},
-      {"papi_sde_record", &sde.record},
-      {"papi_sde_reset_recorder", &sde.reset_recorder},
-  };
+  } symbol[] = {{"papi_sde_init", &l->init},
+                {"papi_sde_register_counter", &l->register_counter},
+                {"papi_sde_add_counter_to_group", &l->add_to_group},
+                {"papi_sde_create_counter", &l->create_counter},
+                {"papi_sde_inc_counter", &l->inc_counter},
+                {"papi_sde_create_recorder", &l->create_recorder},
+                {"papi_sde_record", &l->record},
+                {"papi_sde_reset_recorder", &l->reset_recorder}};
   for (size_t i = 0; i < sizeof symbol / sizeof *symbol; i++) {
-    void *f = dlsym(lib, symbol[i].name);
+    void *f = loaded != NULL ? dlsym(loaded, symbol[i].name) : NULL;
     if (f == NULL) return false;
     *(void **)symbol[i].at = f; /* POSIX's way from an object pointer to a function */
   }
-  return true;
+  l->library = l->init(library);
+  return l->library != NULL;
 }
 
 /* Global: this is where PAPI looks for it. */
-bool bench_sde_open(void) {
-  if (!sde.tried) {
-    sde.tried = true;
-    void *lib = dlopen("libsde.so.1", RTLD_NOW | RTLD_GLOBAL);
-    if (lib == NULL) lib = dlopen("libsde.so", RTLD_NOW | RTLD_GLOBAL);
-    if (lib != NULL && find(lib)) sde.library = sde.init("BENCH");
+struct bench_libsde *bench_sde_open(void) {
+  static struct bench_libsde sde;
+  static bool tried;
+  if (!tried) {
+    void *loaded = dlopen("libsde.so.1", RTLD_NOW | RTLD_GLOBAL);
+    if (loaded == NULL) loaded = dlopen("libsde.so", RTLD_NOW | RTLD_GLOBAL);
+    (void)bench_libsde_find(&sde, loaded, "BENCH");
+    tried = true;
   }
-  return sde.library != NULL;
-}
-
-bool bench_sde_register(const char *event, long long *variable) {
-  return bench_sde_open() && sde.register_counter(sde.library, event, READ_ONLY, LONG_LONG, variable) == 0;
-}
-
-bool bench_sde_group_add(const char *event, const char *group) {
-  return bench_sde_open() && sde.add_to_group(sde.library, event, group, SUM) == 0;
-}
-
-void *bench_sde_counter(const char *event) {
-  void *counter = NULL;
-  return bench_sde_open() && sde.create_counter(sde.library, event, READ_ONLY, &counter) == 0 ? counter : NULL;
-}
-
-void bench_sde_increment(void *counter, size_t n) {
-  for (size_t i = 0; i < n; i++) sde.inc_counter(counter, 1);
-}
-
-static void *recorder(const char *event, order *by) {
-  void *r = NULL;
-  return bench_sde_open() && sde.create_recorder(sde.library, event, sizeof(double), by, &r) == 0 ? r : NULL;
+  return sde.library != NULL ? &sde : NULL;
 }
 
 static int by_double(const void *a, const void *b) {
@@ -83,29 +46,33 @@ static int by_double(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-void *bench_sde_recorder(const char *event) {
-  return recorder(event, by_double);
+void *bench_sde_counter(struct bench_libsde *l, const char *event) {
+  void *counter = NULL;
+  return l != NULL && l->create_counter(l->library, event, DELTA, &counter) == 0 ? counter : NULL;
 }
 
-void bench_sde_push(void *r, double v) {
-  sde.record(r, sizeof v, &v);
+void *bench_sde_recorder(struct bench_libsde *l, const char *event) {
+  void *r = NULL;
+  return l != NULL && l->create_recorder(l->library, event, sizeof(double), by_double, &r) == 0 ? r : NULL;
 }
 
-/* As long as it is, libsde's first chunk is: past it, a reset loses the memory that is then written to. */
-#define FIRST_CHUNK 2048u
+void bench_sde_increment(void *arg, size_t n) {
+  const struct bench_sde_event *e = arg;
+  for (size_t i = 0; i < n; i++) e->of->inc_counter(e->event, 1);
+}
 
-void bench_sde_record(void *arg, size_t n) {
-  (void)arg;
-  if (sde.series == NULL && (sde.series = recorder("SERIES", NULL)) == NULL) return;
+void bench_sde_record_shared(void *arg, size_t n) {
+  const struct bench_sde_event *e = arg;
   for (size_t i = 0; i < n; i++) {
-    if (i % FIRST_CHUNK == 0) sde.reset_recorder(sde.series);
-    bench_sde_push(sde.series, (double)(int64_t)i);
+    double v = (double)(int64_t)i;
+    e->of->record(e->event, sizeof v, &v);
   }
 }
 
-/* Never reset: it grows. */
-void bench_sde_record_shared(void *arg, size_t n) {
-  (void)arg;
-  if (sde.shared == NULL && (sde.shared = recorder("SHARED", NULL)) == NULL) return;
-  for (size_t i = 0; i < n; i++) bench_sde_push(sde.shared, (double)(int64_t)i);
+void bench_sde_record(void *arg, size_t n) {
+  const struct bench_sde_event *e = arg;
+  for (size_t done = 0; done < n; done += FIRST_CHUNK) {
+    e->of->reset_recorder(e->event);
+    bench_sde_record_shared(arg, n - done < FIRST_CHUNK ? n - done : FIRST_CHUNK);
+  }
 }

@@ -5,9 +5,6 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #define EIGHT 8
@@ -48,47 +45,23 @@ static void read_set(void *set, size_t n) {
   for (size_t i = 0; i < n; i++) pml_eventset_read(set, v);
 }
 
-/* --- a second thread that counts all the time, on another cpu if there is one --- */
-
-struct rival {
-  bench_batch *batch;
-  void *arg;
-  atomic_bool stop;
-};
-
-static void *run_rival(void *arg) {
-  struct rival *r = arg;
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) CPU_SET(cpu, &all);
-  CPU_CLR((size_t)sched_getcpu(), &all);
-  (void)sched_setaffinity(0, sizeof all, &all);
-  while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) r->batch(r->arg, 1000);
-  return NULL;
-}
-
-static void contended(struct bench_op *op, void *counter, bench_batch *batch) {
-  struct rival r = {.batch = batch, .arg = counter};
-  pthread_t t;
-  if (pthread_create(&t, NULL, run_rival, &r) != 0) return;
-  bench_run(op, 1);
-  atomic_store(&r.stop, true);
-  pthread_join(t, NULL);
-}
-
 static void increment_rows(struct pml_sde_library *lib) {
   struct pml_sde_counter *c;
   if (pml_sde_create(lib, "COUNTER", PML_SDE_RW, &c) != 0) return;
-  void *peer = bench_sde_counter("COUNTER");
-  bench_batch *peers = peer != NULL ? bench_sde_increment : NULL;
-  struct bench_op op[3] = {{.batch = bare_increment}, {.batch = increment, .arg = c}, {.batch = peers, .arg = peer}};
+  struct bench_sde_event peer = {bench_sde_open(), bench_sde_counter(bench_sde_open(), "COUNTER")};
+  struct bench_op op[3] = {{.batch = bare_increment},
+                           {.batch = increment, .arg = c},
+                           {.batch = peer.event != NULL ? bench_sde_increment : NULL, .arg = &peer}};
   bench_run(op, 3);
   bench_row("increment a created counter", &op[1], "increment in memory", &op[0], 7.0, "papi_sde_inc_counter", &op[2]);
-  struct bench_op two = {.batch = increment, .arg = c}, two_peer = {.batch = peers, .arg = peer};
-  contended(&two, c, increment);
-  if (peers != NULL) contended(&two_peer, peer, peers);
-  bench_row("increment, 2 threads, one counter", &two, "the same, 1 thread", &op[1], 1.5, "papi_sde_inc_counter",
-            &two_peer);
+  struct bench_op two[2] = {op[1], op[2]};
+  for (int i = 0; i < 2; i++) {
+    if (two[i].batch == NULL || !bench_second_start(two[i].batch, two[i].arg)) continue;
+    bench_run(&two[i], 1);
+    bench_second_stop();
+  }
+  bench_row("increment, 2 threads, one counter", &two[0], "the same, 1 thread", &op[1], 1.5, "papi_sde_inc_counter",
+            &two[1]);
 }
 
 static void set_row(const char *figure, const char *const *names, size_t n, const char *reference, bench_batch *bare,
@@ -109,17 +82,19 @@ static void set_row(const char *figure, const char *const *names, size_t n, cons
 static void make_events(struct pml_sde_library *lib) {
   char event[24];
   struct pml_sde_counter *c;
+  struct bench_libsde *l = bench_sde_open();
   for (int i = 0; i < HUNDRED; i++) {
     snprintf(event, sizeof event, "V%d", i);
     pml_sde_register(lib, event, PML_SDE_RO, PML_TYPE_INT64, &variable[i]);
     pml_sde_group_add(lib, event, "GROUP", PML_SDE_SUM);
-    if (bench_sde_register(event, &variable[i])) bench_sde_group_add(event, "GROUP");
+    if (l != NULL && l->register_counter(l->library, event, 0, 0, &variable[i]) == 0)
+      l->add_to_group(l->library, event, "GROUP", 0);
   }
   for (int i = 0; i < EIGHT; i++) {
     snprintf(event, sizeof event, "C%d", i);
     if (pml_sde_create(lib, event, PML_SDE_RW, &c) == 0) increment(c, 1);
-    void *peer = bench_sde_counter(event);
-    if (peer != NULL) bench_sde_increment(peer, 1);
+    struct bench_sde_event peer = {l, bench_sde_counter(l, event)};
+    if (peer.event != NULL) bench_sde_increment(&peer, 1);
   }
 }
 

@@ -10,7 +10,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MANY 5000u
@@ -140,11 +139,6 @@ static void *touch_all(void *arg) {
   return arg;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void report_row(void) {
   double ns[REPORTS];
   pthread_t t[REPORT_THREADS];
@@ -158,8 +152,7 @@ static void report_row(void) {
     ns[i] = (double)pml_clock_ticks_to_ns(pml_clock_ticks_ordered() - t0);
     pml_section_report_free(&r);
   }
-  qsort(ns, REPORTS, sizeof ns[0], ascending);
-  struct bench_op op = {.ns = ns[REPORTS / 2], .instructions = -1}, second = {.ns = 1e9};
+  struct bench_op op = {.ns = bench_median(ns, REPORTS), .instructions = -1}, second = {.ns = 1e9};
   bench_row("report, 1000 sections x 64 threads", &op, "a second", &second, 1, NULL, NULL);
 }
 

@@ -11,9 +11,6 @@
 #include "substrate/scorep/pml_scorep.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROUNDS 5
 
@@ -65,23 +62,10 @@ static void nothing(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
 
-static bool folder(char *path, size_t size) {
-  ssize_t n = readlink("/proc/self/exe", path, size - 16);
-  if (n <= 0) return false;
-  path[n] = '\0';
-  memcpy(strrchr(path, '/'), "/spec/plugins", sizeof "/spec/plugins");
-  return true;
-}
-
 static double timed(bench_batch *batch, void *arg) {
   struct bench_op op = {.batch = batch, .arg = arg};
   bench_run(&op, 1);
   return op.ns;
-}
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 static int begin_plugin(void *arg, void **open) {
@@ -139,8 +123,7 @@ static int adds(const struct taker *t, double *ns) {
     difference[i] = timed(bare_events, NULL) - itself;
     t->end(open);
   }
-  qsort(difference, ROUNDS, sizeof *difference, ascending);
-  *ns = difference[ROUNDS / 2];
+  *ns = bench_median(difference, ROUNDS);
   return 0;
 }
 
@@ -155,43 +138,36 @@ static int adds_to_section(const struct taker *t, struct pml_section *s, double 
     difference[i] = timed(of_section, s) - itself;
     t->end(open);
   }
-  qsort(difference, ROUNDS, sizeof *difference, ascending);
-  *ns = difference[ROUNDS / 2];
+  *ns = bench_median(difference, ROUNDS);
   return 0;
 }
 
-static void section_row(const char *name, const struct taker *t) {
+/* A consumer adds at most 2 ns to an event, raised alone or by a section. */
+static void row(const char *name, const struct taker *t, bool section) {
   struct bench_op two_ns = {.ns = 2}, measured = {.instructions = -1};
   struct pml_section *s;
   int err = pml_section_define("bench substrate", NULL, &s);
-  if (err == 0) err = adds_to_section(t, s, &measured.ns);
+  if (err == 0) err = section ? adds_to_section(t, s, &measured.ns) : adds(t, &measured.ns);
   if (err < 0)
     printf("%-34s %s\n", name, pml_error_detail(err));
   else
     bench_row(name, &measured, "2 ns an event", &two_ns, 1, NULL, NULL);
 }
 
-static void row(const char *name, const struct taker *t, const char *limit, double limit_ns) {
-  struct bench_op limited = {.ns = limit_ns}, measured = {.instructions = -1};
-  int err = adds(t, &measured.ns);
-  if (err < 0)
-    printf("%-34s %s\n", name, pml_error_detail(err));
-  else
-    bench_row(name, &measured, limit, &limited, 1, NULL, NULL);
-}
-
 void bench_substrate_rows(void) {
   static uint64_t sink;
   char path[4096];
-  if (pml_region_intern("bench substrate", NULL, 0, &region) < 0 || !folder(path, sizeof path)) return;
+  if (pml_region_intern("bench substrate", NULL, 0, &region) < 0 || !bench_plugins(path)) return;
   struct bench_op two[2] = {{.batch = clocks, .arg = &sink}, {.batch = events}};
   struct bench_op one_ns = {.ns = 1};
   bench_run(two, 2);
   struct bench_op unwanted = {.ns = two[1].ns - two[0].ns, .instructions = -1};
   bench_row("event without a consumer adds", &unwanted, "1 ns", &one_ns, 1, NULL, NULL);
-  row("substrate plugin adds", &(struct taker){begin_plugin, end_plugin, path}, "2 ns an event", 2);
-  section_row("substrate plugin adds to a section", &(struct taker){begin_plugin, end_plugin, path});
-  row("profile adds", &(struct taker){begin_profile, end_profile, NULL}, "2 ns an event", 2);
-  row("event flow adds", &(struct taker){begin_flow, end_flow, NULL}, "2 ns an event", 2);
-  row("tuning of another region adds", &(struct taker){begin_tune, end_tune, NULL}, "2 ns an event", 2);
+  const struct taker plugin = {begin_plugin, end_plugin, path}, profile = {begin_profile, end_profile, NULL},
+                     flow = {begin_flow, end_flow, NULL}, tune = {begin_tune, end_tune, NULL};
+  row("substrate plugin adds", &plugin, false);
+  row("substrate plugin adds to a section", &plugin, true);
+  row("profile adds", &profile, false);
+  row("event flow adds", &flow, false);
+  row("tuning of another region adds", &tune, false);
 }
