@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define WRITES 200
@@ -45,6 +44,20 @@ static size_t all(const struct pml_watchpoint_store *s, unsigned i, struct pml_w
 
 static struct pml_watchpoint_value value[VALUES];
 
+/* @n points are watched, with room for values if @room is not 0; NULL with a failure. */
+static struct pml_watchpoints *watching(const struct pml_watchpoint *p, size_t n, size_t room) {
+  struct pml_watchpoints *w = NULL;
+  const struct pml_watchpoint_options o = {.values = room};
+  int err = pml_watchpoints_open(&w, p, n, room > 0 ? &o : NULL);
+  CHECK(err == 0 && pml_watchpoints_start(w) == 0, "%s is watched%s%s", p->name, err ? ": " : "",
+        err ? pml_error_detail(err) : "");
+  return err == 0 ? w : NULL;
+}
+static struct pml_watchpoints *watching_counter(size_t room) {
+  const struct pml_watchpoint p = on("counter", &counter, sizeof counter, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
+  return watching(&p, 1, room);
+}
+
 static void *write_mine(void *arg) {
   double base = *(double *)arg;
   for (int i = 0; i < WRITES; i++) {
@@ -55,35 +68,13 @@ static void *write_mine(void *arg) {
   return NULL;
 }
 
-static void check_long_double(void) {
-  static volatile long double sum;
-  struct pml_watchpoints *w;
-  const struct pml_watchpoint p = on("sum", &sum, 8, HW_BREAKPOINT_W, PML_CONTENT_LONG_DOUBLE);
-  const struct pml_watchpoint_options o = {.values = VALUES};
-  int err = pml_watchpoints_open(&w, &p, 1, &o);
-  if (!CHECK(err == 0, "a long double is watched%s%s", err ? ": " : "", err ? pml_error_detail(err) : "")) return;
-  pml_watchpoints_start(w);
-  for (int i = 0; i < 4; i++) sum = sum - 0.75L;
-  pml_watchpoints_stop(w);
-  size_t n = all(pml_watchpoints_store(w), 0, value, VALUES);
-  CHECK(n == 4 && pml_watchpoint_decode(&p, value[3].bits).type == PML_TYPE_DOUBLE &&
-            pml_watchpoint_decode(&p, value[3].bits).d == -3,
-        "and what is written is there as doubles");
-  pml_watchpoints_close(w);
-  struct pml_watchpoint q = on("sum", &sum, 4, HW_BREAKPOINT_W, PML_CONTENT_LONG_DOUBLE);
-  CHECK(pml_watchpoints_open(&w, &q, 1, &o) == -EINVAL, "its half is not: %s", pml_error_detail(-EINVAL));
-}
-
 static void check_contents(void) {
   double base[THREADS] = {1000, 2000, 3000};
   pthread_t thread[THREADS];
-  struct pml_watchpoints *w;
   const struct pml_watchpoint p = on("wanted", &wanted, sizeof wanted, HW_BREAKPOINT_W, PML_CONTENT_FLOAT);
-  const struct pml_watchpoint_options o = {.values = VALUES};
-  int err = pml_watchpoints_open(&w, &p, 1, &o);
-  if (!CHECK(err == 0, "a double is watched%s%s", err ? ": " : "", err ? pml_error_detail(err) : "")) return;
   wanted = -1;
-  CHECK(pml_watchpoints_start(w) == 0, "it starts");
+  struct pml_watchpoints *w = watching(&p, 1, VALUES);
+  if (w == NULL) return;
   for (int t = 0; t < THREADS; t++) pthread_create(&thread[t], NULL, write_mine, &base[t]);
   for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
   CHECK(pml_watchpoints_stop(w) == 0, "it stops");
@@ -114,17 +105,14 @@ static void check_contents(void) {
 }
 
 static void check_kinds(void) {
-  struct pml_watchpoints *w;
   struct pml_watchpoint p[PML_WATCHPOINTS_MAX] = {
       on("counter", &counter, 8, HW_BREAKPOINT_RW, PML_CONTENT_NONE),
       on("called", (volatile void *)(uintptr_t)called, 0, HW_BREAKPOINT_X, PML_CONTENT_NONE),
       on("small", &small, 1, HW_BREAKPOINT_W, PML_CONTENT_SIGNED),
       on("untouched", &untouched, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE),
   };
-  const struct pml_watchpoint_options o = {.values = VALUES};
-  int err = pml_watchpoints_open(&w, p, 4, &o);
-  if (!CHECK(err == 0, "four are watched at once%s%s", err ? ": " : "", err ? pml_error_detail(err) : "")) return;
-  (void)pml_watchpoints_start(w);
+  struct pml_watchpoints *w = watching(p, 4, VALUES);
+  if (w == NULL) return;
   for (int i = 0; i < 10; i++) called();
   for (int i = 0; i < 20; i++) counter++; /* one read, one write; x86 may do both at once */
   small = -7;
@@ -147,12 +135,9 @@ static void check_kinds(void) {
 }
 
 static void check_room(void) {
-  struct pml_watchpoints *w;
   struct pml_watchpoint_lane l = {0};
-  const struct pml_watchpoint p = on("counter", &counter, 8, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
-  const struct pml_watchpoint_options little = {.values = 1};
-  if (pml_watchpoints_open(&w, &p, 1, &little) < 0) return;
-  (void)pml_watchpoints_start(w);
+  struct pml_watchpoints *w = watching_counter(1);
+  if (w == NULL) return;
   for (uint64_t i = 0; i < 1500; i++) counter = i;
   (void)pml_watchpoints_stop(w);
   (void)pml_watchpoint_lane(pml_watchpoints_store(w), 0, &l);
@@ -160,43 +145,6 @@ static void check_room(void) {
   CHECK(l.accesses == 1500 && n == 1023 && l.dropped == 1500 - 1023,
         "what has no room is counted and said to be dropped");
   pml_watchpoints_close(w);
-  if (pml_watchpoints_open(&w, &p, 1, NULL) < 0) return;
-  (void)pml_watchpoints_start(w);
-  for (uint64_t i = 0; i < 10; i++) counter = i;
-  (void)pml_watchpoints_stop(w);
-  (void)pml_watchpoint_lane(pml_watchpoints_store(w), 0, &l);
-  CHECK(l.accesses == 10 && l.dropped == 0 && all(pml_watchpoints_store(w), 0, value, VALUES) == 0,
-        "counts need no room");
-  pml_watchpoints_close(w);
-}
-
-static void check_file(void) {
-  char path[64];
-  struct pml_watchpoints *w;
-  struct pml_watchpoint_store *file;
-  struct pml_watchpoint_lane l = {0};
-  (void)snprintf(path, sizeof path, "/tmp/watchpoint-%d", (int)getpid());
-  const struct pml_watchpoint p = on("counter", &counter, 8, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
-  const struct pml_watchpoint_options o = {.values = VALUES, .path = path};
-  pid_t child = fork();
-  if (child == 0) { /* it ends without a word */
-    if (pml_watchpoints_open(&w, &p, 1, &o) < 0 || pml_watchpoints_start(w) < 0) _exit(2);
-    for (uint64_t i = 0; i < 50; i++) counter = i;
-    (void)kill(getpid(), SIGKILL);
-  }
-  int status = 0;
-  (void)waitpid(child, &status, 0);
-  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "a process is killed while it is watched");
-  if (CHECK(pml_watchpoint_load(&file, path) == 0, "its file can be read")) {
-    struct pml_watchpoint_summary s;
-    pml_watchpoint_summary(file, &s);
-    (void)pml_watchpoint_lane(file, 0, &l);
-    CHECK(s.pid == child && s.stop_ticks == 0 && s.hits[0] == -1, "and says that it did not end");
-    CHECK(l.accesses == 50 && all(file, 0, value, VALUES) == 50 && value[49].bits == 49, "and has all of it");
-    pml_watchpoint_unload(file);
-  }
-  CHECK(pml_watchpoints_open(&w, &p, 1, &o) == -EEXIST, "a file that is there is not written over");
-  (void)unlink(path);
 }
 
 static void check_plan(void) {
@@ -248,6 +196,11 @@ static void check_refusals(void) {
   p = on("odd", odd, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
   CHECK(pml_watchpoints_open(&w, &p, 0, NULL) == -EINVAL, "none is not a set");
   CHECK(pml_watchpoints_open(&w, &p, 5, NULL) == -ENOSPC, "five are too many");
+  p = on("odd", odd, 4, HW_BREAKPOINT_W, PML_CONTENT_LONG_DOUBLE);
+  CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL, "so is half a long double: %s", pml_error_detail(-EINVAL));
+  const struct pml_watchpoint_options there = {.values = VALUES, .path = "/dev/null"};
+  p.content = PML_CONTENT_NONE;
+  CHECK(pml_watchpoints_open(&w, &p, 1, &there) == -EEXIST, "a file that is there is not written over");
   CHECK(pml_watchpoint_load(&file, "/dev/null") == -EINVAL, "a device is no store");
   CHECK(pml_watchpoint_load(&file, "/proc/self/exe") == PML_EFORMAT, "nor is a program");
   CHECK(pml_watchpoint_load(&file, "/nowhere") == -ENOENT, "nor nothing");
@@ -285,13 +238,10 @@ static int perf_descriptors(int *each, int n) {
 
 /* A daemon closes what it does not know, and opens its own. */
 static void check_descriptors(void) {
-  struct pml_watchpoints *w;
   struct pml_watchpoint_summary s;
-  const struct pml_watchpoint p = on("counter", &counter, sizeof counter, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
-  const struct pml_watchpoint_options o = {.values = VALUES};
   int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd[64];
-  if (!CHECK(own >= 0 && pml_watchpoints_open(&w, &p, 1, &o) == 0, "a variable is watched")) return;
-  pml_watchpoints_start(w);
+  struct pml_watchpoints *w = watching_counter(VALUES);
+  if (own < 0 || w == NULL) return;
   counter = counter + 1;
   int n = perf_descriptors(fd, 64), kept = 0;
   for (int i = 0; i < n; i++) dup2(own, fd[i]);
@@ -317,12 +267,10 @@ static void trap_without_reason(const unsigned char *ip) {
 
 static void check_unexplained(void) {
   static const unsigned char code[] = {0x90, 0x90, 0xf1, 0x90};
-  struct pml_watchpoints *w;
   struct pml_watchpoint_summary s;
-  const struct pml_watchpoint p = on("counter", &counter, sizeof counter, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
-  const struct pml_watchpoint_options o = {.values = VALUES};
   int before = others;
-  if (!CHECK(pml_watchpoints_open(&w, &p, 1, &o) == 0, "a variable is watched")) return;
+  struct pml_watchpoints *w = watching_counter(VALUES);
+  if (w == NULL) return;
   trap_without_reason(code + 1);
   pml_watchpoint_summary(pml_watchpoints_store(w), &s);
   CHECK(s.unexplained == 1 && others == before,
@@ -341,10 +289,8 @@ int main(void) {
   (void)raise(SIGTRAP);
   CHECK(others == 1, "a trap that is not ours goes to whom it went before");
   check_contents();
-  check_long_double();
   check_kinds();
   check_room();
-  check_file();
   check_refusals();
   check_plan();
   check_descriptors();
