@@ -2,9 +2,9 @@
 --- Event groups: which events say something together, and the formulas that turn them into metrics.
 --
 -- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER and what a processor has besides (TOPDOWN, TLB, ...) are data in
--- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric names events of its group, constants of
--- its file (`revisions` has others for some of a core), inputs, `time` (seconds), and metrics above it. What metrics of
--- the same name have in common everywhere is in groups/part/metrics.lua: there is one `ipc`.
+-- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric names events of its group or its file,
+-- constants of its file (`revisions` has others for some of a core), inputs, `time` (seconds), and metrics above it. What
+-- metrics of the same name have in common everywhere is in part/metrics.lua of each folder: there is one `ipc`.
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
@@ -97,9 +97,10 @@ function Reader:thresholds(m)
   return m.thresholds or {}
 end
 
---- A name in a formula: an event, a metric above, a constant, an input or time.
+--- A name in a formula: an event, a metric above, a constant, an input or time. An event of the file becomes the group's.
 function Reader:resolve(group, metric, name)
   local other = group.by_name[name]
+  if not other then group.events[name] = group.events[name] or self.events[name] end
   if group.events[name] then
     metric.events[name] = group.events[name]
   elseif other then
@@ -107,7 +108,7 @@ function Reader:resolve(group, metric, name)
     for k, event in pairs(other.events) do metric.events[k] = event end
   elseif name ~= "time" and not group.constants[name] and not group.inputs[name] then
     local known = { "time" }
-    for _, t in ipairs { group.events, group.by_name, group.constants, group.inputs } do
+    for _, t in ipairs { group.events, self.events, group.by_name, group.constants, group.inputs } do
       for k in pairs(t) do known[#known + 1] = k end
     end
     table.sort(known)
@@ -117,21 +118,25 @@ function Reader:resolve(group, metric, name)
   end
 end
 
-local known -- name -> what the metrics of this name have in common
+local known = {} -- folder -> name -> what the metrics of this name have in common
+
+local function known_of(folder)
+  if not known[folder] then
+    local data, err = literal.read(literal.shipped(folder .. "/part/metrics.lua"))
+    if not data then error(err, 0) end
+    known[folder] = data.metrics
+  end
+  return known[folder]
+end
 
 --- A metric with what it leaves out; a name alone stands for all of it.
 function Reader:whole(group, m)
-  if not known then
-    local data, err = literal.read(literal.shipped "groups/part/metrics.lua")
-    if not data then error(err, 0) end
-    known = data.metrics
-  end
-  local own = type(m) == "string" and { name = m } or m
-  local base = type(own) == "table" and type(own.name) == "string" and known[own.name]
+  local own, all = type(m) == "string" and { name = m } or m, known_of(group.name == "PAPI" and "presets" or "groups")
+  local base = type(own) == "table" and type(own.name) == "string" and all[own.name]
   if base then return setmetatable(own, { __index = base }) end
   if own == m then return m end
   local names = {}
-  for name in pairs(known) do names[#names + 1] = name end
+  for name in pairs(all) do names[#names + 1] = name end
   table.sort(names)
   local nearest = require "pmlua.internal.nearest"(m, names)
   self:fail(m, ("group %s: pmlua has no formula for a metric called %s%s"):format(group.name, m,
@@ -170,23 +175,25 @@ function Reader:group(data, name, g)
   return group
 end
 
---- Presets are metrics that have their events with them; each is a group of its own.
+--- Presets are metrics; each is a group of its own.
 function Reader:presets(data)
   local groups = {}
   for _, p in ipairs(data.presets) do
-    if type(p) ~= "table" or type(p.name) ~= "string" or type(p.events) ~= "table" then
+    local own = type(p) == "string" and { name = p } or p
+    if type(own) ~= "table" or type(own.name) ~= "string" or type(own.events or {}) ~= "table" then
       self:fail("presets", "a preset must have a name, a formula and events")
     end
     local group = { name = "PAPI", prose = "", source = data.source or "", metrics = {}, by_name = {}, inputs = {},
-      events = self:strings(p.events, p.name), constants = {}, dimensions = {} }
+      events = self:strings(own.events or {}, own.name), constants = {}, dimensions = {} }
     self:metric(group, p)
-    groups[p.name] = group
+    groups[own.name] = group
   end
   return groups
 end
 
 function Reader:all(data)
   if type(data.pmus) ~= "table" or #data.pmus == 0 then self:fail("return", "pmus, the list of its PMUs, is missing") end
+  self.events = self:strings(type(data.events or {}) == "table" and data.events or {}, "events")
   if type(data.presets) == "table" then return self:presets(data) end
   if type(data.groups) ~= "table" then self:fail("return", "groups are missing") end
   local groups = {}

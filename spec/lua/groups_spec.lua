@@ -506,6 +506,15 @@ describe("A file that is like another", function()
     assert.same({ a = "A", b = "B" }, assert(read "presets").groups.PAPI_A.events)
   end)
 
+  it("has presets of names that are known everywhere, of events that stand beside them", function()
+    write("presets", 'return { pmus = { "skx" }, events = { cycles = "A", ref = "B" }, presets = { "PAPI_TOT_CYC",\n' ..
+      '{ name = "PAPI_REF_CYC", formula = "ref + cycles" } } }')
+    write("mine", 'return { like = "presets", pmus = { "icx" }, events = { cycles = "C" }, presets = { "PAPI_REF_CYC" } }')
+    local base, mine = assert(read "presets").groups, assert(read "mine").groups
+    assert.same({ { cycles = "A" }, { ref = "B", cycles = "A" } }, { base.PAPI_TOT_CYC.events, base.PAPI_REF_CYC.events })
+    assert.same({ { cycles = "C" }, { ref = "B" } }, { mine.PAPI_TOT_CYC.events, mine.PAPI_REF_CYC.events })
+  end)
+
   it("is like each of a list, the later over the earlier, and its own over all", function()
     local part = [[return { groups = {
       MINE = { prose = "of the part", events = { cycles = "PART" } }, GONE = false,

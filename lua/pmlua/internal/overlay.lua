@@ -47,6 +47,9 @@ local function preset(base, own)
   return both
 end
 
+--- A preset that is a name alone is what all files know of it.
+local function name_of(p) return type(p) == "table" and p.name or p end
+
 --- In the order of the other file; new ones after them, and without those whose events are false.
 local function presets(base, own)
   local all, at, kept = {}, {}, {}
@@ -54,11 +57,11 @@ local function presets(base, own)
   if own ~= nil and type(own) ~= "table" then return own end
   for i, p in ipairs(base) do
     all[i] = p
-    if type(p) == "table" and p.name then at[p.name] = i end
+    if name_of(p) then at[name_of(p)] = i end
   end
   for _, p in ipairs(own or {}) do
-    local i = type(p) == "table" and at[p.name]
-    all[i or #all + 1] = i and preset(all[i], p) or p
+    local i = at[name_of(p)]
+    all[i or #all + 1] = i and type(p) == "table" and preset(all[i], p) or p
   end
   for _, p in ipairs(all) do
     if type(p) ~= "table" or p.events ~= false then kept[#kept + 1] = p end

@@ -3,5 +3,4 @@
 return {
   like = "cortex_a57",
   pmus = { "arm_ac72" },
-  presets = {},
 }

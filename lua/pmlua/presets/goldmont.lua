@@ -3,8 +3,7 @@
 return {
   like = "architectural",
   pmus = { "glm", "tmt" },
-  presets = {
-    { name = "PAPI_BR_INS", events = { branches = "BR_INST_RETIRED:ALL_BRANCHES" } },
-    { name = "PAPI_BR_MSP", events = { mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES" } },
+  events = {
+    branches = "BR_INST_RETIRED:ALL_BRANCHES", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
   },
 }

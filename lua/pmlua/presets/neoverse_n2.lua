@@ -3,12 +3,12 @@
 return {
   like = "neoverse_v1",
   pmus = { "arm_n2" },
+  events = {
+    l3_data_asked = "L3D_CACHE", l3_refilled = "L3D_CACHE_REFILL",
+  },
   presets = {
-    { name = "PAPI_FP_OPS", about = "floating-point operations",
-      formula = "fixed + scalable", events = { fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC" } },
-    { name = "PAPI_L3_DCA", about = "data asked of L3",
-      formula = "asked", events = { asked = "L3D_CACHE" } },
-    { name = "PAPI_L3_DCM", about = "data that L3 missed",
-      formula = "refilled", events = { refilled = "L3D_CACHE_REFILL" } },
+    "PAPI_L3_DCM",
+    { name = "PAPI_FP_OPS", formula = "fixed + scalable" },
+    { name = "PAPI_L3_DCA", about = "data asked of L3", formula = "l3_data_asked" },
   },
 }

@@ -3,23 +3,13 @@
 return {
   like = "icx",
   pmus = { "spr" },
+  events = {
+    h1 = "FP_ARITH_INST_RETIRED2:SCALAR_HALF", h16 = "FP_ARITH_INST_RETIRED2:256B_PACKED_HALF",
+    h32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF", h8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF",
+    l3_asked = "LONGEST_LAT_CACHE:REFERENCE", reads_asked = "OFFCORE_REQUESTS:DATA_RD",
+  },
   presets = {
-    { name = "PAPI_L3_TCA", about = "requests to L3",
-      formula = "asked", events = { asked = "LONGEST_LAT_CACHE:REFERENCE" } },
-    { name = "PAPI_L3_TCR", events = { asked = "LONGEST_LAT_CACHE:REFERENCE" } },
-    { name = "PAPI_CA_SHR", events = { reads = "OFFCORE_REQUESTS:DATA_RD" } },
+    "PAPI_HP_OPS", "PAPI_VEC_HP",
     { name = "PAPI_CA_CLN", events = false },
-    { name = "PAPI_HP_OPS", about = "floating-point operations, half precision",
-      formula = "h1 + 8 * h8 + 16 * h16 + 32 * h32",
-      events = {
-        h1 = "FP_ARITH_INST_RETIRED2:SCALAR_HALF", h8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF",
-        h16 = "FP_ARITH_INST_RETIRED2:256B_PACKED_HALF", h32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF",
-      } },
-    { name = "PAPI_VEC_HP", about = "vector instructions, half precision",
-      formula = "h8 + h16 + h32",
-      events = {
-        h8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF", h16 = "FP_ARITH_INST_RETIRED2:256B_PACKED_HALF",
-        h32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF",
-      } },
   },
 }
