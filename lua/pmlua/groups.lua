@@ -164,12 +164,12 @@ function Reader:metric(group, m)
 end
 
 function Reader:group(data, name, g)
-  if type(g) ~= "table" or type(g.events) ~= "table" or type(g.metrics) ~= "table" then
+  if type(g) ~= "table" or type(g.events or {}) ~= "table" or type(g.metrics) ~= "table" then
     self:fail(name, ("group %s: events or metrics are missing"):format(name))
   end
   local constants, dimensions = self:constants(data)
   local group = { name = name, prose = g.prose or "", source = data.source or "", metrics = {}, by_name = {},
-    events = self:strings(g.events, name), inputs = self:strings(g.inputs or {}, name), constants = constants,
+    events = self:strings(g.events or {}, name), inputs = self:strings(g.inputs or {}, name), constants = constants,
     dimensions = dimensions }
   for _, m in ipairs(g.metrics) do self:metric(group, m) end
   return group

@@ -8,20 +8,41 @@ local LAST <const> = { cycles = true, instructions = true } -- what goes first w
 
 local function data(path) return assert(loadfile(path, "t", {}))() end
 
---- The groups of a file with those of the files that it is like; events alone.
-local function groups_of(path)
-  local own, groups = data(path), {}
+local known = data("lua/pmlua/groups/part/metrics.lua").metrics
+
+--- Lay `own` over `base` one by one; false takes one away.
+local function over(base, own)
+  local both = {}
+  for key, v in pairs(base or {}) do both[key] = v end
+  for key, v in pairs(own or {}) do both[key] = v or nil end
+  return both
+end
+
+--- The events and the groups of a file with those of the files that it is like.
+local function whole(path)
+  local own, events, groups = data(path), {}, {}
   for _, other in ipairs(type(own.like) == "table" and own.like or { own.like }) do
-    local folder = path:match "^(.*)/[^/]*$"
-    for name, events in pairs(groups_of(("%s/%s.lua"):format(folder, other))) do groups[name] = events end
+    local of = whole(("%s/%s.lua"):format(path:match "^(.*)/[^/]*$", other))
+    events, groups = over(events, of.events), over(groups, of.groups)
   end
   for name, group in pairs(own.groups or {}) do
-    local events = {}
-    for key, event in pairs(group and not group.metrics and groups[name] or {}) do events[key] = event end
-    for key, event in pairs(group and group.events or {}) do events[key] = event or nil end
-    groups[name] = group and events or nil
+    local base = group and not group.metrics and groups[name] or {}
+    groups[name] = group and { events = over(base.events, group.events), metrics = group.metrics or base.metrics } or nil
   end
-  return groups
+  return { events = over(events, own.events), groups = groups }
+end
+
+--- The events of a group: its own and those of the file that its formulas name.
+local function events_of(file, group)
+  local events, above = over(group.events), {}
+  for _, m in ipairs(group.metrics) do
+    local name = type(m) == "string" and m or m.name
+    for word in (type(m) == "table" and m.formula or known[name].formula):gmatch "[%a_][%w_]*" do
+      if not above[word] then events[word] = events[word] or file.events[word] end
+    end
+    above[name] = true
+  end
+  return events
 end
 
 local function list(events)
@@ -39,10 +60,11 @@ end
 
 print '#include "compat/pmlib/pmlib.h"\nconst struct pmlib_chooser_events pmlib_chooser_events[] = {'
 for _, path in ipairs(arg) do
-  local groups = groups_of(path)
+  local file = whole(path)
   for _, pmu in ipairs(data(path).pmus or {}) do
     for _, name in ipairs(NAMES) do
-      if groups[name] then print(('  {"%s", "%s", "%s"},'):format(pmu, name, list(groups[name]))) end
+      local group = file.groups[name]
+      if group then print(('  {"%s", "%s", "%s"},'):format(pmu, name, list(events_of(file, group)))) end
     end
   end
 end

@@ -6,16 +6,26 @@ return {
     "and equation 8: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific " ..
     "applications using PMlib.",
   constants = { line = { 256, "byte" } },
+  events = {
+    asked = "L2D_CACHE", backend_stalls = "STALL_BACKEND", branches = "BR_PRED", code_misses = "L1I_TLB_REFILL",
+    code_walks = "L2I_TLB_REFILL", cycles = "CPU_CYCLES", data_misses = "L1D_TLB_REFILL", data_walks = "L2D_TLB_REFILL",
+    demand = "L2D_CACHE_REFILL_DM", dp_fixed = "FP_DP_FIXED_OPS_SPEC", dp_scalable = "FP_DP_SCALE_OPS_SPEC",
+    fixed = "FP_FIXED_OPS_SPEC", fma = "FP_FMA_SPEC", fp = "FP_SPEC", fp_wait = "FL_COMP_WAIT",
+    frontend_stalls = "STALL_FRONTEND", gathers = "SVE_LD_GATHER_SPEC", hp_fixed = "FP_HP_FIXED_OPS_SPEC",
+    hp_scalable = "FP_HP_SCALE_OPS_SPEC", instructions = "INST_RETIRED", l1 = "L1D_CACHE", l1_demand = "L1D_CACHE_REFILL_DM",
+    l1_in = "L1D_CACHE_REFILL", l1_out = "L1D_CACHE_WB", l1_refill = "L1D_CACHE_REFILL", l2 = "L2D_CACHE",
+    l2_demand = "L2D_CACHE_REFILL_DM", l2_in = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB", l2_refill = "L2D_CACHE_REFILL",
+    l2_wait = "LD_COMP_WAIT_L2_MISS", loads = "LD_SPEC", memory_reads = "BUS_READ_TOTAL_MEM", memory_wait = "LD_COMP_WAIT",
+    memory_writes = "BUS_WRITE_TOTAL_MEM", mispredicted = "BR_MIS_PRED", missed = "L2D_CACHE_REFILL", none = "0INST_COMMIT",
+    ops = "UOP_SPEC", predicted = "BR_PRED", scalable = "FP_SCALE_OPS_SPEC", scatters = "SVE_ST_SCATTER_SPEC",
+    simd = "SIMD_INST_RETIRED", sp_fixed = "FP_SP_FIXED_OPS_SPEC", sp_scalable = "FP_SP_SCALE_OPS_SPEC",
+    speculated = "INST_SPEC", stores = "ST_SPEC", sve = "SVE_INST_RETIRED", sve_loads = "ASE_SVE_LD_SPEC",
+  },
   groups = {
     FLOPS = {
       prose = "Floating-point operations. SVE instructions are counted as if a vector had 128 bits; A64FX has 512, " ..
         "hence the factor 4. A fused multiply-add counts twice. Its forerunner FX100 counted instructions by " ..
         "width, equation 8 of the PMlib paper.",
-      events = {
-        fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC", dp_fixed = "FP_DP_FIXED_OPS_SPEC",
-        dp_scalable = "FP_DP_SCALE_OPS_SPEC", sp_fixed = "FP_SP_FIXED_OPS_SPEC",
-        sp_scalable = "FP_SP_SCALE_OPS_SPEC", cycles = "CPU_CYCLES", instructions = "INST_RETIRED",
-      },
       metrics = {
         { name = "flop", formula = "fixed + 4 * scalable" },
         { name = "dp_flop", formula = "dp_fixed + 4 * dp_scalable" },
@@ -26,10 +36,6 @@ return {
     BANDWIDTH = {
       prose = "Lines of 256 bytes between the memory of a core memory group and that group, whichever of its cores " ..
         "asked, and lines that moved into this core.",
-      events = {
-        memory_reads = "BUS_READ_TOTAL_MEM", memory_writes = "BUS_WRITE_TOTAL_MEM", l2_in = "L2D_CACHE_REFILL",
-        l2_out = "L2D_CACHE_WB", l1_in = "L1D_CACHE_REFILL", l1_out = "L1D_CACHE_WB",
-      },
       metrics = {
         { name = "memory_read", formula = "line * memory_reads / time", about = "of the whole core memory group" },
         { name = "memory_write", unit = "byte/s", formula = "line * memory_writes / time",
@@ -41,10 +47,6 @@ return {
     VECTOR = {
       prose = "Operations of SVE instructions among all floating-point operations, and SIMD and SVE instructions " ..
         "among all.",
-      events = {
-        fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC", simd = "SIMD_INST_RETIRED",
-        sve = "SVE_INST_RETIRED", fma = "FP_FMA_SPEC", fp = "FP_SPEC", instructions = "INST_RETIRED",
-      },
       metrics = {
         { name = "sve_flop_share", formula = "100 * 4 * scalable / (fixed + 4 * scalable)" },
         { name = "simd_share", formula = "100 * simd / instructions" },
@@ -54,10 +56,6 @@ return {
     },
     CACHE = {
       prose = "Accesses to L1 and L2, and refills by demand or by prefetch.",
-      events = {
-        l1 = "L1D_CACHE", l1_refill = "L1D_CACHE_REFILL", l1_demand = "L1D_CACHE_REFILL_DM", l2 = "L2D_CACHE",
-        l2_refill = "L2D_CACHE_REFILL", l2_demand = "L2D_CACHE_REFILL_DM", instructions = "INST_RETIRED",
-      },
       metrics = {
         "l1_miss_ratio",
         { name = "l1_demand_ratio", unit = "%", formula = "100 * l1_demand / l1" },
@@ -68,11 +66,6 @@ return {
     CYCLE = {
       prose = "What the cycles were spent on: cycles in which no instruction was committed because a load, a " ..
         "floating-point or an integer operation or a branch was waited for.",
-      events = {
-        cycles = "CPU_CYCLES", instructions = "INST_RETIRED", none = "0INST_COMMIT", memory_wait = "LD_COMP_WAIT",
-        l2_wait = "LD_COMP_WAIT_L2_MISS", fp_wait = "FL_COMP_WAIT", branches = "BR_PRED",
-        mispredicted = "BR_MIS_PRED",
-      },
       metrics = {
         "ipc",
         { name = "no_commit", unit = "%", formula = "100 * none / cycles",
@@ -86,10 +79,6 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores, and the SVE ones that gather or scatter.",
-      events = {
-        loads = "LD_SPEC", stores = "ST_SPEC", sve_loads = "ASE_SVE_LD_SPEC", gathers = "SVE_LD_GATHER_SPEC",
-        scatters = "SVE_ST_SCATTER_SPEC", instructions = "INST_RETIRED",
-      },
       metrics = {
         "loads_per_instruction", "stores_per_instruction", "loads_per_store",
         { name = "simd_load_share", unit = "%", formula = "100 * sve_loads / loads" },
@@ -102,15 +91,10 @@ return {
     TOPDOWN = {
       prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
         "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
-      events = {
-        cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND",
-        instructions = "INST_RETIRED", speculated = "INST_SPEC",
-      },
       metrics = { "frontend_bound", "backend_bound", "retiring", "bad_speculation" },
     },
     HALF = {
       prose = "Floating-point operations in half precision, as FLOPS counts them in single and double.",
-      events = { hp_fixed = "FP_HP_FIXED_OPS_SPEC", hp_scalable = "FP_HP_SCALE_OPS_SPEC" },
       metrics = {
         { name = "hp_flop", formula = "hp_fixed + 4 * hp_scalable" },
         "hp_rate",
@@ -118,7 +102,6 @@ return {
     },
     BRANCH = {
       prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
-      events = { mispredicted = "BR_MIS_PRED", predicted = "BR_PRED", instructions = "INST_RETIRED" },
       metrics = {
         { name = "branch_rate", formula = "predicted / instructions" },
         { name = "mispredict_ratio", formula = "100 * mispredicted / predicted" },
@@ -127,18 +110,10 @@ return {
     },
     TLB = {
       prose = "Addresses that the first TLBs of data and of code did not have, and those that the second ones did not have.",
-      events = {
-        data_misses = "L1D_TLB_REFILL", code_misses = "L1I_TLB_REFILL", data_walks = "L2D_TLB_REFILL",
-        code_walks = "L2I_TLB_REFILL", instructions = "INST_RETIRED",
-      },
       metrics = { "data_tlb_mpki", "code_tlb_mpki", "data_walk_mpki", "code_walk_mpki" },
     },
     L2 = {
       prose = "Accesses to L2, what was refilled by demand or by prefetch, what by demand, and what was written back.",
-      events = {
-        asked = "L2D_CACHE", missed = "L2D_CACHE_REFILL", demand = "L2D_CACHE_REFILL_DM", l2_out = "L2D_CACHE_WB",
-        instructions = "INST_RETIRED",
-      },
       metrics = {
         { name = "l2_miss_ratio", formula = "100 * missed / asked" },
         { name = "l2_demand_mpki", unit = "miss/1000 instructions", formula = "1000 * demand / instructions" },
@@ -147,7 +122,6 @@ return {
     },
     UOPS = {
       prose = "Micro-operations that were executed, on wrong paths too, beside the instructions that they were made from.",
-      events = { ops = "UOP_SPEC", speculated = "INST_SPEC", instructions = "INST_RETIRED" },
       metrics = {
         { name = "uops_per_instruction", formula = "ops / speculated" },
         { name = "executed_per_retired", formula = "speculated / instructions" },
@@ -155,16 +129,12 @@ return {
     },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
-      events = { cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND" },
       metrics = { "stalled_by_frontend", "stalled_by_backend" },
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = {
-        fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC",
-      },
       metrics = {
         { name = "flop", formula = "fixed + 4 * scalable" },
         "user_rate", "system_rate", "ratio", "difference",

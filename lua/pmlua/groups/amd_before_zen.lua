@@ -7,21 +7,18 @@ return {
     "amd64_fam15h_interlagos", "amd64_fam16h",
   },
   source = "Event names: libpfm4; meanings: AMD's BIOS and Kernel Developer's Guides of families 0Fh to 16h.",
+  events = {
+    branches = "RETIRED_BRANCH_INSTRUCTIONS", cycles = "CPU_CLK_UNHALTED", instructions = "RETIRED_INSTRUCTIONS",
+    l1 = "DATA_CACHE_ACCESSES", l1_miss = "DATA_CACHE_MISSES", mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS",
+    ops = "RETIRED_UOPS", taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS",
+  },
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      events = {
-        cycles = "CPU_CLK_UNHALTED", instructions = "RETIRED_INSTRUCTIONS", branches = "RETIRED_BRANCH_INSTRUCTIONS",
-        mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS",
-      },
       metrics = { "ipc", "mispredict_ratio" },
     },
     BRANCH = {
       prose = "Branches that retired, those that were taken, and those that were guessed wrong.",
-      events = {
-        branches = "RETIRED_BRANCH_INSTRUCTIONS", mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS",
-        taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         "branch_rate",
         { name = "taken_ratio", unit = "%", formula = "100 * taken / branches" },
@@ -30,7 +27,6 @@ return {
     },
     CACHE = {
       prose = "Accesses to the cache of data of the first level, and those that it did not have.",
-      events = { l1 = "DATA_CACHE_ACCESSES", l1_miss = "DATA_CACHE_MISSES", instructions = "RETIRED_INSTRUCTIONS" },
       metrics = {
         { name = "l1_miss_ratio", formula = "100 * l1_miss / l1" },
         { name = "l1_mpki", unit = "miss/1000 instructions", formula = "1000 * l1_miss / instructions" },
@@ -38,7 +34,6 @@ return {
     },
     UOPS = {
       prose = "Micro-operations that retired.",
-      events = { ops = "RETIRED_UOPS", instructions = "RETIRED_INSTRUCTIONS" },
       metrics = { "uops_per_instruction" },
     },
   },

@@ -5,32 +5,26 @@ return {
   source = "Event names: libpfm4; meanings: Intel 64 Architectures Software Developer's Manual, volume 3, pre-defined " ..
     "architectural performance events.",
   constants = { line = { 64, "byte" } },
+  events = {
+    branches = "BRANCH_INSTRUCTIONS_RETIRED", cycles = "UNHALTED_CORE_CYCLES", instructions = "INSTRUCTION_RETIRED",
+    mispredicted = "MISPREDICTED_BRANCH_RETIRED", misses = "LLC_MISSES", references = "LLC_REFERENCES",
+  },
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      events = {
-        cycles = "UNHALTED_CORE_CYCLES", instructions = "INSTRUCTION_RETIRED", branches = "BRANCH_INSTRUCTIONS_RETIRED",
-        mispredicted = "MISPREDICTED_BRANCH_RETIRED",
-      },
       metrics = { "ipc", "mispredict_ratio" },
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong.",
-      events = {
-        branches = "BRANCH_INSTRUCTIONS_RETIRED", mispredicted = "MISPREDICTED_BRANCH_RETIRED",
-        instructions = "INSTRUCTION_RETIRED",
-      },
       metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
     },
     CACHE = {
       prose = "Requests to the last level of the cache, and those that it did not have; prefetches may be among them. The " ..
         "last level is L3, and L2 of a processor without one.",
-      events = { references = "LLC_REFERENCES", misses = "LLC_MISSES", instructions = "INSTRUCTION_RETIRED" },
       metrics = { "ll_miss_ratio", "ll_mpki" },
     },
     BANDWIDTH = {
       prose = "Misses of the last level of the cache and requests to it, taken as lines of 64 bytes.",
-      events = { references = "LLC_REFERENCES", misses = "LLC_MISSES" },
       metrics = { "memory_read", "last_level" },
     },
   },

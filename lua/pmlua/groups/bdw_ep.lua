@@ -3,23 +3,11 @@
 return {
   like = { "bdw", "part/home_agents" },
   pmus = { "bdw_ep" },
-  groups = {
-    NUMA = {
-      events = {
-        local_reads = "bdx_unc_ha0::UNC_H_REQUESTS:READS_LOCAL", remote_reads = "bdx_unc_ha0::UNC_H_REQUESTS:READS_REMOTE",
-        local_reads1 = "bdx_unc_ha1::UNC_H_REQUESTS:READS_LOCAL", remote_reads1 = "bdx_unc_ha1::UNC_H_REQUESTS:READS_REMOTE",
-      },
-    },
-    MEMORY = {
-      events = {
-        read0 = "bdx_unc_ha0::UNC_H_IMC_READS:NORMAL", write0 = "bdx_unc_ha0::UNC_H_IMC_WRITES:ALL",
-        read1 = "bdx_unc_ha1::UNC_H_IMC_READS:NORMAL", write1 = "bdx_unc_ha1::UNC_H_IMC_WRITES:ALL",
-      },
-    },
-    UPI = {
-      events = {
-        sent0 = "bdx_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "bdx_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
-      },
-    },
+  events = {
+    local_reads = "bdx_unc_ha0::UNC_H_REQUESTS:READS_LOCAL", local_reads1 = "bdx_unc_ha1::UNC_H_REQUESTS:READS_LOCAL",
+    read0 = "bdx_unc_ha0::UNC_H_IMC_READS:NORMAL", read1 = "bdx_unc_ha1::UNC_H_IMC_READS:NORMAL",
+    remote_reads = "bdx_unc_ha0::UNC_H_REQUESTS:READS_REMOTE", remote_reads1 = "bdx_unc_ha1::UNC_H_REQUESTS:READS_REMOTE",
+    sent0 = "bdx_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "bdx_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
+    write0 = "bdx_unc_ha0::UNC_H_IMC_WRITES:ALL", write1 = "bdx_unc_ha1::UNC_H_IMC_WRITES:ALL",
   },
 }

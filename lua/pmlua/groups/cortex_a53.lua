@@ -4,12 +4,16 @@ return {
   pmus = { "arm_ac53" },
   source = "Event names and meanings: libpfm4 and Arm Cortex-A53 Technical Reference Manual, performance monitoring unit.",
   constants = { line = { 64, "byte" } },
+  events = {
+    asked = "L2D_CACHE_ACCESS", code_miss = "L1I_CACHE_REFILL", code_misses = "L1I_TLB_REFILL", cycles = "CPU_CYCLES",
+    data_misses = "L1D_TLB_REFILL", instructions = "INST_RETIRED", l1 = "L1D_CACHE_ACCESS", l1_in = "L1D_CACHE_REFILL",
+    l1_out = "L1D_CACHE_WB", l1_refill = "L1D_CACHE_REFILL", l2 = "L2D_CACHE_ACCESS", l2_in = "L2D_CACHE_REFILL",
+    l2_out = "L2D_CACHE_WB", l2_refill = "L2D_CACHE_REFILL", loads = "LD_RETIRED", mispredicted = "BRANCH_MISPRED",
+    missed = "L2D_CACHE_REFILL", predicted = "BRANCH_PRED", stores = "ST_RETIRED", unaligned = "UNALIGNED_LDST_RETIRED",
+  },
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      events = {
-        cycles = "CPU_CYCLES", instructions = "INST_RETIRED", mispredicted = "BRANCH_MISPRED", predicted = "BRANCH_PRED",
-      },
       metrics = {
         "ipc",
         { name = "mispredict_ratio", formula = "100 * mispredicted / predicted",
@@ -18,7 +22,6 @@ return {
     },
     BRANCH = {
       prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
-      events = { mispredicted = "BRANCH_MISPRED", predicted = "BRANCH_PRED", instructions = "INST_RETIRED" },
       metrics = {
         { name = "branch_rate", formula = "predicted / instructions" },
         { name = "mispredict_ratio", formula = "100 * mispredicted / predicted" },
@@ -27,10 +30,6 @@ return {
     },
     CACHE = {
       prose = "Accesses and refills of the caches of data, and refills of the cache of code.",
-      events = {
-        l1 = "L1D_CACHE_ACCESS", l1_refill = "L1D_CACHE_REFILL", l2 = "L2D_CACHE_ACCESS", l2_refill = "L2D_CACHE_REFILL",
-        code_miss = "L1I_CACHE_REFILL", instructions = "INST_RETIRED",
-      },
       metrics = {
         "l1_miss_ratio", "l2_miss_ratio",
         { name = "l2_mpki", formula = "1000 * l2_refill / instructions" },
@@ -39,21 +38,14 @@ return {
     },
     L2 = {
       prose = "Accesses to L2, what it did not have, and what it wrote back.",
-      events = {
-        asked = "L2D_CACHE_ACCESS", missed = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB", instructions = "INST_RETIRED",
-      },
       metrics = { "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs" },
     },
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them.",
-      events = {
-        l1_in = "L1D_CACHE_REFILL", l1_out = "L1D_CACHE_WB", l2_in = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB",
-      },
       metrics = { "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2" },
     },
     TLB = {
       prose = "Addresses that the first TLBs of data and of code did not have.",
-      events = { data_misses = "L1D_TLB_REFILL", code_misses = "L1I_TLB_REFILL", instructions = "INST_RETIRED" },
       metrics = {
         { name = "data_tlb_mpki", thresholds = { { "> 10", "pages are visited too sparsely; larger pages may help" } } },
         "code_tlb_mpki",
@@ -61,9 +53,6 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores that retired, and those whose address is not aligned.",
-      events = {
-        loads = "LD_RETIRED", stores = "ST_RETIRED", unaligned = "UNALIGNED_LDST_RETIRED", instructions = "INST_RETIRED",
-      },
       metrics = {
         "loads_per_instruction", "stores_per_instruction", "loads_per_store",
         { name = "unaligned_ratio", formula = "100 * unaligned / (loads + stores)" },

@@ -4,27 +4,23 @@ return {
   like = "cortex_a53",
   pmus = { "arm_ac57" },
   source = "Event names and meanings: libpfm4 and Arm Cortex-A57 Technical Reference Manual, performance monitoring unit.",
+  events = {
+    loads = "INST_SPEC_EXEC_LOAD", reads = "DATA_MEM_READ_ACCESS", scalar_fp = "INST_SPEC_EXEC_VFP",
+    simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC", stores = "INST_SPEC_EXEC_STORE",
+    unaligned = "UNALIGNED_ACCESS", writes = "DATA_MEM_WRITE_ACCESS",
+  },
   groups = {
     FLOPS = {
       prose = "Floating-point and vector instructions, speculative ones among them: this PMU does not tell how many " ..
         "operations an instruction makes.",
-      events = {
-        scalar_fp = "INST_SPEC_EXEC_VFP", simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC", cycles = "CPU_CYCLES",
-        instructions = "INST_RETIRED",
-      },
       metrics = { "scalar_fp_rate", "simd_rate", "fp_simd_share", "ipc" },
     },
     VECTOR = {
       prose = "Advanced SIMD instructions beside scalar floating-point ones.",
-      events = { scalar_fp = "INST_SPEC_EXEC_VFP", simd = "INST_SPEC_EXEC_SIMD", speculated = "INST_SPEC_EXEC" },
       metrics = { "vector", "simd_share" },
     },
     LOADSTORE = {
       prose = "Loads and stores, speculative ones among them, and accesses whose address is not aligned.",
-      events = {
-        loads = "INST_SPEC_EXEC_LOAD", stores = "INST_SPEC_EXEC_STORE", unaligned = "UNALIGNED_ACCESS",
-        reads = "DATA_MEM_READ_ACCESS", writes = "DATA_MEM_WRITE_ACCESS", instructions = "INST_RETIRED",
-      },
       metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio" },
     },
   },

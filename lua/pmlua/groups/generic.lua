@@ -5,13 +5,17 @@ return {
   source = "Event names: perf_event_open(2); groups: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and " ..
     "visualization of scientific applications using PMlib.",
   constants = { line = { 64, "byte" }, ns = { 1e-9, "s" } },
+  events = {
+    backend_stalls = "stalled-cycles-backend", branches = "branches", code_misses = "iTLB-load-misses", cpu_ns = "task-clock",
+    cycles = "cycles", data_misses = "dTLB-load-misses", faults = "page-faults", frontend_stalls = "stalled-cycles-frontend",
+    instructions = "instructions", l3_asked = "LLC-loads", l3_missed = "LLC-load-misses",
+    load_misses = "L1-dcache-load-misses", loads = "L1-dcache-loads", mispredicted = "branch-misses", misses = "cache-misses",
+    references = "cache-references", stores = "L1-dcache-stores", switches = "context-switches",
+  },
   groups = {
     FLOPS = {
       prose = "perf has no generic name for floating-point work, so there is none here: instructions stand where " ..
         "operations would. A PMU that pmlua knows by name has the real thing.",
-      events = {
-        instructions = "instructions", cycles = "cycles",
-      },
       metrics = {
         { name = "instruction_rate", unit = "instruction/s", formula = "instructions / time" },
         "ipc",
@@ -20,25 +24,15 @@ return {
     BANDWIDTH = {
       prose = "Misses of the last level cache, taken as lines of 64 bytes. What counts as last level and as a miss is " ..
         "up to the kernel and the CPU.",
-      events = {
-        misses = "cache-misses", references = "cache-references",
-      },
       metrics = { "memory_read", "last_level" },
     },
     VECTOR = {
       prose = "perf has no generic name for vector instructions, so there is none here: instructions per second of " ..
         "CPU time show at least whether a change of the code removed any.",
-      events = {
-        instructions = "instructions", cpu_ns = "task-clock",
-      },
       metrics = { { name = "instructions_per_cpu_second", unit = "instruction/s", formula = "instructions / (ns * cpu_ns)" } },
     },
     CACHE = {
       prose = "Loads and misses of the first and the last level, by the names that perf gives them.",
-      events = {
-        loads = "L1-dcache-loads", load_misses = "L1-dcache-load-misses", references = "cache-references",
-        misses = "cache-misses", instructions = "instructions",
-      },
       metrics = {
         { name = "l1_miss_ratio", formula = "100 * load_misses / loads" },
         "ll_miss_ratio", "ll_mpki",
@@ -47,10 +41,6 @@ return {
     CYCLE = {
       prose = "Cycles, instructions and branches, and what the operating system knows without any counter: CPU time, " ..
         "page faults and changes of context.",
-      events = {
-        cycles = "cycles", instructions = "instructions", branches = "branches", mispredicted = "branch-misses",
-        cpu_ns = "task-clock", faults = "page-faults", switches = "context-switches",
-      },
       metrics = {
         "ipc", "mispredict_ratio",
         { name = "cpus", unit = "", formula = "ns * cpu_ns / time" },
@@ -61,41 +51,29 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores of the first level cache, by the names that perf gives them.",
-      events = {
-        loads = "L1-dcache-loads", stores = "L1-dcache-stores", instructions = "instructions",
-      },
       metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store" },
     },
     TLB = {
       prose = "Misses of the TLBs, by the names that perf gives them; whether of the first level or a walk is up to the " ..
         "kernel and the CPU.",
-      events = { data_misses = "dTLB-load-misses", code_misses = "iTLB-load-misses", instructions = "instructions" },
       metrics = { "data_tlb_mpki", "code_tlb_mpki" },
     },
     L3 = {
       prose = "Loads that reached the last level of the cache and those that it did not have, by the names that perf gives them.",
-      events = { l3_asked = "LLC-loads", l3_missed = "LLC-load-misses", instructions = "instructions" },
       metrics = { "l3_missed_ratio", "l3_missed_mpki" },
     },
     BRANCH = {
       prose = "Branches and those that were guessed wrong, by the names that perf gives them.",
-      events = { branches = "branches", mispredicted = "branch-misses", instructions = "instructions" },
       metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
     },
     STALLS = {
       prose = "Cycles in which the kernel says that the frontend or the backend was stalled; many CPUs have no such events.",
-      events = {
-        frontend_stalls = "stalled-cycles-frontend", backend_stalls = "stalled-cycles-backend", cycles = "cycles",
-      },
       metrics = { "stalled_by_frontend", "stalled_by_backend" },
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
         "Counts of operations to set beside it need a PMU that pmlua knows by name.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = {
-        cpu_ns = "task-clock", instructions = "instructions",
-      },
       metrics = {
         "user_rate",
         { name = "rate_per_cpu_second", unit = "flop/s", formula = "work / (ns * cpu_ns)",

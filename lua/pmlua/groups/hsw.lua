@@ -3,6 +3,7 @@
 return {
   like = "bdw",
   pmus = { "hsw" },
+  events = { divisions = "ARITH:DIVIDER_UOPS" },
   groups = {
     FLOPS = false,
     VECTOR = false,
@@ -10,7 +11,6 @@ return {
     DIVIDE = {
       prose = "Micro-operations that the divider executed: divisions and square roots, of integers or floating-point numbers. " ..
         "How many cycles they took is not counted.",
-      events = { divisions = "ARITH:DIVIDER_UOPS", instructions = "INST_RETIRED:ANY_P" },
       metrics = {
         { name = "divider_uops_per_instruction", unit = "", formula = "divisions / instructions",
           thresholds = { { "> 0.02", "multiply by a reciprocal where the accuracy allows it" } } },
@@ -18,10 +18,6 @@ return {
     },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued and retired.",
-      events = {
-        decoded = "IDQ:MITE_UOPS", from_dsb = "IDQ:DSB_UOPS", microcode = "IDQ:MS_UOPS", issued = "UOPS_ISSUED:ANY",
-        retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         { name = "uops_per_instruction", formula = "retired_slots / instructions" },
         "dsb_share", "microcode_share", "issued_per_retired",

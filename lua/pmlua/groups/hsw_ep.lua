@@ -3,23 +3,11 @@
 return {
   like = { "hsw", "part/home_agents" },
   pmus = { "hsw_ep" },
-  groups = {
-    NUMA = {
-      events = {
-        local_reads = "hswep_unc_ha0::UNC_H_REQUESTS:READS_LOCAL", remote_reads = "hswep_unc_ha0::UNC_H_REQUESTS:READS_REMOTE",
-        local_reads1 = "hswep_unc_ha1::UNC_H_REQUESTS:READS_LOCAL", remote_reads1 = "hswep_unc_ha1::UNC_H_REQUESTS:READS_REMOTE",
-      },
-    },
-    MEMORY = {
-      events = {
-        read0 = "hswep_unc_ha0::UNC_H_IMC_READS:NORMAL", write0 = "hswep_unc_ha0::UNC_H_IMC_WRITES:ALL",
-        read1 = "hswep_unc_ha1::UNC_H_IMC_READS:NORMAL", write1 = "hswep_unc_ha1::UNC_H_IMC_WRITES:ALL",
-      },
-    },
-    UPI = {
-      events = {
-        sent0 = "hswep_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "hswep_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
-      },
-    },
+  events = {
+    local_reads = "hswep_unc_ha0::UNC_H_REQUESTS:READS_LOCAL", local_reads1 = "hswep_unc_ha1::UNC_H_REQUESTS:READS_LOCAL",
+    read0 = "hswep_unc_ha0::UNC_H_IMC_READS:NORMAL", read1 = "hswep_unc_ha1::UNC_H_IMC_READS:NORMAL",
+    remote_reads = "hswep_unc_ha0::UNC_H_REQUESTS:READS_REMOTE", remote_reads1 = "hswep_unc_ha1::UNC_H_REQUESTS:READS_REMOTE",
+    sent0 = "hswep_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "hswep_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
+    write0 = "hswep_unc_ha0::UNC_H_IMC_WRITES:ALL", write1 = "hswep_unc_ha1::UNC_H_IMC_WRITES:ALL",
   },
 }

@@ -3,16 +3,13 @@
 return {
   like = { "icx", "part/channels_client" },
   pmus = { "icl" },
+  events = { demand = "OCR:DEMAND_DATA_RD_DRAM", prefetch = "OCR:HWPF_L2_DATA_RD_DRAM" },
   groups = {
     NUMA = false,
     UPI = false,
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controller " ..
         "itself is counted by an uncore PMU, for the whole socket.",
-      events = {
-        l1_in = "L1D:REPLACEMENT", l2_in = "L2_LINES_IN:ALL", l2_out = "L2_LINES_OUT:NON_SILENT",
-        l3_miss = "LONGEST_LAT_CACHE:MISS", demand = "OCR:DEMAND_DATA_RD_DRAM", prefetch = "OCR:HWPF_L2_DATA_RD_DRAM",
-      },
       metrics = {
         "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
         { name = "memory_read", formula = "line * (demand + prefetch) / time",

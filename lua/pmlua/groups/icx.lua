@@ -3,20 +3,22 @@
 return {
   like = { "skx", "part/channels_intel" },
   pmus = { "icx" },
+  events = {
+    backend_slots = "TOPDOWN:BACKEND_BOUND_SLOTS", conditional = "BR_INST_RETIRED:COND",
+    conditional_wrong = "BR_MISP_RETIRED:COND", cycles = "CPU_CLK_UNHALTED:THREAD_P", dram_reads = "OCR:READS_TO_CORE_DRAM",
+    dropped = "INT_MISC:UOP_DROPPING", l2_out = "L2_LINES_OUT:NON_SILENT", l3_asked = "LONGEST_LAT_CACHE:REFERENCES",
+    ref_cycles = "CPU_CLK_UNHALTED:REF_TSC", retired_slots = "UOPS_RETIRED:SLOTS", slots = "TOPDOWN:SLOTS_P",
+    starved_slots = "r8200", wasted_slots = "r8100",
+  },
   groups = {
     FLOPS = {
       prose = "Floating-point operations: instructions retired by width, times the elements of that width; a fused " ..
         "multiply-add is counted twice by the hardware. The sum is equation 7 of the PMlib paper. Its eight " ..
         "events fill the eight general counters of a thread.",
-      events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" },
     },
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controllers " ..
         "themselves is counted by uncore PMUs, for the whole socket.",
-      events = {
-        l1_in = "L1D:REPLACEMENT", l2_in = "L2_LINES_IN:ALL", l2_out = "L2_LINES_OUT:NON_SILENT",
-        l3_miss = "LONGEST_LAT_CACHE:MISS", dram_reads = "OCR:READS_TO_CORE_DRAM",
-      },
       metrics = {
         "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
         { name = "memory_read", formula = "line * dram_reads / time",
@@ -26,10 +28,6 @@ return {
     TOPDOWN = {
       prose = "Where the slots of the thread went, level 1 of top-down, by slots that plain counters count: the four shares " ..
         "add up to 100 %. They are differences of counts over a difference of slots, so they hold for a section as for a run.",
-      events = {
-        slots = "TOPDOWN:SLOTS_P", backend_slots = "TOPDOWN:BACKEND_BOUND_SLOTS", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
-        dropped = "INT_MISC:UOP_DROPPING", retired_slots = "UOPS_RETIRED:SLOTS",
-      },
       metrics = {
         { name = "retiring", formula = "100 * retired_slots / slots" },
         { name = "bad_speculation", formula = "100 * (slots - undelivered + dropped - backend_slots - retired_slots) / slots",
@@ -43,12 +41,7 @@ return {
     TOPDOWN2 = {
       prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation (five a cycle) and others; " ..
         "bad speculation and backend_bound by the shares of their causes.",
-      events = {
-        cycles = "CPU_CLK_UNHALTED:THREAD_P", slots = "TOPDOWN:SLOTS_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
-        starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
-        clears = "MACHINE_CLEARS:COUNT", all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
-        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES",
-      },
+      events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" },
       metrics = {
         { name = "fetch_latency", formula = "100 * 5 * starved / slots" },
         { name = "fetch_bandwidth", formula = "100 * (undelivered - 5 * starved) / slots" },
@@ -59,9 +52,7 @@ return {
       prose = "Level 1 of top-down by the register PERF_METRICS, which takes no general counter: its four shares " ..
         "add up to 100 %. The register has fractions, in steps of 1/255; the kernel makes counts of them, times slots, and " ..
         "differences of these counts are what a section or a run took.",
-      events = {
-        slots = "r400", retired_slots = "r8000", wasted_slots = "r8100", starved_slots = "r8200", backend_slots = "r8300",
-      },
+      events = { backend_slots = "r8300", retired_slots = "r8000", slots = "r400" },
       metrics = {
         { name = "retiring", formula = "100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)" },
         { name = "bad_speculation",
@@ -81,13 +72,5 @@ return {
           } },
       },
     },
-    TOPDOWN3 = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
-    BRANCH = { events = { conditional = "BR_INST_RETIRED:COND", conditional_wrong = "BR_MISP_RETIRED:COND" } },
-    TLB = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
-    L3 = { events = { l3_asked = "LONGEST_LAT_CACHE:REFERENCES" } },
-    STALLS = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
-    UOPS = { events = { retired_slots = "UOPS_RETIRED:SLOTS" } },
-    DIVIDE = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },
-    CYCLE = { events = { cycles = "CPU_CLK_UNHALTED:THREAD_P", ref_cycles = "CPU_CLK_UNHALTED:REF_TSC" } },
   },
 }

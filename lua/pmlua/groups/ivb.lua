@@ -3,13 +3,12 @@
 return {
   like = "snb",
   pmus = { "ivb" },
+  events = {
+    all_stalls = "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE", conditional = "BR_INST_RETIRED:COND",
+    conditional_wrong = "BR_MISP_RETIRED:COND", had = "L2_RQSTS:DEMAND_DATA_RD_HIT",
+    stalls = "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE",
+  },
   groups = {
-    BRANCH = { events = { conditional = "BR_INST_RETIRED:COND", conditional_wrong = "BR_MISP_RETIRED:COND" } },
-    CYCLE = { events = { stalls = "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE" } },
-    STALLS = { events = { all_stalls = "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE" } },
-    TOPDOWN2 = {
-      events = { all_stalls = "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE", memory_stalls = "CYCLE_ACTIVITY:STALLS_LDM_PENDING" },
-    },
-    L2 = { events = { had = "L2_RQSTS:DEMAND_DATA_RD_HIT" } },
+    TOPDOWN2 = { events = { memory_stalls = "CYCLE_ACTIVITY:STALLS_LDM_PENDING" } },
   },
 }

@@ -3,23 +3,11 @@
 return {
   like = { "ivb", "part/home_agents" },
   pmus = { "ivb_ep" },
-  groups = {
-    NUMA = {
-      events = {
-        local_reads = "ivbep_unc_ha0::UNC_H_REQUESTS:READS_LOCAL", remote_reads = "ivbep_unc_ha0::UNC_H_REQUESTS:READS_REMOTE",
-        local_reads1 = "ivbep_unc_ha1::UNC_H_REQUESTS:READS_LOCAL", remote_reads1 = "ivbep_unc_ha1::UNC_H_REQUESTS:READS_REMOTE",
-      },
-    },
-    MEMORY = {
-      events = {
-        read0 = "ivbep_unc_ha0::UNC_H_IMC_READS:NORMAL", write0 = "ivbep_unc_ha0::UNC_H_IMC_WRITES:ALL",
-        read1 = "ivbep_unc_ha1::UNC_H_IMC_READS:NORMAL", write1 = "ivbep_unc_ha1::UNC_H_IMC_WRITES:ALL",
-      },
-    },
-    UPI = {
-      events = {
-        sent0 = "ivbep_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "ivbep_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
-      },
-    },
+  events = {
+    local_reads = "ivbep_unc_ha0::UNC_H_REQUESTS:READS_LOCAL", local_reads1 = "ivbep_unc_ha1::UNC_H_REQUESTS:READS_LOCAL",
+    read0 = "ivbep_unc_ha0::UNC_H_IMC_READS:NORMAL", read1 = "ivbep_unc_ha1::UNC_H_IMC_READS:NORMAL",
+    remote_reads = "ivbep_unc_ha0::UNC_H_REQUESTS:READS_REMOTE", remote_reads1 = "ivbep_unc_ha1::UNC_H_REQUESTS:READS_REMOTE",
+    sent0 = "ivbep_unc_qpi0::UNC_Q_TXL_FLITS_G0:DATA", sent1 = "ivbep_unc_qpi1::UNC_Q_TXL_FLITS_G0:DATA",
+    write0 = "ivbep_unc_ha0::UNC_H_IMC_WRITES:ALL", write1 = "ivbep_unc_ha1::UNC_H_IMC_WRITES:ALL",
   },
 }

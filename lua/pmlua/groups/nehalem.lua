@@ -6,12 +6,10 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles and instructions.",
-      events = { cycles = "UNHALTED_CORE_CYCLES", instructions = "INSTRUCTION_RETIRED" },
       metrics = { "ipc" },
     },
     BRANCH = {
       prose = "Branches that retired.",
-      events = { branches = "BRANCH_INSTRUCTIONS_RETIRED", instructions = "INSTRUCTION_RETIRED" },
       metrics = { "branch_rate" },
     },
   },

@@ -6,15 +6,22 @@ return {
     "manual of the core; groups: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of " ..
     "scientific applications using PMlib.",
   constants = { line = { 64, "byte" } },
+  events = {
+    asked = "L2D_CACHE_ACCESS", backend = "STALL_BACKEND", backend_stalls = "STALL_BACKEND", branches = "BR_RETIRED",
+    code_walks = "ITLB_WALK", cycles = "CPU_CYCLES", data_walks = "DTLB_WALK", frontend = "STALL_FRONTEND",
+    frontend_stalls = "STALL_FRONTEND", instructions = "INST_RETIRED", l1 = "L1D_CACHE", l1_in = "L1D_CACHE_REFILL",
+    l1_out = "L1D_CACHE_WB", l1_refill = "L1D_CACHE_REFILL", l2 = "L2D_CACHE_ACCESS", l2_in = "L2D_CACHE_REFILL",
+    l2_out = "L2D_CACHE_WB", l2_refill = "L2D_CACHE_REFILL", l3_asked = "LL_CACHE_RD", l3_missed = "LL_CACHE_MISS_RD",
+    ll = "LL_CACHE_RD", ll_miss = "LL_CACHE_MISS_RD", loads = "LD_SPEC", mispredicted = "BR_MIS_PRED_RETIRED",
+    missed = "L2D_CACHE_REFILL", reads = "MEM_ACCESS_RD", remote_memory = "REMOTE_ACCESS", scalar_fp = "VFP_SPEC",
+    simd = "ASE_SPEC", speculated = "INST_SPEC", stores = "ST_SPEC", tlb_accesses = "L1D_TLB", tlb_refills = "L1D_TLB_REFILL",
+    unaligned = "UNALIGNED_LDST_SPEC", writes = "MEM_ACCESS_WR",
+  },
   groups = {
     FLOPS = {
       prose = "Neoverse N1 counts floating-point and Advanced SIMD instructions, not the operations in them: an " ..
         "Advanced SIMD instruction is integer or floating-point work on up to 16 elements. So there are rates " ..
         "of instructions here, no flop.",
-      events = {
-        scalar_fp = "VFP_SPEC", simd = "ASE_SPEC", cycles = "CPU_CYCLES", instructions = "INST_RETIRED",
-        speculated = "INST_SPEC",
-      },
       metrics = {
         "scalar_fp_rate", "simd_rate",
         { name = "fp_simd_per_cycle", unit = "instruction/cycle", formula = "(scalar_fp + simd) / cycles" },
@@ -24,10 +31,6 @@ return {
     BANDWIDTH = {
       prose = "Lines that moved into and out of the levels of the cache of one core. Reads that missed the last level " ..
         "came from memory; what the memory controllers moved is counted by their own PMUs.",
-      events = {
-        l1_in = "L1D_CACHE_REFILL", l1_out = "L1D_CACHE_WB", l2_in = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB",
-        ll_miss = "LL_CACHE_MISS_RD",
-      },
       metrics = {
         "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
         { name = "memory_read", formula = "line * ll_miss / time" },
@@ -36,17 +39,10 @@ return {
     VECTOR = {
       prose = "Advanced SIMD instructions beside scalar floating-point ones, as shares of the two. Integer SIMD is " ..
         "among the first.",
-      events = {
-        scalar_fp = "VFP_SPEC", simd = "ASE_SPEC", speculated = "INST_SPEC",
-      },
       metrics = { "vector", "simd_share" },
     },
     CACHE = {
       prose = "Accesses to the levels of the cache, and those that had to be refilled or came from memory.",
-      events = {
-        l1 = "L1D_CACHE", l1_refill = "L1D_CACHE_REFILL", l2 = "L2D_CACHE_ACCESS", l2_refill = "L2D_CACHE_REFILL",
-        ll = "LL_CACHE_RD", ll_miss = "LL_CACHE_MISS_RD", instructions = "INST_RETIRED",
-      },
       metrics = {
         "l1_miss_ratio", "l2_miss_ratio",
         { name = "ll_miss_ratio", formula = "100 * ll_miss / ll",
@@ -57,10 +53,6 @@ return {
     CYCLE = {
       prose = "What the cycles were spent on: instructions, cycles without dispatch because nothing arrived or " ..
         "nothing could be taken, branches that were guessed wrong.",
-      events = {
-        cycles = "CPU_CYCLES", instructions = "INST_RETIRED", frontend = "STALL_FRONTEND", backend = "STALL_BACKEND",
-        branches = "BR_RETIRED", mispredicted = "BR_MIS_PRED_RETIRED",
-      },
       metrics = {
         "ipc",
         { name = "frontend_stalled", unit = "%", formula = "100 * frontend / cycles",
@@ -72,37 +64,23 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores, speculative ones among them, and those that are not aligned.",
-      events = {
-        loads = "LD_SPEC", stores = "ST_SPEC", unaligned = "UNALIGNED_LDST_SPEC", instructions = "INST_RETIRED",
-        reads = "MEM_ACCESS_RD", writes = "MEM_ACCESS_WR",
-      },
       metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio" },
     },
     TOPDOWN = {
       prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
         "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
-      events = {
-        cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND",
-        instructions = "INST_RETIRED", speculated = "INST_SPEC",
-      },
       metrics = { "frontend_bound", "backend_bound", "retiring", "bad_speculation" },
     },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
-      events = { cycles = "CPU_CYCLES", frontend_stalls = "STALL_FRONTEND", backend_stalls = "STALL_BACKEND" },
       metrics = { "stalled_by_frontend", "stalled_by_backend" },
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong.",
-      events = { branches = "BR_RETIRED", mispredicted = "BR_MIS_PRED_RETIRED", instructions = "INST_RETIRED" },
       metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
     },
     TLB = {
       prose = "Accesses to the first level of TLBs, those that it missed, and walks of page tables.",
-      events = {
-        tlb_accesses = "L1D_TLB", tlb_refills = "L1D_TLB_REFILL", data_walks = "DTLB_WALK", code_walks = "ITLB_WALK",
-        instructions = "INST_RETIRED",
-      },
       metrics = {
         { name = "l1_tlb_ratio", unit = "%", formula = "100 * tlb_refills / tlb_accesses" },
         "data_walk_mpki", "code_walk_mpki",
@@ -110,19 +88,14 @@ return {
     },
     L2 = {
       prose = "Accesses to L2, what it did not have, and what it wrote back.",
-      events = {
-        asked = "L2D_CACHE_ACCESS", missed = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB", instructions = "INST_RETIRED",
-      },
       metrics = { "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs" },
     },
     L3 = {
       prose = "Reads of the last level of the cache, and those that it did not have.",
-      events = { l3_asked = "LL_CACHE_RD", l3_missed = "LL_CACHE_MISS_RD", instructions = "INST_RETIRED" },
       metrics = { "l3_bandwidth", "l3_missed_ratio", "l3_missed_mpki" },
     },
     NUMA = {
       prose = "Accesses that another socket answered, beside those that missed the last level.",
-      events = { remote_memory = "REMOTE_ACCESS", instructions = "INST_RETIRED" },
       metrics = { { name = "remote_mpki", unit = "access/1000 instructions", formula = "1000 * remote_memory / instructions" } },
     },
     USER = {
@@ -130,9 +103,6 @@ return {
         "set beside it; operations per floating-point or SIMD instruction say how wide the instructions are at " ..
         "best.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = {
-        scalar_fp = "VFP_SPEC", simd = "ASE_SPEC", cycles = "CPU_CYCLES",
-      },
       metrics = {
         "user_rate",
         { name = "work_per_cycle", unit = "flop/cycle", formula = "work / cycles" },

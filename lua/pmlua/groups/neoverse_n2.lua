@@ -5,16 +5,15 @@ return {
   pmus = { "arm_n2" },
   constants = { width = { 5, "" }, lanes = { 1, "" } },
   revisions = { { implementer = 0x41, part = 0xd49, before = { 0, 3 }, constants = { surplus = { 1, "" } } } },
+  events = { reads = "MEM_READ_ACCESS", unaligned = "UNALIGNED_LDST_ACCESS", writes = "MEM_WRITE_ACCESS" },
   groups = {
     FLOPS = {
       prose = "Floating-point operations, speculative ones among them. SVE vectors have 128 bits, which is the size that the " ..
         "event assumes. A fused multiply-add counts twice.",
-      events = {},
     },
     TOPDOWN = {
       prose = "Level 1 of top-down in slots, five a cycle, as on V1; the four add up to 100 %. Before r0p3 the core counts " ..
         "one slot of the frontend too many in each cycle (pmlua doctor --verify prints the erratum), which is subtracted there.",
     },
-    LOADSTORE = { events = { reads = "MEM_READ_ACCESS", writes = "MEM_WRITE_ACCESS", unaligned = "UNALIGNED_LDST_ACCESS" } },
   },
 }

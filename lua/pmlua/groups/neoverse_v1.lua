@@ -5,14 +5,15 @@ return {
   pmus = { "arm_v1" },
   -- slots of a cycle, and those that are counted too many of the frontend; 128-bit parts of an SVE vector
   constants = { width = { 8, "" }, surplus = { 0, "" }, lanes = { 2, "" } },
+  events = {
+    backend_slots = "STALL_SLOT_BACKEND", fixed = "FP_FIXED_OPS_SPEC", frontend_slots = "STALL_SLOT_FRONTEND",
+    memory_stalls = "STALL_BACKEND_MEM", ops = "OP_RETIRED", scalable = "FP_SCALE_OPS_SPEC", simd = "ASE_INST_SPEC",
+    speculated = "OP_SPEC", sve = "SVE_INST_SPEC",
+  },
   groups = {
     TOPDOWN = {
       prose = "Level 1 of top-down in slots, a fixed number a cycle: without an operation because of the frontend or of the " ..
         "backend, and the others, divided as operations that retired are to those executed. The four add up to 100 %.",
-      events = {
-        cycles = "CPU_CYCLES", frontend_slots = "STALL_SLOT_FRONTEND", backend_slots = "STALL_SLOT_BACKEND",
-        ops = "OP_RETIRED", speculated = "OP_SPEC",
-      },
       metrics = {
         { name = "frontend_bound", formula = "100 * (frontend_slots - surplus * cycles) / (width * cycles)" },
         { name = "backend_bound", formula = "100 * backend_slots / (width * cycles)" },
@@ -25,7 +26,6 @@ return {
     },
     UOPS = {
       prose = "Operations that retired and those that were executed, on wrong paths too.",
-      events = { ops = "OP_RETIRED", speculated = "OP_SPEC", instructions = "INST_RETIRED" },
       metrics = {
         "uops_per_instruction",
         { name = "executed_per_retired", formula = "speculated / ops" },
@@ -33,7 +33,6 @@ return {
     },
     TOPDOWN2 = {
       prose = "What the backend's stalls wait for: memory, or the units of the core.",
-      events = { cycles = "CPU_CYCLES", backend_stalls = "STALL_BACKEND", memory_stalls = "STALL_BACKEND_MEM" },
       metrics = {
         { name = "memory_bound", formula = "100 * memory_stalls / cycles", thresholds = {} },
         { name = "core_bound", formula = "100 * (backend_stalls - memory_stalls) / cycles" },
@@ -42,10 +41,6 @@ return {
     FLOPS = {
       prose = "Floating-point operations, speculative ones among them. SVE instructions are counted as if a vector " ..
         "had 128 bits; Neoverse V1 has 256, hence the factor 2. A fused multiply-add counts twice.",
-      events = {
-        fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC", cycles = "CPU_CYCLES",
-        instructions = "INST_RETIRED",
-      },
       metrics = {
         { name = "flop", formula = "fixed + lanes * scalable" },
         "flop_rate", "flop_per_cycle", "ipc",
@@ -54,10 +49,7 @@ return {
     VECTOR = {
       prose = "Operations of SVE instructions among all floating-point operations, and Advanced SIMD and SVE among " ..
         "all instructions. Advanced SIMD floating point is among the fixed operations, with the scalar ones.",
-      events = {
-        fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC", simd = "ASE_INST_SPEC", sve = "SVE_INST_SPEC",
-        speculated = "INST_SPEC",
-      },
+      events = { speculated = "INST_SPEC" },
       metrics = {
         { name = "sve_flop_share", formula = "100 * lanes * scalable / (fixed + lanes * scalable)" },
         { name = "sve_share", formula = "100 * sve / speculated" },
@@ -68,9 +60,6 @@ return {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = {
-        fixed = "FP_FIXED_OPS_SPEC", scalable = "FP_SCALE_OPS_SPEC",
-      },
       metrics = {
         { name = "flop", formula = "fixed + lanes * scalable" },
         "user_rate", "system_rate", "ratio", "difference",

@@ -4,13 +4,11 @@ return {
   like = "neoverse_v1",
   pmus = { "arm_v2" },
   constants = { lanes = { 1, "" } },
+  events = { asked = "L2D_CACHE", l2 = "L2D_CACHE" },
   groups = {
     FLOPS = {
       prose = "Floating-point operations, speculative ones among them. SVE vectors have 128 bits, which is the size that the " ..
         "event assumes. A fused multiply-add counts twice.",
-      events = {},
     },
-    CACHE = { events = { l2 = "L2D_CACHE" } },
-    L2 = { events = { asked = "L2D_CACHE" } },
   },
 }

@@ -6,19 +6,50 @@ return {
     "units; groups and equation 7: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of " ..
     "scientific applications using PMlib.",
   constants = { line = { 64, "byte" }, joule = { 2.3283064365386962890625e-10, "J" } },
+  events = {
+    all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL", asked = "L2_RQSTS:ALL_DEMAND_REFERENCES",
+    branches = "BR_INST_RETIRED:ALL_BRANCHES", clears = "MACHINE_CLEARS:COUNT", code_missed = "L2_RQSTS:CODE_RD_MISS",
+    code_stalls = "ICACHE_16B:IFDATA_STALL", code_walks = "ITLB_MISSES:WALK_COMPLETED",
+    conditional = "BR_INST_RETIRED:CONDITIONAL", conditional_wrong = "BR_MISP_RETIRED:CONDITIONAL",
+    cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", decoded = "IDQ:MITE_UOPS", divider = "ARITH:DIVIDER_ACTIVE",
+    executed = "UOPS_EXECUTED:THREAD", fpdp1 = "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE",
+    fpdp2 = "FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE", fpdp4 = "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE",
+    fpdp8 = "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE", fpsp1 = "FP_ARITH_INST_RETIRED:SCALAR_SINGLE",
+    fpsp16 = "FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE", fpsp4 = "FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE",
+    fpsp8 = "FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE", from_dsb = "IDQ:DSB_UOPS", instructions = "INST_RETIRED:ANY_P",
+    issued = "UOPS_ISSUED:ANY", l1_hit = "MEM_LOAD_RETIRED:L1_HIT", l1_in = "L1D:REPLACEMENT",
+    l1_miss = "MEM_LOAD_RETIRED:L1_MISS", l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_MISS", l2_hit = "MEM_LOAD_RETIRED:L2_HIT",
+    l2_in = "L2_LINES_IN:ALL", l2_miss = "MEM_LOAD_RETIRED:L2_MISS", l2_out = "L2_TRANS:L2_WB",
+    l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_MISS", l3_asked = "LONGEST_LAT_CACHE:REFERENCE", l3_hit = "MEM_LOAD_RETIRED:L3_HIT",
+    l3_miss = "LONGEST_LAT_CACHE:MISS", l3_missed = "LONGEST_LAT_CACHE:MISS", l3_stalls = "CYCLE_ACTIVITY:STALLS_L3_MISS",
+    load_walking = "DTLB_LOAD_MISSES:WALK_ACTIVE", load_walks = "DTLB_LOAD_MISSES:WALK_COMPLETED",
+    loads = "MEM_INST_RETIRED:ALL_LOADS", local_memory = "MEM_LOAD_L3_MISS_RETIRED:LOCAL_DRAM",
+    memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", microcode = "IDQ:MS_UOPS", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
+    missed = "L2_RQSTS:ALL_DEMAND_MISS", owns_missed = "L2_RQSTS:RFO_MISS", package = "rapl::RAPL_ENERGY_PKG",
+    read0 = "skx_unc_imc0::UNC_M_CAS_COUNT:RD", read1 = "skx_unc_imc1::UNC_M_CAS_COUNT:RD",
+    read2 = "skx_unc_imc2::UNC_M_CAS_COUNT:RD", read3 = "skx_unc_imc3::UNC_M_CAS_COUNT:RD",
+    read4 = "skx_unc_imc4::UNC_M_CAS_COUNT:RD", read5 = "skx_unc_imc5::UNC_M_CAS_COUNT:RD",
+    reads_missed = "L2_RQSTS:DEMAND_DATA_RD_MISS", recovery = "INT_MISC:RECOVERY_CYCLES",
+    ref_cycles = "UNHALTED_REFERENCE_CYCLES", remote_clean = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_FWD",
+    remote_memory = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM", remote_modified = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_HITM",
+    resteers = "INT_MISC:CLEAR_RESTEER_CYCLES", retired_slots = "UOPS_RETIRED:RETIRE_SLOTS",
+    sent0 = "skx_unc_upi0::UNC_UPI_TXL_FLITS:ALL_DATA", sent1 = "skx_unc_upi1::UNC_UPI_TXL_FLITS:ALL_DATA",
+    sent2 = "skx_unc_upi2::UNC_UPI_TXL_FLITS:ALL_DATA", split_loads = "MEM_INST_RETIRED:SPLIT_LOADS",
+    stalls = "CYCLE_ACTIVITY:STALLS_TOTAL", starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE",
+    store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES", store_walking = "DTLB_STORE_MISSES:WALK_ACTIVE",
+    store_walks = "DTLB_STORE_MISSES:WALK_COMPLETED", stores = "MEM_INST_RETIRED:ALL_STORES",
+    tag_stalls = "ICACHE_64B:IFTAG_STALL", taken = "BR_INST_RETIRED:NEAR_TAKEN",
+    tlb_loads = "MEM_INST_RETIRED:STLB_MISS_LOADS", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
+    write0 = "skx_unc_imc0::UNC_M_CAS_COUNT:WR", write1 = "skx_unc_imc1::UNC_M_CAS_COUNT:WR",
+    write2 = "skx_unc_imc2::UNC_M_CAS_COUNT:WR", write3 = "skx_unc_imc3::UNC_M_CAS_COUNT:WR",
+    write4 = "skx_unc_imc4::UNC_M_CAS_COUNT:WR", write5 = "skx_unc_imc5::UNC_M_CAS_COUNT:WR",
+  },
   groups = {
     FLOPS = {
       prose = "Floating-point operations: instructions retired by width, times the elements of that width; a fused " ..
         "multiply-add is counted twice by the hardware. The sum is equation 7 of the PMlib paper. Its eight " ..
         "events need eight general counters: with SMT on, a Skylake-X thread has four, and single and double " ..
         "precision are counted in runs of their own.",
-      events = {
-        fpsp1 = "FP_ARITH_INST_RETIRED:SCALAR_SINGLE", fpsp4 = "FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE",
-        fpsp8 = "FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE", fpsp16 = "FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE",
-        fpdp1 = "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", fpdp2 = "FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE",
-        fpdp4 = "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE", fpdp8 = "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE",
-        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         { name = "sp_flop", formula = "fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16" },
         { name = "dp_flop", formula = "fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8" },
@@ -29,21 +60,11 @@ return {
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controllers " ..
         "themselves is counted by uncore PMUs, for the whole socket.",
-      events = {
-        l1_in = "L1D:REPLACEMENT", l2_in = "L2_LINES_IN:ALL", l2_out = "L2_TRANS:L2_WB",
-        l3_miss = "LONGEST_LAT_CACHE:MISS",
-      },
       metrics = { "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate" },
     },
     VECTOR = {
       prose = "How much of the floating-point work is done by vector instructions, and of which width, as shares of " ..
         "operations; per precision, so that each share is from one run.",
-      events = {
-        fpsp1 = "FP_ARITH_INST_RETIRED:SCALAR_SINGLE", fpsp4 = "FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE",
-        fpsp8 = "FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE", fpsp16 = "FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE",
-        fpdp1 = "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", fpdp2 = "FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE",
-        fpdp4 = "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE", fpdp8 = "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE",
-      },
       metrics = {
         { name = "sp_vector",
           formula = "100 * (4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)" },
@@ -60,11 +81,7 @@ return {
     CACHE = {
       prose = "Where loads that retired found their data. A line that was already on its way (fill buffer) is neither " ..
         "a hit nor a miss of L1. These events count on the lower four counters only.",
-      events = {
-        l1_hit = "MEM_LOAD_RETIRED:L1_HIT", l1_miss = "MEM_LOAD_RETIRED:L1_MISS", l2_hit = "MEM_LOAD_RETIRED:L2_HIT",
-        l2_miss = "MEM_LOAD_RETIRED:L2_MISS", l3_hit = "MEM_LOAD_RETIRED:L3_HIT",
-        l3_miss = "MEM_LOAD_RETIRED:L3_MISS", instructions = "INST_RETIRED:ANY_P",
-      },
+      events = { l3_miss = "MEM_LOAD_RETIRED:L3_MISS" },
       metrics = {
         { name = "l1_miss_ratio", formula = "100 * l1_miss / (l1_hit + l1_miss)" },
         { name = "l2_miss_ratio", formula = "100 * l2_miss / (l2_hit + l2_miss)" },
@@ -75,12 +92,6 @@ return {
     CYCLE = {
       prose = "What the cycles were spent on: instructions, stalls, branches that were guessed wrong. Reference " ..
         "cycles tick at the rate of the TSC, so their ratio to cycles shows the frequency.",
-      events = {
-        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", ref_cycles = "UNHALTED_REFERENCE_CYCLES",
-        instructions = "INST_RETIRED:ANY_P", branches = "BR_INST_RETIRED:ALL_BRANCHES",
-        mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES", stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
-        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY",
-      },
       metrics = {
         "ipc",
         { name = "frequency_ratio", formula = "cycles / ref_cycles" },
@@ -91,11 +102,6 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores that retired, and those that straddle two lines or miss the second-level TLB.",
-      events = {
-        loads = "MEM_INST_RETIRED:ALL_LOADS", stores = "MEM_INST_RETIRED:ALL_STORES",
-        split_loads = "MEM_INST_RETIRED:SPLIT_LOADS", tlb_loads = "MEM_INST_RETIRED:STLB_MISS_LOADS",
-        instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         "loads_per_instruction", "stores_per_instruction", "loads_per_store",
         { name = "split_loads_ratio", unit = "%", formula = "100 * split_loads / loads",
@@ -108,10 +114,6 @@ return {
       prose = "Where the four issue slots of a cycle went, level 1 of top-down: the four shares add up to 100 %. They are " ..
         "differences of counts over a difference of cycles, so they hold for a section as for a run. With SMT the other " ..
         "thread's slots look like backend_bound.",
-      events = {
-        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE", issued = "UOPS_ISSUED:ANY",
-        retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", recovery = "INT_MISC:RECOVERY_CYCLES",
-      },
       metrics = {
         { name = "retiring", formula = "100 * retired_slots / (4 * cycles)" },
         { name = "bad_speculation", formula = "100 * (issued - retired_slots + 4 * recovery) / (4 * cycles)",
@@ -125,24 +127,11 @@ return {
     TOPDOWN2 = {
       prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation and the rest of it; bad " ..
         "speculation and backend_bound by the shares of their causes.",
-      events = {
-        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
-        starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
-        clears = "MACHINE_CLEARS:COUNT", all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
-        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES",
-      },
       metrics = { "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share", "memory_share", "core_share" },
     },
     TOPDOWN3 = {
       prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed, and what keeps " ..
         "instructions from arriving. A line that is in L1 and waited for all the same is among l1_bound.",
-      events = {
-        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY",
-        l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_MISS", l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_MISS",
-        l3_stalls = "CYCLE_ACTIVITY:STALLS_L3_MISS", store_stalls = "EXE_ACTIVITY:BOUND_ON_STORES",
-        code_stalls = "ICACHE_16B:IFDATA_STALL", tag_stalls = "ICACHE_64B:IFTAG_STALL",
-        resteers = "INT_MISC:CLEAR_RESTEER_CYCLES", divider = "ARITH:DIVIDER_ACTIVE",
-      },
       metrics = {
         "l1_bound", "l2_bound",
         { name = "l3_bound", unit = "%", formula = "100 * (l2_stalls - l3_stalls) / cycles" },
@@ -157,11 +146,6 @@ return {
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong, by kind.",
-      events = {
-        branches = "BR_INST_RETIRED:ALL_BRANCHES", mispredicted = "BR_MISP_RETIRED:ALL_BRANCHES",
-        conditional = "BR_INST_RETIRED:CONDITIONAL", conditional_wrong = "BR_MISP_RETIRED:CONDITIONAL",
-        taken = "BR_INST_RETIRED:NEAR_TAKEN", instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         "branch_rate", "mispredict_ratio", "branch_mpki",
         { name = "conditional_ratio", unit = "%", formula = "100 * conditional_wrong / conditional",
@@ -172,12 +156,6 @@ return {
     TLB = {
       prose = "Addresses that the second-level TLB did not have either, so that page tables were walked, and the cycles in " ..
         "which a walk was active.",
-      events = {
-        load_walks = "DTLB_LOAD_MISSES:WALK_COMPLETED", store_walks = "DTLB_STORE_MISSES:WALK_COMPLETED",
-        code_walks = "ITLB_MISSES:WALK_COMPLETED", load_walking = "DTLB_LOAD_MISSES:WALK_ACTIVE",
-        store_walking = "DTLB_STORE_MISSES:WALK_ACTIVE", cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P",
-        instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         { name = "load_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * load_walks / instructions",
           thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
@@ -189,11 +167,6 @@ return {
     },
     L2 = {
       prose = "What was asked of L2, and what it did not have: demands of loads, stores and code, without prefetches.",
-      events = {
-        asked = "L2_RQSTS:ALL_DEMAND_REFERENCES", missed = "L2_RQSTS:ALL_DEMAND_MISS",
-        reads_missed = "L2_RQSTS:DEMAND_DATA_RD_MISS", owns_missed = "L2_RQSTS:RFO_MISS", code_missed = "L2_RQSTS:CODE_RD_MISS",
-        instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         "l2_demand_ratio",
         { name = "l2_read_mpki", formula = "1000 * reads_missed / instructions" },
@@ -202,9 +175,6 @@ return {
     },
     L3 = {
       prose = "What one core asked of L3, demands and prefetches alike, and what L3 did not have.",
-      events = {
-        l3_asked = "LONGEST_LAT_CACHE:REFERENCE", l3_missed = "LONGEST_LAT_CACHE:MISS", instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         "l3_bandwidth",
         { name = "l3_missed_ratio", thresholds = { { "> 50", "most of what reaches L3 goes to memory" } } },
@@ -214,11 +184,6 @@ return {
     STALLS = {
       prose = "Cycles in which nothing was executed, and with which misses outstanding; a cycle with a miss of L3 is one with " ..
         "a miss of L2 and L1, too.",
-      events = {
-        cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P", all_stalls = "CYCLE_ACTIVITY:STALLS_TOTAL",
-        memory_stalls = "CYCLE_ACTIVITY:STALLS_MEM_ANY", l1_stalls = "CYCLE_ACTIVITY:STALLS_L1D_MISS",
-        l2_stalls = "CYCLE_ACTIVITY:STALLS_L2_MISS",
-      },
       metrics = {
         "stalled",
         { name = "stalled_on_memory", unit = "%", formula = "100 * memory_stalls / cycles" },
@@ -227,10 +192,6 @@ return {
     },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued, executed, retired.",
-      events = {
-        decoded = "IDQ:MITE_UOPS", from_dsb = "IDQ:DSB_UOPS", microcode = "IDQ:MS_UOPS", issued = "UOPS_ISSUED:ANY",
-        executed = "UOPS_EXECUTED:THREAD", retired_slots = "UOPS_RETIRED:RETIRE_SLOTS", instructions = "INST_RETIRED:ANY_P",
-      },
       metrics = {
         { name = "uops_per_instruction", formula = "retired_slots / instructions" },
         "dsb_share", "microcode_share",
@@ -240,15 +201,10 @@ return {
     },
     DIVIDE = {
       prose = "Cycles in which the divider was busy with divisions or square roots, of integers or floating-point numbers.",
-      events = { divider = "ARITH:DIVIDER_ACTIVE", cycles = "CPU_CLK_THREAD_UNHALTED:THREAD_P" },
       metrics = { "divider_busy" },
     },
     NUMA = {
       prose = "Loads that L3 missed, by where the line came from: the memory of this socket, of another, or a cache of another.",
-      events = {
-        local_memory = "MEM_LOAD_L3_MISS_RETIRED:LOCAL_DRAM", remote_memory = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM",
-        remote_modified = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_HITM", remote_clean = "MEM_LOAD_L3_MISS_RETIRED:REMOTE_FWD",
-      },
       metrics = {
         "remote_share",
         { name = "remote_cache_share",
@@ -259,14 +215,6 @@ return {
     MEMORY = {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over six " ..
         "channels. Needs what counting a whole cpu needs; most virtual machines have none.",
-      events = {
-        read0 = "skx_unc_imc0::UNC_M_CAS_COUNT:RD", write0 = "skx_unc_imc0::UNC_M_CAS_COUNT:WR",
-        read1 = "skx_unc_imc1::UNC_M_CAS_COUNT:RD", write1 = "skx_unc_imc1::UNC_M_CAS_COUNT:WR",
-        read2 = "skx_unc_imc2::UNC_M_CAS_COUNT:RD", write2 = "skx_unc_imc2::UNC_M_CAS_COUNT:WR",
-        read3 = "skx_unc_imc3::UNC_M_CAS_COUNT:RD", write3 = "skx_unc_imc3::UNC_M_CAS_COUNT:WR",
-        read4 = "skx_unc_imc4::UNC_M_CAS_COUNT:RD", write4 = "skx_unc_imc4::UNC_M_CAS_COUNT:WR",
-        read5 = "skx_unc_imc5::UNC_M_CAS_COUNT:RD", write5 = "skx_unc_imc5::UNC_M_CAS_COUNT:WR",
-      },
       metrics = {
         { name = "memory_reads", formula = "line * (read0 + read1 + read2 + read3 + read4 + read5) / time" },
         { name = "memory_writes", formula = "line * (write0 + write1 + write2 + write3 + write4 + write5) / time" },
@@ -282,10 +230,6 @@ return {
     UPI = {
       prose = "Data that the socket sent over its links to other sockets. A line takes nine flits of data and header, so a " ..
         "flit stands for 64/9 bytes. A processor with two links has no link2.",
-      events = {
-        sent0 = "skx_unc_upi0::UNC_UPI_TXL_FLITS:ALL_DATA", sent1 = "skx_unc_upi1::UNC_UPI_TXL_FLITS:ALL_DATA",
-        sent2 = "skx_unc_upi2::UNC_UPI_TXL_FLITS:ALL_DATA",
-      },
       metrics = {
         { name = "link0_sent", formula = "line * sent0 / 9 / time" },
         { name = "link1_sent", formula = "line * sent1 / 9 / time" },
@@ -295,19 +239,12 @@ return {
     ENERGY = {
       prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
         "Needs what counting a whole cpu needs; most virtual machines have none.",
-      events = { package = "rapl::RAPL_ENERGY_PKG" },
       metrics = { "package_energy", "package_power" },
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = {
-        fpsp1 = "FP_ARITH_INST_RETIRED:SCALAR_SINGLE", fpsp4 = "FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE",
-        fpsp8 = "FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE", fpsp16 = "FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE",
-        fpdp1 = "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", fpdp2 = "FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE",
-        fpdp4 = "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE", fpdp8 = "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE",
-      },
       metrics = {
         { name = "sp_flop", formula = "fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16" },
         { name = "dp_flop", formula = "fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8" },

@@ -3,17 +3,20 @@
 return {
   like = "icx",
   pmus = { "spr" },
+  events = {
+    code_stalls = "ICACHE_DATA:STALLS", divider = "ARITH:DIV_ACTIVE", fphp1 = "FP_ARITH_INST_RETIRED2:SCALAR_HALF",
+    fphp16 = "FP_ARITH_INST_RETIRED2:256B_PACKED_HALF", fphp32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF",
+    fphp8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF", heavy = "UOPS_RETIRED:HEAVY",
+    l1_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS", l2_stalls = "MEMORY_ACTIVITY:STALLS_L2_MISS",
+    l3_asked = "LONGEST_LAT_CACHE:REFERENCE", l3_stalls = "MEMORY_ACTIVITY:STALLS_L3_MISS", latency_slots = "r8600",
+    lines_read = "uncore_imc_*/event=0x05,umask=0xcf/", lines_written = "uncore_imc_*/event=0x05,umask=0xf0/",
+    memory_slots = "TOPDOWN:MEMORY_BOUND_SLOTS", memory_stalls = "EXE_ACTIVITY:BOUND_ON_LOADS",
+    mispredict_slots = "TOPDOWN:BR_MISPREDICT_SLOTS", tag_stalls = "ICACHE_TAG:STALLS",
+  },
   groups = {
-    MEMORY = {
-      events = { lines_read = "uncore_imc_*/event=0x05,umask=0xcf/", lines_written = "uncore_imc_*/event=0x05,umask=0xf0/" },
-    },
     HALF = {
       prose = "Floating-point operations in half precision: instructions retired by width, times the elements of that width; " ..
         "a fused multiply-add is counted twice by the hardware. Those of complex numbers are not among them.",
-      events = {
-        fphp1 = "FP_ARITH_INST_RETIRED2:SCALAR_HALF", fphp8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF",
-        fphp16 = "FP_ARITH_INST_RETIRED2:256B_PACKED_HALF", fphp32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF",
-      },
       metrics = {
         { name = "hp_flop", formula = "fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32" },
         "hp_rate",
@@ -26,12 +29,6 @@ return {
       prose = "Level 2 of top-down in slots, of which a cycle has six: each pair adds up to its share of level 1, " ..
         "frontend_bound, retiring and backend_bound; branch_mispredicts is a part of bad_speculation, whose rest are " ..
         "machine clears.",
-      events = {
-        slots = "TOPDOWN:SLOTS_P", undelivered = "IDQ_UOPS_NOT_DELIVERED:CORE",
-        starved = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE", mispredict_slots = "TOPDOWN:BR_MISPREDICT_SLOTS",
-        memory_slots = "TOPDOWN:MEMORY_BOUND_SLOTS", backend_slots = "TOPDOWN:BACKEND_BOUND_SLOTS",
-        heavy = "UOPS_RETIRED:HEAVY", retired_slots = "UOPS_RETIRED:SLOTS",
-      },
       metrics = {
         { name = "fetch_latency", formula = "100 * 6 * starved / slots" },
         { name = "fetch_bandwidth", formula = "100 * (undelivered - 6 * starved) / slots" },
@@ -42,8 +39,8 @@ return {
       prose = "Level 2 of top-down by the register PERF_METRICS, which takes no counter: each pair adds up to its share " ..
         "of level 1.",
       events = {
-        slots = "r400", retired_slots = "r8000", wasted_slots = "r8100", starved_slots = "r8200", backend_slots = "r8300",
-        heavy = "r8400", mispredict_slots = "r8500", latency_slots = "r8600", memory_slots = "r8700",
+        backend_slots = "r8300", heavy = "r8400", memory_slots = "r8700", mispredict_slots = "r8500", retired_slots = "r8000",
+        slots = "r400",
       },
       metrics = {
         "heavy_operations", "light_operations", "branch_mispredicts",
@@ -53,20 +50,5 @@ return {
         "memory_bound", "core_bound",
       },
     },
-    TOPDOWN3 = {
-      events = {
-        memory_stalls = "EXE_ACTIVITY:BOUND_ON_LOADS", l1_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS",
-        l2_stalls = "MEMORY_ACTIVITY:STALLS_L2_MISS", l3_stalls = "MEMORY_ACTIVITY:STALLS_L3_MISS",
-        code_stalls = "ICACHE_DATA:STALLS", tag_stalls = "ICACHE_TAG:STALLS", divider = "ARITH:DIV_ACTIVE",
-      },
-    },
-    L3 = { events = { l3_asked = "LONGEST_LAT_CACHE:REFERENCE" } },
-    STALLS = {
-      events = {
-        memory_stalls = "EXE_ACTIVITY:BOUND_ON_LOADS", l1_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS",
-        l2_stalls = "MEMORY_ACTIVITY:STALLS_L2_MISS",
-      },
-    },
-    DIVIDE = { events = { divider = "ARITH:DIV_ACTIVE" } },
   },
 }

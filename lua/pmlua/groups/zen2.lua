@@ -6,16 +6,50 @@ return {
     "Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using " ..
     "PMlib.",
   constants = { line = { 64, "byte" }, joule = { 2.3283064365386962890625e-10, "J" } },
+  events = {
+    add_sub = "RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS",
+    beyond = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:LS_MABRESP_RMT_DRAM",
+    both = "LS_DISPATCH:LD_ST_DISPATCH", branches = "RETIRED_BRANCH_INSTRUCTIONS",
+    code_asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS",
+    code_miss = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_MISS",
+    code_missed = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_MISS",
+    code_walks = "L1_ITLB_MISS_L2_ITLB_MISS:IF1G:IF2M:IF4K", cycles = "CYCLES_NOT_IN_HALT",
+    data_asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:" ..
+      "LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
+    data_missed = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C",
+    data_walks = "L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_4K_L2_MISS",
+    decoded = "UOPS_DISPATCHED_FROM_DECODER:DECODER_DISPATCHED",
+    dispatched = "UOPS_DISPATCHED_FROM_DECODER:DECODER_DISPATCHED:OPCACHE_DISPATCHED",
+    div = "RETIRED_SSE_AVX_FLOPS:DIV_FLOPS", divider = "DIV_CYCLES_BUSY_COUNT", divisions = "DIV_OP_COUNT",
+    flop_any = "RETIRED_SSE_AVX_FLOPS:ANY",
+    fp_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_REG_FILE_RSRC_STALL:FP_SCHEDULER_FILE_RSRC_STALL",
+    from_cache = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE:LS_MABRESP_RMT_CACHE",
+    from_cache_of_ops = "UOPS_DISPATCHED_FROM_DECODER:OPCACHE_DISPATCHED",
+    from_dram = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM",
+    from_l2 = "DATA_CACHE_REFILLS_FROM_SYSTEM:MABRESP_LCL_L2", instructions = "RETIRED_INSTRUCTIONS",
+    l2_hit = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
+    l2_miss = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C",
+    l2_tlb_hits = "L1_DTLB_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_RELOAD_4K_L2_HIT",
+    load_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL", loads = "LS_DISPATCH:LD_DISPATCH",
+    local_memory = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM", mac = "RETIRED_SSE_AVX_FLOPS:MAC_FLOPS",
+    misaligned = "MISALIGNED_LOADS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
+    mult = "RETIRED_SSE_AVX_FLOPS:MULT_FLOPS", near_cache = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE",
+    ops = "RETIRED_UOPS", package = "amd64_rapl::RAPL_ENERGY_PKG",
+    prefetched = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM",
+    queue_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL:STORE_QUEUE_RSRC_STALL",
+    register_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:INT_PHY_REG_FILE_RSRC_STALL",
+    remote_clean = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_CACHE",
+    remote_memory = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM", returns = "RETIRED_NEAR_RETURNS",
+    returns_wrong = "RETIRED_NEAR_RETURNS_MISPREDICTED", sse = "RETIRED_MMX_FP_INSTRUCTIONS:SSE_INSTR",
+    store_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:STORE_QUEUE_RSRC_STALL", stores = "LS_DISPATCH:STORE_DISPATCH",
+    taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS",
+    token_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_SCHEDULER_FILE_RSRC_STALL",
+    x87 = "RETIRED_MMX_FP_INSTRUCTIONS:X87_INSTR",
+  },
   groups = {
     FLOPS = {
       prose = "Floating-point operations that retired, elements and both halves of a multiply-add included. Up to 64 " ..
         "of them retire in a cycle, so the event takes two counters: an even one and the next.",
-      events = {
-        flop_any = "RETIRED_SSE_AVX_FLOPS:ANY", add_sub = "RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS",
-        mult = "RETIRED_SSE_AVX_FLOPS:MULT_FLOPS", div = "RETIRED_SSE_AVX_FLOPS:DIV_FLOPS",
-        mac = "RETIRED_SSE_AVX_FLOPS:MAC_FLOPS", cycles = "CYCLES_NOT_IN_HALT",
-        instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         { name = "flop", formula = "flop_any" },
         "flop_rate", "flop_per_cycle",
@@ -29,12 +63,6 @@ return {
     BANDWIDTH = {
       prose = "Lines filled into the data cache, by where they came from. Demand fills and those of the hardware " ..
         "prefetcher are counted apart. Writes to memory are counted by uncore PMUs only, for the whole socket.",
-      events = {
-        from_l2 = "DATA_CACHE_REFILLS_FROM_SYSTEM:MABRESP_LCL_L2",
-        from_cache = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE:LS_MABRESP_RMT_CACHE",
-        from_dram = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM",
-        prefetched = "HARDWARE_PREFETCH_DATA_CACHE_FILLS:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM",
-      },
       metrics = {
         "from_l2_rate", "from_cache_rate",
         { name = "memory_read", formula = "line * (from_dram + prefetched) / time" },
@@ -44,10 +72,6 @@ return {
       prose = "This PMU does not tell the widths of floating-point instructions apart. Operations per SSE and AVX " ..
         "instruction come close to them: moves and conversions are such instructions too, so the figure is a " ..
         "lower bound.",
-      events = {
-        flop_any = "RETIRED_SSE_AVX_FLOPS:ANY", sse = "RETIRED_MMX_FP_INSTRUCTIONS:SSE_INSTR",
-        x87 = "RETIRED_MMX_FP_INSTRUCTIONS:X87_INSTR", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         { name = "flop_per_instruction", unit = "flop/instruction", formula = "flop_any / sse",
           thresholds = { { "< 1", "most SSE and AVX instructions are moves, or scalar" } } },
@@ -58,12 +82,6 @@ return {
     },
     CACHE = {
       prose = "Requests of the data cache to L2 and their outcome. Requests of the L2 prefetcher are not among them.",
-      events = {
-        l2_hit = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
-        l2_miss = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C",
-        code_miss = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_MISS", loads = "LS_DISPATCH:LD_DISPATCH",
-        instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         { name = "l2_miss_ratio", formula = "100 * l2_miss / (l2_hit + l2_miss)" },
         { name = "l1_miss_ratio", formula = "100 * (l2_hit + l2_miss) / loads",
@@ -76,12 +94,6 @@ return {
     CYCLE = {
       prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
         "branches that were guessed wrong.",
-      events = {
-        cycles = "CYCLES_NOT_IN_HALT", instructions = "RETIRED_INSTRUCTIONS", ops = "RETIRED_UOPS",
-        branches = "RETIRED_BRANCH_INSTRUCTIONS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
-        token_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_SCHEDULER_FILE_RSRC_STALL",
-        queue_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL:STORE_QUEUE_RSRC_STALL",
-      },
       metrics = {
         "ipc", "ops_per_instruction", "mispredict_ratio",
         { name = "fp_stalled", unit = "%", formula = "100 * token_stalls / cycles" },
@@ -91,10 +103,6 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores that were dispatched to the load/store unit, speculative ones among them.",
-      events = {
-        loads = "LS_DISPATCH:LD_DISPATCH", stores = "LS_DISPATCH:STORE_DISPATCH",
-        both = "LS_DISPATCH:LD_ST_DISPATCH", misaligned = "MISALIGNED_LOADS", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         { name = "loads_per_instruction", formula = "(loads + both) / instructions" },
         { name = "stores_per_instruction", formula = "(stores + both) / instructions" },
@@ -106,10 +114,6 @@ return {
     TOPDOWN = {
       prose = "Where the six dispatch slots of a cycle went, as far as Zen says: operations that retired, those that were " ..
         "dispatched and thrown away, and slots without one. The three add up to 100 %.",
-      events = {
-        cycles = "CYCLES_NOT_IN_HALT", ops = "RETIRED_UOPS",
-        dispatched = "UOPS_DISPATCHED_FROM_DECODER:DECODER_DISPATCHED:OPCACHE_DISPATCHED",
-      },
       metrics = {
         { name = "retiring", formula = "100 * ops / (6 * cycles)" },
         { name = "bad_speculation", formula = "100 * (dispatched - ops) / (6 * cycles)",
@@ -121,11 +125,6 @@ return {
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong, by kind.",
-      events = {
-        branches = "RETIRED_BRANCH_INSTRUCTIONS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
-        taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", returns = "RETIRED_NEAR_RETURNS",
-        returns_wrong = "RETIRED_NEAR_RETURNS_MISPREDICTED", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         "branch_rate", "mispredict_ratio", "branch_mpki", "taken_share",
         { name = "return_ratio", unit = "%", formula = "100 * returns_wrong / returns", about = "of returns" },
@@ -133,11 +132,6 @@ return {
     },
     TLB = {
       prose = "Addresses that the first level of TLBs missed: those that the second had, and those that were walked.",
-      events = {
-        l2_tlb_hits = "L1_DTLB_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_RELOAD_4K_L2_HIT",
-        data_walks = "L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_4K_L2_MISS",
-        code_walks = "L1_ITLB_MISS_L2_ITLB_MISS:IF1G:IF2M:IF4K", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         "data_walk_mpki", "code_walk_mpki",
         { name = "l2_tlb_ratio", unit = "%", formula = "100 * l2_tlb_hits / (l2_tlb_hits + data_walks)",
@@ -146,13 +140,6 @@ return {
     },
     L2 = {
       prose = "What the caches of data and code asked of L2, and what L2 did not have; without prefetches of L2 itself.",
-      events = {
-        data_asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:" ..
-          "LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
-        data_missed = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C",
-        code_asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS",
-        code_missed = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_MISS", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         { name = "l2_data_ratio", unit = "%", formula = "100 * data_missed / data_asked",
           thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
@@ -164,11 +151,6 @@ return {
     L3 = {
       prose = "Lines that the data cache got from beyond L2: from L3 or another cache of the same core complex, or from " ..
         "farther away.",
-      events = {
-        near_cache = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE",
-        beyond = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:LS_MABRESP_RMT_DRAM",
-        instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         { name = "l3_miss_ratio", formula = "100 * beyond / (near_cache + beyond)",
           thresholds = { { "> 50", "most of what L2 misses comes from memory or another core complex" } } },
@@ -178,12 +160,6 @@ return {
     },
     STALLS = {
       prose = "Cycles in which dispatch waited for a resource of the core: registers, queues of loads and stores, schedulers.",
-      events = {
-        cycles = "CYCLES_NOT_IN_HALT", register_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:INT_PHY_REG_FILE_RSRC_STALL",
-        load_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL",
-        store_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:STORE_QUEUE_RSRC_STALL",
-        fp_stalls = "DISPATCH_RESOURCE_STALL_CYCLES_1:FP_REG_FILE_RSRC_STALL:FP_SCHEDULER_FILE_RSRC_STALL",
-      },
       metrics = {
         { name = "stalled_on_registers", unit = "%", formula = "100 * register_stalls / cycles" },
         { name = "stalled_on_loads", unit = "%", formula = "100 * load_stalls / cycles",
@@ -194,10 +170,6 @@ return {
     },
     UOPS = {
       prose = "Micro-operations from the decoders and from the cache of decoded ones, and those that retired.",
-      events = {
-        decoded = "UOPS_DISPATCHED_FROM_DECODER:DECODER_DISPATCHED", from_cache_of_ops =
-          "UOPS_DISPATCHED_FROM_DECODER:OPCACHE_DISPATCHED", ops = "RETIRED_UOPS", instructions = "RETIRED_INSTRUCTIONS",
-      },
       metrics = {
         "uops_per_instruction",
         { name = "opcache_share", unit = "%", formula = "100 * from_cache_of_ops / (decoded + from_cache_of_ops)",
@@ -208,7 +180,6 @@ return {
     },
     DIVIDE = {
       prose = "Divisions of integers, and the cycles in which the divider was busy.",
-      events = { divisions = "DIV_OP_COUNT", divider = "DIV_CYCLES_BUSY_COUNT", cycles = "CYCLES_NOT_IN_HALT" },
       metrics = {
         "divider_busy",
         { name = "cycles_per_division", unit = "", formula = "divider / divisions" },
@@ -216,11 +187,6 @@ return {
     },
     NUMA = {
       prose = "Lines filled into the data cache by demands and prefetches, from this socket's memory and from another's.",
-      events = {
-        local_memory = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM",
-        remote_memory = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM",
-        remote_clean = "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_CACHE",
-      },
       metrics = {
         "remote_share",
         { name = "remote_cache_share", formula = "100 * remote_clean / (local_memory + remote_memory + remote_clean)" },
@@ -229,16 +195,12 @@ return {
     ENERGY = {
       prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
         "Needs what counting a whole cpu needs; most virtual machines have none.",
-      events = { package = "amd64_rapl::RAPL_ENERGY_PKG" },
       metrics = { "package_energy", "package_power" },
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = {
-        flop_any = "RETIRED_SSE_AVX_FLOPS:ANY",
-      },
       metrics = {
         { name = "flop", formula = "flop_any" },
         "user_rate", "system_rate", "ratio", "difference",

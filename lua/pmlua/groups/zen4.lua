@@ -4,22 +4,27 @@ return {
   like = { "zen3", "part/channels_amd" },
   pmus = { "amd64_fam19h_zen4" },
   constants = { slots = { 6, "" } }, -- that a cycle dispatches
+  events = {
+    backend = "DISPATCH_STALLS_1:BE_STALLS",
+    beyond = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:NEAR_CACHE_NEAR_FAR:FAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:DRAM_IO_FAR:ALT_MEM_NEAR_FAR",
+    decoded = "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER", dispatched = "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER:OPCACHE",
+    from_cache = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:FAR_CACHE_NEAR_FAR",
+    from_cache_of_ops = "OPS_SOURCE_DISPATCHED_FROM_DECODER:OPCACHE",
+    from_dram = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR:ALT_MEM_NEAR_FAR",
+    load_waits = "CYCLES_NO_RETIRE:NOT_COMPLETE_MISSING_LOAD", local_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR",
+    microcode = "RETIRED_UCODE_OPS", near_cache = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX",
+    no_ops = "DISPATCH_STALLS_1:FE_NO_OPS", p0_cycles = "P0_FREQ_CYCLES_NOT_IN_HALT:P0_FREQ_CYCLES",
+    pack128 = "RETIRED_FP_OPS_BY_WIDTH:PACK128_UOPS_RETIRED", pack256 = "RETIRED_FP_OPS_BY_WIDTH:PACK256_UOPS_RETIRED",
+    pack512 = "RETIRED_FP_OPS_BY_WIDTH:PACK512_UOPS_RETIRED",
+    remote_clean = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:FAR_CACHE_NEAR_FAR",
+    remote_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_FAR", resyncs = "RESYNCS",
+    scalar = "RETIRED_FP_OPS_BY_WIDTH:SCALAR_UOPS_RETIRED", starved = "DISPATCH_STALLS_1:FE_NO_OPS:c=6",
+    waits = "CYCLES_NO_RETIRE:NOT_COMPLETE_LOAD_AND_ALU",
+  },
   groups = {
-    BANDWIDTH = {
-      events = {
-        from_cache = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:FAR_CACHE_NEAR_FAR",
-        from_dram = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR:ALT_MEM_NEAR_FAR",
-      },
-    },
     VECTOR = {
       prose = "Floating-point micro-operations that retired, by width. Zen 4 executes 512-bit instructions on 256-bit " ..
         "units and counts them by the width of the instruction.",
-      events = {
-        scalar = "RETIRED_FP_OPS_BY_WIDTH:SCALAR_UOPS_RETIRED",
-        pack128 = "RETIRED_FP_OPS_BY_WIDTH:PACK128_UOPS_RETIRED",
-        pack256 = "RETIRED_FP_OPS_BY_WIDTH:PACK256_UOPS_RETIRED",
-        pack512 = "RETIRED_FP_OPS_BY_WIDTH:PACK512_UOPS_RETIRED",
-      },
       metrics = {
         { name = "vector", formula = "100 * (pack128 + pack256 + pack512) / (scalar + pack128 + pack256 + pack512)" },
         { name = "share_512bit", unit = "%", formula = "100 * pack512 / (scalar + pack128 + pack256 + pack512)" },
@@ -31,11 +36,6 @@ return {
       prose = "Where the dispatch slots of a cycle went, AMD's pipeline utilisation, level 1: retired, thrown away, not " ..
         "delivered by the frontend, held up by the backend, and given to the other thread. With the events of one run the " ..
         "shares add up to 100 %.",
-      events = {
-        cycles = "CYCLES_NOT_IN_HALT", ops = "RETIRED_OPS",
-        dispatched = "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER:OPCACHE", no_ops = "DISPATCH_STALLS_1:FE_NO_OPS",
-        backend = "DISPATCH_STALLS_1:BE_STALLS",
-      },
       metrics = {
         { name = "retiring", formula = "100 * ops / (slots * cycles)" },
         { name = "bad_speculation", formula = "100 * (dispatched - ops) / (slots * cycles)",
@@ -48,27 +48,9 @@ return {
           about = "the other thread had the slots" },
       },
     },
-    UOPS = {
-      events = {
-        decoded = "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER", from_cache_of_ops = "OPS_SOURCE_DISPATCHED_FROM_DECODER:OPCACHE",
-      },
-    },
-    L3 = {
-      events = {
-        near_cache = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX",
-        beyond = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:NEAR_CACHE_NEAR_FAR:FAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:DRAM_IO_FAR:" ..
-          "ALT_MEM_NEAR_FAR",
-      },
-    },
     TOPDOWN2 = {
       prose = "Level 2 of AMD's pipeline utilisation: frontend_bound as slots of cycles without any operation and the rest of " ..
         "it; backend_bound, bad speculation and retiring by the shares of their causes.",
-      events = {
-        cycles = "CYCLES_NOT_IN_HALT", no_ops = "DISPATCH_STALLS_1:FE_NO_OPS", starved = "DISPATCH_STALLS_1:FE_NO_OPS:c=6",
-        backend = "DISPATCH_STALLS_1:BE_STALLS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", resyncs = "RESYNCS",
-        waits = "CYCLES_NO_RETIRE:NOT_COMPLETE_LOAD_AND_ALU", load_waits = "CYCLES_NO_RETIRE:NOT_COMPLETE_MISSING_LOAD",
-        ops = "RETIRED_OPS", microcode = "RETIRED_UCODE_OPS",
-      },
       metrics = {
         "fetch_latency",
         { name = "fetch_bandwidth", formula = "100 * (no_ops - slots * starved) / (slots * cycles)" },
@@ -80,22 +62,9 @@ return {
         { name = "microcode_share", formula = "100 * microcode / ops", about = "of retiring" },
       },
     },
-    NUMA = {
-      events = {
-        local_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR",
-        remote_memory = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_FAR",
-        remote_clean = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:FAR_CACHE_NEAR_FAR",
-      },
-    },
     CYCLE = {
       prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
         "branches that were guessed wrong.",
-      events = {
-        cycles = "CYCLES_NOT_IN_HALT", instructions = "RETIRED_INSTRUCTIONS", ops = "RETIRED_OPS",
-        branches = "RETIRED_BRANCH_INSTRUCTIONS", mispredicted = "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
-        no_ops = "DISPATCH_STALLS_1:FE_NO_OPS", backend = "DISPATCH_STALLS_1:BE_STALLS",
-        p0_cycles = "P0_FREQ_CYCLES_NOT_IN_HALT:P0_FREQ_CYCLES",
-      },
       metrics = {
         "ipc", "ops_per_instruction", "mispredict_ratio",
         { name = "frontend_bound", formula = "100 * no_ops / (slots * cycles)", about = "of the dispatch slots" },

@@ -3,14 +3,12 @@
 -- Codes: Linux arch/x86/events/amd/uncore.c, events of the UMC in AMD's Processor Programming References.
 return {
   like = "channels",
+  events = { lines_read = "amd_umc_*/event=0x0a,rdwrmask=0x1/", lines_written = "amd_umc_*/event=0x0a,rdwrmask=0x2/" },
   groups = {
     MEMORY = {
       prose = "Lines that the memory controllers of all sockets read and wrote, of all that runs there, by the kernel's PMUs " ..
         "amd_umc_0, amd_umc_1 and so on, of which each is a channel (Linux 6.7). Needs what counting a whole cpu needs; most " ..
         "virtual machines have none.",
-      events = {
-        lines_read = "amd_umc_*/event=0x0a,rdwrmask=0x1/", lines_written = "amd_umc_*/event=0x0a,rdwrmask=0x2/",
-      },
     },
   },
 }

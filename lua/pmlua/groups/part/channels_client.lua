@@ -3,11 +3,11 @@
 -- Codes: Linux arch/x86/events/intel/uncore_snb.c (data_reads and data_writes, in lines).
 return {
   like = "channels",
+  events = { lines_read = "uncore_imc/event=0x01/", lines_written = "uncore_imc/event=0x02/" },
   groups = {
     MEMORY = {
       prose = "Lines that the memory controller read and wrote, of all that runs on the processor and of its graphics, by the " ..
         "kernel's PMU uncore_imc. Needs what counting a whole cpu needs; most virtual machines have none.",
-      events = { lines_read = "uncore_imc/event=0x01/", lines_written = "uncore_imc/event=0x02/" },
     },
   },
 }
