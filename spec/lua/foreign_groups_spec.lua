@@ -286,9 +286,9 @@ describe("LIKWID's group files", function()
     local core, literal = require "pmlua.core", require "pmlua.internal.literal"
     local data = assert(literal.read(literal.shipped "spellings/likwid.lua"))
     local seen, encoded = {}, 0
-    for _, row in ipairs(data.spellings) do
-      for _, pmu in ipairs(row.pmus) do
-        for name, spelt in pairs(row.events) do
+    for pmus, events in pairs(data.spellings) do
+      for pmu in pmus:gmatch "%S+" do
+        for name, spelt in pairs(events) do
           assert.is_nil(seen[pmu .. name])
           seen[pmu .. name] = true
           local event, why = core.event.parse(spelt:find "^r%x+$" and spelt or pmu .. "::" .. spelt)

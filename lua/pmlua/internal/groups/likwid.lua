@@ -82,10 +82,8 @@ local function spelling_of(pmu, name)
     if not data then error(why, 0) end
     spellings = data.spellings
   end
-  for _, row in ipairs(spellings) do
-    for _, p in ipairs(row.events[name] and row.pmus or {}) do
-      if p == pmu then return { row.events[name] } end
-    end
+  for pmus, events in pairs(spellings) do
+    if events[name] and (" " .. pmus .. " "):find(" " .. pmu .. " ", 1, true) then return { events[name] } end
   end
 end
 
