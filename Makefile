@@ -85,14 +85,14 @@ CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-a
   curl gpg libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
-# $(call need,PACKAGES): install what is missing, or say what to install and stop.
+# $(call need,PACKAGES): install what is missing. Who may not gets the command for an administrator, and goes on with what is there.
 define need
 @missing=; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
 if [ -z "$$missing" ]; then exit 0; fi; \
 if ! command -v apt-get >/dev/null 2>&1; then \
-  echo "pmlua needs these (Debian's names; install what your system calls them):$$missing" >&2; exit 1; fi; \
-if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null 2>&1; then as=sudo; else \
-  echo "pmlua needs:$$missing" >&2; echo "as root: apt-get install$$missing" >&2; exit 1; fi; \
+  echo "pmlua uses these packages (Debian's names; install what your system calls them):$$missing" >&2; exit 0; fi; \
+if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null 2>&1 && sudo -v 2>/dev/null; then as=sudo; else \
+  echo "an administrator can install what is missing: apt-get install$$missing" >&2; exit 0; fi; \
 echo "installing:$$missing"; export DEBIAN_FRONTEND=noninteractive; \
 $$as apt-get update -qq && $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
 endef
@@ -136,7 +136,7 @@ STATIC ?= yes
 install: all man ## PREFIX (default /usr/local), DESTDIR for packagers; STATIC=no leaves the static libraries out
 	@packaging/place.sh check "$(DESTDIR)$(PREFIX)"
 	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && chmod 755 "$$stage" && \
-	$(MAKE) --no-print-directory stage D="$$stage" && packaging/place.sh install "$$stage" "$(DESTDIR)$(PREFIX)"
+	$(MAKE) --no-print-directory --silent stage D="$$stage" && packaging/place.sh install "$$stage" "$(DESTDIR)$(PREFIX)"
 	$(if $(DESTDIR),,@packaging/place.sh advise "$(PREFIX)")
 uninstall: ## remove what make install put below PREFIX, and nothing else
 	packaging/place.sh uninstall "$(DESTDIR)$(PREFIX)"
@@ -211,7 +211,7 @@ stage:
 man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), one of each verb, and of each family of C functions
 	@mkdir -p $(B)/man
 	@$(B)/pmlua docs/manual.lua $(B)/man
-	$(B)/pmlua -e 'require "pmlua.internal.cli.man".write("bindings/pmlua.1", "$(B)/man")'
+	@$(B)/pmlua -e 'require "pmlua.internal.cli.man".write("bindings/pmlua.1", "$(B)/man")'
 
 # --- documentation ----------------------------------------------------------------------------------------------------
 

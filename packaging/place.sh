@@ -61,8 +61,10 @@ advise() {
   case $1 in
     /usr | /usr/local) echo "pmlua is installed in $1; as root, run ldconfig, so that programs find libpmlua.so" ;;
     *)
-      echo "pmlua is installed in $1; for each shell that uses it:"
-      echo "  export PATH=$1/bin:\$PATH PKG_CONFIG_PATH=$1/lib/pkgconfig LD_LIBRARY_PATH=$1/lib"
+      echo "pmlua is installed in $1; in each shell that uses it, type:"
+      echo "  export PATH=$1/bin:\$PATH"
+      echo "  export LD_LIBRARY_PATH=$1/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+      echo "  export PKG_CONFIG_PATH=$1/lib/pkgconfig\${PKG_CONFIG_PATH:+:\$PKG_CONFIG_PATH}"
       ;;
   esac
 }
