@@ -34,8 +34,12 @@ if (format eq "pdf") {
   set terminal pdfcairo enhanced size plot_width / 96.0, plot_height / 96.0 fontscale points \
     font "DejaVu Sans,12" background "#ffffff" rounded
 }
-if (format ne "png" && format ne "pdf" && format ne "svg") {
-  printerr sprintf("format='%s' is unknown; choose svg, png or pdf", format)
+if (format eq "eps") {
+  set terminal epscairo enhanced size plot_width / 96.0, plot_height / 96.0 fontscale points \
+    font "DejaVu Sans,12" background "#ffffff" rounded
+}
+if (format ne "png" && format ne "pdf" && format ne "svg" && format ne "eps") {
+  printerr sprintf("format='%s' is unknown; choose svg, png, pdf or eps", format)
   exit status 1
 }
 if (format eq "svg") {

@@ -15,6 +15,7 @@ local figure = require "pmlua.internal.experiment.figure"
 local lfs = require "lfs"
 local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
+local selection = require "pmlua.internal.experiment.selection"
 local results = require "pmlua.results"
 local temporary = require "pmlua.internal.temporary"
 local refuse = core.failure.refuse
@@ -23,6 +24,7 @@ local refuse = core.failure.refuse
 local M = {}
 
 local formats = { "svg", "png" }
+local FORMAT_OF <const> = { svg = "svg", png = "png", pdf = "pdf", eps = "eps" }
 local TIME_LIMIT_S = 120
 
 -- plots/ of the checkout or the installation, known from where this module lies.
@@ -126,12 +128,16 @@ local function units_of(run, factors)
   return table.concat(units, " ")
 end
 
-local function run_gp(run, tables, variables)
+local function run_gp(run, tables, variables, options)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
   out[1] = "# written by pmlua from meta.json and data.dat; plot.gp reads it through theme.gp"
-  set("run_name", quote.gnuplot(meta.name))
-  set("run_description", quote.gnuplot(tostring(meta.description or ""):match "^[^\n]*")) -- a title is one line
+  set("run_name", quote.gnuplot(options.title or meta.name))
+  set("run_description", quote.gnuplot(options.title and "" or tostring(meta.description or ""):match "^[^\n]*")) -- one line
+  if options.width then
+    set("plot_width", options.width)
+    set("plot_height", options.height)
+  end
   set("run_unit", quote.gnuplot(meta.unit or ""))
   set("run_command", quote.gnuplot(command_of(meta)))
   set("run_status", quote.gnuplot(run.status))
@@ -191,7 +197,7 @@ local function scripts_for(run, tables, options)
   local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")
   if not (plot and theme) then return nil, no_plot or no_theme end
   local own = core.sys.realpath(path:match "^(.*)/") ~= core.sys.realpath(plots_folder())
-  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables) }, note, own
+  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables, options) }, note, own
 end
 
 --- What the folder has of its own, or gets. An own plot.gp or theme.gp that is not run is worth a remark.
@@ -225,7 +231,7 @@ local function one_line(output, dir)
   return ("%s/plot.gp: %s"):format(dir, said or "gnuplot wrote no picture: does plot.gp set terminal and output?")
 end
 
---- Draw in a folder; the picture is made in `scratch`, for the other may hold links.
+--- Draw in a folder; the picture, which is made in `scratch`, for the other may hold links.
 local function gnuplot(run, format, where)
   local made = ("%s/picture.%s"):format(where.scratch, format)
   local words = picture.gnuplot_words("plot.gp", format, made, where.program)
@@ -236,21 +242,20 @@ local function gnuplot(run, format, where)
   elseif not output and not err:is "ECANCELED" then return nil, err, err.code end
   local bytes = output and disk.read(made)
   if not bytes or #bytes == 0 then return refuse("EFORMAT", one_line(output or said, run.path)) end
-  local path = ("%s/plot.%s"):format(run.path, format)
-  local ok, refused = run:write(("plot.%s"):format(format), bytes)
-  if not ok then return nil, refused end
-  return path
+  return bytes
 end
 
 local function gnuplot_all(run, where)
   local files = {}
   for i, format in ipairs(formats) do
-    local file, err, code = gnuplot(run, format, where)
+    local bytes, err, code = gnuplot(run, format, where)
     if code == "ENOENT" then
       return refuse(code, ("%s: the data are written, the plot is not: %s"):format(run.path, err.text),
         ("%s, then pmlua plot %s"):format(err.remedy, run.path))
-    elseif not file then return nil, err end
-    files[i] = file
+    elseif not bytes then return nil, err end
+    local ok, refused = run:write(("plot.%s"):format(format), bytes)
+    if not ok then return nil, refused end
+    files[i] = ("%s/plot.%s"):format(run.path, format)
   end
   return files
 end
@@ -279,6 +284,49 @@ local function draw_all(run, tables, scripts, trusted, program)
   return files, err
 end
 
+--- The scripts and tables of a figure of chosen cells.
+local function chosen_files(runs, options)
+  local run, err = selection.of(runs, options)
+  if not run then return nil, err end
+  local variables, wrong = figure.variables(run)
+  if not variables then return nil, wrong end
+  local scripts, missing = picture.scripts "lines"
+  if not scripts then return nil, missing end
+  return { ["plot.gp"] = scripts["lines.gp"], ["theme.gp"] = scripts["theme.gp"],
+    ["run.gp"] = run_gp(run, { "data.dat" }, variables, options), ["data.dat"] = dat.format(selection.table(run)) }, {}
+end
+
+--- Those of the run's own figure, which are read from its folder.
+local function run_files(run, options)
+  local tables, err = tables_of(run.path)
+  if not tables then return nil, err end
+  local scripts, missing = scripts_for(run, tables, options)
+  if not scripts then return nil, missing end
+  return scripts, tables
+end
+
+--- A figure into a file of any format.
+local function draw_file(runs, options)
+  local format = FORMAT_OF[options.out:match "%.(%w+)$"]
+  if not format then return refuse("EINVAL", options.out .. ": the name of a figure ends in .svg, .png, .pdf or .eps") end
+  local files, tables
+  if selection.chosen(runs, options) then
+    files, tables = chosen_files(runs, options)
+  else
+    files, tables = run_files(runs[1], options)
+  end
+  if not files then return nil, tables end
+  return picture.in_folder(function(scratch)
+    local ok, err = copy_to(scratch, runs[1], tables, files)
+    if not ok then return nil, err end
+    local where = { scratch = scratch, folder = scratch, confined = true, program = options.gnuplot }
+    local bytes, failed = gnuplot(runs[1], format, where)
+    if bytes then ok, failed = disk.write(options.out, bytes) end
+    if not (bytes and ok) then return nil, failed end
+    return { options.out }
+  end)
+end
+
 local function anything_measured(data)
   for _, row in ipairs(data.rows) do
     if (row.samples or 0) > 0 then return true end
@@ -292,18 +340,50 @@ end
 ---@field refresh? boolean replace the folder's own plot.gp and theme.gp
 ---@field trust? boolean run the folder's own plot.gp, which can do whatever the user can
 ---@field gnuplot? string the program
+---@field out? string a file instead of plot.svg and plot.png in the folder: .svg, .png, .pdf or .eps
+---@field width? integer pixels of 1/96 inch, with out
+---@field height? integer
+---@field title? string
+---@field where? { name: string, value: string }[] only cells with these levels of factors
+---@field x? string the factor along the x axis; this and the following: instead of what the experiment says
+---@field y? string a column of data.dat
+---@field lines? string
+---@field facet? string
+---@field logx? boolean
+---@field logy? boolean
 
---- Draw the figure of a run.
----@param dir string
+local known_options = {}
+for name in ("stem script refresh trust gnuplot out width height title where x y lines facet logx logy"):gmatch "%S+" do
+  known_options[name] = true
+end
+
+local function open_measured(dir)
+  local run, err = results.open(dir)
+  if not run then return nil, err end
+  if not anything_measured(run.data) then return refuse("ENODATA", run.path .. ": nothing to plot: no cell was measured") end
+  return run
+end
+
+--- Draw the figure of a run, or with option out one of several runs, which become a factor.
+---@param dir string|string[]
 ---@param options? pmlua.PlotOptions
 ---@return string[]? files
 ---@return pmlua.Failure? failure beside files: a remark
 function M.draw(dir, options)
-  fields.options(options, { stem = true, script = true, refresh = true, trust = true, gnuplot = true }, "plot.draw")
+  fields.options(options, known_options, "plot.draw")
   options = options or {}
-  local run, err = results.open(dir)
+  if options.out then
+    local runs = {}
+    for i, path in ipairs(type(dir) == "table" and dir or { dir }) do
+      local one, wrong = open_measured(path)
+      if not one then return nil, wrong end
+      runs[i] = one
+    end
+    local files, wrong = draw_file(runs, options)
+    return files, wrong, files and runs[1]
+  end
+  local run, err = open_measured(dir)
   if not run then return nil, err end
-  if not anything_measured(run.data) then return refuse("ENODATA", run.path .. ": nothing to plot: no cell was measured") end
   local tables, unreadable = tables_of(run.path)
   if not tables then return nil, unreadable end
   local scripts, note, own = scripts_for(run, tables, options)

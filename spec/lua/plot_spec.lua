@@ -28,6 +28,37 @@ describe("plot", function()
     assert.matches("<svg", helper.read(dir .. "/moved/plot.svg"))
   end)
 
+  draws("draws chosen cells of one or several runs, which become lines, into a file of each format", function()
+    local out = helper.folder()
+    local dirs = { helper.run_folder { { 10 }, { 20 }, { 30 } }, helper.run_folder { { 40 }, { 50 }, { 60 } } }
+    local begins = { svg = "<?xml", png = "\137PNG", pdf = "%PDF", eps = "%!PS" }
+    for format, text in pairs(begins) do
+      local path = ("%s/a.%s"):format(out, format)
+      assert.same({ path }, plot.draw(dirs, { out = path, width = 500, height = 300, title = "both", logy = true }))
+      assert.equal(text, helper.read(path):sub(1, #text))
+    end
+    local svg = helper.read(out .. "/a.svg")
+    assert.matches('width="500" height="300"', svg)
+    for _, words in ipairs { ">both<", ">run<", dirs[1]:match "[^/]+$", ">p1<", ">p3<" } do
+      assert.matches(words, svg, 1, true)
+    end
+    assert(plot.draw(dirs[1], { out = out .. "/b.svg", where = { { name = "path", value = "p2" } }, y = "q1" }))
+    svg = helper.read(out .. "/b.svg")
+    assert.matches(">p2<", svg, 1, true)
+    assert.is_nil(svg:find(">p1<", 1, true))
+    assert.matches("q1 time", svg, 1, true)
+    for wrong, options in pairs {
+      ["ends in .svg, .png, .pdf or .eps"] = { out = "x.jpg" },
+      ["did you mean path?"] = { out = "x.svg", where = { { name = "pat", value = "p1" } } },
+      ["no cell has path=p4; choose one of p1, p2, p3"] = { out = "x.svg", where = { { name = "path", value = "p4" } } },
+      ["y: unknown column mediam"] = { out = "x.svg", y = "mediam" },
+    } do
+      local files, err = plot.draw(dirs[1], options)
+      assert.is_nil(files)
+      assert.matches(wrong, tostring(err), 1, true)
+    end
+  end)
+
   draws("says in the figure that the run is incomplete", function()
     local dir = helper.run_folder({ { 10, 12, 11 } }, { status = "interrupted" })
     local files = assert(plot.draw(dir))

@@ -6,6 +6,19 @@
 local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
 
+local function level_of(text)
+  local name, value = text:match "^([^=]+)=(.*)$"
+  if name then return { name = name, value = value } end
+  return nil, ("'%s' is not FACTOR=VALUE"):format(text)
+end
+
+local function size_of(text)
+  local width, height = text:match "^(%d+)[,x](%d+)$"
+  width, height = math.tointeger(width), math.tointeger(height)
+  if width and width >= 100 and height >= 100 and width <= 10000 and height <= 10000 then return { width, height } end
+  return nil, ("'%s' is not WIDTH,HEIGHT in pixels, each from 100 to 10000"):format(text)
+end
+
 local M = {
   summary = "draw the figure of a run again, without measuring",
   arguments = { { name = "DIR", key = "dirs", kind = "dir", many = true, missing = "no folder given" } },
@@ -18,18 +31,52 @@ programs.
 
 The page of --html needs no other file and contains no script: text from the folder stays text, and the figure is an image.]],
   options = {
+    common.with("out", { value = "FILE", help = "draw into FILE instead, which ends in .svg, .png, .pdf or .eps; several "
+      .. "runs become a factor of one figure" }),
+    { name = "size", kind = "text", value = "W,H", read = size_of, shown = "960,600",
+      help = "width and height in pixels of 1/96 inch" },
+    { name = "title", kind = "text", value = "TEXT", help = "title of the figure" },
+    { name = "where", kind = "text", value = "FACTOR=VALUE", many = true, read = level_of, help = "draw only these cells" },
+    { name = "x", kind = "name", value = "FACTOR", help = "the factor along the x axis" },
+    { name = "y", kind = "name", value = "COLUMN", help = "the column of data.dat along the y axis" },
+    { name = "lines", kind = "name", value = "FACTOR", help = "the factor whose values are lines" },
+    { name = "facet", kind = "name", value = "FACTOR", help = "the factor whose values are panels" },
+    { name = "logx", help = "logarithmic x axis" }, { name = "logy", help = "logarithmic y axis" },
     { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
     { name = "refresh", help = "first replace plot.gp and theme.gp by pmlua's current ones" },
     { name = "html", help = "write page.html: figure, tooltips, table, machine, script and command, in one file" },
     common.with "quiet",
   },
   notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",
-  examples = { { "pmlua plot results/read_overhead/latest", needs = { "gnuplot" } } },
+  exclusive = { { "out", "trust" }, { "out", "refresh" }, { "out", "html" } },
+  examples = {
+    { "pmlua plot results/read_overhead/latest", needs = { "gnuplot" } },
+    { "pmlua plot -o reads.pdf --size 600,400 --where operation=read --where context=loop results/read_overhead/latest",
+      needs = { "gnuplot" } },
+  },
 }
+
+local FIGURE <const> = { "size", "title", "where", "x", "y", "lines", "facet", "logx", "logy" }
+
+function M.check(o)
+  for _, name in ipairs(o.out and {} or FIGURE) do
+    if o[name] then return ("--%s needs --out FILE"):format(name) end
+  end
+end
+
+local function draw_file(o)
+  local size = o.size or {}
+  local files, err = require "pmlua.plot".draw(o.dirs, { out = o.out, width = size[1], height = size[2], title = o.title,
+    where = o.where, x = o.x, y = o.y, lines = o.lines, facet = o.facet, logx = o.logx, logy = o.logy })
+  if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
+  if files then print(files[1]) end
+  return files and 0 or 1
+end
 
 ---@param options table
 ---@return integer status
 function M.run(options)
+  if options.out then return draw_file(options) end
   local status = 0
   for _, dir in ipairs(options.dirs) do
     local how = { trust = options.trust, refresh = options.refresh }
