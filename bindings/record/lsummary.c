@@ -99,7 +99,7 @@ static int l_process(lua_State *L) {
   int err = pml_summary_open(&one);
   if (err == 0) err = pml__section_log_summary(path, one, number);
   if (err == 0) err = add_calls(path, one, number);
-  if (err == 0) err = pml_summary_merge_apart(s, one);
+  if (err == 0) err = pml_summary_merge(s, one);
   pml_summary_close(one);
   return pml_pushdone(L, err, "summary.process");
 }
@@ -433,18 +433,6 @@ static int l_misuses(lua_State *L) {
 
 /* ---- as bytes ---- */
 
-static int l_pack(lua_State *L) {
-  struct pml_summary *s = check(L, 1);
-  struct bytes *b = lutil_new(L, &bytes_class, 0, 0);
-  unsigned char *at;
-  size_t n;
-  int err = pml_summary_pack(s, &at, &n);
-  if (err < 0) return pml_pusherr(L, err, "summary.pack");
-  b->at = (char *)at;
-  push_bytes(L, b, n);
-  return 1;
-}
-
 static int l_unpack(lua_State *L) {
   size_t n;
   const char *bytes = luaL_checklstring(L, 1, &n);
@@ -455,16 +443,11 @@ static int l_unpack(lua_State *L) {
   return 1;
 }
 
-static int l_merge(lua_State *L) {
-  struct pml_summary *s = check(L, 1), *from = check(L, 2);
-  return pml_pushdone(L, s == from ? -EINVAL : pml_summary_merge(s, from), "summary.merge");
-}
-
 int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"log", l_log},         {"add", l_add},   {"sections", l_sections}, {"process", l_process}, {"rows", l_rows},
-      {"numbers", l_numbers}, {"pack", l_pack}, {"merge", l_merge},       {"section", l_section}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log},         {"add", l_add},   {"sections", l_sections},
+                                     {"process", l_process}, {"rows", l_rows}, {"numbers", l_numbers},
+                                     {"section", l_section}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
                                        {"unpack", l_unpack}, {"misuses", l_misuses}, {"cache", lsection_cache_open},
                                        {NULL, NULL}};

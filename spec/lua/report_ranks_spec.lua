@@ -229,59 +229,6 @@ os.exit(true, false)]]
   end)
 end)
 
-describe("A report by several processes", function()
-  --- The processes of a job, all at once: what rank 0 prints, and what is printed by the others.
-  local function by(n, arguments, dir, before)
-    local parts = {}
-    for rank = n - 1, 1, -1 do
-      parts[#parts + 1] = ("PMI_RANK=%d PMI_SIZE=%d %s report %s %s 2>&1 &"):format(rank, n, command, arguments, dir)
-    end
-    return shell(("%s ( %s wait ) >%s.others; PMI_RANK=0 PMI_SIZE=%d %s report %s %s; s=$?; cat %s.others >&2; exit $s")
-      :format(before or "", table.concat(parts, " "), dir, n, command, arguments, dir, dir))
-  end
-
-  it("is that of one, printed once, and leaves nothing behind", function()
-    local dir = job(33, 2, 5)
-    for _, form in ipairs { "", "--csv --detail" } do
-      local _, alone = pmlua(form .. " " .. dir)
-      for _, n in ipairs { 2, 3, 7 } do
-        local status, out, others = by(n, form, dir)
-        assert.same({ 0, alone, "" }, { status, out, others })
-      end
-    end
-    local _, left = shell("ls " .. dir .. " | grep -v pmlog$")
-    assert.equal("", left)
-  end)
-
-  it("says in one line what a rank could not read", function()
-    local dir = job(8, 1, 3)
-    local path = logs_of(dir)[5]
-    support.spit(path, support.slurp(path):sub(1, 100))
-    local status, out, err = by(4, "", dir)
-    assert.same({ 0, "" }, { status, err })
-    assert.truthy(out:find("\nnote: " .. path .. ": not a log of pmlua; left out\n", 1, true), out)
-  end)
-
-  it("takes no part of logs that have changed since", function()
-    local dir, other = job(6, 2, 3), job(6, 4, 3)
-    local _, alone = pmlua(dir)
-    shell(("PMI_RANK=1 PMI_SIZE=2 %s report %s"):format(command, other))
-    assert.equal(0, (shell(("mv %s/*.pmlpart %s"):format(other, dir))))
-    local status, out = shell(("PMI_RANK=0 PMI_SIZE=2 %s report %s"):format(command, dir))
-    assert.same({ 0, alone }, { status, out })
-  end)
-
-  it("takes no part that is none", function()
-    local dir = job(9, 1, 3)
-    local _, alone = pmlua(dir)
-    for _, bytes in ipairs { "", "hello", ("\0"):rep(100), ("\255"):rep(100) } do
-      support.spit(dir .. "/report.1.of2.pmlpart", bytes)
-      local status, out = shell(("PMI_RANK=0 PMI_SIZE=2 %s report %s"):format(command, dir))
-      assert.same({ 0, alone }, { status, out })
-    end
-  end)
-end)
-
 describe("Logs of a job that are not all there", function()
   local function refused(dir)
     local status, out, err = pmlua(dir)

@@ -307,24 +307,16 @@ static struct pml_summary_row apart(const struct pml_summary *s, const struct pm
   return as;
 }
 
-static int merge(struct pml_summary *s, const struct pml_summary *from, bool is_apart) {
+int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from) {
   int err = 0;
   for (size_t i = 0; i < from->n && err == 0; i++) {
-    const struct pml_summary_row row = is_apart ? apart(s, from->row[i]) : *from->row[i];
+    const struct pml_summary_row row = apart(s, from->row[i]);
     err = check(s, &row);
   }
   for (size_t i = 0; i < from->n && err == 0; i++) {
-    const struct pml_summary_row row = is_apart ? apart(s, from->row[i]) : *from->row[i];
+    const struct pml_summary_row row = apart(s, from->row[i]);
     err = add(s, &row);
   }
   for (size_t i = 0; i < from->nranges && err == 0; i++) err = add_range(s, from->range[i]);
   return done(err);
-}
-
-int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from) {
-  return merge(s, from, false);
-}
-
-int pml_summary_merge_apart(struct pml_summary *s, const struct pml_summary *from) {
-  return merge(s, from, true);
 }

@@ -88,14 +88,12 @@ int pml_summary_sketch(struct pml_sketch **sketch);
  */
 PML__SHARED int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
 
-/* pml_summary_merge - all rows and processes of @from into @s: as pml_summary_add; on -EINVAL nothing was added. */
-PML__SHARED int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
-
 /*
- * pml_summary_merge_apart - the same, but a section of another type than that of its name in @s has a row of its own,
- * whose detail is its type ("communication", "exclusive calculation", ...).
+ * pml_summary_merge - all rows and processes of @from into @s: as pml_summary_add; on -EINVAL nothing was added. A
+ * section of another type than that of its name in @s has a row of its own, whose detail is its type ("communication",
+ * "exclusive calculation", ...).
  */
-PML__SHARED int pml_summary_merge_apart(struct pml_summary *s, const struct pml_summary *from);
+PML__SHARED int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
 
 /*
  * pml_summary_row - row @i in the order of their first appearance, NULL behind the last; the summary's, until it

@@ -20,7 +20,7 @@ processes in FILE.PID; --detail shows each process, and --json and --csv work, t
 folder of an experiment, including one that was killed, or of a job of MPI under pmlua record: the report then shows how
 sections, functions of MPI and calls of libraries were balanced over the ranks, and what ranks sent to each other.
 
-mpirun -n N pmlua report DIR shares the reading of very many logs by N processes; the first prints.]],
+Under mpirun, rank 0 prints and the other ranks end at once.]],
   options = {
     { name = "basic", help = "a row per section (the default); (*) marks inclusive sections" },
     { name = "detail", help = "a row per section and process; of a job of MPI, per function of MPI, too" },
@@ -96,7 +96,6 @@ local function survey_of(o)
   for _, path in ipairs(o.paths) do
     if not lfs.attributes(path, "mode") then missing = missing or path end
   end
-  if o.job then return require "pmlua.internal.report.survey".gather(o.paths[1], o.job) end
   if not missing then
     local survey, err = require "pmlua.internal.report.survey".read(o.paths)
     if survey or #o.paths > 1 then return survey, err end
@@ -217,21 +216,10 @@ local function tell(o)
   return drawn(o, report, { plot = "bars", timeline = "timeline" })
 end
 
---- Is it a folder of logs, which the ranks of a job read together?
-local function is_shared(o)
-  local path = o.paths[1]
-  if #o.paths > 1 or require "lfs".attributes(path, "mode") ~= "directory" then return false end
-  return not require "pmlua.internal.report.run".is_one(path) and not require "pmlua.internal.report.job".is_one(path)
-end
-
 ---@param o table
 ---@return integer status
 function M.run(o)
-  local job = require "pmlua.internal.report.share".job()
-  o.job = job and is_shared(o) and job or nil
-  if job and job.rank > 0 then
-    return not o.job and 0 or require "pmlua.internal.report.survey".leave(o.paths[1], job) and 0 or 1
-  end
+  if (require "pmlua.internal.job".rank() or 0) > 0 then return 0 end
   local ok, err = tell(o)
   if ok then return 0 end
   io.stdout:flush()

@@ -119,7 +119,7 @@ int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n)
   struct pml_summary *other;
   int err = pml_summary_unpack(&other, bytes, n);
   if (err < 0) return err;
-  err = pml_summary_merge_apart(s, other);
+  err = pml_summary_merge(s, other);
   pml_summary_close(other);
   return err;
 }

@@ -119,11 +119,6 @@ function Processes:keep(number, process)
   if #process.recorders > 0 then list.recorders[number] = process.recorders end
 end
 
---- Is process @number there?
-function Processes:has(number)
-  return rawget(self, Processes).rank[number] ~= nil
-end
-
 --- Put the processes in order: `before` decides where ranks are the same, or missing.
 ---@param before fun(a: table, b: table): boolean
 ---@return table<integer, integer> place of each by its number

@@ -6,7 +6,6 @@
 
 local core = require "pmlua.core"
 local processes_of = require "pmlua.internal.report.processes"
-local share = require "pmlua.internal.report.share"
 local sections = require "pmlua.sections"
 local refuse = core.failure.refuse
 
@@ -58,17 +57,13 @@ local function add_process(survey, process, number)
 end
 
 --- The process of a log, without sections and timeline.
-local function process_of(path, text, brief)
+local function add_log(survey, path, number)
+  local text, brief = survey.summary:log(path, number)
+  if not text then return refuse(brief) end
   local process, err = sections.parse(text, path)
   if not process then return nil, err end
   process.log, process.brief = path, brief
   return process
-end
-
-local function add_log(survey, path, number)
-  local text, brief = survey.summary:log(path, number)
-  if not text then return refuse(brief) end
-  return process_of(path, text, brief)
 end
 
 --- Which section of a file contradicts those that were there before.
@@ -120,12 +115,11 @@ local function left_out(survey, path, files, folders, err)
   return true
 end
 
---- Add files to the survey, except for those that it has. Damaged files in `folders` are left out, unless all are damaged.
+--- Add files to the survey. Damaged files in `folders` are left out, unless all are damaged.
 local function add_files(survey, files, folders)
   local n = 0
   for i, path in ipairs(files) do
-    local process, err = nil, nil
-    if not survey.processes:has(i) then process, err = add_file(survey, path, i) end
+    local process, err = add_file(survey, path, i)
     local why = err and left_out(survey, path, files, folders, err)
     if why and why ~= true then return nil, why end
     if process then survey.processes:keep(i, process) end
@@ -151,72 +145,6 @@ function M.read(paths)
   local files, err = sections.files(paths)
   if not files then return nil, err end
   return add_files(new_survey(), files, in_folders(paths))
-end
-
--- --- in a job ---
-
---- Every size-th log is a rank's own.
-local function is_mine(i, job) return (i - 1) % job.size == job.rank end
-
---- What a rank reads for rank 0.
-local function read_share(files, job)
-  local summary, read = assert(core.summary.open()), {}
-  for i, path in ipairs(files) do
-    if is_mine(i, job) then
-      local text, brief = summary:log(path, i)
-      if not text then return nil end
-      read[#read + 1] = { path = path, text = text, brief = brief }
-    end
-  end
-  return read, summary
-end
-
---- A rank's own share of the logs, for rank 0, which is the one to complain.
----@param folder string
----@param job { rank: integer, size: integer }
----@return boolean ok
-function M.leave(folder, job)
-  local files = sections.files { folder }
-  if not files then return false end
-  local read, summary = read_share(files, job)
-  return read and share.leave(folder, job, read, summary) or not share.give_up(folder, job)
-end
-
---- What a rank read, into the survey. A part that does not fit is left out: its logs are read here.
-local function add_part(survey, files, job, part)
-  local at = {}
-  for i = 1, #files do
-    if is_mine(i, job) then at[#at + 1] = i end
-  end
-  if #at ~= #part.read then return end
-  local of = {}
-  for n, i in ipairs(at) do
-    local one = part.read[n]
-    of[i] = share.is_current(one, files[i]) and process_of(files[i], one.text, one.brief)
-    if not of[i] then return end
-  end
-  if not survey.summary:merge(part.summary) then return end
-  for i, process in pairs(of) do survey.processes:keep(i, process) end
-end
-
---- The survey of a folder that all ranks of a job read, in rank 0.
----@param folder string
----@param job { rank: integer, size: integer }
----@return pmlua.SectionSurvey? survey
----@return pmlua.Failure? failure
-function M.gather(folder, job)
-  local files, err = sections.files { folder }
-  if not files then return nil, err end
-  local survey = new_survey()
-  for i, path in ipairs(files) do
-    local process = is_mine(i, job) and add_file(survey, path, i)
-    if process then survey.processes:keep(i, process) end
-  end
-  for rank = 1, job.size - 1 do
-    local part = share.take(folder, job, rank)
-    if part then add_part(survey, files, { rank = rank, size = job.size }, part) end
-  end
-  return add_files(survey, files, true)
 end
 
 --- The same of processes that are in memory.
