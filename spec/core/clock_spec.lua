@@ -42,4 +42,33 @@ describe("The clock", function()
   it("refuses negative ticks", function()
     assert.error_matches(function() clock.to_ns(-1) end, "bad argument #1")
   end)
+
+  it("is the one that the environment asks for, at the rate that it tells if that holds", function()
+    if clock.info().name == "clock_gettime" then return pending "this machine has no counter to choose" end
+    local rate, ticks = clock.rate(), clock.ticks_ordered()
+    local function moment(later) return ("%.17g@%d:%d"):format(rate, ticks + later, clock.at_ns(ticks)) end
+    for i, case in ipairs {
+      { "PMLUA_CLOCK=monotonic", "^clock_gettime", "PMLUA_CLOCK" }, { "PMLUA_CLOCK=counter", "^[tc]" },
+      { ("PMLUA_CLOCK=counter PMLUA_CLOCK_RATE=%.17g"):format(rate), "PMLUA_CLOCK_RATE", "kernel's", "cntfrq",
+        but = "disagrees" },
+      { "PMLUA_CLOCK=counter PMLUA_CLOCK_RATE=" .. moment(0), "the parent process" },
+      { "PMLUA_CLOCK=counter PMLUA_CLOCK_RATE=" .. moment(-1000000000), "^[tc]", but = "the parent process" },
+      { "PMLUA_CLOCK=counter PMLUA_CLOCK_RATE=123456789", "^[tc]" },
+      { "PMLUA_CLOCK=counter PMLUA_CLOCK_RATE=-nan", "^[tc]" },
+    } do
+      local status, out, err = support.shell(("%s %s/pmlua -e %s"):format(case[1], support.build, support.quote [[
+        local i = pml.clock.info() print(i.name, i.calibration, i.ticks_per_second)]]))
+      assert.same({ i, 0, "" }, { i, status, err })
+      local found = false
+      for k = 2, #case do found = found or out:find(case[k]) ~= nil end
+      assert.is_true(found and not (case.but and out:find(case.but)), out)
+      local its = tonumber(out:match "(%S+)\n$")
+      assert.is_true(i == 1 and its == 1e9 or math.abs(its / rate - 1) < 0.01, out)
+    end
+    for _, wish in ipairs { "sundial", "" } do
+      local status, _, err = support.shell(("PMLUA_CLOCK='%s' %s/pmlua -e 'pml.clock.ns()'"):format(wish, support.build))
+      assert.equal(1, status)
+      assert.matches("EINVAL: PMLUA_CLOCK must be counter or monotonic", err)
+    end
+  end)
 end)
