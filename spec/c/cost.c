@@ -45,9 +45,19 @@ static pml_region_t region;
 static struct pml_section *section;
 static _Alignas(64) const char label[] = "cost"; /* what a comparison takes depends on where it lies */
 
+static struct row {
+  const char *name;
+  void (*path)(void);
+} row[128];
+static size_t nrows;
+
+/* Rows are in the order of their definitions. */
 #define PATH(name, ...)                                                                                                \
   static __attribute__((noinline)) void path_##name(void) {                                                            \
     __VA_ARGS__;                                                                                                       \
+  }                                                                                                                    \
+  __attribute__((constructor)) static void add_##name(void) {                                                          \
+    row[nrows++] = (struct row){#name, path_##name};                                                                   \
   }
 PATH(nothing, __asm__ volatile(""))
 PATH(clock_ticks, sink = pml_clock_ticks())
@@ -79,12 +89,6 @@ PATH(counter_read_restartable, pml_counter_read(&restartable, &readings[0]))
 PATH(eventset_read_restartable_1, pml_eventset_read(restartable1, values))
 PATH(eventset_read_restartable_6, pml_eventset_read(restartable6, values))
 PATH(eventset_start_restartable_1, pml_eventset_start(restartable1))
-#define RESTARTABLE_PATHS(X)                                                                                           \
-  X(rdpmc_read_restartable)                                                                                            \
-  X(counter_read_restartable)                                                                                          \
-  X(eventset_read_restartable_1) X(eventset_read_restartable_6) X(eventset_start_restartable_1)
-#else
-#define RESTARTABLE_PATHS(X)
 #endif
 PATH(probe_hit_empty, pml_probe_hit(&probe))
 PATH(samples_push, pml_samples_push(&samples, 7))
@@ -97,28 +101,13 @@ PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label
 
 static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 
+/* clang-format off: the last one changes who takes events */
 #include "cost_count.h"
 #include "cost_plugin.h"
 #include "cost_sampler.h"
 #include "cost_sde.h"
 #include "cost_stream.h"
-
-/* clang-format off */
-#define PATHS(X)                                                                                                       \
-  X(nothing) X(clock_ticks) X(clock_ns) X(thread_id) X(rdpmc_count) X(rdpmc_read) X(counter_read_page)                 \
-  X(group_read_page_1) X(group_read_page_6) X(eventset_read_page_1) X(eventset_read_page_2) X(eventset_read_page_3)    \
-  X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
-  X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
-  RESTARTABLE_PATHS(X) X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) SDE_PATHS(X) COUNT_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) STREAM_PATHS(X) \
-  SAMPLER_PATHS(X)
 /* clang-format on */
-#define ROW(name) {#name, path_##name},
-static const struct {
-  const char *name;
-  void (*path)(void);
-} row[] = {PATHS(ROW)};
-#define ROWS (sizeof row / sizeof row[0])
 
 static int fail(const char *what, int rc) {
   printf("error\t%s: %s\n", what, pml_error_detail(rc));
@@ -261,7 +250,7 @@ static int cost_pmu(void) {
   if (meter.page == NULL) return fail("the meter has no page", 0);
   counter = meter;
   uint64_t nothing = count(path_nothing);
-  for (size_t i = 1; i < ROWS; i++) count_row(i, nothing);
+  for (size_t i = 1; i < nrows; i++) count_row(i, nothing);
   pml_counter_close(&meter);
   return 0;
 }
@@ -337,7 +326,7 @@ static __attribute__((noinline)) void measured_calls(void (*path)(void)) {
 static int cost_run(void) {
   int rc = open_dressed();
   if (rc < 0) return fail("software events", rc);
-  for (size_t i = 0; i < ROWS; i++) {
+  for (size_t i = 0; i < nrows; i++) {
     if (!is_here(i)) continue;
     row[i].path(); /* what the first call does once */
     unsigned before = emulated;

@@ -33,6 +33,4 @@ static void counted_close(void) {
 PATH(eventset_read_counted_1, pml_eventset_read(counted1, counted_values))
 PATH(eventset_read_counted_9, pml_eventset_read(counted9, counted_values))
 
-#define COUNT_PATHS(X) X(eventset_read_counted_1) X(eventset_read_counted_9)
-
 #endif

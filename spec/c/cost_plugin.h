@@ -48,9 +48,4 @@ PATH(eventset_read_plugin_4, pml_eventset_read(plugin_set4, plugin_values))
 PATH(section_plugin_1, pml_section_start(plugin_section1); pml_section_stop(plugin_section1))
 PATH(section_plugin_4, pml_section_start(plugin_section4); pml_section_stop(plugin_section4))
 
-/* clang-format off */
-#define PLUGIN_PATHS(X)                                                                                                \
-  X(eventset_read_plugin_1) X(eventset_read_plugin_4) X(section_plugin_1) X(section_plugin_4)
-/* clang-format on */
-
 #endif

@@ -28,9 +28,6 @@ static void sampler_open(void) {
 #if defined(__x86_64__) /* by callgrind; the emulated machines have no row of it */
 PATH(sampler_drain_16, sampler.samples = 0; sampler_page.data_head += 16 * sizeof sampler_ring[0];
      sink = (uint64_t)pml_sampler_drain(&sampler))
-#define SAMPLER_PATHS(X) X(sampler_drain_16)
-#else
-#define SAMPLER_PATHS(X)
 #endif
 
 #endif

@@ -105,11 +105,4 @@ PATH(eventset_reset_mixed_2, pml_eventset_reset(sde_mixed2))
 PATH(eventset_accum_mixed_2, pml_eventset_accum(sde_mixed2, sde_values))
 PATH(eventset_start_stop_mixed_2, pml_eventset_start(sde_mixed2); pml_eventset_stop(sde_mixed2, sde_values))
 
-/* clang-format off */
-#define SDE_PATHS(X)                                                                                                   \
-  X(sde_increment) X(recorder_push_double) X(recorder_push) X(libsde_increment) X(libsde_record)    \
-  X(eventset_read_registered_1) X(eventset_read_registered_8) X(eventset_read_created_8) X(eventset_read_group_of_100) X(eventset_read_mixed_2)                       \
-  X(eventset_start_mixed_2) X(eventset_reset_mixed_2) X(eventset_accum_mixed_2) X(eventset_start_stop_mixed_2)
-/* clang-format on */
-
 #endif

@@ -250,9 +250,6 @@ PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(intercepted_profiled, logarithm = logb(number))
 #ifdef __x86_64__ /* two callees of one caller, with the call sites of other rows */
 PATH(profiled_in_turn, path_intercepted_profiled(); call_wrapped())
-#define IN_TURN_PATHS(X) X(profiled_in_turn)
-#else
-#define IN_TURN_PATHS(X)
 #endif
 PATH(intercepted_recorded, once_open_trace(); logarithm = logb(number))
 PATH(intercepted_traced, once_close_profile(); logarithm = logb(number))
@@ -267,14 +264,5 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
 PATH(intercepted_counted, once_count(); logarithm = logb(number))
 PATH(intercepted_counted_recorded, once_record_counts(); logarithm = logb(number))
 PATH(intercepted_counted_fully, once_consume_fully(); logarithm = logb(number))
-
-/* clang-format off */
-#define STREAM_PATHS(X)                                                                                                \
-  X(stream_unwanted) X(library_call) X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed)        \
-  X(profiled) X(wrap_profiled) X(section_profiled) X(intercepted_profiled) IN_TURN_PATHS(X)                            \
-  X(intercepted_recorded) X(intercepted_traced) X(section_traced) X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin)                \
-  X(stream_tuned) X(stream_balanced) X(section_off) X(intercepted_counted)                                      \
-  X(intercepted_counted_recorded) X(intercepted_counted_fully)
-/* clang-format on */
 
 #endif
