@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/counter.c - one counter: what it counts, on whom, and how it refuses. */
+/* spec/c/counter.c - a counter, and a group of them: what they count, on whom, and how they refuse. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/kernel/pml_counter_private.h"
@@ -287,6 +287,79 @@ static void without_privilege(void) {
   CHECK(unprivileged(65534, &user, &init) == (level > 2 ? 1 : 2), "level %d and another user's process", level);
 }
 
+/* ---- groups ---- */
+
+static int lowest_descriptor(void) {
+  int fd = dup(0);
+  close(fd);
+  return fd; /* the lowest that is free */
+}
+
+static void group_in_one_pass(void) {
+  struct pml_event ev[4] = {faults(), task_clock(), faults(), switches()};
+  const struct pml_event *p[4] = {&ev[0], &ev[1], &ev[2], &ev[3]};
+  struct pml_group g;
+  struct fresh f = fresh_open(100);
+  int rc = pml_group_open(&g, p, NULL, 4, NULL, 0, NULL);
+  if (!CHECK(rc == 0 && g.n == 4, "four software events open as one group")) return;
+  struct pml_reading a[4], b[4];
+  pml_group_read(&g, a);
+  CHECK(pml_group_read(&g, a) == 0, "one read gives all");
+  fresh_touch(&f, 64);
+  pml_group_read(&g, b);
+  CHECK(is_faults(b[0].raw - a[0].raw, 64) && b[2].raw - a[2].raw == b[0].raw - a[0].raw, "in the order of opening");
+  bool same = true;
+  for (int i = 0; i < 10000; i++) {
+    if (i % 100 == 0) fresh_touch(&f, 1);
+    same &= pml_group_read(&g, b) == 0 && b[0].raw == b[2].raw;
+  }
+  CHECK(same, "two members that count the same agree in each of 10000 reads");
+  CHECK(a[0].enabled_ns == a[3].enabled_ns && a[0].running_ns == a[3].running_ns, "and share their times");
+
+  struct pml_reading one;
+  uint64_t before = b[0].raw;
+  bool fine = pml_counter_read(&g.member[0], &one) == 0 && one.raw >= before;
+  fine &= pml_counter_read(&g.member[2], &one) == 0 && one.raw >= before;
+  CHECK(fine, "a member can also be read alone, the leader too");
+  pml_group_close(&g);
+  pml_group_close(&g);
+  CHECK(pml_group_read(&g, a) == PML_ECLOSED, "closing twice is fine, reading a closed group says so");
+  fresh_close(&f);
+}
+
+static void group_starts_disabled(void) {
+  struct pml_event ev[2] = {faults(), task_clock()};
+  const struct pml_event *p[2] = {&ev[0], &ev[1]};
+  struct pml_group g;
+  struct pml_reading r[2] = {{.raw = 1}, {.raw = 1}};
+  struct fresh f = fresh_open(20);
+  int rc = pml_group_open(&g, p, NULL, 2, NULL, PML_OPEN_DISABLED, NULL);
+  fresh_touch(&f, 20);
+  CHECK(rc == 0 && pml_group_read(&g, r) == 0 && r[0].raw == 0 && r[1].raw == 0, "a disabled group counts nothing");
+  pml_group_close(&g);
+  fresh_close(&f);
+}
+
+static void group_fails_cleanly(void) {
+  int before = lowest_descriptor();
+  struct pml_event ev[3] = {faults(), task_clock(), faults()};
+  ev[2].first.here = false;
+  const struct pml_event *p[3] = {&ev[0], &ev[1], &ev[2]};
+  struct pml_group g;
+  size_t which = 99;
+  int rc = pml_group_open(&g, p, NULL, 3, NULL, 0, &which);
+  CHECK(rc == PML_ENOTHERE && which == 2 && g.n == 0, "the member that does not open is named");
+  CHECK(pml_group_open(&g, p, NULL, 0, NULL, 0, NULL) == -EINVAL, "a group of no events");
+
+  struct rlimit was;
+  getrlimit(RLIMIT_NOFILE, &was);
+  setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = (rlim_t)before + 1, .rlim_max = was.rlim_max});
+  rc = pml_group_open(&g, p, NULL, 2, NULL, 0, &which);
+  setrlimit(RLIMIT_NOFILE, &was);
+  CHECK(rc == -EMFILE && which == 1 && g.n == 0, "%s", pml_error_detail(rc));
+  CHECK(lowest_descriptor() == before, "failures leave no descriptor open");
+}
+
 int main(void) {
   counts_exactly();
   another_thread();
@@ -298,5 +371,8 @@ int main(void) {
   out_of_descriptors();
   descriptors_of_the_program();
   without_privilege();
+  group_in_one_pass();
+  group_starts_disabled();
+  group_fails_cleanly();
   return check_done();
 }

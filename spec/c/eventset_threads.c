@@ -75,27 +75,6 @@ static void read_by_another(void) {
   fresh_close(&mine), fresh_close(&pages);
 }
 
-/* Opened by this thread, with a page that only this thread may read: others must not even look at it. */
-static void page_is_the_owners(void) {
-  struct pml_event ev = faults();
-  struct pml_eventset *s;
-  if (pml__eventset_open_events(&s, &ev, 1, NULL) != 0) return;
-  struct perf_event_mmap_page page = {.index = 0};
-  page.cap_user_rdpmc = 1;
-  struct pml__kernel_share *k = pml__kernel_share_of(s);
-  k->page[0] = &page;
-  k->group[0].paged = true;
-  pml__kernel_choose_read(k);
-  pml__eventset_choose_read(s);
-  k->owner = pml_thread_self()->id;
-  uint64_t v = 0;
-  CHECK(pml_eventset_read(s, &v) == 0 && v < 1000, "a page without a counter (index 0) is left for read(2)");
-  k->owner = pml_thread_self()->id + 1000;
-  k->page[0] = NULL; /* would crash if it was looked at */
-  CHECK(pml_eventset_read(s, &v) == 0 && v < 1000, "another thread's page is not touched");
-  pml_eventset_close(s);
-}
-
 static void after_fork(void) {
   struct pml_event ev[2] = {faults(), task_clock()};
   struct pml_eventset *s;
@@ -234,7 +213,6 @@ static void closed_elsewhere(void) {
 
 int main(void) {
   read_by_another();
-  page_is_the_owners();
   after_fork();
   many_threads();
   shared_counter();

@@ -31,6 +31,9 @@ $(patsubst %,$(B)/spec/intercept_%,slots bounds places identity pointers): $(SLO
 intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
 $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
 	$(call intercept_link,-Wl$(comma)-z$(comma)lazy) -o $@
+# These run themselves again, linked in each other way.
+$(patsubst %,$(B)/spec/intercept_%,calls slots identity): $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
+	$(call intercept_link,-Wl$(comma)-z$(comma)lazy) -o $@
 	$(call intercept_link,-Wl$(comma)-z$(comma)now$(comma)-z$(comma)relro) -o $@.now
 	$(call intercept_link,-fno-plt) -o $@.noplt
 	$(call intercept_link,-no-pie -fno-pie) -o $@.nopie
