@@ -77,31 +77,47 @@ M.functions = {
                  merge = { { { count = 1, mean_ns = 1, stddev_ns = 0, min_ns = 1, max_ns = 1 } } } },
   tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
-M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
-           ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.create"] = true,
-           ["sampler.open"] = true, ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true,
-           ["command.spawn"] = true, ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
-           ["plugin.provide"] = true, ["tool.run"] = true }
+M.slow = {}
+for name in ("event.list event.parse clock.info sys.sleep counter.open group.open eventset.open trace.create sampler.open "
+  .. "event.set_sysfs samples.new live.start command.spawn section.text watchpoint.find watchpoint.plan plugin.provide "
+  .. "tool.run"):gmatch "%S+" do M.slow[name] = true end
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 M.few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
-  ["recording.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
-  ["recording.series"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["recording.waited"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["sys.private_file"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
-  ["sys.edit_history"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["sys.edit_save"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["file.write"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["file.create"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["file.output"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["file.new"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["file.folder"] = { NIL, true, "", "a\0b", {}, print, file },
-  ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
-  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- so would this
+  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- it would leave a file
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
+}
+-- These would leave files, too.
+for name in ("recording.reasons recording.series recording.waited sys.private_file sys.edit_history sys.edit_save file.write "
+  .. "file.create file.output file.new file.folder section.write"):gmatch "%S+" do
+  M.few[name] = { NIL, true, "", "a\0b", {}, print, file }
+end
+
+--- Options of functions: what is given before them ("" where they are all), what must stand beside, the names.
+M.options = {
+  { "counter.open", "task-clock", nil, "pid cpu inherit no_page disabled part" },
+  { "group.open", M.names, nil, "pid cpu inherit no_page" },
+  { "eventset.open", M.names, nil, "pid cpu inherit no_page ungrouped multiplex cgroup" },
+  { "sampler.open", "page-faults", nil, "pid all inherit on_exec address period frequency max" },
+  { "section.define", "", { label = "misuse" }, "label type exclusive events record file line" },
+  { "section.text", "", nil, "timeline" },
+  { "section.stop", "misuse", nil, "operations bytes iterations" },
+  { "live.start", "", nil, "name rules unasked" },
+  { "buffer.open", "", nil, "records threads" },
+  { "substrate.load", "no_such", nil, "path directory" },
+  { "substrate.each", "", nil, "enter leave metric flush" },
+  { "tune.open", "", { rules = { { region = "misuse", threads = 2 } } }, "rules root cpus dry_run" },
+  { "balance.open", "", { sync = { "misuse" }, reference = 3e9, min = 1e9 },
+    "sync root cpus dry_run reference min delta last fits window" },
+  { "balance.controller", "", { reference = 3e9 }, "reference min delta last fits window" },
+  { "intercept.install", "", nil, "lib sym not" },
+  { "trace.create", "/nowhere", nil, "metrics buffer" },
+  { "plugin.load", "", { name = "nowhere" }, "name path metrics" },
+  { "plugin.provide", "", { name = "misuse", kind = "code", text = "return {", events = { { name = "e" } } },
+    "name kind text scope every events" },
 }
 
 M.region = core.region.intern("misuse")

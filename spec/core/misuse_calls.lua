@@ -116,7 +116,6 @@ end
 -- --- the modules ---
 
 local functions, names, slow, few = given.functions, given.names, given.slow, given.few
-local target = { "pid", "cpu", "inherit", "no_page" }
 local affinity = core.sys.affinity()
 
 for module, list in pairs(core) do
@@ -133,66 +132,34 @@ for module, list in pairs(core) do
 end
 core.sys.pin(affinity)
 
-for _, opener in ipairs { "counter", "group", "eventset" } do
-  attackoptions(opener .. ".open", core[opener].open, opener == "counter" and "task-clock" or names, target)
+handles.interception:close()
+for _, o in ipairs(given.options) do
+  local full, first, beside, keys = table.unpack(o, 1, 4)
+  local module, name = full:match "^(.*)%.(.*)$"
+  local list = {}
+  for key in keys:gmatch "%S+" do list[#list + 1] = key end
+  attackoptions(full, function(before, options)
+    for key, value in pairs(beside or {}) do if options[key] == nil then options[key] = value end end
+    if before == "" then return core[module][name](options) end
+    return core[module][name](before, options)
+  end, first, list)
 end
-attackoptions("sampler.open", core.sampler.open, "page-faults",
-  { "pid", "all", "inherit", "on_exec", "address", "period", "frequency", "max" })
-attackoptions("counter.open", core.counter.open, "task-clock", { "disabled", "part" })
-attackoptions("eventset.open", core.eventset.open, names, { "ungrouped", "multiplex", "cgroup" })
+handles.interception = make.interception()
+core.section.enable(true)
 attackoptions("sdelibrary:counter", function(event, options)
   return handles.sdelibrary:counter(event, options)
 end, "OPTIONS", { "readonly", "instant" })
 attackoptions("sdelibrary:recorder", function(event, options)
   return handles.sdelibrary:recorder(event, options)
 end, "OPTIONS", { "type", "keep", "alpha", "cap" })
-attackoptions("section.define", function(label, options)
-  options.label = options.label or label
-  return core.section.define(options)
-end, "misuse", { "label", "type", "exclusive", "events", "record", "file", "line" })
-attackoptions("section.text", core.section.text, nil, { "timeline" })
-attackoptions("section.stop", core.section.stop, "misuse", { "operations", "bytes", "iterations" })
-core.section.enable(true)
-attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules", "unasked" })
-attackoptions("buffer.open", function(_, options) return core.buffer.open(options) end, "", { "records", "threads" })
-attackoptions("substrate.load", core.substrate.load, "no_such", { "path", "directory" })
-attackoptions("substrate.each", function(_, options) return core.substrate.each(options) end, "",
-  { "enter", "leave", "metric", "flush" })
-attackoptions("tune.open", function(_, options)
-  options.rules = options.rules or { { region = "misuse", threads = 2 } }
-  return core.tune.open(options)
-end, "", { "rules", "root", "cpus", "dry_run" })
 attackoptions("tune.open{rules}", function(_, rule)
   rule.region = rule.region or "misuse"
   return core.tune.open { rules = { rule }, dry_run = true }
 end, "", { "region", "frequency", "frequency_min", "frequency_max", "governor", "idle", "threads", "enter", "leave" })
-attackoptions("balance.open", function(_, options)
-  options.sync, options.reference, options.min = options.sync or { "misuse" }, options.reference or 3e9, options.min or 1e9
-  return core.balance.open(options)
-end, "", { "sync", "root", "cpus", "dry_run", "reference", "min", "delta", "last", "fits", "window" })
-attackoptions("balance.controller", function(_, rule)
-  rule.reference = rule.reference or 3e9
-  return core.balance.controller(rule)
-end, "", { "reference", "min", "delta", "last", "fits", "window" })
-handles.interception:close()
-attackoptions("intercept.install", function(_, options) return core.intercept.install(options) end, "",
-  { "lib", "sym", "not" })
-handles.interception = make.interception()
 attackoptions("watchpoint.plan", function(_, point)
   point.path, point.name = point.path or "/proc/self/exe", point.name or "main"
   return core.watchpoint.plan(dir .. "/nowhere/plan", { point })
 end, "", { "path", "name", "access", "content" })
-attackoptions("trace.create", core.trace.create, "/nowhere", { "metrics", "buffer" })
-attackoptions("plugin.load", function(name, options)
-  options.name = options.name or name
-  return core.plugin.load(options)
-end, "nowhere", { "name", "path", "metrics" })
-attackoptions("plugin.provide", function(name, options)
-  options.name = options.name or name
-  options.kind, options.text = options.kind or "code", options.text or "return {"
-  options.events = options.events or { { name = "e" } }
-  return core.plugin.provide(options)
-end, "misuse", { "name", "kind", "text", "scope", "every", "events" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent", "type", "base" } do
     local metric = { name = "m" }
