@@ -6,7 +6,6 @@
  */
 #include "archive_job.h"
 
-#include "base/pml_error.h"
 #include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_private.h"
 

@@ -10,7 +10,6 @@
 
 #include "check.h"
 
-#include "base/pml_clock.h"
 #include "record/log/pml_log.h"
 #include "substrate/archive/pml_archive.h"
 

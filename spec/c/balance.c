@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/balance.c - regions, call paths and files of a balancer; spec/core/balance_spec.lua has the decision. */
-#include "adapter/section/pml_section.h"
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "control/balance/pml_balance.h"
 
 #include "check.h"

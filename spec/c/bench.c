@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/bench.c - what a call costs, of functions whose cost is planted; and the interval of a median. */
 #include "check.h"
-#include "record/pml_bench.h"
 #include "record/pml_interval.h"
 
 #include <math.h>

@@ -7,7 +7,6 @@
  */
 #include "check.h"
 
-#include "base/pml_clock.h"
 #include "base/pml_thread.h"
 #include "record/pml_buffer.h"
 

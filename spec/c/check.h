@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/check.h - what every C spec says and how it ends: TAP lines, a closing count, 0 / 1 / 77; and the headers of C
- * and POSIX that most of them need.
+ * spec/c/check.h - what every C spec says and how it ends: TAP lines, a closing count, 0 / 1 / 77; pmlua's public
+ * header, and those of C and POSIX that most of them need.
  */
 #ifndef CHECK_H
 #define CHECK_H
+
+#include "pml.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,6 @@
  */
 #include "check.h"
 
-#include "pml.h"
-
 #include "program/pml_command.h"
 
 #define PATIENCE_MS 60000

@@ -2,7 +2,6 @@
 /* spec/c/compat_counters.c - counters, callbacks and groups of a program written for PAPI's libsde. */
 #include "check.h"
 #include "compat.h"
-#include "source/pml_eventset.h"
 
 #include <malloc.h>
 

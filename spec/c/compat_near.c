@@ -6,9 +6,6 @@
 #include "check.h"
 #include "compat.h"
 
-#include "record/pml_recorder.h"
-#include "source/sde/pml_sde.h"
-
 #include <sys/time.h>
 
 enum { MANY = 20, EACH = 1000, SOME = 200000, HANDLED = 300 };

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/count_events.c - compiled-in counts are software-defined events: named, described, read, summed. */
-#include "base/pml_error.h"
 #include "check.h"
 #include "count.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/compiler/pml_count_runtime.h"
-#include "source/pml_eventset.h"
-#include "source/sde/pml_sde.h"
 
 static const char *const nine[] = {
     "sde:::BYFL::load_count_I",      "sde:::BYFL::store_count_I",    "sde:::BYFL::load_ins_count_I",

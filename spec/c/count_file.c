@@ -4,7 +4,6 @@
  *
  * The spec runs itself: with an argument it is the program that counts.
  */
-#include "base/pml_error.h"
 #include "check.h"
 #include "count.h"
 #include "sanitized.h"

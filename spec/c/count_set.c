@@ -3,8 +3,6 @@
  */
 #include "check.h"
 #include "count.h"
-#include "source/pml_eventset.h"
-#include "source/sde/pml_sde.h"
 
 static const char *nine[PML_BYFL_EVENTS];
 

@@ -4,12 +4,9 @@
  *
  * SOAK_SECONDS (0) says for how long they come and go at least.
  */
-#include "base/pml_clock.h"
 #include "check.h"
 #include "count.h"
 #include "source/compiler/pml_count_runtime.h"
-#include "source/pml_eventset.h"
-#include "source/sde/pml_sde.h"
 
 #define AT_ONCE 8u
 #define WAVES 250u /* at least */

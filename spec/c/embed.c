@@ -9,7 +9,6 @@
 #include "check.h"
 
 #include "pmlua.h"
-#include "source/sde/pml_sde.h"
 
 #include <lauxlib.h>
 #include <sys/socket.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/event_elf.c - symbols and file offsets from ELF files, sound and damaged. */
 #include "check.h"
-#include "pml.h"
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <elf.h>

@@ -2,7 +2,6 @@
 /* spec/c/event_kernel.c - what the parser encodes, the kernel counts: one event of each kind, opened for real. */
 #include "check.h"
 #include "mounts.h"
-#include "pml.h"
 
 #include <sys/syscall.h>
 

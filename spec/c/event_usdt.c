@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/event_usdt.c - probes that a program's author placed: found by name, counted at all places. */
 #include "check.h"
-#include "pml.h"
 
 #define NOTE_SECTION ".note.stapsdt, \"\", @note"
 #define BASE_SECTION ".stapsdt.base, \"aG\", @progbits, .stapsdt.base, comdat"

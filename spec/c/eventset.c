@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/eventset.c - what start, read, stop, reset and accum mean, on counts that are known exactly. */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_eventset_kernel.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "events.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/eventset_threads.c - a set opened on one thread and used on others, after fork, and after its thread is gone.
  */
-#include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/kernel/pml_eventset_kernel.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "events.h"

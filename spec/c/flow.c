@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/flow.c - event flow graphs: their labels, and that following them gives back what was raised. */
 #include "flow.h"
-#include "base/pml_error.h"
 #include "check.h"
 #include "sanitized.h"
 

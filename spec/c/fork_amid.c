@@ -2,9 +2,6 @@
 /* spec/c/fork_amid.c - children forked while other threads change shared data can use all of it. */
 #include "check.h"
 #include "sanitized.h"
-#include "source/plugin/pml_plugin.h"
-#include "source/pml_event.h"
-#include "source/sde/pml_sde.h"
 
 enum { FORKS = 60, CHILD_SECONDS = 20, STABLE = 300, STIRRERS = 5, PLUGINS = 300 };
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/fork_join.c - no lock is held while another library's fork handler joins threads that use pmlua. */
 #include "fork_join.h"
-#include "adapter/section/pml_section.h"
-#include "base/pml_clock.h"
 #include "check.h"
-#include "record/pml_recorder.h"
 #include "sanitized.h"
 #include "source/compiler/pml_count_runtime.h"
-#include "source/plugin/pml_plugin.h"
-#include "source/sde/pml_sde.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <sys/syscall.h>

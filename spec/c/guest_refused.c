@@ -6,8 +6,6 @@
  *
  * Link: -Wl,--wrap=syscall
  */
-#include "base/pml_error.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "events.h"

@@ -11,12 +11,8 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "base/stream/pml_stream_private.h"
 #include "record/pml_buffer.h"
-#include "source/sde/pml_sde.h"
-#include "substrate/profile/pml_profile.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
 

@@ -4,10 +4,7 @@
 #include "intercept/library.h"
 
 #include "adapter/intercept/pml_intercept.h"
-#include "adapter/section/pml_section.h"
 #include "adapter/wrap/pml_wrap.h"
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "base/pml_stream.h"
 
 #define REGIONS 256

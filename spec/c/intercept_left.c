@@ -15,9 +15,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
-#include "base/pml_error.h"
 #include "source/sde/pml_sde_private.h"
-#include "substrate/profile/pml_profile.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
 

@@ -7,7 +7,6 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_private.h"
-#include "base/pml_error.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -10,7 +10,6 @@
 #include "intercept/library.h"
 
 #include "adapter/intercept/pml_intercept.h"
-#include "base/pml_error.h"
 #include "base/pml_stream.h"
 
 #include <setjmp.h>

@@ -7,7 +7,6 @@
 #include "kernels/kernels.h"
 #include "kernels/team.h"
 
-#include "base/pml_clock.h"
 #include "check.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/krylov_told.c - what the library tells by its events is what its report says, and it can be told to stop. */
 #include "krylov.h"
-#include "source/sde/pml_sde.h"
 
 #define POLLS 20000
 

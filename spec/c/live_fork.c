@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_fork.c - forked children are served under their own pid; what is executed is not; exit tidies up. */
-#include "base/pml_error.h"
 #include "check.h"
 #include "fork_join.h"
 #include "live.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_limit.c - code in Lua cannot get beyond its instructions or its memory, whatever it tries. */
-#include "base/pml_error.h"
 #include "live/limit.h"
 #include "pmlua.h"
 

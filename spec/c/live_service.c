@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_service.c - the service answers, and survives what comes over its socket. */
-#include "base/pml_error.h"
 #include "check.h"
 #include "live.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_socket.c - the runtime folder, the sockets in it, and who may ask. */
-#include "base/pml_error.h"
 #include "check.h"
 #include "live.h"
 

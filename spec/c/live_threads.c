@@ -4,10 +4,8 @@
  *
  * Two seconds of it; as many as SOAK_SECONDS says, if that is set.
  */
-#include "base/pml_error.h"
 #include "check.h"
 #include "live.h"
-#include "source/sde/pml_sde.h"
 
 #define COUNTERS 3
 #define CLIENTS 4

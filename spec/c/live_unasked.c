@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_unasked.c - a service for rules alone: they act on a busy program; a socket is made when it is wanted. */
-#include "base/pml_error.h"
 #include "check.h"
 #include "live.h"
 #include "sanitized.h"
-#include "source/sde/pml_sde.h"
 
 static const char rules[] = "local pml = require 'pmlua'\n"
                             "pml.sde.watch('UNASKED::n', '1ms', function(n, series)\n"
