@@ -36,10 +36,6 @@ static int call_plain(void *handle, const char *name) {
   *(void **)&f = handle != NULL ? dlsym(handle, name) : NULL;
   return f != NULL ? f() : -1;
 }
-static void forget(void) {
-  memset(counted_enters, 0, sizeof counted_enters);
-  memset(counted_leaves, 0, sizeof counted_leaves);
-}
 
 /* ---- how a library is linked ---- */
 
