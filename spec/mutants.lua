@@ -73,7 +73,8 @@ local function programs()
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
-  for _, of in ipairs { { FILE.SECTION, "section" }, { FILE.LOG, "section_ends" }, { FILE.STREAM, "stream" },
+  for _, of in ipairs { { FILE.SECTION, "section" }, { FILE.SECTION_THREAD, "section" }, { FILE.LOG, "section_ends" },
+                        { FILE.STREAM, "stream" },
                         { FILE.PLAINLY, "stream" }, { FILE.RAISE, "stream" },
                         { FILE.RING, "ring" }, { FILE.SDE, "sde_threads" }, { FILE.SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "

@@ -3,29 +3,15 @@
  * spec/c/section_openmp.c - sections in OpenMP's parallel regions, whose threads live on between them.
  * Link: -fopenmp
  */
-#include "adapter/section/pml_section.h"
-#include "base/pml_clock.h"
-
-#include "check.h"
-
-#include <string.h>
+#include "sections.h"
 
 #define TEAM 4
 #define LOOPS 5
 #define STEPS 1000
 
-static struct pml_section_report report;
-
-static const struct pml_section_row *row_of(const char *label) {
-  for (size_t i = 0; i < report.n; i++)
-    if (report.row[i].section == pml_section_find(label)) return &report.row[i];
-  return NULL;
-}
-
 int main(void) {
-  struct pml_section *whole, *loop;
+  struct pml_section *whole = defined("whole", NULL), *loop = defined("loop", NULL);
   unsigned failed = 0, team = 0;
-  if (pml_section_define("whole", NULL, &whole) != 0 || pml_section_define("loop", NULL, &loop) != 0) return 1;
   pml_section_start(whole);
   for (int n = 0; n < LOOPS; n++) {
 #pragma omp parallel num_threads(TEAM) reduction(+ : failed, team)
@@ -42,13 +28,10 @@ int main(void) {
   }
   pml_section_stop(whole);
   CHECK(failed == 0 && team > 0, "every start and stop in a parallel region is taken");
-  CHECK(pml_section_report(false, &report) == 0, "the threads are merged");
-  const struct pml_section_row *w = row_of("whole"), *l = row_of("loop"), *s = row_of("step");
-  CHECK(w != NULL && w->count == 1 && w->nthreads == 1, "the serial section ran once on one thread");
-  CHECK(l != NULL && l->count == team && l->running == 0, "the parallel one once per thread and loop (%u)", team);
-  CHECK(s != NULL && s->count == LOOPS * STEPS && s->work == LOOPS * STEPS,
-        "each step was counted, on whatever thread");
-  CHECK(l != NULL && w != NULL && l->max_ns <= w->total_ns, "no loop is longer than the whole");
-  pml_section_report_free(&report);
+  struct pml_section_row w = row_of(whole), l = row_of(loop), s = row_of(pml_section_find("step"));
+  CHECK(w.count == 1 && w.nthreads == 1, "the serial section ran once on one thread");
+  CHECK(l.count == team && l.running == 0, "the parallel one once per thread and loop (%u)", team);
+  CHECK(s.count == LOOPS * STEPS && s.work == LOOPS * STEPS, "each step was counted, on whatever thread");
+  CHECK(l.max_ns <= w.total_ns, "no loop is longer than the whole");
   return check_done();
 }

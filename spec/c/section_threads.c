@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section_threads.c - sections on many threads at once: nothing lost, nothing torn, threads' ends, whose stop.
  */
-#include "adapter/section/pml_section.h"
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "base/pml_thread.h"
 
-#include "check.h"
 #include "sanitized.h"
+#include "sections.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define THREADS 6
 #define SECTIONS 200
@@ -24,17 +19,6 @@
 
 static struct pml_section *section[SECTIONS], *common;
 static atomic_bool done;
-
-static struct pml_section_row row_of(const struct pml_section *s) {
-  struct pml_section_report r;
-  struct pml_section_row found = {0};
-  if (pml_section_report(false, &r) != 0) return found;
-  for (size_t i = 0; i < r.n; i++)
-    if (r.row[i].section == s) found = r.row[i];
-  pml_section_report_free(&r);
-  found.value = NULL;
-  return found;
-}
 
 static void *work(void *arg) {
   size_t first = (size_t)(uintptr_t)arg;
@@ -80,7 +64,7 @@ static uint64_t calls_expected(size_t i) {
   return n * (uint64_t)ROUNDS;
 }
 
-static void together(void) {
+static void work_reported(const char *what) {
   pthread_t t[THREADS], reporter;
   void *wrong = NULL;
   atomic_store(&done, false);
@@ -89,7 +73,11 @@ static void together(void) {
   for (size_t i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
   atomic_store(&done, true);
   pthread_join(reporter, &wrong);
-  CHECK(wrong == NULL, "reports that are made meanwhile are whole (%u wrong)", (unsigned)(uintptr_t)wrong);
+  CHECK(wrong == NULL, "%s (%u wrong)", what, (unsigned)(uintptr_t)wrong);
+}
+
+static void together(void) {
+  work_reported("reports that are made meanwhile are whole");
   unsigned lost = 0;
   for (size_t i = 0; i < SECTIONS; i++) lost += row_of(section[i]).count != calls_expected(i);
   struct pml_section_row c = row_of(common);
@@ -125,22 +113,22 @@ static void *reset_all(void *arg) {
 }
 
 static void resetting(void) {
-  pthread_t t[THREADS], reporter, resetter;
-  void *wrong = NULL;
+  pthread_t resetter;
   atomic_store(&done, false);
-  pthread_create(&reporter, NULL, report_all, NULL);
   pthread_create(&resetter, NULL, reset_all, NULL);
-  for (size_t i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, (void *)(uintptr_t)i);
-  for (size_t i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
-  atomic_store(&done, true);
-  pthread_join(reporter, &wrong);
+  work_reported("with resets at any time, rows are whole");
   pthread_join(resetter, NULL);
-  CHECK(wrong == NULL, "with resets at any time, rows are whole (%u wrong)", (unsigned)(uintptr_t)wrong);
   pml_section_reset();
   CHECK(row_of(common).count == 0, "the last reset leaves nothing");
 }
 
 /* ---- whose stop ---- */
+
+static void on_a_thread(void *(*f)(void *), void *arg) {
+  pthread_t t;
+  pthread_create(&t, NULL, f, arg);
+  pthread_join(t, NULL);
+}
 
 static void *stop_common(void *arg) {
   *(int *)arg = pml_section_stop(common);
@@ -154,21 +142,17 @@ static void *never_stop(void *arg) {
 }
 
 static void misusing(void) {
-  pthread_t t;
   int err = 0;
   pml_section_reset();
   pml_section_start(common);
-  pthread_create(&t, NULL, stop_common, &err);
-  pthread_join(t, NULL);
+  on_a_thread(stop_common, &err);
   struct pml_section_row r = row_of(common);
   CHECK(err == -EINVAL && r.misuse[PML_SECTION_FOREIGN] == 1 && r.misuse[PML_SECTION_UNMATCHED] == 0,
         "a stop on another thread than the start is reported as such");
   CHECK(r.running == 1 && pml_section_stop(common) == 0, "and the start is still to be stopped");
-  pthread_create(&t, NULL, stop_common, &err);
-  pthread_join(t, NULL);
+  on_a_thread(stop_common, &err);
   CHECK(row_of(common).misuse[PML_SECTION_UNMATCHED] == 1, "with no start anywhere, it has none");
-  pthread_create(&t, NULL, never_stop, NULL);
-  pthread_join(t, NULL);
+  on_a_thread(never_stop, NULL);
   r = row_of(common);
   CHECK(r.misuse[PML_SECTION_ABANDONED] == 1 && row_of(section[0]).misuse[PML_SECTION_ABANDONED] == 1 && r.running == 0,
         "what a thread never stopped is told when it has ended");
@@ -185,11 +169,7 @@ static void many_threads(void) {
   struct pml_section_report r;
   size_t rows = 0;
   pml_section_reset();
-  for (int i = 0; i < MANY; i++) {
-    pthread_t t;
-    pthread_create(&t, NULL, once, NULL);
-    pthread_join(t, NULL);
-  }
+  for (int i = 0; i < MANY; i++) on_a_thread(once, NULL);
   struct pml_section_row row = row_of(common);
   CHECK(row.count == MANY && row.work == MANY, "%d threads one after the other lose nothing", MANY);
   pml_section_report(true, &r);
@@ -235,7 +215,6 @@ static void unreadable_events(void) {
   struct pml_section *s;
   struct pml_section_row row;
   struct rlimit usual, none;
-  pthread_t t;
   if (pml_section_define("unreadable", &o, &s) < 0) {
     SKIP("no software event can be opened here");
     return;
@@ -243,8 +222,7 @@ static void unreadable_events(void) {
   getrlimit(RLIMIT_NOFILE, &usual);
   none = (struct rlimit){0, usual.rlim_max};
   setrlimit(RLIMIT_NOFILE, &none);
-  pthread_create(&t, NULL, use_events, s);
-  pthread_join(t, NULL);
+  on_a_thread(use_events, s);
   setrlimit(RLIMIT_NOFILE, &usual);
   pml_section_read(s, &row, NULL);
   CHECK(row.count == 50 && row.max_ns > 0 && row.misuse[PML_SECTION_UNREAD] == 50,
@@ -256,24 +234,17 @@ static void forking(void) {
   SKIP("sanitizers do not allow threads to be left behind by a fork");
 }
 #else
+static bool begins_from_zero(void) {
+  bool good = row_of(common).count == 0;
+  (void)once(NULL);
+  return good && row_of(common).count == 1 && row_of(common).nthreads == 1;
+}
 static void forking(void) {
   pthread_t t[2];
   unsigned failed = 0;
   atomic_store(&done, false);
   for (size_t i = 0; i < 2; i++) pthread_create(&t[i], NULL, work, (void *)(uintptr_t)i);
-  for (int i = 0; i < 20; i++) {
-    pid_t pid = fork();
-    if (pid == 0) {
-      alarm(60);
-      bool good = row_of(common).count == 0;
-      (void)once(NULL);
-      good &= row_of(common).count == 1 && row_of(common).nthreads == 1;
-      _exit(good ? 0 : 1);
-    }
-    int status = 1;
-    waitpid(pid, &status, 0);
-    failed += status != 0;
-  }
+  for (int i = 0; i < 20; i++) failed += !child_finds(begins_from_zero);
   for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
   CHECK(failed == 0, "children of a process whose threads are in sections start from zero (%u of 20 failed)", failed);
 }
