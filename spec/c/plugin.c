@@ -167,7 +167,6 @@ static void elsewhere(void) {
 struct seen {
   size_t n;
   bool rising, ordered, waves;
-  uint64_t first, last;
   enum pml_mode mode;
 };
 
@@ -181,7 +180,6 @@ static int look(const struct pml_plugin_series *s, void *arg) {
     if (i > 0) seen->ordered &= s->pair[i].ticks >= s->pair[i - 1].ticks;
     if (!wave) seen->rising &= s->pair[i].value == i + 1;
   }
-  if (s->n > 0) seen->first = s->pair[0].ticks, seen->last = s->pair[s->n - 1].ticks;
   return 0;
 }
 
@@ -189,25 +187,6 @@ static struct seen series_of(struct pml_plugin *p) {
   struct seen seen = {.rising = true, .ordered = true};
   (void)pml_plugin_series(p, look, &seen);
   return seen;
-}
-
-static void async_at_end(void) {
-  struct pml_plugin *p;
-  struct pml_eventset *set;
-  uint64_t v;
-  if (!CHECK(load("series_async", "ticks", &p) == 0, "an asynchronous plugin is loaded")) return;
-  uint64_t before = pml_clock_ticks();
-  CHECK(open_one(&set, "plugin::series_async::ticks") == 0, "and joined by a set");
-  nap(30);
-  pml_eventset_read(set, &v);
-  CHECK(v == UINT64_MAX && series_of(p).n == 0, "it has no value before the end");
-  CHECK(pml_plugin_collect(p) == PML_EMODE, "and is not collected before it");
-  CHECK(pml_plugin_end(p) == 0, "it ends");
-  struct seen s = series_of(p);
-  CHECK(s.n > 5 && s.rising && s.ordered, "its series has all %zu values in order", s.n);
-  CHECK(s.first >= before && s.last <= pml_clock_ticks() && s.first < s.last,
-        "at times of the clock that it was given");
-  pml_eventset_close(set);
 }
 
 static void async_on_the_way(void) {
@@ -388,7 +367,6 @@ int main(int argc, char **argv) {
   scope("gauge_once", 1);
   seldom();
   elsewhere();
-  async_at_end();
   async_on_the_way();
   forked();
   forked_and_exits();

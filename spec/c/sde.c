@@ -395,6 +395,8 @@ static void awaited(void) {
   const char *first = e.why;
   CHECK(pml_eventset_event(set, 0, &e) == 0 && e.why == first, "asked again, it says the same");
   pml_eventset_close(set);
+  const struct pml_eventset_options init = {.target = {.pid = 1}};
+  CHECK(pml_eventset_open(&set, name, 1, &init) == PML_EMODE && set == NULL, "not one of another process");
 }
 
 static void set_semantics(void) {
@@ -450,28 +452,6 @@ static void set_semantics(void) {
   pml_eventset_close(s);
 }
 
-static void larger_sets(void) {
-  char text[PML_EVENTSET_MAX][32];
-  const char *names[PML_EVENTSET_MAX];
-  static int64_t v[PML_EVENTSET_MAX];
-  uint64_t got[PML_EVENTSET_MAX];
-  for (unsigned i = 0; i < PML_EVENTSET_MAX; i++) {
-    snprintf(text[i], sizeof text[i], "sde:::SPEC::L%u", i);
-    names[i] = text[i];
-    pml_sde_register(lib, text[i] + sizeof "sde:::SPEC::" - 1, 0, PML_TYPE_INT64, &v[i]);
-  }
-  struct pml_eventset *s = open_set(names, PML_EVENTSET_MAX);
-  if (!CHECK(s != NULL, "a set takes %u of them", PML_EVENTSET_MAX)) return;
-  for (unsigned i = 0; i < PML_EVENTSET_MAX; i++) v[i] += i;
-  unsigned right = 0;
-  CHECK(pml_eventset_read(s, got) == 0, "it reads");
-  for (unsigned i = 0; i < PML_EVENTSET_MAX; i++) right += got[i] == i;
-  CHECK(right == PML_EVENTSET_MAX, "all of them right");
-  pml_eventset_close(s);
-  struct pml_eventset_options init = {.target = {.pid = 1}};
-  CHECK(pml_eventset_open(&s, names, 1, &init) == PML_EMODE && s == NULL, "not those of another process");
-}
-
 static int64_t unregister_me(void *param) {
   (void)param;
   pml_sde_unregister(lib, "SELF");
@@ -509,7 +489,6 @@ int main(void) {
   listed();
   awaited();
   set_semantics();
-  larger_sets();
   hostile();
   CHECK(pml_sde_shutdown(lib) == 0 && is_int("SPEC::SUM", -1) && is_int("SPEC::CREATED", -1), "a shutdown takes all");
   return check_done();

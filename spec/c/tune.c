@@ -2,7 +2,6 @@
 /* spec/c/tune.c - what rules set while a region is open, and put back after; on a folder like the kernel's. */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "base/pml_thread.h"
 #include "control/tune/pml_tune.h"
 
 #include "check.h"
@@ -41,32 +40,6 @@ static void enter(const char *label) {
 }
 static void leave(const char *label) {
   (void)pml_section_stop_label(label);
-}
-
-static void permission(void) {
-  struct pml_tune *t;
-  struct pml_tune_options o = options(), dry = o;
-  dry.dry_run = true;
-  const struct pml_tune_rule r = {.region = "solve", .max_hz = 1e9}, harmless = {.region = "solve", .threads = 2};
-  CHECK(!pml_tune_allowed() && pml_tune_open(&t, &r, 1, &o) == -EPERM && t == NULL &&
-            strstr(pml_error_detail(-EPERM), "--allow-tuning") != NULL,
-        "nothing is written without permission");
-  CHECK(pml_tune_open(&t, &harmless, 1, &o) == 0, "a rule that writes no file needs no permission");
-  pml_tune_close(t);
-  CHECK(pml_tune_open(&t, &r, 1, &dry) == 0, "nor does a dry run");
-  enter("solve");
-  leave("solve");
-  struct pml_tune_entry e[3];
-  CHECK(pml_tune_entry(t, 0, &e[0]) && pml_tune_entry(t, 1, &e[1]) && strstr(e[0].what, "/cpu0/" MAX) != NULL &&
-            strcmp(e[0].text, "1000000") == 0 && strstr(e[1].what, "/cpu1/" MAX) != NULL &&
-            e[0].thread == pml_thread_id(),
-        "which tells what would be written");
-  CHECK(pml_tune_entry(t, 2, &e[2]) && pml_tune_entry(t, 3, &e[2]) && strcmp(e[2].text, "3500000") == 0 &&
-            !pml_tune_entry(t, 4, &e[2]),
-        "and what would be put back");
-  CHECK(cpus_are(0, MAX, "3500000\n"), "and writes nothing");
-  pml_tune_close(t);
-  pml_tune_allow();
 }
 
 static void nested(void) {
@@ -223,7 +196,7 @@ static void calls(void) {
 
 int main(void) {
   cpus_make(2);
-  permission();
+  pml_tune_allow();
   nested();
   threads();
   calls();

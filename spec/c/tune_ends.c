@@ -190,32 +190,18 @@ static void bad_rule(const char *part, int want, const struct pml_tune_rule *r) 
 }
 
 static void bad(void) {
-  const struct pml_tune_idle c9 = {"C9", false};
   struct pml_tune_rule r = {.region = "solve"};
   struct pml_tune *t;
-  bad_rule("rule 'solve': sets nothing", -EINVAL, &r);
-  r.frequency_hz = 9e9;
-  bad_rule("9 GHz is outside the 0.8 to 3.5 GHz of these cpus", -EINVAL, &r);
   r.frequency_hz = 1.2;
   bad_rule("give 1e3 to 1e12", -EINVAL, &r);
   r = (struct pml_tune_rule){.region = "solve", .min_hz = 2e9, .max_hz = 1e9};
   bad_rule("the least frequency", -EINVAL, &r);
-  r = (struct pml_tune_rule){.region = "solve", .governor = "performence"};
-  bad_rule("unknown governor 'performence'; nearest: performance", -EINVAL, &r);
-  r = (struct pml_tune_rule){.region = "solve", .idle = &c9, .nidle = 1};
-  bad_rule("unknown idle state 'C9'; these cpus have POLL, C1, C6", -EINVAL, &r);
   r = (struct pml_tune_rule){.region = "", .threads = 1};
   bad_rule("needs the name of a region", -EINVAL, &r);
   const struct pml_tune_options nowhere = {.root = "/nowhere"}, empty = {.root = "/proc/self/fd"};
   CHECK(pml_tune_open(&t, &slow, 1, &nowhere) == -ENOENT && pml_tune_open(&t, &slow, 1, &empty) == -ENOENT &&
             pml_tune_open(&t, &slow, 0, NULL) == -EINVAL,
         "refused: a root without cpus, and no rules");
-  CHECK(open_tune(&t, &(struct pml_tune_rule){.region = "sovle", .max_hz = 1e9}) == 0, "a rule may be misspelt");
-  (void)pml_section_start_label("solve");
-  (void)pml_section_stop_label("solve");
-  pml_tune_stop(t);
-  CHECK(has_line(t, "rule 'sovle': no such region was entered; nearest: solve"), "which is reported at the end");
-  pml_tune_close(t);
 }
 
 int main(void) {
