@@ -100,47 +100,44 @@ static unsigned wrong_doubles(struct pml_quantile *q, const double *v, size_t n)
   return wrong + (pml_quantile_count(q) != kept) + (pml_quantile_nans(q) != n - kept);
 }
 
-/* In parts of sizes from one to most, asked in between, so that runs of all lengths arise and merge. */
-static void doubles_in_parts(void) {
-  static double v[MOST];
-  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-    struct pml_quantile *q;
-    if (pml_quantile_open(&q, PML_TYPE_DOUBLE, 0, NULL) != 0) return;
-    for (size_t i = 0; i < MOST; i++) v[i] = kinds[k].make(i);
-    unsigned wrong = 0, asked = 0;
-    for (size_t n = 0, part; n < MOST; n += part) {
-      part = any() % 3 == 0 ? 1 + any() % 20000 : 1 + any() % 40;
-      if (part > MOST - n) part = MOST - n;
-      wrong += pml_quantile_add(q, v + n, part) != 0;
-      if (++asked < 40 || n + part == MOST) wrong += wrong_doubles(q, v, n + part);
-    }
-    CHECK(wrong == 0, "%s: as qsort, in parts, at every percent (%u wrong)", kinds[k].name, wrong);
-    pml_quantile_clear(q);
-    wrong = pml_quantile_count(q) != 0 || pml_quantile_at(q, 50) != NULL || pml_quantile_add(q, v, 100) != 0;
-    CHECK(wrong + wrong_doubles(q, v, 100) == 0, "and again after clear");
-    pml_quantile_close(q);
+/* @n values of kind @k, of which @parts(done) come next, compared often and at the end; and after clear. */
+static void series(size_t k, size_t n, size_t (*parts)(size_t), const char *how) {
+  static double v[MANY];
+  struct pml_quantile *q;
+  unsigned wrong = 0, asked = 0;
+  if (pml_quantile_open(&q, PML_TYPE_DOUBLE, 0, NULL) != 0) return;
+  for (size_t i = 0; i < n; i++) v[i] = kinds[k].make(i);
+  for (size_t done = 0, part; done < n; done += part) {
+    part = parts(done);
+    if (part > n - done) part = n - done;
+    wrong += pml_quantile_add(q, v + done, part) != 0;
+    if (++asked < 40 || done + part == n) wrong += wrong_doubles(q, v, done + part);
   }
+  pml_quantile_clear(q);
+  wrong += pml_quantile_count(q) != 0 || pml_quantile_at(q, 50) != NULL || pml_quantile_add(q, v, n) != 0;
+  wrong += wrong_doubles(q, v, n);
+  CHECK(wrong == 0, "%s: as qsort, %s and again after clear, at every percent (%u wrong)", kinds[k].name, how, wrong);
+  pml_quantile_close(q);
 }
 
+/* Of sizes from one to most, so that runs of all lengths arise and merge. */
+static size_t any_part(size_t done) {
+  (void)done;
+  return any() % 3 == 0 ? 1 + any() % 20000 : 1 + any() % 40;
+}
 /* So many at once that they are sorted where they are asked for; then few more, more than a fourth, and as many again.
  */
-static void long_series(void) {
+static size_t long_part(size_t done) {
   static const size_t ends[] = {MANY / 2, MANY / 2 + 500, MANY / 2 + 501, MANY * 3 / 4, MANY};
-  static double v[MANY];
+  size_t i = 0;
+  while (ends[i] <= done) i++;
+  return ends[i] - done;
+}
+
+static void doubles(void) {
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-    struct pml_quantile *q;
-    unsigned wrong = 0;
-    if (pml_quantile_open(&q, PML_TYPE_DOUBLE, 0, NULL) != 0) return;
-    for (size_t i = 0; i < MANY; i++) v[i] = kinds[k].make(i);
-    for (size_t i = 0, n = 0; i < sizeof ends / sizeof ends[0]; n = ends[i++]) {
-      wrong += pml_quantile_add(q, v + n, ends[i] - n) != 0;
-      wrong += wrong_doubles(q, v, ends[i]);
-    }
-    pml_quantile_clear(q);
-    wrong += pml_quantile_add(q, v, MANY) != 0;
-    wrong += wrong_doubles(q, v, MANY);
-    CHECK(wrong == 0, "%s: as qsort, in a long series, at every percent (%u wrong)", kinds[k].name, wrong);
-    pml_quantile_close(q);
+    series(k, MOST, any_part, "in parts");
+    series(k, MANY, long_part, "in a long series");
   }
 }
 
@@ -159,41 +156,30 @@ static void sorting(void) {
 }
 
 static void other_types(void) {
-  static int64_t v64[MOST], want[MOST];
-  static int32_t v32[MOST];
-  static float vf[MOST];
-  struct pml_quantile *q64, *q32, *qf;
-  for (size_t i = 0; i < MOST; i++) {
-    v64[i] = want[i] = (int64_t)any();
-    v32[i] = (int32_t)any();
-    vf[i] = i % 100 == 0 ? NAN : (float)(v32[i] / 3);
+  static const enum pml_type types[] = {PML_TYPE_INT64, PML_TYPE_INT32, PML_TYPE_FLOAT};
+  static const char *const name[] = {"int64", "int32", "float"};
+  static int64_t want[MOST];
+  for (size_t t = 0; t < 3; t++) {
+    struct pml_quantile *q;
+    size_t n = 0;
+    unsigned wrong = pml_quantile_open(&q, types[t], 0, NULL) != 0;
+    for (size_t i = 0; i < MOST && wrong == 0; i++) {
+      int64_t i64 = i == 5 ? INT64_MIN : i == 6 ? INT64_MAX : (int64_t)any();
+      int32_t i32 = i == 5 ? INT32_MIN : i == 6 ? INT32_MAX : (int32_t)i64;
+      float f = i % 100 == 0 ? NAN : (float)(i32 / 3);
+      const void *const of[] = {&i64, &i32, &f};
+      wrong += pml_quantile_add(q, of[t], 1) != 0;
+      if (t < 2 || !isnan(f)) want[n++] = t == 0 ? i64 : t == 1 ? i32 : (int64_t)f;
+    }
+    qsort(want, n, sizeof *want, by_int64);
+    for (unsigned p = 0; p <= 100 && wrong == 0; p++) {
+      const void *e = pml_quantile_at(q, p);
+      int64_t got = t == 0 ? *(const int64_t *)e : t == 1 ? *(const int32_t *)e : (int64_t) * (const float *)e;
+      wrong += got != want[p < 100 ? n * p / 100 : n - 1];
+    }
+    CHECK(wrong == 0 && pml_quantile_nans(q) == MOST - n, "%s, extremes included, NaN counted apart", name[t]);
+    pml_quantile_close(q);
   }
-  v64[5] = want[5] = INT64_MIN;
-  v64[6] = want[6] = INT64_MAX;
-  v32[7] = INT32_MIN, v32[8] = INT32_MAX;
-  pml_quantile_open(&q64, PML_TYPE_INT64, 0, NULL);
-  pml_quantile_open(&q32, PML_TYPE_INT32, 0, NULL);
-  pml_quantile_open(&qf, PML_TYPE_FLOAT, 0, NULL);
-  pml_quantile_add(q64, v64, MOST);
-  pml_quantile_add(q32, v32, MOST);
-  pml_quantile_add(qf, vf, MOST);
-  unsigned wrong = 0;
-  qsort(want, MOST, sizeof *want, by_int64);
-  for (unsigned p = 0; p <= 100; p++)
-    wrong += *(const int64_t *)pml_quantile_at(q64, p) != want[p < 100 ? MOST / 100 * p : MOST - 1];
-  CHECK(wrong == 0, "int64, extremes included (%u wrong)", wrong);
-  for (size_t i = 0; i < MOST; i++) want[i] = v32[i];
-  qsort(want, MOST, sizeof *want, by_int64);
-  for (unsigned p = 0; p <= 100; p++)
-    wrong += *(const int32_t *)pml_quantile_at(q32, p) != want[p < 100 ? MOST / 100 * p : MOST - 1];
-  CHECK(wrong == 0, "int32 (%u wrong)", wrong);
-  size_t n = 0;
-  for (size_t i = 0; i < MOST; i++)
-    if (!isnan(vf[i])) want[n++] = (int64_t)vf[i];
-  qsort(want, n, sizeof *want, by_int64);
-  for (unsigned p = 0; p < 100; p++) wrong += (int64_t) * (const float *)pml_quantile_at(qf, p) != want[n * p / 100];
-  CHECK(wrong == 0 && pml_quantile_nans(qf) == MOST / 100, "float, NaN counted apart (%u wrong)", wrong);
-  pml_quantile_close(q64), pml_quantile_close(q32), pml_quantile_close(qf);
 }
 
 static void rule(void) {
@@ -341,8 +327,7 @@ int main(void) {
   rule();
   one_rule();
   sorting();
-  doubles_in_parts();
-  long_series();
+  doubles();
   other_types();
   comparators();
   return check_done();

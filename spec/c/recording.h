@@ -82,6 +82,27 @@ static inline struct told read_back(void) {
   return t;
 }
 
+static inline int recording__begin(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+static inline int recording__end(void *arg, void *track) {
+  (void)arg, (void)track;
+  return 0;
+}
+/* @to hears what is in the recording @log; without its own functions, each thread is its argument. */
+static inline int recording_listen(const char *log, struct pml__recording_listener to) {
+  struct pml_recording_reader *r = NULL;
+  if (to.begin == NULL) to.begin = recording__begin;
+  to.end = recording__end;
+  int err = pml_recording_read_open_any(&r, log);
+  if (err == 0) err = pml__recording_listen(r, &to);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  if (r != NULL) pml_recording_read_close(r);
+  return err;
+}
+
 /*
  * @times a child does @record, which never returns and says in *@done how many events it has told, until it is killed
  * at a random number of them below @below. @look is called after that and, each fourth time, while the child runs.

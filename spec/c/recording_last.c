@@ -55,10 +55,6 @@ static int begin(void *arg, int64_t tid, void **track) {
   *track = &r[r->threads < THREADS ? r->threads++ : 0];
   return 0;
 }
-static int end(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
 
 /* Calls under way begin when the last event happened that is not kept. */
 static int take(void *arg, void *track, const struct pml__recording_told *e) {
@@ -80,16 +76,11 @@ static int take(void *arg, void *track, const struct pml__recording_told *e) {
 
 /* @read: [THREADS]. */
 static void listen_to(struct reading *read) {
-  struct pml_recording_reader *r;
-  const struct pml__recording_listener to = {.begin = begin, .event = take, .end = end, .arg = read};
   memset(read, 0, THREADS * sizeof *read);
-  int err = pml_recording_read_open_any(&r, path);
-  if (err == 0) err = pml__recording_listen(r, &to);
-  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  int err = recording_listen(path, (struct pml__recording_listener){.begin = begin, .event = take, .arg = read});
   for (uint64_t i = 0; i < read->threads; i++)
     read[i].wrong |= read[i].first > 0 && read[i].under_way != open_at(read[i].first);
   read->wrong |= err < 0 && err != -EAGAIN;
-  if (r != NULL) pml_recording_read_close(r);
 }
 
 static uint64_t bytes(void) {
@@ -199,11 +190,6 @@ static void short_lived(void) {
 struct depth {
   uint64_t open, most, unknown;
 };
-static int begin_depth(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
 static int take_depth(void *arg, void *track, const struct pml__recording_told *e) {
   struct depth *d = arg;
   (void)track;
@@ -221,8 +207,7 @@ static int take_depth(void *arg, void *track, const struct pml__recording_told *
 static void deep(void) {
   static const uint64_t depth = PML__RECORDING_EXTENT_EVENTS, returned = 1000;
   struct depth d = {0};
-  struct pml_recording_reader *r = NULL;
-  const struct pml__recording_listener to = {.begin = begin_depth, .event = take_depth, .end = end, .arg = &d};
+  const struct pml__recording_listener to = {.event = take_depth, .arg = &d};
   struct pml_recording *s = fresh(&last);
   uint64_t ticks = 1;
   if (!CHECK(s != NULL, "a recording is made")) return;
@@ -236,19 +221,15 @@ static void deep(void) {
     enter(inner, ticks++);
     leave(inner, ticks++);
   }
-  int err = pml_recording_read_open_any(&r, path);
-  if (err == 0) err = pml__recording_listen(r, &to);
+  int err = recording_listen(path, to);
   CHECK(err == 0 && d.most == PML__RECORDING_EXTENT_EVENTS / 2 + 1 &&
             d.open == PML__RECORDING_EXTENT_EVENTS / 2 - returned,
         "of deeply nested calls the inner ones are there, once (%llu open)", (unsigned long long)d.open);
-  if (r != NULL) pml_recording_read_close(r);
   for (uint64_t n = returned; n < depth; n++) leave(outer, ticks++);
   d = (struct depth){0};
-  err = pml_recording_read_open_any(&r, path);
-  if (err == 0) err = pml__recording_listen(r, &to);
+  err = recording_listen(path, to);
   CHECK(err == 0 && d.open == 0 && d.unknown == depth / 2, "the others' leaves are of no call that is known (%llu)",
         (unsigned long long)d.unknown);
-  if (r != NULL) pml_recording_read_close(r);
   pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.err == 0 && t.written > 0, "and a trace is made of them");
@@ -318,16 +299,13 @@ static int take_and_tell(void *arg, void *track, const struct pml__recording_tol
 
 static void overtaken(void) {
   struct reading read[THREADS] = {0};
-  struct pml_recording_reader *r = NULL;
-  const struct pml__recording_listener to = {.begin = begin, .event = take_and_tell, .end = end, .arg = read};
   struct pml_recording *s = fresh(&last);
   if (!CHECK(s != NULL, "a recording is made")) return;
   tell(0, told = MANY);
-  int err = pml_recording_read_open_any(&r, path);
-  if (err == 0) err = pml__recording_listen(r, &to);
+  int err =
+      recording_listen(path, (struct pml__recording_listener){.begin = begin, .event = take_and_tell, .arg = read});
   CHECK(err == -EAGAIN && strstr(pml_error_detail(err), "wrote over events") != NULL && !read->wrong,
         "a reader that is overtaken says so, and has told nothing wrong");
-  if (r != NULL) pml_recording_read_close(r);
   listen_to(read);
   CHECK(!read->wrong && read->next == 3 * MANY, "and the next one reads to the end");
   pml_recording_close(s);

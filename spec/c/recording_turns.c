@@ -33,11 +33,6 @@ struct reading {
   uint64_t n; /* events, of one thread */
   bool wrong;
 };
-static int begin(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
 static int take(void *arg, void *track, const struct pml__recording_told *e) {
   struct reading *r = track;
   struct known k = known(r->n++);
@@ -45,20 +40,9 @@ static int take(void *arg, void *track, const struct pml__recording_told *e) {
   r->wrong |= e->kind != k.kind || e->region != k.region || e->ticks != k.ticks;
   return 0;
 }
-static int end(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
-
 static struct reading listen_to(const char *log) {
   struct reading read = {0};
-  struct pml_recording_reader *r;
-  const struct pml__recording_listener to = {.begin = begin, .event = take, .end = end, .arg = &read};
-  int err = pml_recording_read_open_any(&r, log);
-  if (err == 0) err = pml__recording_listen(r, &to);
-  if (err < 0) printf("# %s\n", pml_error_detail(err));
-  read.wrong |= err < 0;
-  if (r != NULL) pml_recording_read_close(r);
+  read.wrong |= recording_listen(log, (struct pml__recording_listener){.event = take, .arg = &read}) < 0;
   return read;
 }
 
@@ -88,8 +72,6 @@ static int take_length(void *arg, void *track, const struct pml__recording_told 
 
 static void lengths(void) {
   struct reading read = {0};
-  struct pml_recording_reader *r = NULL;
-  const struct pml__recording_listener to = {.begin = begin, .event = take_length, .end = end, .arg = &read};
   struct pml_recording *s = fresh(NULL);
   if (!CHECK(s != NULL, "a recording is made")) return;
   for (size_t i = 0; i < LENGTHS; i++) {
@@ -97,11 +79,9 @@ static void lengths(void) {
     leave(outer, (i + 1) * APART + length[i]);
   }
   pml_recording_close(s);
-  int err = pml_recording_read_open_any(&r, path);
-  if (err == 0) err = pml__recording_listen(r, &to);
+  int err = recording_listen(path, (struct pml__recording_listener){.event = take_length, .arg = &read});
   CHECK(err == 0 && read.n == 2 * LENGTHS && !read.wrong, "calls of every length keep their times (%llu events)",
         (unsigned long long)read.n);
-  if (r != NULL) pml_recording_read_close(r);
 }
 
 /* ---- killed, and read meanwhile ---- */

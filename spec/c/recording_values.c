@@ -116,12 +116,6 @@ struct heard {
   bool of_inner;
 };
 
-static int hear_begin(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
-
 static void hear_values(struct heard *h, const struct pml__recording_told *e) {
   double x;
   memcpy(&x, &e->values[e->results ? 0 : 1], sizeof x);
@@ -150,19 +144,10 @@ static int hear(void *arg, void *track, const struct pml__recording_told *e) {
   return 0;
 }
 
-static int hear_end(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
-
 static struct heard heard(void) {
   struct heard h = {0};
-  struct pml_recording_reader *r = NULL;
-  const struct pml__recording_listener l = {.begin = hear_begin, .event = hear, .end = hear_end, .arg = &h};
-  int err = pml_recording_read_open(&r, path);
-  if (err == 0) err = pml__recording_listen(r, &l);
-  CHECK(err == 0, "a trace with values is read: %s", pml_error_detail(err));
-  pml_recording_read_close(r);
+  int err = recording_listen(path, (struct pml__recording_listener){.event = hear, .arg = &h});
+  CHECK(err == 0, "a trace with values is read");
   return h;
 }
 
