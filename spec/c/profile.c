@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/profile.c - call paths from enters and leaves: one thread's to the tick, many threads' to the call. */
-#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile.h"
@@ -335,33 +334,6 @@ static void functions(void) {
   pml_profile_close(p);
 }
 
-/* ---- sections are regions ---- */
-
-static void sections(void) {
-  struct pml_profile *p;
-  struct paths seen = {0};
-  struct pml_section *outer, *inner;
-  if (pml_section_define("a", NULL, &outer) < 0 || pml_section_define("b", NULL, &inner) < 0) return;
-  pml_section_reset();
-  pml_profile_open(&p);
-  pml_section_start(outer);
-  for (int i = 0; i < 3; i++) {
-    pml_section_start(inner);
-    pml_section_stop(inner);
-  }
-  pml_section_stop(outer);
-  struct pml_section_report r;
-  pml_profile_visit(p, keep, &seen);
-  pml_section_report(false, &r);
-  const struct pml_profile_node *a = node_at(&seen, "/a"), *b = node_at(&seen, "/a/b");
-  CHECK(r.n == 2 && a->count == 1 && b->count == 3, "sections are in the profile");
-  CHECK(r.n == 2 && fabs(a->inclusive_ns - r.row[0].total_ns) < 0.01 &&
-            fabs(a->exclusive_ns - r.row[0].self_ns) < 0.01 && fabs(b->inclusive_ns - r.row[1].total_ns) < 0.01,
-        "which agrees with their own report");
-  pml_section_report_free(&r);
-  pml_profile_close(p);
-}
-
 /* Of two clocks, or of a signal handler's enter that comes late. */
 static void backwards(void) {
   struct pml_profile *p;
@@ -390,6 +362,5 @@ int main(void) {
   buckets();
   functions();
   backwards();
-  sections();
   return check_done();
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section_file.c - what a process leaves behind of its sections, as text, as a file, and when it ends. */
 #include "adapter/section/pml_section_file.h"
-#include "base/pml_error.h"
 
-#include "check.h"
 #include "folder.h"
-#include "permission.h"
+#include "sections.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,13 +25,6 @@ static char *in_dir(const char *name) {
   char *p = path[i++ % 4];
   snprintf(p, PATH_MAX, "%s/%s", dir, name);
   return p;
-}
-
-static struct pml_section *section(const char *label, const struct pml_section_options *o) {
-  struct pml_section *s = NULL;
-  int err = pml_section_define(label, o, &s);
-  if (err < 0) printf("# %s\n", pml_error_detail(err));
-  return s;
 }
 
 static void call(struct pml_section *s, double work, unsigned times) {
@@ -182,11 +173,6 @@ static void timelines(void) {
 
 /* ---- text ---- */
 
-static void *worker(void *arg) {
-  call(arg, 10, 4);
-  return NULL;
-}
-
 static char *text_now(bool timeline) {
   char *text = NULL;
   size_t n = 0;
@@ -195,62 +181,17 @@ static char *text_now(bool timeline) {
   return text;
 }
 
-static unsigned lines_of(const char *text) {
-  unsigned n = 0;
-  for (; *text != '\0'; text++) n += *text == '\n';
-  return n;
-}
-
-/* What follows the line of @label, which is as in the text. */
-static const char *rows_of(const char *text, const char *label) {
-  char line[256];
-  snprintf(line, sizeof line, "\nsection\t%s\t", label);
-  const char *at = strstr(text, line);
-  return at != NULL ? strchr(at + 1, '\n') + 1 : "";
-}
-
+/* What the report reads back is in spec/lua/report_spec.lua. */
 static void texts(void) {
-  static const char *const events[] = {"clock::ns", "task-clock"};
-  const struct pml_section_options counted = {.type = PML_SECTION_COMMUNICATION,
-                                              .exclusive = true,
-                                              .events = events,
-                                              .nevents = 2,
-                                              .record = PML_SECTION_RECORD_ALL};
-  struct pml_section *plain = section("plain", NULL), *both = section("both", &counted);
-  struct pml_section *strange = section("a\tb\nc\\d\x01\x7f\xff", NULL);
-  pthread_t thread;
-  if (plain == NULL || both == NULL || strange == NULL) return;
+  struct pml_section *plain = defined("plain", NULL), *strange = defined("a\tb\nc\\d\x01\x7f\xff", NULL);
+  if (plain == NULL || strange == NULL) return;
   call(plain, 2.5, 3);
-  call(both, 100, 1);
   call(strange, 0, 1);
   pml_section_stop(strange);
-  pthread_create(&thread, NULL, worker, plain);
-  pthread_join(thread, NULL);
-  char *text = text_now(false), end[64];
-  snprintf(end, sizeof end, "\nend\t%u\n", lines_of(text) - 1);
-  CHECK(strncmp(text, "pmlua-sections\t1\npid\t", 21) == 0 && has(text, end), "it begins and ends as it should");
-  char head[160];
-  snprintf(head, sizeof head,
-           "\nsection\tboth\tcommunication\texclusive\tall\nevent\tclock::ns\tinteger\nevent\t%s\tinteger\nquantiles\t",
-           "task-clock");
-  CHECK(has(text, head), "a section has its type, its events and its quantiles");
-  unsigned long long thread_id, count, iterations, calls = 0;
-  double work, all = 0, t[6];
-  int rows = 0, at;
-  for (const char *p = rows_of(text, "plain");
-       sscanf(p, "row\t%llu\t0\t%llu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%llu\n%n", &thread_id, &count, &t[0], &t[1],
-              &t[2], &t[3], &t[4], &t[5], &work, &iterations, &at) == 10;
-       p += at) {
-    rows++;
-    calls += count;
-    all += work;
-    CHECK(iterations == 2 * count && t[0] >= t[3] && t[2] <= t[4] && t[4] <= t[3], "a thread's row adds up");
-  }
-  CHECK(rows == 2 && calls == 7 && all == 3 * 2.5 + 4 * 10, "both threads have their rows: %d, %llu calls", rows,
-        calls);
-  CHECK(has(rows_of(text, "both"), "\nvalues\t"), "events have their sums");
-  const char *odd = rows_of(text, "a\\tb\\nc\\\\d\\x01\\x7f\xff");
-  CHECK(*odd != '\0' && has(odd, "\nmisuse\tunmatched\t1\tstopped without a start\n"),
+  char *text = text_now(false);
+  CHECK(strncmp(text, "pmlua-sections\t1\npid\t", 21) == 0 && has(text, "\nend\t"), "it begins and ends as it should");
+  const char *odd = strstr(text, "\nsection\ta\\tb\\nc\\\\d\\x01\\x7f\xff\t");
+  CHECK(odd != NULL && has(odd, "\nmisuse\tunmatched\t1\tstopped without a start\n"),
         "any label is one field, misuse is reported");
   free(text);
 }
@@ -280,6 +221,18 @@ static void locales(void) {
   setlocale(LC_ALL, "C");
 }
 
+static bool has_timeline(void) {
+  char *text = NULL;
+  size_t n;
+  call(pml_section_find("plain"), 1, 2);
+  bool has_it = pml_section_text(true, &text, &n) == 0 && has(text, "\ntimeline\t");
+  free(text);
+  return has_it;
+}
+static bool begins_none(void) {
+  return !has_timeline() && pml_section_timeline(8) == 0 && has_timeline();
+}
+
 static void timeline_of_a_part(void) {
   struct pml_section *s = pml_section_find("plain");
   CHECK(pml_section_timeline(PML_SECTION_TIMELINE_EVENTS_MAX + 1) == -EINVAL, "a timeline has its limit");
@@ -294,22 +247,7 @@ static void timeline_of_a_part(void) {
   text = text_now(true);
   CHECK(!has(text, "\ntimeline\t"), "and has forgotten");
   free(text);
-  text = NULL;
-  pid_t child = fork();
-  if (child == 0) {
-    call(s, 1, 2);
-    size_t n;
-    bool none = pml_section_text(true, &text, &n) == 0 && !has(text, "\ntimeline\t");
-    free(text);
-    bool again = pml_section_timeline(8) == 0;
-    call(s, 1, 2);
-    bool some = pml_section_text(true, &text, &n) == 0 && has(text, "\ntimeline\t");
-    free(text);
-    _exit(none && again && some ? 0 : 1);
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  CHECK(status == 0, "a forked child keeps none until it asks");
+  CHECK(child_finds(begins_none), "a forked child keeps none until it asks");
   CHECK(pml_section_timeline(0) == 0, "it ends");
 }
 
