@@ -17,14 +17,8 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #ifndef KILLS
 #define KILLS 200

@@ -3,8 +3,6 @@
 #include "adapter/mpi/pml_mpi.h"
 #include "check.h"
 
-#include <string.h>
-
 enum { ROOM = 16 };
 #define SENT PML__LOG_COMMUNICATED(PML__LOG_SEND, 3, 0)
 

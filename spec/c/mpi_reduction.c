@@ -6,9 +6,6 @@
 #include "check.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the tree ---- */
 

@@ -7,8 +7,6 @@
 
 #include "check.h"
 
-#include <pthread.h>
-
 enum { MANY = 20000, THREADS = 4, TIMES = 20000, SHARED = 8 };
 
 static struct pml__mpi_table table;

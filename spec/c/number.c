@@ -6,9 +6,6 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static unsigned long wrong;
 

@@ -12,11 +12,8 @@
 #include "mounts.h"
 #include "substrate/trace/pml_otf2.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* A writer whose last flush fails is never freed by libotf2 (3.0.2); a leak of ours still counts. */
 PML_API const char *__lsan_default_suppressions(void);

@@ -9,11 +9,7 @@
 #include "folder.h"
 
 #include <otf2/otf2.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 /* X(name, the violation that the validator must name) */
 #define BREAKAGES(X)                                                                                                   \

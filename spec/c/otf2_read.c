@@ -10,15 +10,11 @@
 #include "substrate/trace/read/pml_otf2_events.h"
 #include "substrate/trace/read/pml_otf2_read.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <otf2/otf2.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { A, B, C, REGIONS, START = 1000 }; /* the clock has 1e9 ticks a second, and is at START when the trace begins */
 #define NONE PML_OTF2_NONE

@@ -15,11 +15,6 @@
 #include "check.h"
 #include "folder.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { THREADS = 4, CALLS = 500 };
 
 static struct pml_section *outer, *inner, *counted, *others;

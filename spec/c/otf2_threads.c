@@ -11,13 +11,8 @@
 #include "folder.h"
 #include "substrate/trace/pml_otf2.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { NTHREADS = 8, ROUNDS = 4000, RECORDS = 64 };
 

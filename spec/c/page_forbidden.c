@@ -13,11 +13,7 @@
 #include "events.h"
 
 #include <setjmp.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 

@@ -14,9 +14,6 @@
 
 #include <linux/perf_event.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 

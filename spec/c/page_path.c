@@ -19,19 +19,12 @@
 #include "events.h"
 #include "intercept/sparing.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <search.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 

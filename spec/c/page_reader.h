@@ -7,7 +7,6 @@
 #include "page_kernel.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #define READER_CLAIM_LIST(X)                                                                                           \
   X(MONOTONIC, "monotonic", "counts and times never go back")                                                          \

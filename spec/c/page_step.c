@@ -13,9 +13,6 @@
 #if defined(__x86_64__)
 
 #include <linux/perf_event.h>
-#include <signal.h>
-#include <stdint.h>
-#include <string.h>
 #include <ucontext.h>
 
 #define COUNTERS 4u

@@ -12,11 +12,7 @@
 #include "check.h"
 #include "permission.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static unsigned occurrences(const char *text, const char *word) {
   unsigned n = 0;

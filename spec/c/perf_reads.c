@@ -10,8 +10,6 @@
 #include "check.h"
 #include "events.h"
 
-#include <errno.h>
-
 #define LONG (UINT64_C(5) << 33)
 #define SDE "PERF_READS"
 

@@ -13,7 +13,6 @@
 #include "events.h"
 
 #include <sched.h>
-#include <time.h>
 
 #define TOUCHED 40u
 

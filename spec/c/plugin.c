@@ -12,13 +12,6 @@
 #include "plugins.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 struct gauge_told {
   int initialized, finalized, added, begun, ended, responsible, asked;

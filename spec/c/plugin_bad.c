@@ -8,11 +8,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 /* What a plugin that is not loaded says for itself. */
 static void refused(const char *name, int code, const char *why) {

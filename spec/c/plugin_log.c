@@ -10,11 +10,6 @@
 #include "source/plugin/pml_plugin_log.h"
 #include "substrate/trace/pml_otf2.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-
 #define MANY 100000u
 
 static char dir[] = "/tmp/pmlua-plugin-log-XXXXXX", path[sizeof dir + 16];

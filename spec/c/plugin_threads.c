@@ -9,10 +9,6 @@
 #include "check.h"
 #include "plugins.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
 #define THREADS 4
 #define READS 3000
 

@@ -9,9 +9,6 @@
 #include "base/pml_error.h"
 #include "program/pml_watchpoint.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
 volatile int watched_count;
 volatile float watched_level;
 void watched_work(int i);

@@ -16,10 +16,6 @@
 
 #include "check.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define PMU_MOST 16 /* more counters than this are not looked for */
 
 static inline bool pmu_is_exact(void) {

@@ -15,15 +15,10 @@ static uint64_t held_up(uint32_t counter);
 
 #include "check.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define CROWD 14 /* more than any counter set we know, so that they take turns */
 #define HOLD_NS 2500000

@@ -11,13 +11,7 @@
 
 #include "check.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);

@@ -5,14 +5,9 @@
 
 #include "pmu.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #define LOOP 5000000u
 

@@ -5,7 +5,6 @@
 
 #include "pmu.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #define TRIES 20000u

@@ -7,8 +7,6 @@
 #include "check.h"
 #include "events.h"
 
-#include <errno.h>
-
 static void names(void) {
   static const char *const name[] = {"empty", "start_stop", "read", "read_ts", "accum", "reset"};
   bool all = true;

@@ -7,12 +7,7 @@
 #include "check.h"
 #include "sanitized.h"
 
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 #define THREADS 4
 #define CALLS (SANITIZED ? 300 : 3000)

@@ -8,12 +8,8 @@
 
 #include "check.h"
 
-#include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST 60000
 #define MANY 160000 /* of a long series */

@@ -7,12 +7,7 @@
 #include "check.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static struct {
   void *(*real)(size_t);

@@ -6,12 +6,6 @@
 #include "check.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define THREADS 8
 #define PUSHES 40000

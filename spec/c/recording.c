@@ -7,13 +7,8 @@
 #include "recording.h"
 #include "sanitized.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #define THREADS 4
 #define CALLS (SANITIZED ? 3000 : 30000)

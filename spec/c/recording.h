@@ -12,14 +12,7 @@
 #include "check.h"
 #include "folder.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 static char dir[] = "/tmp/pmlua-recording-XXXXXX", path[128];
 static pml_region_t outer, inner;

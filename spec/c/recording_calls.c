@@ -9,11 +9,6 @@
 #include "record/log/pml_log.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { REGION = 5, INSIDE, TID = 77, MOST = 32 };
 #define WORLD (UINT64_C(1) << 32)
 #define OF(what, n, code) PML__LOG_WORD(PML__LOG_CALL_COMMUNICATION, PML__LOG_COMMUNICATED(what, n, code))

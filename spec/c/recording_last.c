@@ -6,8 +6,6 @@
 #include "recording.h"
 #include "sanitized.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <sys/stat.h>
 
 #define KEPT (4 * PML__RECORDING_EVENTS_BYTES)

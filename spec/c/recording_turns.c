@@ -6,8 +6,6 @@
 #include "recording.h"
 #include "sanitized.h"
 
-#include <errno.h>
-
 #define KILLS (SANITIZED ? 10 : 150)
 #define MANY (UINT64_C(20) * PML__RECORDING_EXTENT_EVENTS)
 #define FEW 40 /* events, in an extent of a page */

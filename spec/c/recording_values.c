@@ -5,10 +5,7 @@
 #include "recording.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #define CALLS (SANITIZED ? 3000 : 30000)
 

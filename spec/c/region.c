@@ -5,13 +5,6 @@
 #include "base/pml_error.h"
 #include "check.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define WRITERS 8
 #define READERS 2
 #define NAMES 5000

@@ -4,8 +4,6 @@
 
 #include "check.h"
 
-#include <string.h>
-
 #define SLOTS 8u
 #define MOST (2 * (SLOTS - 1)) /* values behind one event */
 

@@ -4,13 +4,8 @@
 #include "pml.h"
 #include "source/kernel/sampler/pml_sampler_maps.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* --- the ring --- */
 

@@ -4,12 +4,8 @@
 
 #include "check.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static uint64_t seed = 88172645463325252u;
 

@@ -4,14 +4,6 @@
 
 #include "check.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 /* What this program does when it is executed anew, with a pipe as its stderr: "other:FILE": that is number 2 by then.
  */
 static int say(const char *how) {

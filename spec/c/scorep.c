@@ -4,10 +4,6 @@
 
 #include "base/pml_thread.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <sys/wait.h>
-
 static pml_region_t outer, inner, other;
 
 static void raise_one(enum pml_stream_kind kind, pml_region_t region) {

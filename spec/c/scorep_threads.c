@@ -2,9 +2,6 @@
 /* spec/c/scorep_threads.c - threads raise, begin and end while substrate plugins come and go. */
 #include "scorep.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #define THREADS 4
 #define CALLS 500u
 #define ROUNDS 20

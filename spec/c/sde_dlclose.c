@@ -6,10 +6,6 @@
 #include "check.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char source[] = "long long value = 42;\n"
                              "static long long calls;\n"

@@ -7,12 +7,6 @@
 #include "check.h"
 #include "sanitized.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static struct pml_sde_library *lib;
 
 static int64_t value_of(const char *name) {

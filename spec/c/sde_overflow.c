@@ -5,14 +5,6 @@
 #include "check.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 static struct pml_sde_library *lib;
 static const struct timespec nap = {0, 1000000};

@@ -6,12 +6,7 @@
 
 #include "check.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #define THREADS 4
 #define INCREMENTS 100000

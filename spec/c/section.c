@@ -6,10 +6,7 @@
 
 #include "sections.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void spin(uint64_t ns) {
   uint64_t until = pml_clock_ns() + ns;

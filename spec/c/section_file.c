@@ -6,16 +6,9 @@
 #include "sections.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static char dir[] = "/tmp/pmlua-section-file-XXXXXX";
 

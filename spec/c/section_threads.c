@@ -6,11 +6,6 @@
 #include "sanitized.h"
 #include "sections.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #define THREADS 6

@@ -8,9 +8,6 @@
 
 #include "check.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 static inline struct pml_section *defined(const char *label, const struct pml_section_options *o) {
   struct pml_section *s = NULL;
   int err = pml_section_define(label, o, &s);

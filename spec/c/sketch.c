@@ -5,11 +5,8 @@
 #include "base/pml_pack.h"
 #include "check.h"
 
-#include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define N 50000
 #define ROUNDING 1e-9 /* of log, exp and tanh */

@@ -17,12 +17,7 @@
 #include "record/pml_samples.h"
 #include "substrate/flow/pml_flow.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
 
 /* ---- the work of a thread, one of these after the other ---- */
 

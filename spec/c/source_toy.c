@@ -10,12 +10,7 @@
 #include "pmlua.h"
 #include "substrate/trace/pml_otf2_stream.h"
 
-#include <errno.h>
 #include <lauxlib.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* What the toys count. */
 static uint64_t toys[2];

@@ -14,7 +14,6 @@
 
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #define STEPS_MAX 400u
 

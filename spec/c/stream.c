@@ -7,14 +7,6 @@
 
 #include "check.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define THREADS 4
 #define ROUNDS 400
 

@@ -4,11 +4,7 @@
 
 #include "check.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <string.h>
 
 #define THREADS 2u
 #define LISTS 3000u

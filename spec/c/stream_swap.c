@@ -18,13 +18,6 @@
 #include "substrate/profile/pml_profile.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define THREADS 3
 #define CONSUMERS 64 /* each is used a few times: what belongs to an earlier use shows */

@@ -5,11 +5,8 @@
 #include "check.h"
 #include "record/summary/pml_summary.h"
 
-#include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Process @number: 4 threads, 3 calls, 10 * (number + 1) ns in all, an event of its own for process 2. */
 static int add(struct pml_summary *s, int64_t number, uint32_t flags) {

@@ -4,7 +4,6 @@
 #include "record/pml_sums.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool is(const struct pml_sums *s, double count, double mean, double deviation, double min, double max) {
   return s->count == count && fabs(s->mean - mean) <= 1e-12 * fabs(mean) && s->min == min && s->max == max &&

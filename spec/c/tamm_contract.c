@@ -4,11 +4,7 @@
 #include "source/sde/pml_sde.h"
 #include "tamm/tamm.h"
 
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define POLLS 200000
 

@@ -4,11 +4,6 @@
 
 #include "check.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define AT_ONCE 8
 #define ROUNDS 16
 

@@ -11,13 +11,9 @@
 #include "events.h"
 #include "mounts.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #define TIMES 1000
 #define SLEEPS 50

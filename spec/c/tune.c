@@ -7,7 +7,6 @@
 #include "check.h"
 #include "cpus_folder.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #define MAX "cpufreq/scaling_max_freq"

@@ -7,10 +7,7 @@
 #include "check.h"
 #include "cpus_folder.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #define MAX "cpufreq/scaling_max_freq"
 #define MIN "cpufreq/scaling_min_freq"

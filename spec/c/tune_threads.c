@@ -7,9 +7,6 @@
 #include "check.h"
 #include "cpus_folder.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #define THREADS 4
 #define TUNERS 30
 #define MAX "cpufreq/scaling_max_freq"

@@ -5,10 +5,6 @@
 
 #include "program/pml_variable.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
-
 typedef float celsius;
 enum color { RED = -1, GREEN, BLUE };
 struct inner {

@@ -5,14 +5,8 @@
 
 #include "program/pml_watchpoint_plan.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define WRITES 200
 #define THREADS 3

@@ -7,12 +7,8 @@
 #include "check.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define PHASES 4096
 

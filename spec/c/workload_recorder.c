@@ -3,9 +3,6 @@
 #include "sanitized.h"
 #include "workload.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define PUSHES ((size_t)5000)
 #define MOST_THREADS 8
 

@@ -20,14 +20,8 @@
 #include "substrate/trace/pml_otf2_stream.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #define REGIONS 256
 
