@@ -9,10 +9,7 @@
 #include "source/pml_eventset.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define MOST 8
 

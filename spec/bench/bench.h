@@ -5,6 +5,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* One way: does its operation @n times. */
 typedef void bench_batch(void *arg, size_t n);

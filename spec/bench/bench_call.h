@@ -11,8 +11,6 @@
 #include "base/pml_clock.h"
 #include "base/pml_stream.h"
 
-#include <stdint.h>
-
 /* Of libm, which does next to nothing. */
 typedef double bench_function(double);
 

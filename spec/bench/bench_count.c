@@ -8,8 +8,6 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
-#include <stdio.h>
-
 static struct pml_eventset *open_created(struct pml_sde_library *lib) {
   static char name[PML_BYFL_EVENTS][48];
   const char *names[PML_BYFL_EVENTS];

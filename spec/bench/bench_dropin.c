@@ -3,9 +3,6 @@
 #include "bench.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static void *drop_in(void) {
   char path[4096];

@@ -9,10 +9,6 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Through its slot. */
 static void call(void *arg, size_t n) {

@@ -3,8 +3,6 @@
 #include "bench.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static struct {
   bool tried;

@@ -10,8 +10,6 @@
 #include "source/pml_eventset.h"
 #include "substrate/trace/pml_otf2.h"
 
-#include <unistd.h>
-
 #define METRICS 4
 #define VALUES 1000000u
 

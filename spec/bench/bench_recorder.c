@@ -5,9 +5,6 @@
 #include "base/pml_clock.h"
 #include "record/pml_recorder.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define MILLION 1000000
 #define ROUNDS 15
 

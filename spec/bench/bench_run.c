@@ -5,11 +5,6 @@
 #include "base/pml_clock.h"
 #include "source/kernel/pml_counter.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define ROUNDS 401
 #define BATCH_NS 250000.0 /* long against the clock, short against whatever else this machine does */
 

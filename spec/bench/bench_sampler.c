@@ -4,11 +4,6 @@
 
 #include "source/kernel/sampler/pml_sampler_private.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define RECORDS ((size_t)8192) /* as many as 512 KiB hold */
 #define WORDS 8u               /* of a record: its head, the sample, a stack of no calls */
 

@@ -3,7 +3,6 @@
 #include "bench.h"
 
 #include <dlfcn.h>
-#include <stdint.h>
 
 enum { DELTA = 0, FIRST_CHUNK = 2048 }; /* of sde_lib.h; of a recorder, past which a reset loses its memory */
 

@@ -5,8 +5,6 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
-#include <stdio.h>
-
 #define EIGHT 8
 #define HUNDRED 100
 

@@ -9,8 +9,6 @@
 #include "source/sde/pml_sde.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MANY 5000u
 #define SOME 50u

@@ -13,12 +13,7 @@
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define LIBRARIES 100
 #define FUNCTIONS 1000

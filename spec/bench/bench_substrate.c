@@ -10,8 +10,6 @@
 #include "substrate/profile/pml_profile.h"
 #include "substrate/scorep/pml_scorep.h"
 
-#include <stdio.h>
-
 #define ROUNDS 5
 
 static pml_region_t region;

@@ -3,6 +3,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,6 @@
 #include "fuzz.h"
 #include "live/live_frame.h"
 
-#include <errno.h>
-
 static void check_whole(const struct live_frame *f, bool question) {
   char header[LIVE_HEADER_MAX];
   PROMISE(f->received == f->length && f->length <= f->max, "a whole frame is as long as it says");

@@ -9,7 +9,6 @@
  */
 #include "fuzz_lua.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 static const struct file {

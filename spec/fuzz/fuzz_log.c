@@ -25,9 +25,6 @@
 #include "substrate/profile/pml_profile_tree.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 /* Offsets at which pieces begin: the head, its entries, and the extents. */
 enum place {
   HEAD,

@@ -11,7 +11,6 @@
 #include "substrate/trace/read/pml_otf2_events.h"
 #include "substrate/trace/read/pml_otf2_over_time.h"
 
-#include <errno.h>
 #include <math.h>
 #include <otf2/otf2.h>
 #include <sys/stat.h>

@@ -5,8 +5,6 @@
 #include "fuzz.h"
 #include "record/summary/pml_summary.h"
 
-#include <errno.h>
-
 static struct pml_summary *unpack(const void *bytes, size_t n) {
   struct pml_summary *s;
   int err = pml_summary_unpack(&s, bytes, n);

@@ -7,8 +7,6 @@
 #include "fuzz.h"
 #include "source/kernel/event/pml_event_parsers.h"
 
-#include <string.h>
-
 static size_t total;
 
 static int visit(const struct pml__usdt_place *place, void *arg) {
