@@ -2,7 +2,9 @@
 /* bindings/failure.c - failure values: fields, sentence, metatable. */
 #include "failure.h"
 
-#include "lutil.h"
+#include "fields.h"
+
+#include <lauxlib.h>
 
 static const char class[] = "pml.failure"; /* also of modules that stand alone: the metatable's name in the registry */
 
@@ -44,8 +46,7 @@ static int l_concat(lua_State *L) {
 static int l_len(lua_State *L) {
   size_t n;
   luaL_tolstring(L, 1, &n);
-  lua_pushinteger(L, (lua_Integer)n);
-  return 1;
+  return lutil_pushint(L, n);
 }
 
 /* The string's method in upvalue 1, with the sentence as the string. */
@@ -68,8 +69,7 @@ static int l_is(lua_State *L) {
   return 1;
 }
 
-/* sentence(failure): without place and code; another value's is its string. */
-static int l_sentence(lua_State *L) {
+int failure_sentence(lua_State *L) {
   luaL_checkany(L, 1);
   if (failure_test(L, 1))
     push_sentence(L, 1);
@@ -92,7 +92,7 @@ static int l_index(lua_State *L) {
 
 static void push_metatable(lua_State *L) {
   static const luaL_Reg events[] = {{"__tostring", l_tostring}, {"__concat", l_concat}, {"__len", l_len}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"is", l_is}, {"sentence", l_sentence}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"is", l_is}, {"sentence", failure_sentence}, {NULL, NULL}};
   if (luaL_newmetatable(L, class) == 0) return;
   luaL_setfuncs(L, events, 0);
   luaL_newlib(L, methods);
@@ -126,63 +126,5 @@ int failure_message(lua_State *L) {
     luaL_tolstring(L, 1, NULL);
   else
     lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
-  return 1;
-}
-
-/* new { place =, code =, text =, remedy = }: for Lua modules that refuse as those in C do. */
-static int l_new(lua_State *L) {
-  static const char *const known[] = {"code", "text", "place", "remedy", NULL};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lutil_options(L, 1, known);
-  for (int i = 0; known[i] != NULL; i++) {
-    bool is_needed = i < 2;
-    if (lutil_stringfield(L, 1, known[i], NULL) == NULL && is_needed)
-      return luaL_error(L, "failure: %s is needed", known[i]);
-  }
-  lua_settop(L, 1);
-  push_metatable(L);
-  lua_setmetatable(L, 1);
-  return 1;
-}
-
-/* Leave the failure at 1 on top, without its place; @about, if any, goes before its text. */
-static void push_without_place(lua_State *L, const char *about) {
-  lua_pushnil(L);
-  lua_setfield(L, 1, "place");
-  const char *text = field(L, 1, "text");
-  if (about != NULL && text != NULL) {
-    lua_pushfstring(L, "%s: %s", about, text);
-    lua_setfield(L, 1, "text");
-  }
-  lua_pushvalue(L, 1);
-}
-
-/*
- * refuse(code, text, remedy): nil, the failure, code. The text names the place: a file and line, a program, a run.
- * refuse(failure, about): the same of a failure of the core; "about: " goes before its text instead of its place.
- */
-static int l_refuse(lua_State *L) {
-  bool again = failure_test(L, 1);
-  const char *code = again ? NULL : lutil_string(L, 1);
-  const char *text = again ? luaL_optstring(L, 2, NULL) : lutil_string(L, 2);
-  luaL_argcheck(L, again || code[0] == 'E', 1, "must be the name of a code");
-  const char *remedy = luaL_optstring(L, 3, NULL);
-  lua_settop(L, 3);
-  if (again)
-    push_without_place(L, text);
-  else
-    failure_push(L, NULL, code, text, remedy);
-  lutil_refused(L);
-  lua_pushnil(L);
-  lua_insert(L, -2);
-  (void)field(L, lua_gettop(L), "code");
-  return 3;
-}
-
-int luaopen_pmlua_failure(lua_State *L) {
-  static const luaL_Reg functions[] = {{"new", l_new}, {"refuse", l_refuse}, {"sentence", l_sentence}, {NULL, NULL}};
-  push_metatable(L);
-  lua_pop(L, 1);
-  luaL_newlib(L, functions);
   return 1;
 }

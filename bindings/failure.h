@@ -18,6 +18,10 @@ void failure_push(lua_State *L, const char *place, const char *code, const char 
 /* failure_test - whether the value at @idx is one. */
 bool failure_test(lua_State *L, int idx);
 
+/* failure_sentence - a function for Lua: the sentence of a failure, without place and code; of another value, its
+ * string. */
+int failure_sentence(lua_State *L);
+
 /* failure_message - a message handler: any error object as a string. */
 int failure_message(lua_State *L);
 

@@ -3,7 +3,7 @@
 #include "pmlua.h"
 #include "embed/locate.h"
 #include "embed/state.h"
-#include "lutil.h"
+#include "module.h"
 
 #include <stdlib.h>
 
@@ -12,6 +12,12 @@ static void pushorigin(lua_State *L) {
   char path[PATH_MAX];
   locate_code(path);
   lua_pushstring(L, path);
+}
+
+int lutil_module(lua_State *L, const luaL_Reg *functions) {
+  lua_newtable(L);
+  luaL_setfuncs(L, functions, 0);
+  return 1;
 }
 
 /* The module on top says what it has not, unless it has a metatable of its own. */

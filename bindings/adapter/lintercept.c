@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/adapter/lintercept.c - pml.intercept: interception of calls between this process's libraries. */
-#include "lutil.h"
+#include "module.h"
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/wrap/pml_wrap.h"
@@ -17,49 +17,29 @@ static void intercept_close(void *handle) {
 
 static const struct lutil_class intercept_class = {"interception", sizeof(struct handle), intercept_close};
 
-static bool is_set(lua_State *L, const char *key) {
-  lutil_field(L, 1, key);
-  bool is = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return is;
-}
-
 static int l_install(lua_State *L) {
-  static const char *const known[] = {"lib", "sym", "not", "dlsym", NULL};
+  static const struct option known[] = {OPTIONS(struct pml_intercept_options, lib, sym, dlsym),
+                                        OPTION_AS(struct pml_intercept_options, "not", but), OPTION_END};
+  struct pml_intercept_options o = {0};
   lua_settop(L, 1);
-  lutil_options(L, 1, known);
-  const struct pml_intercept_options o = {.lib = lutil_stringfield(L, 1, "lib", NULL),
-                                          .sym = lutil_stringfield(L, 1, "sym", NULL),
-                                          .but = lutil_stringfield(L, 1, "not", NULL),
-                                          .dlsym = is_set(L, "dlsym")};
+  option_read(L, 1, known, &o);
   struct handle *h = lutil_new(L, &intercept_class, 0, 0);
   int err = pml_intercept_install(&o);
-  if (err < 0) return pml_pusherr(L, err, "intercept.install");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, err, "intercept.install");
 }
 
 static int l_stats(lua_State *L) {
+  static const struct field calls[] =
+      FIELDS(struct pml_intercept_stats, objects, functions, slots, shared, deep, nested, unseen, elsewhere, scans);
+  static const struct field wrapped[] = FIELDS(struct pml_wrap_stats, missing, unrecorded, texts, nameless);
   struct pml_intercept_stats s;
   struct pml_wrap_stats w;
   lutil_check(L, 1, &intercept_class);
   pml_intercept_stats(&s);
   pml_wrap_stats(&w);
-  lua_createtable(L, 0, 15);
-  lutil_setint(L, "objects", s.objects);
-  lutil_setint(L, "functions", s.functions);
-  lutil_setint(L, "slots", s.slots);
-  lutil_setint(L, "shared", s.shared);
-  lutil_setint(L, "deep", s.deep);
-  lutil_setint(L, "nested", s.nested);
-  lutil_setint(L, "unseen", s.unseen);
-  lutil_setint(L, "elsewhere", s.elsewhere);
-  lutil_setint(L, "scans", s.scans);
+  field_push(L, calls, &s);
+  field_set(L, wrapped, &w);
   lutil_setint(L, "wrapped", w.functions);
-  lutil_setint(L, "missing", w.missing);
-  lutil_setint(L, "unrecorded", w.unrecorded);
-  lutil_setint(L, "texts", w.texts);
-  lutil_setint(L, "nameless", w.nameless);
   return 1;
 }
 
@@ -67,6 +47,5 @@ int luaopen_pmlua_intercept(lua_State *L) {
   static const luaL_Reg methods[] = {{"stats", l_stats}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"install", l_install}, {NULL, NULL}};
   lutil_class(L, &intercept_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

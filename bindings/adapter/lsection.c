@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/adapter/lsection.c - pml.section: sections of scripts, and the report over all sections of the process. */
 #include "live/limit.h"
-#include "lutil.h"
+#include "module.h"
 
 #include "adapter/section/pml_section_file.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/adapter/lworkload.c - pml.workload: C kernels with probe sites. */
 #include "command/interrupt.h"
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 
 #include "adapter/pml_workload.h"
 
@@ -185,28 +186,17 @@ static void initprobes(lua_State *L, const struct pml_workload *w, struct scratc
 }
 
 static void pushresults(lua_State *L, const struct scratch *r) {
+  static const struct field fields[] = FIELDS(struct pml_workload_result, name, unit, value);
   unsigned n = r->run.nresults < PML_WORKLOAD_MAX ? r->run.nresults : PML_WORKLOAD_MAX;
-  lua_createtable(L, (int)n, 0);
-  for (unsigned i = 0; i < n; i++) {
-    const struct pml_workload_result *result = &r->run.result[i];
-    lua_createtable(L, 0, 3);
-    lutil_setstr(L, "name", result->name);
-    lutil_setstr(L, "unit", result->unit);
-    lutil_setnum(L, "value", result->value);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  field_list(L, fields, r->run.result, n, sizeof r->run.result[0]);
 }
 
 static void pushphases(lua_State *L, const struct scratch *r) {
+  static const struct field fields[] = {FIELD(struct pml_workload_phase, region),
+                                        FIELD_AS(struct pml_workload_phase, "enter", enter_ticks),
+                                        FIELD_AS(struct pml_workload_phase, "leave", leave_ticks), FIELD_END};
   size_t n = r->run.nphases < r->run.phase_capacity ? r->run.nphases : r->run.phase_capacity;
-  lua_createtable(L, (int)n, 0);
-  for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 3);
-    lutil_setint(L, "region", r->run.phase[i].region);
-    lutil_setint(L, "enter", r->run.phase[i].enter_ticks);
-    lutil_setint(L, "leave", r->run.phase[i].leave_ticks);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  field_list(L, fields, r->run.phase, n, sizeof r->run.phase[0]);
 }
 
 static int pushoutcome(lua_State *L, const struct scratch *r, size_t sites, size_t nvalues) {

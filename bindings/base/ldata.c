@@ -8,7 +8,7 @@
  */
 #include "failure.h"
 #include "live/limit.h"
-#include "lutil.h"
+#include "module.h"
 
 #include "base/pml_error.h"
 
@@ -173,6 +173,5 @@ int luaopen_pmlua_data(lua_State *L) {
   static const luaL_Reg methods[] = {{NULL, NULL}};
   static const luaL_Reg functions[] = {{"read", l_read}, {NULL, NULL}};
   lutil_class(L, &data_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

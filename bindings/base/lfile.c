@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/base/lfile.c - pmlua.core.file: safe access to files with untrusted names or folders. */
-#include "lutil.h"
+#include "module.h"
 
 #include "base/pml_file.h"
 
@@ -229,6 +229,5 @@ int luaopen_pmlua_file(lua_State *L) {
                                        {"create", l_create},       {"output", l_output}, {"new", l_new},
                                        {"names", l_names},         {"kind", l_kind},     {"folder", l_folder},
                                        {"temporary", l_temporary}, {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/base/lregion.c - pml.region: names of code regions and their ids. */
 #include "live/limit.h"
-#include "lutil.h"
+#include "module.h"
 
 #include "base/text/pml_demangle.h"
 
@@ -26,14 +26,11 @@ static int l_intern(lua_State *L) {
 }
 
 static int l_describe(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_region_info, name, file, line);
   struct pml_region_info info;
   int err = pml_region_describe((pml_region_t)lutil_int(L, 1, 0, UINT32_MAX), &info);
   if (err < 0) return pml_pusherr(L, err, "region.describe");
-  lua_createtable(L, 0, 3);
-  lutil_setstr(L, "name", info.name);
-  lutil_setstr(L, "file", info.file);
-  lutil_setint(L, "line", info.line);
-  return 1;
+  return field_push(L, fields, &info);
 }
 
 static int l_count(lua_State *L) {
@@ -54,6 +51,5 @@ static int l_demangle(lua_State *L) {
 int luaopen_pmlua_region(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"intern", l_intern}, {"describe", l_describe}, {"count", l_count}, {"demangle", l_demangle}, {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

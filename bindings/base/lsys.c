@@ -4,7 +4,7 @@
 #include "command/editing.h"
 #include "command/interrupt.h"
 #include "command/prompt.h"
-#include "lutil.h"
+#include "module.h"
 #include "numeric.h"
 
 #include <errno.h>
@@ -233,7 +233,6 @@ static int l_with_point(lua_State *L) {
 }
 
 int luaopen_pmlua_sys(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg functions[] = {{"pid", l_pid},
                                        {"explained", lutil_explained},
                                        {"refusal", lutil_refusal},
@@ -253,7 +252,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"setid", l_setid},
                                        {"with_point", l_with_point},
                                        {NULL, NULL}};
-  lutil_class(L, &point_class, none, NULL);
+  lutil_class(L, &point_class, NULL, NULL);
   luaL_newlib(L, functions);
   interrupt_functions(L);
   prompt_functions(L);

@@ -2,7 +2,7 @@
 /* bindings/command/editing.c - line editing, history and completion by readline(3), if it is installed. */
 #include "command/editing.h"
 
-#include "lutil.h"
+#include "argument.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* bindings/command/interrupt.c - SIGINT and SIGTERM: set a flag, raise a Lua error, signal the children. */
 #include "command/interrupt.h"
 
-#include "lutil.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>

@@ -6,9 +6,9 @@
 #include "embed/state.h"
 #include "failure.h"
 #include "live/live.h"
-#include "lutil.h"
 #include "numeric.h"
 #include "pml.h"
+#include "refusal.h"
 
 #include "base/pml_file.h"
 #include "control/tune/pml_tune.h"

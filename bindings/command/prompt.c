@@ -2,9 +2,11 @@
 /* bindings/command/prompt.c - Ctrl-C at a prompt, and the file of its history. */
 #include "command/prompt.h"
 
+#include "argument.h"
 #include "command/editing.h"
 #include "command/interrupt.h"
-#include "lutil.h"
+#include "pml.h"
+#include "refusal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/control/lbalance.c - pml.balance: the frequency decision, and balancers of this process's threads. */
 #include "control/tune_messages.h"
-#include "lutil.h"
 
 #include "control/balance/pml_balance.h"
 
@@ -10,22 +9,11 @@
 
 #define SYNC_MAX 64
 
-static double number_field(lua_State *L, int arg, const char *key) {
-  int type = lutil_field(L, arg, key);
-  if (type != LUA_TNIL && type != LUA_TNUMBER) luaL_argerror(L, arg, lua_pushfstring(L, "%s must be a number", key));
-  double v = lua_tonumber(L, -1);
-  lua_pop(L, 1);
-  return v;
-}
-
-static struct pml_pace_rule rule_fields(lua_State *L, int arg) {
-  return (struct pml_pace_rule){.reference_hz = number_field(L, arg, "reference"),
-                                .min_hz = number_field(L, arg, "min"),
-                                .delta_hz = number_field(L, arg, "delta"),
-                                .last = number_field(L, arg, "last"),
-                                .fits = number_field(L, arg, "fits"),
-                                .window = (unsigned)lutil_intfield(L, arg, "window", 0, 0, PML_PACE_WINDOW_MAX)};
-}
+/* Options and results are the same; @m is before the members of a rule in what they are read into. */
+#define RULE_OPTIONS(t, m)                                                                                             \
+  OPTION_AS(t, "reference", m reference_hz), OPTION_AS(t, "min", m min_hz), OPTION_AS(t, "delta", m delta_hz),         \
+      OPTION_AS(t, "last", m last), OPTION_AS(t, "fits", m fits),                                                      \
+      OPTION_RANGE(t, "window", m window, 0, PML_PACE_WINDOW_MAX)
 
 /* ---- the decision ---- */
 
@@ -39,10 +27,10 @@ static const struct lutil_class controller_class = {"controller", sizeof(struct 
 
 /* controller{ reference = Hz, min = Hz, ... }: of one region of one thread. */
 static int l_controller(lua_State *L) {
-  static const char *const known[] = {"reference", "min", "delta", "last", "fits", "window", NULL};
+  static const struct option known[] = {RULE_OPTIONS(struct pml_pace_rule, ), OPTION_END};
+  struct pml_pace_rule rule = {0};
   luaL_checktype(L, 1, LUA_TTABLE);
-  lutil_options(L, 1, known);
-  struct pml_pace_rule rule = rule_fields(L, 1);
+  option_read(L, 1, known, &rule);
   if (pml_pace_check(&rule) < 0) return luaL_error(L, "balance: %s", pml_error_detail(-EINVAL));
   struct controller *c = lutil_new(L, &controller_class, 0, 0);
   c->rule = rule;
@@ -55,8 +43,7 @@ static int l_controller(lua_State *L) {
 static int l_step(lua_State *L) {
   struct controller *c = lutil_check(L, 1, &controller_class);
   double compute = luaL_checknumber(L, 2), total = luaL_checknumber(L, 3), used = luaL_optnumber(L, 4, 0);
-  lua_pushnumber(L, pml_pace_step(&c->region, &c->rule, compute, total, used));
-  return 1;
+  return lutil_pushnum(L, pml_pace_step(&c->region, &c->rule, compute, total, used));
 }
 
 /* ---- balancers ---- */
@@ -79,15 +66,17 @@ static struct handle *check(lua_State *L) {
 }
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"sync",  "root", "cpus", "dry_run", "reference", "min",
-                                      "delta", "last", "fits", "window",  NULL};
+  static const struct option known[] = {OPTION_UNREAD("sync"),
+                                        OPTION_UNREAD("cpus"),
+                                        OPTION_AS(struct pml_balance_options, "root", tune.root),
+                                        OPTION_AS(struct pml_balance_options, "dry_run", tune.dry_run),
+                                        RULE_OPTIONS(struct pml_balance_options, rule.),
+                                        OPTION_END};
   const char *names[SYNC_MAX];
+  struct pml_balance_options o = {.sync = names};
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  lutil_options(L, 1, known);
-  struct pml_balance_options o = {.sync = names, .rule = rule_fields(L, 1)};
-  o.tune.root = lutil_stringfield(L, 1, "root", NULL);
-  o.tune.dry_run = lutil_flag(L, 1, "dry_run");
+  option_read(L, 1, known, &o);
   const char *cpus = lutil_stringfield(L, 1, "cpus", "thread");
   o.tune.cpus = strcmp(cpus, "current") == 0 ? PML_TUNE_CURRENT : PML_TUNE_THREAD;
   if (o.tune.cpus == PML_TUNE_THREAD && strcmp(cpus, "thread") != 0)
@@ -96,9 +85,7 @@ static int l_open(lua_State *L) {
   o.nsync = lutil_names(L, lua_gettop(L), names, SYNC_MAX);
   struct handle *h = lutil_new(L, &balancer_class, 0, 0);
   int err = pml_balance_open(&h->balancer, &o);
-  if (err < 0) return pml_pusherr(L, err, "balance");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, err, "balance");
 }
 
 static int l_stop(lua_State *L) {
@@ -154,14 +141,10 @@ static int l_take(lua_State *L) {
 }
 
 static int l_stats(lua_State *L) {
+  static const struct field counts[] = FIELDS(struct pml_balance_stats, repetitions, lost, threads, writes, refused);
   struct pml_balance_stats s;
   pml_balance_stats(check(L)->balancer, &s);
-  lua_createtable(L, 0, 7);
-  lutil_setint(L, "repetitions", s.repetitions);
-  lutil_setint(L, "lost", s.lost);
-  lutil_setint(L, "threads", s.threads);
-  lutil_setint(L, "writes", s.writes);
-  lutil_setint(L, "refused", s.refused);
+  field_push(L, counts, &s);
   lutil_setnum(L, "compute", s.compute_s);
   lutil_setnum(L, "total", s.total_s);
   return 1;
@@ -169,16 +152,13 @@ static int l_stats(lua_State *L) {
 
 /* rule() -> what is decided by, with all that was left open */
 static int l_rule(lua_State *L) {
+  static const struct field fields[] = {FIELD_AS(struct pml_pace_rule, "reference", reference_hz),
+                                        FIELD_AS(struct pml_pace_rule, "min", min_hz),
+                                        FIELD_AS(struct pml_pace_rule, "delta", delta_hz),
+                                        EACH(FIELD, struct pml_pace_rule, last, fits, window), FIELD_END};
   struct pml_pace_rule r;
   pml_balance_rule(check(L)->balancer, &r);
-  lua_createtable(L, 0, 6);
-  lutil_setnum(L, "reference", r.reference_hz);
-  lutil_setnum(L, "min", r.min_hz);
-  lutil_setnum(L, "delta", r.delta_hz);
-  lutil_setnum(L, "last", r.last);
-  lutil_setnum(L, "fits", r.fits);
-  lutil_setint(L, "window", r.window);
-  return 1;
+  return field_push(L, fields, &r);
 }
 
 int luaopen_pmlua_balance(lua_State *L) {
@@ -188,6 +168,5 @@ int luaopen_pmlua_balance(lua_State *L) {
   static const luaL_Reg functions[] = {{"open", l_open}, {"controller", l_controller}, {NULL, NULL}};
   lutil_class(L, &controller_class, controller, NULL);
   lutil_class(L, &balancer_class, balancer, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -5,7 +5,6 @@
 #include "failure.h"
 #include "function_copy.h"
 #include "live/limit.h"
-#include "lutil.h"
 
 #include "control/tune/pml_tune.h"
 
@@ -188,11 +187,10 @@ static void take_rule(lua_State *L, struct handle *h, size_t i, int keep) {
 }
 
 static void take_options(lua_State *L, struct pml_tune_options *o) {
-  static const char *const known[] = {"rules", "root", "cpus", "dry_run", NULL};
+  static const struct option known[] = {OPTION_UNREAD("rules"), OPTION_UNREAD("cpus"),
+                                        OPTIONS(struct pml_tune_options, root, dry_run), OPTION_END};
   static const char *const cpus[] = {"thread", "current", "all", NULL};
-  lutil_options(L, 1, known);
-  o->root = lutil_stringfield(L, 1, "root", NULL);
-  o->dry_run = lutil_flag(L, 1, "dry_run");
+  option_read(L, 1, known, o);
   const char *which = lutil_stringfield(L, 1, "cpus", "thread");
   while (cpus[o->cpus] != NULL && strcmp(cpus[o->cpus], which) != 0) o->cpus++;
   if (cpus[o->cpus] == NULL) luaL_argerror(L, 1, "cpus must be \"thread\", \"current\" or \"all\"");
@@ -267,15 +265,10 @@ static int l_log(lua_State *L) {
 }
 
 static int l_stats(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_tune_stats, entered, writes, refused, lost, files);
   struct pml_tune_stats s;
   pml_tune_stats(check(L)->tune, &s);
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "entered", s.entered);
-  lutil_setint(L, "writes", s.writes);
-  lutil_setint(L, "refused", s.refused);
-  lutil_setint(L, "lost", s.lost);
-  lutil_setint(L, "files", s.files);
-  return 1;
+  return field_push(L, fields, &s);
 }
 
 static int l_allowed(lua_State *L) {
@@ -288,6 +281,5 @@ int luaopen_pmlua_tune(lua_State *L) {
       {"stop", l_stop}, {"lines", l_lines}, {"log", l_log}, {"stats", l_stats}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {"allowed", l_allowed}, {NULL, NULL}};
   lutil_class(L, &tune_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

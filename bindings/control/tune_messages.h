@@ -3,7 +3,7 @@
 #ifndef TUNE_TOLD_H
 #define TUNE_TOLD_H
 
-#include "lutil.h"
+#include "module.h"
 
 #include "control/tune/pml_tune.h"
 

@@ -7,10 +7,11 @@
  * (live_worker.c), wherever it is, and its state is abandoned. All functions in C that are not Lua's own hold the
  * cancellation off: every one that the state can find gets a wrapper, unless it is listed here.
  */
+#include "handle.h"
 #include "live/live.h"
 
 #include "base/pml_cancel.h"
-#include "lutil.h"
+#include "pml.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

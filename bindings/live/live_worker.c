@@ -8,7 +8,8 @@
  */
 #include "live/live.h"
 
-#include "lutil.h"
+#include "handle.h"
+#include "pml.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "command/interrupt.h"
 #include "failure.h"
 #include "live/live_frame.h"
-#include "lutil.h"
+#include "module.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -215,6 +215,5 @@ int luaopen_pmlua_link(lua_State *L) {
   static const luaL_Reg methods[] = {{"ask", l_ask}, {"send", l_send}, {"receive", l_receive}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"connect", l_connect}, {NULL, NULL}};
   lutil_class(L, &link_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/live/llive.c - pml.live: the live service of this process, and actions of its rules. */
 #include "live/live.h"
-#include "lutil.h"
+#include "module.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -125,6 +125,5 @@ int luaopen_pmlua_live(lua_State *L) {
       {"rule", l_rule},   {"cancel", l_cancel},     {"rules", l_rules}, {"functions", l_functions},
       {"call", l_call},   {"stop_run", l_stop_run}, {"say", l_say},     {"interruptible", live__interruptible},
       {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/program/lcommand.c - pml.command: a child process that waits for its counters before it runs the program. */
 #include "command/interrupt.h"
-#include "lutil.h"
+#include "module.h"
 
 #include "program/pml_command.h"
 
@@ -58,19 +58,17 @@ static char **environment(lua_State *L, int arg) {
 }
 
 static int l_spawn(lua_State *L) {
-  static const char *const known[] = {"environment", "input", "output", "error", "bound", NULL};
+  static const struct option known[] = {OPTION_UNREAD("environment"),
+                                        OPTIONS(struct pml_command_setting, input, output, error, bound), OPTION_END};
   lua_settop(L, 2);
-  lutil_options(L, 2, known);
   const char **argv = lua_newuserdatauv(L, (ARGUMENTS_MAX + 1) * sizeof *argv, 0);
   size_t n = lutil_names(L, 1, argv, ARGUMENTS_MAX);
   argv[n] = NULL;
   struct handle *s = lutil_new(L, &command_class, 0, 0);
   int handle = lua_gettop(L);
-  struct pml_command_setting setting = {.envp = environment(L, 2)};
-  setting.input = lutil_stringfield(L, 2, "input", NULL);
-  setting.output = lutil_stringfield(L, 2, "output", NULL);
-  setting.error = lutil_stringfield(L, 2, "error", NULL);
-  setting.bound = lutil_flag(L, 2, "bound");
+  struct pml_command_setting setting = {0};
+  option_read(L, 2, known, &setting);
+  setting.envp = environment(L, 2);
   int err = pml_command_spawn_with(&s->c, (char *const *)(uintptr_t)argv, &setting);
   if (err < 0) return pml_pusherr(L, err, "command.spawn");
   s->h.open = 1;
@@ -91,17 +89,14 @@ static int l_start(lua_State *L) {
 }
 
 static void pushend(lua_State *L, const struct pml_command_end *end) {
+  static const struct field fields[] =
+      FIELDS(struct pml_command_end, real_ns, user_ns, system_ns, maxrss_bytes, maxrss_floor_bytes);
   struct pml_command_end e = *end;
-  lua_createtable(L, 0, 7);
+  field_push(L, fields, &e);
   if (e.signal == 0)
     lutil_setint(L, "status", (uint64_t)e.status);
   else
     lutil_setint(L, "signal", (uint64_t)e.signal);
-  lutil_setint(L, "real_ns", e.real_ns);
-  lutil_setint(L, "user_ns", e.user_ns);
-  lutil_setint(L, "system_ns", e.system_ns);
-  lutil_setint(L, "maxrss_bytes", e.maxrss_bytes);
-  lutil_setint(L, "maxrss_floor_bytes", e.maxrss_floor_bytes);
 }
 
 /*
@@ -139,6 +134,5 @@ int luaopen_pmlua_command(lua_State *L) {
       {"pid", l_pid}, {"start", l_start}, {"wait", l_wait}, {"kill", l_kill}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"spawn", l_spawn}, {NULL, NULL}};
   lutil_class(L, &command_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/program/lfilter.c - pml.filter: function filters in Score-P's file syntax. */
-#include "lutil.h"
+#include "module.h"
 
 #include "program/pml_filter.h"
 
@@ -19,9 +19,7 @@ static int l_open(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct handle *s = lutil_new(L, &filter_class, 0, 0);
   int err = pml_filter_open(&s->filter, path);
-  if (err < 0) return pml_pusherr(L, err, "filter.open");
-  s->h.open = 1;
-  return 1;
+  return lutil_opened(L, &s->h, err, "filter.open");
 }
 
 /* f:wants(file, name [, symbol]): any of them may be nil. */
@@ -36,6 +34,5 @@ int luaopen_pmlua_filter(lua_State *L) {
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"wants", l_wants}, {NULL, NULL}};
   lutil_class(L, &filter_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

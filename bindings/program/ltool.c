@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/program/ltool.c - pmlua.core.tool: run a helper program to completion, without a shell. */
-#include "lutil.h"
+#include "module.h"
 
 #include "program/pml_tool.h"
 
@@ -57,6 +57,5 @@ static int l_confines(lua_State *L) {
 
 int luaopen_pmlua_tool(lua_State *L) {
   static const luaL_Reg functions[] = {{"run", l_run}, {"confines", l_confines}, {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

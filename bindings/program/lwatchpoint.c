@@ -3,7 +3,7 @@
  * bindings/program/lwatchpoint.c - pml.watchpoint: addresses of variables, watchpoint plans for programs, and their
  * results.
  */
-#include "lutil.h"
+#include "module.h"
 
 #include "program/pml_watchpoint_plan.h"
 
@@ -22,16 +22,14 @@ static int l_available(lua_State *L) {
 }
 
 static int l_find(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_variable, address, bytes, type);
   struct pml_variable v;
   const char *path = lutil_string(L, 1), *name = lutil_string(L, 2);
   int err = pml_variable_find(path, name, lua_toboolean(L, 3), &v);
   if (err < 0) return pml_pusherr(L, err, "watchpoint.find");
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "address", v.address);
-  lutil_setint(L, "bytes", v.bytes);
+  field_push(L, fields, &v);
   lutil_setbool(L, "func", v.function);
   lutil_setstr(L, "content", content_name[v.content]);
-  lutil_setstr(L, "type", v.type);
   return 1;
 }
 
@@ -50,13 +48,15 @@ static uint32_t read_access(lua_State *L, int arg, const char *access) {
 
 /* { path = , name = , access = "rw", content = true } on top of the stack */
 static int add_point(lua_State *L, struct pml_watchpoint_plan *p) {
-  static const char *const known[] = {"path", "name", "access", "content", NULL};
+  struct point {
+    const char *path, *name, *access;
+    bool content;
+  } o = {.access = ""};
+  static const struct option known[] = {OPTIONS(struct point, path, name, access, content), OPTION_END};
   int t = lua_gettop(L);
-  lutil_options(L, t, known);
-  const char *path = lutil_stringfield(L, t, "path", NULL), *name = lutil_stringfield(L, t, "name", NULL);
-  if (path == NULL || name == NULL) return luaL_argerror(L, 2, "a point needs path and name");
-  uint32_t access = read_access(L, 2, lutil_stringfield(L, t, "access", ""));
-  int err = pml_watchpoint_plan_add(p, path, name, access, lutil_flag(L, t, "content") != 0);
+  option_read(L, t, known, &o);
+  if (o.path == NULL || o.name == NULL) return luaL_argerror(L, 2, "a point needs path and name");
+  int err = pml_watchpoint_plan_add(p, o.path, o.name, read_access(L, 2, o.access), o.content);
   lua_settop(L, t);
   return err;
 }
@@ -98,41 +98,30 @@ static int l_load(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct handle *s = lutil_new(L, &store_class, 0, 0);
   int err = pml_watchpoint_load(&s->store, path);
-  if (err < 0) return pml_pusherr(L, err, "watchpoint.load");
-  s->h.open = 1;
-  return 1;
+  return lutil_opened(L, &s->h, err, "watchpoint.load");
 }
 
 static void push_point(lua_State *L, const struct pml_watchpoint *p, int64_t hits) {
+  static const struct field fields[] = FIELDS(struct pml_watchpoint, name, type, address, length);
   char access[4] = "";
   size_t n = 0;
   if (p->access & HW_BREAKPOINT_R) access[n++] = 'r';
   if (p->access & HW_BREAKPOINT_W) access[n++] = 'w';
   if (p->access & HW_BREAKPOINT_X) access[n++] = 'x';
-  lua_createtable(L, 0, 7);
-  lutil_setstr(L, "name", p->name);
-  lutil_setstr(L, "type", p->type);
+  field_push(L, fields, p);
   lutil_setstr(L, "access", access);
   lutil_setstr(L, "content", content_name[p->content <= PML_CONTENT_LONG_DOUBLE ? p->content : PML_CONTENT_NONE]);
-  lutil_setint(L, "address", p->address);
-  lutil_setint(L, "length", p->length);
   if (hits >= 0) lutil_setint(L, "hits", (uint64_t)hits);
 }
 
 static int l_summary(lua_State *L) {
+  static const struct field fields[] =
+      FIELDS(struct pml_watchpoint_summary, pid, program, lanes, lost, unexplained, start_ticks, ticks_per_second);
   struct pml_watchpoint_summary s;
   pml_watchpoint_summary(check(L), &s);
-  lua_createtable(L, 0, 9);
-  lutil_setint(L, "pid", (uint64_t)s.pid);
-  lutil_setstr(L, "program", s.program);
-  lutil_setint(L, "lanes", s.lanes);
-  lutil_setint(L, "lost", s.lost);
-  lutil_setint(L, "unexplained", s.unexplained);
-  lutil_setint(L, "start_ticks", s.start_ticks);
-  lua_pushboolean(L, s.hits[0] == PML_WATCHPOINT_CLOSED);
-  lua_setfield(L, -2, "closed");
+  field_push(L, fields, &s);
+  lutil_setbool(L, "closed", s.hits[0] == PML_WATCHPOINT_CLOSED);
   if (s.stop_ticks != 0) lutil_setint(L, "stop_ticks", s.stop_ticks);
-  lutil_setnum(L, "ticks_per_second", s.ticks_per_second);
   lua_createtable(L, (int)s.points, 0);
   for (unsigned i = 0; i < s.points; i++) {
     push_point(L, &s.point[i], s.hits[i]);
@@ -143,16 +132,13 @@ static int l_summary(lua_State *L) {
 }
 
 static int l_lane(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_watchpoint_lane, tid, accesses, late, dropped);
   struct pml_watchpoint_lane lane;
   const struct pml_watchpoint_store *s = check(L);
   lua_Integer i = lutil_int(L, 2, 1, INT32_MAX);
   if (pml_watchpoint_lane(s, (unsigned)(i - 1), &lane) < 0) return luaL_argerror(L, 2, "there is no such lane");
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "tid", (uint64_t)lane.tid);
+  field_push(L, fields, &lane);
   lutil_setint(L, "point", lane.point + 1u);
-  lutil_setint(L, "accesses", lane.accesses);
-  lutil_setint(L, "late", lane.late);
-  lutil_setint(L, "dropped", lane.dropped);
   return 1;
 }
 
@@ -192,6 +178,5 @@ int luaopen_pmlua_watchpoint(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"available", l_available}, {"find", l_find}, {"plan", l_plan}, {"load", l_load}, {NULL, NULL}};
   lutil_class(L, &store_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/record/lbuffer.c - pml.buffer: event buffers in C that a script drains in batches. */
-#include "lutil.h"
+#include "module.h"
 
 #include "adapter/wrap/pml_wrap.h"
 #include "record/pml_buffer.h"
@@ -52,11 +52,11 @@ static size_t ring_bytes(const struct pml_buffer_options *o) {
 }
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"records", "threads", NULL};
-  lutil_options(L, 1, known);
-  const struct pml_buffer_options o = {.records =
-                                           (uint32_t)lutil_intfield(L, 1, "records", 0, 0, PML_BUFFER_RECORDS_MAX),
-                                       .threads = (uint32_t)lutil_intfield(L, 1, "threads", 0, 0, UINT16_MAX)};
+  static const struct option known[] = {
+      OPTION_RANGE(struct pml_buffer_options, "records", records, 0, PML_BUFFER_RECORDS_MAX),
+      OPTION_RANGE(struct pml_buffer_options, "threads", threads, 0, UINT16_MAX), OPTION_END};
+  struct pml_buffer_options o = {0};
+  option_read(L, 1, known, &o);
   struct handle *h = lutil_new(L, &buffer_class, 0, 0);
   int err = lutil_charge(L, &h->h, sizeof *h->batch + ring_bytes(&o));
   if (err == 0 && (h->batch = calloc(1, sizeof *h->batch)) == NULL)
@@ -65,11 +65,8 @@ static int l_open(lua_State *L) {
   if (err < 0) {
     free(h->batch);
     h->batch = NULL;
-    lutil_uncharge(&h->h);
-    return pml_pusherr(L, err, "buffer.open");
   }
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, err, "buffer.open");
 }
 
 /* --- taking --- */
@@ -162,21 +159,15 @@ static int l_leave_out(lua_State *L) {
 }
 
 static int l_stats(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_buffer_stats, threads, events, dropped, unmatched, refused);
   struct pml_buffer_stats s;
   pml_buffer_stats(check(L)->buffer, &s);
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "threads", s.threads);
-  lutil_setint(L, "events", s.events);
-  lutil_setint(L, "dropped", s.dropped);
-  lutil_setint(L, "unmatched", s.unmatched);
-  lutil_setint(L, "refused", s.refused);
-  return 1;
+  return field_push(L, fields, &s);
 }
 
 int luaopen_pmlua_buffer(lua_State *L) {
   static const luaL_Reg methods[] = {{"take", l_take}, {"leave_out", l_leave_out}, {"stats", l_stats}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &buffer_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

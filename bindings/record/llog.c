@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/record/llog.c - pmlua.core.log: a log's head, notes and raw definitions (docs/log.md). */
-#include "lutil.h"
+#include "module.h"
 
 #include "record/log/pml_log.h"
 
@@ -17,12 +17,8 @@ static void log_close(void *handle) {
 static const struct lutil_class log_class = {"log", sizeof(struct handle), log_close};
 
 static void push_head(lua_State *L, const struct pml__log_head *head) {
-  lua_createtable(L, 0, 8);
-  lutil_setint(L, "pid", (uint64_t)(int64_t)head->pid);
-  lutil_setint(L, "parent", (uint64_t)(int64_t)head->parent);
-  lutil_setint(L, "started_ns", head->started_ns);
-  lutil_setstr(L, "host", head->host);
-  lutil_setstr(L, "command", head->command);
+  static const struct field fields[] = FIELDS(struct pml__log_head, pid, parent, started_ns, host, command);
+  field_push(L, fields, head);
   lutil_setbool(L, "ended", head->ended == PML__LOG_ENDED_EXIT);
 }
 
@@ -77,8 +73,6 @@ static int l_read(lua_State *L) {
 
 int luaopen_pmlua_log(lua_State *L) {
   static const luaL_Reg functions[] = {{"read", l_read}, {NULL, NULL}};
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  lutil_class(L, &log_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  lutil_class(L, &log_class, NULL, NULL);
+  return lutil_module(L, functions);
 }

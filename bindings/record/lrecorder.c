@@ -139,23 +139,19 @@ static int l_recorder_quantile(lua_State *L) {
 }
 
 static int l_recorder_count(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)pml_recorder_count(check_recorder(L)));
-  return 1;
+  return lutil_pushint(L, pml_recorder_count(check_recorder(L)));
 }
 
 static int l_recorder_dropped(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)pml_recorder_dropped(check_recorder(L)));
-  return 1;
+  return lutil_pushint(L, pml_recorder_dropped(check_recorder(L)));
 }
 
 static int l_recorder_nans(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)pml_recorder_nans(check_recorder(L)));
-  return 1;
+  return lutil_pushint(L, pml_recorder_nans(check_recorder(L)));
 }
 
 static int l_recorder_error(lua_State *L) {
-  lua_pushnumber(L, pml_recorder_error(check_recorder(L)));
-  return 1;
+  return lutil_pushnum(L, pml_recorder_error(check_recorder(L)));
 }
 
 static int l_recorder_reset(lua_State *L) {
@@ -166,8 +162,7 @@ static int l_recorder_reset(lua_State *L) {
 /* A number that no other recorder has, and that is another one after each reset. */
 static int l_recorder_epoch(lua_State *L) {
   const struct pml__recorder_head *h = (const struct pml__recorder_head *)check_recorder(L);
-  lua_pushinteger(L, (lua_Integer)__atomic_load_n(&h->epoch, __ATOMIC_ACQUIRE));
-  return 1;
+  return lutil_pushint(L, __atomic_load_n(&h->epoch, __ATOMIC_ACQUIRE));
 }
 
 void lsde_open_recorders(lua_State *L) {

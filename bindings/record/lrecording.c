@@ -3,7 +3,8 @@
  * bindings/record/lrecording.c - pmlua.core.recording: recordings of processes: metadata, call paths, one archive of
  * all.
  */
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 
 #include "record/pml_mailbox.h"
 #include "source/plugin/pml_plugin_log.h"
@@ -38,17 +39,12 @@ static int l_open(lua_State *L) {
   int any = lua_toboolean(L, 2);
   struct handle *h = lutil_new(L, &recording_class, 0, 0);
   int err = any ? pml_recording_read_open_any(&h->reader, path) : pml_recording_read_open(&h->reader, path);
-  if (err < 0) return pml_pusherr(L, err, "recording.open");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, err, "recording.open");
 }
 
 /* reasons(dir): makes the file in which processes of a recording say why they are not recorded. */
 static int l_reasons(lua_State *L) {
-  int err = pml_mailbox_make(lutil_string(L, 1));
-  if (err < 0) return pml_pusherr(L, err, "recording.reasons");
-  lua_pushboolean(L, 1);
-  return 1;
+  return pml_pushdone(L, pml_mailbox_make(lutil_string(L, 1)), "recording.reasons");
 }
 
 /* waited(path, status, signal, ns): the process of that log ended so then; a signal is nil, or its status is. */
@@ -56,37 +52,26 @@ static int l_waited(lua_State *L) {
   lua_Integer signal = luaL_optinteger(L, 3, 0), status = luaL_optinteger(L, 2, 0);
   uint32_t waited = signal > 0 ? 257 + (uint32_t)(signal & 0x7f) : 1 + (uint32_t)(status & 0xff);
   int err = pml_recording_waited(lutil_string(L, 1), waited, (uint64_t)luaL_checkinteger(L, 4));
-  if (err < 0) return pml_pusherr(L, err, "recording.waited");
-  lua_pushboolean(L, 1);
-  return 1;
+  return pml_pushdone(L, err, "recording.waited");
 }
 
 static const char *const endings[] = {"running", "exit", "_exit", "failed"}; /* enum pml_recording_end */
 
 static int l_story(lua_State *L) {
+  static const struct field process[] = FIELDS(struct pml_recording_story, pid, parent, host, end_known, traced);
+  static const struct field counts[] =
+      FIELDS(struct pml_recording_story, lost_children, dropped, unmatched, unrecorded, deep, brief, often, missing);
   struct pml_recording_story s;
   pml_recording_read_story(check(L)->reader, &s);
-  lua_createtable(L, 0, 16);
-  lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
-  lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
-  lutil_setstr(L, "host", s.host);
+  field_push(L, process, &s);
+  field_set(L, counts, &s);
   lutil_setstr(L, "ended", endings[s.ended]);
   if (s.waited > 257) lutil_setint(L, "signal", s.waited - 257);
   if (s.waited > 0 && s.waited <= 256) lutil_setint(L, "status", s.waited - 1);
-  lutil_setbool(L, "end_known", s.end_known);
-  lutil_setbool(L, "traced", s.traced);
   lutil_setstr(L, "counted", pml_count_at_name(s.counted));
-  lutil_setint(L, "lost_children", s.lost_children);
   lutil_setstr(L, "refused", s.refused != 0 ? pml_error_text(s.refused) : "");
   lutil_setstr(L, "uncounted", s.uncounted != 0 ? pml_error_text(s.uncounted) : "");
-  lutil_setint(L, "dropped", s.dropped);
-  lutil_setint(L, "unmatched", s.unmatched);
-  lutil_setint(L, "unrecorded", s.unrecorded);
-  lutil_setint(L, "deep", s.deep);
-  lutil_setint(L, "brief", s.brief);
-  lutil_setint(L, "often", s.often);
   lutil_setint(L, "older", s.older_bytes);
-  lutil_setint(L, "missing", s.missing);
   return 1;
 }
 
@@ -98,8 +83,7 @@ static int l_note(lua_State *L) {
 
 /* tick_ns(): how long a tick of the process's clock was. */
 static int l_tick_ns(lua_State *L) {
-  lua_pushnumber(L, pml_recording_tick_ns(check(L)->reader));
-  return 1;
+  return lutil_pushnum(L, pml_recording_tick_ns(check(L)->reader));
 }
 
 static int l_profile(lua_State *L) {
@@ -128,13 +112,10 @@ static void add_value(lua_State *L, lua_Integer key, uint64_t more, bool real) {
 /* On top is the table of functions by region. */
 static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   lua_State *L = arg;
-  struct pml_region_info info = {.name = "?"};
   if (lua_rawgeti(L, -1, f->region) != LUA_TTABLE) {
     lua_pop(L, 1);
-    (void)pml_region_describe(f->region, &info);
     lua_createtable(L, (int)f->n, 2);
-    lutil_setstr(L, "name", info.name);
-    lutil_setstr(L, "file", info.file);
+    field_set_region(L, f->region);
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, f->region);
   }
@@ -143,60 +124,62 @@ static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   return 0;
 }
 
-static int read_sums(lua_State *L) {
-  struct handle *h = lua_touserdata(L, 1);
+/* What reads one kind of rows into the table on top. */
+struct reading {
+  int (*read)(struct pml_recording_reader *r, lua_State *L);
+  struct pml_recording_reader *reader;
+  const char *where;
+};
+
+static int read_rows(lua_State *L) {
+  const struct reading *r = lua_touserdata(L, 1);
   luaL_checkstack(L, 8, NULL);
   lua_newtable(L);
-  int err = pml_recording_read_sums(h->reader, add_sums, L);
-  return err < 0 ? pml_pusherr(L, err, "recording.sums") : 1;
+  int err = r->read(r->reader, L);
+  return err < 0 ? pml_pusherr(L, err, r->where) : 1;
 }
 
 /* The handle is closed to others meanwhile, such as finalizers. */
-static int closed_meanwhile(lua_State *L, lua_CFunction read) {
+static int closed_meanwhile(lua_State *L, int (*read)(struct pml_recording_reader *, lua_State *), const char *where) {
   struct handle *h = check(L);
+  struct reading r = {read, h->reader, where};
   lua_settop(L, 1);
-  lua_pushcfunction(L, read);
-  lua_pushvalue(L, 1);
+  lua_pushcfunction(L, read_rows);
+  lua_pushlightuserdata(L, &r);
   h->h.open = 0;
   int rc = lua_pcall(L, 1, LUA_MULTRET, 0);
   h->h.open = 1;
   return rc != LUA_OK ? lua_error(L) : lua_gettop(L) - 1;
 }
 
+static int read_sums(struct pml_recording_reader *r, lua_State *L) {
+  return pml_recording_read_sums(r, add_sums, L);
+}
+
 /* sums(): of each region by its number, name, file and the sums in the order of the events. */
 static int l_sums(lua_State *L) {
-  return closed_meanwhile(L, read_sums);
+  return closed_meanwhile(L, read_sums, "recording.sums");
 }
 
 static int add_openmp(const struct pml_recording_openmp *o, void *arg) {
+  static const struct field fields[] =
+      FIELDS(struct pml_recording_openmp, construct, runtime, index, threads, calls, count, ns, waited_ns);
   lua_State *L = arg;
   struct pml_region_info info = {.name = "?"};
   (void)pml_region_describe(o->region, &info);
-  lua_createtable(L, 0, 10);
+  field_push(L, fields, o);
   lutil_setstr(L, "name", info.name);
-  lutil_setstr(L, "construct", o->construct);
-  lutil_setint(L, "runtime", o->runtime);
-  lutil_setint(L, "index", o->index);
-  lutil_setint(L, "threads", o->threads);
-  lutil_setint(L, "calls", o->calls);
-  lutil_setint(L, "count", o->count);
-  lutil_setint(L, "ns", o->ns);
-  lutil_setint(L, "waited_ns", o->waited_ns);
   lua_rawseti(L, -2, luaL_len(L, -2) + 1);
   return 0;
 }
 
-static int read_openmp(lua_State *L) {
-  struct handle *h = lua_touserdata(L, 1);
-  luaL_checkstack(L, 8, NULL);
-  lua_newtable(L);
-  int err = pml_recording_read_openmp(h->reader, add_openmp, L);
-  return err < 0 ? pml_pusherr(L, err, "recording.openmp") : 1;
+static int read_openmp(struct pml_recording_reader *r, lua_State *L) {
+  return pml_recording_read_openmp(r, add_openmp, L);
 }
 
 /* openmp(): a list of constructs, each as far as one thread executed it with one number in its team. */
 static int l_openmp(lua_State *L) {
-  return closed_meanwhile(L, read_openmp);
+  return closed_meanwhile(L, read_openmp, "recording.openmp");
 }
 
 static int add_child(const struct pml_recording_child *c, void *arg) {
@@ -211,17 +194,13 @@ static int add_child(const struct pml_recording_child *c, void *arg) {
   return 0;
 }
 
-static int read_children(lua_State *L) {
-  struct handle *h = lua_touserdata(L, 1);
-  luaL_checkstack(L, 8, NULL);
-  lua_newtable(L);
-  int err = pml_recording_read_children(h->reader, add_child, L);
-  return err < 0 ? pml_pusherr(L, err, "recording.children") : 1;
+static int read_children(struct pml_recording_reader *r, lua_State *L) {
+  return pml_recording_read_children(r, add_child, L);
 }
 
 /* children(): a list of those that were forked and noted, as they are now. */
 static int l_children(lua_State *L) {
-  return closed_meanwhile(L, read_children);
+  return closed_meanwhile(L, read_children, "recording.children");
 }
 
 static void push_value(lua_State *L, const struct pml_value *v) {
@@ -234,11 +213,8 @@ static void push_value(lua_State *L, const struct pml_value *v) {
 /* On top is the list. */
 static int add_function_value(const struct pml_recording_function_value *v, void *arg) {
   lua_State *L = arg;
-  struct pml_region_info info = {.name = "?"};
-  (void)pml_region_describe(v->region, &info);
   lua_createtable(L, 0, 7);
-  lutil_setstr(L, "name", info.name);
-  lutil_setstr(L, "file", info.file);
+  field_set_region(L, v->region);
   lutil_setstr(L, "value", v->name);
   lutil_setint(L, "count", v->count);
   push_value(L, &v->sum);
@@ -251,17 +227,13 @@ static int add_function_value(const struct pml_recording_function_value *v, void
   return 0;
 }
 
-static int read_values(lua_State *L) {
-  struct handle *h = lua_touserdata(L, 1);
-  luaL_checkstack(L, 8, NULL);
-  lua_newtable(L);
-  int err = pml_recording_read_values(h->reader, add_function_value, L);
-  return err < 0 ? pml_pusherr(L, err, "recording.values") : 1;
+static int read_values(struct pml_recording_reader *r, lua_State *L) {
+  return pml_recording_read_values(r, add_function_value, L);
 }
 
 /* values(): a list of what calls of functions were given and gave, with counts, sums and extremes. */
 static int l_values(lua_State *L) {
-  return closed_meanwhile(L, read_values);
+  return closed_meanwhile(L, read_values, "recording.values");
 }
 
 /* An error in the function ends the work and is raised when all is closed; its value is on the stack then. */
@@ -398,8 +370,7 @@ static int l_series(lua_State *L) {
   size_t n;
   int err = pml_plugin_save(lutil_string(L, 1), lutil_string(L, 2), &n);
   if (err < 0) return pml_pusherr(L, err, "recording.series");
-  lua_pushinteger(L, (lua_Integer)n);
-  return 1;
+  return lutil_pushint(L, n);
 }
 
 /* Push a field of the table on top, without asking its metatable. */
@@ -454,25 +425,11 @@ static int l_clock(lua_State *L) {
 }
 
 static void push_archive_story(lua_State *L, const struct pml_archive_story *s) {
-  lua_createtable(L, 0, 11);
-  lutil_setint(L, "processes", s->processes);
-  lutil_setint(L, "jobs", s->jobs);
-  lutil_setint(L, "ranks", s->ranks);
-  lutil_setint(L, "missing", s->missing);
-  lutil_setint(L, "events", s->events);
-  lutil_setint(L, "open", s->open);
-  lutil_setint(L, "messages", s->messages);
-  lutil_setint(L, "unmatched", s->unmatched);
-  lutil_setint(L, "elsewhere", s->elsewhere);
-  lutil_setint(L, "early", s->early);
-  lutil_setint(L, "still_early", s->still_early);
-  lua_newtable(L); /* by rank */
-  for (uint32_t i = 0; s->wait != NULL && i < s->ranks + s->missing; i++) {
-    lua_createtable(L, 0, 2);
-    lutil_setint(L, "late_sender_ns", s->wait[i].late_sender_ns);
-    lutil_setint(L, "collective_ns", s->wait[i].collective_ns);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  static const struct field fields[] = FIELDS(struct pml_archive_story, processes, jobs, ranks, missing, events, open,
+                                              messages, unmatched, elsewhere, early, still_early);
+  static const struct field waits[] = FIELDS(struct pml_archive_wait, late_sender_ns, collective_ns);
+  field_push(L, fields, s);
+  field_list(L, waits, s->wait, s->wait != NULL ? s->ranks + s->missing : 0, sizeof *s->wait);
   lua_setfield(L, -2, "waits");
 }
 
@@ -500,9 +457,7 @@ int luaopen_pmlua_recording(lua_State *L) {
   static const luaL_Reg functions[] = {{"open", l_open},   {"reasons", l_reasons}, {"waited", l_waited},
                                        {"clock", l_clock}, {"archive", l_archive}, {"series", l_series},
                                        {NULL, NULL}};
-  static const luaL_Reg none[] = {{NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
-  lutil_class(L, &calls_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  lutil_class(L, &calls_class, NULL, NULL);
+  return lutil_module(L, functions);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/record/lsamples.c - pml.samples: a series of raw samples. */
 #include "live/limit.h"
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 
 #include "record/pml_samples.h"
 
@@ -55,12 +56,7 @@ static int push(lua_State *L, size_t capacity, const char *where) {
   if (err == 0)
     err = fits(capacity) ? pml_samples_open(&s->series, capacity)
                          : pml_fail(-ENOMEM, "%zu samples need more memory than is available; ask for fewer", capacity);
-  if (err < 0) {
-    lutil_uncharge(&s->h);
-    return pml_pusherr(L, err, where);
-  }
-  s->h.open = 1;
-  return 1;
+  return lutil_opened(L, &s->h, err, where);
 }
 
 static int l_new(lua_State *L) {
@@ -68,8 +64,7 @@ static int l_new(lua_State *L) {
 }
 
 static int l_len(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)check(L)->n);
-  return 1;
+  return lutil_pushint(L, check(L)->n);
 }
 
 /* s[i], else a method; the methods are the upvalue. */
@@ -83,13 +78,11 @@ static int l_index(lua_State *L) {
   int isint;
   lua_Integer i = lua_tointegerx(L, 2, &isint);
   if (!isint || i < 1 || (size_t)i > s->n) return 0;
-  lua_pushinteger(L, (lua_Integer)s->value[i - 1]);
-  return 1;
+  return lutil_pushint(L, s->value[i - 1]);
 }
 
 static int l_capacity(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)check(L)->capacity);
-  return 1;
+  return lutil_pushint(L, check(L)->capacity);
 }
 
 static int l_push(lua_State *L) {
@@ -144,19 +137,14 @@ static int l_sort(lua_State *L) {
 
 static int l_quantile(lua_State *L) {
   const struct pml_samples *s = check(L);
-  lua_pushnumber(L, pml_samples_quantile(s, luaL_checknumber(L, 2)));
-  return 1;
+  return lutil_pushnum(L, pml_samples_quantile(s, luaL_checknumber(L, 2)));
 }
 
 static int l_moments(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_samples_moments, mean, sd, min, max);
   struct pml_samples_moments m;
   pml_samples_moments(check(L), &m);
-  lua_createtable(L, 0, 4);
-  lutil_setnum(L, "mean", m.mean);
-  lutil_setnum(L, "sd", m.sd);
-  lutil_setnum(L, "min", m.min);
-  lutil_setnum(L, "max", m.max);
-  return 1;
+  return field_push(L, fields, &m);
 }
 
 static int l_format(lua_State *L) {
@@ -203,6 +191,5 @@ int luaopen_pmlua_samples(lua_State *L) {
                                      {"above", l_above},       {"__len", l_len},       {NULL, NULL}};
   static const luaL_Reg functions[] = {{"new", l_new}, {NULL, NULL}};
   lutil_class(L, &samples_class, methods, l_index);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

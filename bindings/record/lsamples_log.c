@@ -7,7 +7,7 @@
  * elsewhere; close(): the file goes; left(path): what a log has of the visit in which its run was killed, { cell,
  * round, planned, values }.
  */
-#include "lutil.h"
+#include "module.h"
 
 #include "record/pml_samples_log.h"
 
@@ -58,11 +58,9 @@ static void push_value(lua_State *L, const struct pml_samples_left *left, size_t
 }
 
 static int push_left(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_samples_left, cell, round, planned);
   const struct pml_samples_left *left = lua_touserdata(L, 1);
-  lua_createtable(L, 0, 4);
-  lutil_setint(L, "cell", left->cell);
-  lutil_setint(L, "round", left->round);
-  lutil_setint(L, "planned", left->planned);
+  field_push(L, fields, left);
   lua_newtable(L);
   for (size_t i = 0; i < left->n; i++) {
     push_value(L, left, i);
@@ -88,6 +86,5 @@ static int l_left(lua_State *L) {
 int luaopen_pmlua_samples_log(lua_State *L) {
   static const luaL_Reg functions[] = {{"open", l_open}, {"visit", l_visit}, {"took", l_took}, {"tell", l_tell},
                                        {"kept", l_kept}, {"close", l_close}, {"left", l_left}, {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -3,7 +3,7 @@
 #ifndef LSECTION_CACHE_H
 #define LSECTION_CACHE_H
 
-#include "lutil.h"
+#include "module.h"
 
 #include "adapter/section/read/pml_section_cache.h"
 

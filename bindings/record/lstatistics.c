@@ -48,8 +48,7 @@ static int l_quantile(lua_State *L) {
   push_at(L, n, p.at);
   if (p.part == 0) return 1;
   push_at(L, n, p.at + 1);
-  lua_pushnumber(L, pml_quantile_between(lua_tonumber(L, -2), lua_tonumber(L, -1), p.part));
-  return 1;
+  return lutil_pushnum(L, pml_quantile_between(lua_tonumber(L, -2), lua_tonumber(L, -1), p.part));
 }
 
 /* median_interval(values, level) - of ascending numbers: low and high; nil: there are too few. */
@@ -81,8 +80,7 @@ static int l_bucket(lua_State *L) {
   return 1;
 }
 static int l_least(lua_State *L) {
-  lua_pushnumber(L, pml_histogram_least((uint32_t)lutil_int(L, 1, 0, PML_HISTOGRAM_BUCKETS)));
-  return 1;
+  return lutil_pushnum(L, pml_histogram_least((uint32_t)lutil_int(L, 1, 0, PML_HISTOGRAM_BUCKETS)));
 }
 
 /* histogram_quantile(count, q) - of what a table has by bucket; nil: there is nothing, or q is not in 0..1. */
@@ -97,8 +95,7 @@ static int l_histogram_quantile(lua_State *L) {
   }
   double v = pml_histogram_quantile(count, q);
   if (v != v) return 0;
-  lua_pushnumber(L, v);
-  return 1;
+  return lutil_pushnum(L, v);
 }
 
 static double field(lua_State *L, const char *name) {

@@ -56,8 +56,7 @@ static int l_index(lua_State *L) {
 }
 
 static int l_length(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)((const struct packed *)luaL_checkudata(L, 1, PACKED))->n);
-  return 1;
+  return lutil_pushint(L, ((const struct packed *)luaL_checkudata(L, 1, PACKED))->n);
 }
 
 int ltally_is_list(lua_State *L, int idx) {
@@ -244,8 +243,7 @@ static int l_merge_tallies(lua_State *L) {
 void ltally_open(lua_State *L) {
   static const luaL_Reg meta[] = {{"__index", l_index}, {"__len", l_length}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"tally", l_tally}, {"merge_tallies", l_merge_tallies}, {NULL, NULL}};
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  lutil_class(L, &keys_class, none, NULL);
+  lutil_class(L, &keys_class, NULL, NULL);
   luaL_setfuncs(L, functions, 0);
   if (luaL_newmetatable(L, PACKED)) luaL_setfuncs(L, meta, 0);
   lua_pushboolean(L, 0);

@@ -3,7 +3,8 @@
 #ifndef LTALLY_H
 #define LTALLY_H
 
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 
 /* ltally_open - the metatable of packed lists, and tally() and merge_tallies() as fields of the table on top. */
 void ltally_open(lua_State *L);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/lcount.c - pml.count: files of compiler counts, and the kinds of operation. */
-#include "lutil.h"
+#include "module.h"
 
 #include "source/compiler/pml_count_file.h"
 
@@ -29,22 +29,14 @@ static void push_parts(lua_State *L, const struct pml_counts *c) {
 }
 
 static int push_all(lua_State *L) {
+  static const struct field process[] =
+      FIELDS(struct pml_counts, pid, parent, started_ns, ended, host, command, others);
+  static const struct field counts[] =
+      FIELDS(struct pml_counts, threads, sharing, underway, modules, refused, uncounted);
   const struct pml_counts *c = lua_touserdata(L, 1);
-  lua_createtable(L, 0, 16);
-  lutil_setint(L, "pid", (uint64_t)(int64_t)c->pid);
-  lutil_setint(L, "parent", (uint64_t)(int64_t)c->parent);
-  lutil_setint(L, "started_ns", c->started_ns);
-  lutil_setbool(L, "ended", c->ended);
+  field_push(L, process, c);
+  field_set(L, counts, c);
   lutil_setstr(L, "at", pml_count_at_name(c->at));
-  lutil_setint(L, "threads", c->threads);
-  lutil_setint(L, "sharing", c->sharing);
-  lutil_setint(L, "underway", c->underway);
-  lutil_setint(L, "modules", c->modules);
-  lutil_setint(L, "refused", c->refused);
-  lutil_setint(L, "uncounted", c->uncounted);
-  lutil_setstr(L, "host", c->host);
-  lutil_setstr(L, "command", c->command);
-  lutil_setstr(L, "others", c->others);
   push_counts(L, c);
   push_parts(L, c);
   return 1;
@@ -84,6 +76,5 @@ static int l_here(lua_State *L) {
 
 int luaopen_pmlua_count(lua_State *L) {
   static const luaL_Reg functions[] = {{"read", l_read}, {"kinds", l_kinds}, {"here", l_here}, {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/lcounter.c - pml.counter: one perf_event counter. */
-#include "lutil.h"
+#include "module.h"
 
 #include "adapter/arch/pml_known.h"
 
@@ -21,20 +21,22 @@ static void counter_close(void *handle) {
 static const struct lutil_class counter_class = {"counter", sizeof(struct handle), counter_close};
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "disabled", "part", NULL};
+  struct options {
+    struct pml_target target;
+    unsigned flags, part;
+  } o = {.flags = 0, .part = 1};
+  static const struct option known[] = {OPTIONS_TARGET(struct options, target),
+                                        OPTION_BIT(struct options, "no_page", flags, PML_OPEN_NO_PAGE),
+                                        OPTION_BIT(struct options, "disabled", flags, PML_OPEN_DISABLED),
+                                        OPTION_RANGE(struct options, "part", part, 1, PML_EVENT_PARTS_MAX), OPTION_END};
   const char *name = lutil_string(L, 1);
-  struct pml_target target;
-  lutil_options(L, 2, known);
-  lutil_target(L, 2, &target);
-  unsigned flags =
-      (lutil_flag(L, 2, "no_page") ? PML_OPEN_NO_PAGE : 0) | (lutil_flag(L, 2, "disabled") ? PML_OPEN_DISABLED : 0);
-  unsigned part = (unsigned)lutil_intfield(L, 2, "part", 1, 1, PML_EVENT_PARTS_MAX) - 1;
+  option_read(L, 2, known, &o);
   struct handle *c = lutil_new(L, &counter_class, 0, 0);
   struct pml_event ev;
   int err = pml_event_parse(&ev, name);
-  if (err == 0 && part >= ev.nparts && ev.nparts > 0)
+  if (err == 0 && o.part > ev.nparts && ev.nparts > 0)
     return luaL_argerror(L, 2, lua_pushfstring(L, "the event has %d part(s)", (int)ev.nparts));
-  if (err == 0) err = pml_counter_open(&c->counter, &ev, part, &target, NULL, flags);
+  if (err == 0) err = pml_counter_open(&c->counter, &ev, o.part - 1, &o.target, NULL, o.flags);
   if (err < 0) return pml_pusherr(L, err, "counter.open");
   snprintf(c->name, sizeof c->name, "%s%s", name, c->counter.flags & PML_OPENED_USER_ONLY ? ":u" : "");
   c->h.open = 1;
@@ -78,6 +80,5 @@ int luaopen_pmlua_counter(lua_State *L) {
   static const luaL_Reg methods[] = {{"read", l_read}, {"path", l_path}, {"name", l_name}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {"exercise", l_exercise}, {NULL, NULL}};
   lutil_class(L, &counter_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/levent.c - pml.event: event names, and the list of all events. */
-#include "lutil.h"
+#include "module.h"
 
-#include "base/pml_array.h"
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <errno.h>
@@ -47,14 +46,11 @@ static int l_parse(lua_State *L) {
 
 /* { precise =, counts_guests =, kinds = } */
 static int l_pmu_traits(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_event_pmu_traits, precise, counts_guests, kinds);
   struct pml_event_pmu_traits t;
   int err = pml_event_pmu_traits(&t);
   if (err < 0) return pml_pusherr(L, err, "event.pmu_traits");
-  lua_createtable(L, 0, 3);
-  lutil_setbool(L, "precise", t.precise);
-  lutil_setbool(L, "counts_guests", t.counts_guests);
-  lutil_setint(L, "kinds", t.kinds);
-  return 1;
+  return field_push(L, fields, &t);
 }
 
 static int l_user_only(lua_State *L) {
@@ -66,38 +62,15 @@ static int l_user_only(lua_State *L) {
  * The walk holds the lock of the event tables, so its visitor must not enter Lua: an allocation there may raise, or run
  * a finalizer that parses an event. Rows are kept as C strings, one after the other, and become tables afterwards.
  */
-struct rows {
-  struct lutil_handle h;
-  char *text;
-  size_t used, capacity;
-  lua_Integer n;
-};
-
-static void rows_close(void *handle) {
-  struct rows *r = handle;
-  free(r->text);
-  r->text = NULL;
-}
-
-static const struct lutil_class rows_class = {"eventlist", sizeof(struct rows), rows_close};
-
-static int rows_add(struct rows *r, const char *s) {
-  size_t len = strlen(s) + 1;
-  if (!PML__ARRAY_ROOM(r->text, r->capacity, r->used + len)) return -ENOMEM;
-  memcpy(r->text + r->used, s, len);
-  r->used += len;
-  return 0;
-}
-
 static int rows_visit(const struct pml_event_info *info, void *arg) {
-  struct rows *r = arg;
+  struct lutil_rows *r = arg;
   const char *field[] = {info->name, info->description,           info->source,
                          info->pmu,  info->available ? "y" : "n", info->reason};
   for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
-    int err = rows_add(r, field[i] != NULL ? field[i] : "");
+    const char *text = field[i] != NULL ? field[i] : "";
+    int err = lutil_add(r, text, strlen(text) + 1);
     if (err < 0) return err;
   }
-  r->n++;
   return 0;
 }
 
@@ -106,10 +79,10 @@ static const char *setnext(lua_State *L, const char *key, const char *s) {
   return s + strlen(s) + 1;
 }
 
-static void pushrows(lua_State *L, const struct rows *r) {
-  const char *s = r->text;
-  lua_createtable(L, r->n < 1000000 ? (int)r->n : 0, 0);
-  for (lua_Integer i = 1; i <= r->n; i++) {
+static void pushrows(lua_State *L, const struct lutil_rows *r) {
+  const char *s = r->at;
+  lua_newtable(L);
+  for (lua_Integer i = 1; s != r->at + r->used; i++) {
     lua_createtable(L, 0, 6);
     s = setnext(L, "name", s);
     s = setnext(L, "description", s);
@@ -124,8 +97,7 @@ static void pushrows(lua_State *L, const struct rows *r) {
 static int l_list(lua_State *L) {
   const char *pattern = lutil_optstring(L, 1, NULL);
   int all = lua_toboolean(L, 2);
-  struct rows *r = lutil_new(L, &rows_class, 0, 0);
-  r->h.open = 1;
+  struct lutil_rows *r = lutil_rows(L);
   int err = pml_event_list(pattern, all, rows_visit, r);
   if (err < 0) return pml_pusherr(L, err, "event.list");
   pushrows(L, r);
@@ -134,22 +106,12 @@ static int l_list(lua_State *L) {
 }
 
 static int l_pmus(lua_State *L) {
+  static const struct field fields[] =
+      FIELDS(struct pml_event_pmu, name, description, kind, counters, fixed, events, here);
   int n = pml_event_pmus(NULL, 0);
   struct pml_event_pmu *pmu = lua_newuserdatauv(L, (size_t)n * sizeof *pmu + 1, 0);
   n = pml_event_pmus(pmu, (size_t)n);
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    lua_createtable(L, 0, 7);
-    lutil_setstr(L, "name", pmu[i].name);
-    lutil_setstr(L, "description", pmu[i].description);
-    lutil_setstr(L, "kind", pmu[i].kind);
-    lutil_setint(L, "counters", pmu[i].counters);
-    lutil_setint(L, "fixed", pmu[i].fixed);
-    lutil_setint(L, "events", pmu[i].events);
-    lutil_setbool(L, "here", pmu[i].here);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
+  return field_list(L, fields, pmu, (size_t)n, sizeof *pmu);
 }
 
 static int l_has_pmu(lua_State *L) {
@@ -169,7 +131,7 @@ static int l_set_sysfs(lua_State *L) {
 struct usdt_places {
   const char *provider, *name;
   size_t n;
-  struct {
+  struct usdt_place {
     uint64_t offset;
     char arguments[256];
   } place[USDT_MOST];
@@ -184,6 +146,7 @@ static int keep_place(const struct pml__usdt_place *p, void *arg) {
 }
 
 static int l_usdt(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct usdt_place, offset, arguments);
   const char *path = lutil_string(L, 1), *provider = lutil_string(L, 2), *name = lutil_string(L, 3);
   struct usdt_places *all = lua_newuserdatauv(L, sizeof *all, 0); /* it is Lua's: an error leaves nothing behind */
   all->provider = provider;
@@ -194,23 +157,13 @@ static int l_usdt(lua_State *L) {
     (void)pml_fail(err, "cannot read the probes of %.200s: %s", path, pml_error_text(err));
     return pml_pusherr(L, err, "event.usdt");
   }
-  lua_createtable(L, (int)all->n, 0);
-  for (size_t i = 0; i < all->n; i++) {
-    lua_createtable(L, 0, 2);
-    lutil_setint(L, "offset", all->place[i].offset);
-    lutil_setstr(L, "arguments", all->place[i].arguments);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
+  return field_list(L, fields, all->place, all->n, sizeof all->place[0]);
 }
 
 int luaopen_pmlua_event(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"parse", l_parse},         {"user_only", l_user_only}, {"pmu_traits", l_pmu_traits},
       {"list", l_list},           {"pmus", l_pmus},           {"has_pmu", l_has_pmu},
       {"set_sysfs", l_set_sysfs}, {"usdt", l_usdt},           {NULL, NULL}};
-  lutil_class(L, &rows_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

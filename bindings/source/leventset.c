@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/leventset.c - pml.eventset: events of any sources, read together. */
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,17 +33,18 @@ struct pml_eventset *lutil_eventset(lua_State *L, int idx) {
 }
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"pid",       "cpu",     "inherit", "no_page", "ungrouped",
-                                      "multiplex", "on_exec", "cgroup",  NULL};
+  static const struct option known[] = {
+      OPTIONS_TARGET(struct pml_eventset_options, target),
+      OPTION_BIT(struct pml_eventset_options, "no_page", flags, PML_EVENTSET_NO_PAGE),
+      OPTION_BIT(struct pml_eventset_options, "ungrouped", flags, PML_EVENTSET_UNGROUPED),
+      OPTION_BIT(struct pml_eventset_options, "multiplex", flags, PML_EVENTSET_MULTIPLEX),
+      OPTION_BIT(struct pml_eventset_options, "on_exec", flags, PML_EVENTSET_ON_EXEC),
+      OPTION_UNREAD("cgroup"),
+      OPTION_END};
   const char *name[PML_EVENTSET_MAX];
-  struct pml_eventset_options options;
+  struct pml_eventset_options options = {0};
   lua_settop(L, 2);
-  lutil_options(L, 2, known);
-  lutil_target(L, 2, &options.target);
-  options.flags = (lutil_flag(L, 2, "no_page") ? PML_EVENTSET_NO_PAGE : 0) |
-                  (lutil_flag(L, 2, "ungrouped") ? PML_EVENTSET_UNGROUPED : 0) |
-                  (lutil_flag(L, 2, "multiplex") ? PML_EVENTSET_MULTIPLEX : 0) |
-                  (lutil_flag(L, 2, "on_exec") ? PML_EVENTSET_ON_EXEC : 0);
+  option_read(L, 2, known, &options);
   const char *cgroup = lutil_stringfield(L, 2, "cgroup", NULL);
   if (cgroup != NULL && options.target.pid != 0) return luaL_argerror(L, 2, "pid and cgroup exclude each other");
   size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
@@ -51,14 +53,9 @@ static int l_open(lua_State *L) {
   if (err == 0 && cgroup != NULL) err = pml_target_cgroup(&options.target, cgroup);
   if (err == 0) err = pml_eventset_open(&s->set, name, n, &options);
   pml_target_release(&options.target);
-  if (err < 0) {
-    lutil_uncharge(&s->h);
-    return pml_pusherr(L, err, "eventset.open");
-  }
   s->n = (int)n;
-  s->typed = pml_eventset_typed(s->set);
-  s->h.open = 1;
-  return 1;
+  s->typed = err == 0 && pml_eventset_typed(s->set);
+  return lutil_opened(L, &s->h, err, "eventset.open");
 }
 
 /* pml.eventset {...}: the first argument is the module. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/lgroup.c - pml.group: events scheduled together. */
-#include "lutil.h"
+#include "module.h"
 
 #include "source/kernel/pml_group.h"
 
@@ -19,15 +19,17 @@ static void group_close(void *handle) {
 static const struct lutil_class group_class = {"group", sizeof(struct handle), group_close};
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "disabled", NULL};
+  struct options {
+    struct pml_target target;
+    unsigned flags;
+  } o = {.flags = 0};
+  static const struct option known[] = {OPTIONS_TARGET(struct options, target),
+                                        OPTION_BIT(struct options, "no_page", flags, PML_OPEN_NO_PAGE),
+                                        OPTION_BIT(struct options, "disabled", flags, PML_OPEN_DISABLED), OPTION_END};
   const char *name[PML_EVENTSET_MAX];
   const struct pml_event *ev[PML_EVENTSET_MAX];
-  struct pml_target target;
   lua_settop(L, 2);
-  lutil_options(L, 2, known);
-  lutil_target(L, 2, &target);
-  unsigned flags =
-      (lutil_flag(L, 2, "no_page") ? PML_OPEN_NO_PAGE : 0) | (lutil_flag(L, 2, "disabled") ? PML_OPEN_DISABLED : 0);
+  option_read(L, 2, known, &o);
   size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
   struct pml_event *parsed = lua_newuserdatauv(L, n * sizeof *parsed, 0);
   struct handle *g = lutil_new(L, &group_class, 0, 1);
@@ -38,7 +40,7 @@ static int l_open(lua_State *L) {
     err = pml_event_parse(&parsed[i], name[i]);
     ev[i] = &parsed[i];
   }
-  if (err == 0) err = pml_group_open(&g->group, ev, NULL, n, &target, flags, NULL);
+  if (err == 0) err = pml_group_open(&g->group, ev, NULL, n, &o.target, o.flags, NULL);
   if (err < 0) return pml_pusherr(L, err, "group.open");
   for (size_t i = 0; i < n; i++)
     snprintf(g->name[i], sizeof g->name[i], "%s%s", name[i],
@@ -66,14 +68,12 @@ static int l_read(lua_State *L) {
 
 static int l_len(lua_State *L) {
   const struct handle *g = lutil_check(L, 1, &group_class);
-  lua_pushinteger(L, (lua_Integer)g->group.n);
-  return 1;
+  return lutil_pushint(L, g->group.n);
 }
 
 int luaopen_pmlua_group(lua_State *L) {
   static const luaL_Reg methods[] = {{"read", l_read}, {"__len", l_len}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &group_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

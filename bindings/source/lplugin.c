@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/lplugin.c - pml.plugin: metric plugins in C or Lua, and their series. */
 #include "embed/locate.h"
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 #include "source/plugin_code.h"
 
 #include "source/plugin/pml_plugin_log.h"
@@ -396,11 +397,9 @@ int luaopen_pmlua_plugin(lua_State *L) {
                                      {"series", l_series}, {"info", l_info},       {NULL, NULL}};
   static const luaL_Reg functions[] = {{"load", l_load},       {"find", l_find}, {"list", l_list},
                                        {"provide", l_provide}, {"read", l_read}, {NULL, NULL}};
-  static const luaL_Reg none[] = {{NULL, NULL}};
   stay_loaded();
   pml_plugin_on_trouble(say);
   lutil_class(L, &plugin_class, methods, NULL);
-  lutil_class(L, &copies_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  lutil_class(L, &copies_class, NULL, NULL);
+  return lutil_module(L, functions);
 }

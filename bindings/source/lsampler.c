@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/source/lsampler.c - pml.sampler: sampling of instruction and data addresses. */
-#include "lutil.h"
+#include "module.h"
 
 #include "program/pml_source_line.h"
 #include "source/kernel/sampler/pml_sampler.h"
@@ -57,40 +57,30 @@ static void read_threads(lua_State *L, struct pml_sampler_options *o) {
 }
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"pid",   "all",       "cgroup", "inherit",   "on_exec", "address",
-                                      "calls", "registers", "period", "frequency", "max",     NULL};
-  struct pml_sampler_options o = {0};
+  static const struct option known[] = {
+      OPTION_UNREAD("pid"),
+      OPTIONS(struct pml_sampler_options, all, inherit, on_exec, address, calls, registers, cgroup),
+      OPTION_RANGE(struct pml_sampler_options, "period", period, 1, LUA_MAXINTEGER),
+      OPTION_RANGE(struct pml_sampler_options, "frequency", frequency, 1, 1000000000),
+      OPTION_RANGE(struct pml_sampler_options, "max", max, 1, (lua_Integer)PML_SAMPLER_MAX * 16),
+      OPTION_END};
+  struct pml_sampler_options o = {.max = PML_SAMPLER_MAX};
   const char *name = lutil_string(L, 1);
   lua_settop(L, 2);
-  lutil_options(L, 2, known);
-  o.all = lutil_flag(L, 2, "all");
-  o.inherit = lutil_flag(L, 2, "inherit");
-  o.on_exec = lutil_flag(L, 2, "on_exec");
-  o.address = lutil_flag(L, 2, "address");
-  o.calls = lutil_flag(L, 2, "calls");
-  o.registers = lutil_flag(L, 2, "registers");
-  o.cgroup = lutil_stringfield(L, 2, "cgroup", NULL);
-  o.period = (uint64_t)lutil_intfield(L, 2, "period", 0, 1, LUA_MAXINTEGER);
-  o.frequency = (uint64_t)lutil_intfield(L, 2, "frequency", o.period == 0 ? 1000 : 0, 1, 1000000000);
-  o.max = (size_t)lutil_intfield(L, 2, "max", (lua_Integer)PML_SAMPLER_MAX, 1, (lua_Integer)PML_SAMPLER_MAX * 16);
+  option_read(L, 2, known, &o);
+  if (o.period == 0 && o.frequency == 0) o.frequency = 1000;
   if (o.period > 0 && o.frequency > 0) return luaL_argerror(L, 2, "period and frequency exclude each other");
   read_threads(L, &o);
   struct handle *s = lutil_new(L, &sampler_class, 0, 0);
   size_t stack = o.calls || o.registers ? PML_SAMPLER_CALLS * sizeof(uint64_t) : 0;
   int err = lutil_charge(L, &s->h, o.max * (sizeof(struct pml_sample) + stack));
   if (err == 0) err = pml_sampler_open(&s->sampler, name, &o);
-  if (err < 0) {
-    lutil_uncharge(&s->h);
-    return pml_pusherr(L, err, "sampler.open");
-  }
-  s->h.open = 1;
-  return 1;
+  return lutil_opened(L, &s->h, err, "sampler.open");
 }
 
 static int pushed(lua_State *L, int64_t n, const char *where) {
   if (n < 0) return pml_pusherr(L, (int)n, where);
-  lua_pushinteger(L, (lua_Integer)n);
-  return 1;
+  return lutil_pushint(L, (uint64_t)n);
 }
 
 static int l_drain(lua_State *L) {
@@ -107,17 +97,13 @@ static int l_name(lua_State *L) {
 }
 
 static int l_counts(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_sampler_counts, samples, lost, dropped, throttled, odd);
   struct pml_sampler_counts c = pml_sampler_counts(check(L)->sampler);
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "samples", c.samples);
-  lutil_setint(L, "lost", c.lost);
-  lutil_setint(L, "dropped", c.dropped);
-  lutil_setint(L, "throttled", c.throttled);
-  lutil_setint(L, "odd", c.odd);
-  return 1;
+  return field_push(L, fields, &c);
 }
 
 static int l_sample(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_sample, time_ns, ip, address, period, pid, tid, cpu);
   static const char *const mode[] = {"user", "kernel", "other"};
   size_t n;
   const struct pml_sample *all = pml_sampler_samples(check(L)->sampler, &n);
@@ -127,14 +113,7 @@ static int l_sample(lua_State *L) {
     return 1;
   }
   struct pml_sample s = all[i - 1];
-  lua_createtable(L, 0, 8);
-  lutil_setint(L, "time_ns", s.time_ns);
-  lutil_setint(L, "ip", s.ip);
-  lutil_setint(L, "address", s.address);
-  lutil_setint(L, "period", s.period);
-  lutil_setint(L, "pid", (uint64_t)s.pid);
-  lutil_setint(L, "tid", (uint64_t)s.tid);
-  lutil_setint(L, "cpu", s.cpu);
+  field_push(L, fields, &s);
   lutil_setstr(L, "mode", mode[s.mode]);
   return 1;
 }
@@ -234,6 +213,5 @@ int luaopen_pmlua_sampler(lua_State *L) {
                                      {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &sampler_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -2,7 +2,6 @@
 /* bindings/source/lsde.c - pml.sde: libraries of software-defined events, created counters, and the list of events. */
 #include "source/lsde.h"
 
-#include "base/pml_array.h"
 #include "live/limit.h"
 #include "source/sde/pml_sde_hook.h"
 
@@ -30,11 +29,7 @@ static int open_handle(struct lsde_handle *h) {
 }
 
 int lsde_pushvalue(lua_State *L, const struct pml_value *v) {
-  if (v->type == PML_TYPE_DOUBLE)
-    lua_pushnumber(L, v->d);
-  else
-    lua_pushinteger(L, (lua_Integer)v->i);
-  return 1;
+  return v->type == PML_TYPE_DOUBLE ? lutil_pushnum(L, v->d) : lutil_pushint(L, (uint64_t)v->i);
 }
 
 int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c) {
@@ -46,27 +41,6 @@ int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c) {
 
 void lsde_settle(const struct lsde_charge *c) {
   if (pml_sde_grown() == c->grown) limit_discharge(c->account, c->bytes);
-}
-
-static void rows_close(void *handle) {
-  struct lsde_rows *r = handle;
-  free(r->text);
-  r->text = NULL;
-}
-
-static const struct lutil_class rows_class = {"sderows", sizeof(struct lsde_rows), rows_close};
-
-int lsde_add(struct lsde_rows *r, const void *data, size_t n) {
-  if (!PML__ARRAY_ROOM(r->text, r->capacity, r->used + n)) return -ENOMEM;
-  memcpy(r->text + r->used, data, n);
-  r->used += n;
-  return 0;
-}
-
-struct lsde_rows *lsde_newrows(lua_State *L) {
-  struct lsde_rows *r = lutil_new(L, &rows_class, 0, 0);
-  r->h.open = 1;
-  return r;
 }
 
 /* --- libraries --- */
@@ -164,8 +138,7 @@ static int l_counter_add(lua_State *L) {
 }
 
 static int l_counter_read(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)pml_sde_counter_read(check_counter(L)));
-  return 1;
+  return lutil_pushint(L, (uint64_t)pml_sde_counter_read(check_counter(L)));
 }
 
 static int l_counter_reset(lua_State *L) {
@@ -265,16 +238,16 @@ static int l_event_open(lua_State *L) {
 }
 
 static int visit_name(const struct pml_sde_info *info, void *rows) {
-  return lsde_add(rows, info->full_name, strlen(info->full_name) + 1);
+  return lutil_add(rows, info->full_name, strlen(info->full_name) + 1);
 }
 
 /* A table of what the names in @r are now; @r is at 1, and closed. */
-static int push_events(lua_State *L, struct lsde_rows *r) {
+static int push_events(lua_State *L, struct lutil_rows *r) {
   lua_newtable(L);
   lua_Integer n = 0;
-  for (size_t at = 0; at < r->used; at += strlen(r->text + at) + 1) {
+  for (size_t at = 0; at < r->used; at += strlen(r->at + at) + 1) {
     struct lsde_handle *h = lutil_new(L, &event_class, 0, 0);
-    if (pml_sde_find(r->text + at, &h->event, NULL) == 0) {
+    if (pml_sde_find(r->at + at, &h->event, NULL) == 0) {
       h->h.open = 1;
       if (push_info(L, h->event) == 1)
         lua_rawseti(L, 2, ++n);
@@ -290,7 +263,7 @@ static int push_events(lua_State *L, struct lsde_rows *r) {
 
 static int l_list(lua_State *L) {
   lua_settop(L, 0);
-  struct lsde_rows *r = lsde_newrows(L);
+  struct lutil_rows *r = lutil_rows(L);
   int err = pml_sde_list(visit_name, r);
   return err < 0 ? pml_pusherr(L, err, "sde.list") : push_events(L, r);
 }
@@ -313,7 +286,7 @@ static int l_select(lua_State *L) {
     lua_rawgeti(L, 1, (lua_Integer)i + 1);
     pattern[i] = lutil_string(L, -1);
   }
-  struct lsde_rows *r = lsde_newrows(L);
+  struct lutil_rows *r = lutil_rows(L);
   int err = pml_sde_select(&s, visit_name, r);
   if (err < 0) return pml_pusherr(L, err, "sde.select");
   lua_replace(L, 1);
@@ -325,8 +298,7 @@ static int l_select(lua_State *L) {
 }
 
 static int l_count(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)pml_sde_count());
-  return 1;
+  return lutil_pushint(L, pml_sde_count());
 }
 
 /* Its code runs here, and stays. */
@@ -335,7 +307,6 @@ static int l_hook(lua_State *L) {
 }
 
 int luaopen_pmlua_sde(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg library[] = {
       {"counter", l_counter},   {"recorder", lsde_library_recorder}, {"set", lsde_library_set}, {"group", l_group},
       {"describe", l_describe}, {"unregister", l_unregister},        {"shutdown", l_shutdown},  {NULL, NULL}};
@@ -350,7 +321,5 @@ int luaopen_pmlua_sde(lua_State *L) {
   lsde_open_recorders(L);
   lsde_open_sets(L);
   lutil_class(L, &event_class, event, NULL);
-  lutil_class(L, &rows_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

@@ -3,7 +3,7 @@
 #ifndef LSDE_H
 #define LSDE_H
 
-#include "lutil.h"
+#include "module.h"
 
 /* Whatever a handle points to lives as long as its event is referred to, also when the library takes it back. */
 struct lsde_handle {
@@ -50,17 +50,6 @@ int lsde_pushvalue(lua_State *L, const struct pml_value *v);
 int lsde_info(lua_State *L);
 
 extern const char *const lsde_type_names[];
-
-/*
- * Rows of bytes, collected by visitors of the core: none may enter Lua, which may raise. lsde_add returns 0 or -ENOMEM.
- */
-struct lsde_rows {
-  struct lutil_handle h;
-  char *text;
-  size_t used, capacity;
-};
-struct lsde_rows *lsde_newrows(lua_State *L);
-int lsde_add(struct lsde_rows *r, const void *data, size_t n);
 
 /* Methods of libraries that make recorders and sets; and the metatables of these. */
 int lsde_library_recorder(lua_State *L);

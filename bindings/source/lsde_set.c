@@ -70,13 +70,13 @@ static int l_set_remove(lua_State *L) {
 }
 
 static int visit_element(const struct pml_sde_element *e, void *rows) {
-  int err = lsde_add(rows, e, sizeof *e);
-  return err < 0 ? err : lsde_add(rows, e->element, e->bytes);
+  int err = lutil_add(rows, e, sizeof *e);
+  return err < 0 ? err : lutil_add(rows, e->element, e->bytes);
 }
 
 static int l_set_values(lua_State *L) {
   check_set(L);
-  struct lsde_rows *r = lsde_newrows(L);
+  struct lutil_rows *r = lutil_rows(L);
   struct pml_sde_set *s = check_set(L);
   int err = pml_sde_set_visit(s, visit_element, r);
   if (err < 0) return pml_pusherr(L, err, "countingset.values");
@@ -84,10 +84,10 @@ static int l_set_values(lua_State *L) {
   lua_Integer n = 0;
   for (size_t at = 0; at < r->used;) {
     struct pml_sde_element e;
-    memcpy(&e, r->text + at, sizeof e);
+    memcpy(&e, r->at + at, sizeof e);
     at += sizeof e;
     lua_createtable(L, 0, 3);
-    lua_pushlstring(L, r->text + at, e.bytes);
+    lua_pushlstring(L, r->at + at, e.bytes);
     lua_setfield(L, -2, "element");
     lutil_setint(L, "count", e.count);
     lutil_setint(L, "type_id", e.type_id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/substrate/lflow.c - pml.flow: event flow graphs of call paths, as tables of nodes and edges. */
-#include "lutil.h"
+#include "module.h"
+#include "shared.h"
 
 #include "substrate/flow/pml_flow.h"
 
@@ -24,35 +25,26 @@ static struct handle *check(lua_State *L) {
 
 /* open{metrics = names, labels = n} */
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"metrics", "labels", NULL};
+  static const struct option known[] = {OPTION_UNREAD("metrics"),
+                                        OPTION_RANGE(struct pml_flow_options, "labels", labels, 0, PML_FLOW_LABELS_MAX),
+                                        OPTION_END};
   const char *names[PML_FLOW_METRICS_MAX];
   struct pml_flow_options o = {.metrics = names};
-  lutil_options(L, 1, known);
-  o.labels = (uint32_t)lutil_intfield(L, 1, "labels", 0, 0, PML_FLOW_LABELS_MAX);
+  option_read(L, 1, known, &o);
   if (!lua_isnoneornil(L, 1) && lutil_field(L, 1, "metrics") != LUA_TNIL)
     o.nmetrics = lutil_names(L, lua_gettop(L), names, PML_FLOW_METRICS_MAX);
   struct handle *h = lutil_new(L, &flow_class, 0, 0);
   o.memory = lutil_memory(L, &h->memory);
   int err = pml_flow_open(&h->flow, &o);
-  if (err < 0) return pml_pusherr(L, err, "flow.open");
-  h->h.open = 1;
-  return 1;
-}
-
-/* Makes the handle in protected mode: the flow has no owner yet. */
-static int new_handle(lua_State *L) {
-  lutil_new(L, &flow_class, 0, 0);
-  return 1;
+  return lutil_opened(L, &h->h, err, "flow.open");
 }
 
 void lutil_pushflow(lua_State *L, struct pml_flow *f) {
-  luaL_checkstack(L, 4, NULL);
-  lua_pushcfunction(L, new_handle);
-  if (lua_pcall(L, 0, 1, 0) != LUA_OK) {
+  struct handle *h = lutil_try_new(L, &flow_class);
+  if (h == NULL) {
     pml_flow_close(f);
     lua_error(L);
   }
-  struct handle *h = lua_touserdata(L, -1);
   h->flow = f;
   h->h.open = 1;
 }
@@ -62,18 +54,14 @@ static int l_stop(lua_State *L) {
 }
 
 static void push_node(lua_State *L, const struct pml_flow_graph *g, const struct pml_flow_node *node) {
+  static const struct field fields[] =
+      FIELDS(struct pml_flow_node, region, depth, visits, count, inclusive_ns, exclusive_ns);
   struct pml_region_info info = {.name = ""};
   if (node->region != 0) (void)pml_region_describe(node->region, &info);
-  lua_createtable(L, 0, 10);
+  field_push(L, fields, node);
   lutil_setstr(L, "name", info.name);
   lutil_setstr(L, "file", info.file);
-  lutil_setint(L, "region", node->region);
   if (node->depth > 0) lutil_setint(L, "parent", node->parent + 1u);
-  lutil_setint(L, "depth", node->depth);
-  lutil_setint(L, "visits", node->visits);
-  lutil_setint(L, "count", node->count);
-  lutil_setnum(L, "inclusive_ns", node->inclusive_ns);
-  lutil_setnum(L, "exclusive_ns", node->exclusive_ns);
   lua_createtable(L, 0, (int)g->nmetrics);
   for (uint32_t i = 0; i < g->nmetrics; i++) lutil_setnum(L, g->metric[i], node->metric[i]);
   lua_setfield(L, -2, "metrics");
@@ -155,14 +143,12 @@ static int l_graphs(lua_State *L) {
 }
 
 static int l_refused(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)pml_flow_refused(check(L)->flow));
-  return 1;
+  return lutil_pushint(L, pml_flow_refused(check(L)->flow));
 }
 
 int luaopen_pmlua_flow(lua_State *L) {
   static const luaL_Reg methods[] = {{"stop", l_stop}, {"graphs", l_graphs}, {"refused", l_refused}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &flow_class, methods, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

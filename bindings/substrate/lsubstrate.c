@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/substrate/lsubstrate.c - pml.substrate: event consumers: plugins, and Lua functions. */
-#include "lutil.h"
 #include "substrate/substrate_state.h"
 
 #include "substrate/scorep/pml_scorep.h"
@@ -25,17 +24,13 @@ static struct pml_scorep *check_plugin(lua_State *L) {
 }
 
 static int l_load(lua_State *L) {
-  static const char *const known[] = {"path", "directory", NULL};
+  static const struct option known[] = {OPTIONS(struct pml_scorep_options, path, directory), OPTION_END};
   struct pml_scorep_options o = {.name = lutil_string(L, 1)};
   lua_settop(L, 2);
-  lutil_options(L, 2, known);
-  o.path = lutil_stringfield(L, 2, "path", NULL);
-  o.directory = lutil_stringfield(L, 2, "directory", NULL);
+  option_read(L, 2, known, &o);
   struct plugin *h = lutil_new(L, &plugin_class, 0, 0);
   int err = pml_scorep_open(&h->plugin, &o);
-  if (err < 0) return pml_pusherr(L, err, "substrate.load");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, err, "substrate.load");
 }
 
 static int l_record(lua_State *L) {
@@ -46,15 +41,10 @@ static int l_record(lua_State *L) {
 }
 
 static int l_plugin_stats(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_scorep_stats, threads, regions, metrics, unmatched, dropped);
   struct pml_scorep_stats s;
   pml_scorep_stats(check_plugin(L), &s);
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "threads", s.threads);
-  lutil_setint(L, "regions", s.regions);
-  lutil_setint(L, "metrics", s.metrics);
-  lutil_setint(L, "unmatched", s.unmatched);
-  lutil_setbool(L, "dropped", s.dropped);
-  return 1;
+  return field_push(L, fields, &s);
 }
 
 /* lines() -> what was worth saying about plugins, so far. */
@@ -181,6 +171,5 @@ int luaopen_pmlua_substrate(lua_State *L) {
       {"load", l_load}, {"lines", l_lines}, {"each", l_each}, {"list", l_list}, {NULL, NULL}};
   lutil_class(L, &plugin_class, plugin, NULL);
   lutil_class(L, &functions_class, each, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

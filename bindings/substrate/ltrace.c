@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/substrate/ltrace.c - pml.trace: writing OTF2 archives. */
-#include "lutil.h"
+#include "shared.h"
 #include "substrate/ltrace_read.h"
 
 #include <string.h>
@@ -68,15 +68,16 @@ static enum pml_mode readmode(lua_State *L, int arg, const char *name) {
 }
 
 static void readmetric(lua_State *L, int arg, struct pml_otf2_metric *m) {
-  static const char *const known[] = {"name", "description", "unit", "mode", "type", "base", "exponent", NULL};
+  static const struct option known[] = {OPTION_UNREAD("mode"),
+                                        OPTION_UNREAD("type"),
+                                        OPTION_UNREAD("base"),
+                                        OPTIONS(struct pml_otf2_metric, name, description, unit),
+                                        OPTION_RANGE(struct pml_otf2_metric, "exponent", exponent, -300, 300),
+                                        OPTION_END};
   luaL_checkstack(L, 10, NULL);
-  lutil_options(L, arg, known);
-  *m = (struct pml_otf2_metric){0};
-  m->name = lutil_stringfield(L, arg, "name", NULL);
-  if (m->name == NULL || m->name[0] == '\0') luaL_error(L, "a metric has no name");
-  m->description = lutil_stringfield(L, arg, "description", "");
-  m->unit = lutil_stringfield(L, arg, "unit", "");
-  m->exponent = lutil_intfield(L, arg, "exponent", 0, -300, 300);
+  *m = (struct pml_otf2_metric){.name = "", .description = "", .unit = ""};
+  option_read(L, arg, known, m);
+  if (m->name[0] == '\0') luaL_error(L, "a metric has no name");
   m->mode = readmode(L, arg, m->name);
   m->binary = lutil_intfield(L, arg, "base", 10, 2, 10) == 2;
   const char *type = lutil_stringfield(L, arg, "type", "integer");
@@ -101,30 +102,36 @@ static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
 }
 
 static int l_create(lua_State *L) {
-  static const char *const known[] = {"metrics", "buffer", "process", "began_ns", "flush_every_ns", NULL};
+  struct options {
+    size_t buffer;
+    const char *process;
+    uint64_t began_ns, flush_every_ns;
+  } o = {0};
+  static const struct option known[] = {OPTION_UNREAD("metrics"),
+                                        OPTION(struct options, process),
+                                        OPTION_RANGE(struct options, "buffer", buffer, 0, RECORDS_MAX),
+                                        OPTION_RANGE(struct options, "began_ns", began_ns, 0, LUA_MAXINTEGER),
+                                        OPTION_RANGE(struct options, "flush_every_ns", flush_every_ns, 0, FLUSH_NS_MAX),
+                                        OPTION_END};
   struct pml_otf2_metric metric[METRICS_MAX];
   const char *dir = lutil_string(L, 1);
   lua_settop(L, 2);
-  lutil_options(L, 2, known);
-  size_t records = (size_t)lutil_intfield(L, 2, "buffer", 0, 0, RECORDS_MAX);
-  const char *process = lutil_stringfield(L, 2, "process", NULL);
-  uint64_t began_ns = (uint64_t)lutil_intfield(L, 2, "began_ns", 0, 0, LUA_MAXINTEGER);
-  uint64_t flush_ns = (uint64_t)lutil_intfield(L, 2, "flush_every_ns", 0, 0, FLUSH_NS_MAX);
+  option_read(L, 2, known, &o);
   size_t n = readmetrics(L, metric);
   struct trace *t = lutil_new(L, &trace_class, 0, 0);
-  int err = pml_otf2_open(&t->archive, dir, metric, n, records);
+  int err = pml_otf2_open(&t->archive, dir, metric, n, o.buffer);
   if (err < 0) return pml_pusherr(L, err, "trace.create");
-  t->in_ns = process != NULL;
+  t->in_ns = o.process != NULL;
   t->nmetrics = n;
-  t->location_bytes = 24 * (records != 0 ? records : BUFFER_RECORDS); /* a slot, and a place on the stack */
+  t->location_bytes = 24 * (o.buffer != 0 ? o.buffer : BUFFER_RECORDS); /* a slot, and a place on the stack */
   for (size_t i = 0; i < n; i++) {
     t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
     t->natural[i / 64] |= (uint64_t)(!metric[i].real && !metric[i].is_signed) << i % 64;
     t->level[i / 64] |= (uint64_t)pml_mode_is_level(metric[i].mode) << i % 64;
   }
   t->h.open = 1;
-  err = process != NULL ? pml_otf2_foreign(t->archive, process, began_ns) : 0;
-  if (err == 0 && flush_ns > 0) err = pml_otf2_flush_every(t->archive, flush_ns);
+  err = o.process != NULL ? pml_otf2_foreign(t->archive, o.process, o.began_ns) : 0;
+  if (err == 0 && o.flush_every_ns > 0) err = pml_otf2_flush_every(t->archive, o.flush_every_ns);
   return err < 0 ? pml_pusherr(L, err, "trace.create") : 1;
 }
 
@@ -153,14 +160,10 @@ static int l_flush(lua_State *L) {
 }
 
 static int l_stats(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_otf2_stats, written, dropped, lifted, unmatched);
   struct pml_otf2_stats s;
   pml_otf2_stats(checktrace(L)->archive, &s);
-  lua_createtable(L, 0, 4);
-  lutil_setint(L, "written", s.written);
-  lutil_setint(L, "dropped", s.dropped);
-  lutil_setint(L, "lifted", s.lifted);
-  lutil_setint(L, "unmatched", s.unmatched);
-  return 1;
+  return field_push(L, fields, &s);
 }
 
 /* From now on the trace records sections, and whatever else the stream brings, on every thread. */
@@ -176,8 +179,7 @@ static int l_detach(lua_State *L) {
   uint64_t unrecorded = t->stream != NULL ? pml_otf2_stream_unrecorded(t->stream) : 0;
   pml_otf2_stream_close(t->stream);
   t->stream = NULL;
-  lua_pushinteger(L, (lua_Integer)unrecorded);
-  return 1;
+  return lutil_pushint(L, unrecorded);
 }
 
 /* The series of a plugin, each on a location of its own, from some ticks on; how many values there were. */
@@ -187,8 +189,7 @@ static int l_plugin(lua_State *L) {
   size_t written;
   int err = pml_otf2_plugin(checktrace(L)->archive, p, since, &written);
   if (err < 0) return pml_pusherr(L, err, "trace.plugin");
-  lua_pushinteger(L, (lua_Integer)written);
-  return 1;
+  return lutil_pushint(L, written);
 }
 
 /* Unlike other handles' close it can fail, and says so. */
@@ -279,6 +280,5 @@ int luaopen_pmlua_trace(lua_State *L) {
   lutil_class(L, &trace_class, trace_methods, NULL);
   lutil_class(L, &location_class, location_methods, NULL);
   ltrace_read_classes(L);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

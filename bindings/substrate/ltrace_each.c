@@ -230,6 +230,5 @@ int ltrace_each(lua_State *L) {
 }
 
 void ltrace_each_class(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  lutil_class(L, &each_class, none, NULL);
+  lutil_class(L, &each_class, NULL, NULL);
 }

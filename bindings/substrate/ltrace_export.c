@@ -33,6 +33,7 @@ static const char *check_form(lua_State *L, int arg) {
 
 /* t:export(form, file, question) - what was written. */
 int ltrace_export(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_export_counts, calls, messages, metrics, unmatched, unlinked);
   struct pml_export_counts n;
   struct ltrace_reader *r = ltrace_reader(L, 1);
   const char *form = check_form(L, 2);
@@ -41,11 +42,5 @@ int ltrace_export(lua_State *L) {
   const struct pml_otf2_question q = ltrace_question(L, r->trace, 4, 0);
   int err = pml_export_events(ltrace_reader(L, 1)->trace, &q, form, write_all, file->f, &n);
   if (err < 0) return pml_pusherr(L, err, "trace.export");
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "calls", n.calls);
-  lutil_setint(L, "messages", n.messages);
-  lutil_setint(L, "metrics", n.metrics);
-  lutil_setint(L, "unmatched", n.unmatched);
-  lutil_setint(L, "unlinked", n.unlinked);
-  return 1;
+  return field_push(L, fields, &n);
 }

@@ -94,20 +94,14 @@ int ltrace_series(lua_State *L) {
 
 /* t:concurrency(question) - columns, and how long how many locations were in such calls. */
 int ltrace_concurrency(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_otf2_level, mean, least, most);
   struct pml_otf2_read *t = ltrace_reader(L, 1)->trace;
   const struct pml_otf2_question q = ltrace_question(L, t, 2, LTRACE_LEVELS);
   struct over_time *o = lutil_new(L, &over_time_class, 0, 0);
   int err = pml_otf2_read_levels(t, &q, &o->levels);
   if (err < 0) return pml_pusherr(L, err, "trace.concurrency");
   o->h.open = 1;
-  lua_createtable(L, (int)q.columns, 0);
-  for (size_t i = 0; i < q.columns; i++) {
-    lua_createtable(L, 0, 3);
-    lutil_setnum(L, "mean", o->levels.column[i].mean);
-    lutil_setint(L, "least", o->levels.column[i].least);
-    lutil_setint(L, "most", o->levels.column[i].most);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  field_list(L, fields, o->levels.column, q.columns, sizeof *o->levels.column);
   lua_createtable(L, 0, 3);
   set_columns(L, t, &q);
   lua_newtable(L);
@@ -122,6 +116,5 @@ int ltrace_concurrency(lua_State *L) {
 }
 
 void ltrace_over_time_class(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  lutil_class(L, &over_time_class, none, NULL);
+  lutil_class(L, &over_time_class, NULL, NULL);
 }

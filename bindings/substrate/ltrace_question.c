@@ -155,16 +155,16 @@ static void read_columns(lua_State *L, int arg, struct pml_otf2_question *q, boo
 }
 
 #define THREADS_MAX 256
-#define FIELD(id, name) name,
+#define NAME(id, name) name,
 
 unsigned ltrace_fields(lua_State *L, int arg) {
-  static const char *const names[] = {LTRACE_FIELDS(FIELD) NULL};
+  static const char *const names[] = {LTRACE_FIELDS(NAME) NULL};
   if (lua_isnil(L, arg) || lutil_field(L, arg, "sum") == LUA_TNIL)
     return 1u << LTRACE_COUNT | 1u << LTRACE_INCLUSIVE | 1u << LTRACE_EXCLUSIVE | 1u << LTRACE_SHORTEST |
            1u << LTRACE_LONGEST;
   return read_names(L, lua_gettop(L), "sum", names);
 }
-#undef FIELD
+#undef NAME
 
 size_t ltrace_quantiles(lua_State *L, int arg, double q[LTRACE_QUANTILES_MAX]) {
   if (lua_isnil(L, arg) || lutil_field(L, arg, "quantiles") == LUA_TNIL) return 0;

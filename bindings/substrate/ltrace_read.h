@@ -3,7 +3,7 @@
 #ifndef LTRACE_READ_H
 #define LTRACE_READ_H
 
-#include "lutil.h"
+#include "module.h"
 
 #include "substrate/trace/read/pml_otf2_events.h"
 

@@ -53,17 +53,13 @@ static void push_quantiles(lua_State *L, const struct pml_otf2_row *r, const str
 }
 
 static void set_sums(lua_State *L, const struct pml_otf2_row *r, const struct shape *s) {
+  static const struct field messages[] = FIELDS(struct pml_otf2_row, sent, sent_bytes, received, received_bytes);
   bool called = r->least_s <= r->most_s;
   if (has(s, LTRACE_COUNT)) lutil_setint(L, "calls", r->calls);
   if (has(s, LTRACE_COUNT)) lutil_setint(L, "unreturned", r->unreturned);
   if (has(s, LTRACE_INCLUSIVE)) lutil_setnum(L, "inclusive_s", r->inclusive_s);
   if (has(s, LTRACE_EXCLUSIVE)) lutil_setnum(L, "exclusive_s", r->exclusive_s);
-  if (has(s, LTRACE_BYTES)) {
-    lutil_setint(L, "sent", r->sent);
-    lutil_setint(L, "sent_bytes", r->sent_bytes);
-    lutil_setint(L, "received", r->received);
-    lutil_setint(L, "received_bytes", r->received_bytes);
-  }
+  if (has(s, LTRACE_BYTES)) field_set(L, messages, r);
   if (called && has(s, LTRACE_SHORTEST)) lutil_setnum(L, "least_s", r->least_s);
   if (called && has(s, LTRACE_LONGEST)) {
     lutil_setnum(L, "most_s", r->most_s);
@@ -76,11 +72,11 @@ static void set_sums(lua_State *L, const struct pml_otf2_row *r, const struct sh
 }
 
 static void push_row(lua_State *L, const struct pml_otf2_read *t, const struct pml_otf2_row *r, const struct shape *s) {
-  lua_createtable(L, 0, 16);
-  set_place(L, "number", r->region);
-  set_place(L, "process", r->process);
-  set_place(L, "location", r->location);
-  set_place(L, "column", r->column);
+  static const struct field places[] = {FIELD_OF(struct pml_otf2_row, "number", region, FIELD_PLACE),
+                                        FIELD_OF(struct pml_otf2_row, "process", process, FIELD_PLACE),
+                                        FIELD_OF(struct pml_otf2_row, "location", location, FIELD_PLACE),
+                                        FIELD_OF(struct pml_otf2_row, "column", column, FIELD_PLACE), FIELD_END};
+  field_push(L, places, r);
   if (r->region != PML_OTF2_NONE) lutil_setstr(L, "region", pml_otf2_read_region(t, r->region)->name);
   if (r->process != PML_OTF2_NONE && pml_otf2_read_process(t, r->process)->rank >= 0)
     lutil_setint(L, "rank", (uint64_t)pml_otf2_read_process(t, r->process)->rank);
@@ -88,15 +84,9 @@ static void push_row(lua_State *L, const struct pml_otf2_read *t, const struct p
 }
 
 static void push_odd(lua_State *L, const struct pml_otf2_answer *a) {
-  lua_createtable(L, 0, 8);
-  lutil_setint(L, "events", a->events);
-  lutil_setint(L, "unmatched", a->unmatched);
-  lutil_setint(L, "backward", a->backward);
-  lutil_setint(L, "unknown", a->unknown);
-  lutil_setint(L, "outside", a->outside);
-  lutil_setint(L, "damaged", a->damaged);
-  lutil_setint(L, "lost", a->lost);
-  lutil_setint(L, "uncounted", a->uncounted);
+  static const struct field counts[] =
+      FIELDS(struct pml_otf2_answer, events, unmatched, backward, unknown, outside, damaged, lost, uncounted);
+  field_push(L, counts, a);
   lua_createtable(L, 0, (int)a->nkinds);
   for (size_t i = 0; i < a->nkinds; i++) lutil_setint(L, a->kind[i].name, a->kind[i].events);
   lua_setfield(L, -2, "kinds");
@@ -152,6 +142,9 @@ static int by_bytes(const void *a, const void *b) {
 
 /* t:messages(question) - rows, how many messages have an unknown receiver, and how many pairs there are. */
 int ltrace_messages(lua_State *L) {
+  static const struct field fields[] = {
+      FIELD_OF(struct pml_otf2_pair, "from", from, FIELD_PLACE), FIELD_OF(struct pml_otf2_pair, "to", to, FIELD_PLACE),
+      FIELD(struct pml_otf2_pair, messages), FIELD(struct pml_otf2_pair, bytes), FIELD_END};
   struct pml_otf2_read *t = ltrace_reader(L, 1)->trace;
   const struct pml_otf2_question q = ltrace_question(L, t, 2, 0);
   lua_Integer top = lua_isnil(L, 2) ? 0 : lutil_intfield(L, 2, "top", 0, 0, INT32_MAX);
@@ -162,15 +155,7 @@ int ltrace_messages(lua_State *L) {
   const struct pml_otf2_pairs *p = &rows->pairs;
   size_t n = top > 0 && (size_t)top < p->n ? (size_t)top : p->n;
   if (top > 0 && p->n > 0) qsort(p->pair, p->n, sizeof *p->pair, by_bytes);
-  lua_createtable(L, (int)(n < INT32_MAX ? n : 0), 0);
-  for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 4);
-    set_place(L, "from", p->pair[i].from);
-    set_place(L, "to", p->pair[i].to);
-    lutil_setint(L, "messages", p->pair[i].messages);
-    lutil_setint(L, "bytes", p->pair[i].bytes);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  field_list(L, fields, p->pair, n, sizeof *p->pair);
   lua_pushinteger(L, (lua_Integer)p->unknown);
   lua_pushinteger(L, (lua_Integer)p->n);
   lutil_close(&rows->h);
@@ -178,6 +163,5 @@ int ltrace_messages(lua_State *L) {
 }
 
 void ltrace_rows_class(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  lutil_class(L, &rows_class, none, NULL);
+  lutil_class(L, &rows_class, NULL, NULL);
 }

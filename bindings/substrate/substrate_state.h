@@ -9,7 +9,7 @@
 #ifndef SUBSTRATE_STATE_H
 #define SUBSTRATE_STATE_H
 
-#include "lutil.h"
+#include "module.h"
 
 #include <stdbool.h>
 

@@ -25,9 +25,9 @@ local HANDLES = {
 }
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
-  eventlist = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
+  rowsofbytes = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
   sectioncache = true, numbers = true, tallykeys = true,
-  recordingcalls = true, pluginseries = true, profilekept = true, sderows = true, sectionreport = true, sectiontext = true,
+  recordingcalls = true, pluginseries = true, sectionreport = true, sectiontext = true,
   traceeach = true, tracerows = true, traceovertime = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
@@ -161,6 +161,24 @@ local function given(c)
     for key, f in one[2]:gmatch '{"([%w]+[%w_]*)", ([%w_]+)}' do found[#found + 1] = { one[1], key, f } end
   end
   return found
+end
+
+-- The names in the descriptions of a C file (bindings/fields.h): those in quotes, and members under their own names. Macros
+-- of the file that stand for several are replaced by what they are.
+local function expanded(c)
+  for name, body in c:gmatch "#define ([%u_]+_OPTIONS)%b()(.-[^\\])\n" do c = c:gsub("%f[%w_]" .. name .. "%b()", body) end
+  return (c:gsub("OPTIONS_TARGET%b()", '"pid", "cpu", "inherit"'))
+end
+
+local function described_names(list)
+  local names = {}
+  for key in list:gmatch '"([%a_][%w_]*)"' do names[#names + 1] = key end
+  for macro, members in list:gmatch "([%u_]+)%(struct [%w_]+,%s*([%w_,%s]+)%)" do
+    for key in (macro:find "^OPTIONS?$" or macro:find "^FIELDS?$") and members:gmatch "[%w_]+" or function() end do
+      names[#names + 1] = key
+    end
+  end
+  return names
 end
 
 -- The modules that meta/ describes.
@@ -307,7 +325,7 @@ describe("The annotations of the public API", function()
         local class = class_named(handle == "" and "pml." .. name or HANDLES[handle])
         local f = class and functions_of(class)[key]
         local of_c = meta:find("function%s+[%w_]+[.:]" .. key .. "%(") -- else a function of Lua stands for it
-        if f and of_c and (text:find "pml_pusherr%(" or text:find "pml_pushdone%(") then
+        if f and of_c and (text:find "pml_pusherr%(" or text:find "pml_pushdone%(" or text:find "lutil_opened%(") then
           seen = seen + 1
           local says = false
           for _, r in ipairs(f.returns) do says = says or r.type:find("Failure", 1, true) or r.name == "..." end
@@ -328,9 +346,9 @@ describe("The annotations of the public API", function()
     local wrong = {}
     for _, name in ipairs(described()) do
       local sets, said = {}, named_fields(name)
-      for list in text_of(sources_of(name)):gmatch 'known%[%] = (%b{})' do
+      for list in expanded(text_of(sources_of(name))):gmatch 'known%[%] = (%b{})' do
         if not list:find '"kind"' then -- pml.plugin.define's own way into C
-          for key in list:gmatch '"([%w_]+)"' do
+          for _, key in ipairs(described_names(list)) do
             sets[key] = true
             if not said[key] then wrong[#wrong + 1] = ("%s: option %s has no annotation"):format(name, key) end
           end
@@ -347,9 +365,14 @@ describe("The annotations of the public API", function()
 
   it("have the fields that the C code fills in, and no others", function()
     local wrong = {}
-    local shared = sh "cat $(find bindings core -name lutil.c -o -name tune_messages.c -o -name pml_section.h)"
+    local shared = sh "cat $(find bindings core -name fields.h -o -name fields.c -o -name tune_messages.c -o -name pml_section.h)"
     for _, name in ipairs(described()) do
       local c, said = text_of(sources_of(name)), named_fields(name)
+      local function check_field(list)
+        for _, key in ipairs(described_names(list)) do
+          if not said[key] then wrong[#wrong + 1] = ("%s: field %s has no annotation"):format(name, key) end
+        end
+      end
       for _, pattern in ipairs { 'lutil_set%l+%(L, "([%w_]+)"', 'lua_setfield%(L, %-%d, "([%w_]+)"', 'setnext%(L, "([%w_]+)"' } do
         for key in c:gmatch(pattern) do
           if not said[key] and not key:find "^__" then
@@ -357,6 +380,8 @@ describe("The annotations of the public API", function()
           end
         end
       end
+      for list in c:gmatch "field [%w_]+%[%] =%s*(%b{})" do check_field(list) end
+      for list in c:gmatch "field [%w_]+%[%] =%s*(FIELDS%b())" do check_field(list) end
       local all = c .. shared .. text_of { ("lua/pmlua/%s.lua"):format(name) }
       for field in pairs(said) do
         if not all:find('"' .. field .. '"', 1, true) and not all:find("%f[%w_]" .. field .. "%f[^%w_]") then

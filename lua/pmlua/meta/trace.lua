@@ -156,7 +156,8 @@ function TraceReader:system() end
 function TraceReader:groups() end
 
 --- Communicators, in the order of their numbers in the archive.
----@return { name: string, id: integer, group: integer?, parent: integer? }[] communicators id: that of events; group: of groups()
+---@return { name: string, id: integer, group: integer?, remote_group: integer?, parent: integer? }[] communicators id: that of
+---  events; group: of groups(); remote_group: the other one of an inter-communicator
 function TraceReader:communicators() end
 
 --- Properties of nodes, processes and locations.

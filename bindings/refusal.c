@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/refusal.c - refusals: what the world refused, as a function returns it to Lua. */
+#include "refusal.h"
+
+#include "failure.h"
+#include "pml.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+/* Their addresses are keys of the registry: the last failure's sentence, and the line of the script that got it. */
+static const char refusal = 0, refused_at = 0;
+/* That of the name of the script's chunk, as lua_Debug has it. */
+static const char script = 0;
+
+void lutil_script(lua_State *L, const char *source) {
+  lua_pushstring(L, source);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &script);
+}
+
+/* "FILE:LINE" of the script's line that runs, or nil. */
+static void pushplace(lua_State *L) {
+  lua_Debug ar;
+  int known = lua_rawgetp(L, LUA_REGISTRYINDEX, &script) == LUA_TSTRING;
+  const char *source = known ? lua_tostring(L, -1) : "";
+  for (int level = 1; known && lua_getstack(L, level, &ar) != 0; level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (strcmp(ar.source, source) != 0 || ar.currentline < 1) continue;
+    lua_pop(L, 1);
+    lua_pushfstring(L, "%s:%d", ar.short_src, ar.currentline);
+    return;
+  }
+  lua_pop(L, 1);
+  lua_pushnil(L);
+}
+
+/* What went on with the nil that a refusal gave fails with one of these. */
+static int isaboutnil(const char *msg) {
+  return strstr(msg, "a nil value") != NULL || strstr(msg, "with nil") != NULL || strstr(msg, "nil with") != NULL ||
+         strstr(msg, "got nil") != NULL;
+}
+
+void lutil_explain(lua_State *L) {
+  const char *msg = lua_tostring(L, -1);
+  if (msg == NULL || !isaboutnil(msg)) return;
+  int top = lua_gettop(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &refused_at);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &refusal);
+  const char *place = lua_tostring(L, -2), *sentence = lua_tostring(L, -1);
+  if (place != NULL && sentence != NULL) {
+    lua_pushfstring(L, "%s; the last refusal, at %s, was: %s", msg, place, sentence);
+    lua_replace(L, top);
+  }
+  lua_settop(L, top);
+}
+
+int lutil_explained(lua_State *L) {
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  lutil_explain(L);
+  return 1;
+}
+
+void lutil_refused(lua_State *L) {
+  luaL_tolstring(L, -1, NULL);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
+  pushplace(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refused_at);
+}
+
+int pml_pusherr(lua_State *L, int err, const char *where) {
+  struct pml_failure f; /* a copy: a finalizer run by the pushes below may fail at something else */
+  pml_error_failure(err, &f);
+  const char *name = pml_error_name(err);
+  lua_pushnil(L);
+  failure_push(L, where, name, f.text, f.remedy);
+  lutil_refused(L);
+  lua_pushstring(L, name);
+  return 3;
+}
+
+int lutil_refusal(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &refusal);
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
+  return 1;
+}
+
+int pml_pushdone(lua_State *L, int err, const char *where) {
+  if (err < 0) return pml_pusherr(L, err, where);
+  lua_pushboolean(L, 1);
+  return 1;
+}
