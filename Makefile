@@ -63,9 +63,9 @@ $(COLD:%.c=$(B)/obj/%.o): OPT := $(COLD_OPT)
 # What runs while vector registers are somebody's who has not saved them.
 $(B)/obj/%_gpr.o: ALLCFLAGS += -mgeneral-regs-only
 # Consumers' part of that also leaves r8 to r11 alone, where the compiler can be told so: then an intercepted call saves five
-# registers. Not what calls functions that were compiled otherwise, as consumers elsewhere or what sanitizers add.
+# registers. Not with sanitizers, whose functions are compiled otherwise.
 SPARED := $(if $(SAN),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$(if $(GCC),r8 r9 r10 r11)))
-SPARING := $(filter-out core/adapter/arch/% %_several_gpr.c,$(filter %_gpr.c,$(CORE_SRC)))
+SPARING := $(filter-out core/adapter/arch/%,$(filter %_gpr.c,$(CORE_SRC)))
 $(SPARING:%.c=$(B)/obj/%.o): ALLCFLAGS += $(SPARED:%=-fcall-saved-%)
 ALLCFLAGS += $(if $(SPARED),-DPML__SPARING=1)
 

@@ -14,7 +14,7 @@ HOT := \
     pml_section_sums.c pml_section_thread.c) \
   $(addprefix core/adapter/wrap/,pml_wrap.c) \
   $(addprefix core/base/,pml_thread.c) \
-  $(addprefix core/base/stream/,pml_stream.c pml_stream_gpr.c pml_stream_metrics.c pml_stream_raise.c pml_stream_several_gpr.c) \
+  $(addprefix core/base/stream/,pml_stream.c pml_stream_deliver.c pml_stream_gpr.c pml_stream_metrics.c) \
   $(addprefix core/control/balance/,pml_balance.c pml_balance_event.c pml_balance_gpr.c) \
   $(addprefix core/control/tune/,pml_tune.c pml_tune_frame.c pml_tune_gpr.c pml_tune_guard.c pml_tune_openmp.c) \
   $(addprefix core/record/,pml_buffer.c pml_buffer_gpr.c) \

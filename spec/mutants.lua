@@ -73,16 +73,16 @@ local function programs()
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
-  for _, of in ipairs { { FILE.SECTION, "section" }, { FILE.SECTION_THREAD, "section" }, { FILE.LOG, "section_ends" },
-                        { FILE.STREAM, "stream" },
-                        { FILE.PLAINLY, "stream" }, { FILE.RAISE, "stream" },
+  for _, of in ipairs { { FILE.SECTION, "section" }, { FILE.SECTION_THREAD, "section" },
+                        { FILE.LOG, "section_ends" }, { FILE.STREAM, "stream" },
+                        { FILE.DELIVERY, "stream" }, { FILE.DELIVER, "stream" },
                         { FILE.RING, "ring" }, { FILE.SDE, "sde_threads" }, { FILE.SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
   end
   if arch == "x86_64" then
-    local intercepting = { intercept_calls = { run = "sparing mixed" }, intercept_counted = { run = "" },
+    local intercepting = { intercept_calls = { run = "fast mixed" }, intercept_counted = { run = "" },
                            intercept_left = { run = "", flags = "-DPML__SPARING=1" },
                            intercept_cache = { run = "", flags = "-fPIE -fno-plt" } }
     for name, how in pairs(intercepting) do

@@ -6,8 +6,8 @@
 local READER = "core/source/kernel/pml_rdpmc.h"
 local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_log.c"
 local SECTION_THREAD = "core/adapter/section/pml_section_thread.c"
-local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c"
-local PLAINLY = "core/base/stream/pml_stream_private.h"
+local STREAM, DELIVER = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_deliver.c"
+local DELIVERY = "core/base/stream/pml_stream_private.h"
 local STUBS, CALL = "core/adapter/arch/x86_64/stubs.S", "core/adapter/arch/pml_call_gpr.c"
 local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
@@ -41,7 +41,7 @@ local SAMPLES, MAPS = SAMPLER .. "ring.c", SAMPLER .. "maps.c"
 
 --- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
 local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/sde/*.c",
-  [PLAINLY] = "core/base/stream/pml_stream*.c",
+  [DELIVERY] = "core/base/stream/pml_stream*.c",
   [CALL_H] = "core/adapter/arch/pml_call*.c core/adapter/wrap/pml_wrap.c",
   [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
   [ACCUMULATOR] = "core/substrate/recording/pml_recording_sums.c core/substrate/recording/pml_recording_sums_gpr.c",
@@ -183,19 +183,20 @@ local mutants = {
     "  clear_places();\n  wait_for_all();", "  clear_places();" },
   { "stream: threads keep a consumer's place", STREAM, "    __atomic_store_n(&t->place, NULL, __ATOMIC_RELAXED);",
     "    (void)t;", by = "mpi_place" },
-  { "stream: who took an event plainly has it again", RAISE,
-    "if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;", "" },
-  { "stream: a removed consumer is still known", PLAINLY,
-    "  return is;\n#else\n  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire) == was;",
-    "  return is || (was >> 63 != 0 && was << 1 != 0);\n#else\n  return true;" },
-  { "stream: removal does not wait for a pass", STREAM, "  if (is_free(t)) return;\n", "  return;\n", by = "stream_swap" },
+  { "stream: a consumer that has the event from a fast function has it again", DELIVER,
+    "if (PML_UNLIKELY(s != NULL && s->done > 0) && has_it(s, list->at[i].id)) continue;", "" },
+  { "stream: a removed consumer is still known", DELIVERY,
+    "  return is;\n#else\n  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire) == generation;",
+    "  return is || (generation >> 63 != 0 && generation << 1 != 0);\n#else\n  return true;" },
+  { "stream: removal does not wait for a delivery", STREAM, "  if (is_free(t)) return;\n", "  return;\n", by = "stream_swap" },
   { "call: a leave opens counters", "core/adapter/intercept/pml_intercept_events.c",
     "if (kind == PML_STREAM_LEAVE) return false;", "if (kind > PML_STREAM_LEAVE) return false;", by = "intercept_counted" },
   { "profile: a recent path of another caller", "core/substrate/profile/pml_profile_gpr.c", "p->up != at || ", "",
     by = "profile" },
   { "profile: a recent path of another function", "core/substrate/profile/pml_profile_gpr.c", " || p->region != region", "",
     by = "profile" },
-  { "call: who is at the lists is not held back", CALL_H, "  pml__stream_hold(s);\n", "  (void)s;\n", by = "intercept_calls" },
+  { "call: a thread that is at the lists is not suspended", CALL_H, "  pml__stream_suspend(s);\n", "  (void)s;\n",
+    by = "intercept_calls" },
   { "call: a call that a longjmp left stays open", STUBS, "  jbe .Lenter_other_again\n  cmpq %rdx, %fs:OWN_FROM",
     "  cmpq %rdx, %fs:OWN_FROM", by = "intercept_left" },
   { "exports: a name of several", EXPORTS, "return f.n == 1 ?", "return f.n > 0 ?", by = "intercept_exports" },
@@ -219,8 +220,8 @@ local mutants = {
   { "call: an end that declines is told for all that", STUBS, "  jnz .Lleave_begun\n", "", by = "intercept_calls" },
   { "call: ended before its leave", STUBS, "  pushq FRAME_OUTER(%rdx)\n",
     "  pushq FRAME_OUTER(%rdx)\n  movq (%rsp), %rax\n  movq %rax, %fs:OWN_OPEN(%rdi)\n", by = "intercept_left" },
-  { "trace: not mended", TRACK_STREAM, "                                  .mend = mend,\n", "", by = "intercept_left" },
-  { "stream: consumers are not told to mend", RAISE, "  mend_all(t);\n", "", by = "intercept_left" },
+  { "trace: not repaired", TRACK_STREAM, "                                  .repair = repair,\n", "", by = "intercept_left" },
+  { "stream: consumers do not repair their data", DELIVER, "  repair_all(t);\n", "", by = "intercept_left" },
   { "kept: believed without its checksum", KEPT, " || h.check != check_of(&s->file, &h, at + sizeof h)", "",
     by = "intercept_cache" },
   { "code: other threads see half a change", "core/adapter/arch/x86_64/flow.c",
@@ -240,7 +241,8 @@ local mutants = {
   { "kept: written where files are limited", KEPT, " || !may_write()", "", by = "intercept_cache", crashes = true },
   { "call: one that lacks its counts goes without", CALL_FULL, "  if (lacks_counts(t)) {\n", "  if (false) {\n",
     by = "intercept_counted" },
-  { "stream: values are handed to who takes none", RAISE, "!list->valued || ", "", by = "intercept_counted" },
+  { "stream: values for a consumer without a function for them", DELIVER,
+    "s->at[i].values_data = &s->at[i].fast;", "", by = "intercept_counted", crashes = true },
   { "stream: a thread reads what one that ended did", STREAM, "  t->counts = (struct pml__stream_counts){0};\n", "",
     by = "intercept_counted" },
   { "sums: the plain ones without what is inside", ACCUMULATOR, "if (outer != NULL) outer[i] =",
@@ -251,8 +253,8 @@ local mutants = {
   { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
   { "profile: durations in the octave below", HISTOGRAM, "highest - 2", "highest - 3", by = "profile" },
   { "profile: a leave before its enter takes for ever", DURATION, "d > ticks", "false", by = "profile" },
-  { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(pml__stream_knows(kind, one->generation));",
-    "one->generation != 0;" },
+  { "stream: a removed consumer is still the only one", DELIVERY, "PML_LIKELY(pml__stream_knows(kind, one->generation))",
+    "one->generation != 0" },
 
   { "sde: what has no shard left out", SDE, " +\n       (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
   { "sde: a reader is outside after a longjmp", SDE, "+ 1) | 1;", "+ 1);" },
@@ -384,7 +386,7 @@ local mutants = {
 return { list = mutants, sources_of = SOURCES_OF, files = {
   READER = READER, STREAM = STREAM, SHARE = SHARE, PAGES = PAGES, SET = SET, SECTION = SECTION,
   SECTION_THREAD = SECTION_THREAD,
-  SDE_COUNTER = SDE_COUNTER, SDE = SDE, RING = RING, RAISE = RAISE, PRIVATE = PRIVATE,
-  PLAINLY = PLAINLY, LOG = LOG, JSON = JSON, IMBALANCE = IMBALANCE, GROUP = GROUP,
+  SDE_COUNTER = SDE_COUNTER, SDE = SDE, RING = RING, DELIVER = DELIVER, PRIVATE = PRIVATE,
+  DELIVERY = DELIVERY, LOG = LOG, JSON = JSON, IMBALANCE = IMBALANCE, GROUP = GROUP,
   CRITICAL = CRITICAL, STATES = STATES, COUNTER = COUNTER,
 } }

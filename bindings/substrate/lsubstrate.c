@@ -158,7 +158,7 @@ static int l_list(lua_State *L) {
     lua_createtable(L, 0, 5);
     lutil_setstr(L, "name", list[i].name);
     for (int k = 0; k < SUBSTRATE_FLUSH; k++) lutil_setbool(L, kind[k], list[i].wants[k]);
-    lutil_setbool(L, "plain", list[i].plain[PML_STREAM_ENTER] && list[i].plain[PML_STREAM_LEAVE]);
+    lutil_setbool(L, "plain", list[i].fast);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -2,9 +2,9 @@
 /*
  * core/base/pml_stream.h - enter, leave and metric events, from adapters to registered consumers.
  *
- * Sections, intercepted calls, the user's own regions and plugins raise; profiles, traces and plugins consume. They are
- * independent of each other. An event is handed, on the thread that raised it, to every consumer of its kind, in the
- * order of their registration.
+ * Sections, intercepted calls, the user's own regions and plugins emit events; profiles, traces and plugins consume
+ * them. They are independent of each other. An event is delivered, on the thread that emitted it, to every consumer of
+ * its kind, in the order of their registration.
  */
 #ifndef PML_STREAM_H
 #define PML_STREAM_H
@@ -38,8 +38,9 @@ struct pml_stream_metrics {
 };
 
 struct pml_stream_event {
-  uint64_t ticks;                           /* of pml_clock; of one thread they do not go back */
-  pml_region_t region;                      /* 0 for a metric that belongs to none; what a communication is */
+  uint64_t ticks;      /* of pml_clock; of one thread they do not go back */
+  pml_region_t region; /* 0 for a metric that belongs to none; what a communication is */
+  bool unwound;        /* a leave of a call that a longjmp or an exception ended, some time before this is detected */
   const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */
   const uint64_t *values;                   /* [metrics->n], valid during the call; sums since the thread began them */
 };
@@ -58,55 +59,49 @@ struct pml_stream_place {
 };
 
 /*
- * What is called, on the thread concerned. @data is what thread_begin gave for that thread.
+ * The functions of a consumer, each called on the thread concerned. @data is what thread_begin returned there.
  *
- * thread_begin: before the first event of a thread; NULL: this thread's events are not wanted (they count as lost).
- * thread_end:   the thread ends and raises no more; may be NULL. Called under the stream's lock: it must neither add
+ * thread_begin: before the first event of a thread. NULL refuses the thread's events, which count as lost.
+ * thread_end:   the thread ends and emits no more; may be NULL. Called under the stream's lock: it must neither add
  * nor remove consumers. Not called for threads that live when the consumer is removed, nor after a fork.
- * ready:        an enter of @region will be raised, and its clock is read after this: what a first enter takes time for
- * is done now, so that no call shows it. Called where an enter may be the first of its kind; may be NULL.
- * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach no consumer and are counted.
- * plain[kind]:  the same event if it has no values, taken with general registers only, where an adapter has not saved
- * the others: compiled with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. Returns 0; or
- * @ticks, which then are not 0, where it cannot, and has changed nothing: event[kind] gets the event. Used of enters
- * and leaves while all consumers have one for each; may be NULL. An intercepted call costs half then.
- * valued[kind]: as plain[kind], of an event with values. Used of intercepted calls whose counts are read with general
- * registers only, while all consumers have one for each or say no_values. A metric's values go to event[kind] alone.
- * no_values:    its plain functions take events with values, too, and do without these.
- * sparing:      on x86-64 its plain and valued functions also leave r8 to r11 as they are, which saves an intercepted
- * call from saving them. PML__SPARING says whether this build's _gpr files are compiled so.
+ * prepare:      an enter of @region will follow, and its clock is read after this: the consumer allocates now, so that
+ * no call contains the time. Called where an enter may be the first of its region; may be NULL.
+ * event:        one per kind; NULL: the consumer ignores the kind. It may emit events itself: those reach no consumer
+ * and are counted.
+ * fast:         enter and leave without values, in general registers only, for adapters that have saved no others:
+ * compiled with -mgeneral-regs-only, it calls nothing else and leaves errno alone. On x86-64 it also leaves r8 to r11
+ * alone, as _gpr files do where PML__SPARING is 1, because an intercepted call does not save them. Returns 0; or
+ * @ticks, which are not 0, if it cannot: then it has changed nothing, and event gets the event. Used while all
+ * consumers have both, and are no more than four; may be NULL. An intercepted call costs half then.
+ * fast_values:  the same for an event with values, of a call whose counters are read in general registers. Without it,
+ * fast gets the event without its values. Metrics go to event alone.
  *
- * place:        returns where communications of the thread may be written instead of calling event[], as long as room
+ * place:        returns where communications of the thread may be written instead of calling event, as long as room
  * for two events is left after each; may be NULL, and may return NULL. Valid until thread_end. Used while no other
  * consumer listens.
  *
- * left:         a leave of a call that did not return: a longjmp or an exception left it, some time before this is
- * seen. NULL: as any leave.
+ * repair:       a signal handler left the delivery of this thread's last event by a longjmp; called when an intercepted
+ * call detects that. The consumer's data must be consistent afterwards, with or without that event. A leave that it has
+ * had may follow once more. May be NULL.
  *
- * mend:         a signal handler left this thread's last event by a longjmp, somewhere in its midst; called when that
- * is seen, by intercepted calls. The consumer's data must be consistent afterwards, with or without that event. A leave
- * that it has had may follow once more. May be NULL.
+ * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which contains the number of values, and
+ * docs/log.md lists them. There is room for an even number of them. The same holds for OpenMP's events.
  *
- * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which says how many values there are, and
- * docs/log.md what they are. There is room for an even number of them. The same holds for OpenMP's events.
- *
- * A consumer that is added while regions are open sees their leaves without their enters.
+ * A consumer that is added while regions are open receives their leaves without their enters.
  */
-typedef uint64_t pml_stream_plain(void *data, pml_region_t region, uint64_t ticks);
-typedef uint64_t pml_stream_valued(void *data, const struct pml_stream_event *e);
+typedef uint64_t pml_stream_fast(void *data, pml_region_t region, uint64_t ticks);
+typedef uint64_t pml_stream_fast_values(void *data, const struct pml_stream_event *e);
 struct pml_stream_consumer {
   void *(*thread_begin)(void *arg, uint64_t thread);
   void (*thread_end)(void *arg, void *data);
-  void (*ready)(void *data, pml_region_t region);
+  void (*prepare)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
-  pml_stream_plain *plain[PML_STREAM_KINDS];
-  pml_stream_valued *valued[PML_STREAM_LEAVE + 1];
+  pml_stream_fast *fast[PML_STREAM_LEAVE + 1];
+  pml_stream_fast_values *fast_values[PML_STREAM_LEAVE + 1];
   struct pml_stream_place *(*place)(void *data);
-  void (*left)(void *data, const struct pml_stream_event *e);
-  void (*mend)(void *data);
+  void (*repair)(void *data);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */
-  bool sparing, no_values;
 };
 #ifndef PML__SPARING
 #define PML__SPARING 0
@@ -116,7 +111,7 @@ struct pml_stream_consumer {
  * pml_stream_add - from now on @c (copied) gets events; *@id names it.
  * pml_stream_remove - when it returns no call to the consumer is under way and none will be made.
  *
- * Both wait for events that other threads are handing out, so they must not be called with a lock that a consumer
+ * Both wait for events that other threads are delivering, so they must not be called with a lock that a consumer
  * takes. After a fork the child has no consumers: what the parent writes is the parent's.
  *
  * Return 0, -EINVAL (no thread_begin, no event), PML_EFULL (PML_STREAM_CONSUMERS_MAX), -ENOENT (no such consumer) or
@@ -128,7 +123,7 @@ PML__SHARED int pml_stream_remove(uint64_t id);
 struct pml_stream_listed {
   uint64_t id;
   char name[64];
-  bool wants[PML_STREAM_KINDS], plain[PML_STREAM_KINDS];
+  bool wants[PML_STREAM_KINDS], fast;
 };
 
 /* pml_stream_list - the consumers, in the order of adding, to @out; how many. A lock; thread-safe, not from a consumer.
@@ -157,7 +152,7 @@ static inline bool pml_stream_metrics_single(const struct pml_stream_metrics *m,
 }
 
 struct pml_stream_lost {
-  uint64_t nested;  /* events raised by a consumer, or by a signal handler that interrupted one */
+  uint64_t nested;  /* events emitted by a consumer, or by a signal handler that interrupted one */
   uint64_t refused; /* (event, consumer) pairs of threads that the consumer refused, or for which it lacked memory */
 };
 void pml_stream_lost(struct pml_stream_lost *lost);
@@ -166,32 +161,32 @@ void pml_stream_lost(struct pml_stream_lost *lost);
 
 struct pml__stream_list;
 extern PML__SHARED const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: none */
-PML__SHARED void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
-PML__SHARED void pml__stream_ready(pml_region_t region);
+PML__SHARED void pml__stream_emit(enum pml_stream_kind kind, const struct pml_stream_event *e);
+PML__SHARED void pml__stream_prepare(pml_region_t region);
 
 /*
- * pml_stream_wanted - whether anybody consumes @kind: one load, one predicted branch. Relaxed: an event raised while a
- * consumer is being added or removed may fall on either side; pml__stream_raise() looks again.
+ * pml_stream_wanted - whether anybody consumes @kind: one load, one predicted branch. Relaxed: an event emitted while a
+ * consumer is being added or removed may fall on either side; pml__stream_emit() looks again.
  */
 static inline bool pml_stream_wanted(enum pml_stream_kind kind) {
   return PML_UNLIKELY(__atomic_load_n(&pml__stream_list[kind], __ATOMIC_RELAXED) != NULL);
 }
 
 /*
- * pml_stream_raise - hand @e to the consumers of its kind. No lock, no allocation but at a thread's first event.
- * Async-signal-safe where the consumers are and the thread has raised before.
+ * pml_stream_raise - deliver @e to the consumers of its kind. No lock, no allocation but at a thread's first event.
+ * Async-signal-safe where the consumers are and the thread has emitted before.
  */
 static inline void pml_stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  if (pml_stream_wanted(kind)) pml__stream_raise(kind, e);
+  if (pml_stream_wanted(kind)) pml__stream_emit(kind, e);
 }
 
 /*
- * pml_stream_ready - the consumers of enters get ready for one of @region on this thread: called before its clock is
- * read, where it may be the first. 0, of what is not chosen, is no region: nothing happens. Not async-signal-safe: it
- * is there to allocate.
+ * pml_stream_ready - the consumers of enters prepare for one of @region on this thread: called before its clock is
+ * read, where it may be the first. Nothing happens for region 0, which is that of functions that are not chosen. Not
+ * async-signal-safe, because consumers may allocate.
  */
 static inline void pml_stream_ready(pml_region_t region) {
-  if (region != 0 && pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_ready(region);
+  if (region != 0 && pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_prepare(region);
 }
 
 /* pml__stream_is_inside - the calling thread is in a consumer, also where a signal handler asks that interrupted one.

@@ -215,9 +215,8 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
                                         .thread_begin = thread_begin,
                                         .thread_end = thread_end,
                                         .event = {on_enter, on_leave, on_metric},
-                                        .plain = {pml__buffer_enter_plainly, pml__buffer_leave_plainly, NULL},
-                                        .valued = {pml__buffer_enter_valued, pml__buffer_leave_valued},
-                                        .sparing = PML__SPARING,
+                                        .fast = {pml__buffer_enter_fast, pml__buffer_leave_fast},
+                                        .fast_values = {pml__buffer_enter_fast_values, pml__buffer_leave_fast_values},
                                         .arg = b};
   int err = options_of(b, options);
   if (err == 0) err = pml_stream_add(&c, &b->consumer);

@@ -8,7 +8,7 @@ static inline bool has_room(struct pml__buffer_ring *r, uint64_t slots) {
   return !PML_UNLIKELY(inside || r->depth == PML_BUFFER_DEPTH_MAX || !pml__ring_has_room(&r->ring, slots + 1));
 }
 
-uint64_t pml__buffer_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__buffer_enter_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, region)) return 0;
   if (!has_room(r, 1)) return ticks;
@@ -16,14 +16,14 @@ uint64_t pml__buffer_enter_plainly(void *data, pml_region_t region, uint64_t tic
   return 0;
 }
 
-uint64_t pml__buffer_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__buffer_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__buffer_ring *r = data;
   if (PML_UNLIKELY(r->beyond > 0 || r->depth == 0 || r->open[r->depth - 1] != region)) return ticks;
   pml__buffer_leave(r, region, ticks);
   return 0;
 }
 
-uint64_t pml__buffer_enter_valued(void *data, const struct pml_stream_event *e) {
+uint64_t pml__buffer_enter_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, e->region)) return 0;
   if (!has_room(r, pml__buffer_slots(e))) return e->ticks;
@@ -33,7 +33,7 @@ uint64_t pml__buffer_enter_valued(void *data, const struct pml_stream_event *e) 
   return 0;
 }
 
-uint64_t pml__buffer_leave_valued(void *data, const struct pml_stream_event *e) {
+uint64_t pml__buffer_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (PML_UNLIKELY(r->beyond > 0 || r->depth == 0 || r->open[r->depth - 1] != e->region)) return e->ticks;
   if (PML_UNLIKELY(!pml__ring_has_room(&r->ring, pml__buffer_slots(e) - 1))) return e->ticks;

@@ -74,8 +74,8 @@ static inline void pml__buffer_leave(struct pml__buffer_ring *r, pml_region_t re
   pml__own_add(&r->events, 1);
 }
 
-/* As pml_stream_consumer.plain. */
-pml_stream_plain pml__buffer_enter_plainly, pml__buffer_leave_plainly;
-pml_stream_valued pml__buffer_enter_valued, pml__buffer_leave_valued; /* as .valued */
+/* As pml_stream_consumer.fast. */
+pml_stream_fast pml__buffer_enter_fast, pml__buffer_leave_fast;
+pml_stream_fast_values pml__buffer_enter_fast_values, pml__buffer_leave_fast_values; /* as .fast_values */
 
 #endif

@@ -40,19 +40,19 @@ static void *bench_begin(void *arg, uint64_t thread) {
 static void bench_drop(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
-static uint64_t bench_drop_plainly(void *data, pml_region_t region, uint64_t ticks) {
+static uint64_t bench_drop_fast(void *data, pml_region_t region, uint64_t ticks) {
   (void)data, (void)region, (void)ticks;
   return 0;
 }
 
-/* It takes events with general registers alone, unless its plain callbacks are removed. */
+/* It takes events with general registers alone, unless its fast functions are removed. */
 static struct pml_stream_consumer bench_dropper(void) {
   static int self;
-  return (struct pml_stream_consumer){.thread_begin = bench_begin,
-                                      .event = {bench_drop, bench_drop, NULL},
-                                      .plain = {bench_drop_plainly, bench_drop_plainly, NULL},
-                                      .arg = &self,
-                                      .sparing = true}; /* they touch no register but the result's */
+  return (struct pml_stream_consumer){
+      .thread_begin = bench_begin,
+      .event = {bench_drop, bench_drop, NULL},
+      .fast = {bench_drop_fast, bench_drop_fast}, /* they change no register but the result's */
+      .arg = &self};
 }
 
 #endif

@@ -72,7 +72,7 @@ void bench_intercept_rows(void) {
   (void)pml_stream_remove(id);
   rows_with_profile(&plain);
   row_with_trace(&plain);
-  memset(c.plain, 0, sizeof c.plain);
+  memset(c.fast, 0, sizeof c.fast);
   if (pml_stream_add(&c, &id) < 0) return;
   row("intercepted call, all registers", &plain, 4.0);
   (void)pml_stream_remove(id);

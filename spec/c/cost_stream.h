@@ -68,7 +68,7 @@ static void *begin(void *arg, uint64_t thread) {
 static void drop(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
-static uint64_t drop_plainly(void *data, pml_region_t called, uint64_t at) {
+static uint64_t drop_fast(void *data, pml_region_t called, uint64_t at) {
   (void)data, (void)called, (void)at;
   return 0;
 }
@@ -85,11 +85,8 @@ static inline void once_intercept(void) {
 }
 
 static inline void once_consume(void) {
-  static const struct pml_stream_consumer c = {.thread_begin = begin,
-                                               .event = {drop, drop, NULL},
-                                               .plain = {drop_plainly, drop_plainly, NULL},
-                                               .sparing = true,
-                                               .arg = &profile};
+  static const struct pml_stream_consumer c = {
+      .thread_begin = begin, .event = {drop, drop, NULL}, .fast = {drop_fast, drop_fast}, .arg = &profile};
   if (consumer == 0) (void)pml_stream_add(&c, &consumer);
 }
 
@@ -193,9 +190,8 @@ static inline void once_switch_off(void) {
 static inline void once_count(void) {
   static const struct pml_stream_consumer c = {.thread_begin = begin,
                                                .event = {drop, drop, NULL},
-                                               .plain = {drop_plainly, drop_plainly, NULL},
-                                               .valued = {drop_values, drop_values},
-                                               .sparing = true,
+                                               .fast = {drop_fast, drop_fast},
+                                               .fast_values = {drop_values, drop_values},
                                                .arg = &profile};
   static const char *const event[] = {"sde:::COST::V0"};
   static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost"};

@@ -138,7 +138,7 @@ static void at_random(void) {
 /* ---- figures ---- */
 
 static void raise_with(enum pml_stream_kind kind, int r, const struct pml_stream_metrics *m, const uint64_t *values) {
-  struct pml_stream_event e = {told.ticks += 10, region[r], m, values};
+  struct pml_stream_event e = {.ticks = told.ticks += 10, .region = region[r], .metrics = m, .values = values};
   pml_stream_raise(kind, &e);
 }
 

@@ -100,10 +100,10 @@ static int read_plainly(void *set, uint64_t *value) {
 }
 
 /* The same with r8 to r11 as they were. */
-SPARING_PLAIN(enter_sparingly, enter_plainly);
-SPARING_PLAIN(leave_sparingly, leave_plainly);
-SPARING_VALUED(enter_valued_sparingly, enter_valued);
-SPARING_VALUED(leave_valued_sparingly, leave_valued);
+SPARING_FAST(enter_sparingly, enter_plainly);
+SPARING_FAST(leave_sparingly, leave_plainly);
+SPARING_VALUES(enter_valued_sparingly, enter_valued);
+SPARING_VALUES(leave_valued_sparingly, leave_valued);
 SPARING(pml__stream_read, read_sparingly, read_plainly, int, (void *set, uint64_t *value), set, value);
 
 static void read_fully(enum pml_stream_kind kind, struct pml_stream_event *e) {
@@ -384,7 +384,7 @@ static void held(void) {
   pml_intercept_stats(&before);
   bool mine = pml__call_claim(PML__CALL_HERE);
   lib_nothing();
-  if (mine) pml__call_let_go();
+  if (mine) pml__call_release();
   pml_intercept_stats(&after);
   CHECK(mine && balanced("lib_nothing", 1) && after.nested == before.nested + 1,
         "a call by who is at the thread's calls already is counted, not recorded");
@@ -423,20 +423,15 @@ static void variants(const char *self) {
   static const char *const kind[] = {".now", ".noplt", ".nopie"};
   static const struct {
     const char *way, *whose;
-    bool sparing;
-  } way[] = {{"variant", "of all registers", false},
-             {"plain", "of general registers", false},
-             {"plain mixed", "of both in turn", false},
-             {"variant counted", "of all registers, and counts", false},
-             {"plain counted", "of general registers, and counts", false},
-             {"plain counted mixed", "of both in turn, and counts", false},
-             {"sparing", "of few registers", true},
-             {"sparing mixed", "of few registers and all in turn", true},
-             {"sparing counted", "of few registers, and counts", true},
-             {"sparing counted mixed", "of few registers and all in turn, and counts", true}};
+  } way[] = {{"variant", "of all registers"},
+             {"variant counted", "of all registers, and counts"},
+             {"fast", "of few registers"},
+             {"fast mixed", "of few registers and all in turn"},
+             {"fast counted", "of few registers, and counts"},
+             {"fast counted mixed", "of few registers and all in turn, and counts"}};
   char command[4096];
   for (size_t i = 0; i < 4; i++)
-    for (size_t k = i == 0; k < sizeof way / sizeof way[0] && (SPARES || !way[k].sparing); k++) {
+    for (size_t k = i == 0; k < sizeof way / sizeof way[0]; k++) {
       const char *end = i > 0 ? kind[i - 1] : "";
       if (!SHOWS_CALLS && strcmp(end, ".noplt") == 0) {
         SKIP(HIDES_CALLS);
@@ -459,18 +454,11 @@ int main(int argc, char **argv) {
   struct pml_intercept_options o = {.lib = "libintercept", .but = "lib_floats_of_nobody"};
   uint64_t id;
   mixed = asked(argv, "mixed");
-  if (asked(argv, "sparing")) {
-    c.plain[PML_STREAM_ENTER] = enter_sparingly;
-    c.plain[PML_STREAM_LEAVE] = leave_sparingly;
-    c.valued[PML_STREAM_ENTER] = enter_valued_sparingly;
-    c.valued[PML_STREAM_LEAVE] = leave_valued_sparingly;
-    c.sparing = true;
-  }
-  if (asked(argv, "plain")) {
-    c.plain[PML_STREAM_ENTER] = enter_plainly;
-    c.plain[PML_STREAM_LEAVE] = leave_plainly;
-    c.valued[PML_STREAM_ENTER] = enter_valued;
-    c.valued[PML_STREAM_LEAVE] = leave_valued;
+  if (asked(argv, "fast")) {
+    c.fast[PML_STREAM_ENTER] = enter_sparingly;
+    c.fast[PML_STREAM_LEAVE] = leave_sparingly;
+    c.fast_values[PML_STREAM_ENTER] = enter_valued_sparingly;
+    c.fast_values[PML_STREAM_LEAVE] = leave_valued_sparingly;
   }
   call_all(&plain);
   if (asked(argv, "counted")) count_readings();
@@ -489,8 +477,7 @@ int main(int argc, char **argv) {
   held();
   forking();
   leaping();
-  /* Where compilers can be told to leave r8 to r11 alone, only consumers that do get calls with counts plainly. */
-  if (metrics != NULL) counted(asked(argv, "sparing") || (!PML__SPARING && asked(argv, "plain")));
+  if (metrics != NULL) counted(asked(argv, "fast"));
   CHECK(pml_stream_remove(id) == 0, "the consumer is removed");
   forget();
   call_all(&after);

@@ -2,6 +2,7 @@
 /* spec/c/intercept_first.c - a first call does not show the time that its consumers take to get ready for it. */
 #include "check.h"
 #include "intercept/library.h"
+#include "intercept/sparing.h"
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/wrap/pml_wrap.h"
@@ -47,6 +48,8 @@ static uint64_t leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
   (void)data, (void)region, (void)ticks;
   return 0;
 }
+SPARING_FAST(enter_sparingly, enter_plainly);
+SPARING_FAST(leave_sparingly, leave_plainly);
 static void on_leave(void *data, const struct pml_stream_event *e) {
   (void)data, (void)e;
 }
@@ -121,19 +124,20 @@ static uint64_t take_plainly(void *data, pml_region_t region, uint64_t ticks) {
   taken++;
   return 0;
 }
+SPARING_FAST(take_sparingly, take_plainly);
 
 #ifdef __SANITIZE_THREAD__
 static void of_two(const struct pml_stream_consumer *slow) {
-  (void)slow, (void)count_asked, (void)take_plainly, (void)asked, (void)taken;
+  (void)slow, (void)count_asked, (void)take_sparingly, (void)asked, (void)taken;
   SKIP("under ThreadSanitizer all registers are saved for each call, and all consumers get it at once");
 }
 #else
 /* What comes next is inside the call to it. */
 static void of_two(const struct pml_stream_consumer *slow) {
   struct pml_stream_consumer quick = {.thread_begin = begin,
-                                      .ready = count_asked,
+                                      .prepare = count_asked,
                                       .event = {on_leave, on_leave, NULL},
-                                      .plain = {take_plainly, leave_plainly, NULL},
+                                      .fast = {take_sparingly, leave_sparingly},
                                       .arg = &met};
   struct pml_intercept_options o = {.lib = "libintercept"};
   uint64_t first = 0, second = 0;
@@ -155,9 +159,9 @@ static void of_two(const struct pml_stream_consumer *slow) {
 
 int main(void) {
   struct pml_stream_consumer c = {.thread_begin = begin,
-                                  .ready = ready,
+                                  .prepare = ready,
                                   .event = {on_enter, on_leave, NULL},
-                                  .plain = {enter_plainly, leave_plainly, NULL},
+                                  .fast = {enter_sparingly, leave_sparingly},
                                   .arg = &met};
   uint64_t id;
   (void)pml_clock_init();

@@ -120,10 +120,10 @@ static uint64_t left_plainly(void *data, pml_region_t region, uint64_t ticks) {
   const struct pml_stream_event e = {.region = region, .ticks = ticks};
   return left_valued(data, &e);
 }
-SPARING_PLAIN(entered_sparingly, entered_plainly);
-SPARING_PLAIN(left_sparingly, left_plainly);
-SPARING_VALUED(entered_valued_sparingly, entered_valued);
-SPARING_VALUED(left_valued_sparingly, left_valued);
+SPARING_FAST(entered_sparingly, entered_plainly);
+SPARING_FAST(left_sparingly, left_plainly);
+SPARING_VALUES(entered_valued_sparingly, entered_valued);
+SPARING_VALUES(left_valued_sparingly, left_valued);
 
 static void *begin(void *arg, uint64_t thread) {
   (void)thread;
@@ -133,9 +133,8 @@ static bool add(void) {
   uint64_t id;
   const struct pml_stream_consumer c = {.thread_begin = begin,
                                         .event = {entered, left, NULL},
-                                        .plain = {entered_sparingly, left_sparingly},
-                                        .valued = {entered_valued_sparingly, left_valued_sparingly},
-                                        .sparing = true,
+                                        .fast = {entered_sparingly, left_sparingly},
+                                        .fast_values = {entered_valued_sparingly, left_valued_sparingly},
                                         .arg = &work};
   return pml_stream_add(&c, &id) == 0;
 }

@@ -62,12 +62,8 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct seen *s = data;
   __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+  if (e->unwound) __atomic_fetch_add(&unreturned, 1, __ATOMIC_RELAXED);
   if (s->n == 0 || s->open[--s->n] != e->region) __atomic_fetch_add(&disorder, 1, __ATOMIC_RELAXED);
-}
-
-static void on_left(void *data, const struct pml_stream_event *e) {
-  __atomic_fetch_add(&unreturned, 1, __ATOMIC_RELAXED);
-  on_leave(data, e);
 }
 
 /* ---- what is done ---- */
@@ -368,7 +364,7 @@ int main(void) {
   return check_done();
 #endif
   const struct pml_stream_consumer c = {
-      .thread_begin = begin, .thread_end = end, .event = {on_enter, on_leave, NULL}, .left = on_left, .arg = &enters};
+      .thread_begin = begin, .thread_end = end, .event = {on_enter, on_leave, NULL}, .arg = &enters};
   const struct pml_intercept_options o = {.lib = "libintercept"};
   uint64_t id;
   CHECK(pml_stream_add(&c, &id) == 0, "a consumer of enters and leaves");

@@ -69,9 +69,9 @@ static void check_refused(void) {
   place.last_ticks = UINT64_MAX;
   CHECK(!put() && place.next == events, "as is one that is older than the last");
   start_again();
-  pml__stream_begin_only(pml__stream_self);
+  (void)pml__stream_guard(pml__stream_self, PML__STREAM_EMITTING);
   CHECK(!put(), "and one that comes while another is handed out");
-  pml__stream_end_pass(pml__stream_self);
+  pml__stream_unguard(pml__stream_self);
   CHECK(put(), "after which all is as before");
 }
 
@@ -93,7 +93,7 @@ static void check_call(void) {
   struct pml__log_event *e = pml__mpi_take(&place, 2);
   e[1].ticks = 9;
   pml__mpi_store(e, OF_CALL, 100);
-  pml__stream_end_pass(pml__stream_self);
+  pml__stream_unguard(pml__stream_self);
   CHECK(e == events + 1 && place.next == events + 3, "it has its room");
   CHECK(e->word == PML__LOG_WORD(PML__LOG_CALL_COMMUNICATION, OF_CALL) && e->ticks == 100 && e[1].ticks == 9,
         "and what it is");
@@ -104,11 +104,11 @@ static void check_call(void) {
   place.fits = events + 3;
   CHECK(open_call() == NULL, "nor where the extent ends");
   place.fits = events + 4;
-  pml__stream_begin_only(pml__stream_self);
+  (void)pml__stream_guard(pml__stream_self, PML__STREAM_EMITTING);
   CHECK(open_call() == NULL, "nor while another is handed out");
-  pml__stream_end_pass(pml__stream_self);
+  pml__stream_unguard(pml__stream_self);
   CHECK(open_call() == &place, "after which it is");
-  pml__stream_end_pass(pml__stream_self);
+  pml__stream_unguard(pml__stream_self);
 }
 
 static void check_several(uint64_t first) {

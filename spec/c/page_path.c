@@ -404,8 +404,8 @@ static uint64_t with_values(void *data, const struct pml_stream_event *e) {
   fully(data, e);
   return 0;
 }
-SPARING_PLAIN(without_values_sparingly, without_values);
-SPARING_VALUED(with_values_sparingly, with_values);
+SPARING_FAST(without_values_sparingly, without_values);
+SPARING_VALUES(with_values_sparingly, with_values);
 
 static int compare(const void *a, const void *b) {
   counter[0] += 7;
@@ -422,11 +422,10 @@ static void calls(void) {
   static const char *const name[] = {"perf::CYCLES:u"};
   static const struct pml_intercept_options o = {.lib = "libc.so*", .sym = "lfind"};
   const struct pml_stream_metrics *metrics;
-  struct pml_stream_consumer c = {
-      .thread_begin = begin, .event = {fully, fully, NULL}, .sparing = true, .arg = &events};
+  struct pml_stream_consumer c = {.thread_begin = begin, .event = {fully, fully, NULL}, .arg = &events};
   uint64_t id;
-  c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = without_values_sparingly;
-  c.valued[PML_STREAM_ENTER] = c.valued[PML_STREAM_LEAVE] = with_values_sparingly;
+  c.fast[PML_STREAM_ENTER] = c.fast[PML_STREAM_LEAVE] = without_values_sparingly;
+  c.fast_values[PML_STREAM_ENTER] = c.fast_values[PML_STREAM_LEAVE] = with_values_sparingly;
   int err = pml_intercept_count(name, 1, NULL, &metrics);
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0) err = pml_stream_add(&c, &id);

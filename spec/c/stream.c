@@ -79,7 +79,7 @@ static void handing_out(void) {
   struct pml_stream_listed listed[PML_STREAM_CONSUMERS_MAX];
   CHECK(pml_stream_list(listed) == 2 && listed[0].id == ib && listed[1].id == ia &&
             strcmp(listed[1].name, "seen") == 0 && listed[0].name[0] == '\0' && !listed[0].wants[PML_STREAM_ENTER] &&
-            listed[0].wants[PML_STREAM_LEAVE] && !listed[1].plain[PML_STREAM_ENTER],
+            listed[0].wants[PML_STREAM_LEAVE] && !listed[1].fast,
         "and they can be listed");
   raise_one(PML_STREAM_ENTER, 10, 3);
   raise_one(PML_STREAM_LEAVE, 20, 4);
@@ -360,20 +360,20 @@ static uint64_t plainly(void *data, pml_region_t region, uint64_t ticks) {
 static bool raise_plainly(uint64_t ticks) {
   struct pml__stream_thread *t = pml__stream_self;
   struct pml_stream_event e = {.ticks = ticks, .region = 1};
-  uint64_t was = pml__stream_begin_plainly(t, PML__STREAM_RAISING);
-  if (pml__stream_knows(PML_STREAM_ENTER, was) &&
-      pml__stream_hand_plainly(t, PML_STREAM_ENTER, e.region, e.ticks) == 0) {
-    pml__stream_end_pass(t);
+  uint64_t was = pml__stream_guard(t, PML__STREAM_EMITTING);
+  const struct pml__stream_known *known = &t->known[PML_STREAM_ENTER];
+  if (pml__stream_knows(PML_STREAM_ENTER, was) && known->call(known->data, e.region, e.ticks) == 0) {
+    pml__stream_unguard(t);
     return true;
   }
-  pml__stream_go_on(PML_STREAM_ENTER, &e);
+  pml__stream_complete(PML_STREAM_ENTER, &e);
   return false;
 }
 
 static void add_plain(struct plain *p, uint64_t *id, bool is_plain) {
   struct pml_stream_consumer c = {.thread_begin = plain_begin,
                                   .event = {plain_event, plain_event, NULL},
-                                  .plain = {is_plain ? plainly : NULL, is_plain ? plainly : NULL, NULL},
+                                  .fast = {is_plain ? plainly : NULL, is_plain ? plainly : NULL},
                                   .arg = p};
   pml_stream_add(&c, id);
 }
@@ -397,7 +397,7 @@ static void general_registers(void) {
   bool never = true;
   for (uint64_t i = 1; i <= 100; i++) never &= !raise_plainly(i * 7 + 1);
   CHECK(never && other.full == 100 && p[0].plain + p[0].full == 1601,
-        "beside one without a plain function all are full");
+        "beside one without a fast function all are full");
   pml_stream_remove(id_of_other);
   pml_stream_remove(id[1]);
   for (uint64_t i = 1; i <= 100; i++) (void)raise_plainly(i);

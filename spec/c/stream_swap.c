@@ -70,8 +70,8 @@ __attribute__((target("general-regs-only"))) static uint64_t plainly(void *data,
 __attribute__((target("general-regs-only"))) static uint64_t valued(void *data, const struct pml_stream_event *e) {
   return plainly(data, e->region, e->ticks);
 }
-SPARING_PLAIN(plainly_sparing, plainly);
-SPARING_VALUED(valued_sparing, valued);
+SPARING_FAST(plainly_sparing, plainly);
+SPARING_VALUES(valued_sparing, valued);
 
 static volatile double number = 2;
 
@@ -125,9 +125,8 @@ static void *raise_all(void *arg) {
 
 static int add(unsigned i, bool is_plain, uint64_t *id) {
   struct pml_stream_consumer c = {.thread_begin = begin, .event = {full, full, NULL}, .arg = &consumer[i]};
-  c.sparing = i % 2 == 0;
-  if (is_plain) c.plain[PML_STREAM_ENTER] = c.plain[PML_STREAM_LEAVE] = c.sparing ? plainly_sparing : plainly;
-  if (is_plain) c.valued[PML_STREAM_ENTER] = c.valued[PML_STREAM_LEAVE] = c.sparing ? valued_sparing : valued;
+  if (is_plain) c.fast[PML_STREAM_ENTER] = c.fast[PML_STREAM_LEAVE] = plainly_sparing;
+  if (is_plain && i % 2 == 0) c.fast_values[PML_STREAM_ENTER] = c.fast_values[PML_STREAM_LEAVE] = valued_sparing;
   atomic_fetch_add(&consumer[i].use, 1);
   return pml_stream_add(&c, id);
 }
@@ -138,7 +137,7 @@ static int drop(unsigned i, uint64_t id) {
   return err;
 }
 
-/* A profile, which spares registers: calls are handed to it by the stubs themselves. It frees what threads had. */
+/* A profile, which frees what threads had. */
 static int swap_profile(void) {
   struct pml_profile *p;
   int err = pml_profile_open(&p);
@@ -148,7 +147,7 @@ static int swap_profile(void) {
   return 0;
 }
 
-/* One or two at a time, three of four of them with plain functions; a moment, or as long as a thread's time slice. */
+/* One or two at a time, three of four of them with fast functions; a moment, or as long as a thread's time slice. */
 static unsigned swap(int *err) {
   struct timespec from, now;
   clock_gettime(CLOCK_MONOTONIC, &from);

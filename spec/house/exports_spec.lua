@@ -77,7 +77,7 @@ describe("libpmlua.so", function()
     -- A runtime of counts finds its function by name, adapters are shown to users (CONTRIBUTING.md), and generated
     -- wrappers are of the user's libraries.
     local unused = exported "PMLUA_PRIVATE"
-    unused.pml_count_attach, unused.pml__stream_ready = nil, nil
+    unused.pml_count_attach, unused.pml__stream_prepare = nil, nil
     for name in pairs(declared("PML__SHARED", "echo core/adapter/wrap/pml_wrap.h")) do unused[name] = nil end
     local parts = ("find %s/pmlua %s/*.so %s/compat %s/preload %s/lua %s/workloads %s/plugins -type f"):gsub("%%s", build)
     for name in sh(("nm -D -u $(%s) 2>/dev/null"):format(parts)):gmatch "%sU (pml_[%w_]*)" do unused[name] = nil end

@@ -11,9 +11,9 @@
  * has returned to it, the slot jumps to the leave stub, which saves the same registers, calls pml__call_leave() and
  * returns to the caller. Every return therefore matches a call, as return prediction and shadow stacks require.
  *
- * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that leave r8 to r11
- * alone (pml_stream_consumer.sparing), with counts or without, a free frame, a return address that was seen before, an
- * innermost call further out.
+ * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that all have fast
+ * functions, with counts or without, a free frame, a return address that was seen before, an innermost call further
+ * out.
  * pml__call_enter() and pml__call_leave() take the rest, and are the definition of what the stubs do.
  *
  * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.

@@ -27,11 +27,11 @@ AT(pml__stream_own, call.open, OWN_OPEN);
 AT(pml__stream_own, call.lane, OWN_LANE);
 AT(pml__stream_own, call.from, OWN_FROM);
 AT(pml__stream_own, call.event.ticks, OWN_TICKS);
-AT(pml__stream_thread, pass, THREAD_PASS);
+AT(pml__stream_thread, guard, THREAD_PASS);
 AT(pml__stream_thread, free, THREAD_FREE);
-AT(pml__stream_thread, called[PML_STREAM_ENTER].plain, ENTERS_PLAIN);
+AT(pml__stream_thread, called[PML_STREAM_ENTER].call, ENTERS_PLAIN);
 AT(pml__stream_thread, called[PML_STREAM_ENTER].data, ENTERS_DATA);
-AT(pml__stream_thread, called[PML_STREAM_LEAVE].plain, LEAVES_PLAIN);
+AT(pml__stream_thread, called[PML_STREAM_LEAVE].call, LEAVES_PLAIN);
 AT(pml__stream_thread, called[PML_STREAM_LEAVE].data, LEAVES_DATA);
 AT(pml__call_table, slot, 0);
 AT(pml__call_table, known, KNOWN_AT);
@@ -185,7 +185,7 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__call_threa
 
 static inline void make_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
-  if (kind == PML_STREAM_ENTER) pml__stream_get_ready(region);
+  if (kind == PML_STREAM_ENTER) pml__stream_prepare(region);
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(kind, &t->event);
   t->event.ticks = pml_clock_ticks();
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(kind, &t->event);
@@ -203,31 +203,30 @@ static void add_counts(enum pml_stream_kind kind, struct pml_stream_event *e) {
   e->values = counts.values;
 }
 
-__attribute__((always_inline)) static inline void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind,
-                                                              pml_region_t region) {
+__attribute__((always_inline)) static inline void emit_event(struct pml__call_thread *t, enum pml_stream_kind kind,
+                                                             pml_region_t region) {
   if (PML_UNLIKELY(!pml__stream_wanted(kind))) return;
   struct pml__stream_thread *self = pml__call_on_lane(t);
   make_event(t, kind, region);
-  pml__stream_hand(kind, &t->event);
+  pml__stream_emit_inline(kind, &t->event);
   pml__call_off_lane(t, self);
 }
 
-static void raise_left(struct pml__call_thread *t, pml_region_t region) {
-  struct pml__stream_thread *self = pml__call_on_lane(t);
-  make_event(t, PML_STREAM_LEAVE, region);
-  pml__stream_raise_left(&t->event);
-  pml__call_off_lane(t, self);
+static void emit_unwound(struct pml__call_thread *t, pml_region_t region) {
+  t->event.unwound = true;
+  emit_event(t, PML_STREAM_LEAVE, region);
+  t->event.unwound = false;
 }
 
-/* The innermost calls of the stack in use, as far as they are below @sp, were left without a return. */
-__attribute__((noinline)) static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t back) {
+/* The innermost calls of the stack in use, as far as they are below @sp, ended without a return. */
+__attribute__((noinline)) static void close_unwound(struct pml__call_thread *t, uintptr_t sp, uintptr_t back) {
   t->left.by = 0;
   while (t->open != NONE && t->open->outer != NONE) {
     struct pml__call_frame *p = t->open;
     /* At the same place: a tail call, which will return to the slot, or a later call. */
     if (p->sp > sp || (p->sp == sp && back == p->known->code + PML_ARCH_SLOT_RETURN)) return;
     if (t->left.by != sp) t->left = (struct pml__call_left){p->known->code, p->sp, sp};
-    raise_left(t, p->region);
+    emit_unwound(t, p->region);
     pml__call_close(t, p);
   }
 }
@@ -260,7 +259,7 @@ __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thr
     count_one(&deep);
     return false;
   }
-  close_left(t, sp, back);
+  close_unwound(t, sp, back);
   while (t->open->inner == NULL)
     if (!add_frames(t)) {
       count_one(&deep);
@@ -283,43 +282,43 @@ static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uint
   }
   if (!make_ready(t, back, sp)) return 0;
   pml__call_open(t, t->open->inner, region, known, sp);
-  raise_event(t, PML_STREAM_ENTER, region);
+  emit_event(t, PML_STREAM_ENTER, region);
   return known->code;
 }
 
-/* Whether it lacks its counts, and so has been handed to no consumer. */
+/* Whether it lacks its counts, and so has been delivered to no consumer. */
 static bool lacks_counts(const struct pml__call_thread *t) {
   return t->event.region == 0 && __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* Of a call that was begun or ended in the pass, which is over then: another event takes its place. */
-static void raise_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
+/* Of a call that was begun or ended in the delivery, which is over then: another event takes its place. */
+static void emit_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
   struct pml__stream_thread *s = t->lane;
   pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
-  pml__stream_end_pass(s);
-  raise_event(t, kind, region);
+  pml__stream_unguard(s);
+  emit_event(t, kind, region);
   pml__call_end_busy(t, s);
 }
 
-/* In the pass, to those that have not had it. At an enter that none has had its counts and its clock may be newer. */
-static void hand_on(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
-  if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(region)) {
+/* To the consumers that have not had it. At an enter that none has had its counts and its clock may be newer. */
+static void complete(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) {
     const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
     if (PML_UNLIKELY(c != NULL)) c->read(kind, &t->event);
     t->event.ticks = pml_clock_ticks();
   }
   t->event.region = region;
-  pml__stream_go_on(kind, &t->event);
+  pml__stream_complete(kind, &t->event);
 }
 
 /* For the stubs, which have begun or ended the call at @sp. */
 __attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region,
                                              uintptr_t sp) {
   if (lacks_counts(t)) {
-    raise_instead(t, kind, region, sp);
+    emit_instead(t, kind, region, sp);
   } else {
     struct pml__stream_thread *self = pml__call_on_lane(t);
-    hand_on(t, kind, region);
+    complete(t, kind, region);
     pml__call_off_lane(t, self);
   }
 }
@@ -365,7 +364,7 @@ static struct pml__call_frame *find_call(struct pml__call_thread *t, uintptr_t c
 
 void pml__call_end_inside(struct pml__call_frame *p) {
   struct pml__call_thread *t = &pml__call_self;
-  if (PML_UNLIKELY(t->open != p)) close_left(t, p->sp - 1, 0);
+  if (PML_UNLIKELY(t->open != p)) close_unwound(t, p->sp - 1, 0);
 }
 
 static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uintptr_t code, uintptr_t sp) {
@@ -374,7 +373,7 @@ static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uint
     return;
   }
   pml__call_end_inside(p);
-  raise_event(t, PML_STREAM_LEAVE, p->region);
+  emit_event(t, PML_STREAM_LEAVE, p->region);
   pml__call_close(t, p);
 }
 
@@ -403,7 +402,7 @@ bool pml__call_claim(uintptr_t sp) {
   return mine;
 }
 
-void pml__call_let_go(void) {
+void pml__call_release(void) {
   pml__call_end_busy(&pml__call_self, pml__call_self.lane);
 }
 
@@ -446,7 +445,7 @@ static struct pml__lock life; /* guards whether calls are plain */
 static void choose_plain(void) {
   bool is = __atomic_load_n(&on, __ATOMIC_RELAXED) && __atomic_load_n(&by_counter, __ATOMIC_RELAXED);
   __atomic_store_n(&pml__call_plain, is, __ATOMIC_RELEASE);
-  pml__stream_spare(is);
+  pml__stream_allow_stubs(is);
 }
 
 void pml__call_switch(bool to) {
@@ -457,7 +456,7 @@ void pml__call_switch(bool to) {
 }
 
 static void choose_clock(void) {
-  bool is = pml__clock.kind == PML_CLOCK_COUNTER && (pml__call_counting == NULL || pml__call_counting->plainly);
+  bool is = pml__clock.kind == PML_CLOCK_COUNTER && (pml__call_counting == NULL || pml__call_counting->fast);
   __atomic_store_n(&by_counter, is, __ATOMIC_RELAXED);
   choose_plain();
 }
@@ -475,7 +474,7 @@ void pml__call_confine(bool without_clock) {
 }
 
 int pml__call_count(const struct pml__call_counting *counting) {
-  int err = counting->plainly ? pml__stream_count_calls() : 0;
+  int err = counting->fast ? pml__stream_count_calls() : 0;
   if (err < 0) return err;
   pml__lock_take(&life);
   __atomic_store_n(&pml__call_counting, counting, __ATOMIC_RELEASE);

@@ -27,18 +27,18 @@
  * it. A thread's own stack is known from the C library, and sigaltstack(2) says where an alternate one is. Of any other
  * nothing is known but that calls were made there: it is taken to reach from a KiB above the first of these to 16 KiB
  * below. Where that is wrong a call has no caller in the profile. A stack inside a frame of the thread's own looks as
- * if calls were left by a longjmp, until one of these returns. Sections and what other adapters raise stay with the
+ * if calls were left by a longjmp, until one of these returns. Sections and what other adapters emit stay with the
  * thread.
  *
- * While a thread changes its lists, or hands out an event, a stack pointer just below that of the call says so: where
- * consumers take events plainly as the mark of the thread's pass (base/stream/pml_stream_private.h), which is all that
- * such a call looks at; else as `busy`, which holds the thread back from the plain way. Calls made then, by a consumer,
+ * While a thread changes its lists, or delivers an event, a stack pointer just below that of the call says so: where
+ * fast functions get the event, as the delivery guard of the thread (base/stream/pml_stream_private.h), which is all
+ * that such a call looks at; else as `busy`, which suspends fast delivery. Calls made then, by a consumer,
  * by an allocator, by a signal handler that interrupted, go to their functions unrecorded: the lists have one user at a
  * time. A handler may leave with a longjmp; then the stack tells that no code is inside it any more, and the list is
  * whole: what takes more than one store can at worst lose a frame.
  *
- * A call is open before its enter is handed out, and until its leave was. So one that is left by a longjmp in between
- * gets a leave when that is seen, though its enter, or another leave, may have been handed out or not: consumers ignore
+ * A call is open before its enter is delivered, and until its leave was. So one that a longjmp ends in between gets a
+ * leave when that is detected, though its enter, or another leave, may have been delivered or not: consumers ignore
  * a leave of what is not their innermost call. In any other order a consumer could be left inside a call for good.
  */
 #ifndef PML_CALL_H
@@ -75,15 +75,15 @@ void pml__call_switch(bool on);             /* calls are recorded, or go to thei
 void pml__call_confine(bool without_clock); /* as pml_intercept_confine() */
 
 /*
- * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
- * recorded on it; false: it was already. begin raises @e as an enter, at the stack pointer @sp, and gives the call's
- * frame, NULL: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
+ * Calls that wrappers make, on the same lists. Between claim and release the thread is at them, and nothing else is
+ * recorded on it; false: it was already. begin emits @e as an enter, at the stack pointer @sp, and returns the call's
+ * frame, NULL: too many are under way; end emits @e as its leave. Both fill in the ticks and, where calls are counted,
  * the counts, which take the place of other values.
  */
 #define PML__CALL_HERE                                                                                                 \
   ((uintptr_t)__builtin_dwarf_cfa()) /* above all that this function calls, as no other address is */
 bool pml__call_claim(uintptr_t sp);
-void pml__call_let_go(void);
+void pml__call_release(void);
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
 bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp); /* false: its stack was copied, or it ended */
 void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
@@ -91,13 +91,13 @@ void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
 /*
  * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
  * An enter may open the thread's counters, a leave never does: they would have counted nothing of the call.
- * @plainly: threads offer theirs by pml__stream_count_by(), too.
+ * @fast: threads offer theirs by pml__stream_count_by(), too.
  */
 struct pml__call_counting {
   void (*read)(enum pml_stream_kind kind, struct pml_stream_event *e);
   void (*thread_ends)(void);
   void (*confine)(void);
-  bool plainly;
+  bool fast;
 };
 int pml__call_count(const struct pml__call_counting *counting); /* for good; 0 or -EDEADLK: called by a consumer */
 
@@ -120,15 +120,15 @@ static inline bool pml__call_own(const struct pml__call_thread *t, uintptr_t sp)
 /* The stack pointer of the code that is using the lists, or that was when a longjmp left it; 0: none. */
 static inline uintptr_t pml__call_busy(const struct pml__call_thread *t, const struct pml__stream_thread *s) {
   if (PML_UNLIKELY(t->busy != 0)) return t->busy;
-  if (PML_LIKELY(!pml__stream_in_pass(s))) return 0;
-  return s->here && s->pass % 2 == 0 ? (uintptr_t)s->pass : 0;
+  if (PML_LIKELY(!pml__stream_is_guarded(s))) return 0;
+  return s->here && s->guard % 2 == 0 ? (uintptr_t)s->guard : 0;
 }
 /* The lists are in use by @busy: this thread further up its stack, or another. */
 static inline bool pml__call_is_busy(const struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
   return busy != 0 && !(pml__call_own(t, busy) && pml__call_own(t, sp) && busy < sp);
 }
 
-/* What raises events by pml__stream_self does so for the stack in use in between. */
+/* In between, events that are emitted by pml__stream_self are of the stack in use. */
 static inline struct pml__stream_thread *pml__call_on_lane(struct pml__call_thread *t) {
   struct pml__stream_thread *self = pml__stream_self;
   if (PML_UNLIKELY(t->stack != NULL)) pml__stream_self = t->lane;
@@ -144,12 +144,12 @@ static inline void pml__call_off_lane(struct pml__call_thread *t, struct pml__st
 static inline void pml__call_set_busy(struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
   t->busy = sp;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pml__stream_hold(s);
+  pml__stream_suspend(s);
 }
 static inline void pml__call_end_busy(struct pml__call_thread *t, struct pml__stream_thread *s) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->busy = 0;
-  pml__stream_let_go(s);
+  pml__stream_resume(s);
 }
 
 /* ---- return slots ---- */

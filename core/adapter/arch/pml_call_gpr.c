@@ -110,20 +110,20 @@ static inline bool is_plain(void) {
 }
 
 /*
- * The mark says that this thread is at its lists, too. What is known of consumers is known of enters and leaves alike.
- * Where that is not so, or a pass is under way already, nothing has changed.
+ * The guard says that this thread is at its lists, too. What is known of consumers is known of enters and leaves alike.
+ * Where that is not so, or a delivery is under way already, nothing has changed.
  */
 static inline bool begin(struct pml__stream_thread *s, enum pml_stream_kind kind, uintptr_t sp) {
-  uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
+  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
   if (PML_LIKELY(pml__stream_knows(kind, was))) return true;
-  pml__stream_put_back(s, was);
+  pml__stream_restore(s, was);
   return false;
 }
 
 /* The ticks are kept for the _full twin. */
-static inline bool hand_out(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
-                            pml_region_t region) {
-  uint64_t ticks = pml__stream_hand_call(s, kind, region, pml__clock_counter());
+static inline bool deliver(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                           pml_region_t region) {
+  uint64_t ticks = s->called[kind].call(s->called[kind].data, region, pml__clock_counter());
   if (PML_LIKELY(ticks == 0)) return true;
   t->event.ticks = ticks;
   return false;
@@ -144,12 +144,12 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   struct pml__call_frame *open = t->open, *p = open->inner;
   const struct pml__call_known *known = pml__call_take_slot(back);
   if (PML_UNLIKELY(p == NULL || known == NULL || !is_inside(t, open, back, sp) || !is_plain())) {
-    pml__stream_end_pass(s);
+    pml__stream_unguard(s);
     return ALL_REGISTERS;
   }
   pml__call_open(t, p, f->region, known, sp);
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
-  pml__stream_end_pass(own->call.lane);
+  if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
+  pml__stream_unguard(own->call.lane);
   return t->open->known->code;
 }
 
@@ -160,14 +160,14 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
   if (PML_UNLIKELY(!begin(s, PML_STREAM_LEAVE, sp))) return ALL_REGISTERS;
   struct pml__call_frame *p = t->open;
   if (PML_UNLIKELY(!pml__call_is_at(p, code, sp) || !is_plain())) {
-    pml__stream_end_pass(s);
+    pml__stream_unguard(s);
     return ALL_REGISTERS;
   }
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
+  if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
   p = t->open; /* what it was, but in no register meanwhile */
   uintptr_t back = p->known->back;
   pml__call_close(t, p);
-  pml__stream_end_pass(own->call.lane);
+  pml__stream_unguard(own->call.lane);
   return back;
 }
 

@@ -9,8 +9,8 @@
 #define OWN_FROM 32
 #define OWN_TICKS 40
 
-/* struct pml__stream_thread: its pass, what that is else, and what it knows that enters and leaves of calls are handed
- * to */
+/* struct pml__stream_thread: its guard, the value of that when free, and the functions that get enters and leaves of
+ * calls */
 #define THREAD_PASS 0
 #define THREAD_FREE 8
 #define ENTERS_PLAIN 16

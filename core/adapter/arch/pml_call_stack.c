@@ -30,12 +30,12 @@ void pml__call_switch_to(struct pml__call_thread *t, struct pml__call_stack *to)
   if (to == t->stack) return;
   *(t->stack != NULL ? &t->stack->open : &t->own) = t->open;
   if (from->here && lane->here && from->counts.read != NULL) lane->counts = from->counts;
-  pml__stream_let_go(from);
+  pml__stream_resume(from);
   t->open = to != NULL ? to->open : t->own;
   t->from = to != NULL ? to->lo : t->lo;
   t->lane = lane;
   t->stack = to;
-  pml__stream_hold(lane);
+  pml__stream_suspend(lane);
 }
 
 static struct pml__call_stack *take_stack(void) {
@@ -51,9 +51,9 @@ static struct pml__call_stack *take_stack(void) {
 static struct pml__call_stack *new_stack(struct pml__call_thread *t) {
   uint32_t n = 0;
   for (struct pml__call_stack *s = t->others; s != NULL; s = s->next) n++;
-  struct pml__stream_thread *lane = n < OF_THREAD_MAX ? pml__stream_lane_begins() : NULL;
+  struct pml__stream_thread *lane = n < OF_THREAD_MAX ? pml__stream_extra_begin() : NULL;
   struct pml__call_stack *s = lane != NULL ? take_stack() : NULL;
-  if (s == NULL && lane != NULL) pml__stream_lane_ends(lane);
+  if (s == NULL && lane != NULL) pml__stream_extra_end(lane);
   if (s == NULL) return NULL;
   s->open = NONE;
   s->lane = lane;
@@ -122,7 +122,7 @@ void pml__call_leave_stacks(struct pml__call_thread *t, void (*give_back)(struct
     struct pml__call_stack *s = t->others;
     t->others = s->next;
     give_back(s->open);
-    pml__stream_lane_ends(s->lane);
+    pml__stream_extra_end(s->lane);
     __atomic_store_n(&s->taken, false, __ATOMIC_RELEASE);
   }
 }

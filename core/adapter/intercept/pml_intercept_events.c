@@ -132,7 +132,7 @@ int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err
   if (err == 0) err = open_set(&trial, m);
   if (err < 0) return err;
   note_types(m, trial);
-  counting.plainly = pml__eventset_plain_read(trial) != NULL;
+  counting.fast = pml__eventset_plain_read(trial) != NULL;
   pml_eventset_close(trial);
   metrics = m;
   tell_lost = lost;

@@ -63,7 +63,7 @@ PML__SHARED void pml__mpi_raise(uint32_t what, const uint64_t *values);
 static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3) {
   const uint32_t n = PML__LOG_COMMUNICATED_N(what), events = 1 + (n + 1) / 2;
   struct pml__stream_thread *t = pml__stream_self;
-  struct pml_stream_place *p = pml__stream_begin_in_place(t);
+  struct pml_stream_place *p = pml__stream_open_place(t);
   if (PML_UNLIKELY(p == NULL)) return false;
   struct pml__log_event *e = p->next;
   uint64_t ticks = pml__clock_counter();
@@ -77,7 +77,7 @@ static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_
     __atomic_store_n(&e->word, PML__LOG_WORD(PML__LOG_COMMUNICATION, what), __ATOMIC_RELEASE);
     p->next = e + events;
   }
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return fits;
 }
 
@@ -85,11 +85,11 @@ static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_
  * Events of a call whose enter is the thread's last event: they have its time, or that of the leave, so that no clock
  * is read (PML__LOG_CALL_COMMUNICATION).
  *
- * pml__mpi_open  - begin a pass in which they are written; NULL: they are to be raised or put. @enter: the word of the
- * call's enter, which other threads may set. Room is for PML_STREAM_FITS events. End it with pml__stream_end_pass(): no
- * other event of the thread is written before. pml__mpi_take - room for some of them. pml__mpi_store - @e, of which the
- * values behind the first are stored, and those that are 0 need not be. In halves, as constants then take no register:
- * an event counts by its kind, which is stored last.
+ * pml__mpi_open  - begin a delivery in which they are written; NULL: they are to be raised or put. @enter: the word of
+ * the call's enter, which other threads may set. Room is for PML_STREAM_FITS events. End it with pml__stream_unguard():
+ * no other event of the thread is written before. pml__mpi_take - room for some of them. pml__mpi_store - @e, of which
+ * the values behind the first are stored, and those that are 0 need not be. In halves, as constants then take no
+ * register: an event counts by its kind, which is stored last.
  */
 typedef uint32_t __attribute__((may_alias)) pml__mpi_half_t;
 static inline pml__mpi_half_t *pml__mpi_half(uint64_t *whole) {
@@ -102,11 +102,11 @@ static inline struct pml__log_event *pml__mpi_take(struct pml_stream_place *p, u
   return e;
 }
 static inline struct pml_stream_place *pml__mpi_open(struct pml__stream_thread *t, const uint64_t *enter) {
-  struct pml_stream_place *p = pml__stream_begin_in_place(t);
+  struct pml_stream_place *p = pml__stream_open_place(t);
   if (PML_UNLIKELY(p == NULL)) return NULL;
   if (PML_LIKELY(p->next < p->fits) && PML_LIKELY(p->next[-1].word == __atomic_load_n(enter, __ATOMIC_RELAXED)))
     return p;
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return NULL;
 }
 static inline void pml__mpi_store(struct pml__log_event *e, uint32_t what, uint64_t first) {

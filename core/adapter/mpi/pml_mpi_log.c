@@ -19,7 +19,7 @@ static struct pml__log *log_here(void) {
 
 void pml__mpi_raise(uint32_t what, const uint64_t *values) {
   const struct pml_stream_event e = {.ticks = pml_clock_ticks(), .region = what, .values = values};
-  pml__stream_hand(PML_STREAM_COMMUNICATION, &e);
+  pml__stream_emit(PML_STREAM_COMMUNICATION, &e);
 }
 
 static bool begun;

@@ -17,54 +17,54 @@ static uint32_t teams, tasks, acquisitions; /* atomic: the last numbers in use *
 
 /* ---- events ---- */
 
-__attribute__((noinline)) static void raise_with_counts(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
-                                                        const struct pml__call_counting *counting) {
+__attribute__((noinline)) static void emit_counted(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
+                                                   const struct pml__call_counting *counting) {
   struct pml_stream_event e = {.ticks = ticks, .region = region};
   counting->read(kind, &e);
-  if (!pml__stream_hand_to_one(kind, &e)) pml__stream_raise_to_several(kind, &e);
+  pml__stream_emit(kind, &e);
 }
 
 /* Functions end with these, so that none of their own values has to be saved. */
-__attribute__((always_inline)) static inline void raise_event(enum pml_stream_kind kind, pml_region_t region,
-                                                              uint64_t ticks) {
+__attribute__((always_inline)) static inline void emit_event(enum pml_stream_kind kind, pml_region_t region,
+                                                             uint64_t ticks) {
   if (PML_UNLIKELY(region == 0) || !pml__stream_wanted(kind)) return;
   const struct pml__call_counting *counting = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(counting != NULL))
-    raise_with_counts(kind, region, ticks, counting);
+    emit_counted(kind, region, ticks, counting);
   else
-    (void)pml__stream_tell(kind, region, ticks);
+    (void)(kind == PML_STREAM_ENTER ? pml__stream_emit_enter : pml__stream_emit_leave)(region, ticks);
 }
-__attribute__((noinline)) static void raise_enter(pml_region_t region, uint64_t ticks) {
-  raise_event(PML_STREAM_ENTER, region, ticks);
+__attribute__((noinline)) static void emit_enter(pml_region_t region, uint64_t ticks) {
+  emit_event(PML_STREAM_ENTER, region, ticks);
 }
-__attribute__((noinline)) static void raise_leave(pml_region_t region, uint64_t ticks) {
-  raise_event(PML_STREAM_LEAVE, region, ticks);
+__attribute__((noinline)) static void emit_leave(pml_region_t region, uint64_t ticks) {
+  emit_event(PML_STREAM_LEAVE, region, ticks);
 }
 
 /* Of a team, a task or a lock; @n of the two values count. */
 #define EVENT(what, n) PML__LOG_COMMUNICATED(what, n, 0)
-static void hand_over(uint64_t ticks, uint32_t what, uint64_t first, uint64_t second) {
+static void emit_note(uint64_t ticks, uint32_t what, uint64_t first, uint64_t second) {
   const uint64_t values[2] = {first, second};
   const struct pml_stream_event e = {.ticks = ticks, .region = what, .values = values};
-  pml__stream_hand(PML_STREAM_OPENMP, &e);
+  pml__stream_emit(PML_STREAM_OPENMP, &e);
 }
 
 static inline bool is_noted(void) {
   return PML_UNLIKELY(pml__stream_wanted(PML_STREAM_OPENMP));
 }
 static inline void note(uint64_t ticks, enum pml__log_openmp_event what, uint32_t n, uint64_t first, uint64_t second) {
-  if (is_noted()) hand_over(ticks, EVENT(what, n), first, second);
+  if (is_noted()) emit_note(ticks, EVENT(what, n), first, second);
 }
 
-__attribute__((noinline)) static void raise_enter_and_note(pml_region_t region, uint64_t ticks, uint32_t what,
-                                                           uint64_t first, uint64_t second) {
-  raise_event(PML_STREAM_ENTER, region, ticks);
-  hand_over(ticks, what, first, second);
+__attribute__((noinline)) static void emit_enter_and_note(pml_region_t region, uint64_t ticks, uint32_t what,
+                                                          uint64_t first, uint64_t second) {
+  emit_event(PML_STREAM_ENTER, region, ticks);
+  emit_note(ticks, what, first, second);
 }
-__attribute__((noinline)) static void note_and_raise_leave(pml_region_t region, uint64_t ticks, uint32_t what,
-                                                           uint64_t first) {
-  hand_over(ticks, what, first, 0);
-  raise_event(PML_STREAM_LEAVE, region, ticks);
+__attribute__((noinline)) static void note_and_emit_leave(pml_region_t region, uint64_t ticks, uint32_t what,
+                                                          uint64_t first) {
+  emit_note(ticks, what, first, 0);
+  emit_event(PML_STREAM_LEAVE, region, ticks);
 }
 
 /* ---- time ---- */
@@ -161,7 +161,7 @@ __attribute__((always_inline)) static inline const struct pml__openmp_place *clo
 
 __attribute__((always_inline)) static inline void pop(struct pml__openmp_thread *t, uint64_t ticks) {
   const struct pml__openmp_place *p = close(t, ticks);
-  raise_leave(p->region, ticks);
+  emit_leave(p->region, ticks);
 }
 
 __attribute__((noinline)) static void pop_to(struct pml__openmp_thread *t, uint32_t depth, uint64_t ticks) {
@@ -191,7 +191,7 @@ enter_slowly(struct pml__openmp_thread *t, enum pml__log_openmp_construct constr
   const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
   if (f == NULL) return;
   add_count(t, construct, p, count);
-  raise_enter(p->region, f->begin);
+  emit_enter(p->region, f->begin);
 }
 
 void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code,
@@ -205,7 +205,7 @@ void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_constr
   uint64_t ticks = pml__clock_counter();
   (void)push(t, p, ticks);
   add_count(t, construct, p, count);
-  raise_enter(p->region, ticks);
+  emit_enter(p->region, ticks);
 }
 
 /* Constructs inside that were left by a jump end here, too. */
@@ -277,7 +277,7 @@ __attribute__((noinline)) static struct pml__openmp_team *fork_slowly(struct pml
   struct pml__openmp_team *team = free_team(t);
   struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_PARALLEL, code);
   const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
-  if (f != NULL) raise_enter(p->region, f->begin);
+  if (f != NULL) emit_enter(p->region, f->begin);
   if (team == NULL) return NULL;
   begin_team(team, code);
   if (f != NULL) note(f->begin, PML__LOG_OPENMP_FORK, 1, asked, 0);
@@ -293,18 +293,18 @@ struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const vo
   (void)push(t, p, ticks);
   begin_team(team, code);
   if (is_noted())
-    raise_enter_and_note(p->region, ticks, EVENT(PML__LOG_OPENMP_FORK, 1), asked, 0);
+    emit_enter_and_note(p->region, ticks, EVENT(PML__LOG_OPENMP_FORK, 1), asked, 0);
   else
-    raise_enter(p->region, ticks);
+    emit_enter(p->region, ticks);
   return team;
 }
 
 static inline void close_parallel(struct pml__openmp_thread *t, uint64_t ticks) {
   const struct pml__openmp_place *p = close(t, ticks);
   if (is_noted())
-    note_and_raise_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_JOIN, 0), 0);
+    note_and_emit_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_JOIN, 0), 0);
   else
-    raise_leave(p->region, ticks);
+    emit_leave(p->region, ticks);
 }
 
 __attribute__((noinline)) static void join_slowly(struct pml__openmp_thread *t, uint64_t ticks) {
@@ -338,10 +338,10 @@ __attribute__((always_inline)) static inline void join_team(struct pml__openmp_t
   f->task = task;
   __atomic_fetch_add(&team->holders, 1, __ATOMIC_RELAXED);
   if (is_noted())
-    raise_enter_and_note(region, f->begin, EVENT(PML__LOG_OPENMP_TEAM_BEGIN, 2), team->number,
-                         (uint64_t)t->role.index << 32 | t->role.threads);
+    emit_enter_and_note(region, f->begin, EVENT(PML__LOG_OPENMP_TEAM_BEGIN, 2), team->number,
+                        (uint64_t)t->role.index << 32 | t->role.threads);
   else
-    raise_enter(region, f->begin);
+    emit_enter(region, f->begin);
 }
 
 __attribute__((noinline)) static void begin_slowly(struct pml__openmp_thread *t, struct pml__openmp_team *team,
@@ -377,9 +377,9 @@ static inline void close_task(struct pml__openmp_thread *t, uint64_t ticks) {
   uint32_t number = team->number; /* another's, once it is released */
   release(team);
   if (is_noted())
-    note_and_raise_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_TEAM_END, 1), number);
+    note_and_emit_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_TEAM_END, 1), number);
   else
-    raise_leave(p->region, ticks);
+    emit_leave(p->region, ticks);
 }
 
 __attribute__((noinline)) static void end_slowly(struct pml__openmp_thread *t) {
@@ -464,7 +464,7 @@ static bool enter_task(struct pml__openmp_thread *t, void *task, uint64_t number
   if (f == NULL) return false;
   f->task = task;
   f->number = number;
-  raise_enter(f->place->region, ticks);
+  emit_enter(f->place->region, ticks);
   return true;
 }
 

@@ -21,28 +21,13 @@ static uint32_t plain(void) {
   return __atomic_load_n(&pml__section_plain, __ATOMIC_RELAXED);
 }
 
-/* Inline, with a constant kind: only events with consumers pay for the fields, and calls the only one directly. */
-static inline void tell(enum pml_stream_kind kind, const struct pml_section *s, uint64_t ticks,
+/* Only events with consumers pay for the fields. */
+static inline void emit(enum pml_stream_kind kind, const struct pml_section *s, uint64_t ticks,
                         const uint64_t *values) {
   if (PML_LIKELY(!pml__stream_wanted(kind))) return;
-  struct pml_stream_event e = {ticks, s->region, values != NULL ? s->list->metrics : NULL, values};
-  pml__stream_hand(kind, &e);
-}
-
-#if defined(__clang__)
-#define APART __attribute__((noinline))
-#else
-#define APART __attribute__((noipa)) /* or it gets other registers than its caller has its arguments in */
-#endif
-
-/* The same without values, as the last of a start or stop: these need no frame of their own if nothing consumes. */
-APART static int tell_enter(const struct pml_section *s, pml_region_t region, uint64_t ticks) {
-  (void)s; /* keeps its register, so that none is moved for the others */
-  return pml__stream_tell(PML_STREAM_ENTER, region, ticks);
-}
-APART static int tell_leave(const struct pml_section *s, pml_region_t region, uint64_t ticks) {
-  (void)s;
-  return pml__stream_tell(PML_STREAM_LEAVE, region, ticks);
+  struct pml_stream_event e = {
+      .ticks = ticks, .region = s->region, .metrics = values != NULL ? s->list->metrics : NULL, .values = values};
+  pml__stream_emit(kind, &e);
 }
 
 /* ---- start ---- */
@@ -82,7 +67,7 @@ RARE static int start_rare(struct pml_section *s) {
   struct pml__section_frame *f = push(s, stat);
   f->row = err >= 0 ? row : NULL;
   f->ticks = pml_clock_ticks();
-  tell(PML_STREAM_ENTER, s, f->ticks, f->row);
+  emit(PML_STREAM_ENTER, s, f->ticks, f->row);
   return err < 0 ? err : 0;
 }
 
@@ -102,7 +87,7 @@ __attribute__((noinline)) static int start_recorded(struct pml_section *s, struc
   struct pml__section_frame *f = push(s, stat);
   f->row = row;
   uint64_t ticks = f->ticks = pml__clock_counter();
-  tell(PML_STREAM_ENTER, s, ticks, row);
+  emit(PML_STREAM_ENTER, s, ticks, row);
   return 0;
 }
 
@@ -119,7 +104,7 @@ __attribute__((noinline)) static int start_counted(struct pml_section *s) {
   struct pml__section_frame *f = push(s, stat);
   f->row = row;
   f->ticks = ticks;
-  tell(PML_STREAM_ENTER, s, ticks, row);
+  emit(PML_STREAM_ENTER, s, ticks, row);
   return 0;
 }
 
@@ -131,7 +116,7 @@ int pml__section_start(struct pml_section *s) {
   if (PML_UNLIKELY(pml__section_own(stat)->epoch != plain() || pml__section_mine.top == pml__section_mine.last))
     return start_unknown(s);
   push(s, stat)->ticks = ticks;
-  return PML_LIKELY(!pml__stream_wanted(PML_STREAM_ENTER)) ? 0 : tell_enter(s, s->region, ticks);
+  return PML_LIKELY(!pml__stream_wanted(PML_STREAM_ENTER)) ? 0 : pml__stream_emit_enter(s->region, ticks);
 }
 
 /* ---- stop ---- */
@@ -238,13 +223,13 @@ static void charge(struct pml__section_frame *f, uint64_t ticks) {
   f[-1].child += since(inner, d);
 }
 
-static void tell_leaves(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values) {
+static void emit_leaves(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values) {
   if (!pml__stream_wanted(PML_STREAM_LEAVE) && !pml__stream_wanted(PML_STREAM_ENTER)) return;
   for (const struct pml__section_frame *above = pml__section_mine.top; above > f; above--)
-    tell(PML_STREAM_LEAVE, above->section, ticks, NULL);
-  tell(PML_STREAM_LEAVE, f->section, ticks, values);
+    emit(PML_STREAM_LEAVE, above->section, ticks, NULL);
+  emit(PML_STREAM_LEAVE, f->section, ticks, values);
   for (const struct pml__section_frame *above = f + 1; above <= pml__section_mine.top; above++)
-    tell(PML_STREAM_ENTER, above->section, ticks, NULL);
+    emit(PML_STREAM_ENTER, above->section, ticks, NULL);
 }
 
 /* The innermost of @s, looked for from both ends: a section that is open once is also the innermost from below. */
@@ -274,7 +259,7 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   }
   if (f != pml__section_mine.top) count_misuse(f->stat, PML_SECTION_CROSSED);
   charge(f, ticks);
-  tell_leaves(f, ticks, values);
+  emit_leaves(f, ticks, values);
   int wrong = end_call(f, ticks, values, work, iterations);
   take_out(t, f);
   return err < 0 ? err : wrong;
@@ -295,7 +280,7 @@ __attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64
   int err = end_call(f, ticks, values, work, iterations);
   f[-1].child += since(f->ticks, ticks);
   pml__section_mine.top = f - 1;
-  tell(PML_STREAM_LEAVE, s, ticks, values);
+  emit(PML_STREAM_LEAVE, s, ticks, values);
   if (values != NULL && s->recorder == NULL && own->value != NULL && pml__clock.kind == PML_CLOCK_COUNTER)
     own->set = t->set[s->list->index].set;
   return err;
@@ -314,8 +299,8 @@ __attribute__((always_inline)) static inline int stop_plain(struct pml_section *
   pml__section_end_update(stat);
   f[-1].child += d;
   pml__own_move(&pml__section_mine.top, f, -(ptrdiff_t)sizeof *f);
-  int told = PML_LIKELY(!pml__stream_wanted(PML_STREAM_LEAVE)) ? 0 : tell_leave(s, s->region, ticks);
-  return PML_LIKELY(err == 0) ? told : bad_work(s);
+  int emitted = PML_LIKELY(!pml__stream_wanted(PML_STREAM_LEAVE)) ? 0 : pml__stream_emit_leave(s->region, ticks);
+  return PML_LIKELY(err == 0) ? emitted : bad_work(s);
 }
 
 /* Sections with a series or a workload beside events, any with a clock that is no counter, and what is wrong. */
@@ -349,7 +334,7 @@ __attribute__((noinline)) static int stop_counted(struct pml_section *s) {
   pml__section_end_update(stat);
   f[-1].child += d;
   pml__own_move(&pml__section_mine.top, f, -(ptrdiff_t)sizeof *f);
-  tell(PML_STREAM_LEAVE, s, ticks, now);
+  emit(PML_STREAM_LEAVE, s, ticks, now);
   return 0;
 }
 

@@ -111,7 +111,7 @@ void pml__section_timeline_name(pml_region_t region) {
   pml__lock_leave(&lock);
 }
 
-static void ready(void *data, pml_region_t region) {
+static void prepare(void *data, pml_region_t region) {
   (void)data;
   pml__section_timeline_name(region);
 }
@@ -155,7 +155,7 @@ static int end(void) {
 
 static int begin(uint32_t events) {
   static const struct pml_stream_consumer consumer = {
-      .thread_begin = thread_begin, .ready = ready, .event = {enter, leave, NULL}};
+      .thread_begin = thread_begin, .prepare = prepare, .event = {enter, leave, NULL}};
   while (lanes != NULL) {
     struct kept *next = lanes->next;
     free_lane(lanes);

@@ -159,7 +159,7 @@ bool pml__wrap_records(struct pml_wrap_function *f) {
   int saved = errno;
   if (!pml__call_claim(PML__CALL_HERE)) return false;
   bool good = prepare(f);
-  pml__call_let_go();
+  pml__call_release();
   errno = saved;
   return good && records_values(f);
 }
@@ -194,50 +194,52 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 }
 
 /* Apart, so that what is common needs few registers. */
-__attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, enum pml_stream_kind kind,
-                                                  pml_region_t region, uint64_t ticks) {
+__attribute__((noinline, cold)) static void complete(struct pml__call_thread *t, enum pml_stream_kind kind,
+                                                     pml_region_t region, uint64_t ticks) {
   int saved = errno;
   struct pml__stream_thread *self = pml__call_on_lane(t);
   t->event.region = region;
   t->event.ticks = ticks;
-  if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
-  pml__stream_go_on(kind, &t->event);
+  if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) t->event.ticks = pml_clock_ticks();
+  pml__stream_complete(kind, &t->event);
   pml__call_off_lane(t, self);
   errno = saved;
 }
 
-/* In the pass. The event is the thread's own, without values. errno is the program's: a function may be called to tell
+/* Guarded. The event is the thread's own, without values. errno is the program's: a function may be called to return
  * it. */
-static inline void raise_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
-                               pml_region_t region) {
-  uint64_t ticks = pml__stream_hand_plainly(s, kind, region, pml_clock_ticks());
+static inline void emit_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                              pml_region_t region) {
+  uint64_t ticks = pml_clock_ticks();
+  ticks = s->known[kind].call(s->known[kind].data, region, ticks);
   if (PML_LIKELY(ticks == 0))
-    pml__stream_end_pass(s);
+    pml__stream_unguard(s);
   else
-    go_on(t, kind, region, ticks);
+    complete(t, kind, region, ticks);
 }
 
-/* Begin the pass. False, and nothing has changed: something is rare, as no free place, or a call left by a longjmp. */
-static inline bool begin_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
-  uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
+/* Begin a delivery. False, and nothing has changed: something is rare, as no free frame, or a call that a longjmp
+ * ended. */
+static inline bool begin_fast(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
+  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
   if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
       PML_LIKELY(t->open->sp > sp) && PML_LIKELY(sp >= t->from))
     return true;
-  pml__stream_put_back(s, was);
+  pml__stream_restore(s, was);
   return false;
 }
 
 /* Of the innermost call, @p. */
-static inline bool end_plainly(const struct pml__call_thread *t, struct pml__stream_thread *s,
-                               const struct pml__call_frame *p, uintptr_t sp) {
-  uint64_t was = pml__stream_begin_plainly(s, sp - PML__CALL_BELOW);
+static inline bool end_fast(const struct pml__call_thread *t, struct pml__stream_thread *s,
+                            const struct pml__call_frame *p, uintptr_t sp) {
+  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
   if (PML_LIKELY(pml__stream_knows(PML_STREAM_LEAVE, was)) && PML_LIKELY(t->open == p) && PML_LIKELY(p->sp == sp))
     return true;
-  pml__stream_put_back(s, was);
+  pml__stream_restore(s, was);
   return false;
 }
 
-static const uint64_t no_results; /* of a counted call without results: not plain, either */
+static const uint64_t no_results; /* of a counted call without results: not fast, either */
 
 static bool is_counted(const struct pml_wrap_function *f) {
   return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_COUNTED) != 0;
@@ -271,8 +273,8 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
 
 /* The recorders get the values inside the call, so that a consumer that counts them attributes them to this function.
  */
-__attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
-                                                  const uint64_t *in) {
+__attribute__((noinline)) static void enter_slow(struct pml_wrap_call *call, struct pml_wrap_function *f,
+                                                 const uint64_t *in) {
   int saved = errno;
   if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_LEFT_OUT) != 0) return;
   if (!pml__call_claim((uintptr_t)call)) return;
@@ -280,7 +282,7 @@ __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, st
     begin_call(call, f, in);
     if (in != NULL && records_values(f)) record(f->in, f->nin, in);
   }
-  pml__call_let_go();
+  pml__call_release();
   errno = saved;
 }
 
@@ -289,15 +291,15 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   struct pml__stream_thread *s = t->lane;
   uintptr_t sp = (uintptr_t)call;
   int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(in != NULL || records <= 0 || !begin_plainly(t, s, sp))) {
-    enter_fully(call, f, in);
+  if (PML_UNLIKELY(in != NULL || records <= 0 || !begin_fast(t, s, sp))) {
+    enter_slow(call, f, in);
     return;
   }
   call->results = NULL;
   call->at = t->open->inner;
   pml__call_open(t, call->at, f->region, PML__CALL_NO_SLOT, sp);
   call->function = f;
-  raise_event(t, s, PML_STREAM_ENTER, f->region);
+  emit_event(t, s, PML_STREAM_ENTER, f->region);
 }
 
 void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
@@ -306,7 +308,7 @@ void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   if (!records_values(f)) return;
   if (!pml__call_claim((uintptr_t)call)) return;
   record(f->out, f->nout, out);
-  pml__call_let_go();
+  pml__call_release();
   errno = saved;
 }
 
@@ -327,11 +329,11 @@ static void end_call(const struct pml_wrap_call *call, const struct pml_wrap_fun
   pml__call_end(call->at, &e);
 }
 
-__attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *call) {
+__attribute__((noinline)) static void leave_slow(const struct pml_wrap_call *call) {
   int saved = errno;
   if (!pml__call_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
   if (pml__call_is_open(call->at, (uintptr_t)call)) end_call(call, call->function);
-  pml__call_let_go();
+  pml__call_release();
   errno = saved;
 }
 
@@ -339,12 +341,12 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->lane;
   struct pml__call_frame *p = call->at;
-  if (PML_UNLIKELY(call->results != NULL || !end_plainly(t, s, p, (uintptr_t)call))) {
-    leave_fully(call);
+  if (PML_UNLIKELY(call->results != NULL || !end_fast(t, s, p, (uintptr_t)call))) {
+    leave_slow(call);
     return;
   }
   pml__call_close(t, p);
-  raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
+  emit_event(t, s, PML_STREAM_LEAVE, call->function->region);
 }
 
 void pml_wrap_listen(const struct pml_wrap_listener *l) {

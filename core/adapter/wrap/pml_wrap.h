@@ -32,7 +32,7 @@
  * libpmlua-wrap-NAME.so.
  *
  * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions that the choice of libraries and
- * functions leaves out raise nothing, and their values reach no recorder.
+ * functions leaves out emit nothing, and their values reach no recorder.
  */
 #ifndef PML_WRAP_H
 #define PML_WRAP_H

@@ -84,7 +84,7 @@ uint64_t pml_wrap_from_text(const char *text) {
   int saved = errno;
   bool claimed = pml__call_claim(PML__CALL_HERE);
   if (!claimed || !keep(number, text, n)) __atomic_fetch_add(&nameless, 1, __ATOMIC_RELAXED);
-  if (claimed) pml__call_let_go();
+  if (claimed) pml__call_release();
   errno = saved;
   return number;
 }

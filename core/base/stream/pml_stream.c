@@ -19,39 +19,39 @@
 
 #define YIELDS 100u
 #define NAP_NS 100000
-#define NOBODYS PML__STREAM_NOBODYS
+#define NO_CONSUMER PML__STREAM_NO_CONSUMER
 
 /*
- * The lists of consumers, one per kind, are never changed while a thread may be in them: a change fills the other of
- * two sets, publishes it, and then waits until no thread can be in the old one.
+ * The lists of consumers, one per kind, never change while a thread may use them: a change fills the other of two sets,
+ * publishes it, and then waits until no thread can be using the old one.
  *
- * Memory order. A thread that hands out an event stores a mark to its `pass`, then loads the list; at the end it stores
- * with release that it is free. The writer of the lists stores the new pointers, then loads each `pass`. Between store
- * and load each side needs a full fence, so that one of the two sees the other: the thread sees the new list, or the
- * writer sees the mark and waits for the end. The fence of the event path is left out where membarrier(2) puts it into
- * all threads at the time of the change; elsewhere the mark is stored by an exchange. The release at the end and the
- * writer's acquire order all that the thread did in the old list, and in consumers' data, before whatever the writer
- * does then. The pointers are stored with release and loaded with acquire, so that who finds a list finds it filled.
+ * Memory order. A thread that delivers an event stores a mark to its guard, then loads the list; at the end it stores
+ * with release that the guard is free. The writer of the lists stores the new pointers, then loads each guard. Between
+ * store and load each side needs a full fence, so that one of the two sees the other: the thread sees the new list, or
+ * the writer sees the mark and waits for the end. membarrier(2) puts the threads' fence where they are at the time of
+ * the change: a mark that a thread stored before is seen, and a list that it loads after is the new one. Where there is
+ * no membarrier(2), a thread exchanges its guard before it loads a list. The release at the end and the writer's
+ * acquire order all that the thread did in the old list, and in consumers' data, before whatever the writer does then.
+ * The pointers are stored with release and loaded with acquire, so that a thread that finds a list finds it filled.
  *
- * The writer may never find a busy thread free. But a pass that begins after the fence goes by a list only once it has
- * counted itself in `slow`, before its mark where it stores one; what is known by heart is of the old generation and
- * not used. So the old pass is over when `slow` has changed, too, loaded after the mark was seen.
+ * The writer may never find a busy thread free. But a delivery counts itself in `slow`, with release, after its mark
+ * and before it loads a list; and what the thread knows of consumers is of the old generation, which it does not use.
+ * So the old delivery is over when `slow` has changed since the writer loaded it, which is after it saw the mark.
  *
- * What is inline (pml_stream_private.h) goes by the generation of a list in the place of its pointer: it is stored and
- * loaded at the same places, so the same holds of it. A thread knows what a generation stands for only if membarrier(2)
- * makes the fence; else each of its events finds that it does not, and looks at the list in a pass that began with the
- * exchange, or after pml__stream_go_on() has made up for it. It learns of enters and leaves together, once the lists of
- * both are published; a list that is published meanwhile has another generation.
+ * Fast paths compare the generation of a list instead of loading its pointer: it is stored and loaded at the same
+ * places, so the same holds of it. A thread knows what a generation stands for only if membarrier(2) makes the fence;
+ * otherwise each of its events finds that it does not, and uses the list. It learns of enters and leaves together, once
+ * the lists of all kinds are published; a list that is published meanwhile has another generation.
  *
  * Whether intercepted calls are counted belongs to a list, and so to its generation: a thread that learns a counted
- * list puts a function that reads its counts, in the pass, before the consumers. Only the thread itself names the set
- * to read, and it takes the name back before it closes the set. The name is in its block, which is cleared in a child:
- * no child reads its parent's pages.
+ * list calls a function that reads its counters, guarded, before the consumers. Only the thread itself names the set to
+ * read, and it withdraws the name before it closes the set. The name is in its block, which is cleared in a child: no
+ * child reads its parent's pages.
  *
  * A thread's place has no generation beside it: the writer clears it in all threads, between two fences of
  * membarrier(2), after it published the list. A thread that stores its place then loads the generation. If it found the
- * old one, its store comes before the first fence, and so before the clearing; else it clears the place itself. A
- * thread in a pass loads its place after its mark: if it found one, the mark's store comes before the second fence.
+ * old one, its store comes before the first fence, and so before the clearing; otherwise it clears the place itself. A
+ * guarded thread loads its place after its mark: if it found one, the mark's store comes before the second fence.
  */
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
@@ -65,17 +65,18 @@ static uint64_t last_id, last_generation;
 
 static struct pml__lock lock;
 static struct pml__stream_thread *_Atomic threads;
-struct pml__stream_thread pml__stream_nobody = {.pass = PML__STREAM_RAISING};
+struct pml__stream_thread pml__stream_nobody = {.guard = PML__STREAM_EMITTING};
 struct pml__call_table pml__call_table __attribute__((aligned(64)));
 PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __attribute__((tls_model("initial-exec"))) = {
     .self = &pml__stream_nobody, .call.open = PML__CALL_NONE, .call.lane = &pml__stream_nobody};
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
-_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS, NOBODYS, NOBODYS};
+_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NO_CONSUMER, NO_CONSUMER, NO_CONSUMER, NO_CONSUMER,
+                                                             NO_CONSUMER};
 _Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
-_Atomic uint64_t pml__stream_latest = NOBODYS, pml__stream_sparing = NOBODYS;
-static _Atomic uint64_t would_spare = NOBODYS; /* the latest, if all its consumers spare registers */
-static atomic_bool may_spare;
+_Atomic uint64_t pml__stream_latest = NO_CONSUMER, pml__stream_sparing = NO_CONSUMER;
+static _Atomic uint64_t fast_latest = NO_CONSUMER; /* the latest, if all its consumers have fast functions */
+static atomic_bool stubs_allowed;
 static bool counted; /* calls are; under the lock */
 static pthread_key_t key;
 static bool has_key;
@@ -104,8 +105,8 @@ static void end_block(struct pml__stream_thread *t) {
 }
 
 static void give_block(struct pml__stream_thread *t) {
-  pml__stream_end_pass(t); /* a thread that a consumer ended never came back from it */
-  atomic_store_explicit(&t->taken, false, memory_order_release);
+  pml__stream_unguard(t); /* a thread that a consumer ended never came back from it */
+  atomic_store_explicit(&t->in_use, false, memory_order_release);
 }
 
 /* The block is another thread's from here on, with all that this one did to it. */
@@ -117,27 +118,27 @@ static void thread_ends(void *arg) {
   give_block(t);
 }
 
-void pml__stream_lane_ends(struct pml__stream_thread *t) {
+void pml__stream_extra_end(struct pml__stream_thread *t) {
   if (t->here) end_block(t);
   if (t->here) give_block(t);
 }
 
 /*
- * By the one who changes the lists and by the one who changes may_spare. Each looks at both again after its store: who
- * stores last has seen what the other stored.
+ * By the thread that changes the lists and by the one that changes stubs_allowed. Each looks at both again after its
+ * store: the last to store has seen what the other stored.
  */
 static void choose_sparing(void) {
-  uint64_t would;
+  uint64_t fast;
   bool may;
   do {
-    would = atomic_load(&would_spare);
-    may = atomic_load(&may_spare);
-    atomic_store(&pml__stream_sparing, may ? would : NOBODYS);
-  } while (atomic_load(&would_spare) != would || atomic_load(&may_spare) != may);
+    fast = atomic_load(&fast_latest);
+    may = atomic_load(&stubs_allowed);
+    atomic_store(&pml__stream_sparing, may && PML__SPARING ? fast : NO_CONSUMER);
+  } while (atomic_load(&fast_latest) != fast || atomic_load(&stubs_allowed) != may);
 }
 
-void pml__stream_spare(bool may) {
-  atomic_store(&may_spare, may);
+void pml__stream_allow_stubs(bool may) {
+  atomic_store(&stubs_allowed, may);
   choose_sparing();
 }
 
@@ -147,28 +148,27 @@ static void register_membarrier(void) {
 }
 
 /* Of no consumer, and learnt by none. */
-static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1,
-                                                .at = {{.slot = PML_STREAM_CONSUMERS_MAX - 1}}};
+static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1};
 
 /* All lists are published; under the lock, or where no other thread changes them. */
-static void set_latest(uint64_t generation, bool sparing) {
+static void set_latest(uint64_t generation, bool fast) {
   atomic_store(&pml__stream_latest, generation);
-  atomic_store(&would_spare, sparing ? generation : NOBODYS);
+  atomic_store(&fast_latest, fast ? generation : NO_CONSUMER);
   choose_sparing();
 }
 
 /*
  * The child has no consumers yet. The memory of the parent's consumers and threads is not freed. The child may have
- * threads that raise events meanwhile: what was wanted still is, so that they come to look at the process, too, and
+ * threads that emit events meanwhile: what was wanted still is, so that they come to look at the process, too, and
  * wait until all watchers were called, which may add consumers.
  */
 static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     bool wanted = __atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) != NULL;
     __atomic_store_n(&pml__stream_list[k], wanted ? &awaited : NULL, __ATOMIC_RELEASE);
-    atomic_store_explicit(&pml__stream_generation[k], wanted ? awaited.generation : NOBODYS, memory_order_release);
+    atomic_store_explicit(&pml__stream_generation[k], wanted ? awaited.generation : NO_CONSUMER, memory_order_release);
   }
-  set_latest(NOBODYS, false);
+  set_latest(NO_CONSUMER, false);
   memset(pml__stream_slot, 0, sizeof pml__stream_slot);
   nconsumers = 0;
   (void)pml__lock_torn(&lock);
@@ -180,7 +180,7 @@ static void settle_in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     if (__atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) == &awaited) {
       __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
-      atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
+      atomic_store_explicit(&pml__stream_generation[k], NO_CONSUMER, memory_order_release);
     }
   }
 }
@@ -197,7 +197,7 @@ static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 static void list(struct pml__stream_thread *t) {
   t->free = t->learnt = PML__STREAM_FREE;
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   t->here = true;
   t->next = atomic_load_explicit(&threads, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&threads, &t->next, t, memory_order_acq_rel, memory_order_acquire)) {
@@ -207,20 +207,20 @@ static void list(struct pml__stream_thread *t) {
 static struct pml__stream_thread *take_block(void) {
   struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_acquire);
   for (; t != NULL; t = t->next)
-    if (!atomic_load_explicit(&t->taken, memory_order_relaxed) &&
-        !atomic_exchange_explicit(&t->taken, true, memory_order_acquire))
+    if (!atomic_load_explicit(&t->in_use, memory_order_relaxed) &&
+        !atomic_exchange_explicit(&t->in_use, true, memory_order_acquire))
       return t;
   t = pml__process_memory(sizeof *t);
   if (t == NULL) return NULL;
-  atomic_store_explicit(&t->taken, true, memory_order_relaxed);
+  atomic_store_explicit(&t->in_use, true, memory_order_relaxed);
   list(t);
   return t;
 }
 
 /* The block of a thread that forked, as it is in the child: cleared but for what was begun in it since. */
 static struct pml__stream_thread *renew(struct pml__stream_thread *t) {
-  for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].handed = 0;
-  atomic_store_explicit(&t->taken, true, memory_order_relaxed);
+  for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].done = 0;
+  atomic_store_explicit(&t->in_use, true, memory_order_relaxed);
   list(t);
   return t;
 }
@@ -236,12 +236,12 @@ static struct pml__stream_thread *begin_thread(void) {
   return t;
 }
 
-struct pml__stream_thread *pml__stream_lane_begins(void) {
+struct pml__stream_thread *pml__stream_extra_begin(void) {
   pml__process_look();
   return take_block();
 }
 
-__attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void) {
+__attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begin(void) {
   struct pml__stream_thread *t = pml__stream_self;
   int cancel = pml__cancel_hold();
   pml__process_look();
@@ -257,7 +257,7 @@ __attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void)
 /* ---- consumers ---- */
 
 static bool is_free(struct pml__stream_thread *t) {
-  return (__atomic_load_n(&t->pass, __ATOMIC_SEQ_CST) & PML__STREAM_FREE) != 0;
+  return (__atomic_load_n(&t->guard, __ATOMIC_SEQ_CST) & PML__STREAM_FREE) != 0;
 }
 
 static void wait_for(struct pml__stream_thread *t) {
@@ -295,35 +295,17 @@ static uint32_t slot_of(uint64_t id) {
   return i;
 }
 
-/*
- * Whether plain functions leave registers alone that intercepted calls then need not save. Of several the one that
- * hands out to two does, and what hands out calls with counts.
- */
-static bool all_spare(const struct pml__stream_list *list, bool each) {
-#ifdef __SANITIZE_THREAD__
-  (void)list, (void)each;
-  return false; /* what ThreadSanitizer calls at each access uses any register */
-#else
-  return each && ((list->n == 1 && !counted) || ((list->n == 2 || counted) && PML__SPARING));
-#endif
-}
-
 static void fill(struct pml__stream_list *list, unsigned kind) {
-  bool plain = true, spare = true, valued = true;
+  bool fast = true;
   list->n = 0;
   for (uint32_t i = 0; i < nconsumers; i++) {
     uint32_t at = slot_of(order[i]);
     const struct pml_stream_consumer *c = &pml__stream_slot[at].consumer;
     if (c->event[kind] == NULL) continue;
-    pml_stream_valued *takes = kind <= PML_STREAM_LEAVE ? c->valued[kind] : NULL;
-    list->at[list->n++] = (struct pml__stream_entry){c->event[kind], c->plain[kind], takes, order[i], at};
-    plain = plain && c->plain[kind] != NULL;
-    valued = valued && (takes != NULL || c->no_values);
-    spare = spare && c->sparing;
+    list->at[list->n++] = (struct pml__stream_entry){order[i], at};
+    fast = fast && kind <= PML_STREAM_LEAVE && c->fast[kind] != NULL;
   }
-  list->plain = plain && list->n > 0 && list->n <= PML__STREAM_SEVERAL;
-  list->sparing = list->plain && all_spare(list, spare);
-  list->valued = list->plain && valued;
+  list->fast = fast && list->n > 0 && list->n <= PML__STREAM_SEVERAL;
   list->counted = counted;
 }
 
@@ -338,15 +320,15 @@ static void publish(void) {
     list->generation = generation;
     if (list->n == 0 && __atomic_load_n(&pml__stream_list[k], __ATOMIC_RELAXED) == &awaited) continue;
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
-    atomic_store(&pml__stream_generation[k], list->n > 0 ? generation : NOBODYS);
+    atomic_store(&pml__stream_generation[k], list->n > 0 ? generation : NO_CONSUMER);
   }
-  set_latest(generation, set[PML_STREAM_ENTER].sparing && set[PML_STREAM_LEAVE].sparing);
+  set_latest(generation, set[PML_STREAM_ENTER].fast && set[PML_STREAM_LEAVE].fast);
   clear_places();
   wait_for_all();
 }
 
 bool pml__stream_is_inside(void) {
-  return pml__stream_self->here && pml__stream_in_pass(pml__stream_self);
+  return pml__stream_self->here && pml__stream_is_guarded(pml__stream_self);
 }
 
 static bool in_a_consumer(void) {
@@ -414,10 +396,8 @@ size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {
     const struct pml_stream_consumer *c = &pml__stream_slot[slot_of(order[i])].consumer;
     out[i] = (struct pml_stream_listed){.id = order[i]};
     if (c->name != NULL) strncpy(out[i].name, c->name, sizeof out[i].name - 1);
-    for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
-      out[i].wants[k] = c->event[k] != NULL;
-      out[i].plain[k] = c->event[k] != NULL && c->plain[k] != NULL;
-    }
+    for (unsigned k = 0; k < PML_STREAM_KINDS; k++) out[i].wants[k] = c->event[k] != NULL;
+    out[i].fast = c->fast[PML_STREAM_ENTER] != NULL && c->fast[PML_STREAM_LEAVE] != NULL;
   }
   pml__lock_leave(&lock);
   return n;

@@ -13,7 +13,7 @@
 #define PML_ARCH_SLOTS 65536u /* return addresses of recorded calls; slots.S has the same number */
 #define PML_ARCH_SLOT_BYTES 16u
 
-/* Never changes once its code was handed out: whatever comes back through the slot goes on at @back. */
+/* Never changes once its code is in use: whatever returns through the slot continues at @back. */
 struct pml_arch_slot {
   uintptr_t address; /* the caller of the call, for unwinding; of a tail call that of the call it ends */
   uintptr_t back;    /* where the call returns to: the same, or for a tail call the slot of the call it ends */

@@ -100,9 +100,7 @@ static int start(struct pml_balance *b) {
   const struct pml_stream_consumer c = {.thread_begin = thread_begin,
                                         .thread_end = thread_end,
                                         .event = {pml__balance_enter, pml__balance_leave, NULL},
-                                        .plain = {pml__balance_plain_enter, pml__balance_plain_leave, NULL},
-                                        .sparing = PML__SPARING,
-                                        .no_values = true,
+                                        .fast = {pml__balance_enter_fast, pml__balance_leave_fast},
                                         .arg = b,
                                         .name = "balance"};
   int err = pml__knobs_guard(b->knobs, true);

@@ -70,7 +70,7 @@ struct pml_balance {
 /* Events; the plain ones with general registers only, for regions that do not block. */
 void pml__balance_enter(void *data, const struct pml_stream_event *e);
 void pml__balance_leave(void *data, const struct pml_stream_event *e);
-pml_stream_plain pml__balance_plain_enter, pml__balance_plain_leave;
+pml_stream_fast pml__balance_enter_fast, pml__balance_leave_fast;
 
 /* pml__balance_withdraw - end all requests of the thread. */
 void pml__balance_withdraw(struct pml__balance_thread *th);

@@ -108,9 +108,7 @@ static int start(struct pml_tune *t) {
   static const struct pml_stream_consumer consumer = {.thread_begin = thread_begin,
                                                       .thread_end = thread_end,
                                                       .event = {on_enter, on_leave, NULL},
-                                                      .plain = {pml__tune_plain, pml__tune_plain, NULL},
-                                                      .sparing = PML__SPARING,
-                                                      .no_values = true,
+                                                      .fast = {pml__tune_fast, pml__tune_fast},
                                                       .name = "tune"};
   struct pml_stream_consumer c = consumer;
   c.arg = t;

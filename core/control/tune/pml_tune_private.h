@@ -83,7 +83,7 @@ static inline bool pml__tune_has_none(const struct pml__tune_thread *th, pml_reg
 
 /* The event of a region that is known to have no rule; general registers only. */
 struct pml_stream_event;
-pml_stream_plain pml__tune_plain;
+pml_stream_fast pml__tune_fast;
 
 /* pml__openmp_threads - the number of threads of the calling thread's next parallel region is @n from now on; what it
  * was before, or 0: the process has no OpenMP runtime. */

@@ -91,7 +91,7 @@ struct pml__share {
   /* pml_eventset_read() of a running set that has no other share. NULL: a snapshot and the differences. */
   int (*read)(struct pml_eventset *set, uint64_t *values);
   /*
-   * The same with general registers only, and on x86-64 those alone that pml_stream_consumer.sparing leaves. Not 0, and
+   * The same with general registers only, and on x86-64 those alone that pml_stream_consumer.fast leaves. Not 0, and
    * nothing has changed: it takes others now. NULL: it always does.
    */
   pml__source_plain_read *plain_read;

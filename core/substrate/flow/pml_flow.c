@@ -196,9 +196,8 @@ int pml_flow_open(struct pml_flow **out, const struct pml_flow_options *options)
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
                                   .event = {pml__flow_enter, pml__flow_leave, NULL},
-                                  .plain = {pml__flow_plain_enter, pml__flow_plain_leave, NULL},
-                                  .valued = {pml__flow_valued_enter, pml__flow_valued_leave},
-                                  .sparing = PML__SPARING,
+                                  .fast = {pml__flow_enter_fast, pml__flow_leave_fast},
+                                  .fast_values = {pml__flow_enter_fast_values, pml__flow_leave_fast_values},
                                   .arg = f};
   err = pml_stream_add(&c, &f->consumer);
   if (err < 0)

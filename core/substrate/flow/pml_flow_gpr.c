@@ -74,11 +74,11 @@ __attribute__((noinline)) static uint64_t enter_without(struct pml__flow_track *
   return enter_elsewhere(t, &(struct pml_stream_event){.ticks = ticks, .region = region}) ? 0 : ticks;
 }
 
-uint64_t pml__flow_plain_enter(void *track, pml_region_t region, uint64_t ticks) {
+uint64_t pml__flow_enter_fast(void *track, pml_region_t region, uint64_t ticks) {
   return PML_LIKELY(enter_again(track, region, ticks)) ? 0 : enter_without(track, region, ticks);
 }
 
-uint64_t pml__flow_valued_enter(void *track, const struct pml_stream_event *e) {
+uint64_t pml__flow_enter_fast_values(void *track, const struct pml_stream_event *e) {
   return PML_LIKELY(pml__flow_enter_plainly(track, e)) ? 0 : e->ticks;
 }
 
@@ -109,7 +109,7 @@ __attribute__((noinline)) static bool leave_with_values(struct pml__flow_track *
   return true;
 }
 
-uint64_t pml__flow_plain_leave(void *track, pml_region_t region, uint64_t ticks) {
+uint64_t pml__flow_leave_fast(void *track, pml_region_t region, uint64_t ticks) {
   (void)leave(track, region, ticks);
   return 0;
 }
@@ -120,6 +120,6 @@ bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e) {
   return leave(t, e->region, e->ticks);
 }
 
-uint64_t pml__flow_valued_leave(void *track, const struct pml_stream_event *e) {
+uint64_t pml__flow_leave_fast_values(void *track, const struct pml_stream_event *e) {
   return PML_LIKELY(pml__flow_leave_plainly(track, e)) ? 0 : e->ticks;
 }

@@ -95,9 +95,9 @@ void pml__flow_release(const struct pml_flow *f, void *memory);
 bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e);
 /* The same of events without values. */
-pml_stream_plain pml__flow_plain_enter, pml__flow_plain_leave;
+pml_stream_fast pml__flow_enter_fast, pml__flow_leave_fast;
 /* And of any, as pml_stream_consumer.valued. */
-pml_stream_valued pml__flow_valued_enter, pml__flow_valued_leave;
+pml_stream_fast_values pml__flow_enter_fast_values, pml__flow_leave_fast_values;
 
 /* Where the number of the edge is, or would be. */
 static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {

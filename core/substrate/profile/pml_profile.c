@@ -54,13 +54,13 @@ static struct pml__profile_place *place_for(struct pml__profile_track *t, pml_re
   return t->at->latest = p;
 }
 
-static void ready(void *data, pml_region_t region) {
+static void prepare(void *data, pml_region_t region) {
   struct pml__profile_track *t = data;
   if (t->beyond == 0) (void)place_for(t, region);
 }
 
 __attribute__((noinline)) static void enter_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
-  if (e->ticks != 0 && pml__profile_enter_plainly(t, e->region, e->ticks) == 0) return;
+  if (e->ticks != 0 && pml__profile_enter_fast(t, e->region, e->ticks) == 0) return;
   struct pml__profile_place *p = t->beyond == 0 ? place_for(t, e->region) : NULL;
   if (p != NULL) {
     pml__profile_begin_call(t, p, e->ticks);
@@ -90,18 +90,13 @@ __attribute__((noinline)) static void leave_another(struct pml__profile_track *t
   pml__profile_end_call(t, p, d);
 }
 
+/* The time of a call that was unwound is known until now; but durations are those of calls that returned. */
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(!pml__profile_leave_known(data, e->region, e->ticks))) leave_another(data, e);
-}
-
-/* It was called, and its time is known until now; but durations are those of calls that returned. */
-static void on_left(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
-  struct pml__profile_place *p = t->at;
-  if (p->region != e->region)
-    on_leave(data, e);
-  else
-    pml__profile_add_time(t, p, pml__profile_duration(p, e->ticks));
+  if (PML_UNLIKELY(e->unwound) && t->at->region == e->region)
+    pml__profile_add_time(t, t->at, pml__profile_duration(t->at, e->ticks));
+  else if (PML_UNLIKELY(!pml__profile_leave_known(t, e->region, e->ticks)))
+    leave_another(t, e);
 }
 
 /* ---- threads ---- */
@@ -193,12 +188,9 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
   struct pml_stream_consumer c = {.name = "profile",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
-                                  .ready = ready,
+                                  .prepare = prepare,
                                   .event = {on_enter, on_leave, NULL},
-                                  .left = on_left,
-                                  .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
-                                  .sparing = PML__SPARING,
-                                  .no_values = true,
+                                  .fast = {pml__profile_enter_fast, pml__profile_leave_fast},
                                   .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {

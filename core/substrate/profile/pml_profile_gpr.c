@@ -33,10 +33,10 @@ __attribute__((noinline)) static uint64_t enter_another(struct pml__profile_trac
   return 0;
 }
 
-uint64_t pml__profile_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__profile_enter_fast(void *data, pml_region_t region, uint64_t ticks) {
   return PML_LIKELY(pml__profile_enter_again(data, region, ticks)) ? 0 : enter_another(data, region, ticks);
 }
 
-uint64_t pml__profile_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__profile_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   return PML_LIKELY(pml__profile_leave_known(data, region, ticks)) ? 0 : ticks;
 }

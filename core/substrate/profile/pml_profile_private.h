@@ -136,6 +136,6 @@ static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_re
 }
 
 /* With general registers only. Not 0, and nothing has changed: not without memory, or not to be counted. */
-pml_stream_plain pml__profile_enter_plainly, pml__profile_leave_plainly;
+pml_stream_fast pml__profile_enter_fast, pml__profile_leave_fast;
 
 #endif

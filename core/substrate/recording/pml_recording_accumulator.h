@@ -76,8 +76,8 @@ static inline void pml__accumulator_add(struct pml__recording_accumulator *t, co
   }
 }
 
-/* As pml_stream_consumer.plain and .valued: not without memory, nor of doubles. */
-pml_stream_plain pml__accumulator_enter_plainly, pml__accumulator_leave_plainly;
-pml_stream_valued pml__accumulator_enter_valued, pml__accumulator_leave_valued;
+/* As pml_stream_consumer.fast and .fast_values: not without memory, nor of doubles. */
+pml_stream_fast pml__accumulator_enter_fast, pml__accumulator_leave_fast;
+pml_stream_fast_values pml__accumulator_enter_fast_values, pml__accumulator_leave_fast_values;
 
 #endif

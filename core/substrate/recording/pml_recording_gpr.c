@@ -34,11 +34,11 @@ __attribute__((noinline)) static uint64_t enter_another(struct pml__recording_tr
                                                         uint64_t ticks) {
   if (PML_UNLIKELY(t->top == t->last || !is_named(t, region))) return enter_limited(t, region, ticks);
   t->top[1].word = PML__LOG_WORD(PML__LOG_ENTER, region);
-  return pml__recording_enter_plainly(t, region, ticks);
+  return pml__recording_enter_fast(t, region, ticks);
 }
 
 /* What is common is looked at here, and again in the others: so it needs few registers. */
-uint64_t pml__recording_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__recording_enter_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
   struct pml__recording_frame *f = t->top;
   struct pml__log_event *at = t->place.next;
@@ -79,7 +79,7 @@ __attribute__((noinline)) static uint64_t leave_outer(struct pml__recording_trac
   return 0;
 }
 
-uint64_t pml__recording_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__recording_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
   const struct pml__recording_frame *f = t->top;
   const struct pml__log_event *next = t->place.next;
@@ -99,15 +99,15 @@ static bool has_room_for(const struct pml__recording_track *t, const struct pml_
   return e->metrics == t->recording->metrics && room >= pml__recording_of_values(e->metrics) + events;
 }
 
-uint64_t pml__recording_enter_valued(void *data, const struct pml_stream_event *e) {
+uint64_t pml__recording_enter_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
   if (PML_UNLIKELY(!has_room_for(t, e, PML__RECORDING_OF_ENTER))) return e->ticks;
-  if (PML_UNLIKELY(pml__recording_enter_plainly(t, e->region, e->ticks) != 0)) return e->ticks;
+  if (PML_UNLIKELY(pml__recording_enter_fast(t, e->region, e->ticks) != 0)) return e->ticks;
   if (PML_LIKELY(t->top->enter != NULL)) pml__recording_put_values(t, e, t->place.last_ticks);
   return 0;
 }
 
-uint64_t pml__recording_leave_valued(void *data, const struct pml_stream_event *e) {
+uint64_t pml__recording_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
   const struct pml__recording_frame *f = t->top;
   if (PML_UNLIKELY(t->beyond > 0 || f == t->frame || pml__recording_region_of(f) != e->region)) return e->ticks;

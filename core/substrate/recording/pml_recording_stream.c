@@ -154,7 +154,7 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__recording_track *
   return frame != NULL;
 }
 
-static void ready(void *data, pml_region_t region) {
+static void prepare(void *data, pml_region_t region) {
   struct pml__recording_track *t = data;
   const struct pml_stream_metrics *m = t->recording->metrics;
   if (t->beyond > 0 || region >= PML__RECORDING_MARKS || (t->top == t->last && !deepen(t))) return;
@@ -163,14 +163,14 @@ static void ready(void *data, pml_region_t region) {
                         (t->recording->trace_values ? OF_CALL : 0));
 }
 
-/* Whether a plain function may have the event: one that is raised by hand may be at 0. */
+/* Whether a fast function may have the event: an adapter of others may emit one at 0. */
 static bool is_plain(const struct pml_stream_event *e) {
-  return e->metrics == NULL && e->ticks != 0;
+  return e->metrics == NULL && e->ticks != 0 && !e->unwound;
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__recording_track *t = data;
-  if (is_plain(e) && pml__recording_enter_plainly(t, e->region, e->ticks) == 0) return;
+  if (is_plain(e) && pml__recording_enter_fast(t, e->region, e->ticks) == 0) return;
   if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
     t->beyond++;
     pml__recording_choose_ends(t);
@@ -184,7 +184,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  if (pml__recording_enter_plainly(t, e->region, e->ticks) != 0 || values == 0) return;
+  if (pml__recording_enter_fast(t, e->region, e->ticks) != 0 || values == 0) return;
   if (t->top->enter != NULL) pml__recording_put_values(t, e, t->place.last_ticks);
 }
 
@@ -234,11 +234,8 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  if (!is_plain(e) || pml__recording_leave_plainly(data, e->region, e->ticks) != 0) end_call(data, e, PML__LOG_LEAVE);
-}
-
-static void on_left(void *data, const struct pml_stream_event *e) {
-  end_call(data, e, PML__LOG_LEFT);
+  if (!is_plain(e) || pml__recording_leave_fast(data, e->region, e->ticks) != 0)
+    end_call(data, e, e->unwound ? PML__LOG_LEFT : PML__LOG_LEAVE);
 }
 
 /* Whether what stands at @at is an enter or a leave whose call has begun, or ended, already. */
@@ -254,7 +251,7 @@ static bool has_moved(const struct pml__recording_track *t, const struct pml__lo
  * What was under way is done if its call has begun or ended already, else undone. The end of a whole call is the one
  * that is seen in its enter.
  */
-static void mend(void *data) {
+static void repair(void *data) {
   struct pml__recording_track *t = data;
   struct pml__log_event *next = t->place.next;
   if (t->top > t->frame && t->top->enter != NULL && PML__LOG_IS_WHOLE(t->top->enter->word)) t->top--;
@@ -374,14 +371,12 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
   struct pml_stream_consumer c = {.name = "recorded trace",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
-                                  .ready = ready,
+                                  .prepare = prepare,
                                   .event = {on_enter, on_leave, on_metric, on_communication, on_openmp},
                                   .place = place,
-                                  .left = on_left,
-                                  .mend = mend,
-                                  .plain = {pml__recording_enter_plainly, pml__recording_leave_plainly},
-                                  .valued = {pml__recording_enter_valued, pml__recording_leave_valued},
-                                  .sparing = PML__SPARING,
+                                  .repair = repair,
+                                  .fast = {pml__recording_enter_fast, pml__recording_leave_fast},
+                                  .fast_values = {pml__recording_enter_fast_values, pml__recording_leave_fast_values},
                                   .arg = s};
   struct pml_stream_metrics *metrics = NULL;
   if (limits != NULL) s->limits = *limits;

@@ -62,7 +62,7 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__recording_accumul
   return t->capacity == capacity;
 }
 
-static void ready(void *data, pml_region_t region) {
+static void prepare(void *data, pml_region_t region) {
   struct pml__recording_accumulator *t = data;
   (void)region;
   if (t->beyond == 0 && t->depth == t->capacity) (void)deepen(t);
@@ -145,15 +145,15 @@ void pml__recording_sum_end(struct pml_recording *s) {
 
 int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t n) {
   struct pml_stream_metrics *m;
-  struct pml_stream_consumer c = {.name = "recorded sums",
-                                  .thread_begin = thread_begin,
-                                  .thread_end = thread_end,
-                                  .ready = ready,
-                                  .event = {on_enter, on_leave, NULL},
-                                  .plain = {pml__accumulator_enter_plainly, pml__accumulator_leave_plainly, NULL},
-                                  .valued = {pml__accumulator_enter_valued, pml__accumulator_leave_valued},
-                                  .sparing = PML__SPARING,
-                                  .arg = s};
+  struct pml_stream_consumer c = {
+      .name = "recorded sums",
+      .thread_begin = thread_begin,
+      .thread_end = thread_end,
+      .prepare = prepare,
+      .event = {on_enter, on_leave, NULL},
+      .fast = {pml__accumulator_enter_fast, pml__accumulator_leave_fast},
+      .fast_values = {pml__accumulator_enter_fast_values, pml__accumulator_leave_fast_values},
+      .arg = s};
   int err = pml_stream_metrics(names, n, &m);
   if (err < 0) return err;
   s->metrics = m;

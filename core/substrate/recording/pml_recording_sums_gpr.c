@@ -6,20 +6,20 @@ static inline bool has_room(const struct pml__recording_accumulator *t) {
   return PML_LIKELY(t->beyond == 0 && t->depth < t->capacity);
 }
 
-uint64_t pml__accumulator_enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__accumulator_enter_fast(void *data, pml_region_t region, uint64_t ticks) {
   if (!has_room(data)) return ticks;
   pml__accumulator_enter(data, region, NULL);
   return 0;
 }
 
-uint64_t pml__accumulator_enter_valued(void *data, const struct pml_stream_event *e) {
+uint64_t pml__accumulator_enter_fast_values(void *data, const struct pml_stream_event *e) {
   const struct pml__recording_accumulator *t = data;
   if (!has_room(t)) return e->ticks;
   pml__accumulator_enter(data, e->region, e->metrics == t->metrics ? e->values : NULL);
   return 0;
 }
 
-uint64_t pml__accumulator_leave_plainly(void *data, pml_region_t region, uint64_t ticks) {
+uint64_t pml__accumulator_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_accumulator *t = data;
   if (PML_UNLIKELY(t->beyond > 0)) return ticks;
   if (pml__accumulator_is_innermost(t, region)) t->depth--;
@@ -30,7 +30,7 @@ static bool has_reals(const struct pml_stream_metrics *m) {
   return (__atomic_load_n(&m->real[0], __ATOMIC_RELAXED) | __atomic_load_n(&m->real[1], __ATOMIC_RELAXED)) != 0;
 }
 
-uint64_t pml__accumulator_leave_valued(void *data, const struct pml_stream_event *e) {
+uint64_t pml__accumulator_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__recording_accumulator *t = data;
   if (PML_UNLIKELY(t->beyond > 0)) return e->ticks;
   if (!pml__accumulator_is_innermost(t, e->region)) return 0;

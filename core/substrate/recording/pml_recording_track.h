@@ -199,8 +199,8 @@ static inline bool pml__recording_take_back(struct pml__recording_track *t, stru
 }
 
 /* Of events without values. Not 0: it needs a name or room; nothing has changed. */
-pml_stream_plain pml__recording_enter_plainly, pml__recording_leave_plainly;
+pml_stream_fast pml__recording_enter_fast, pml__recording_leave_fast;
 /* And with values. */
-pml_stream_valued pml__recording_enter_valued, pml__recording_leave_valued;
+pml_stream_fast_values pml__recording_enter_fast_values, pml__recording_leave_fast_values;
 
 #endif

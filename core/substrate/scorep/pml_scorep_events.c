@@ -62,7 +62,7 @@ static inline void look(struct pml__scorep_lane *l, const struct pml_stream_even
   if (PML_UNLIKELY(e->metrics != NULL || e->region > l->known)) prepare(l, e);
 }
 
-static void ready(void *data, pml_region_t region) {
+static void prepare_region(void *data, pml_region_t region) {
   look(data, &(struct pml_stream_event){.region = region});
 }
 
@@ -333,7 +333,7 @@ static void no_real(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Sam
 /* Events are asked for if either mode wants them; what the other does not gets nowhere. */
 int pml__scorep_listen(struct pml_scorep *p) {
   struct pml_stream_consumer c = {
-      .name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .ready = ready, .arg = p};
+      .name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .prepare = prepare_region, .arg = p};
   for (int mode = 0; mode < SCOREP_SUBSTRATES_NUM_MODES; mode++) {
     struct pml__scorep_functions *f = &p->functions[mode];
     bool tasks = f->task_begin != NULL || f->task_end != NULL; /* these get the open region */

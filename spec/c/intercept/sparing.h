@@ -30,10 +30,10 @@
   _Static_assert(1, "")
 #endif
 
-#define SPARING_PLAIN(name, function)                                                                                  \
-  SPARING(pml_stream_plain, name, function, uint64_t, (void *data, pml_region_t called, uint64_t ticks), data, called, \
+#define SPARING_FAST(name, function)                                                                                   \
+  SPARING(pml_stream_fast, name, function, uint64_t, (void *data, pml_region_t called, uint64_t ticks), data, called,  \
           ticks)
-#define SPARING_VALUED(name, function)                                                                                 \
-  SPARING(pml_stream_valued, name, function, uint64_t, (void *data, const struct pml_stream_event *e), data, e)
+#define SPARING_VALUES(name, function)                                                                                 \
+  SPARING(pml_stream_fast_values, name, function, uint64_t, (void *data, const struct pml_stream_event *e), data, e)
 
 #endif

@@ -72,9 +72,9 @@ void shim_learn(uint64_t *enter, const char *function) {
 void shim_learn_type(MPI_Datatype type) {
   struct pml__stream_thread *t = pml__stream_self;
   const struct type *known = shim_type_find(type);
-  struct pml_stream_place *p = known->key == key_of(type) ? pml__stream_begin_in_place(t) : NULL;
+  struct pml_stream_place *p = known->key == key_of(type) ? pml__stream_open_place(t) : NULL;
   if (p == NULL) return;
   p->own[OF_TYPE] = known->key;
   p->own[BYTES_OF_TYPE] = known->size;
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
 }

@@ -41,7 +41,7 @@ __attribute__((always_inline)) static inline bool shim_quick_send(const uint64_t
   struct pml_stream_place *p = pml__mpi_open(t, enter);
   if (PML_UNLIKELY(p == NULL)) return false;
   if (PML_UNLIKELY((uint32_t)peer >= shim_ranks) || PML_UNLIKELY((shim_key_t)p->own[OF_TYPE] != key_of(type))) {
-    pml__stream_end_pass(t);
+    pml__stream_unguard(t);
     return false;
   }
   uint64_t bytes = (uint64_t)count * p->own[BYTES_OF_TYPE];
@@ -53,7 +53,7 @@ __attribute__((always_inline)) static inline bool shim_quick_send(const uint64_t
     more->word = *id;
   }
   pml__mpi_store(e, id != NULL ? OF_WORLD(PML__LOG_ISEND, 2) : OF_WORLD(PML__LOG_SEND, 1), bytes);
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return true;
 }
 
@@ -83,7 +83,7 @@ static inline bool shim_quick_received(const uint64_t *enter, const MPI_Status *
   struct pml_stream_place *p = pml__mpi_open(t, enter);
   if (PML_UNLIKELY(p == NULL)) return false;
   shim_put_received(pml__mpi_take(p, 2), s, sender, id);
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return true;
 }
 
@@ -92,13 +92,13 @@ static inline bool shim_quick_received_too(const uint64_t *enter, const MPI_Stat
   uint64_t sender = shim_sender(s);
   if (PML_UNLIKELY(!shim_is_usual(s, sender))) return false;
   struct pml__stream_thread *t = pml__stream_self;
-  struct pml_stream_place *p = pml__stream_begin_in_place(t);
+  struct pml_stream_place *p = pml__stream_open_place(t);
   if (PML_UNLIKELY(p == NULL)) return false;
   const struct pml__log_event *e = p->next;
   bool behind = PML_LIKELY(e < p->fits) && PML_LIKELY(e[-3].word == __atomic_load_n(enter, __ATOMIC_RELAXED)) &&
                 PML_LIKELY(e[-2].word == PML__LOG_WORD(PML__LOG_CALL_COMMUNICATION, OF_WORLD(PML__LOG_SEND, 1)));
   if (behind) shim_put_received(pml__mpi_take(p, 2), s, sender, 0);
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return behind;
 }
 
@@ -108,7 +108,7 @@ static inline bool shim_quick_request(const uint64_t *enter, enum pml__log_commu
   struct pml_stream_place *p = pml__mpi_open(t, enter);
   if (PML_UNLIKELY(p == NULL)) return false;
   pml__mpi_store(pml__mpi_take(p, 1), OF_WORLD(what, 0), id);
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return true;
 }
 
@@ -185,7 +185,7 @@ __attribute__((always_inline)) static inline bool shim_quick_collective(const ui
     e[1].word = received;
   }
   pml__mpi_store(e, PML__LOG_COMMUNICATED(PML__LOG_COLLECTIVE_END, n, what), pair(PML__MPI_WORLD, root));
-  pml__stream_end_pass(t);
+  pml__stream_unguard(t);
   return true;
 }
 

@@ -333,12 +333,12 @@ static void complete_each(int from, int n, const uint16_t at[], const MPI_Status
   }
 }
 
-/* All of them, in one pass. */
+/* All of them, in one delivery. */
 static void complete_all(const uint64_t *enter, int n, const uint16_t at[], const MPI_Status status[]) {
   struct pml__stream_thread *t = pml__stream_self;
   struct pml_stream_place *p = pml__mpi_open(t, enter);
   int i = 0;
-  uint64_t odd = 0; /* one that is not plain: it comes when the pass is over */
+  uint64_t odd = 0; /* one that is not plain: it comes when the delivery is over */
   if (p != NULL) {
     struct pml__log_event *e = p->next;
     for (; i < n && e < p->fits && odd == 0; i++) {
@@ -350,7 +350,7 @@ static void complete_all(const uint64_t *enter, int n, const uint16_t at[], cons
         odd = id;
     }
     p->next = e;
-    pml__stream_end_pass(t);
+    pml__stream_unguard(t);
   }
   if (odd != 0) (void)complete_recent(odd, &status[i - 1]);
   complete_each(i, n, at, status);
