@@ -12,11 +12,10 @@
 #include <string.h>
 
 /* Out of line, so that the usual case needs no stack frame of its own. */
-#define RARE __attribute__((noinline, cold))
+#define RARE __attribute__((noinline, cold)) static
+#define APART __attribute__((noinline)) static
+#define INLINE __attribute__((always_inline)) static inline
 
-static uint32_t state(void) {
-  return __atomic_load_n(&pml__section_state, __ATOMIC_RELAXED);
-}
 static uint32_t plain(void) {
   return __atomic_load_n(&pml__section_plain, __ATOMIC_RELAXED);
 }
@@ -42,13 +41,19 @@ static inline struct pml__section_frame *push(struct pml_section *s, struct pml_
   return f;
 }
 
+static void add_misuse(struct pml__section_stat *stat, enum pml_section_misuse m) {
+  if (stat->misuse[m] != UINT32_MAX) PML__SECTION_SET(stat->misuse[m], stat->misuse[m] + 1);
+}
+
 static void count_misuse(struct pml__section_stat *stat, enum pml_section_misuse m) {
   pml__section_begin_update(stat);
-  if (stat->misuse[m] != UINT32_MAX) PML__SECTION_SET(stat->misuse[m], stat->misuse[m] + 1);
+  add_misuse(stat, m);
   pml__section_end_update(stat);
 }
 
-RARE static int start_rare(struct pml_section *s) {
+/* The first of a section on its thread, any with a clock that is no counter, and what is wrong. */
+RARE int start_slow(struct pml_section *s) {
+  if (!pml__section_on()) return 0; /* other languages have not asked whether it is 0 */
   if (s == NULL) return pml_fail(-EINVAL, "no section to start");
   struct pml__section_thread *t = pml__section_thread();
   struct pml__section_stat *stat = t != NULL ? pml__section_stat_of(t, s) : NULL;
@@ -63,6 +68,7 @@ RARE static int start_rare(struct pml_section *s) {
   if (s->list != NULL) {
     row = pml__section_mine.top[1].room;
     err = pml__section_read(t, s->list, row);
+    if (err >= 0 && pml__section_own(stat)->value != NULL) pml__section_own(stat)->set = t->set[s->list->index].set;
   }
   struct pml__section_frame *f = push(s, stat);
   f->row = err >= 0 ? row : NULL;
@@ -71,35 +77,17 @@ RARE static int start_rare(struct pml_section *s) {
   return err < 0 ? err : 0;
 }
 
-RARE static int start_unknown(struct pml_section *s) {
-  return state() == 0 ? 0 : start_rare(s); /* other languages have not asked whether it is 0 */
-}
-
-/* Sections with events or a series, once their thread has all that they need. */
-__attribute__((noinline)) static int start_recorded(struct pml_section *s, struct pml__section_stat *stat) {
-  struct pml__section_thread *t = pml__section_self;
-  uint64_t *row = NULL;
-  if (s->list != NULL) {
-    row = pml__section_mine.top[1].room;
-    if (PML_UNLIKELY(row == NULL || !pml__section_has_set(t, s->list))) return start_rare(s);
-    if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, row) < 0)) return start_rare(s);
-  }
-  struct pml__section_frame *f = push(s, stat);
-  f->row = row;
-  uint64_t ticks = f->ticks = pml__clock_counter();
-  emit(PML_STREAM_ENTER, s, ticks, row);
-  return 0;
-}
-
-/* What most sections with events are: without a series, read before; then each frame has room for values. */
-__attribute__((noinline)) static int start_counted(struct pml_section *s) {
-  if (PML_UNLIKELY(s == NULL || s->index >= pml__section_mine.nknown)) return start_unknown(s);
+/* Sections with events or a series, whose events their thread has read before: then each frame has room for values. */
+APART int start_counted(struct pml_section *s) {
+  if (PML_UNLIKELY(s == NULL || s->index >= pml__section_mine.nknown)) return start_slow(s);
   struct pml__section_stat *stat = pml__section_mine.known[s->index];
   struct pml__section_own *own = pml__section_own(stat);
-  if (PML_UNLIKELY(own->epoch != ~state() || pml__section_mine.top == pml__section_mine.last)) return start_unknown(s);
-  if (PML_UNLIKELY(own->set == NULL)) return start_recorded(s, stat);
-  uint64_t *row = pml__section_mine.top[1].room;
-  if (PML_UNLIKELY(pml_eventset_read(own->set, row) < 0)) return start_rare(s);
+  if (PML_UNLIKELY(own->epoch != ~plain() || pml__section_mine.top == pml__section_mine.last)) return start_slow(s);
+  uint64_t *row = NULL;
+  if (PML_LIKELY(s->list != NULL)) {
+    row = pml__section_mine.top[1].room;
+    if (PML_UNLIKELY(own->set == NULL) || PML_UNLIKELY(pml_eventset_read(own->set, row) < 0)) return start_slow(s);
+  }
   uint64_t ticks = pml__clock_counter();
   struct pml__section_frame *f = push(s, stat);
   f->row = row;
@@ -114,7 +102,7 @@ int pml__section_start(struct pml_section *s) {
   struct pml__section_stat *stat = pml__section_mine.known[s->plain_index];
   uint64_t ticks = pml__clock_counter();
   if (PML_UNLIKELY(pml__section_own(stat)->epoch != plain() || pml__section_mine.top == pml__section_mine.last))
-    return start_unknown(s);
+    return start_slow(s);
   push(s, stat)->ticks = ticks;
   return PML_LIKELY(!pml__stream_wanted(PML_STREAM_ENTER)) ? 0 : pml__stream_emit_enter(s->region, ticks);
 }
@@ -144,7 +132,7 @@ static inline void add_call(struct pml__section_stat *stat, uint64_t d, const st
 /* @work and @iterations to add; an invalid workload is counted. */
 static inline int add_work(struct pml__section_stat *stat, double work, uint64_t iterations) {
   if (PML_UNLIKELY(!(work >= 0 && work <= DBL_MAX))) {
-    PML__SECTION_SET(stat->misuse[PML_SECTION_WORK], stat->misuse[PML_SECTION_WORK] + 1);
+    add_misuse(stat, PML_SECTION_WORK);
     return -EINVAL;
   }
   double sum = stat->work + work;
@@ -153,33 +141,46 @@ static inline int add_work(struct pml__section_stat *stat, double work, uint64_t
   return 0;
 }
 
-RARE static int bad_work(const struct pml_section *s) {
+RARE int bad_work(const struct pml_section *s) {
   return pml_fail(-EINVAL, "the workload of section %.200s is negative or not a number", s->label);
 }
 
+APART void record(struct pml_recorder *r, struct pml__section_stat *stat, uint64_t d) {
+  if (pml_recorder_push_double(r, (double)d) < 0) count_misuse(stat, PML_SECTION_UNRECORDED);
+}
+
+/* Doubles, and the first values. */
+RARE void add_values_slow(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
+                          const uint64_t *after) {
+  if (!pml__section_add_values(s, stat, before, after)) add_misuse(stat, PML_SECTION_UNREAD);
+}
+
 /*
- * Frame @f ends at @ticks with @values (NULL: it has no events, or they were not read at its start or now); the caller
- * removes it from the stack. What is counted inside a call of itself is counted by the outermost.
+ * Frame @f, of @s and @stat, ends after @d ticks with @values (NULL: it has no events, or they were not read at its
+ * start or now); the caller removes it from the stack. What is counted inside a call of itself is counted by the
+ * outermost.
  */
-static inline int end_call(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values,
-                           const double *work, uint64_t iterations) {
-  struct pml__section_stat *stat = f->stat;
-  struct pml_recorder *r = f->section->recorder;
-  uint64_t d = since(f->ticks, ticks);
+INLINE int end_call(const struct pml__section_frame *f, const struct pml_section *s, struct pml__section_stat *stat,
+                    uint64_t d, const uint64_t *values, const double *work, uint64_t iterations) {
   int err = 0;
   pml__section_begin_update(stat);
-  bool added = f->section->list == NULL;
-  if (values != NULL) added = stat->depth != 1 || pml__section_add_values(f->section, stat, f->row, values);
+  if (values == NULL && s->list != NULL) {
+    add_misuse(stat, PML_SECTION_UNREAD);
+  } else if (values != NULL && PML_LIKELY(stat->depth == 1)) {
+    if (PML_UNLIKELY(pml__section_own(stat)->set == NULL) || PML_UNLIKELY(pml__section_any_real(s->list)))
+      add_values_slow(s, stat, f->row, values);
+    else
+      pml__section_add_counts(stat, s->list->metrics->n, f->row, values);
+  }
   add_call(stat, d, f);
   if (work != NULL) err = add_work(stat, *work, iterations);
   pml__section_end_update(stat);
-  if (PML_UNLIKELY(!added)) count_misuse(stat, PML_SECTION_UNREAD);
-  if (r != NULL && pml_recorder_push_double(r, (double)d) < 0) count_misuse(stat, PML_SECTION_UNRECORDED);
-  return err < 0 ? bad_work(f->section) : 0;
+  if (PML_UNLIKELY(s->recorder != NULL)) record(s->recorder, stat, d);
+  return err < 0 ? bad_work(s) : 0;
 }
 
 /* A stop that has no start on this thread: whose is it? */
-RARE static int stop_unmatched(struct pml__section_thread *t, const struct pml_section *s) {
+RARE int stop_unmatched(struct pml__section_thread *t, const struct pml_section *s) {
   struct pml__section_stat *stat = pml__section_stat_of(t, s);
   if (stat == NULL) return pml_fail(-ENOMEM, "no memory for section %.200s", s->label);
   bool elsewhere = false;
@@ -215,7 +216,7 @@ static void take_out(struct pml__section_thread *t, struct pml__section_frame *f
 
 /*
  * What was started inside *@f and goes on has the time from its start for itself: none of it is this section's own,
- * nor, since it will be told to the section around at that stop, told now.
+ * nor is it added to the section around now, because that stop adds it.
  */
 static void charge(struct pml__section_frame *f, uint64_t ticks) {
   uint64_t d = since(f->ticks, ticks), inner = f < pml__section_mine.top ? since(f[1].ticks, ticks) : 0;
@@ -242,7 +243,10 @@ static struct pml__section_frame *frame_of(struct pml__section_thread *t, const 
   return f > t->frame ? f : NULL;
 }
 
-RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *work, uint64_t iterations) {
+/* A section that is not the innermost, or was reset, any with a clock that is no counter, and what is wrong. */
+RARE int stop_slow(struct pml_section *s, const double *work, uint64_t iterations) {
+  uint64_t ticks = pml_clock_ticks();
+  if (!pml__section_on()) return 0;
   if (s == NULL) return pml_fail(-EINVAL, "no section to stop");
   struct pml__section_thread *t = pml__section_thread();
   if (t == NULL) return pml_fail(-ENOMEM, "no memory for section %.200s", s->label);
@@ -260,35 +264,38 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   if (f != pml__section_mine.top) count_misuse(f->stat, PML_SECTION_CROSSED);
   charge(f, ticks);
   emit_leaves(f, ticks, values);
-  int wrong = end_call(f, ticks, values, work, iterations);
+  int wrong = end_call(f, s, f->stat, since(f->ticks, ticks), values, work, iterations);
   take_out(t, f);
   return err < 0 ? err : wrong;
 }
 
-/* The same for stops: of the innermost section, with no reset since its start. */
-__attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64_t ticks, const double *work,
-                                                   uint64_t iterations) {
-  struct pml__section_thread *t = pml__section_self;
+/* As start_counted(), of the innermost section. */
+INLINE int stop_with_values(struct pml_section *s, const double *work, uint64_t iterations) {
   struct pml__section_frame *f = pml__section_mine.top;
-  struct pml__section_own *own = pml__section_own(f->stat);
-  uint64_t now[PML_SECTION_EVENTS_MAX], *values = f->row != NULL ? now : NULL;
-  if (values != NULL) {
-    if (PML_UNLIKELY(!pml__section_has_set(t, s->list))) return stop_rare(s, ticks, work, iterations);
-    if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, now) < 0))
-      return stop_rare(s, ticks, work, iterations);
+  struct pml__section_stat *stat = f->stat;
+  struct pml__section_own *own = pml__section_own(stat);
+  uint64_t now[PML_SECTION_EVENTS_MAX], *values = NULL;
+  if (PML_UNLIKELY(f->section != s || own->epoch != ~plain())) return stop_slow(s, work, iterations);
+  uint64_t ticks = pml__clock_counter();
+  if (PML_LIKELY(f->row != NULL)) {
+    if (PML_UNLIKELY(own->set == NULL) || PML_UNLIKELY(pml_eventset_read(own->set, now) < 0))
+      return stop_slow(s, work, iterations);
+    values = now;
   }
-  int err = end_call(f, ticks, values, work, iterations);
-  f[-1].child += since(f->ticks, ticks);
-  pml__section_mine.top = f - 1;
+  uint64_t d = since(f->ticks, ticks);
+  int err = end_call(f, s, stat, d, values, work, iterations);
+  f[-1].child += d;
+  pml__own_move(&pml__section_mine.top, f, -(ptrdiff_t)sizeof *f);
   emit(PML_STREAM_LEAVE, s, ticks, values);
-  if (values != NULL && s->recorder == NULL && own->value != NULL && pml__clock.kind == PML_CLOCK_COUNTER)
-    own->set = t->set[s->list->index].set;
   return err;
 }
 
+APART int stop_counted(struct pml_section *s) {
+  return stop_with_values(s, NULL, 0);
+}
+
 /* Of the innermost section, without events and series. */
-__attribute__((always_inline)) static inline int stop_plain(struct pml_section *s, uint64_t ticks, const double *work,
-                                                            uint64_t iterations) {
+INLINE int stop_plain(struct pml_section *s, uint64_t ticks, const double *work, uint64_t iterations) {
   struct pml__section_frame *f = pml__section_mine.top;
   struct pml__section_stat *stat = f->stat;
   uint64_t d = since(f->ticks, ticks);
@@ -303,41 +310,6 @@ __attribute__((always_inline)) static inline int stop_plain(struct pml_section *
   return PML_LIKELY(err == 0) ? emitted : bad_work(s);
 }
 
-/* Sections with a series or a workload beside events, any with a clock that is no counter, and what is wrong. */
-__attribute__((noinline)) static int stop_other(struct pml_section *s, const double *work, uint64_t iterations) {
-  uint64_t ticks = pml_clock_ticks();
-  const struct pml__section_frame *f = pml__section_mine.top;
-  uint32_t now = state();
-  if (PML_UNLIKELY(now == 0)) return 0;
-  if (PML_UNLIKELY(f->section != s)) return stop_rare(s, ticks, work, iterations);
-  uint32_t mark = pml__section_own(f->stat)->epoch;
-  if (PML_LIKELY(mark == ~now)) return stop_recorded(s, ticks, work, iterations);
-  return mark == now ? stop_plain(s, ticks, work, iterations) : stop_rare(s, ticks, work, iterations);
-}
-
-/* As start_counted(): all events are counts, and the call is not in one of the same section. */
-__attribute__((noinline)) static int stop_counted(struct pml_section *s) {
-  struct pml__section_frame *f = pml__section_mine.top;
-  struct pml__section_stat *stat = f->stat;
-  struct pml__section_own *own = pml__section_own(stat);
-  const uint64_t *before = f->row;
-  uint64_t now[PML_SECTION_EVENTS_MAX];
-  if (PML_UNLIKELY(f->section != s || own->epoch != ~state() || own->set == NULL)) return stop_other(s, NULL, 0);
-  uint64_t ticks = pml__clock_counter();
-  if (PML_UNLIKELY(before == NULL || stat->depth != 1 || pml__section_any_real(s->list)))
-    return stop_recorded(s, ticks, NULL, 0);
-  if (PML_UNLIKELY(pml_eventset_read(own->set, now) < 0)) return stop_rare(s, ticks, NULL, 0);
-  uint64_t d = since(f->ticks, ticks);
-  pml__section_begin_update(stat);
-  pml__section_add_counts(stat, s->list->metrics->n, before, now);
-  add_call(stat, d, f);
-  pml__section_end_update(stat);
-  f[-1].child += d;
-  pml__own_move(&pml__section_mine.top, f, -(ptrdiff_t)sizeof *f);
-  emit(PML_STREAM_LEAVE, s, ticks, now);
-  return 0;
-}
-
 /* The innermost section, as most are. */
 static inline bool is_plain(const struct pml_section *s) {
   const struct pml__section_frame *f = pml__section_mine.top;
@@ -348,13 +320,13 @@ int pml__section_stop(struct pml_section *s) {
   return is_plain(s) ? stop_plain(s, pml__clock_counter(), NULL, 0) : stop_counted(s);
 }
 
-/* Apart, so that only there the workload is in memory. */
-__attribute__((noinline)) static int stop_other_work(struct pml_section *s, double work, uint64_t iterations) {
-  return stop_other(s, &work, iterations);
+/* Only here the workload is in memory. */
+APART int stop_counted_work(struct pml_section *s, double work, uint64_t iterations) {
+  return stop_with_values(s, &work, iterations);
 }
 
 int pml__section_stop_work(struct pml_section *s, double work, uint64_t iterations) {
-  return is_plain(s) ? stop_plain(s, pml__clock_counter(), &work, iterations) : stop_other_work(s, work, iterations);
+  return is_plain(s) ? stop_plain(s, pml__clock_counter(), &work, iterations) : stop_counted_work(s, work, iterations);
 }
 
 /* ---- by label ---- */
@@ -374,7 +346,7 @@ static inline struct pml_section *met(const char *label) {
 }
 
 /* Without memory for it the label is looked up by its text each time. */
-__attribute__((cold, noinline)) static int meet(const char *label, struct pml_section **s) {
+RARE int meet(const char *label, struct pml_section **s) {
   int err = pml__section_by_label(label, s);
   if (err < 0 || pml__section_thread() == NULL) return err;
   if (pml__section_mine.labels == &pml__section_no_labels) {
@@ -388,26 +360,21 @@ __attribute__((cold, noinline)) static int meet(const char *label, struct pml_se
   return 0;
 }
 
-__attribute__((cold, noinline)) static int start_new(const char *label) {
+/* @act: start or stop. */
+RARE int meet_and(int (*act)(struct pml_section *s), const char *label) {
   struct pml_section *s;
   int err = meet(label, &s);
-  return err < 0 ? err : pml__section_start(s);
-}
-
-__attribute__((cold, noinline)) static int stop_new(const char *label) {
-  struct pml_section *s;
-  int err = meet(label, &s);
-  return err < 0 ? err : pml__section_stop(s);
+  return err < 0 ? err : act(s);
 }
 
 int pml__section_start_label(const char *label) {
   struct pml_section *s = met(label);
-  return PML_LIKELY(s != NULL) ? pml__section_start(s) : start_new(label);
+  return PML_LIKELY(s != NULL) ? pml__section_start(s) : meet_and(pml__section_start, label);
 }
 
 int pml__section_stop_label(const char *label) {
   struct pml_section *s = met(label);
-  return PML_LIKELY(s != NULL) ? pml__section_stop(s) : stop_new(label);
+  return PML_LIKELY(s != NULL) ? pml__section_stop(s) : meet_and(pml__section_stop, label);
 }
 
 int pml__section_stop_label_work(const char *label, double work, uint64_t iterations) {

@@ -69,7 +69,7 @@ struct pml__section_own {
   struct pml__log_entry *entry[2]; /* of the first in a block: the block's, and its values' */
   uint64_t *values;                /* of the first: where those of all are; NULL until there are */
   char unused[80];
-  struct pml_eventset *set; /* of a section that has events, all counts, and no recorder; NULL until it was read */
+  struct pml_eventset *set; /* of a section that has events; NULL until there are sums of them */
   uint64_t *value;          /* [list->metrics->n] sums; NULL until there are */
   uint32_t epoch;           /* the same as the other's, made a mark: see pml__section_mark() */
 };
@@ -162,11 +162,11 @@ void pml__section_renew(void);      /* the next epoch begins. Under the lock, or
 void pml__section_clock_runs(void); /* pml_clock_init() was called */
 
 /*
- * What statistics bear whose section is started and stopped in the fewest instructions: that of the epoch while
- * sections are on, have no events and no recorder, and the clock is the counter. PML__SECTION_OFF at other times. One
- * comparison says all of it; statistics in memory that is cleared in children have no mark there.
+ * The mark of statistics whose section is started and stopped on the plain path: the epoch while sections are on and
+ * the clock is the counter, PML__SECTION_OFF at other times. Sections with events or a recorder have its complement.
+ * One comparison checks all of it; statistics in memory that is cleared in children have no mark there.
  */
-#define PML__SECTION_OFF UINT32_MAX
+#define PML__SECTION_OFF (UINT32_C(1) << 31)
 extern uint32_t pml__section_plain __attribute__((visibility("hidden"))); /* atomic */
 static inline uint32_t pml__section_mark(const struct pml_section *s, uint32_t epoch) {
   return s->counted ? ~epoch : epoch;

@@ -111,7 +111,7 @@ int pml__section_insert(struct pml_section *s) {
 
 /* ---- as of when they count ---- */
 
-#define EPOCHS 0x7fffffffu /* none is another's mark, 0, or PML__SECTION_OFF */
+#define EPOCHS 0x7ffffffeu /* none is another's mark, 0, or PML__SECTION_OFF or its complement */
 
 static uint32_t epoch = 1; /* atomic */
 uint32_t pml__section_state = 1;
