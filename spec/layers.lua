@@ -17,7 +17,7 @@ local rules = {
   { "bindings", "%.[chp]+$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
   { "core", "%.[ch]$", "#%s*include%s*<otf2/", "only the OTF2 substrate uses libotf2", "pml_otf2" },
   { "core/source/base", "%.[ch]$", '#%s*include%s*"source/[^b]%l*/', "what sources are made from knows none of them" },
-  { "core", "%.[ch]$", "#%s*include%s*<perfmon/", "libpfm4 is loaded when it is needed, by one header", "pml_event_libpfm" },
+  { "core", "%.[ch]$", "#%s*include%s*<perfmon/", "libpfm4 is loaded when it is needed, by one header", "pml_event_pfm" },
   { "bindings", "%.[ch]$", "#%s*include%s*<otf2/", "bindings/ convert and check, the core does the work" },
   { "bindings", "%.[ch]$", "#%s*include%s*<perfmon/", "bindings/ convert and check, the core does the work" },
   { "plots", "%.gp$", "%f[%w_]system%s*%(", "plots/ read only result files" },

@@ -61,10 +61,6 @@ struct pml_tune {
   atomic_bool told_no_openmp;
 };
 
-/* pml__tune_rule_make - @out, all zero, from what the user gave. Free also what failed. */
-int pml__tune_rule_make(struct pml_tune *t, const struct pml_tune_rule *r, struct pml__tune_rule *out);
-void pml__tune_rule_free(struct pml__tune_rule *r);
-
 /* pml__tune_permission - 0, or -EPERM: files would be written without permission. */
 int pml__tune_permission(const struct pml__knobs *k);
 

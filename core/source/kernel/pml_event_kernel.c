@@ -3,8 +3,8 @@
  * core/source/kernel/pml_event_kernel.c - the kernel's events as a source: choice of the parser, the list, and unknown
  * names.
  */
-#include "source/kernel/event/pml_event_libpfm.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_event_pfm.h"
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include <string.h>

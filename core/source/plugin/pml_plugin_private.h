@@ -130,8 +130,6 @@ struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
 /* Ask for a value or take in a series, as the plugin is; the newest value; false: no value yet. Takes the lock. */
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
 
-/* --- pml_plugin_child.c --- */
-
 /*
  * An inherited plugin's library does nothing any more: whatever of it is called returns at once. When a process exits,
  * with no thread in it. A library that registers handlers of forks itself is left alone, and so is each where the
@@ -163,12 +161,11 @@ int pml__plugin_define(struct pml__log *log, uint32_t number, const char *plugin
                        uint64_t thread, int tid);
 size_t pml__plugin_log_bytes(size_t pairs);
 
-/* --- pml_plugin_environment.c --- */
+/* --- pml_plugin_load.c --- */
 
 bool pml__plugin_is_here(enum pml_plugin_scope scope);
 /* The tokens of $SCOREP_METRIC_<NAME>: [*n] and what they stand in, both to be freed. -ENOMEM. */
 int pml__plugin_tokens(const char *name, char ***token, size_t *n);
-int pml__plugin_names(char ***name, size_t *n); /* of $SCOREP_METRIC_PLUGINS, likewise */
-bool pml__plugin_mpi(void);                     /* MPI is up in this process */
+bool pml__plugin_mpi(void); /* MPI is up in this process */
 
 #endif

@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_pfm.h - libpfm4 behind its lock, for the encoder and the lister. */
+/* core/source/kernel/event/pml_event_pfm.h - libpfm4, loaded on demand, behind its lock. */
 #ifndef PML_EVENT_PFM_H
 #define PML_EVENT_PFM_H
 
-#include "source/kernel/event/pml_event_libpfm.h"
+#include <linux/perf_event.h> /* first: libpfm4 has a copy */
+
 #include "source/kernel/event/pml_event_parsers.h"
+
+#include <perfmon/pfmlib_perf_event.h>
+
+#define PML__LIBPFM_LIST(X)                                                                                            \
+  X(initialize)                                                                                                        \
+  X(strerror)                                                                                                          \
+  X(get_pmu_info)                                                                                                      \
+  X(get_event_next)                                                                                                    \
+  X(get_event_info)                                                                                                    \
+  X(get_event_attr_info)                                                                                               \
+  X(get_os_event_encoding)                                                                                             \
+  X(find_event)
+
+struct pml__libpfm {
+#define PML__LIBPFM_MEMBER(name) __typeof__(pfm_##name) *name;
+  PML__LIBPFM_LIST(PML__LIBPFM_MEMBER)
+#undef PML__LIBPFM_MEMBER
+};
+
+/*
+ * pml__libpfm - its functions, or NULL and a detail with PML_ENOTHERE. It is never unloaded: names of events point into
+ * it. Thread-safe. Cost, once: a dlopen(3), about a millisecond: relocating its 45,000 pointers took most of the start
+ * time of each process.
+ */
+const struct pml__libpfm *pml__libpfm(void);
 
 /* attr.type of an event whose PMU has no perf type because it is not here. */
 #define PML__TYPE_NONE UINT32_MAX
