@@ -3,6 +3,7 @@
 #include "base/pml_region.h"
 
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 #include "base/pml_process.h"
 
 #include <errno.h>
@@ -49,24 +50,8 @@ static void in_child(void) {
   last_file = NULL;
 }
 
-/* Eight bytes at a time; the terminating zeros are hashed too, so that ("ab","c") and ("a","bc") differ. */
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n) {
-  const unsigned char *b = bytes;
-  for (; n > 0; b += 8) {
-    uint64_t word = 0;
-    size_t some = n < 8 ? n : 8;
-    memcpy(&word, b, some);
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    h ^= h >> 29;
-    n -= some;
-  }
-  return h;
-}
-
 uint64_t pml__region_hash(const char *name, const char *file, uint32_t line) {
-  uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
-  h = hash_bytes(h, file, strlen(file) + 1);
-  return hash_bytes(h, &line, sizeof line);
+  return pml__hash(pml__hash_text(pml__hash_text(PML__HASH, name), file), line);
 }
 
 /* Chunk k starts at index FIRST_CHUNK * (2^k - 1). */

@@ -8,6 +8,9 @@
  */
 #include "instrument/instrument_function.h"
 
+#include "base/pml_array.h"
+#include "base/pml_map.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +32,10 @@ struct adder {
 
 #define PARTS_MAX 1024u /* the most used ones: so that a large module is not looked through again for each */
 
-struct pml_adders { /* open addressing; a power of two */
-  struct adder *slot;
-  uint32_t slots, used;
+struct pml_adders {
+  struct pml__map map; /* by key */
+  struct adder *at;    /* by number in the map */
+  uint32_t room;
   const struct adder **part; /* functions that may make a part of what others add */
   uint32_t parts;
 };
@@ -42,30 +46,15 @@ static LLVMAttributeRef kept(const struct pml_module *m) {
 }
 
 static uint64_t hash(const int64_t *key, uint32_t words) {
-  uint64_t h = words;
-  for (uint32_t i = 0; i < words; i++) h = (h ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-  return h;
+  return pml__hash_bytes(words, key, words * sizeof *key);
 }
 
-static struct adder *slot_of(const struct pml_adders *a, const int64_t *key, uint32_t words) {
-  uint32_t i = (uint32_t)hash(key, words) & (a->slots - 1);
-  while (a->slot[i].function != NULL &&
-         (a->slot[i].words != words || memcmp(a->slot[i].key, key, words * sizeof *key) != 0))
-    i = (i + 1) & (a->slots - 1);
-  return &a->slot[i];
-}
-
-static int make_room(struct pml_module *m) {
-  if (m->adders == NULL && (m->adders = calloc(1, sizeof *m->adders)) == NULL) return -ENOMEM;
-  struct pml_adders *a = m->adders, more = {.slots = a->slots == 0 ? 64 : 2 * a->slots, .used = a->used};
-  if (2 * (a->used + 1) <= a->slots) return 0;
-  more.slot = calloc(more.slots, sizeof *more.slot);
-  if (more.slot == NULL) return -ENOMEM;
-  for (uint32_t i = 0; i < a->slots; i++)
-    if (a->slot[i].function != NULL) *slot_of(&more, a->slot[i].key, a->slot[i].words) = a->slot[i];
-  free(a->slot);
-  *a = more;
-  return 0;
+/* NULL: there is none yet. */
+static struct adder *find(const struct pml_adders *a, const int64_t *key, uint32_t words) {
+  uint32_t at = 0, i;
+  while ((i = pml__map_next(&a->map, hash(key, words), &at)) != PML__MAP_NONE)
+    if (a->at[i].words == words && memcmp(a->at[i].key, key, words * sizeof *key) == 0) return &a->at[i];
+  return NULL;
 }
 
 static LLVMValueRef new_function(struct pml_module *m, uint32_t numbers) {
@@ -83,15 +72,19 @@ static LLVMValueRef new_function(struct pml_module *m, uint32_t numbers) {
 }
 
 LLVMValueRef pml_adder_of(struct pml_module *m, const int64_t *key, uint32_t words, uint32_t numbers) {
-  if (make_room(m) < 0) return NULL;
-  struct adder *a = slot_of(m->adders, key, words);
-  if (a->function != NULL) return a->function;
-  a->key = malloc(words * sizeof *key);
-  if (a->key == NULL) return NULL;
-  memcpy(a->key, key, words * sizeof *key);
-  a->words = words;
-  a->function = new_function(m, numbers);
-  m->adders->used++;
+  if (m->adders == NULL && (m->adders = calloc(1, sizeof *m->adders)) == NULL) return NULL;
+  struct pml_adders *all = m->adders;
+  const struct adder *known = find(all, key, words);
+  if (known != NULL) return known->function;
+  int64_t *copy = malloc(words * sizeof *key);
+  if (copy == NULL || !PML__ARRAY_ROOM(all->at, all->room, all->map.n + 1) ||
+      pml__map_add(&all->map, hash(key, words)) == PML__MAP_NONE) {
+    free(copy);
+    return NULL;
+  }
+  memcpy(copy, key, words * sizeof *key);
+  struct adder *a = &all->at[all->map.n - 1];
+  *a = (struct adder){.key = copy, .words = words, .function = new_function(m, numbers)};
   return a->function;
 }
 
@@ -112,7 +105,7 @@ int pml_adder_add(struct pml_body *f, struct pml_counts *c) {
     key[n++] = c->at[i].n;
   }
   LLVMValueRef adder = pml_adder_of(f->m, key, words, 0);
-  struct adder *a = adder != NULL ? slot_of(f->m->adders, key, words) : NULL;
+  struct adder *a = adder != NULL ? find(f->m->adders, key, words) : NULL;
   free(key);
   if (a == NULL) return -ENOMEM;
   if (a->counts.used == 0) {
@@ -212,10 +205,10 @@ static int by_uses(const void *x, const void *y) {
 
 /* Which are functions to the end. 0 or -ENOMEM. */
 static int choose_called(struct pml_module *m, struct pml_adders *all) {
-  all->part = calloc(all->used + 1, sizeof *all->part);
+  all->part = calloc(all->map.n + 1, sizeof *all->part);
   if (all->part == NULL) return -ENOMEM;
-  for (uint32_t i = 0; i < all->slots; i++) {
-    struct adder *a = &all->slot[i];
+  for (uint32_t i = 0; i < all->map.n; i++) {
+    struct adder *a = &all->at[i];
     if (a->counts.used == 0) continue;
     a->uses = uses_of(a->function);
     a->called = is_worth_a_call(m, a);
@@ -227,22 +220,21 @@ static int choose_called(struct pml_module *m, struct pml_adders *all) {
 }
 
 int pml_adders_settle(struct pml_module *m) {
-  uint32_t slots = m->adders != NULL ? m->adders->slots : 0;
-  int err = slots > 0 ? choose_called(m, m->adders) : 0;
-  for (uint32_t i = 0; i < slots && !err; i++)
-    if (m->adders->slot[i].function != NULL) err = settle(m, &m->adders->slot[i]);
+  uint32_t n = m->adders != NULL ? m->adders->map.n : 0;
+  int err = n > 0 ? choose_called(m, m->adders) : 0;
+  for (uint32_t i = 0; i < n && !err; i++) err = settle(m, &m->adders->at[i]);
   return err;
 }
 
 void pml_adders_close(struct pml_module *m) {
-  for (uint32_t i = 0; m->adders != NULL && i < m->adders->slots; i++) {
-    free(m->adders->slot[i].counts.at);
-    free(m->adders->slot[i].key);
+  if (m->adders == NULL) return;
+  for (uint32_t i = 0; i < m->adders->map.n; i++) {
+    free(m->adders->at[i].counts.at);
+    free(m->adders->at[i].key);
   }
-  if (m->adders != NULL) {
-    free(m->adders->slot);
-    free(m->adders->part);
-  }
+  pml__map_free(&m->adders->map);
+  free(m->adders->at);
+  free(m->adders->part);
   free(m->adders);
   m->adders = NULL;
 }

@@ -2,40 +2,39 @@
 /* core/instrument/instrument_function.c - operations of a function, and the additions that count them. */
 #include "instrument/instrument_function.h"
 
+#include "base/pml_array.h"
+#include "base/pml_map.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct pml_place *place_of(const struct pml_body *f, LLVMBasicBlockRef block) {
-  size_t i = ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u;
-  for (i &= f->places - 1; f->place[i].block != NULL && f->place[i].block != block; i = (i + 1) & (f->places - 1)) {
-  }
-  return &f->place[i];
+/* The number of @block, or PML__MAP_NONE. */
+static uint32_t number_of(const struct pml_body *f, LLVMBasicBlockRef block) {
+  uint64_t hash = pml__hash(PML__HASH, (uintptr_t)block);
+  uint32_t at = 0, i = pml__map_next(&f->numbers, hash, &at);
+  while (i != PML__MAP_NONE && f->block[i].block != block) i = pml__map_next(&f->numbers, hash, &at);
+  return i;
 }
 
 static int take_blocks(struct pml_body *f) {
   f->blocks = LLVMCountBasicBlocks(f->function);
-  f->places = 4;
-  while (f->places < 2 * (size_t)f->blocks) f->places *= 2;
-  f->place = calloc(f->places, sizeof *f->place);
   f->block = calloc(f->blocks, sizeof *f->block);
-  if (f->place == NULL || f->block == NULL) return -ENOMEM;
-  uint32_t n = 0;
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->function); b != NULL; b = LLVMGetNextBasicBlock(b), n++) {
-    *place_of(f, b) = (struct pml_place){.block = b, .number = n};
-    f->block[n].block = b;
+  if (f->block == NULL) return -ENOMEM;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->function); b != NULL; b = LLVMGetNextBasicBlock(b)) {
+    uint32_t i = pml__map_add(&f->numbers, pml__hash(PML__HASH, (uintptr_t)b));
+    if (i == PML__MAP_NONE) return -ENOMEM;
+    f->block[i].block = b;
   }
   return 0;
 }
 
 void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size) {
+  uint32_t next = (uint32_t)pml__array_next(*room, *used + 1);
   if (*used == *room) {
-    uint32_t more = *room == 0 ? 16 : 2 * *room;
-    void *at = realloc(*list, more * size);
-    if (at == NULL) return NULL;
-    *list = at;
-    *room = more;
+    if (!pml__array_resize(list, *room, next, size, false)) return NULL;
+    *room = next;
   }
   return memset((char *)*list + size * (*used)++, 0, size);
 }
@@ -133,15 +132,15 @@ static int open_flow(struct pml_body *f) {
   for (uint32_t b = 0; b < f->blocks; b++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(f->block[b].block);
     for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
-      f->edge[n++] = (struct pml_cfg_edge){.from = b, .to = place_of(f, LLVMGetSuccessor(end, s))->number};
+      f->edge[n++] = (struct pml_cfg_edge){.from = b, .to = number_of(f, LLVMGetSuccessor(end, s))};
   }
   return pml_cfg_open(&f->flow, f->blocks, f->edge, n);
 }
 
 /* A block that is not among the function's was made in a loop. */
 bool pml_body_in_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
-  const struct pml_place *p = place_of(f, block);
-  return p->block == NULL || f->flow.loop[p->number] != PML_CFG_NONE;
+  uint32_t i = number_of(f, block);
+  return i == PML__MAP_NONE || f->flow.loop[i] != PML_CFG_NONE;
 }
 
 /* A mask as a number with a bit for each lane. Where lanes are wider than a bit, their sign is what counts. */
@@ -337,7 +336,7 @@ int pml_instrument_function(struct pml_module *m, LLVMValueRef function) {
   free(f.stretch);
   free(f.dynamic);
   free(f.edge);
-  free(f.place);
+  pml__map_free(&f.numbers);
   free(f.block);
   return err;
 }

@@ -3,6 +3,7 @@
 #ifndef PML_INSTRUMENT_FUNCTION_H
 #define PML_INSTRUMENT_FUNCTION_H
 
+#include "base/pml_map.h"
 #include "instrument/instrument_cfg.h"
 #include "instrument/instrument_private.h"
 
@@ -20,11 +21,6 @@ struct pml_block {
   bool in_registers;         /* counted by the counters of a loop */
 };
 
-struct pml_place { /* a block's number */
-  LLVMBasicBlockRef block;
-  uint32_t number;
-};
-
 struct pml_dynamic { /* known when it runs only */
   LLVMValueRef before;
   struct pml_class what;
@@ -35,11 +31,10 @@ struct pml_body {
   LLVMValueRef function, cells;
   LLVMBasicBlockRef entry;
   uint32_t blocks, stretches, stretch_room, dynamics, dynamic_room;
-  size_t places; /* a power of two */
   struct pml_block *block;
   struct pml_stretch *stretch;
   struct pml_dynamic *dynamic;
-  struct pml_place *place;
+  struct pml__map numbers; /* of blocks */
   struct pml_cfg_edge *edge;
   struct pml_cfg flow;
   unsigned uncounted;

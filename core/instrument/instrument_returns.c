@@ -7,24 +7,26 @@
  */
 #include "instrument/instrument_private.h"
 
+#include "base/pml_array.h"
+#include "base/pml_map.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct pml_functions { /* open addressing; a power of two */
-  struct slot {
+struct pml_functions {
+  struct pml__map map;
+  struct known {
     LLVMValueRef function;
     bool may_leave;
-  } * slot;
-  size_t slots;
+  } * at; /* by number in the map */
 };
 
-static struct slot *slot_of(const struct pml_functions *f, LLVMValueRef function) {
-  size_t i = ((uintptr_t)function >> 4) * 0x9e3779b97f4a7c15u;
-  for (i &= f->slots - 1; f->slot[i].function != NULL && f->slot[i].function != function;
-       i = (i + 1) & (f->slots - 1)) {
-  }
-  return &f->slot[i];
+static struct known *known(const struct pml_functions *f, LLVMValueRef function) {
+  uint64_t hash = pml__hash(PML__HASH, (uintptr_t)function);
+  uint32_t at = 0, i = pml__map_next(&f->map, hash, &at);
+  while (f->at[i].function != function) i = pml__map_next(&f->map, hash, &at);
+  return &f->at[i];
 }
 
 bool pml_has_attribute(const struct pml_module *m, LLVMValueRef function, enum pml_attribute a) {
@@ -84,7 +86,7 @@ bool pml_may_leave(const struct pml_module *m, LLVMValueRef call) {
   if (intrinsic != NULL) return intrinsic_leaves(intrinsic);
   if (called == m->mark_dynamic) return false;
   if (!LLVMIsAFunction(called) || LLVMIsAInvokeInst(call)) return true;
-  if (!LLVMIsDeclaration(called)) return slot_of(m->functions, called)->may_leave;
+  if (!LLVMIsDeclaration(called)) return known(m->functions, called)->may_leave;
   size_t n;
   return !library_returns(LLVMGetValueName2(called, &n));
 }
@@ -105,19 +107,19 @@ static bool function_leaves(const struct pml_module *m, LLVMValueRef function) {
 }
 
 int pml_functions_open(struct pml_module *m) {
-  size_t n = 1, slots = 16;
-  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) n++;
-  while (slots < 2 * n) slots *= 2;
+  uint32_t room = 0;
   m->functions = calloc(1, sizeof *m->functions);
   if (m->functions == NULL) return -ENOMEM;
-  *m->functions = (struct pml_functions){.slots = slots, .slot = calloc(slots, sizeof *m->functions->slot)};
-  if (m->functions->slot == NULL) return -ENOMEM;
-  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f))
-    *slot_of(m->functions, f) = (struct slot){.function = f, .may_leave = replaceable(f)};
+  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) {
+    if (!PML__ARRAY_ROOM(m->functions->at, room, m->functions->map.n + 1)) return -ENOMEM;
+    uint32_t i = pml__map_add(&m->functions->map, pml__hash(PML__HASH, (uintptr_t)f));
+    if (i == PML__MAP_NONE) return -ENOMEM;
+    m->functions->at[i] = (struct known){.function = f, .may_leave = replaceable(f)};
+  }
   for (bool changed = true; changed;) {
     changed = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) {
-      struct slot *s = slot_of(m->functions, f);
+      struct known *s = known(m->functions, f);
       if (s->may_leave || LLVMIsDeclaration(f) || !function_leaves(m, f)) continue;
       s->may_leave = changed = true;
     }
@@ -161,7 +163,9 @@ void pml_functions_forget_memory(struct pml_module *m) {
 }
 
 void pml_functions_close(struct pml_module *m) {
-  if (m->functions != NULL) free(m->functions->slot);
+  if (m->functions == NULL) return;
+  pml__map_free(&m->functions->map);
+  free(m->functions->at);
   free(m->functions);
   m->functions = NULL;
 }

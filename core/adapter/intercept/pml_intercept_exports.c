@@ -7,6 +7,8 @@
  */
 #include "adapter/intercept/pml_intercept_exports.h"
 
+#include "base/pml_map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ static size_t symbols_of(const struct pml__object *o, const struct pml__hash_tab
 }
 
 static struct entry *first_place(const struct pml__exports *e, uint32_t hash) {
-  return &e->entry[(uint64_t)hash * UINT64_C(0x9e3779b97f4a7c15) >> e->shift];
+  return &e->entry[(uint64_t)hash * PML__HASH_FACTOR >> e->shift];
 }
 
 static struct entry *next_place(const struct pml__exports *e, const struct entry *at) {

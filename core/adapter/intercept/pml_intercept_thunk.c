@@ -3,6 +3,7 @@
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 #include "base/pml_process.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static uintptr_t thunk_at(uint32_t i) {
 }
 
 static uint64_t hash_of(uintptr_t target) {
-  return (uint64_t)target * UINT64_C(0x9e3779b97f4a7c15);
+  return (uint64_t)target * PML__HASH_FACTOR;
 }
 
 static uint32_t first_bucket(uint64_t hash, uint32_t nbuckets) {

@@ -14,6 +14,7 @@
 
 #include "base/pml_api.h"
 #include "base/pml_clock.h"
+#include "base/pml_map.h"
 #include "base/pml_own.h"
 #include "base/stream/pml_stream_private.h"
 #include "record/log/pml_log_format.h"
@@ -149,7 +150,7 @@ PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
 void pml__mpi_drop(struct pml__mpi_table *t);
 PML__SHARED void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key); /* without a look at the first */
 static inline struct pml__mpi_entry *pml__mpi_entry_at(char *level, unsigned bits, uint64_t key, uint64_t k) {
-  uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+  uint64_t hash = key * PML__HASH_FACTOR >> (64 - bits);
   return (struct pml__mpi_entry *)(void *)(level + ((hash + k) & ((UINT64_C(1) << bits) - 1)) * PML__MPI_ENTRY_BYTES);
 }
 static inline bool pml__mpi_is_of(const struct pml__mpi_entry *e, uint64_t key) {

@@ -4,6 +4,7 @@
 #define PML_OPENMP_PRIVATE_H
 
 #include "adapter/openmp/pml_openmp.h"
+#include "base/pml_map.h"
 #include "base/pml_process.h"
 #include "base/pml_region.h"
 #include "record/log/pml_log_format.h"
@@ -102,7 +103,7 @@ static inline uint64_t pml__openmp_key(enum pml__log_openmp_construct construct,
 }
 
 static inline size_t pml__openmp_hash(uint64_t key, uint32_t index) {
-  return (size_t)((key ^ (uint64_t)index << 40) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+  return (size_t)((key ^ (uint64_t)index << 40) * PML__HASH_FACTOR >> 32);
 }
 
 static inline struct pml__openmp_place *pml__openmp_glance(const struct pml__openmp_thread *t,

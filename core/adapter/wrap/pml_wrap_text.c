@@ -8,6 +8,7 @@
  */
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/wrap/pml_wrap_private.h"
+#include "base/pml_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,18 +24,8 @@ struct text {
 static struct text *slot[SLOTS]; /* atomic */
 static uint64_t kept, nameless;  /* atomic */
 
-/* Eight bytes at a time; the multiplier is 2^64 divided by the golden ratio. */
 static uint64_t number_of(const char *text, size_t n) {
-  uint64_t h = n, word;
-  for (; n >= sizeof word; text += sizeof word, n -= sizeof word) {
-    memcpy(&word, text, sizeof word);
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    h ^= h >> 29;
-  }
-  word = 0;
-  memcpy(&word, text, n);
-  h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-  h ^= h >> 32;
+  uint64_t h = pml__hash(pml__hash_bytes(PML__HASH, text, n), n);
   return h != 0 ? h : 1;
 }
 

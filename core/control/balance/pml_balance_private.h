@@ -4,6 +4,7 @@
 #define PML_BALANCE_PRIVATE_H
 
 #include "base/pml_cancel.h"
+#include "base/pml_map.h"
 #include "base/pml_stream.h"
 #include "control/balance/pml_balance.h"
 #include "control/tune/pml_tune_cpu.h"
@@ -77,7 +78,7 @@ void pml__balance_withdraw(struct pml__balance_thread *th);
 
 /* A path one region longer. */
 static inline uint64_t pml__balance_path(uint64_t path, pml_region_t region) {
-  uint64_t h = (path ^ region) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t h = (path ^ region) * PML__HASH_FACTOR;
   return h ^ h >> 29;
 }
 

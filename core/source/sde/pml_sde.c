@@ -3,6 +3,7 @@
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 #include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 
@@ -72,12 +73,6 @@ int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *
   return 0;
 }
 
-static size_t hash_of(const char *name) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-  for (; *name != '\0'; name++) h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-  return (size_t)(h ^ h >> 29);
-}
-
 /* --- what stays --- */
 
 static _Atomic uint64_t grown;
@@ -144,7 +139,7 @@ int pml_sde_library(struct pml_sde_library **lib, const char *name) {
 /* --- events --- */
 
 static struct pml_sde_event **chain_of(struct table *t, const char *name) {
-  return &t->chain[hash_of(name) & (t->chains - 1)];
+  return &t->chain[pml__hash_text(PML__HASH, name) & (t->chains - 1)];
 }
 
 struct pml_sde_event *pml__sde_lookup(const char *name) {

@@ -8,6 +8,7 @@
 #ifndef PML_SDE_MEMO_H
 #define PML_SDE_MEMO_H
 
+#include "base/pml_map.h"
 #include "base/pml_value.h"
 
 #include <stdbool.h>
@@ -34,7 +35,7 @@ struct pml__sde_memo {
 #define PML__SDE_MEMO_FIRST 64u
 
 static inline struct pml__sde_found *pml__sde_memo_place(const struct pml__sde_memo *m, const void *what) {
-  uint64_t hash = (uint64_t)(uintptr_t)what * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t hash = (uint64_t)(uintptr_t)what * PML__HASH_FACTOR;
   struct pml__sde_found *f;
   for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
     f = &m->found[i & (m->room - 1)];

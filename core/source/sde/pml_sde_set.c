@@ -3,6 +3,7 @@
 #include "source/sde/pml_sde_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 #include "base/pml_process.h"
 
 #include <errno.h>
@@ -93,13 +94,6 @@ uint64_t pml__sde_set_size(const struct pml_sde_set *s) {
   return atomic_load_explicit(&((struct pml_sde_set *)s)->size, memory_order_relaxed);
 }
 
-/* FNV-1a, its end stirred, since the buckets take the low bits. */
-static uint64_t hash_of(const unsigned char *data, size_t n, uint32_t type_id) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325) ^ type_id;
-  for (size_t i = 0; i < n; i++) h = (h ^ data[i]) * UINT64_C(0x100000001b3);
-  return h ^ h >> 29;
-}
-
 /* Where the pointer to the element is, or would be. */
 static struct element **place_of(struct table *t, uint64_t hash, const void *data, size_t hashable, uint32_t type_id) {
   struct element **at = &t->bucket[hash & (t->buckets - 1)];
@@ -130,7 +124,7 @@ static int grow(struct pml_sde_set *s) {
 
 static int insert(struct pml_sde_set *s, size_t bytes, size_t hashable, const void *data, uint32_t type_id) {
   if ((s->table == NULL || pml__sde_set_size(s) >= s->table->buckets) && grow(s) < 0) return -ENOMEM;
-  uint64_t hash = hash_of(data, hashable, type_id);
+  uint64_t hash = pml__hash_bytes(type_id, data, hashable);
   struct element **at = place_of(s->table, hash, data, hashable, type_id), *e = *at;
   if (e != NULL) {
     if (e->count < UINT32_MAX) e->count++;
@@ -160,7 +154,8 @@ int pml_sde_set_remove(struct pml_sde_set *s, size_t hashable, const void *eleme
   int rc = -ENOENT;
   take(s);
   if (s->table != NULL) {
-    struct element **at = place_of(s->table, hash_of(element, hashable, type_id), element, hashable, type_id), *e = *at;
+    struct element **at = place_of(s->table, pml__hash_bytes(type_id, element, hashable), element, hashable, type_id);
+    struct element *e = *at;
     if (e != NULL) {
       rc = 0;
       if (e->count > 1) {

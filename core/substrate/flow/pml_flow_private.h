@@ -4,6 +4,7 @@
 #define PML_FLOW_PRIVATE_H
 
 #include "base/pml_cancel.h"
+#include "base/pml_map.h"
 #include "base/pml_own.h"
 #include "substrate/flow/pml_flow_label.h"
 #include "substrate/profile/pml_profile_tree.h"
@@ -101,7 +102,7 @@ pml_stream_fast_values pml__flow_enter_fast_values, pml__flow_leave_fast_values;
 
 /* Where the number of the edge is, or would be. */
 static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {
-  uint64_t h = ((uint64_t)to << 32 | from) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t h = ((uint64_t)to << 32 | from) * PML__HASH_FACTOR;
   for (uint32_t i = (uint32_t)(h >> 32) & t->mask;; i = (i + 1) & t->mask) {
     uint32_t k = t->slot[i];
     if (k == 0 || (t->edge[k].from == from && t->edge[k].to->index == to)) return &t->slot[i];

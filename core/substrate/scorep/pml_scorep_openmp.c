@@ -2,6 +2,7 @@
 /* core/substrate/scorep/pml_scorep_openmp.c - delivery of OpenMP's teams, tasks and locks to a substrate plugin. */
 #include "substrate/scorep/pml_scorep_private.h"
 
+#include "base/pml_map.h"
 #include "base/pml_thread.h"
 #include "record/log/pml_log_format.h"
 
@@ -13,7 +14,7 @@
 /* The number of the lock at @address, from 0, the same for all plugins. */
 static uint32_t lock_number(uint64_t address) {
   static _Atomic uint64_t known[LOCKS];
-  uint32_t i = (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+  uint32_t i = (uint32_t)(address * PML__HASH_FACTOR >> 32);
   for (uint32_t n = 0; n < LOCKS; n++, i++) {
     uint64_t is = 0;
     if (atomic_compare_exchange_strong(&known[i % LOCKS], &is, address) || is == address) return i % LOCKS;

@@ -4,6 +4,7 @@
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 
 #include <errno.h>
 #include <otf2/otf2.h>
@@ -78,21 +79,15 @@ static bool same(const struct set *s, const struct set *of) {
   return i == s->n;
 }
 
-static uint32_t hash(const struct set *s) {
-  uint32_t h = s->n;
-  for (uint32_t i = 0; i < s->n; i++) h = (h ^ (s->member[i].thread << 8 ^ s->member[i].index)) * UINT32_C(0x9e3779b1);
-  return h ^ h >> 16;
-}
-
-/* @slot: [n] numbers of sets plus one, a power of two, more than there are teams. */
-static uint32_t set_of(struct pml__otf2_teams *t, uint32_t *slot, size_t n, const struct set *s) {
-  size_t i = hash(s) & (n - 1);
-  while (slot[i] != 0 && !same(&t->set[slot[i] - 1], s)) i = (i + 1) & (n - 1);
-  if (slot[i] == 0) {
-    t->set[t->nsets] = *s;
-    slot[i] = ++t->nsets;
-  }
-  return slot[i] - 1;
+/* The number of the set, which is added if it is new; PML__MAP_NONE: no memory. */
+static uint32_t set_of(struct pml__otf2_teams *t, struct pml__map *sets, const struct set *s) {
+  uint64_t hash = s->n;
+  for (uint32_t i = 0; i < s->n; i++) hash = pml__hash(hash, (uint64_t)s->member[i].thread << 32 | s->member[i].index);
+  uint32_t at = 0, i = pml__map_next(sets, hash, &at);
+  while (i != PML__MAP_NONE && !same(&t->set[i], s)) i = pml__map_next(sets, hash, &at);
+  if (i != PML__MAP_NONE || (i = pml__map_add(sets, hash)) == PML__MAP_NONE) return i;
+  t->set[t->nsets++] = *s;
+  return i;
 }
 
 static size_t count_teams(const struct pml__otf2_teams *t) {
@@ -102,22 +97,20 @@ static size_t count_teams(const struct pml__otf2_teams *t) {
 }
 
 static int find_sets(struct pml__otf2_teams *t) {
-  size_t all = count_teams(t), slots = 16;
-  while (slots < 2 * all) slots *= 2;
-  uint32_t *slot = calloc(slots, sizeof *slot);
+  size_t all = count_teams(t);
+  struct pml__map sets = {0};
+  uint32_t set = 0;
   t->team = calloc(all, sizeof *t->team);
   t->set = calloc(all, sizeof *t->set);
-  if (slot == NULL || t->team == NULL || t->set == NULL) {
-    free(slot);
-    return no_memory();
-  }
-  for (size_t i = 0; i < t->nmembers;) {
+  if (t->team == NULL || t->set == NULL) return no_memory();
+  for (size_t i = 0; i < t->nmembers && set != PML__MAP_NONE;) {
     struct set s = {&t->member[i], 0};
     while (i < t->nmembers && t->member[i].team == s.member->team) i++, s.n++;
-    t->team[t->nteams++] = (struct team){s.member->team, set_of(t, slot, slots, &s)};
+    set = set_of(t, &sets, &s);
+    t->team[t->nteams++] = (struct team){s.member->team, set};
   }
-  free(slot);
-  return 0;
+  pml__map_free(&sets);
+  return set != PML__MAP_NONE ? 0 : no_memory();
 }
 
 static void free_teams(struct pml__otf2_teams *t) {

@@ -12,6 +12,7 @@
 #include "shim.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "base/pml_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static uint64_t next_global(void) {
 static uint64_t later(struct communicator *parent) {
   uint32_t n = __atomic_add_fetch(&parent->made, 1, __ATOMIC_RELAXED);
   if (parent->global == UNKNOWN) return UNKNOWN;
-  uint64_t mixed = (parent->global + n) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t mixed = (parent->global + n) * PML__HASH_FACTOR;
   return (parent->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
 }
 

@@ -13,6 +13,7 @@
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "base/pml_clock.h"
+#include "base/pml_map.h"
 
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ uint32_t shim_job;
 
 /* A job's number: two jobs of one folder have the same in one of two thousand million cases. */
 static int new_job(void) {
-  const uint64_t mixed = (pml_clock_realtime_ns() + (uint64_t)getpid()) * UINT64_C(0x9e3779b97f4a7c15);
+  const uint64_t mixed = (pml_clock_realtime_ns() + (uint64_t)getpid()) * PML__HASH_FACTOR;
   return (int)(mixed >> 33 | 1);
 }
 

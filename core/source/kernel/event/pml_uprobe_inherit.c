@@ -3,6 +3,7 @@
 #include "source/kernel/event/pml_uprobe_inherit.h"
 
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 #include "source/kernel/event/pml_event_parsers.h"
 
 #include <errno.h>
@@ -33,10 +34,9 @@ static int command(const char *root, const char *text) {
 
 /* The name says all that is different, so that who defines the same probe again has that one. */
 static void name_of(const struct perf_event_attr *attr, const char *file, char *name, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char *p = file; *p != '\0'; p++) hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
-  (void)snprintf(name, size, GROUP "%d/p%llx_%llx_%llx", (int)getpid(), (unsigned long long)hash,
-                 (unsigned long long)attr->probe_offset, (unsigned long long)attr->config);
+  (void)snprintf(name, size, GROUP "%d/p%llx_%llx_%llx", (int)getpid(),
+                 (unsigned long long)pml__hash_text(PML__HASH, file), (unsigned long long)attr->probe_offset,
+                 (unsigned long long)attr->config);
 }
 
 static int define(const char *root, const struct perf_event_attr *attr, char *name, size_t size) {

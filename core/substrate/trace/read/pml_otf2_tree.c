@@ -2,41 +2,19 @@
 /* core/substrate/trace/read/pml_otf2_tree.c - call tree nodes, found by parent and region. */
 #include "substrate/trace/read/pml_otf2_tree.h"
 
+#include "base/pml_array.h"
+
 #include <stdlib.h>
 
-static size_t *slot_of(const struct pml__otf2_tree *t, size_t parent, size_t region) {
-  uint64_t hash = ((uint64_t)parent + 1) * 0x9e3779b97f4a7c15u ^ ((uint64_t)region + 1) * 0xc2b2ae3d27d4eb4fu;
-  for (size_t i = (size_t)(hash ^ hash >> 29) & (t->nslots - 1);; i = (i + 1) & (t->nslots - 1)) {
-    size_t *slot = &t->slot[i];
-    if (*slot == 0 || (t->node[*slot - 1].parent == parent && t->node[*slot - 1].region == region)) return slot;
-  }
-}
-
-/* At most half of the slots are in use. */
-static bool widen(struct pml__otf2_tree *t) {
-  size_t n = t->nslots == 0 ? 256 : 2 * t->nslots;
-  size_t *slot = calloc(n, sizeof *slot);
-  struct pml_otf2_path *node = slot != NULL ? realloc(t->node, n / 2 * sizeof *node) : NULL;
-  if (node == NULL) {
-    free(slot);
-    return false;
-  }
-  free(t->slot);
-  t->node = node;
-  t->slot = slot;
-  t->nslots = n;
-  t->capacity = n / 2;
-  for (size_t i = 0; i < t->n; i++) *slot_of(t, node[i].parent, node[i].region) = i + 1;
-  return true;
-}
-
 size_t pml__otf2_tree_node(struct pml__otf2_tree *t, size_t parent, size_t region) {
-  if (t->n == t->capacity && !widen(t)) return PML_OTF2_NONE;
-  size_t *slot = slot_of(t, parent, region);
-  if (*slot != 0) return *slot - 1;
-  t->node[t->n++] = (struct pml_otf2_path){parent, region};
-  *slot = t->n;
-  return t->n - 1;
+  uint64_t hash = pml__hash(pml__hash(PML__HASH, parent), region);
+  uint32_t at = 0, i;
+  while ((i = pml__map_next(&t->map, hash, &at)) != PML__MAP_NONE)
+    if (t->node[i].parent == parent && t->node[i].region == region) return i;
+  if (!PML__ARRAY_ROOM(t->node, t->capacity, t->map.n + 1) || pml__map_add(&t->map, hash) == PML__MAP_NONE)
+    return PML_OTF2_NONE;
+  t->node[t->n] = (struct pml_otf2_path){parent, region};
+  return t->n++;
 }
 
 bool pml__otf2_tree_join(struct pml__otf2_tree *into, const struct pml__otf2_tree *from, size_t *map) {
@@ -107,6 +85,6 @@ bool pml__otf2_tree_order(struct pml__otf2_tree *t, size_t *map) {
 
 void pml__otf2_tree_free(struct pml__otf2_tree *t) {
   free(t->node);
-  free(t->slot);
+  pml__map_free(&t->map);
   *t = (struct pml__otf2_tree){0};
 }

@@ -3,14 +3,14 @@
 #ifndef PML_OTF2_TREE_H
 #define PML_OTF2_TREE_H
 
+#include "base/pml_map.h"
 #include "substrate/trace/read/pml_otf2_read.h"
 
 /* All zero: empty. Pair with pml__otf2_tree_free(). */
 struct pml__otf2_tree {
   struct pml_otf2_path *node;
   size_t n, capacity;
-  size_t *slot; /* [nslots] a hash of parent and region: node + 1, or 0 */
-  size_t nslots;
+  struct pml__map map; /* of parent and region */
 };
 
 /* pml__otf2_tree_node - the call of @region in @parent, which is made if it is new; PML_OTF2_NONE: no memory. */
