@@ -352,9 +352,12 @@ end
 
 -- --- what can still be added ---
 
+local events_of = {} -- by PMU, because libpfm4 takes a quarter of a second to list those of a large one
+
 --- Every event of the PMU by name, without the PMU.
----@return string[] names
+---@return string[] names which the caller leaves as they are
 function Chooser:all_events()
+  if events_of[self.pmu.name] then return events_of[self.pmu.name] end
   local names = {}
   if self.pmu.known then
     for _, row in ipairs(core.event.list(self.pmu.name .. "::*", true) or {}) do
@@ -370,6 +373,7 @@ function Chooser:all_events()
     end
   end
   table.sort(names)
+  events_of[self.pmu.name] = names
   return names
 end
 
