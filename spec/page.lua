@@ -14,16 +14,14 @@
 --   <!-- exact -->                the next block of text is printed letter by letter
 --   <!-- head -->                 the next block of text is known by its first line; the other rows depend on the machine
 
+local support = require "spec.core.support"
 local shell = require "shell"
 
 local M = {}
 
 local build = os.getenv "PMLUA_BUILD" or "build"
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read "a"
-end
+local read = support.slurp
 
 local function lines_of(text) return (text:gsub("\n?$", "\n")):gmatch "(.-)\n" end
 
@@ -103,11 +101,10 @@ local function environment(dir, prefix)
     :format(dir, prefix, prefix, prefix, prefix, dir, dir, prefix)
 end
 
---- Install pmlua into a folder, which the caller removes.
+--- Install pmlua into a folder.
 function M.install()
-  local prefix = shell.sh "mktemp -d":match "%S+"
-  local out, status = shell.sh(("make --no-print-directory -s install PREFIX=%s B=%s"):format(prefix, build))
-  assert(status == 0, out)
+  local prefix = support.folder()
+  shell.done(("make --no-print-directory -s install PREFIX=%s B=%s"):format(prefix, build))
   return prefix
 end
 
@@ -118,11 +115,11 @@ local function unused(files, typed)
   end
 end
 
---- Follow a page in a folder of its own, which is left for the caller.
+--- Follow a page in a folder of its own.
 ---@return table done numbers of commands typed, files saved and texts compared, and the `dir`
 ---@return string? why the failure
 function M.follow(path, prefix)
-  local dir, root = shell.sh "mktemp -d":match "%S+", shell.sh "pwd":match "%S+"
+  local dir, root = support.folder(), support.root
   local done, out = { dir = dir, commands = 0, files = 0, texts = 0 }, ""
   local files, typed = {}, ""
   shell.sh(("ln -s %s/scripts %s/scripts && chmod 700 %s"):format(root, dir, dir))

@@ -12,6 +12,13 @@ function M.sh(command, seconds)
   return out, code
 end
 
+--- The output of a command that succeeds.
+function M.done(command, seconds)
+  local out, code = M.sh(command, seconds)
+  if code ~= 0 then error(("status %s of %s:\n%s"):format(code, command, out), 2) end
+  return out
+end
+
 function M.write(path, text)
   local f <close> = assert(io.open(path, "w"))
   f:write(text)

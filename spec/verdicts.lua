@@ -8,7 +8,7 @@
 -- compare for rounds that spread by 1 %.
 
 package.path = "./?.lua;" .. package.path
-require "spec.lua.helper"
+require "spec.core.support"
 local compare = require "pmlua.compare"
 local rng = require "pmlua.internal.rng"
 local shift = require "pmlua.internal.shift"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/core/event_spec.lua - pml.event: names of events and what they are, the list of all, events of packages that count.
 
-local helper = require "spec.lua.helper"
 local support = require "spec.core.support"
 local it = support.it
 local core = support.core
@@ -108,19 +107,18 @@ describe("An event's name", function()
   end)
 
   it("of a PMU needs libpfm4, which is loaded for it; the kernel's own names do without", function()
-    local folder = helper.folder()
-    helper.write(folder .. "/libpfm.so.4", "this is no library")
+    local folder = support.folder()
+    support.spit(folder .. "/libpfm.so.4", "this is no library")
     local run = ("LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} %s/pmlua stat -e %%s -- true")
-      :format(folder, helper.build)
+      :format(folder, support.build)
     for _, name in ipairs { "INST_RETIRED", "skx::INST_RETIRED" } do
-      local status, _, err = helper.shell(run:format(name))
+      local status, _, err = support.shell(run:format(name))
       assert.equal(1, status)
       assert.matches("^pmlua stat: [^\n]*libpfm%.so%.4, which knows the events of PMUs, is not installed [^\n]*\n$", err)
     end
-    local status, out, err = helper.shell(run:format("page-faults"))
+    local status, out, err = support.shell(run:format("page-faults"))
     assert.equal(0, status, err)
     assert.matches("page%-faults +%d+", out .. err)
-    helper.clean()
   end)
 
   it("must not contain a zero byte", function()

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/support.lua - what the specs of the bindings share: the core under test, scratch folders, the command.
+-- spec/core/support.lua - what all specs share: the core under test, folders, programs built once, shell commands.
 
 local M = {}
 
 local pwd = assert(os.getenv("PWD"))
+M.root = pwd
 M.build = os.getenv("PMLUA_BUILD") or "build"
 if M.build:sub(1, 1) ~= "/" then M.build = pwd .. "/" .. M.build end
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;%s"):format(pwd, pwd, package.path)
@@ -40,9 +41,10 @@ function M.spit(path, text)
   return path
 end
 
+-- Emptied by cleanup(), or when Lua ends.
 local folders = {}
 
---- A new empty folder, gone after cleanup().
+--- A new empty folder, which is removed at the end of the specs.
 function M.folder()
   local pipe = assert(io.popen("mktemp -d"))
   local path = pipe:read("l")
@@ -52,9 +54,9 @@ function M.folder()
 end
 
 function M.cleanup()
-  for _, path in ipairs(folders) do os.execute("rm -rf " .. M.quote(path)) end
-  folders = {}
+  while #folders > 0 do os.execute("rm -rf " .. M.quote(table.remove(folders))) end
 end
+setmetatable(folders, { __gc = M.cleanup })
 
 --- Run a shell command with a time limit: exit status, standard output, standard error.
 function M.shell(command, seconds)
@@ -67,9 +69,61 @@ function M.shell(command, seconds)
   return how == "signal" and 128 + code or code or 0, out, err
 end
 
---- The same in a folder.
+--- Fails unless a command has succeeded: what it printed on standard output and on standard error.
+function M.done(status, out, err)
+  if status ~= 0 then error(("status %s: %s%s"):format(status, err, out), 2) end
+  return out, err
+end
+
+--- Run a shell command in a folder.
 function M.shell_in(folder, command, seconds)
   return M.shell("cd " .. M.quote(folder) .. " && " .. command, seconds)
+end
+
+--- A function that runs commands in a folder, each for at most @seconds and after the words @before.
+function M.shell_of(folder, seconds, before)
+  return function(command, longer) return M.shell_in(folder, (before or "") .. command, longer or seconds) end
+end
+
+--- Run the pmlua command.
+function M.pmlua(arguments)
+  return M.shell(M.build .. "/pmlua " .. arguments)
+end
+
+--- 64-bit FNV-1a.
+local function hash(text)
+  local h = 0xcbf29ce484222325
+  for i = 1, #text do h = (h ~ text:byte(i)) * 0x100000001b3 end
+  return ("%016x"):format(h)
+end
+
+local MAKE = [[
+at=%s-$(stat -Lc %%s-%%Y "$(command -v %s)") || exit
+if ! test -d "$at"; then
+  mkdir -p %s && new=$(mktemp -d %s/new-XXXXXX) && cp %s "$new" && (cd "$new" && %s) || { s=$?; rm -rf "$new"; exit $s; }
+  mv -T "$new" "$at" 2>/dev/null || rm -rf "$new" # another spec made it in the meantime
+fi
+cp -p "$at"/* .]]
+
+--- Compile @files (texts by name) in a folder by a command; fails unless that works. The build folder keeps what the command
+--- makes, by a hash of command and texts, so that it runs once. A command whose result depends on more files runs each time:
+--- one that names this build, the folder or headers elsewhere.
+function M.compile(folder, files, command)
+  local names, parts = {}, {}
+  for name, text in pairs(files) do
+    M.spit(folder .. "/" .. name, text)
+    names[#names + 1], parts[#parts + 1] = M.quote(name), name .. "\0" .. text
+  end
+  table.sort(parts)
+  local script = command
+  if not (command:find("$PWD", 1, true) or command:find(M.build, 1, true) or command:find(folder, 1, true)
+    or command:find "%-I") then
+    local programs = M.quote(M.build .. "/spec/programs")
+    local at = ("%s/%s"):format(programs, hash(command .. "\0" .. table.concat(parts, "\0")))
+    script = MAKE:format(at, command:match "%S+", programs, programs, table.concat(names, " "), command)
+  end
+  local status, out, err = M.shell_in(folder, script)
+  if status ~= 0 then error(command .. ":\n" .. out .. err, 2) end
 end
 
 --- The file of a shared library that the loader finds, or nil. ldconfig is in the PATH of root alone.
@@ -82,6 +136,23 @@ function M.has(tool)
   return (M.shell("command -v " .. tool)) == 0
 end
 
+--- An it() that is pending where why() returns a reason.
+function M.it_unless(why)
+  local busted = require "busted"
+  return function(name, f)
+    return busted.it(name, function()
+      local reason = why()
+      if reason then return busted.pending(reason) end
+      return f()
+    end)
+  end
+end
+
+--- An it() that is pending where a command is not installed.
+function M.with(tool)
+  return M.it_unless(function() return not M.has(tool) and tool .. " is not installed" end)
+end
+
 --- `pmlua VERB` refuses each of these arguments with a status and a line that says why: { [arguments] = { status, why } }.
 --- Misuse has a second line, which says where help is.
 function M.refuses(folder, verb, cases)
@@ -91,6 +162,18 @@ function M.refuses(folder, verb, cases)
     assert.same({ arguments, expected[1] }, { arguments, status })
     assert.truthy(err:find("^pmlua " .. verb .. ": .*" .. expected[2]), err)
     assert.matches("^[^\n]*\n" .. (status == 2 and ("see 'pmlua help %s'\n"):format(verb) or "") .. "$", err)
+  end
+end
+
+--- A function that checks that a verb, run by @run, refuses arguments in one line with a reason, by status 2 or @status.
+--- Misuse has a second line, which says where help is.
+function M.refused(verb, run)
+  local assert = require "luassert"
+  return function(arguments, why, status, environment)
+    local code, out, err = run(arguments, environment)
+    assert.same({ arguments, status or 2, "" }, { arguments, code, out })
+    assert.matches("^[^\n]*\n" .. (code == 2 and ("see 'pmlua help %s'\n"):format(verb) or "") .. "$", err)
+    assert.truthy(err:find(why, 1, true), err)
   end
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/check_spec.lua - the specs run side by side: bounded, apart from each other, and counted.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local pool = require "pool"
 local sh = require("shell").sh
@@ -36,7 +37,7 @@ describe("spec/check.lua", function()
   end)
 
   it("runs a failed spec again, alone: one that then passes is named, one that fails again has failed", function()
-    local dir = sh("mktemp -d"):gsub("\n", "")
+    local dir = support.folder()
     sh(("mkdir -p %s/spec/house %s/build && ln -s $PWD/spec/*.lua %s/spec"):format(dir, dir, dir))
     local function write(name, body)
       local f <close> = assert(io.open(("%s/spec/house/%s_spec.lua"):format(dir, name), "w"))

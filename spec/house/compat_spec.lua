@@ -1,5 +1,6 @@
 -- The drop-in for libsde as a user of it sees it: its symbols, and programs in C++ and Fortran.
 
+local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 local include = "core/compat/include"
 
@@ -196,14 +197,7 @@ end program
 ]]
 
 describe("the drop-in for libsde", function()
-  local dir
-
-  setup(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    sh("mkdir " .. dir)
-  end)
-  teardown(function() sh("rm -rf " .. dir) end)
+  local dir = support.folder()
 
   it("exports libsde's names and nothing else", function()
     local want, have = {}, {}
@@ -225,16 +219,14 @@ describe("the drop-in for libsde", function()
 
   it("may be closed while threads that counted go on", function()
     write(dir .. "/c.c", closing)
-    local out, code = sh(("cc %s/c.c -o %s/c -lpthread -ldl && %s/c %s/compat/libsde.so.1"):format(dir, dir, dir, build))
-    assert.equal(0, code, out)
+    local out = shell.done(("cc %s/c.c -o %s/c -lpthread -ldl && %s/c %s/compat/libsde.so.1"):format(dir, dir, dir, build))
     assert.equal("ended\n", out)
   end)
 
   it("serves C++ programs", function()
     write(dir .. "/t.cpp", cxx)
-    local out, code = sh(("g++ -std=c++11 -Wall -Wextra -Werror -I%s %s/t.cpp -o %s/t -L%s/compat -lsde -Wl,-rpath-link,%s && "
+    local out = shell.done(("g++ -std=c++11 -Wall -Wextra -Werror -I%s %s/t.cpp -o %s/t -L%s/compat -lsde -Wl,-rpath-link,%s && "
       .. "LD_LIBRARY_PATH=%s/compat %s/t"):format(include, dir, dir, build, build, build, dir))
-    assert.equal(0, code, out)
     assert.equal("7 14 7 41 1 -1 1\n0 -1\n", out)
   end)
 

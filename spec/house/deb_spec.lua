@@ -3,7 +3,7 @@
 --
 -- Slow: all of pmlua is built again, and Debian is installed into a folder.
 
-local lfs = require "lfs"
+local support = require "spec.core.support"
 
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
@@ -33,14 +33,7 @@ echo the packages work
 ]]
 
 describe("make deb", function()
-  local dir
-
-  setup(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    lfs.mkdir(dir)
-  end)
-  teardown(function() sh("rm -rf " .. dir) end)
+  local dir = support.folder()
 
   it("builds packages that install and work in a clean root", function()
     local why = lacking()

@@ -3,6 +3,7 @@
 --
 -- Slow: all of pmlua is built again, from the archive.
 
+local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 
 package.path = "spec/?.lua;" .. package.path
@@ -10,8 +11,7 @@ local shell = require "shell"
 local sh = shell.sh
 
 local function done(command, seconds)
-  local out, code = sh(command, seconds)
-  assert.equal(0, code, out)
+  local out = shell.done(command, seconds)
   return out
 end
 
@@ -19,14 +19,12 @@ describe("make dist", function()
   local dir, made, source
 
   setup(function()
-    dir = os.tmpname()
-    os.remove(dir)
+    dir = support.folder()
     made = dir .. "/build/dist"
     done(("make --no-print-directory dist B=%s/build"):format(dir))
     done(("tar -xzf %s/*.tar.gz -C %s"):format(made, dir))
     source = done(("ls -d %s/pmlua-*"):format(dir)):match "%S+"
   end)
-  teardown(function() sh("rm -rf " .. dir) end)
 
   it("writes an archive that its checksum is of, and whose name has its version", function()
     assert.truthy(done(("cd %s && sha256sum -c *.sha256"):format(made)):find(": OK\n", 1, true))

@@ -11,7 +11,6 @@ local sh = require "shell".sh
 describe("A slow page of the documentation", function()
   local prefix
   setup(function() prefix = page.install() end)
-  teardown(function() sh("rm -rf " .. prefix) end)
 
   for _, path in ipairs(page.pages(true)) do
     it("works as it says: " .. path, function()

@@ -6,10 +6,8 @@ package.path = "spec/?.lua;" .. package.path
 local page = require "page"
 local sh = require "shell".sh
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read("a")
-end
+local support = require "spec.core.support"
+local read = support.slurp
 
 local function words_of(text)
   local n = 0
@@ -20,7 +18,6 @@ end
 describe("A page of the documentation", function()
   local prefix
   setup(function() prefix = page.install() end)
-  teardown(function() sh("rm -rf " .. prefix) end)
 
   for _, path in ipairs(page.pages(false)) do
     it("works as it says: " .. path, function()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/hook_spec.lua - a library's events are listed without an application, by pmlua and by PAPI's own tool.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local hooked = [[
 #include "sde_lib.h"
@@ -73,29 +73,26 @@ local events = { "served", "load", "answer", "created", "latency", "latency:CNT"
 
 --- The path of a library made of source by the compiler that is here.
 local function build(source, flags)
-  local dir = helper.folder()
-  helper.write(dir .. "/lib.c", source)
-  local status, _, err = helper.shell(("cc -shared -fPIC -Wall -Werror -I%s/core/compat/include %s/lib.c -o %s/lib.so %s")
-    :format(helper.root, dir, dir, flags or ""))
-  assert.equal(0, status, err)
+  local dir = support.folder()
+  support.spit(dir .. "/lib.c", source)
+  support.done(support.shell(("cc -shared -fPIC -Wall -Werror -I%s/core/compat/include %s/lib.c -o %s/lib.so %s")
+    :format(support.root, dir, dir, flags or "")))
   return dir .. "/lib.so"
 end
 
 describe("A library that lists its events", function()
-  if helper.shell "command -v cc" ~= 0 then
+  if support.shell "command -v cc" ~= 0 then
     return it("needs a compiler to be made", function() pending("there is no C compiler (cc)") end)
   end
-  after_each(helper.clean)
 
-  it("is asked in Fortran, too", function()
-    if helper.shell "command -v gfortran" ~= 0 then return pending "gfortran is not installed" end
-    local dir = helper.folder()
-    helper.write(dir .. "/lib.f90", hooked_fortran)
-    local status, _, err = helper.shell(("cd %s && gfortran -std=f2008 -Wall -Werror -shared -fPIC "
-      .. "%s/core/compat/include/sde_lib.F90 lib.f90 -o lib.so"):format(dir, helper.root))
+  support.with "gfortran" ("is asked in Fortran, too", function()
+    local dir = support.folder()
+    support.spit(dir .. "/lib.f90", hooked_fortran)
+    local status, _, err = support.shell(("cd %s && gfortran -std=f2008 -Wall -Werror -shared -fPIC "
+      .. "%s/core/compat/include/sde_lib.F90 lib.f90 -o lib.so"):format(dir, support.root))
     assert.equal(0, status, err)
     local out
-    status, out, err = helper.pmlua("events --sde " .. dir .. "/lib.so")
+    status, out, err = support.pmlua("events --sde " .. dir .. "/lib.so")
     assert.equal(0, status, err)
     for _, name in ipairs { "served", "created", "latency", "latency:CNT", "all" } do
       assert.truthy(out:find("  sde:::FORTRAN::" .. name .. "%f[%s]"), name .. "\n" .. out)
@@ -105,21 +102,19 @@ describe("A library that lists its events", function()
 
   it("is asked by pmlua events --sde", function()
     local library = build(hooked)
-    local status, out, err = helper.pmlua("events --sde " .. library)
-    assert.equal(0, status, err)
+    local out = support.done(support.pmlua("events --sde " .. library))
     for _, name in ipairs(events) do assert.truthy(out:find("  sde:::HOOKED::" .. name .. "%f[%s]"), name) end
     assert.matches("HOOKED::served +Requests served", out)
     assert.matches("HOOKED::load +How busy it is", out)
     assert.matches("\n8 events\n$", out)
-    local _, json = helper.pmlua(("events --sde %s '*busy*' --json"):format(library))
+    local _, json = support.pmlua(("events --sde %s '*busy*' --json"):format(library))
     local rows = require("pmlua.json").decode(json)
     assert.same({ 1, "sde:::HOOKED::load", true }, { #rows, rows[1].name, rows[1].available })
   end)
 
   it("may as well register them when it is loaded, linked against libsde or not", function()
-    for _, flags in ipairs { "", ("-L%s/compat -lsde -Wl,-rpath-link,%s"):format(helper.build, helper.build) } do
-      local status, out, err = helper.pmlua("events --sde " .. build(constructed, flags))
-      assert.equal(0, status, err)
+    for _, flags in ipairs { "", ("-L%s/compat -lsde -Wl,-rpath-link,%s"):format(support.build, support.build) } do
+      local out = support.done(support.pmlua("events --sde " .. build(constructed, flags)))
       assert.matches("sde:::LOADED::level\n\n1 event\n", out)
     end
   end)
@@ -127,22 +122,21 @@ describe("A library that lists its events", function()
   it("is distinguished from one that has none, and from a file that is not a library", function()
     for says, file in pairs {
       ["has no function papi_sde_hook_list_events%(%)"] = build "int nothing;", ["No such file"] = "/nonexistent.so",
-      ["cannot load"] = helper.root .. "/Makefile",
+      ["cannot load"] = support.root .. "/Makefile",
     } do
-      local status, out, err = helper.pmlua("events --sde " .. file)
+      local status, out, err = support.pmlua("events --sde " .. file)
       assert.same({ 1, "" }, { status, out })
       assert.matches("^pmlua events: [^\n]*" .. says .. "[^\n]*\n$", err)
     end
-    assert.equal(2, (helper.pmlua "events --sde"))
+    assert.equal(2, (support.pmlua "events --sde"))
   end)
 
   it("is listed by PAPI's papi_native_avail through the drop-in", function()
-    if helper.shell "command -v papi_native_avail" ~= 0 then
+    if support.shell "command -v papi_native_avail" ~= 0 then
       return pending "papi_native_avail is not installed (Debian: papi-tools)"
     end
-    local status, out, err = helper.shell(("LD_LIBRARY_PATH=%s/compat papi_native_avail -sde %s"):format(helper.build,
-      build(hooked)))
-    assert.equal(0, status, err)
+    local out = support.done(support.shell(("LD_LIBRARY_PATH=%s/compat papi_native_avail -sde %s"):format(support.build,
+      build(hooked))))
     for _, name in ipairs(events) do assert.truthy(out:find("| sde:::HOOKED::" .. name .. " ", 1, true), name .. "\n" .. out) end
     assert.matches("sde:::HOOKED::served[^\n]*\n|%s+Requests served", out)
     assert.matches("sde:::HOOKED::load[^\n]*\n|%s+How busy it is", out)

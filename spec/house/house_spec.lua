@@ -1,5 +1,6 @@
 -- The house itself: installing, linking, the layer rules, the counting of tests.
 
+local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 
 package.path = "spec/?.lua;" .. package.path
@@ -19,19 +20,14 @@ describe("make install", function()
   local dest, prefix
 
   setup(function()
-    dest = os.tmpname()
-    os.remove(dest)
+    dest = support.folder()
     prefix = dest .. "/opt/pmlua"
-    local out, code = sh(("make --no-print-directory install B=%s PREFIX=/opt/pmlua DESTDIR=%s"):format(build, dest))
-    assert.equal(0, code, out)
+    shell.done(("make --no-print-directory install B=%s PREFIX=/opt/pmlua DESTDIR=%s"):format(build, dest))
   end)
 
-  teardown(function() sh("rm -rf " .. dest) end)
-
   it("gives a command that runs from its new place", function()
-    local out, code = sh(("cd / && env -u LUA_PATH -u LUA_CPATH %s/bin/pmlua -e 'print(pml.version, pml.clock.ns() > 0)'")
+    local out = shell.done(("cd / && env -u LUA_PATH -u LUA_CPATH %s/bin/pmlua -e 'print(pml.version, pml.clock.ns() > 0)'")
       :format(prefix))
-    assert.equal(0, code, out)
     assert.equal(version() .. "\ttrue\n", out)
   end)
 
@@ -47,18 +43,16 @@ describe("make install", function()
   it("gives a module that a stock lua5.4 requires", function()
     local paths = ("LUA_PATH='%s/share/lua/5.4/?.lua;%s/share/lua/5.4/?/init.lua;;' LUA_CPATH='%s/lib/lua/5.4/?.so;;'")
       :format(prefix, prefix, prefix)
-    local out, code = sh("cd / && " .. paths .. [[ lua5.4 -e '
+    local out = shell.done("cd / && " .. paths .. [[ lua5.4 -e '
       local pml = require "pmlua"
       print(#pml.eventset { "task-clock", "clock::ns" })
       assert(pml.paths.plots and pml.paths.workloads and pml.stats)']])
-    assert.equal(0, code, out)
     assert.equal("2\n", out)
   end)
 
   it("gives the annotations that editors and pmlua help api read", function()
     local command = "cd / && ls %s/share/pmlua/lua/pmlua/meta && %s/bin/pmlua help api pml.clock.ns"
-    local out, code = sh(command:format(prefix, prefix))
-    assert.equal(0, code, out)
+    local out = shell.done(command:format(prefix, prefix))
     assert.truthy(out:find("eventset.lua", 1, true) and out:find("Now, in ns of CLOCK_MONOTONIC_RAW", 1, true), out)
   end)
 
@@ -79,8 +73,7 @@ int main(void) {
     local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s pkg-config --cflags --libs pmlua)")
       :format(prefix, dest)
     for _, cc in ipairs { "gcc", "g++ -x c++" } do
-      local out, code = sh(("cd %s && %s t.c %s -o t && LD_LIBRARY_PATH=%s/lib ./t"):format(dest, cc, flags, prefix))
-      assert.equal(0, code, out)
+      local out = shell.done(("cd %s && %s t.c %s -o t && LD_LIBRARY_PATH=%s/lib ./t"):format(dest, cc, flags, prefix))
       assert.equal("1\n", out)
     end
   end)
@@ -137,8 +130,7 @@ int main(void) {
 
   it("gives a static library that links without the shared one", function()
     local link = "cd %s && gcc t.c -I%s/include/pmlua %s/lib/libpmlua.a -lotf2 -lpthread -ldl -lm -o ts && ./ts"
-    local out, code = sh(link:format(dest, prefix, prefix))
-    assert.equal(0, code, out)
+    local out = shell.done(link:format(dest, prefix, prefix))
     assert.equal("1\n", out)
   end)
 
@@ -188,12 +180,10 @@ describe("libpmlua.so", function()
   it("says what is wrong with libotf2 when a trace first needs it", function()
     local name = sh(("strings -a %s/libpmlua.so | grep -x 'lib.*\\(otf2\\|trace-format2\\)[.]so[.0-9]*'"):format(build))
     if name == "" then return pending "libotf2 is linked: there is no shared library of it" end
-    local dir = os.tmpname()
-    os.remove(dir)
-    local out = sh(([[mkdir %s && gcc -shared -x c /dev/null -o %s/%s &&
-      LD_LIBRARY_PATH=%s %s/pmlua -e 'print(require "pmlua.core".trace.open "x.otf2")']]):format(dir, dir,
+    local dir = support.folder()
+    local out = sh(([[gcc -shared -x c /dev/null -o %s/%s &&
+      LD_LIBRARY_PATH=%s %s/pmlua -e 'print(require "pmlua.core".trace.open "x.otf2")']]):format(dir,
       name:match "%S+", dir, build))
-    sh("rm -rf " .. dir)
     assert.truthy(out:find "lib%S+ has no OTF2_%w+.*ENOTHERE", out)
   end)
 end)
@@ -202,11 +192,9 @@ describe("make layers", function()
   local dir
 
   before_each(function()
-    dir = os.tmpname()
-    os.remove(dir)
+    dir = support.folder()
     sh("mkdir -p " .. dir .. "/core/base")
   end)
-  after_each(function() sh("rm -rf " .. dir) end)
 
   it("finds a core file that includes Lua", function()
     write(dir .. "/core/base/x.c", '#include <lauxlib.h>\n')
@@ -244,8 +232,7 @@ describe("make layers", function()
 
   it("accepts what keeps to the layers", function()
     write(dir .. "/core/base/x.h", '#include "base/pml_api.h"\n')
-    local out, code = sh("lua5.4 spec/layers.lua " .. dir)
-    assert.equal(0, code, out)
+    shell.done("lua5.4 spec/layers.lua " .. dir)
   end)
 
   it("finds a reader among the sources without stack protector, and a list that is not explicit", function()
@@ -253,8 +240,7 @@ describe("make layers", function()
       sh(("mkdir -p %s/core/a"):format(dir))
       write(dir .. "/core/a/x.c", source)
       write(dir .. "/hot.mk", list)
-      local out, code = sh(("cc -c %s/core/a/x.c -o %s/core/a/x.o"):format(dir, dir))
-      assert.equal(0, code, out)
+      shell.done(("cc -c %s/core/a/x.c -o %s/core/a/x.o"):format(dir, dir))
       return sh(("lua5.4 spec/hot.lua %s %s/hot.mk"):format(dir, dir))
     end
     local list = "HOT := \\\n  $(addprefix core/a/,x.c)\n"
@@ -279,8 +265,7 @@ describe("make layers", function()
       text[#text + 1] = ("void pml_%s(void);\nvoid pml_%s(void) {}\n"):format(place:gsub("/", "_"), place:gsub("/", "_"))
       sh(("mkdir -p %s/%s"):format(dir, place:match "^(.*)/"))
       write(("%s/%s.c"):format(dir, place), table.concat(text, "\n"))
-      local out, code = sh(("cc -c %s/%s.c -o %s/%s.o"):format(dir, place, dir, place))
-      assert.equal(0, code, out)
+      shell.done(("cc -c %s/%s.c -o %s/%s.o"):format(dir, place, dir, place))
     end
     return sh("lua5.4 spec/objects.lua " .. dir)
   end

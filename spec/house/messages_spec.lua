@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/messages_spec.lua - every sentence that a user can see is collected, and keeps the rules of CONTRIBUTING.md.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
 local sh, write = shell.sh, shell.write
@@ -8,8 +9,7 @@ local sh, write = shell.sh, shell.write
 describe("Every message", function()
   local dir
 
-  before_each(function() dir = sh("mktemp -d"):gsub("%s+$", "") end)
-  after_each(function() sh("rm -rf " .. dir) end)
+  before_each(function() dir = support.folder() end)
 
   local function check(name, text)
     write(dir .. "/" .. name, text)

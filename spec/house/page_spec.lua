@@ -1,15 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/page_spec.lua - what follows the pages of the documentation finds what is wrong in them.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local page = require "page"
 local shell = require "shell"
 
 describe("Following a page", function()
-  local dir
-
-  setup(function() dir = shell.sh "mktemp -d":match "%S+" end)
-  teardown(function() shell.sh("rm -rf " .. dir) end)
+  local dir = support.folder()
 
   local function follow(text)
     shell.write(dir .. "/page.md", text)

@@ -1,16 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/pages_spec.lua - ARCHITECTURE.md and CONTRIBUTING.md: what they name is there, what they show works.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
 local sh, write = shell.sh, shell.write
 
 local build = os.getenv("PMLUA_BUILD") or "build"
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read("a")
-end
+local read = support.slurp
 
 -- Files that a page names in backquotes: paths whose folder is one of ours.
 local function named_files(text)
@@ -63,7 +61,7 @@ describe("What CONTRIBUTING.md shows", function()
 
   -- The blocks of code, by the file's name in their first line.
   setup(function()
-    dir, block = sh("mktemp -d"):match "%S+", {}
+    dir, block = support.folder(), {}
     for text in read("CONTRIBUTING.md"):gmatch "\n```%l+\n(.-\n)```\n" do
       local name = text:match "^%S+ ([%w_./]+)"
       block[name] = text
@@ -71,12 +69,9 @@ describe("What CONTRIBUTING.md shows", function()
     end
   end)
 
-  teardown(function() sh("rm -rf " .. dir) end)
-
   it("is an experiment that runs", function()
     assert.truthy(block["scripts/first_touch.lua"])
-    local out, code = sh(("%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/run"):format(build, dir, dir))
-    assert.equal(0, code, out)
+    shell.done(("%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/run"):format(build, dir, dir))
     assert.matches("megabytes", read(dir .. "/run/first_touch/latest/data.dat"))
   end)
 

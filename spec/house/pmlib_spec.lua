@@ -1,38 +1,33 @@
 -- PMlib's calls as its users see them: programs in C++, C and Fortran, alone, with threads, over ranks. What they did is
 -- known, so that every figure of a report but the times is; the times must fit what is derived from them.
 
+local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 local flags = "-Icore/compat/pmlib/include -Wall -Wextra -Wconversion -Wshadow -Werror"
 local link = ("-L%s/compat -Wl,-rpath-link,%s"):format(build, build)
-local here = assert(io.popen("pwd")):read("l")
-local library = build:sub(1, 1) == "/" and build or here .. "/" .. build
+local library = support.build
 
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
-require "spec.core.support" -- knows where the core is
 local groups = require "pmlua.groups"
 local permission = require "spec.permission"
 local sh = shell.sh
 
-local function has(command)
-  return select(2, sh("command -v " .. command)) == 0
-end
+local dir = support.folder()
 
-local dir
+local compiled = {}
 
---- Build spec/pmlib/SOURCE with COMPILER to `name`; what it says must be nothing.
+--- Build spec/pmlib/SOURCE with COMPILER to `name`, once; what it says must be nothing.
 local function compile(compiler, source, name, lib)
-  local out, code = sh(("%s spec/pmlib/%s -o %s/%s %s -l%s -lm"):format(compiler, source, dir, name, link, lib or "PM"))
-  assert.equal(0, code, out)
-  assert.equal("", out)
+  if compiled[name] then return end
+  assert.equal("", shell.done(("%s spec/pmlib/%s -o %s/%s %s -l%s -lm"):format(compiler, source, dir, name, link, lib or "PM")))
+  compiled[name] = true
 end
 
 --- Run it with the variables; the exit status must be 0.
 local function run(command, variables)
-  local out, code = sh(("cd %s && env -u HWPC_CHOOSER -u PMLIB_REPORT -u BYPASS_PMLIB -u OTF_TRACING -u OTF_FILENAME "
+  return shell.done(("cd %s && env -u HWPC_CHOOSER -u PMLIB_REPORT -u BYPASS_PMLIB -u OTF_TRACING -u OTF_FILENAME "
     .. "LD_LIBRARY_PATH=%s/compat %s %s"):format(dir, library, variables or "", command))
-  assert.equal(0, code, out)
-  return out
 end
 
 local units = { Mflops = 1e6, Gflops = 1e9, Tflops = 1e12, Pflops = 1e15,
@@ -68,12 +63,8 @@ end
 
 describe("PMlib's calls", function()
   setup(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    sh("mkdir " .. dir)
     compile("g++ -std=c++11 -DDISABLE_MPI " .. flags, "serial.cpp", "serial")
   end)
-  teardown(function() sh("rm -rf " .. dir) end)
 
   describe("of the library", function()
     it("are PMlib's and those that its class makes", function()
@@ -103,9 +94,8 @@ describe("PMlib's calls", function()
 
     it("link from the archive too, under either name", function()
       if build:match("san") then pending("an archive for sanitizers wants their runtime") return end
-      local out, code = sh(("g++ -DDISABLE_MPI %s spec/pmlib/serial.cpp -o %s/alone %s/compat/libPMmpi.a -lotf2 "
+      shell.done(("g++ -DDISABLE_MPI %s spec/pmlib/serial.cpp -o %s/alone %s/compat/libPMmpi.a -lotf2 "
         .. "-lpthread -ldl -lm"):format(flags, dir, build))
-      assert.equal(0, code, out)
       local _, by = basic(run("./alone"))
       assert.equal(3, by["inner part"].calls)
     end)
@@ -247,7 +237,7 @@ describe("PMlib's calls", function()
     end)
 
     it("HWPC_CHOOSER takes the counts of a program that the compiler made count", function()
-      if not has "clang++" then return pending "clang is not installed (Debian: clang)" end
+      if not support.has "clang++" then return pending "clang is not installed (Debian: clang)" end
       local source = dir .. "/counted.cpp"
       shell.write(source, [[
         #include <PerfMonitor.h>
@@ -300,21 +290,18 @@ describe("PMlib's calls", function()
 
     describe("OTF_TRACING", function()
       local function events(folder)
-        local out, code = sh(("otf2-print %s/%s/traces.otf2"):format(dir, folder))
-        assert.equal(0, code, out)
+        local out = shell.done(("otf2-print %s/%s/traces.otf2"):format(dir, folder))
         return select(2, out:gsub("\nENTER ", "")), select(2, out:gsub("\nLEAVE ", "")), out
       end
 
-      it("writes every start and stop, also if the program just ends", function()
-        if not has("otf2-print") then pending("otf2-print is not installed") return end
+      support.with "otf2-print" ("writes every start and stop, also if the program just ends", function()
         run("./serial none", "OTF_TRACING=ON")
         local enters, leaves, out = events("pmlib_otf_files")
         assert.same({ 5, 5 }, { enters, leaves }, out)
         assert.is_nil(out:find("METRIC", 1, true))
       end)
 
-      it("writes with full what work was done so far, to OTF_FILENAME", function()
-        if not has("otf2-print") then pending("otf2-print is not installed") return end
+      support.with "otf2-print" ("writes with full what work was done so far, to OTF_FILENAME", function()
         run("./serial trace", "OTF_TRACING=full OTF_FILENAME=own")
         local enters, leaves, out = events("own")
         assert.same({ 5, 5 }, { enters, leaves }, out)
@@ -325,8 +312,7 @@ describe("PMlib's calls", function()
         assert.same({ "0 2000000", "0 4000000", "0 6000000", "0 6500000", "500000000 6500000" }, sums)
       end)
 
-      it("writes with full the counts of the chooser's events", function()
-        if not has("otf2-print") then pending("otf2-print is not installed") return end
+      support.with "otf2-print" ("writes with full the counts of the chooser's events", function()
         run("./serial touch", "OTF_TRACING=full OTF_FILENAME=counts HWPC_CHOOSER=CACHE PMLUA_CHOOSER_EVENTS=perf::PAGE-FAULTS")
         local _, _, out = events("counts")
         local values, value = {}, ('"%s" <%%d+>; %%w+; (%%d+)'):format(permission.pattern "perf::PAGE-FAULTS")
@@ -374,8 +360,7 @@ describe("PMlib's calls", function()
     assert.equal(3, #basic(out))
   end)
 
-  it("from Fortran take labels of any length, without the blanks at their end", function()
-    if not has("gfortran") then pending("gfortran is not installed") return end
+  support.with "gfortran" ("from Fortran take labels of any length, without the blanks at their end", function()
     compile("gfortran -std=f2008 -Wall -Wno-implicit-interface", "calls.f90", "callsf")
     local out = run("./callsf")
     assert.is_truthy(out:find("facts 6 1 0 42", 1, true), out)
@@ -403,14 +388,19 @@ describe("PMlib's calls", function()
 
     local function missing(compiler)
       for _, name in ipairs { "mpirun", compiler } do
-        if not has(name) then return name .. " is not installed (openmpi-bin, libopenmpi-dev)" end
+        if not support.has(name) then return name .. " is not installed (openmpi-bin, libopenmpi-dev)" end
       end
     end
 
-    it("gather calls, work and their spread", function()
-      local why = missing("mpicxx")
-      if why then pending(why) return end
-      compile("mpicxx -DOMPI_SKIP_MPICXX " .. flags, "ranks.cpp", "ranks", "PMmpi")
+    --- A test of ranks in C++.
+    local function it_cxx(what, test)
+      support.it_unless(function() return missing "mpicxx" end)(what, function()
+        compile("mpicxx -DOMPI_SKIP_MPICXX " .. flags, "ranks.cpp", "ranks", "PMmpi")
+        test()
+      end)
+    end
+
+    it_cxx("gather calls, work and their spread", function()
       local out = run(mpirun .. "./ranks", "PMLIB_REPORT=DETAIL")
       local _, by = basic(out)
       assert.equal(1, select(2, out:gsub("# PMlib Basic Report", "")))
@@ -422,10 +412,7 @@ describe("PMlib's calls", function()
       assert.same({ [0] = { 1, 1 }, { 2, 4 }, { 3, 9 }, { 4, 16 } }, parts(out, "Process Report", "all ranks"))
     end)
 
-    it("report a group of ranks, and each colour of a split", function()
-      local why = missing("mpicxx")
-      if why then pending(why) return end
-      compile("mpicxx -DOMPI_SKIP_MPICXX " .. flags, "ranks.cpp", "ranks", "PMmpi")
+    it_cxx("report a group of ranks, and each colour of a split", function()
       local out = run(mpirun .. "./ranks")
       local function group(n) return parts(out:match("## Process group " .. n .. ":.-(## PMlib.-)\n\n## ") or
         out:match("## Process group " .. n .. ":.-(## PMlib.*)"), "Process Report", "all ranks") end
@@ -434,10 +421,7 @@ describe("PMlib's calls", function()
       assert.same({ [2] = { 3, 9 }, [3] = { 4, 16 } }, group(1))
     end)
 
-    it("speak of rank 0 alone once MPI is finalized, and say so", function()
-      local why = missing("mpicxx")
-      if why then pending(why) return end
-      compile("mpicxx -DOMPI_SKIP_MPICXX " .. flags, "ranks.cpp", "ranks", "PMmpi")
+    it_cxx("speak of rank 0 alone once MPI is finalized, and say so", function()
       local out = run(mpirun .. "./ranks 'too late'")
       local _, by = basic(out)
       assert.equal(1, select(2, out:gsub("# PMlib Basic Report", "")))
@@ -460,10 +444,7 @@ describe("PMlib's calls", function()
         parts(f:match("(## Process group 5:.-)\n\n## Process group"):gsub("^.-\n", ""), "Process Report", "work"))
     end)
 
-    it("trace each rank in a folder of its own", function()
-      local why = missing("mpicxx")
-      if why then pending(why) return end
-      compile("mpicxx -DOMPI_SKIP_MPICXX " .. flags, "ranks.cpp", "ranks", "PMmpi")
+    it_cxx("trace each rank in a folder of its own", function()
       run(mpirun .. "./ranks", "OTF_TRACING=on OTF_FILENAME=ranks.otf")
       for rank = 0, 3 do
         local f = io.open(("%s/ranks.otf/rank-%d/traces.otf2"):format(dir, rank))

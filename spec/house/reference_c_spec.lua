@@ -2,9 +2,11 @@
 -- spec/house/reference_c_spec.lua - the C interface in its manual pages: a page for each function that users can call, and
 -- no function without words of its own.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;docs/?.lua;" .. package.path
 local headers = require "headers"
-local sh = require "shell".sh
+local shell = require "shell"
+local sh = shell.sh
 
 local build = os.getenv "PMLUA_BUILD" or "build"
 
@@ -71,9 +73,8 @@ describe("The manual pages of the C functions", function()
   end)
 
   it("are made, a page for each family and a link for each function, which man reads without a warning", function()
-    local dir = sh "mktemp -d":match "%S+"
-    local out, status = sh(("mkdir %s/man3 && %s/pmlua docs/manual.lua %s/man3"):format(dir, build, dir))
-    assert.equal(0, status, out)
+    local dir = support.folder()
+    shell.done(("mkdir %s/man3 && %s/pmlua docs/manual.lua %s/man3"):format(dir, build, dir))
     for name in pairs(said) do
       local f <close> = assert(io.open(("%s/man3/%s.3"):format(dir, name)), name)
       local text = f:read "a"

@@ -1,16 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/reference_pages_spec.lua - the reference as it is read: pages, links, environment variables, pmlua help.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
 local sh = shell.sh
 
 local build = os.getenv("PMLUA_BUILD") or "build"
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"), path)
-  return f:read("a")
-end
+local read = support.slurp
 
 local function files(command)
   local list = {}
@@ -21,16 +19,12 @@ end
 local function help(words) return sh(("%s/pmlua help %s 2>&1"):format(build, words)) end
 
 describe("The pages of the reference", function()
-  local dir
+  local dir = support.folder()
 
   setup(function()
-    dir = sh("mktemp -d"):gsub("%s+$", "")
     local copy = "cd docs && cp -r *.md *.css how concepts experiments gallery " .. dir
-    local out, status = sh(("%s/pmlua docs/reference.lua %s 2>&1 && %s"):format(build, dir, copy))
-    assert.equal(0, status, out)
+    shell.done(("%s/pmlua docs/reference.lua %s 2>&1 && %s"):format(build, dir, copy))
   end)
-
-  teardown(function() sh("rm -rf " .. dir) end)
 
   it("are one of each module and verb", function()
     local modules = #files "ls lua/pmlua/*.lua lua/pmlua/meta/*.lua | sed 's|.*/||' | grep -v '^init' | sort -u"
@@ -62,9 +56,8 @@ describe("The pages of the reference", function()
     if not sh("command -v mkdocs"):find "mkdocs" then return pending "mkdocs is not installed" end
     sh(("cp -r docs/theme %s"):format(dir))
     sh(("mkdir %s/site-of && cd %s && cp -r *.md *.css how concepts experiments gallery reference site-of"):format(dir, dir))
-    local out, status = sh(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
+    local out = shell.done(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
       .. "mkdocs build --strict --config-file %s/mkdocs.yml 2>&1"):format(dir, dir, dir))
-    assert.equal(0, status, out)
     assert.falsy(out:find("WARNING", 1, true) or out:find("not included in", 1, true), out)
     local text = read(dir .. "/site/reference/api/counter.html")
     assert.truthy(text:find("<code>integer&#124;pmlua.Failure</code>", 1, true), "code with a bar")

@@ -2,6 +2,7 @@
 -- spec/house/reference_spec.lua - the annotations of the public API against what a script reaches: nothing public is without
 -- one, and none names what is not there.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local build = os.getenv("PMLUA_BUILD") or "build"
 package.cpath = build .. "/lua/?.so;" .. package.cpath
@@ -39,10 +40,7 @@ local function sorted(set)
   return list
 end
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read("a")
-end
+local read = support.slurp
 
 --- What a script can name in a module: its own keys, and those of the core's table that it stands for.
 local function reached(name)
@@ -403,7 +401,7 @@ describe("The annotations of the public API", function()
   end)
 
   it("have examples that run", function()
-    local dir = sh("mktemp -d"):gsub("%s+$", "")
+    local dir = support.folder()
     sh(("mkdir %s/trace-folder"):format(dir))
     write(dir .. "/scorep.filter", "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE a*\nSCOREP_REGION_NAMES_END\n")
     local root, n = sh("pwd"):gsub("%s+$", ""), 0

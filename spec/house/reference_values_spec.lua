@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/reference_values_spec.lua - what functions of C give has the fields and types that their annotations say.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local build = os.getenv("PMLUA_BUILD") or "build"
 package.cpath = build .. "/lua/?.so;" .. package.cpath
@@ -108,10 +109,8 @@ describe("The values that annotated functions give", function()
       local module = model.modules[name]
       for _, class in ipairs { module.class, table.unpack(module.classes) } do classes[class.name] = class end
     end
-    dir = sh("mktemp -d"):gsub("%s+$", "")
+    dir = support.folder()
   end)
-
-  teardown(function() sh("rm -rf " .. dir) end)
 
   it("are as annotated: clocks, events, the system", function()
     check("pml.clock.info", pml.clock.info())

@@ -3,6 +3,7 @@
 --
 -- Slow: luarocks builds all of pmlua, unless it is built.
 
+local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
 local sh = shell.sh
@@ -10,8 +11,7 @@ local sh = shell.sh
 describe("luarocks make", function()
   local tree, away -- and a folder that is not the checkout's, where a user may write
 
-  setup(function() tree, away = sh("mktemp -d"):match "%C+", sh("mktemp -d"):match "%C+" end)
-  teardown(function() sh(("rm -rf %s %s"):format(tree, away)) end)
+  setup(function() tree, away = support.folder(), support.folder() end)
 
   it("installs a rock whose module a stock lua5.4 requires, and a command", function()
     if not sh("command -v luarocks"):find "luarocks" then return pending "luarocks is not installed" end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/section_spec.lua - sections in C++ and in Fortran programs, as their users compile them.
 
+local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 
 package.path = "spec/?.lua;" .. package.path
@@ -91,20 +92,12 @@ end program
 ]]
 
 describe("Sections", function()
-  local dir
-
-  setup(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    sh("mkdir " .. dir)
-  end)
-  teardown(function() sh("rm -rf " .. dir) end)
+  local dir = support.folder()
 
   it("serve C++ programs as scopes", function()
     write(dir .. "/t.cpp", cxx)
-    local out, code = sh(("g++ -std=c++11 -Wall -Wextra -Werror -Icore %s/t.cpp -o %s/t -L%s -lpmlua -lpthread && "
+    local out = shell.done(("g++ -std=c++11 -Wall -Wextra -Werror -Icore %s/t.cpp -o %s/t -L%s -lpmlua -lpthread && "
       .. "LD_LIBRARY_PATH=%s %s/t"):format(dir, dir, build, build, dir))
-    assert.equal(0, code, out)
     assert.equal("0 0 1 3 2 6 720 18\n1 1 1\n1\n", out)
   end)
 

@@ -2,21 +2,16 @@
 -- spec/lua/bench_spec.lua - pmlua bench: commands with a known difference, and commands that fail.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
-
-if not helper.has_core then
-  describe("pmlua bench", function() pending(helper.no_core) end)
-  return
-end
+local support = require "spec.core.support"
 
 local json = require "pmlua.json"
-local quote = helper.quote
+local quote = support.quote
 local results = require "pmlua.results"
 
 --- Run it in a new folder: status, output, errors, the folder.
 local function bench(arguments, dir)
-  dir = dir or helper.folder()
-  local status, out, err = helper.shell(("cd %s && %s/pmlua bench --no-plot -q %s"):format(quote(dir), helper.build, arguments))
+  dir = dir or support.folder()
+  local status, out, err = support.shell(("cd %s && %s/pmlua bench --no-plot -q %s"):format(quote(dir), support.build, arguments))
   return status, out, err, dir
 end
 
@@ -34,8 +29,6 @@ local function lines(path)
 end
 
 describe("pmlua bench", function()
-  after_each(helper.clean)
-
   it("finds the slower command, whatever the order, and its ratio", function()
     local r, status = measured("-r 8 'sleep 0.02' 'sleep 0.2'")
     assert.equal(0, status)
@@ -75,8 +68,7 @@ int main(int argc, char **argv) {
       { r.comparisons[2].metric, cells[1].verdict, cells[1].ratio, cells[1].low, cells[1].high })
   end)
 
-  it("compares what a simulation counts, which of one command is the same each time", function()
-    if helper.shell "command -v valgrind" ~= 0 then return pending "valgrind is not installed" end
+  support.with "valgrind" ("compares what a simulation counts, which of one command is the same each time", function()
     local r = measured("-r 5 -w 0 -e sim::Ir true true 'expr 1 + 1'")
     local first = r.cells[1].metrics["sim::Ir"]
     assert.is_true(first.median > 10000)
@@ -123,7 +115,7 @@ int main(int argc, char **argv) {
   end)
 
   it("calls prepare before each run, setup and cleanup once for each combination, none of them measured", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local log = "echo %s {x} >>" .. dir .. "/log"
     local r = measured(("-r 5 -w 2 -P x=1,2 --setup %s --prepare %s --cleanup %s 'test -s %s/log' -e page-faults")
       :format(quote(log:format "setup"), quote("sleep 0.1; " .. log:format "prepare"), quote(log:format "cleanup"), dir), dir)
@@ -138,7 +130,7 @@ int main(int argc, char **argv) {
   end)
 
   it("fails when a hook fails, and cleans up all the same", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local status, out, err = bench("--setup 'echo no disk >&2; exit 4' --cleanup 'touch done' true", dir)
     assert.same({ 1, "" }, { status, out })
     assert.equal("pmlua bench: --setup 'echo no disk >&2; exit 4': exit status 4 (no disk)\n", err)
@@ -156,7 +148,7 @@ int main(int argc, char **argv) {
     r, status = measured("-r 5 --ignore-failure true false")
     assert.same({ 0, "ok", 5 }, { status, r.cells[2].status, r.cells[2].n })
     local out, err
-    status, out, err = helper.pmlua("bench -r 5 --no-plot --out " .. helper.folder() .. " false")
+    status, out, err = support.pmlua("bench -r 5 --no-plot --out " .. support.folder() .. " false")
     assert.equal(1, status)
     assert.matches("exit status 1", out)
     assert.matches("pmlua: bench: no cell was measured: exit status 1 ", err, 1, true)
@@ -187,25 +179,24 @@ int main(int argc, char **argv) {
   end)
 
   it("lets no other user read what commands write on standard error", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local script = "cd %s && TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 2 "
       .. "'sh -c \"stat -c %%a pmlua-bench-* >>mode; echo >&2\"'"
-    local status, _, err = helper.shell(script:format(quote(dir), helper.build))
-    assert.equal(0, status, err)
-    assert.equal("700\n700\n", helper.read(dir .. "/mode"))
+    support.done(support.shell(script:format(quote(dir), support.build)))
+    assert.equal("700\n700\n", support.slurp(dir .. "/mode"))
   end)
 
   it("keeps what was measured when it is interrupted, marked incomplete", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local line = "cd %s && { TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 1000 'sleep 0.01' 'test -e four || { echo >>n; "
       .. "test $(wc -l <n) -lt 4 || { touch four; kill -INT $PPID; sleep 60; }; }'; }"
-    local status, out, err = helper.shell(line:format(quote(dir), helper.build))
+    local status, out, err = support.shell(line:format(quote(dir), support.build))
     assert.equal(1, status)
     assert.matches("bench: interrupted at cell", err)
     assert.matches("\nresults/bench/[^\n]*: interrupted, so incomplete, 3 rounds", out)
     local run = assert(results.open(dir .. "/results/bench/latest"))
     assert.same({ "interrupted", false, 3 }, { run.status, run.complete, run.data.rows[2].samples })
-    assert.equal(0, (helper.shell(("! ls -d %s/pmlua-bench-* 2>/dev/null"):format(dir))), "its temporary folder is gone")
+    assert.equal(0, (support.shell(("! ls -d %s/pmlua-bench-* 2>/dev/null"):format(dir))), "its temporary folder is gone")
   end)
 
   it("prints a table for people, and the same as JSON, CSV and Markdown", function()
@@ -236,10 +227,10 @@ int main(int argc, char **argv) {
     table.sort(expected)
     assert.same(expected, seen)
 
-    local dir = helper.folder()
+    local dir = support.folder()
     local options = " --export-json all.json --export-csv all.csv --export-markdown all.md --export-asciidoc all.adoc "
       .. "--export-org all.org"
-    helper.write(dir .. "/in", "a\nb\n")
+    support.spit(dir .. "/in", "a\nb\n")
     local status, out, err = bench("--time-unit s --min-runs 5 --max-runs 5 -w 0 -N --reference 'sleep 0.1' --fail-on slower:5% "
       .. "--fail-on faster:5% --input in --output out" .. options .. " 'wc -l'", dir)
     assert.equal(1, status) -- faster than the reference
@@ -259,10 +250,10 @@ int main(int argc, char **argv) {
   end)
 
   it("warns of runs that are mostly start, of a slow first run, and of outliers", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local function warnings(command, runs)
-      helper.shell("rm -f " .. dir .. "/n; : >" .. dir .. "/n")
-      local _, _, err = helper.shell(("cd %s && %s/pmlua bench --no-plot -w 0 -r %d %s"):format(dir, helper.build, runs,
+      support.shell("rm -f " .. dir .. "/n; : >" .. dir .. "/n")
+      local _, _, err = support.shell(("cd %s && %s/pmlua bench --no-plot -w 0 -r %d %s"):format(dir, support.build, runs,
         quote(command)))
       return err
     end
@@ -273,23 +264,22 @@ int main(int argc, char **argv) {
     assert.matches("%d+ of 20 runs are outliers", warnings(slow:format "7|9|12|15", 20))
   end)
 
-  it("leaves the folder of a run, which plot and compare read", function()
-    if helper.shell "command -v gnuplot" ~= 0 then return pending "gnuplot is not installed" end
-    local dir = helper.folder()
+  support.with "gnuplot" ("leaves the folder of a run, which plot and compare read", function()
+    local dir = support.folder()
     local line = "cd %s && %s/pmlua bench -q -r 6 -e page-faults -P t=0.02,0.04 'sleep {t}' 'sleep 0{t}; true' "
       .. "'%s %%s \"quoted\"'"
-    local status, out = helper.shell(line:format(quote(dir), helper.build, "echo " .. ("long "):rep(30)))
+    local status, out = support.shell(line:format(quote(dir), support.build, "echo " .. ("long "):rep(30)))
     assert.equal(0, status)
     assert.matches("\n  plot     results/bench/[^\n]*/plot.svg\n", out)
-    local svg = helper.read(dir .. "/results/bench/latest/plot.svg")
+    local svg = support.slurp(dir .. "/results/bench/latest/plot.svg")
     for _, text in ipairs { "page%-faults", "elapsed time", "sleep {t}, t=0.02", "Compared with sleep {t}" } do
       assert.matches(text, svg)
     end
-    status, out = helper.shell(("cd %s/results/bench && %s/pmlua compare --json latest latest"):format(dir, helper.build))
+    status, out = support.shell(("cd %s/results/bench && %s/pmlua compare --json latest latest"):format(dir, support.build))
     assert.same({ 0, 6 }, { status, #json.decode(out).cells })
-    status = helper.shell(("cd %s && %s/pmlua bench -q -r 2 -P n=1,2,4 'seq {n}' 'seq {n}0'"):format(quote(dir), helper.build))
+    status = support.shell(("cd %s && %s/pmlua bench -q -r 2 -P n=1,2,4 'seq {n}' 'seq {n}0'"):format(quote(dir), support.build))
     assert.equal(0, status)
-    svg = helper.read(dir .. "/results/bench/latest/plot.svg")
+    svg = support.slurp(dir .. "/results/bench/latest/plot.svg")
     for _, text in ipairs { "Commands over n", ">seq {n}<", ">seq {n}0<", ">4<" } do assert.matches(text, svg) end
   end)
 
@@ -302,7 +292,7 @@ int main(int argc, char **argv) {
       ["-r 1 -t 1s true"] = "--runs and --time cannot be used together", ["-e a,, true"] = "an event's name is empty",
       ["-e sim::Xy true"] = "a simulation has no event 'sim::Xy'", ["--by z true"] = "--by z: neither 'command' nor a parameter",
     } do
-      local status, out, err = helper.pmlua("bench " .. arguments)
+      local status, out, err = support.pmlua("bench " .. arguments)
       assert.same({ 2, "" }, { status, out }, arguments)
       assert.is_truthy(err:find(why, 1, true), err)
     end
@@ -366,20 +356,20 @@ end)
 
 describe("Runs that fail", function()
   it("are counted where they are measured nevertheless, and named where they are not", function()
-    local dir = helper.folder()
-    helper.write(dir .. "/f.sh", "n=$(cat cnt 2>/dev/null || echo 0); n=$((n + 1)); echo $n >cnt; \n"
+    local dir = support.folder()
+    support.spit(dir .. "/f.sh", "n=$(cat cnt 2>/dev/null || echo 0); n=$((n + 1)); echo $n >cnt; \n"
       .. "[ $((n % 5)) -ne 0 ] || exit 3\n")
-    local at = ("cd %s && rm -f cnt && %s/pmlua "):format(dir, helper.build)
-    local status, out, err = helper.shell(at .. "bench -i --warmup 0 --runs 10 --no-plot --json --out o 'sh ./f.sh'")
+    local at = ("cd %s && rm -f cnt && %s/pmlua "):format(dir, support.build)
+    local status, out, err = support.shell(at .. "bench -i --warmup 0 --runs 10 --no-plot --json --out o 'sh ./f.sh'")
     assert.equal(0, status, err)
     assert.matches("sh ./f.sh: 2 of 10 runs failed and are in the numbers %(the last: exit status 3%)", err .. out)
-    assert.matches("2 of 10 runs failed", helper.read(dir .. "/o/bench/latest/meta.json"))
-    status, out = helper.shell(at .. "bench --warmup 0 --runs 10 --no-plot --json --out o 'sh ./f.sh'")
+    assert.matches("2 of 10 runs failed", support.slurp(dir .. "/o/bench/latest/meta.json"))
+    status, out = support.shell(at .. "bench --warmup 0 --runs 10 --no-plot --json --out o 'sh ./f.sh'")
     assert.matches("run 5: exit status 3", out, status)
-    status, out, err = helper.shell(at .. "stat -r 6 -e task-clock -- sh ./f.sh")
+    status, out, err = support.shell(at .. "stat -r 6 -e task-clock -- sh ./f.sh")
     assert.equal(3, status, out)
     assert.matches("1 of 6 runs failed and are in the numbers", err)
-    status, out, err = helper.shell(at .. "stat -r 4 -e task-clock -- sh ./f.sh")
+    status, out, err = support.shell(at .. "stat -r 4 -e task-clock -- sh ./f.sh")
     assert.same({ 0, nil }, { status, err:match "failed" }, out)
   end)
 end)

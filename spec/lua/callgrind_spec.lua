@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/callgrind_spec.lua - callgrind's files: exclusive costs are exact, and a damaged file is an error, never a wrong sum.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local callgrind = require "pmlua.internal.simulation.callgrind"
 local sim = require "spec.lua.sim.support"
 
@@ -145,11 +145,10 @@ describe("a file of callgrind", function()
     local out, err = callgrind.read("/nowhere/callgrind.out")
     assert.is_nil(out)
     assert.equal("/nowhere/callgrind.out: No such file or directory", tostring(err))
-    local dir = helper.folder()
-    helper.write(dir .. "/out", "rubbish")
+    local dir = support.folder()
+    support.spit(dir .. "/out", "rubbish")
     out, err = callgrind.read(dir .. "/out")
     assert.is_nil(out)
     assert.equal(dir .. "/out: line 1: a line that is neither a name nor a cost", err)
-    helper.clean()
   end)
 end)

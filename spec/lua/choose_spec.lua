@@ -25,8 +25,6 @@ local function row(d, name)
   error("no result " .. name)
 end
 
-after_each(support.cleanup)
-
 describe("pmlua choose answers", function()
   for name, patterns in pairs {
     [""] = { "verified by opening it: |every run was opened on this machine|this machine refuses the plan" },

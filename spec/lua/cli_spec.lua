@@ -174,9 +174,7 @@ describe("Every verb", function()
 end)
 
 describe("The common options", function()
-  local dir
-  setup(function() dir = support.folder() end)
-  teardown(support.cleanup)
+  local dir = support.folder()
 
   local function pmlua(arguments)
     return support.shell(("cd %s && %s/pmlua %s"):format(quote(dir), quote(support.build), arguments))

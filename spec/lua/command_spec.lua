@@ -21,7 +21,6 @@ end
 
 setup(function() command = support.build .. "/pmlua" end)
 before_each(function() dir = support.folder() end)
-after_each(support.cleanup)
 
 describe("pmlua SCRIPT", function()
   it("runs it with arg and ... as lua does", function()
@@ -124,8 +123,7 @@ end)
 describe("pmlua -i", function()
   it("prints what lines give, continues what is incomplete and survives errors", function()
     script("in", "1+1\nx =\n3\nx, nil\nerror 'e'\nerror {}\n= pml.version\nfor i = 1, 1 do\nprint 'loop' end\n) syntax\n")
-    local status, out, err = run("-i < in")
-    assert.equal(0, status)
+    local out, err = support.done(run("-i < in"))
     assert.matches("2\n.*3\tnil\n.*" .. support.core.version:gsub("%.", "%%.") .. "\n.*loop\n", out)
     assert.matches("^pmlua: stdin:1: e\npmlua: %(error object is a table value%)\npmlua: stdin:1: unexpected symbol", err)
   end)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
+local demo = require "spec.lua.demo"
+local support = require "spec.core.support"
 local compare = require "pmlua.compare"
 local json = require "pmlua.json"
 
@@ -11,15 +12,13 @@ local function around(median, spread)
 end
 
 local function verdicts(a, b, changes_a, changes_b)
-  local r = assert(compare(helper.run_folder(a, changes_a), helper.run_folder(b, changes_b), { between_starts = 0 }))
+  local r = assert(compare(demo.run_folder(a, changes_a), demo.run_folder(b, changes_b), { between_starts = 0 }))
   local out = {}
   for i, c in ipairs(r.cells) do out[i] = c.verdict end
   return out, r
 end
 
 describe("compare", function()
-  after_each(helper.clean)
-
   it("calls a cell faster or slower, and by how much, where rounds do not overlap", function()
     local v, r = verdicts({ around(100, 0.01), around(100, 0.01) }, { around(120, 0.01), around(80, 0.01) })
     assert.same({ "slower by 20 %", "faster by 20 %" }, v)
@@ -35,7 +34,7 @@ describe("compare", function()
   it("does not call what is surely different, but perhaps by less than the threshold, the same", function()
     local a, b = around(1000, 0.004), around(1009, 0.004)
     assert.equal("cannot tell (the difference may be below 1 %)", verdicts({ a }, { b })[1])
-    local r = assert(compare(helper.run_folder { a }, helper.run_folder { b }, { threshold = 0.001, between_starts = 0 }))
+    local r = assert(compare(demo.run_folder { a }, demo.run_folder { b }, { threshold = 0.001, between_starts = 0 }))
     assert.equal("slower by 0.9 %", r.cells[1].verdict)
   end)
 
@@ -73,7 +72,6 @@ describe("compare", function()
       for _, v in ipairs(verdicts(a, b)) do
         if v:find("^slower") or v:find("^faster") then alarms = alarms + 1 end
       end
-      helper.clean()
     end
     assert.is_true(alarms <= 6, alarms .. " of 200 cells")
   end)
@@ -89,8 +87,8 @@ describe("compare", function()
   end)
 
   it("refuses other units and folders that cannot be read", function()
-    local good = helper.run_folder { { 1 } }
-    for _, bad in ipairs { helper.run_folder({ { 1 } }, { unit = "bytes" }), "/nonexistent", helper.folder() } do
+    local good = demo.run_folder { { 1 } }
+    for _, bad in ipairs { demo.run_folder({ { 1 } }, { unit = "bytes" }), "/nonexistent", support.folder() } do
       local r, err = compare(good, bad)
       assert.is_nil(r)
       assert.is_nil(err:find("\n"))
@@ -119,7 +117,7 @@ describe("compare", function()
     local a, b = around(1000, 0.01), around(1018, 0.01) -- the interval begins below 1.018
     local function cell(threshold)
       local options = { threshold = threshold, between_starts = 0 }
-      return assert(compare(helper.run_folder { a }, helper.run_folder { b }, options)).cells[1]
+      return assert(compare(demo.run_folder { a }, demo.run_folder { b }, options)).cells[1]
     end
     local low = cell(0.001).low
     assert.is_true(low > 1.001 and low < 1.0175)
@@ -140,7 +138,7 @@ end)
 local function start(median, offset, random)
   local rounds = {}
   for i = 1, 8 do rounds[i] = median * (1 + offset) * (1 + 0.001 * (random(1000) / 1000 - 0.5)) end
-  return helper.run_folder { rounds }
+  return demo.run_folder { rounds }
 end
 
 local function normal(random)
@@ -150,11 +148,9 @@ local function normal(random)
 end
 
 describe("compare of several starts", function()
-  after_each(helper.clean)
-
   it("allows for what differs from start to start, and more where the rounds drift", function()
     local function single(a, b, options)
-      return assert(compare(helper.run_folder { a }, helper.run_folder { b }, options)).cells[1]
+      return assert(compare(demo.run_folder { a }, demo.run_folder { b }, options)).cells[1]
     end
     local c = single(around(100, 0.002), around(103, 0.002))
     assert.equal("cannot tell (one start of each, which may differ by 6.9 %)", c.verdict)
@@ -178,7 +174,6 @@ describe("compare of several starts", function()
       local single, many = assert(compare(a[1], b[1])), assert(compare(a, b))
       if single.cells[1].verdict:find "^%a+er by" then alone = alone + 1 end
       if many.cells[1].verdict:find "^%a+er by" then several = several + 1 end
-      helper.clean()
     end
     assert.is_true(alone <= 5, alone .. " of 40 single starts") -- equal programs, each pair of starts different
     assert.is_true(several <= 5, several .. " of 40")
@@ -187,7 +182,7 @@ describe("compare of several starts", function()
   it("finds a difference that is larger than that of starts, with p and interval of Welch's test", function()
     local function side(...)
       local out = {}
-      for i, median in ipairs { ... } do out[i] = helper.run_folder { around(median, 0.001) } end
+      for i, median in ipairs { ... } do out[i] = demo.run_folder { around(median, 0.001) } end
       return out
     end
     local r = assert(compare(side(100, 101, 102), side(120, 121, 122)))
@@ -202,8 +197,6 @@ describe("compare of several starts", function()
 end)
 
 describe("compare by a factor", function()
-  after_each(helper.clean)
-
   it("holds its level and finds two percent in twenty rounds that drift by half a percent each", function()
     local random, found, alarms = require "pmlua.internal.rng" (8), 0, 0
     for _ = 1, 40 do
@@ -213,18 +206,16 @@ describe("compare by a factor", function()
         a[r], b[r], c[r] = now * (1 + 0.01 * normal(random)), now * (1 + 0.01 * normal(random)),
           now * 1.02 * (1 + 0.01 * normal(random))
       end
-      local dir = helper.run_folder({ a, b, c }, { factors = { { name = "path", levels = { "p1", "p2", "p3" } } } })
+      local dir = demo.run_folder({ a, b, c }, { factors = { { name = "path", levels = { "p1", "p2", "p3" } } } })
       local r = assert(compare.by(dir, "path", { threshold = 0.001 }))
       if r.cells[1].verdict:find "^%a+er by" then alarms = alarms + 1 end
       if r.cells[2].verdict:find "^slower by" then found = found + 1 end
-      helper.clean()
     end
     assert.is_true(found >= 37, found .. " of 40")
     assert.is_true(alarms <= 2, alarms .. " of 40")
   end)
 
   it("keeps levels apart that differ in blanks, quotes and the like, or run into the next factor's", function()
-    if not helper.has_core then return pending(helper.no_core) end
     local levels = { "a b", "a_b", "a  b", " a b", "a\tb", "a%20b", "'a'", '"a"', "#a", "NaN", "-", "", "1 n=2" }
     local exp = require "pmlua.experiment" {
       name = "demo", unit = "ns", repeats = 6, rounds = 6, warmup = 0,
@@ -235,7 +226,7 @@ describe("compare by a factor", function()
         end
       end,
     }
-    local run = assert(exp:run { out = helper.folder(), no_plot = true, quiet = true })
+    local run = assert(exp:run { out = support.folder(), no_plot = true, quiet = true })
     local r = assert(compare(run.dir, run.dir))
     assert.equal(2 * #levels, #r.cells)
     assert.equal("26 cells: 26 same, 0 cannot tell; geometric mean of the ratios B/A 1", r.overall)
@@ -248,13 +239,12 @@ describe("compare by a factor", function()
   end)
 
   it("compares the values of a factor within a run, each with the first, for each combination of the others", function()
-    if not helper.has_core then return pending(helper.no_core) end
     local exp = require "pmlua.experiment" {
       name = "demo", unit = "ns", repeats = 10, rounds = 10, warmup = 0, metrics = { { name = "faults" } },
       factors = { { "how", { "plain", "with blanks" } }, { "size", { 1, 2 } }, { "lone", { "x" } } },
       measure = function(_, p) return 1000 * p.size * (p.how == "plain" and 1 or p.size), { faults = p.size } end,
     }
-    local run = assert(exp:run { out = helper.folder(), no_plot = true, quiet = true })
+    local run = assert(exp:run { out = support.folder(), no_plot = true, quiet = true })
     local r = assert(compare.by(run.dir, "how"))
     assert.same({ "size=1", "plain", "with blanks", "same" },
       { r.cells[1].label, r.cells[1].level_a, r.cells[1].level_b, r.cells[1].verdict })
@@ -266,11 +256,11 @@ describe("compare by a factor", function()
       assert.matches(why, select(2, compare.by(run.dir, arguments)))
     end
     assert.matches("has no metric flops; choose one of faults", select(2, compare.by(run.dir, "how", { metric = "flops" })))
-    local code, out = helper.pmlua(("compare %s --by how --fail-on slower:99"):format(run.dir))
+    local code, out = support.pmlua(("compare %s --by how --fail-on slower:99"):format(run.dir))
     assert.equal(1, code)
     assert.matches("\nsize=2 +plain +with blanks +2000 +4000 +2.0000 +[^\n]*slower by 100 %%\n", out)
-    assert.equal(0, (helper.pmlua(("compare %s --by how --fail-on slower:100%% --fail-on less"):format(run.dir))))
-    code, out = helper.pmlua(("compare --csv %s --by how --metric faults"):format(run.dir))
+    assert.equal(0, (support.pmlua(("compare %s --by how --fail-on slower:100%% --fail-on less"):format(run.dir))))
+    code, out = support.pmlua(("compare --csv %s --by how --metric faults"):format(run.dir))
     assert.equal(0, code)
     assert.matches("^level_a,level_b,cell,median_a", out)
     assert.matches("\nplain,with blanks,size=2,2,2,1,1,1,,same\n", out)
@@ -278,49 +268,43 @@ describe("compare by a factor", function()
 end)
 
 describe("pmlua compare", function()
-  if not helper.has_core then
-    pending("runs as a command: " .. helper.no_core)
-    return
-  end
-  after_each(helper.clean)
-
   it("prints a table or JSON, and exits 0 whatever the verdict, 1 for a bad folder, 2 when misused", function()
-    local a, b = helper.run_folder { around(100, 0.01) }, helper.run_folder { around(120, 0.01) }
-    local code, out, err = helper.pmlua(("compare %s %s"):format(a, b))
+    local a, b = demo.run_folder { around(100, 0.01) }, demo.run_folder { around(120, 0.01) }
+    local code, out, err = support.pmlua(("compare %s %s"):format(a, b))
     assert.equal(0, code)
     assert.matches("path=p1.*slower by 20 %%", out)
     assert.equal("", err)
-    code, out = helper.pmlua(("compare --json %s %s"):format(a, b))
+    code, out = support.pmlua(("compare --json %s %s"):format(a, b))
     assert.equal(0, code)
     assert.equal("slower by 20 %", json.decode(out).cells[1].verdict)
-    code, out = helper.pmlua(("compare %s %s -- %s %s"):format(a, a, b, b))
+    code, out = support.pmlua(("compare %s %s -- %s %s"):format(a, a, b, b))
     assert.equal(0, code)
     assert.matches("A is 2 starts of the program, B is 2", out)
     -- more from nothing is beyond any percentage; and what was not judged is named, or fails
-    local none, three = helper.run_folder { around(0, 0) }, helper.run_folder { { 1, 2, 3 } }
-    assert.equal(1, (helper.pmlua(("compare --fail-on slower:500%% -q %s %s"):format(none, a))))
-    code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(three, a))
+    local none, three = demo.run_folder { around(0, 0) }, demo.run_folder { { 1, 2, 3 } }
+    assert.equal(1, (support.pmlua(("compare --fail-on slower:500%% -q %s %s"):format(none, a))))
+    code, out, err = support.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(three, a))
     assert.matches("too few rounds", out)
     assert.equal(1, code)
     assert.matches("^pmlua compare: %-%-fail%-on judged 0 of 1 cells; path=p1: cannot tell %(too few rounds", err)
-    local two = helper.run_folder { around(100, 0), around(5, 0) }
-    code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(two, a))
+    local two = demo.run_folder { around(100, 0), around(5, 0) }
+    code, out, err = support.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(two, a))
     assert.matches("only in A", out)
     assert.same({ 0, "pmlua compare: warning: --fail-on judged 1 of 2 cells; path=p2: only in A\n" }, { code, err })
-    assert.equal(1, (helper.pmlua(("compare --fail-on slower:2%% --fail-on unjudged -q %s %s"):format(two, a))))
-    assert.equal(0, (helper.pmlua(("compare --fail-on slower:2%% --fail-on unjudged -q %s %s"):format(two, two))))
-    code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(a, b))
+    assert.equal(1, (support.pmlua(("compare --fail-on slower:2%% --fail-on unjudged -q %s %s"):format(two, a))))
+    assert.equal(0, (support.pmlua(("compare --fail-on slower:2%% --fail-on unjudged -q %s %s"):format(two, two))))
+    code, out, err = support.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(a, b))
     assert.same({ 1, "pmlua compare: path=p1: slower by 20 %\n" }, { code, err })
     assert.matches("slower by 20 %%", out)
-    assert.equal(0, (helper.pmlua(("compare --fail-on slower:30%% --fail-on faster %s %s"):format(a, b))))
-    helper.write(b .. "/data.dat", "garbage\0")
-    code, out, err = helper.pmlua(("compare %s %s"):format(a, b))
+    assert.equal(0, (support.pmlua(("compare --fail-on slower:30%% --fail-on faster %s %s"):format(a, b))))
+    support.spit(b .. "/data.dat", "garbage\0")
+    code, out, err = support.pmlua(("compare %s %s"):format(a, b))
     assert.equal(1, code)
     assert.equal("", out)
     assert.matches("^pmlua compare: [^\n]*data.dat:1: [^\n]+\n$", err)
     for _, misuse in ipairs { "", a, a .. " " .. b .. " x", "--nope " .. a .. " " .. b, "--threshold x " .. a .. " " .. b,
       a .. " " .. b .. " --by path", a .. " --", "--fail-on worse " .. a .. " " .. b } do
-      code, _, err = helper.pmlua("compare " .. misuse)
+      code, _, err = support.pmlua("compare " .. misuse)
       assert.equal(2, code)
       assert.matches("^pmlua compare: [^\n]+\nsee 'pmlua help compare'\n$", err)
     end

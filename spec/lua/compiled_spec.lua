@@ -7,7 +7,6 @@ local command = support.build .. "/pmlua"
 local dir
 
 before_each(function() dir = support.folder() end)
-after_each(support.cleanup)
 
 local function run(code, before)
   support.spit(dir .. "/code.lua", code)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/completion_spec.lua - the completion that pmlua prints, run by the shells themselves.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 -- Lines typed up to the cursor, and their completions; "..." stands for more of them.
 local cases = {
@@ -19,24 +19,18 @@ local cases = {
   { "pmlua stat -- ./arunn", { "./arunnable" } },
 }
 
-local function has(shell) return (helper.shell("command -v " .. shell)) == 0 end
-
 describe("Completion", function()
-  local dir
+  local dir = support.folder()
   setup(function()
-    dir = helper.folder()
     assert(os.execute(("cd %s && mkdir adir && : >afile.lua && printf '#!/bin/sh\\n' >arunnable && chmod +x arunnable")
       :format(dir)))
   end)
-  teardown(helper.clean)
 
   --- The output of a shell program that runs in the test's folder with the pmlua under test.
   local function run(shell, program)
-    helper.write(dir .. "/program", program)
-    local status, out, err = helper.shell(("cd %s && HOME=%s PATH=%s:$PATH timeout 120 %s program"):format(dir, dir, helper.build,
-      shell))
-    assert.equal(0, status, err .. out)
-    return out, err
+    support.spit(dir .. "/program", program)
+    return support.done(support.shell(("cd %s && HOME=%s PATH=%s:$PATH timeout 120 %s program"):format(dir, dir,
+      support.build, shell)))
   end
 
   --- The completions, a list for each line ">LINE" of the output.
@@ -67,7 +61,7 @@ describe("Completion", function()
 
   local function lines_of(form)
     local lines = {}
-    for i, case in ipairs(cases) do lines[i] = form:format(helper.quote(case[1])) end
+    for i, case in ipairs(cases) do lines[i] = form:format(support.quote(case[1])) end
     return table.concat(lines, "\n")
   end
 
@@ -84,26 +78,22 @@ ask() {
 }
 ]==]
 
-  it("of bash offers verbs, options, values, events, files and commands", function()
-    if not has "bash" then return pending "bash is not installed" end
+  support.with "bash" ("of bash offers verbs, options, values, events, files and commands", function()
     check((run("bash --norc", bash .. lines_of "ask %s")))
   end)
 
-  it("of bash is that of pmlua, and leaves what readline keeps before = and :", function()
-    if not has "bash" then return pending "bash is not installed" end
+  support.with "bash" ("of bash is that of pmlua, and leaves what readline keeps before = and :", function()
     local out = run("bash --norc", bash .. "complete -p pmlua; ask 'pmlua stat --event=task-clo'; ask 'pmlua events clock::tic'")
     assert.matches("^complete %-F _pmlua pmlua\n", out)
     assert.same({ ["pmlua stat --event=task-clo"] = { "task-clock" }, ["pmlua events clock::tic"] = { "ticks" } }, answers(out))
   end)
 
-  it("of fish offers the same", function()
-    if not has "fish" then return pending "fish is not installed" end
+  support.with "fish" ("of fish offers the same", function()
     check((run("fish --no-config", "pmlua completion fish | source\n"
       .. "function ask\n  echo \">$argv[1]\"; complete -C $argv[1]\nend\n" .. lines_of "ask %s")))
   end)
 
-  it("of zsh completes a line that is typed", function()
-    if not has "zsh" then return pending "zsh is not installed" end
+  support.with "zsh" ("of zsh completes a line that is typed", function()
     local out = run("zsh -f", [[
 zmodload zsh/zpty || exit 1
 zpty z zsh -f -i
@@ -126,7 +116,7 @@ zpty -d z
   end)
 
   it("refuses a shell that it does not know", function()
-    local status, _, err = helper.pmlua "completion tcsh"
+    local status, _, err = support.pmlua "completion tcsh"
     assert.equal(2, status)
     assert.matches("^pmlua completion: no completion for tcsh; choose bash, zsh or fish\nsee ", err)
   end)

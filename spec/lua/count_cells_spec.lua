@@ -2,7 +2,7 @@
 -- spec/lua/count_cells_spec.lua - each kind of operation has its cell, in each precision and width.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local it = counting.it
 
@@ -76,7 +76,7 @@ local function count(type, text)
       "int main(int n, char **word) { cases[atoi(word[n - 1])](); return 0; }\n"):format(head, table.concat(bodies),
       table.concat(names, ", ")) }, { flags = "-O1 -w -ffp-contract=off" })
     program = os.tmpname()
-    assert.equal(0, (helper.shell(("cp %s %s && chmod 700 %s"):format(built, program, program))))
+    assert.equal(0, (support.shell(("cp %s %s && chmod 700 %s"):format(built, program, program))))
   end
   return (counting.run(program, number[type .. " " .. text]))
 end
@@ -114,7 +114,7 @@ describe("an operation", function()
 
   it("that is contracted counts as two at source, and as what the processor has at the end", function()
     local text = head .. "int main(void) { USE(double, a_ = a * b + c) return 0; }"
-    if helper.shell("grep -qw fma /proc/cpuinfo") == 0 then
+    if support.shell("grep -qw fma /proc/cpuinfo") == 0 then
       local source = counting.count(text, { flags = "-O1 -w -mfma" })
       assert.equal(1, source.fp_mul_double)
       assert.equal(1, source.fp_add_double)

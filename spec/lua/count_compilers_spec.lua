@@ -2,7 +2,7 @@
 -- spec/lua/count_compilers_spec.lua - pmlua cc --count with each clang and flang that pmlua was built for.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local llvm_of = require "pmlua.internal.cc.llvm"
 
 local FIRST, LAST = 14, 19
@@ -29,7 +29,7 @@ int main(void) {
 --- The compiler of a version that pmlua was built for, or nil and what is missing.
 local function compiler(name, version)
   if not llvm_of.instrumenter(version) then return nil, "pmlua was built without LLVM " .. version end
-  if helper.shell("command -v " .. name) ~= 0 then return nil, name .. " is not installed" end
+  if support.shell("command -v " .. name) ~= 0 then return nil, name .. " is not installed" end
   return name
 end
 
@@ -40,7 +40,6 @@ local function with(name, version, specs)
   specs(name, function(what, f)
     it(name .. " " .. what, function()
       local done, err = pcall(f)
-      helper.clean()
       if not done then error(err, 0) end
     end)
   end, version)
@@ -48,10 +47,10 @@ end
 
 --- Compile a source in a new folder and run it: its counts.
 local function count(text, file, options, line, launcher)
-  local dir = helper.folder()
-  helper.write(dir .. "/" .. file, text)
+  local dir = support.folder()
+  support.spit(dir .. "/" .. file, text)
   local cc = counting.cc(options) .. (launcher and " " .. launcher or "")
-  local status, out, err = helper.shell(("cd %s && %s %s %s -o program"):format(helper.quote(dir), cc, line, file))
+  local status, out, err = support.shell(("cd %s && %s %s %s -o program"):format(support.quote(dir), cc, line, file))
   if status ~= 0 then error(out .. err, 2) end
   local counts, said, ended = counting.run(dir .. "/program")
   assert.equal(0, ended, said)
@@ -82,22 +81,21 @@ describe("pmlua cc --count counts the same with every clang:", function()
 
     it_does("with the plugin in the same instructions as by bitcode", function()
       if not counting.plugin(version) then return pending "the plugin is not built" end
-      local dir = helper.folder()
+      local dir = support.folder()
       local function instructions(name)
-        local status, out = helper.shell(("objdump -d --no-show-raw-insn %s/%s.o | grep -v 'file format'"):format(dir, name))
+        local status, out = support.shell(("objdump -d --no-show-raw-insn %s/%s.o | grep -v 'file format'"):format(dir, name))
         assert.equal(0, status)
         local names = {} -- bitcode does not keep the order in which values are used, so two registers may be swapped
         for word in out:gmatch("\n%s+%x+:%s+(%S+)") do names[#names + 1] = word end
         return table.concat(names, " ")
       end
-      helper.write(dir .. "/product.c", product)
+      support.spit(dir .. "/product.c", product)
       for _, at in ipairs { "source", "final" } do
         for _, flags in ipairs { "-O0 -g", "-O2 -fPIC -ffunction-sections" } do
           local cc = counting.cc("--at=" .. at)
-          local line = ("cd %s && %s %%s %s %s -c product.c -o %%s.o"):format(helper.quote(dir), cc, clang, flags)
+          local line = ("cd %s && %s %%s %s %s -c product.c -o %%s.o"):format(support.quote(dir), cc, clang, flags)
           for name, launcher in pairs { plugin = "", bitcode = "nice" } do
-            local status, _, err = helper.shell(line:format(launcher, name))
-            assert.equal(0, status, err)
+            support.done(support.shell(line:format(launcher, name)))
           end
           assert.matches("ret", instructions "plugin")
           assert.equal(instructions "bitcode", instructions "plugin", at .. " " .. flags)

@@ -7,7 +7,7 @@
 -- Slow: compiles and runs a hundred programs at both stages.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local countfile = require "pmlua.countfile"
 
 local it = counting.it
@@ -177,9 +177,9 @@ describe("a program that counts", function()
   end)
 
   it("counts its libraries, linked and loaded and gone again", function()
-    local dir = helper.folder()
-    helper.write(dir .. "/part.c", "double part(double v, int n) { for (int i = 0; i < n; i++) v = v * 1.5; return v; }\n")
-    helper.write(dir .. "/main.c", [[
+    local dir = support.folder()
+    support.spit(dir .. "/part.c", "double part(double v, int n) { for (int i = 0; i < n; i++) v = v * 1.5; return v; }\n")
+    support.spit(dir .. "/main.c", [[
       #include <dlfcn.h>
       double part(double v, int n);
       int main(void) {
@@ -191,11 +191,11 @@ describe("a program that counts", function()
       }]])
     local cc = counting.cc()
     local shared, main = cc .. " clang-14 -O1 -fPIC -shared part.c -o ", cc .. " clang-14 -O1 main.c -o program "
-    local status, _, err = helper.shell(("cd %s && %s libpart.so && %s libloaded.so && %s -L. -lpart -ldl -Wl,-rpath,$PWD")
+    local status, _, err = support.shell(("cd %s && %s libpart.so && %s libloaded.so && %s -L. -lpart -ldl -Wl,-rpath,$PWD")
       :format(dir, shared, shared, main))
     assert.equal(0, status, err)
     local out
-    status, out, err = helper.shell(("cd %s && PMLUA_COUNT=- ./program"):format(dir))
+    status, out, err = support.shell(("cd %s && PMLUA_COUNT=- ./program"):format(dir))
     assert.equal(0, status, out .. err)
     assert.equal("110", err:match("(%d+)%s+fp_mul_double"))
     assert.equal("1", err:match("(%d+)%s+fp_add_double"))
@@ -235,7 +235,7 @@ describe("a program that counts", function()
   local function killed(at, flags, how)
     flags = flags .. " -w -ffp-contract=off -DHOW=" .. how
     local program, dir = counting.build({ ["nest.c"] = nest }, { at = at, flags = flags })
-    local _, out = helper.shell(("cd %s && PMLUA_COUNT=counts %s"):format(helper.quote(dir), helper.quote(program)))
+    local _, out = support.shell(("cd %s && PMLUA_COUNT=counts %s"):format(support.quote(dir), support.quote(program)))
     return assert(countfile.read_all(dir .. "/counts")), math.tointeger(out:match("(%d+)\n$")), program
   end
 
@@ -259,14 +259,14 @@ describe("a program that counts", function()
           for (int i = 0; i < 1000; i++) s += a[i] * 2.0;
         return s > 0;
       }]] }, { flags = "-O1" })
-    local _, _, err = helper.shell(("timeout -s KILL 0.2 env PMLUA_COUNT=%s.counts %s"):format(c, c))
+    local _, _, err = support.shell(("timeout -s KILL 0.2 env PMLUA_COUNT=%s.counts %s"):format(c, c))
     assert.truthy(assert(countfile.read_all(c .. ".counts"), err).events.flop_count_I > 0)
   end)
 
   it("says when a thread was inside a loop at the exit, and not otherwise", function()
     local program = counting.build({ ["exit.c"] = (nest:gsub("kill%(getpid%(%), HOW%)", "exit(0)")) }, { flags = "-O2 -w" })
-    local _, _, handled = helper.shell("PMLUA_COUNT=- " .. program)
-    local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program .. " 100")
+    local _, _, handled = support.shell("PMLUA_COUNT=- " .. program)
+    local _, _, plain = support.shell("PMLUA_COUNT=- " .. program .. " 100")
     assert.matches("\nat least: 1 thread was inside a loop that counts in registers; its newest iterations are missing\n",
       handled)
     assert.falsy(plain:find("at least", 1, true))
@@ -274,15 +274,15 @@ describe("a program that counts", function()
 
   it("says \"at least\" in pmlua stat's table and JSON, of a program that is killed, and not of one that ends", function()
     local _, _, program = killed("source", "-O2", "SIGTERM")
-    local stat = helper.quote(helper.build .. "/pmlua") .. " stat %s -e sde:::BYFL::flop_count_I -- %s %s"
-    local _, _, err = helper.shell(stat:format("", helper.quote(program), ""))
+    local stat = support.quote(support.build .. "/pmlua") .. " stat %s -e sde:::BYFL::flop_count_I -- %s %s"
+    local _, _, err = support.shell(stat:format("", support.quote(program), ""))
     assert.matches("\nsde:::BYFL::flop_count_I +%d+ +flop +compiler, at source +at least\n", err)
     assert.matches("\nat least: 1 thread of 1 process was inside a loop", err)
-    local _, out = helper.shell(stat:format("--json", helper.quote(program), ""))
+    local _, out = support.shell(stat:format("--json", support.quote(program), ""))
     local counts = require("pmlua.json").decode(out:match("{.*}")).counts
     assert.equal("sde:::BYFL::flop_count_I", counts[#counts].event)
     assert.is_true(counts[#counts].at_least)
-    _, _, err = helper.shell(stat:format("", helper.quote(program), "100"))
+    _, _, err = support.shell(stat:format("", support.quote(program), "100"))
     assert.matches("\nsde:::BYFL::flop_count_I +200000 +flop +compiler, at source\n", err)
     assert.falsy(err:find("at least", 1, true))
   end)

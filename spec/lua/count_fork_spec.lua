@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/count_fork_spec.lua - each process reports its own counts, and the destructors of a thread's keys count for it.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local countfile = require "pmlua.countfile"
 local counting = require "spec.lua.counting"
 
-local it, quote = counting.it, helper.quote
+local it, quote = counting.it, support.quote
 
 -- 7 multiplications, the child 5, its child 3
 local family = [[
@@ -58,12 +58,12 @@ describe("counts of a process", function()
       local told = {}
       for i, c in ipairs(all) do told[i] = c.fp_mul_double end
       assert.same({ 3, 5, 7 }, told, at) -- as they end
-      assert.equal(0, (helper.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
+      assert.equal(0, (support.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
       local kept = {}
       for i, p in ipairs(assert(countfile.read_all(dir .. "/counts")).processes) do kept[i] = p.events.flop_count_I end
       table.sort(kept)
       assert.same({ 3, 5, 7 }, kept, at)
-      local status, csv = helper.shell(("%s report %s --csv"):format(quote(helper.build .. "/pmlua"), quote(dir .. "/counts")))
+      local status, csv = support.shell(("%s report %s --csv"):format(quote(support.build .. "/pmlua"), quote(dir .. "/counts")))
       assert.equal(0, status)
       local reported = {}
       for n in csv:gmatch("flop_count_I,(%d+),compiler," .. at .. ",no\n") do reported[#reported + 1] = tonumber(n) end
@@ -74,7 +74,7 @@ describe("counts of a process", function()
 
   it("are its own where a system call made it", function()
     local _, dir = counting.build { ["family.c"] = by_system_call }
-    assert.equal(0, (helper.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
+    assert.equal(0, (support.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
     local kept = {}
     for i, p in ipairs(assert(countfile.read_all(dir .. "/counts")).processes) do kept[i] = p.events.flop_count_I end
     table.sort(kept)
@@ -84,21 +84,20 @@ describe("counts of a process", function()
   it("are some at source and some at final where its processes were compiled so, and 0 of what none did", function()
     local source = counting.build({ ["f.c"] = family }, { at = "source" })
     local final = counting.build({ ["f.c"] = family }, { at = "final" })
-    local dir = helper.folder()
+    local dir = support.folder()
     for name, order in pairs { one = { source, final }, other = { final, source } } do
       local line = ("cd %s && export PMLUA_COUNT=%s && %s && %s"):format(quote(dir), name, quote(order[1]), quote(order[2]))
-      assert.equal(0, (helper.shell(line)))
+      assert.equal(0, (support.shell(line)))
       assert.equal("mixed", assert(countfile.read_all(dir .. "/" .. name)).at)
     end
-    local stat = ("%s stat -e sde:::BYFL::fp_div_double -- %s"):format(quote(helper.build .. "/pmlua"), quote(final))
-    local _, _, err = helper.shell(stat)
+    local stat = ("%s stat -e sde:::BYFL::fp_div_double -- %s"):format(quote(support.build .. "/pmlua"), quote(final))
+    local _, _, err = support.shell(stat)
     assert.matches("\nsde:::BYFL::fp_div_double +0 +compiler, at final\n", err)
   end)
 
   it("have those of a thread's last destructors, in memory of its own", function()
     local program = counting.build { ["keys.c"] = keys }
-    local status, _, err = helper.shell("PMLUA_COUNT=- " .. quote(program))
-    assert.equal(0, status)
+    local _, err = support.done(support.shell("PMLUA_COUNT=- " .. quote(program)))
     assert.matches("\n +30  fp_mul_double ", err)
     assert.falsy(err:find("shared their cells", 1, true), err)
   end)

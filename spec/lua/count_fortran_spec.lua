@@ -2,7 +2,7 @@
 -- spec/lua/count_fortran_spec.lua - pmlua cc --count with flang: Fortran against counts by hand.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local llvm_of = require "pmlua.internal.cc.llvm"
 
 local product = [[
@@ -93,13 +93,13 @@ end program
 
 --- Make a folder with these files.
 local function folder(files)
-  local dir = helper.folder()
-  for name, text in pairs(files) do helper.write(dir .. "/" .. name, text) end
+  local dir = support.folder()
+  for name, text in pairs(files) do support.spit(dir .. "/" .. name, text) end
   return dir
 end
 
 local function sh(dir, command)
-  local status, out, err = helper.shell(("cd %s && %s"):format(helper.quote(dir), command))
+  local status, out, err = support.shell(("cd %s && %s"):format(support.quote(dir), command))
   if status ~= 0 then error(out .. err, 3) end
   return err
 end
@@ -116,10 +116,9 @@ end
 local function missing(flang, version, exec)
   if not llvm_of.instrumenter(version) then return "pmlua was built without LLVM " .. version end
   if not counting.plugin(version) then return "pmlua was built without the plugin for LLVM " .. version end
-  if helper.shell("command -v " .. flang) ~= 0 then return flang .. " is not installed" end
+  if support.shell("command -v " .. flang) ~= 0 then return flang .. " is not installed" end
   local dir = folder { ["empty.f90"] = "program empty\nend program\n" }
-  local status, _, err = helper.shell(("cd %s && %s %s empty.f90 -o empty"):format(dir, flang, exec))
-  helper.clean()
+  local status, _, err = support.shell(("cd %s && %s %s empty.f90 -o empty"):format(dir, flang, exec))
   if status ~= 0 then return "it does not link: " .. err:match "[^\n]*" end
 end
 
@@ -131,7 +130,6 @@ local function specs(flang, exec)
       for _, at in ipairs { "source", "final" } do
         for _, level in ipairs { "-O0", "-O2" } do
           local done, err = pcall(f, counting.cc("--at=" .. at), level, at)
-          helper.clean()
           if not done then error(("%s %s: %s"):format(at, level, err), 0) end
         end
       end
@@ -166,13 +164,12 @@ local function specs(flang, exec)
   it(flang .. " an operation that its runtime carries out, by name", function()
     local dir = folder { ["sums.f90"] = "program sums\n  real(8) :: a(10)\n  a = 1\n  print *, sum(a)\nend program\n" }
     local said = sh(dir, ("%s %s -O0 -c sums.f90"):format(counting.cc(), flang))
-    helper.clean()
     local what = "in _QQmain: an operation inside Fortran's runtime library, not counted"
     assert.matches("^pmlua cc: [^\n]*sums%.f90[:%d]*: " .. what, said)
     assert.equal(1, select(2, said:gsub("\n", "")))
   end)
 
-  local status, omp = helper.shell "ls -d /usr/lib/llvm-*/lib/libomp.so /usr/lib/*/libomp.so 2>/dev/null"
+  local status, omp = support.shell "ls -d /usr/lib/llvm-*/lib/libomp.so /usr/lib/*/libomp.so 2>/dev/null"
   omp = omp:match "([^\n]*)/libomp%.so"
   if not omp then return pending(("%s a team of OpenMP: there is no libomp.so (%d)"):format(flang, status)) end
   each("a team of two threads of OpenMP", function(cc, level)
@@ -193,7 +190,7 @@ local caller = "void s_(double *a);\nint main(void) {\n  double a = 1;\n  for (i
 describe("pmlua cc --count compiles to objects with flang", function()
   for version = 16, 19 do
     local flang, clang = "flang-new-" .. version, "clang-" .. version
-    local function here(name) return helper.shell("command -v " .. name) == 0 end
+    local function here(name) return support.shell("command -v " .. name) == 0 end
     local why = not llvm_of.instrumenter(version) and "pmlua was built without LLVM " .. version
       or not counting.plugin(version) and "pmlua was built without the plugin for LLVM " .. version
       or not here(flang) and flang .. " is not installed" or not here(clang) and clang .. " is not installed"
@@ -204,9 +201,8 @@ describe("pmlua cc --count compiles to objects with flang", function()
             local dir = folder { ["s.f90"] = scaled, ["main.c"] = caller }
             assert.equal("", sh(dir, ("%s %s %s -c s.f90 -o s.o"):format(counting.cc("--at=" .. at), flang, level)))
             sh(dir, ("%s -c main.c -o main.o && %s main.o s.o -o program -L%s -lpmlua_count -Wl,-rpath,%s"):format(clang, clang,
-              helper.build, helper.build))
+              support.build, support.build))
             local counts, said, ended = counting.run(dir .. "/program")
-            helper.clean()
             assert.equal(0, ended, said)
             assert.equal(10, counts.flop_count_I, at .. level)
           end

@@ -2,7 +2,7 @@
 -- spec/lua/count_kernels_spec.lua - counts of kernels, a matrix product, STREAM and LU equal counts by hand.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local it = counting.it
 
@@ -14,17 +14,17 @@ local hand = {
 local lanes = { scalar = { [0] = 1, 1 }, ["128"] = { [0] = 2, 4 }, ["256"] = { [0] = 4, 8 } }
 
 local function kernels(at)
-  local dir, root = helper.folder(), helper.root
+  local dir, root = support.folder(), support.root
   local k = root .. "/scripts/workloads/kernels"
   local flags = ("-O2 -std=c11 -D_GNU_SOURCE -I%s/core -I%s -I%s/spec/lua/count"):format(root, k, root)
   local counted = ("for f in scalar vectors; do %s clang-14 %s -c %s/$f.c || exit; done"):format(
     counting.cc("--quiet --at=" .. at), flags, k)
   local plain = ("clang-14 %s -c %s/spec/lua/count/kernels.c %s/core/source/compiler/pml_count_cells.c"):format(flags, root, root)
   local build = ("cd %s && %s && %s && %s clang-14 *.o -o kernels"):format(dir, counted, plain, counting.cc())
-  local status, _, err = helper.shell(build)
+  local status, _, err = support.shell(build)
   assert.equal(0, status, err)
   local out
-  status, out, err = helper.shell(dir .. "/kernels")
+  status, out, err = support.shell(dir .. "/kernels")
   assert.equal(0, status, err)
   return out
 end
@@ -134,7 +134,7 @@ describe("counts of STREAM", function()
   end
 
   it("are as many flops, in vectors, after optimisation", function()
-    if helper.shell("grep -qw avx2 /proc/cpuinfo && grep -qw fma /proc/cpuinfo") ~= 0 then
+    if support.shell("grep -qw avx2 /proc/cpuinfo && grep -qw fma /proc/cpuinfo") ~= 0 then
       return pending "this cpu has no AVX2 with FMA" -- luacheck: ignore 113
     end
     local program = counting.build({ ["stream.c"] = stream }, { at = "final", flags = "-O3 -mavx2 -mfma" })

@@ -2,17 +2,24 @@
 -- spec/lua/count_line_spec.lua - pmlua cc --count behaves like any other compiler in a build.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local it = counting.it
 local cc = counting.cc()
 
 --- Run a command in a folder with these files: status, output, errors, the folder.
 local function within(files, command)
-  local dir = helper.folder()
-  for name, text in pairs(files) do helper.write(dir .. "/" .. name, text) end
-  local status, out, err = helper.shell(("cd %s && %s"):format(dir, command))
+  local dir = support.folder()
+  for name, text in pairs(files) do support.spit(dir .. "/" .. name, text) end
+  local status, out, err = support.shell(("cd %s && %s"):format(dir, command))
   return status, out, err, dir
+end
+
+--- The same of a command that succeeds: the folder, errors, output.
+local function built(files, command)
+  local status, out, err, dir = within(files, command)
+  if status ~= 0 then error(out .. err, 2) end
+  return dir, err, out
 end
 
 local function exists(path)
@@ -22,7 +29,7 @@ end
 
 local main = "double twice(double v);\nint main(void) { return twice(1.5) != 3; }\n"
 local twice = "double twice(double v) { return v * 2; }\n"
-local both = { ["main.c"] = main, ["twice.c"] = twice }
+local both = { ["main.c"] = main, ["twice.c"] = twice, Makefile = "prog: main.o twice.o\n\t$(CC) $^ -o $@\n" }
 
 --- The number of multiplications that a program counts.
 local function multiplications(program)
@@ -30,30 +37,23 @@ local function multiplications(program)
 end
 
 describe("pmlua cc --count", function()
-  it("compiles and links several sources at once, each counted", function()
-    local status, _, err, dir = within(both, cc .. " clang-14 main.c twice.c -o both")
-    assert.equal(0, status, err)
-    assert.equal(1, multiplications(dir .. "/both"))
-  end)
-
-  it("compiles to objects named as the compiler names them, which link in a line of its own", function()
-    local status, _, err, dir = within(both, ("%s clang-14 -c main.c twice.c && %s clang-14 main.o twice.o"):format(cc, cc))
-    assert.equal(0, status, err)
-    assert.equal(1, multiplications(dir .. "/a.out"))
-  end)
-
-  it("mixes objects, archives and sources", function()
-    local archive = cc .. " clang-14 -c twice.c -o t.o && ar rc libt.a t.o && "
-    local status, _, err, dir = within(both, archive .. cc .. " clang-14 main.c -L. -lt -o m")
-    assert.equal(0, status, err)
-    assert.equal(1, multiplications(dir .. "/m"))
-  end)
+  for what, case in pairs {
+    ["compiles and links several sources at once, each counted"] = { "CC main.c twice.c -o both", "both" },
+    ["compiles to objects named as the compiler names them, which link in a line of its own"] =
+      { "CC -c main.c twice.c && CC main.o twice.o", "a.out" },
+    ["mixes objects, archives and sources"] = { "CC -c twice.c -o t.o && ar rc libt.a t.o && CC main.c -L. -lt -o m", "m" },
+    ["builds with make, as CC"] = { ("make -s CC='%s cc --count -- clang-14'"):format(support.build .. "/pmlua"), "prog" },
+  } do
+    it(what, function()
+      local dir = built(both, (case[1]:gsub("%f[%w]CC ", cc .. " clang-14 ")))
+      assert.equal(1, multiplications(dir .. "/" .. case[2]))
+    end)
+  end
 
   it("writes assembly with -S, and passes -E on", function()
-    local status, out, err, dir = within(both, ("%s clang-14 -S twice.c && %s clang-14 -E twice.c"):format(cc, cc))
-    assert.equal(0, status, err)
+    local dir, _, out = built(both, ("%s clang-14 -S twice.c && %s clang-14 -E twice.c"):format(cc, cc))
     assert.truthy(out:find("return v * 2", 1, true))
-    assert.truthy(helper.read(dir .. "/twice.s"):find("pml_count_self", 1, true))
+    assert.truthy(support.slurp(dir .. "/twice.s"):find("pml_count_self", 1, true))
   end)
 
   it("leaves the dependencies that the compiler alone leaves", function()
@@ -83,9 +83,7 @@ describe("pmlua cc --count", function()
   it("gives a warning once, and obeys -Werror", function()
     local files = { ["warn.c"] = "int main(void) { int unused; return 0; }\n" }
     local _, _, plain = within(files, "clang-14 -Wall -I. -DX=1 warn.c -o w")
-    local status, _, err = within(files, cc .. " clang-14 -Wall -I. -DX=1 warn.c -o w")
-    assert.equal(0, status)
-    assert.equal(plain, err)
+    assert.equal(plain, (select(2, built(files, cc .. " clang-14 -Wall -I. -DX=1 warn.c -o w"))))
     assert.equal(1, (within(files, cc .. " clang-14 -Wall -Werror warn.c -o w")))
   end)
 
@@ -98,9 +96,8 @@ describe("pmlua cc --count", function()
   end)
 
   it("reads sources from a pipe, from response files, and by -x", function()
-    local status, _, err, dir = within({ ["t.txt"] = main .. twice, ["line"] = '-O2 "t.txt"\n-o program' },
+    local dir = built({ ["t.txt"] = main .. twice, ["line"] = '-O2 "t.txt"\n-o program' },
       cc .. " clang-14 -x c @line && cat t.txt | " .. cc .. " clang-14 -O2 -x c - -o piped")
-    assert.equal(0, status, err)
     assert.equal(1, multiplications(dir .. "/program"))
     assert.equal(1, multiplications(dir .. "/piped"))
   end)
@@ -121,9 +118,8 @@ describe("pmlua cc --count", function()
     local text = "int f(int x) {\n  int y = x *\n    3;\n  y = y - 7;\n  switch (y) {\n  case 1: return 5;\n"
       .. "  case 4: return 6;\n  }\n  return 0;\n}\n"
     local line = cc .. " clang-14 -O0 -g -S -emit-llvm lines.c -o lines.ll"
-    local status, _, err, dir = within({ ["lines.c"] = text }, line)
-    assert.equal(0, status, err)
-    local ir = helper.read(dir .. "/lines.ll")
+    local dir = built({ ["lines.c"] = text }, line)
+    local ir = support.slurp(dir .. "/lines.ll")
     for operation, at in pairs { ["mul nsw"] = 2, ["sub nsw"] = 4, switch = 5 } do
       local place = ir:match(" " .. operation .. " i32 [^\n]-!dbg (!%d+)") or ir:match("\n  %] ?, !dbg (!%d+)")
       assert.equal(tostring(at), ir:match("\n" .. place .. " = !DILocation%(line: (%d+)"), operation)
@@ -133,21 +129,15 @@ describe("pmlua cc --count", function()
   it("passes assembly on, and says that it is not counted", function()
     local files = { ["main.c"] = "int two(void);\nint main(void) { return two() - 2; }\n",
       ["two.s"] = ".globl two\ntwo: mov $2, %eax\nret\n.section .note.GNU-stack,\"\"\n" }
-    local status, _, err, dir = within(files, cc .. " clang-14 main.c two.s -o two && ./two")
-    assert.equal(0, status, err)
+    local dir, err = built(files, cc .. " clang-14 main.c two.s -o two && ./two")
     assert.equal("pmlua cc: two.s: assembly is not counted\n", err)
     assert.equal(1, counting.run(dir .. "/two").call_direct)
-    status, _, err = within(files, counting.cc "--quiet" .. " clang-14 main.c two.s -o two && ./two")
-    assert.equal(0, status)
-    assert.equal("", err)
+    assert.equal("", (select(2, built(files, counting.cc "--quiet" .. " clang-14 main.c two.s -o two && ./two"))))
   end)
 
   it("says of -flto what it counts, and links it", function()
-    local status, _, err, dir = within(both, cc .. " clang-14 -flto -O2 -c main.c twice.c && ls *.o && file main.o")
-    assert.equal(0, status, err)
-    assert.truthy(exists(dir .. "/twice.o"))
-    status, _, err = within(both, counting.cc "--at=final" .. " clang-14 -flto -O2 -c main.c")
-    assert.equal(0, status, err)
+    assert.truthy(exists(built(both, cc .. " clang-14 -flto -O2 -c main.c twice.c && ls *.o && file main.o") .. "/twice.o"))
+    local _, err = built(both, counting.cc "--at=final" .. " clang-14 -flto -O2 -c main.c")
     assert.truthy(err:find("^pmlua cc: %-flto: counted before link%-time optimisation, which changes the program further\n"), err)
   end)
 
@@ -159,7 +149,7 @@ describe("pmlua cc --count", function()
       ["no-such-compiler main.c"] = "no-such-compiler does not run; is it installed?",
     }
     for line, text in pairs(cases) do
-      if line:find("gfortran", 1, true) and helper.shell "command -v gfortran" ~= 0 then text = "gfortran does not run" end
+      if line:find("gfortran", 1, true) and support.shell "command -v gfortran" ~= 0 then text = "gfortran does not run" end
       local status, _, err = within(both, cc .. " " .. line)
       assert.equal(1, status)
       assert.equal("pmlua cc: " .. text .. "\n", err)
@@ -167,10 +157,10 @@ describe("pmlua cc --count", function()
   end)
 
   it("refuses what is no bitcode of its LLVM, in a line", function()
-    local instrument = assert(package.loadlib(helper.build .. "/lua/pmlua/instrument-14.so", "luaopen_pmlua_instrument"))()
-    local dir = helper.folder()
+    local instrument = assert(package.loadlib(support.build .. "/lua/pmlua/instrument-14.so", "luaopen_pmlua_instrument"))()
+    local dir = support.folder()
     for name, text in pairs { empty = "", text = "int main;", cut = "BC\xC0\xDE\x35\x14\x00\x00\x05\x00\x00\x00" } do
-      helper.write(dir .. "/" .. name, text)
+      support.spit(dir .. "/" .. name, text)
       local done, why = instrument.file(dir .. "/" .. name, dir .. "/out", name, false)
       assert.falsy(done)
       assert.truthy(why:find("is not bitcode of LLVM 14.0.6 or older: ", 1, true), why)
@@ -181,9 +171,8 @@ describe("pmlua cc --count", function()
   end)
 
   it("names the LLVM of bitcode that is newer than its own, and the clang to use", function()
-    if helper.shell "command -v clang-15" ~= 0 then return pending "there is no clang-15 here" end
-    local status, _, err, dir = within(both, "clang-15 -emit-llvm -c twice.c")
-    assert.equal(0, status, err)
+    if support.shell "command -v clang-15" ~= 0 then return pending "there is no clang-15 here" end
+    local dir = built(both, "clang-15 -emit-llvm -c twice.c")
     local _, why = require("pmlua.internal.cc.llvm").instrumenter(14).file(dir .. "/twice.bc", dir .. "/out", "twice.c", false)
     assert.matches("^bitcode of LLVM15[%d.]+, which LLVM 14%.0%.6 does not read$", why)
   end)
@@ -198,7 +187,7 @@ describe("pmlua cc --count", function()
       ["--count=all -- clang a.c"] = "--count needs lines, or no value, not 'all'",
     }
     for words, text in pairs(cases) do
-      local status, _, err = helper.pmlua("cc " .. words)
+      local status, _, err = support.pmlua("cc " .. words)
       assert.equal(2, status, words)
       assert.equal("pmlua cc: " .. text, err:match("^(.-)\nsee 'pmlua help cc'\n$"), err)
     end
@@ -217,12 +206,5 @@ describe("pmlua cc --count", function()
       assert.equal(0, status)
       assert.matches(steps, out)
     end
-  end)
-
-  it("builds with make, as CC", function()
-    local files = { ["Makefile"] = "prog: main.o twice.o\n\t$(CC) $^ -o $@\n", ["main.c"] = main, ["twice.c"] = twice }
-    local status, _, err, dir = within(files, ("make -s CC='%s cc --count -- clang-14'"):format(helper.build .. "/pmlua"))
-    assert.equal(0, status, err)
-    assert.equal(1, multiplications(dir .. "/prog"))
   end)
 end)

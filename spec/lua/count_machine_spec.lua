@@ -4,7 +4,7 @@
 -- Slow: compiles a program for each instruction.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local MASKS = "AVX2: masked and gathered memory, and dot products"
 local WIDE = "AVX-512: masked, scattered and compressed memory, and products of bytes"
@@ -108,7 +108,7 @@ describe("the compiler's counts have", function()
     check(wide, "-mavx512f -mavx512bw -mavx512vl -mavx512vnni")
   end)
 
-  if helper.shell "uname -m | grep -qx x86_64" == 0 then
+  if support.shell "uname -m | grep -qx x86_64" == 0 then
     counting.it("no word of these instructions as not counted, on a machine without them, too", function()
       for _, list in ipairs { cases, wide } do
         local body = {}

@@ -4,7 +4,7 @@
 -- Slow: builds 70 programs.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local programs = require "spec.lua.count.programs"
 
 local it = counting.it
@@ -13,9 +13,7 @@ local PROGRAMS = math.tointeger(tonumber(os.getenv("PMLUA_COUNT_PROGRAMS") or 4)
 
 --- The output of the same program without counts.
 local function plain(dir, flags)
-  local status, out, err = helper.shell(("cd %s && clang-14 -w %s program.c -o plain -lm && ./plain"):format(dir, flags))
-  assert.equal(0, status, err)
-  return out
+  return support.done(support.shell(("cd %s && clang-14 -w %s program.c -o plain -lm && ./plain"):format(dir, flags)))
 end
 
 local function check(seed, at, flags)

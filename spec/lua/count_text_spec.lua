@@ -2,7 +2,7 @@
 -- spec/lua/count_text_spec.lua - what counting adds to the code of a program: little, and what several places add once.
 
 local counting = require "spec.lua.counting"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local it = counting.it
 
@@ -30,9 +30,8 @@ end
 
 --- The bytes of code in an object that @compiler makes.
 local function bytes(compiler, dir)
-  local command = ("cd %s && %s -O2 -w -c branches.c -o out.o && size -A out.o"):format(helper.quote(dir), compiler)
-  local status, out, err = helper.shell(command)
-  assert.equal(0, status, err)
+  local command = ("cd %s && %s -O2 -w -c branches.c -o out.o && size -A out.o"):format(support.quote(dir), compiler)
+  local out = support.done(support.shell(command))
   local n = 0
   for section in out:gmatch "%.text[^%s]*%s+(%d+)" do n = n + section end
   return n
@@ -41,8 +40,8 @@ end
 describe("the code of a program that counts", function()
   it("is at most 2.4 times as large", function()
     if not x86 then return pending "additions are one instruction on x86-64" end -- luacheck: ignore 113
-    local dir = helper.folder()
-    helper.write(dir .. "/branches.c", branches(50))
+    local dir = support.folder()
+    support.spit(dir .. "/branches.c", branches(50))
     local plain = bytes("clang-14", dir)
     for _, at in ipairs { "source", "final" } do
       local ratio = bytes(counting.cc("--at=" .. at) .. " clang-14", dir) / plain
@@ -69,15 +68,15 @@ describe("the code of a program that counts", function()
     assert.same({ 40, 40, 90 }, { c.fp_mul_double, c.fp_add_double, c.call_direct })
     assert.same({ 40, 40 }, { c.load_fp_8, c.store_fp_8 })
     if x86 then
-      local _, names = helper.shell("nm " .. helper.quote(dir .. "/program"))
+      local _, names = support.shell("nm " .. support.quote(dir .. "/program"))
       assert.truthy(names:find("pml_count.add", 1, true), "a function that adds")
     end
   end)
 
   it("leaves arguments in all registers when a thread's first counted function asks for its cells", function()
-    local wide = helper.shell "grep -qw avx /proc/cpuinfo" == 0
-    local dir = helper.folder()
-    helper.write(dir .. "/args.h", [[
+    local wide = support.shell "grep -qw avx /proc/cpuinfo" == 0
+    local dir = support.folder()
+    support.spit(dir .. "/args.h", [[
       typedef double four __attribute__((vector_size(32)));
       #ifdef __AVX__
       #define WIDE(x) , four v0, four v1
@@ -87,7 +86,7 @@ describe("the code of a program that counts", function()
       double counted(long a, long b, long c, long d, long e, long f, double p, double q, double r, double s, double t,
                      double u WIDE(x));
     ]])
-    helper.write(dir .. "/counted.c", [[
+    support.spit(dir .. "/counted.c", [[
       #include "args.h"
       double counted(long a, long b, long c, long d, long e, long f, double p, double q, double r, double s, double t,
                      double u WIDE(x)) {
@@ -98,7 +97,7 @@ describe("the code of a program that counts", function()
         return sum;
       }
     ]])
-    helper.write(dir .. "/main.c", [[
+    support.spit(dir .. "/main.c", [[
       #include "args.h"
       #include <pthread.h>
       #include <stdio.h>
@@ -124,8 +123,7 @@ describe("the code of a program that counts", function()
     ]])
     local flags = "-O1 -w" .. (wide and " -mavx" or "")
     local command = "cd %s && clang-14 %s -c main.c && %s clang-14 %s counted.c main.o -lpthread -o program"
-    local status, _, err = helper.shell(command:format(helper.quote(dir), flags, counting.cc(), flags))
-    assert.equal(0, status, err)
+    support.done(support.shell(command:format(support.quote(dir), flags, counting.cc(), flags)))
     local c, out = counting.run(dir .. "/program")
     assert.equal("", out)
     assert.is_true(c.fp_mul_double >= 10)

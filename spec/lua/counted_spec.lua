@@ -76,8 +76,6 @@ local function compiled()
   return true
 end
 
-teardown(support.cleanup)
-
 --- it(), or pending if programs cannot be compiled with counts.
 local function counted(name, f)
   it(name, function()
@@ -135,8 +133,7 @@ describe("A program that counts", function()
   end)
 
   counted("is counted by pmlua stat as to the events that were asked for, and no others", function()
-    local status, _, err = shell(quote(command) .. " stat -e " .. ADD .. ",page-faults -- ./source")
-    assert.equal(0, status)
+    local _, err = support.done(shell(quote(command) .. " stat -e " .. ADD .. ",page-faults -- ./source"))
     assert.matches("\nsde:::BYFL::fp_add_double +10010 +compiler, at source\n", err)
     assert.matches("\nnot counted: the work of libm%.so%.6, which was not compiled with counts\n", err)
     assert.is_nil(err:find("load_count", 1, true))
@@ -144,8 +141,7 @@ describe("A program that counts", function()
   end)
 
   counted("leaves its counts where its user wants them, under any user", function()
-    local status, _, err = shell(quote(command) .. " stat -e " .. FLOPS .. " -- ./source", "PMLUA_COUNT=mine")
-    assert.equal(0, status)
+    local _, err = support.done(shell(quote(command) .. " stat -e " .. FLOPS .. " -- ./source", "PMLUA_COUNT=mine"))
     assert.matches("not counted: PMLUA_COUNT is already set: the counts go there\n", err)
     assert.equal(0, (shell(quote(command) .. " choose --pmu generic FLOPS CYCLE/cpus --run -- ./source", "PMLUA_COUNT=mine")))
     local countfile = require "pmlua.countfile"
@@ -171,8 +167,8 @@ describe("A program that counts", function()
   end)
 
   counted("tells by function when its calls are recorded", function()
-    local status, _, out = shell(quote(command) .. " record --lib 'libsum*' --event " .. FLOPS .. " -o recorded -- ./source")
-    assert.equal(0, status, out)
+    local line = quote(command) .. " record --lib 'libsum*' --event " .. FLOPS .. " -o recorded -- ./source"
+    local _, out = support.done(shell(line))
     assert.matches("\nlibsum%.so +sum +10 +[^\n]* 10000\n", "\n" .. out)
     os.execute("rm -rf " .. quote(folder) .. "/recorded")
   end)
@@ -308,8 +304,7 @@ end)
 
 describe("What cannot be counted is reported:", function()
   it("a command that counts nothing", function()
-    local status, _, err = support.shell(quote(command) .. " stat -e " .. FLOPS .. " -- true")
-    assert.equal(0, status)
+    local _, err = support.done(support.shell(quote(command) .. " stat -e " .. FLOPS .. " -- true"))
     assert.matches("sde:::BYFL::flop_count_I +%- +flop +compiler +not counted: the command counts nothing; compile it with", err)
   end)
 

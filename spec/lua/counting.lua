@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/counting.lua - for the specs of pmlua cc --count: compile programs that count, and read their counts.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local M = {}
 
 --- Why this machine cannot compile programs with counts, or nil.
 function M.missing()
-  if not io.open(helper.build .. "/lua/pmlua/instrument-14.so") then return "pmlua was built without LLVM 14" end
-  if helper.shell "command -v clang-14" ~= 0 then return "clang-14 is not installed" end
+  if not io.open(support.build .. "/lua/pmlua/instrument-14.so") then return "pmlua was built without LLVM 14" end
+  if support.shell "command -v clang-14" ~= 0 then return "clang-14 is not installed" end
 end
 
 --- Whether this build has the plugin; builds with sanitizers do not.
 function M.plugin(version)
-  local f <close> = io.open(("%s/preload/libpmlua-instrument-%d.so"):format(helper.build, version))
+  local f <close> = io.open(("%s/preload/libpmlua-instrument-%d.so"):format(support.build, version))
   return f ~= nil
 end
 
@@ -22,16 +22,12 @@ function M.it(name, f)
   local busted = require "busted"
   local missing = M.missing()
   if missing then return busted.pending(name .. ": " .. missing) end
-  return busted.it(name, function()
-    local done, err = pcall(f)
-    helper.clean()
-    if not done then error(err, 0) end
-  end)
+  return busted.it(name, f)
 end
 
 --- The words before the compiler's name: options, and what to count besides operations.
 function M.cc(options, count)
-  return ("%s cc --count%s %s --"):format(helper.quote(helper.build .. "/pmlua"), count and "=" .. count or "", options or "")
+  return ("%s cc --count%s %s --"):format(support.quote(support.build .. "/pmlua"), count and "=" .. count or "", options or "")
 end
 
 --- Compile C (or C++, by the name of the file) with counts in a new folder.
@@ -41,16 +37,16 @@ end
 ---@return string folder
 function M.build(files, o)
   o = o or {}
-  local dir, sources = helper.folder(), {}
+  local dir, sources = support.folder(), {}
   for name, text in pairs(files) do
-    helper.write(dir .. "/" .. name, text)
+    support.spit(dir .. "/" .. name, text)
     if not name:find("%.h$") then sources[#sources + 1] = name end
   end
   table.sort(sources)
   local cpp = sources[1] and sources[1]:find("%.cpp$")
   local cc = M.cc("--at=" .. (o.at or "source"), o.count) .. (cpp and " clang++-14 " or " clang-14 ") .. (o.flags or "-O2")
-  local command = ("cd %s && %s %s -o program -lm -lpthread"):format(helper.quote(dir), cc, table.concat(sources, " "))
-  local status, out, err = helper.shell(command)
+  local command = ("cd %s && %s %s -o program -lm -lpthread"):format(support.quote(dir), cc, table.concat(sources, " "))
+  local status, out, err = support.shell(command)
   if status ~= 0 then error(out .. err, 2) end
   return dir .. "/program", dir, err
 end
@@ -72,7 +68,7 @@ end
 ---@return integer status
 ---@return table[] all
 function M.run(program, arguments)
-  local status, out, err = helper.shell("PMLUA_COUNT=- " .. helper.quote(program) .. " " .. (arguments or ""))
+  local status, out, err = support.shell("PMLUA_COUNT=- " .. support.quote(program) .. " " .. (arguments or ""))
   local all = counts_of(err)
   return all[1] or error(("it counted nothing: status %s, %s%s"):format(status, out, err), 2), out, status, all
 end

@@ -2,21 +2,20 @@
 -- spec/lua/critical_path_spec.lua - the critical path of a job that sleeps in turn: what holds whatever else the machine does.
 -- The path of planted times is in wait_states_spec.lua.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local critical_path = require "pmlua.analysis.critical_path"
 local waits = require "pmlua.analysis.waits"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
 local sh = require("spec.shell").sh
 
-local folder = helper.folder()
+local folder = support.folder()
 
 describe("the critical path of a job of MPI", function()
-  mpi_job.it_of_each("goes through the ranks that others waited for", function(name)
+  mpi_job.it_once("goes through the ranks that others waited for", function(name)
     local to = folder .. "/" .. name
     local program = mpi_job.compile(name, "known_path", folder)
-    local out, code = mpi_job.record(name, 3, program, to, { options = "--trace", limit_s = 60 })
-    assert.are.equal(0, code, out)
+    mpi_job.traced(name, 3, program, to)
     local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
     local path = assert(critical_path.of(t))
     local sleep
@@ -64,7 +63,7 @@ describe("the critical path of a job of MPI", function()
     assert.is_true(whole[1] > 0.05)
 
     local function trace(options)
-      local printed, status = sh(("%s/pmlua trace %s %s/traces.otf2"):format(helper.build, options, to))
+      local printed, status = sh(("%s/pmlua trace %s %s/traces.otf2"):format(support.build, options, to))
       assert.are.equal(0, status, printed)
       return printed
     end
@@ -86,7 +85,7 @@ describe("the critical path of a job of MPI", function()
     local t <close> = assert(pml.trace.open(folder .. "/one/traces.otf2"))
     assert.are.same({ length_s = 0.0, regions = {}, paths = {}, ranks = {}, parts = {}, waits = 0, unknown_s = 0.0 },
       critical_path.of(t))
-    local text, status = sh(("%s/pmlua trace --critical-path %s/one/traces.otf2"):format(helper.build, folder))
+    local text, status = sh(("%s/pmlua trace --critical-path %s/one/traces.otf2"):format(support.build, folder))
     assert.are.equal(1, status, text)
     assert.is_truthy(text:find("no location is defined", 1, true), text)
   end)

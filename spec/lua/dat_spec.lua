@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local dat = require "pmlua.internal.dat"
 local rng = require "pmlua.internal.rng"
 
@@ -10,8 +10,6 @@ local demo = {
 }
 
 describe("dat", function()
-  after_each(helper.clean)
-
   it("writes what it reads back", function()
     local t = assert(dat.parse(dat.format(demo), "demo.dat"))
     assert.equal("demo", t.title)
@@ -80,10 +78,10 @@ describe("dat", function()
 
   it("is plotted by gnuplot, blocks and missing values included", function()
     if not os.execute("command -v gnuplot >/dev/null") then return pending "gnuplot is not installed" end
-    local dir = helper.folder()
-    helper.write(dir .. "/demo.dat", dat.format(demo))
+    local dir = support.folder()
+    support.spit(dir .. "/demo.dat", dat.format(demo))
     local program = 'set datafile missing "NaN"; stats "demo.dat" using 3'
-    local code, out = helper.shell(("cd %s && gnuplot -e %s 2>&1"):format(dir, helper.quote(program)))
+    local code, out = support.shell(("cd %s && gnuplot -e %s 2>&1"):format(dir, support.quote(program)))
     assert.equal(0, code)
     assert.matches("Records:%s+2", out)
     assert.matches("Blocks:%s+2", out)

@@ -6,7 +6,7 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
 -- HOW is range: close 3 to 1023 and open 200 files; or all: close every descriptor, make a recorded call, and open a file
 -- at each number that a counter had. The output is the same as without pmlua.
@@ -60,13 +60,9 @@ int main(int argc, char **argv) {
 
 describe("a program that closes all descriptors, counted by pmlua record --event", function()
   setup(function()
-    dir = support.folder()
     support.spit(dir .. "/closes.c", program)
-    local status, _, err = support.shell_in(dir, "gcc -O1 closes.c -o closes -lz -lpthread")
-    assert.equal(0, status, err)
+    support.done(support.shell_in(dir, "gcc -O1 closes.c -o closes -lz -lpthread"))
   end)
-
-  teardown(support.cleanup)
 
   local function recorded(how)
     local text = ("%s record --json -o %s --sym crc32 --event page-faults:u -- ./closes %s"):format(command, how, how)

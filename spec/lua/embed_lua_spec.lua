@@ -53,8 +53,6 @@ local luas = { { "Lua 5.1", "lua5.1", "liblua5.1.a" }, { "Lua 5.3", "lua5.3", "l
   { "LuaJIT", "luajit", "libluajit-5.1.a" }, { "Lua 5.4", "lua5.4", "liblua5.4.a" } }
 
 describe("An application that embeds", function()
-  after_each(support.cleanup)
-
   for _, lua in ipairs(luas) do
     for _, how in ipairs { "shared", "static" } do
       local name = ("%s (%s) has it beside pmlua's"):format(lua[1], how)
@@ -134,8 +132,6 @@ int main(int, char **argv) {
 ]]
 
 describe("A C++ exception in a function of the application", function()
-  after_each(support.cleanup)
-
   it("is an error code, and the state and the service go on", function()
     if support.sanitized then return pending "the program is not sanitized" end
     if not support.has "g++" then return pending "there is no g++" end

@@ -112,8 +112,6 @@ describe("An example of the help of pmlua", function()
   if not os.execute("echo '#include <zlib.h>' | gcc -E - >/dev/null 2>&1") then return pending "zlib.h is not installed" end
   if not io.open(support.build .. "/spec/compat_application") then return pending "make specs has not been run" end
 
-  teardown(support.cleanup)
-
   for _, name in ipairs(verbs.all()) do
     local verb = verbs.load(name)
     describe(name, function()

@@ -1,11 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/experiment_progress_spec.lua - what an experiment says of how far it is.
-local helper = require "spec.lua.helper"
-
-if not helper.has_core then
-  describe("progress", function() pending(helper.no_core) end)
-  return
-end
+require "spec.core.support"
 
 describe("progress", function()
   local progress = require "pmlua.internal.experiment.progress"

@@ -1,10 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
-
-if not helper.has_core then
-  describe("experiment", function() pending(helper.no_core) end)
-  return
-end
+local support = require "spec.core.support"
 
 local dat = require "pmlua.internal.dat"
 local demo = require "spec.lua.demo"
@@ -16,8 +11,6 @@ local results = require "pmlua.results"
 local define, run, script, command, csv = demo.define, demo.run, demo.script, demo.command, demo.csv
 
 describe("experiment", function()
-  after_each(helper.clean)
-
   it("measures every cell in every round and keeps every sample", function()
     local r = run()
     assert.equal("complete", r.status)
@@ -72,7 +65,7 @@ describe("experiment", function()
 
   it("takes samples objects, arrays and single numbers alike", function()
     local as_object = run { measure = function(_, p, n)
-      local s = helper.core.samples.new(n)
+      local s = support.core.samples.new(n)
       for i = 1, n do s:push(p.k * 100 + i % 5) end
       return s
     end }
@@ -94,7 +87,7 @@ describe("experiment", function()
 
   it("shows ticks in nanoseconds and per call, and keeps ticks in the samples", function()
     local r = run { unit = "ticks", calls = 10 }
-    local ns = 1e9 / helper.core.clock.info().ticks_per_second
+    local ns = 1e9 / support.core.clock.info().ticks_per_second
     assert.is_true(math.abs(r.cells[1].summary.median - 102 * ns / 10) < 1e-6)
     assert.matches("\n1,1,0,101\n", csv(r.dir))
     assert.equal("ns", r.unit)
@@ -300,14 +293,14 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
       assert.same({ "failed", "incomplete", 4 }, { opened.status, opened.data.status, opened.data.rows[1].samples })
       assert.matches("called os%.exit", opened.meta.error)
       assert.equal(5, select(2, csv(opened.path):gsub("\n", "")))
-      assert.equal(0, (helper.shell("gzip -t " .. opened.path .. "/samples.csv.gz")))
+      assert.equal(0, (support.shell("gzip -t " .. opened.path .. "/samples.csv.gz")))
     end
   end)
 
   it("is misused by unknown options and bad numbers: one line, status 2, nothing written", function()
     local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() return 1 end }"
     for _, arguments in ipairs { "--nope", "--seed x", "--rounds 0", "--iterations 1.5", "--iterations", "extra" } do
-      local code, out, err = helper.pmlua(("%s --out %s/out %s"):format(path, dir, arguments))
+      local code, out, err = support.pmlua(("%s --out %s/out %s"):format(path, dir, arguments))
       assert.equal(2, code, arguments)
       assert.equal("", out)
       assert.matches("^pmlua: [^\n]+\nsee 'pmlua [^\n]+ %-%-help'\n$", err)
@@ -321,8 +314,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
       'analyse = function(run) run:say("shift " .. run.options.shift) end }' }
     local path, dir = script(table.concat(said, "\n"))
     for _, given in ipairs { "--shift -3", "--shift=-3" } do
-      local code, out, err = helper.pmlua(("%s --out %s/out --quick --no-plot %s"):format(path, dir, given))
-      assert.equal(0, code, err)
+      local out, err = support.done(support.pmlua(("%s --out %s/out --quick --no-plot %s"):format(path, dir, given)))
       assert.matches("shift %-3", out .. err)
     end
   end)
@@ -359,9 +351,9 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
   end)
 
   it("runs what is given with -e", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local text = "return pml.experiment { name = 'demo', unit = 's', measure = function() error 'boom' end }"
-    local code, _, err = helper.shell(("cd %s && %s/pmlua -e %s"):format(dir, helper.build, helper.quote(text)))
+    local code, _, err = support.shell(("cd %s && %s/pmlua -e %s"):format(dir, support.build, support.quote(text)))
     assert.equal(1, code)
     assert.matches("%(command line%):1: boom", err)
     assert.equal("failed", assert(results.open(dir .. "/results/demo/latest")).status)
@@ -382,9 +374,9 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
 
   it("says in one line that a folder cannot be written, before measuring", function()
     local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() error 'measured' end }"
-    helper.write(dir .. "/file", "")
+    support.spit(dir .. "/file", "")
     for _, out_dir in ipairs { dir .. "/file", "/proc/nothing" } do
-      local code, out, err = helper.pmlua(("%s --quiet --out %s"):format(path, out_dir))
+      local code, out, err = support.pmlua(("%s --quiet --out %s"):format(path, out_dir))
       assert.equal(1, code)
       assert.equal("", out)
       assert.matches("^pmlua: cannot make the folder [^\n]+\n$", err)
@@ -425,8 +417,8 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
   end)
 
   it("says the summary of every cell as JSON, for programs", function()
-    local code, out = helper.pmlua(("%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s")
-      :format(helper.root, helper.folder()))
+    local code, out = support.pmlua(("%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s")
+      :format(support.root, support.folder()))
     assert.equal(0, code)
     assert.equal(2, #json.decode(out).cells)
   end)

@@ -2,21 +2,18 @@
 -- spec/lua/export_calls_spec.lua - pmlua export of recorded runs: calls, constructs of OpenMP, and what ranks of MPI sent,
 -- against planted calls and messages, and against the report's sums.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local json = require "pmlua.json"
 local mpi_job = require "spec.lua.mpi_job"
 local openmp = require "spec.lua.openmp"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
+local sh = shell.sh
 
-local folder = helper.folder()
-
-teardown(helper.clean)
+local folder = support.folder()
 
 --- What pmlua export prints on standard output, and on standard error.
 local function export(arguments)
-  local code, out, err = helper.shell(("%s/pmlua export %s"):format(helper.build, arguments))
-  assert(code == 0, err)
-  return out, err
+  return support.done(support.shell(("%s/pmlua export %s"):format(support.build, arguments)))
 end
 
 local function rows(path, name)
@@ -57,14 +54,14 @@ describe("pmlua export of recorded calls", function()
 
   setup(function()
     dir = folder .. "/calls"
-    helper.write(folder .. "/plant.c", [[
+    support.spit(folder .. "/plant.c", [[
 void inner(void) {}
 void outer(int n) { while (n-- > 0) inner(); }
 int other(int n);
 int again(int n) { return n > 1 ? other(n - 1) + 1 : 1; }
 int other(int n) { return again(n); }
 ]])
-    helper.write(folder .. "/main.c", [[
+    support.spit(folder .. "/main.c", [[
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -84,10 +81,9 @@ int main(void) {
   return again(10) - 10;
 }
 ]])
-    local out, code = sh(("cd %s && gcc -O0 -shared -fPIC plant.c -o libplant.so && "
+    shell.done(("cd %s && gcc -O0 -shared -fPIC plant.c -o libplant.so && "
       .. "gcc -O0 main.c -L. -lplant -Wl,-rpath,%s -pthread -o main"):format(folder, folder))
-    assert(code == 0, out)
-    local code_of, text, err = helper.shell(("%s/pmlua record --json -q -o %s -- %s/main"):format(helper.build, dir, folder))
+    local code_of, text, err = support.shell(("%s/pmlua record --json -q -o %s -- %s/main"):format(support.build, dir, folder))
     assert(code_of == 0, err)
     report = json.decode(text)
   end)
@@ -142,8 +138,8 @@ int main(void) {
 
   it("has events that functions counted", function()
     local to = folder .. "/counted"
-    local command = ("%s/pmlua record -q --event task-clock:u -o %s -- %s/main"):format(helper.build, to, folder)
-    local code, _, err = helper.shell(command)
+    local command = ("%s/pmlua record -q --event task-clock:u -o %s -- %s/main"):format(support.build, to, folder)
+    local code, _, err = support.shell(command)
     if code ~= 0 then return pending("task-clock:u cannot be counted here: " .. err) end
     local list = rows(to, "values")
     assert.equal(4, #list)
@@ -207,7 +203,7 @@ describe("pmlua export of a job", function()
     return to
   end
 
-  mpi_job.it_of_each("has its messages by size, by pair and by operation", function(name)
+  mpi_job.it_once("has its messages by size, by pair and by operation", function(name)
     local to = record(name)
     local by_size, pairs_of, collectives = {}, {}, {}
     for _, row in ipairs(rows(to, "messages")) do
@@ -235,7 +231,7 @@ describe("pmlua export of a job", function()
     check_forms(to, { "totals", "messages", "pairs", "collectives" })
   end)
 
-  mpi_job.it_of_each("has the bytes that functions of files moved", function(name)
+  mpi_job.it_once("has the bytes that functions of files moved", function(name)
     local to, file = folder .. "/files-" .. name, folder .. "/moved"
     local out, code = mpi_job.record(name, 3, mpi_job.compile(name, "files", folder, "-w") .. " " .. file, to, { limit_s = 120 })
     assert.equal(0, code, out)
@@ -248,7 +244,7 @@ describe("pmlua export of a job", function()
     check_forms(to, { "files" })
   end)
 
-  mpi_job.it_of_each("has the sums of the report over all ranks, and says where logs are not left", function(name)
+  mpi_job.it_once("has the sums of the report over all ranks, and says where logs are not left", function(name)
     local to = record(name, "--not libudev")
     local list = rows(to, "totals")
     local calls, ns = sums(list, "name", "calls"), sums(list, "name", "time_ns")
@@ -262,7 +258,7 @@ describe("pmlua export of a job", function()
       .. "pmlua record --detail ranks keeps logs\n", err)
   end)
 
-  mpi_job.it_of_each("has a row for each rank and function where logs are kept", function(name)
+  mpi_job.it_once("has a row for each rank and function where logs are kept", function(name)
     local to = record(name, "--detail ranks")
     for _, table_of in ipairs { "functions", "calls" } do
       local function is_send(row) return row["function"] == "MPI_Isend" end

@@ -10,8 +10,6 @@ local page = require "page"
 local command = support.build .. "/pmlua"
 local RANKS, THREADS, SECTIONS = 26, 3, 6
 
-teardown(support.cleanup)
-
 local function export(arguments) return shell(command .. " export " .. arguments) end
 
 --- The balance of each section over the ranks that were in it, by what the texts of the logs say.
@@ -157,7 +155,7 @@ assert(pml.section.write(arg[1]))]])
 
   it("says of an experiment's folder where its numbers are", function()
     local folder = support.folder()
-    require "spec.lua.helper".write(folder .. "/s.lua", [[
+    require("spec.core.support").spit(folder .. "/s.lua", [[
       return require "pmlua".experiment { name = "demo", factors = { { "n", { 1 } } }, unit = "ns",
       repeats = 1, rounds = 1, measure = function() return 5 end }]])
     assert.equal(0, (shell(("cd %s && %s s.lua -q --no-plot"):format(folder, command))))

@@ -3,13 +3,13 @@
 -- went in, decoded by protoc, cjson and pprof.
 
 local cjson = require "cjson"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
 local shell = require "spec.shell"
 local sh = shell.sh
 
-local folder = helper.folder()
+local folder = support.folder()
 
 -- Microseconds. a: 100 to 1100, in it b twice (200 to 300, 400 to 700), and a again in the second b (500 to 550). c on
 -- another location, with a name that each form must quote.
@@ -38,15 +38,11 @@ end
 
 local function export(path, form, options)
   local to = ("%s/out.%s"):format(folder, form)
-  local out, code = sh(("%s/pmlua export %s --to %s %s -o %s"):format(helper.build, path, form, options or "", to))
-  assert.are.equal(0, code, out)
+  local out = shell.done(("%s/pmlua export %s --to %s %s -o %s"):format(support.build, path, form, options or "", to))
   return to, out
 end
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read "a"
-end
+local read = support.slurp
 
 --- Exclusive µs and calls by name, of begins and ends { what, name, us } of one track in order.
 local function sums_of(events, sums)
@@ -116,8 +112,7 @@ local function parse(text)
 end
 
 local function decode(message, proto, path)
-  local out, code = sh(("protoc --proto_path=spec/data --decode=%s spec/data/%s.proto <%s"):format(message, proto, path))
-  assert.are.equal(0, code, out)
+  local out = shell.done(("protoc --proto_path=spec/data --decode=%s spec/data/%s.proto <%s"):format(message, proto, path))
   assert.is_nil(out:find "\n%d+: ", "a field without a name")
   return parse(out)
 end
@@ -230,7 +225,7 @@ describe("pmlua export of a trace", function()
 
   it("refuses what it cannot do in one line", function()
     local function refused(line, pattern)
-      local out, code = sh(("%s/pmlua export %s"):format(helper.build, line))
+      local out, code = sh(("%s/pmlua export %s"):format(support.build, line))
       assert.are_not.equal(0, code, line)
       assert.is_truthy(out:find(pattern), out)
       assert.is_true(select(2, out:gsub("\n", "")) <= 2, out)
@@ -296,8 +291,7 @@ describe("pmlua export of call paths", function()
 
   it("is read by go tool pprof", function()
     if select(2, sh "command -v go") ~= 0 then return pending "go is not installed (golang-go)" end
-    local out, code = sh(("HOME=%s go tool pprof -top -sample_index=time %s"):format(folder, (export(path, "pprof"))))
-    assert.are.equal(0, code, out)
+    local out = shell.done(("HOME=%s go tool pprof -top -sample_index=time %s"):format(folder, (export(path, "pprof"))))
     assert.is_truthy(out:find " 45%.00%% +45%.00%% +%S+ 46%.67%% +b\n", out)
   end)
 
@@ -309,12 +303,11 @@ describe("pmlua export of call paths", function()
 end)
 
 describe("pmlua export of a job of MPI", function()
-  mpi_job.it_of_each("joins each send with its receive", function(name)
+  mpi_job.it_once("joins each send with its receive", function(name)
     if not has_protoc then return pending "protoc is not installed (protobuf-compiler)" end
     local to = folder .. "/job-" .. name
     local program = mpi_job.compile(name, "known_waits", folder)
-    local out, code = mpi_job.record(name, 3, program, to, { options = "--trace", limit_s = 60 })
-    assert.are.equal(0, code, out)
+    mpi_job.traced(name, 3, program, to)
     local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
     local messages = 0
     for _, p in ipairs(assert(t:messages())) do messages = messages + p.messages end

@@ -1,24 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/fields_spec.lua - the error for a misspelt name in a script has its line and the nearest name.
 
-local helper = require "spec.lua.helper"
-
-if not helper.has_core then
-  describe("a misspelt name", function() pending(helper.no_core) end)
-  return
-end
+local support = require "spec.core.support"
 
 local function complaint(lines)
-  local dir = helper.folder()
-  helper.write(dir .. "/s.lua", table.concat(lines, "\n") .. "\n")
-  local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quick --no-plot --quiet"):format(dir, helper.build))
+  local dir = support.folder()
+  support.spit(dir .. "/s.lua", table.concat(lines, "\n") .. "\n")
+  local code, _, err = support.shell(("cd %s && %s/pmlua s.lua --quick --no-plot --quiet"):format(dir, support.build))
   assert.equal(1, code, err)
   return err
 end
 
 describe("a misspelt name", function()
-  after_each(helper.clean)
-
   local calls = {
     ["pml.eventsett { 'task-clock' }"] = "s.lua:3: pml has no 'eventsett'; did you mean eventset?",
     ["pml.clock.nss()"] = "s.lua:3: pml.clock has no 'nss'; nearest: ns",

@@ -1,16 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/figure_spec.lua - the figure that an experiment's table describes: what it shows, and which tables it refuses.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local svg_texts = require "spec.lua.svg_texts"
 
-if not helper.has_core then
-  describe("plot = { ... }", function() pending(helper.no_core) end)
-  return
-end
-
 local experiment = require "pmlua.experiment"
-local has_gnuplot = os.execute "command -v gnuplot >/dev/null 2>&1"
 
 local SCRIPT = [[
 return require "pmlua".experiment {
@@ -24,29 +18,21 @@ return require "pmlua".experiment {
 
 --- Run the script with this figure: the folder of the run, the picture, the output.
 local function drawn(plot, other)
-  local dir = helper.folder()
-  helper.write(dir .. "/s.lua", SCRIPT:format(plot))
-  for name, text in pairs(other or {}) do helper.write(("%s/%s"):format(dir, name), text) end
-  local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
-  assert.equal(0, code, err)
+  local dir = support.folder()
+  support.spit(dir .. "/s.lua", SCRIPT:format(plot))
+  for name, text in pairs(other or {}) do support.spit(("%s/%s"):format(dir, name), text) end
+  local _, err = support.done(support.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, support.build)))
   local run = dir .. "/results/demo/latest"
-  return run, helper.read(run .. "/plot.svg"), err
+  return run, support.slurp(run .. "/plot.svg"), err
 end
 
-local function draws(sentence, f)
-  it(sentence, function()
-    if not has_gnuplot then return pending "gnuplot is not installed" end
-    f()
-  end)
-end
+local draws = support.with "gnuplot"
 
 local function count(text, pattern)
   return select(2, text:gsub(pattern, ""))
 end
 
 describe("plot = { ... }", function()
-  after_each(helper.clean)
-
   draws("puts factors along x, into lines and into panels, with units and a key", function()
     local _, svg, err = drawn '{ x = "bytes", lines = "way", y = "median", facet = "threads", logx = true }'
     assert.equal("", err)
@@ -58,7 +44,7 @@ describe("plot = { ... }", function()
 
   draws("draws the intervals of a column that has them, and any column of data.dat", function()
     local run = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
-    assert.matches("\nfigure_y_low = [1-9]", helper.read(run .. "/run.gp"))
+    assert.matches("\nfigure_y_low = [1-9]", support.slurp(run .. "/run.gp"))
     local _, svg = drawn '{ x = "bytes", lines = "way", facet = "threads", y = "samples", logx = true, logy = true }'
     assert.matches(">samples<", svg)
   end)
@@ -77,10 +63,9 @@ return require "pmlua".experiment {
   draws("leaves room for the labels of y, however wide", function()
     for _, y in ipairs { "rate", "small", "median", ("m"):rep(60) } do
       for _, logy in ipairs { "true", "false" } do
-        local dir = helper.folder()
-        helper.write(dir .. "/s.lua", WIDE:format(y, logy))
-        local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
-        assert.equal(0, code, err)
+        local dir = support.folder()
+        support.spit(dir .. "/s.lua", WIDE:format(y, logy))
+        support.done(support.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, support.build)))
         for _, factor in ipairs { 1, 0.75 } do
           local svg = svg_texts.draw(dir .. "/results/wide/latest", factor)
           assert.same({}, svg_texts.faults(svg), ("%s, logy = %s, size_factor = %g"):format(y, logy, factor))
@@ -95,10 +80,10 @@ return require "pmlua".experiment {
       measure = function(_, p) return p.n / 4, { rss = p.n * 3 * 2 ^ 20 } end }]]
     for _, case in ipairs { { "ns", "rss", ">rss %[MiB%]<" }, { "s", "median", ">median time %[ms%]<" },
       { "ms", "median", ">median time %[µs%]<" }, { "us", "median", ">median time %[ns%]<" } } do
-      local dir = helper.folder()
-      helper.write(dir .. "/s.lua", script:format(case[1], case[2]))
-      assert.equal(0, (helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))))
-      assert.matches(case[3], helper.read(dir .. "/results/demo/latest/plot.svg"))
+      local dir = support.folder()
+      support.spit(dir .. "/s.lua", script:format(case[1], case[2]))
+      assert.equal(0, (support.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, support.build))))
+      assert.matches(case[3], support.slurp(dir .. "/results/demo/latest/plot.svg"))
     end
   end)
 
@@ -109,19 +94,19 @@ return require "pmlua".experiment {
   end)
 
   draws("draws every level, whatever is in its text, and numbers of any size", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local texts = { "plain", "'quoted'", '"quoted"', "'lead", [[a\b]], "NaN", "don't", "a b", "a_b", "#1", "50%d", "{x}^2", "-" }
-    helper.write(dir .. "/s.lua", ([[local pml = require "pmlua"
+    support.spit(dir .. "/s.lua", ([[local pml = require "pmlua"
       local L = { %s }
       return pml.experiment { name = "demo", factors = { k = L }, repeats = 5, rounds = 5, unit = "ns",
         measure = function(_, p) for i, v in ipairs(L) do if v == p.k then return i * 10 end end end, plot = PLOT }]]):format(
       (("%q, "):rep(#texts):format(table.unpack(texts)))))
-    local script = helper.read(dir .. "/s.lua")
+    local script = support.slurp(dir .. "/s.lua")
     for _, plot in ipairs { '{ x = "k" }', '{ x = "k", logy = true }', "nil" } do
-      helper.write(dir .. "/s.lua", (script:gsub("PLOT", plot)))
-      local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
+      support.spit(dir .. "/s.lua", (script:gsub("PLOT", plot)))
+      local code, _, err = support.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, support.build))
       assert.same({ 0, "" }, { code, err })
-      local svg = helper.read(dir .. "/results/demo/latest/plot.svg")
+      local svg = support.slurp(dir .. "/results/demo/latest/plot.svg")
       for _, text in ipairs(texts) do
         local shown = text:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
         local escaped = shown:gsub("'", "&apos;"):gsub('"', "&quot;")
@@ -131,9 +116,9 @@ return require "pmlua".experiment {
     end
     for _, levels in ipairs { "1e16, 1e18", "1e300, 1e-300", "-1e18, 0, 1e18", "1e15, 1e16, 1e17, 1e18" } do
       for _, plot in ipairs { '{ x = "k" }', "nil" } do
-        helper.write(dir .. "/s.lua", ([[return require "pmlua".experiment { name = "demo", factors = { k = { %s } }, repeats = 5,
+        support.spit(dir .. "/s.lua", ([[return require "pmlua".experiment { name = "demo", factors = { k = { %s } }, repeats = 5,
           rounds = 5, unit = "ns", measure = function() return 5 end, plot = %s }]]):format(levels, plot))
-        local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
+        local code, _, err = support.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, support.build))
         assert.same({ 0, "" }, { code, err }, levels .. plot)
       end
     end
@@ -143,24 +128,23 @@ return require "pmlua".experiment {
     local run, svg = drawn('{ x = "bytes", lines = "way", facet = "threads" }',
       { ["demo.gp"] = 'load "theme.gp"\nset title "my own"\nplot "data.dat" using 1:(column(c_median)) notitle\n' })
     assert.matches(">my own<", svg)
-    assert.matches("my own", helper.read(run .. "/plot.gp"))
+    assert.matches("my own", support.slurp(run .. "/plot.gp"))
   end)
 
   draws("is drawn again by pmlua plot, and by gnuplot alone", function()
     local run, svg = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
-    local code, out = helper.pmlua("plot " .. run)
-    assert.same({ 0, svg }, { code, helper.read(run .. "/plot.svg") }, out)
-    code = helper.shell(("cd %s && rm plot.svg && gnuplot plot.gp"):format(run))
+    local code, out = support.pmlua("plot " .. run)
+    assert.same({ 0, svg }, { code, support.slurp(run .. "/plot.svg") }, out)
+    code = support.shell(("cd %s && rm plot.svg && gnuplot plot.gp"):format(run))
     assert.equal(0, code)
-    assert.matches("<svg", helper.read(run .. "/plot.svg"))
+    assert.matches("<svg", support.slurp(run .. "/plot.svg"))
   end)
 
   draws("of a folder that comes from somebody else is refused where it does not fit the data, and drawn otherwise", function()
     local run = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
-    local meta = helper.read(run .. "/meta.json")
-    helper.write(run .. "/meta.json", (meta:gsub('"x": *"bytes"', '"x": "`touch x`"')))
-    local code, _, err = helper.pmlua("plot " .. run)
-    assert.equal(0, code, err)
+    local meta = support.slurp(run .. "/meta.json")
+    support.spit(run .. "/meta.json", (meta:gsub('"x": *"bytes"', '"x": "`touch x`"')))
+    local _, err = support.done(support.pmlua("plot " .. run))
     assert.matches("plot: x: unknown factor", err, 1, true)
   end)
 

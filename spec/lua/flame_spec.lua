@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/flame_spec.lua - pmlua flame: bars as wide as planted times, one below the other, whatever names are.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local pml = require "pmlua"
 local shell = require "spec.shell"
 local sh = shell.sh
 
-local folder = helper.folder()
+local folder = support.folder()
 local ODD <const> = '<b>&"\'\xff ]]>'
 
 -- outer 1000 µs, in it odd 300 and inner 500, in which odd is 100.
@@ -35,8 +35,7 @@ for g in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("g"):
     print(at("data-depth"), at("data-x"), at("data-w"), g.getElementsByTagName("rect")[0].getAttribute("y"), at("data-name"),
           g.getElementsByTagName("title")[0].firstChild.data, sep="\t")
 ]])
-  local out, code = sh(("/usr/bin/python3 %s/read.py %s"):format(folder, path))
-  assert.are.equal(0, code, out)
+  local out = shell.done(("/usr/bin/python3 %s/read.py %s"):format(folder, path))
   local bars = {}
   for line in out:gmatch "[^\n]+" do
     local depth, x, w, y, name, title = line:match "^(.-)\t(.-)\t(.-)\t(.-)\t(.-)\t(.*)$"
@@ -46,8 +45,7 @@ for g in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("g"):
 end
 
 local function draw(path, options)
-  local out, code = sh(("%s/pmlua flame %s %s -o %s/out.svg"):format(helper.build, path, options or "", folder))
-  assert.are.equal(0, code, out)
+  shell.done(("%s/pmlua flame %s %s -o %s/out.svg"):format(support.build, path, options or "", folder))
   return bars_of(folder .. "/out.svg")
 end
 
@@ -80,9 +78,8 @@ describe("pmlua flame", function()
   end)
 
   it("draws the calls of a recorded program", function()
-    local out, code = sh(("%s/pmlua record -q --lib 'libz*' -o %s/calls -- /usr/bin/python3 -c 'import zlib; "
-      .. "zlib.compress(bytes(100000))'"):format(helper.build, folder))
-    assert.are.equal(0, code, out)
+    shell.done(("%s/pmlua record -q --lib 'libz*' -o %s/calls -- /usr/bin/python3 -c 'import zlib; "
+      .. "zlib.compress(bytes(100000))'"):format(support.build, folder))
     local sum, found = 0, false
     for _, b in ipairs(draw(folder .. "/calls")) do
       sum = sum + (b.depth == 1 and b.w or 0)
@@ -93,9 +90,8 @@ describe("pmlua flame", function()
   end)
 
   it("draws sections, each a bar of its own time", function()
-    local out, code = sh(("PMLUA_REPORT=%s/sections %s/pmlua -e 'for _ = 1, 3 do pml.section.start \"a\"; "
-      .. "pml.section.start \"b\"; pml.section.stop \"b\"; pml.section.stop \"a\" end'"):format(folder, helper.build))
-    assert.are.equal(0, code, out)
+    shell.done(("PMLUA_REPORT=%s/sections %s/pmlua -e 'for _ = 1, 3 do pml.section.start \"a\"; "
+      .. "pml.section.start \"b\"; pml.section.stop \"b\"; pml.section.stop \"a\" end'"):format(folder, support.build))
     local titles = {}
     for _, b in ipairs(draw(folder .. "/sections", "--value calls")) do titles[#titles + 1] = b.depth .. " " .. b.title end
     assert.are.same({ "0 all: 6 calls, 100.00 %", "1 a: 3 calls, 50.00 %", "1 b: 3 calls, 50.00 %" }, titles)
@@ -103,7 +99,7 @@ describe("pmlua flame", function()
 
   it("refuses a folder without calls in one line", function()
     require "lfs".mkdir(folder .. "/empty")
-    local out, code = sh(("%s/pmlua flame %s/empty"):format(helper.build, folder))
+    local out, code = sh(("%s/pmlua flame %s/empty"):format(support.build, folder))
     assert.are.same({ 1, true }, { code, out:find "^pmlua flame: .*no recorded calls[^\n]*\n$" ~= nil }, out)
   end)
 end)

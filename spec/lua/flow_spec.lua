@@ -7,7 +7,7 @@ local flow, flowgraph = require "pmlua.flow", require "pmlua.internal.flow.graph
 local command = support.build .. "/pmlua"
 
 describe("An event flow", function()
-  local dir
+  local dir = support.folder()
 
   --- Letters are sections; parentheses after a letter hold the sections inside it.
   local function run(text)
@@ -47,9 +47,6 @@ describe("An event flow", function()
     assert.equal(0, status, err)
     return assert(flowgraph.read(path .. ".json"))
   end
-
-  setup(function() dir = support.folder() end)
-  teardown(support.cleanup)
 
   it("has call paths as nodes, and says at which visits which edge is taken", function()
     local one = flow_of(("a(bbbbc)"):rep(6))
@@ -203,9 +200,8 @@ int main(void) {
 }
 ]])
     assert.equal(0, (support.shell(("gcc -O1 %s/sums.c -o %s/sums -lz -lpthread"):format(dir, dir))))
-    local status, _, err = support.shell(("%s record -o %s/sums.r --event clock::ticks --color clock::ticks/time " ..
-      "--sym 'crc32:adler32' --flow=%s/sums.json -- %s/sums"):format(command, dir, dir, dir))
-    assert.equal(0, status, err)
+    local _, err = support.done(support.shell(("%s record -o %s/sums.r --event clock::ticks --color clock::ticks/time " ..
+      "--sym 'crc32:adler32' --flow=%s/sums.json -- %s/sums"):format(command, dir, dir, dir)))
     assert.truthy(err:find("200 calls of 4 threads in 2 graphs: 4 call paths, 8 edges, 8 labels", 1, true), err)
     local one = assert(flowgraph.read(dir .. "/sums.json"))
     table.sort(one.graphs, function(a, b) return a.threads > b.threads end)
@@ -222,8 +218,7 @@ int main(void) {
     for _, ending in ipairs { "svg", "png" } do
       local record = ("cd %s && rm -rf drawn.r && %s record -q -o drawn.r --sym crc32 --flow=drawn.%s -- ./sums"):format(dir,
         command, ending)
-      local status, _, err = support.shell(record)
-      assert.equal(0, status, err)
+      support.done(support.shell(record))
     end
     local picture = support.slurp(dir .. "/drawn.svg")
     assert.truthy(picture:find("<svg", 1, true) and picture:find("crc32", 1, true))
@@ -252,8 +247,7 @@ int main(int argc, char **argv) {
     assert.equal(0, (support.shell(cc:format(dir, here, support.build, support.build))))
     for _, case in ipairs { { 500, "dot c svg" }, { 501, "dot c" } } do
       local record = ("cd %s && rm -rf r && %s record --flow -o r -- ./many %d"):format(dir, command, case[1])
-      local status, _, err = support.shell(record)
-      assert.equal(0, status, err)
+      local _, err = support.done(support.shell(record))
       assert.equal(case[1] > 500, err:find("flow%-%d+%.svg is not drawn: 501 call paths are more than a picture") ~= nil, err)
       local left = {}
       for _, ending in ipairs { "dot", "c", "svg" } do

@@ -142,8 +142,6 @@ This part is for readers: 1 + ] (
 ]]
 
 describe("Metrics that depend on SMT", function()
-  after_each(support.cleanup)
-
   it("follow what was said of it, also where it takes no counter", function()
     folder = support.folder()
     local path = spit("smt.json",
@@ -202,7 +200,6 @@ end
 
 describe("LIKWID's group files", function()
   setup(function() folder = support.folder() end)
-  teardown(support.cleanup)
 
   local LEAVES <const> = { "FIXC0", "FIXC1", "PMC0", "PMC1:THRESHOLD=0x4:EDGEDETECT", "PMC1", "MBOX0C0", "PWR0", "time",
     "inverseClock", "1.0E-06", "64.0", "2" }
@@ -362,7 +359,6 @@ local ARM <const> = [[{ "product_configuration": { "product_name": "A core" },
 
 describe("catalogues in JSON", function()
   setup(function() folder = support.folder() end)
-  teardown(support.cleanup)
 
   local function value(c, full, counts)
     local name, metric = full:match "^(.-)/(.*)$"

@@ -9,8 +9,6 @@ local groups = require "pmlua.groups"
 local pmus = require "pmlua.pmus"
 local core = support.core
 
-after_each(support.cleanup)
-
 local function encoded(out)
   local passed, failed, unknown = out:match("(%d+) passed, (%d+) failed, (%d+) unknown%s*$")
   return tonumber(passed), tonumber(failed), tonumber(unknown)

@@ -4,26 +4,23 @@
 -- Slow: each row runs three times under callgrind.
 
 local growth = require "spec.growth"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 describe("growth", function()
   local dir, lacks
 
   setup(function()
-    lacks = helper.shell "command -v valgrind" ~= 0 and "valgrind is not installed" or nil
-    dir = helper.folder()
-    for name, text in pairs(growth.files) do helper.write(dir .. "/" .. name, text) end
-    local code, _, err = helper.shell(("cd %s && %s"):format(dir, growth.build))
-    assert(code == 0, err)
+    lacks = support.shell "command -v valgrind" ~= 0 and "valgrind is not installed" or nil
+    dir = support.folder()
+    for name, text in pairs(growth.files) do support.spit(dir .. "/" .. name, text) end
+    support.done(support.shell(("cd %s && %s"):format(dir, growth.build)))
   end)
-  teardown(helper.clean)
 
   local function run(row, n, with)
-    local pmlua = helper.build .. "/pmlua"
+    local pmlua = support.build .. "/pmlua"
     local command, prepare = growth.at(row, n, pmlua)
-    local code, _, err = helper.shell(("cd %s && %s && ulimit -s unlimited && timeout 300 %s %s %s"):format(dir, prepare, with,
-      pmlua, command))
-    assert(code == 0, err)
+    local _, err = support.done(support.shell(("cd %s && %s && ulimit -s unlimited && timeout 300 %s %s %s"):format(dir, prepare,
+      with, pmlua, command)))
     return err
   end
 
@@ -34,7 +31,7 @@ describe("growth", function()
 
   --- The most memory that the command had at once.
   local function bytes(row, n)
-    run(row, n, ("%s/pmlua stat --json -o %s/stat.json --"):format(helper.build, dir))
+    run(row, n, ("%s/pmlua stat --json -o %s/stat.json --"):format(support.build, dir))
     local f <close> = assert(io.open(dir .. "/stat.json"))
     return tonumber(f:read "a":match '"maxrss_bytes": (%d+)')
   end

@@ -10,7 +10,7 @@ local sim = require "spec.lua.sim.support"
 local quote = support.quote
 
 local command = support.build .. "/pmlua guard "
-local dir
+local dir = support.folder()
 
 --- Work in a loop of ROUNDS, memory at a different address in each run, and a function that may be missing.
 local program = [[
@@ -46,32 +46,21 @@ int main(int argc, char **argv) {
 ]]
 
 local function build(name, flags)
-  local status, _, err = support.shell(("cd %s && gcc -O1 -g %s program.c -o %s"):format(quote(dir), flags or "", name))
-  assert.equal(0, status, err)
+  support.done(support.shell(("cd %s && gcc -O1 -g %s program.c -o %s"):format(quote(dir), flags or "", name)))
 end
 
 local function run(arguments)
   return support.shell(("cd %s && %s%s"):format(quote(dir), command, arguments))
 end
 
-local function refused(arguments, why, code)
-  local status, out, err = run(arguments)
-  assert.equal("", out)
-  if not code then err = err:gsub("\nsee 'pmlua help guard'\n$", "\n") end
-  assert.equal(1, select(2, err:gsub("\n", "\n")), err)
-  assert.truthy(err:find(why, 1, true), err)
-  assert.equal(code or 2, status)
-end
+local refused = support.refused("guard", run)
 
 sim.describe("pmlua guard", function()
   setup(function()
-    dir = support.folder()
     support.spit(dir .. "/program.c", program)
     build("program")
-    local status, _, err = run("--save kept.guard -- ./program")
-    assert.equal(0, status, err)
+    support.done(run("--save kept.guard -- ./program"))
   end)
-  teardown(support.cleanup)
 
   it("keeps counts as text that says what they depend on", function()
     local text = support.slurp(dir .. "/kept.guard")
@@ -92,9 +81,8 @@ sim.describe("pmlua guard", function()
 
   it("finds the same counts again and again, wherever memory lies", function()
     for i = 1, 3 do
-      local status, _, err = support.shell(("cd %s && NAME%s=x %skept.guard --bound 0 -- ./program"):format(quote(dir),
-        ("x"):rep(100 * i), command))
-      assert.equal(0, status, err)
+      local _, err = support.done(support.shell(("cd %s && NAME%s=x %skept.guard --bound 0 -- ./program"):format(quote(dir),
+        ("x"):rep(100 * i), command)))
       assert.truthy(err:find("counts (sim::Ir) grew by more than 0 %", 1, true), err)
     end
   end)
@@ -126,8 +114,7 @@ sim.describe("pmlua guard", function()
 
   it("names functions that are new or gone, and a fall", function()
     build("more", "-DMORE -DROUNDS=40000")
-    local status, _, err = run("kept.guard -- ./more")
-    assert.equal(0, status, err)
+    local _, err = support.done(run("kept.guard -- ./more"))
     assert.truthy(err:find("pmlua guard: function program:added is new: %d+ sim::Ir\n"), err)
     assert.truthy(err:find("pmlua guard: function program:hot fell by more than 1 %: ", 1, true), err)
     assert.equal(0, (run("--save more.guard -- ./more")))

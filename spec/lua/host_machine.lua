@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/host_machine.lua - folders in place of /proc and /sys of a machine with two packages, in the kernel's formats.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local lfs = require "lfs"
 
 local M = {}
@@ -62,12 +62,12 @@ M.files = {
 function M.put(root, path, text)
   if not text then return os.remove(root .. "/" .. path) end
   for at in path:gmatch("()/") do lfs.mkdir(root .. "/" .. path:sub(1, at - 1)) end
-  helper.write(root .. "/" .. path, text)
+  support.spit(root .. "/" .. path, text)
 end
 
 --- Make a machine with all files except those that are `false` in the table, and with the table's other files.
 function M.new(changed)
-  local root = helper.folder()
+  local root = support.folder()
   for path, text in pairs(M.files) do
     if not (changed and changed[path] == false) then M.put(root, path, text) end
   end

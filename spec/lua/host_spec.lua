@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/host_spec.lua - the plugins host and process, on this machine and on simulated /proc and /sys of others.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local machine = require "spec.lua.host_machine"
 
 describe("The host plugin on a described machine", function()
-  after_each(helper.clean)
-
   it("has memory in bytes", function()
     local metrics, collect = machine.open("host", { root = machine.new() })
     local v = collect()
@@ -129,7 +127,7 @@ describe("The host plugin on a described machine", function()
   it("says of what is missing why, and lives with what goes away later", function()
     local root = machine.new { ["proc/loadavg"] = false, ["proc/diskstats"] = false,
       ["proc/meminfo"] = "MemTotal:  1000 kB\nMemFree:  500 kB\n" }
-    os.execute("rm -r " .. helper.quote(root) .. "/sys/class")
+    os.execute("rm -r " .. support.quote(root) .. "/sys/class")
     local metrics, collect = machine.open("host", { root = root })
     assert.matches("proc/loadavg: No such file", metrics["load_*"].reason)
     assert.matches("proc/diskstats: No such file", metrics["disk_*"].reason)
@@ -152,13 +150,13 @@ describe("The host plugin on a described machine", function()
     id:close()
     local as = ""
     if is_root then
-      if helper.shell("command -v setpriv") ~= 0 then return pending("setpriv is not installed: root may read everything") end
+      if support.shell("command -v setpriv") ~= 0 then return pending("setpriv is not installed: root may read everything") end
       as = "setpriv --reuid 65534 --regid 65534 --clear-groups "
     end
     os.execute(("chmod -R a+rX %s; chmod 0400 %s/sys/class/powercap/*/energy_uj"):format(root, root))
     if not is_root then os.execute(("chmod 0 %s/sys/class/powercap/*/energy_uj"):format(root)) end
-    local status, out, err = helper.shell(([[%s%s/pmlua -e 'print(select(2, pml.plugin.load { name = "host", metrics = {
-      "power_package_0" }, root = "%s" }))']]):format(as, helper.build, root))
+    local status, out, err = support.shell(([[%s%s/pmlua -e 'print(select(2, pml.plugin.load { name = "host", metrics = {
+      "power_package_0" }, root = "%s" }))']]):format(as, support.build, root))
     if status ~= 0 and is_root then return pending("nobody may not run the command here: " .. err) end
     assert.equal(0, status, err)
     assert.matches("energy_uj: Permission denied; only root may read it since Linux 5.10.*power/energy%-pkg/.*ENOTHERE", out)
@@ -166,8 +164,6 @@ describe("The host plugin on a described machine", function()
 end)
 
 describe("The process plugin on a described machine", function()
-  after_each(helper.clean)
-
   it("has memory, threads, faults and disk traffic of a process by its number", function()
     local root = machine.new()
     local metrics, collect = machine.open("process", { root = root, pid = 4711 })
@@ -213,8 +209,6 @@ describe("The process plugin on a described machine", function()
 end)
 
 describe("Files of /proc and /sys that are damaged", function()
-  after_each(helper.clean)
-
   -- Change, cut off or repeat bytes of a file, the same ones in each run.
   local function damage(text, random)
     local kind, at = random(4), random(#text)

@@ -3,12 +3,12 @@
 -- wait, much memory, or a picture that no program can show.
 
 local cjson = require "cjson"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local shell = require "spec.shell"
 local sh = shell.sh
 
-local folder = helper.folder()
-local pmlua = "timeout 30 " .. helper.build .. "/pmlua "
+local folder = support.folder()
+local pmlua = "timeout 30 " .. support.build .. "/pmlua "
 
 --- No error of Lua in what was printed, nothing that was waited for, no crash; nil, or what is wrong.
 local function complaint(command)
@@ -20,8 +20,7 @@ end
 local function run_of_an_experiment()
   shell.write(folder .. "/run.lua", [[return require "pmlua".experiment { name = "run", factors = { n = { 1, 2 } }, repeats = 3,
     unit = "s", measure = function(_, p) return p.n end }]])
-  local out, code = sh(("%s %s/run.lua --out %s/results"):format(pmlua, folder, folder), 60)
-  assert.are.equal(0, code, out)
+  shell.done(("%s %s/run.lua --out %s/results"):format(pmlua, folder, folder), 60)
   return folder .. "/results/run/latest"
 end
 
@@ -71,8 +70,7 @@ describe("a file from others", function()
 
   it("takes little memory where a log says that it has much", function()
     local _, none = sh("/usr/bin/time -v true")
-    local out, code = sh(("%s record -q -o %s/logs --lib 'libz*' -- /bin/true"):format(pmlua, folder), 60)
-    assert.are.equal(0, code, out)
+    shell.done(("%s record -q -o %s/logs --lib 'libz*' -- /bin/true"):format(pmlua, folder), 60)
     local name = sh(("ls %s/logs/*.pmlog"):format(folder)):match "%S+"
     local file <close> = assert(io.open(name, "rb"))
     local log = file:read "a"
@@ -93,7 +91,7 @@ describe("a file from others", function()
     assert.are.equal(0, select(2, sh(("truncate -s 3G %s/sparse/a.1.pmlog"):format(folder))))
     assert.is_nil(complaint(pmlua .. "report " .. folder .. "/sparse"))
     if none ~= 0 then pending "no /usr/bin/time" return end
-    out = sh(("/usr/bin/time -f 'peak %%M KB' %s report %s/sparse"):format(pmlua, folder), 60)
+    local out = sh(("/usr/bin/time -f 'peak %%M KB' %s report %s/sparse"):format(pmlua, folder), 60)
     assert.is_true(tonumber(out:match "peak (%d+) KB") < 200 * 1024, out)
   end)
 

@@ -4,7 +4,7 @@
 -- The program's clock only says whether its threads were as late as they were to be. How long each waited is arithmetic on the
 -- events that otf2-print prints, whatever else the machine does.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local critical_path = require "pmlua.analysis.critical_path"
 local openmp = require "spec.lua.openmp"
 local pml = require "pmlua"
@@ -76,9 +76,9 @@ end
 --- The same by the recorded events, a location being a thread: each enters all barriers in their order. And how long the
 --- task took.
 local function recorded(archive)
-  local _, definitions = helper.shell("otf2-print -G " .. archive)
+  local _, definitions = support.shell("otf2-print -G " .. archive)
   local tick_s = 1 / definitions:match "Ticks per Seconds: (%d+)"
-  local _, events = helper.shell("otf2-print " .. archive)
+  local _, events = support.shell("otf2-print " .. archive)
   local entered, nth, task_s = { {}, {}, {}, {} }, { 0, 0, 0 }, 0
   for kind, location, ticks, region in events:gmatch '\n(%u+) +(%d) +(%d+) +Region: "omp ([%l ]+) @' do
     local at = ticks * tick_s
@@ -108,19 +108,18 @@ local RUNS = 8 -- at most, until the machine let the threads be as late as they 
 
 for _, runtime in ipairs { "libomp", "libgomp" } do
   describe("waits of OpenMP threads of " .. runtime, function()
-    local lacks = openmp.lacks(runtime) or helper.shell "command -v otf2-print" ~= 0 and "no otf2-print (otf2-tools)" or nil
+    local lacks = openmp.lacks(runtime) or support.shell "command -v otf2-print" ~= 0 and "no otf2-print (otf2-tools)" or nil
     local folder, entered, task_s
 
     setup(function()
       if lacks then return end
-      local dir = helper.folder()
+      local dir = support.folder()
       local program = openmp.compile(runtime, dir, planted)
       folder = dir .. "/results"
       local command = ("rm -rf %s && OMP_DYNAMIC=false timeout 60 %s/pmlua record -q --trace -o %s -- %s"):format(
-        helper.quote(folder), helper.quote(helper.build), helper.quote(folder), program)
+        support.quote(folder), support.quote(support.build), support.quote(folder), program)
       for _ = 1, RUNS do
-        local code, out, err = helper.shell(command)
-        assert(code == 0, err)
+        local out = support.done(support.shell(command))
         if is_as_planted(read(out)) then
           entered, task_s = recorded(folder .. "/traces.otf2")
           return
@@ -128,7 +127,6 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       end
       error(("%d runs on a busy machine: no thread was as late as it was to be"):format(RUNS))
     end)
-    teardown(helper.clean)
 
     local function spec(what, f)
       it(what, function()
@@ -218,11 +216,11 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
     end)
 
     spec("are printed by pmlua trace", function()
-      local code, text = helper.shell(("%s/pmlua trace --waits --critical-path %s/traces.otf2"):format(helper.build, folder))
+      local code, text = support.shell(("%s/pmlua trace --waits --critical-path %s/traces.otf2"):format(support.build, folder))
       assert.are.equal(0, code)
       assert.matches("\nOpenMP imbalance +%S[^\n]+ thread %d+ +thread %d+ +1 +[%d.]+ ms\n", text)
       assert.matches("\nCritical path, [^\n]+\nREGION +ON THE PATH +SHARE +OF ALL ITS TIME\n", text)
-      local _, csv = helper.shell(("%s/pmlua trace --csv --table waits %s/traces.otf2"):format(helper.build, folder))
+      local _, csv = support.shell(("%s/pmlua trace --csv --table waits %s/traces.otf2"):format(support.build, folder))
       assert.matches("^kind,region,rank,for_rank,waits,wait_s,path,location,for_location,for_path\n", csv)
       assert.matches("\nOpenMP imbalance,omp implicit barrier @program%.c:%d+,,,1,[%d.]+,omp parallel [^\n]+,%d,%d,"
         .. "omp parallel [^\n]+\n", csv)

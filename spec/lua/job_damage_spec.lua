@@ -92,7 +92,6 @@ describe("The summary of a job of 600 ranks", function()
       row(MPI, "left out", "", { { "functions", 3 } }, calls, times(1, 0, 0, 1, 1), times(2e9, 0, 0, 1, 1)),
     }, 0, 599))
   end)
-  teardown(support.cleanup)
 
   it("is in the tables as averages of a rank, most over average, waiting beyond the least, and blocks of ranks", function()
     local status, out, err = support.shell(("%s report %s"):format(command, path), 60)
@@ -138,7 +137,6 @@ describe("A damaged file of a job", function()
   local dir
 
   setup(function() dir = support.folder() end)
-  teardown(support.cleanup)
 
   local function report(options)
     return support.shell(("%s report %s/job.pmlsum %s"):format(command, dir, options or ""), 60)

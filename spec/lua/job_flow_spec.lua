@@ -9,12 +9,9 @@ local json = require "pmlua.json"
 local command = support.build .. "/pmlua"
 
 describe("The flow of a job of MPI", function()
-  local dir
+  local dir = support.folder()
 
-  setup(function() dir = support.folder() end)
-  teardown(support.cleanup)
-
-  local function shell(text) return support.shell_in(dir, text) end
+  local shell = support.shell_of(dir)
 
   --- The flow of the program with @ranks ranks, in the folder "job", and the output of the job.
   local function recorded(mpi, ranks)
@@ -32,7 +29,7 @@ describe("The flow of a job of MPI", function()
     error("no graph of ranks " .. ranks)
   end
 
-  mpi_job.it_of_each("is one graph for all ranks that have it", function(mpi)
+  mpi_job.it_once("is one graph for all ranks that have it", function(mpi)
     local three, said = recorded(mpi, 3)
     local text = support.slurp(dir .. "/job/flow.dot")
     assert.matches("flow of 3 ranks: [^\n]* of 3 threads in 2 graphs: [^\n]*job/flow%.dot\n", said)
@@ -55,10 +52,9 @@ describe("The flow of a job of MPI", function()
     assert.equal(lines, (select(2, support.slurp(dir .. "/job/flow.dot"):gsub("\n", ""))))
   end)
 
-  mpi_job.it_of_each("has a tree of call paths, and pmlua report shows it", function(mpi)
+  mpi_job.it_once("has a tree of call paths, and pmlua report shows it", function(mpi)
     recorded(mpi, 3)
-    local status, text, err = shell(command .. " report job --json")
-    assert.equal(0, status, err)
+    local text = support.done(shell(command .. " report job --json"))
     local calls = {}
     for _, p in ipairs(json.decode(text).paths) do
       calls[p.name] = math.tointeger(p.calls)

@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/job_folder_spec.lua - folders that have results already, and reports by more processes than there were ranks.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
+local sh = shell.sh
 
-local folder = helper.folder()
-
-teardown(helper.clean)
+local folder = support.folder()
 
 local function compile(name) return mpi_job.compile(name, "leave", folder, "-w") end
 
@@ -28,7 +27,7 @@ end
 local function state(dir) return (sh(("cd %s && find . -type f | sort | xargs md5sum"):format(dir))) end
 
 describe("a folder with results of a job", function()
-  mpi_job.it_of_each("is refused to the next job, a line for each rank, and stays as it is", function(name)
+  mpi_job.it_once("is refused to the next job, a line for each rank, and stays as it is", function(name)
     local to = ("%s/twice-%s"):format(folder, name)
     assert.equal(0, select(2, record(name, 4, to)))
     local before = state(to)
@@ -43,7 +42,7 @@ describe("a folder with results of a job", function()
     assert.equal(before, state(to))
   end)
 
-  mpi_job.it_of_each("has a trace of another run: that is not written over", function(name)
+  mpi_job.it_once("has a trace of another run: that is not written over", function(name)
     local to = ("%s/trace-%s"):format(folder, name)
     assert.equal(0, select(2, sh(("mkdir %s && echo mine > %s/traces.otf2"):format(to, to))))
     local out, code = record(name, 2, to, "--trace")
@@ -52,28 +51,27 @@ describe("a folder with results of a job", function()
       assert(line:find(("rank N of 2: %s already has results"):format(to), 1, true), line)
     end
     assert.equal("traces.otf2\n", (sh("ls -A " .. to)))
-    assert.equal("mine\n", helper.read(to .. "/traces.otf2"))
+    assert.equal("mine\n", support.slurp(to .. "/traces.otf2"))
   end)
 end)
 
 describe("mpirun -n K pmlua report", function()
   --- Its standard output, as rank 0 alone prints.
   local function report(name, processes, to)
-    local out, code = sh(("%s -n %d %s/pmlua report %s"):format(mpi_job.RUN[name], processes, helper.build, to), 120)
-    assert.equal(0, code, out)
+    local out = shell.done(("%s -n %d %s/pmlua report %s"):format(mpi_job.RUN[name], processes, support.build, to), 120)
     return out
   end
 
-  mpi_job.it_of_each("prints a recorded job once, whatever K", function(name)
+  mpi_job.it_once("prints a recorded job once, whatever K", function(name)
     local to = ("%s/many-%s"):format(folder, name)
     assert.equal(0, select(2, record(name, 2, to)))
     assert.equal(mpi_job.report(to), report(name, 5, to))
     assert.equal("job.pmlsum\npaths.json\n", (sh("ls -A " .. to)))
   end)
 
-  mpi_job.it_of_each("prints sections once, also with more processes than logs", function(name)
+  mpi_job.it_once("prints sections once, also with more processes than logs", function(name)
     local to = ("%s/few-%s"):format(folder, name)
-    assert.equal(0, select(2, sh(("mkdir %s && %s/spec/logs %s 3 2 2"):format(to, helper.build, to))))
+    assert.equal(0, select(2, sh(("mkdir %s && %s/spec/logs %s 3 2 2"):format(to, support.build, to))))
     local before = (sh("ls -A " .. to))
     assert.equal(mpi_job.report(to), report(name, 6, to))
     assert.equal(before, (sh("ls -A " .. to)))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/json_spec.lua - JSON that is indented, and JSON in applications without lua-cjson.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 describe("JSON", function()
@@ -47,7 +47,7 @@ describe("JSON", function()
   end)
 
   it("is written without any module in C, which only reading needs", function()
-    local status, out, err = helper.pmlua([[-e 'package.preload.cjson = function() error "absent" end]]
+    local status, out, err = support.pmlua([[-e 'package.preload.cjson = function() error "absent" end]]
       .. [[ local j = require "pmlua.json"]] ..
       [[ print(j.line { 1, "a\n" }, j.decode "1")']])
     assert.equal(0, status, err)

@@ -80,7 +80,6 @@ describe("A question that would take long", function()
   end)
   after_each(function()
     os.execute("kill " .. path:match "(%d+)%.SOLVER$")
-    support.cleanup()
   end)
 
   local function ticks() return select(2, support.slurp(dir .. "/out"):gsub("rule", "")) end

@@ -1,12 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/locale_spec.lua - numbers in files have a decimal point, whatever the locale of an application or script.
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local it = it
-if not helper.has_core then
-  it = function(name) pending(name .. ": " .. helper.no_core) end
-end
-
 local json = require "pmlua.json"
 
 local comma
@@ -18,20 +14,20 @@ end
 local function with_comma(name, f)
   it(name, function()
     if not comma then return pending "no locale with a decimal comma is installed (apt-get install locales-all)" end
-    finally(function() os.setlocale("C", "all") helper.clean() end)
+    finally(function() os.setlocale("C", "all") end)
     f()
   end)
 end
 
 -- Every number of a run's files, as a reader that expects a point reads it.
 local function check(dir)
-  local data = helper.read(dir .. "/data.dat")
+  local data = support.slurp(dir .. "/data.dat")
   assert.matches("\n1 0%.5 ok 3 0%.55 ", data)
   assert.is_nil(data:gsub("#[^\n]*", ""):find(",", 1, true))
-  local meta = json.decode(helper.read(dir .. "/meta.json"))
+  local meta = json.decode(support.slurp(dir .. "/meta.json"))
   assert.same({ 0.5, 1.25 }, meta.factors[1].levels)
-  assert.is_nil(helper.read(dir .. "/meta.json"):find('[:%[] ?%-?%d+,%d+[%],\n]%f[^ ]'))
-  local _, csv = helper.shell("zcat " .. dir .. "/samples.csv.gz")
+  assert.is_nil(support.slurp(dir .. "/meta.json"):find('[:%[] ?%-?%d+,%d+[%],\n]%f[^ ]'))
+  local _, csv = support.shell("zcat " .. dir .. "/samples.csv.gz")
   assert.matches("\n1,1,0,0%.55", csv)
   for line in csv:gmatch("[^\n]+") do assert.equal(3, select(2, line:gsub(",", ""))) end
 end
@@ -42,7 +38,7 @@ require "pmlua".experiment { name = "loc", unit = "s", factors = { x = { 0.5, 1.
 
 describe("A locale with a decimal comma", function()
   with_comma("of an application that runs an experiment changes no file, and is left as it was", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     json.decode "{}" -- cjson chooses its decimal point when it is loaded
     assert(os.setlocale(comma, "all"))
     local run = assert(load("return " .. definition)():run { quiet = true, no_plot = true, out = dir })
@@ -56,23 +52,21 @@ describe("A locale with a decimal comma", function()
   end)
 
   with_comma("of a script changes no file and no output of the command", function()
-    local dir = helper.folder()
-    helper.write(dir .. "/s.lua", ("assert(os.setlocale(%q))\nprint(0.5, os.setlocale(nil, 'time'))\nreturn %s")
+    local dir = support.folder()
+    support.spit(dir .. "/s.lua", ("assert(os.setlocale(%q))\nprint(0.5, os.setlocale(nil, 'time'))\nreturn %s")
       :format(comma, definition))
-    local code, out, err = helper.pmlua(("%s/s.lua --quiet --no-plot --json --out %s"):format(dir, dir))
-    assert.equal(0, code, err)
+    local out = support.done(support.pmlua(("%s/s.lua --quiet --no-plot --json --out %s"):format(dir, dir)))
     assert.equal("0.5\t" .. comma, out:match("^[^\n]*"))
     assert.equal(0.55, json.decode(out:match("\n(.*)")).cells[1].median)
     check(dir .. "/loc/latest")
   end)
 
   with_comma("that measure chooses, again and again, changes no table that the command prints afterwards", function()
-    local dir = helper.folder()
-    helper.write(dir .. "/s.lua", "local now = 0\nreturn " .. definition:gsub("return p.x", ("now = now + 1\n"
+    local dir = support.folder()
+    support.spit(dir .. "/s.lua", "local now = 0\nreturn " .. definition:gsub("return p.x", ("now = now + 1\n"
       .. "os.setlocale(now %%%% 2 == 0 and 'C' or %q) return p.x"):format(comma)))
     for _, option in ipairs { "--csv", "--json", "--quiet", "" } do
-      local code, out, err = helper.pmlua(("%s/s.lua --no-plot %s --out %s"):format(dir, option, dir))
-      assert.equal(0, code, err)
+      local out = support.done(support.pmlua(("%s/s.lua --no-plot %s --out %s"):format(dir, option, dir)))
       assert.matches(option == "--csv" and "\n0%.5,0%.55,0%.55" or "0%.55", out)
       assert.is_nil(out:find "0,55")
       check(dir .. "/loc/latest")

@@ -10,10 +10,9 @@ local dir
 
 -- Run code with a state folder of its own: what it prints, and what it writes to standard error.
 local function answer(code, environment)
-  local status, out, err = shell(("XDG_STATE_HOME=%s/state TMPDIR=%s/tmp %s %s/pmlua -e %s"):format(dir, dir, environment or "",
-    support.build, quote(code)))
-  assert.equal(0, status, err)
-  return out, err
+  return support.done(shell(("XDG_STATE_HOME=%s/state TMPDIR=%s/tmp %s %s/pmlua -e %s"):format(dir, dir,
+    environment or "",
+    support.build, quote(code))))
 end
 
 local function write(path, text)
@@ -39,12 +38,9 @@ local EXCHANGE = [[
 
 describe("pml.machine", function()
   before_each(function()
-    dir = support.temporary_folder and support.temporary_folder() or os.tmpname()
-    os.remove(dir)
-    assert(lfs.mkdir(dir))
+    dir = support.folder()
     assert(lfs.mkdir(dir .. "/tmp"))
   end)
-  after_each(function() os.execute("rm -rf " .. quote(dir)) end)
 
   local function several() return #require "pmlua".sys.affinity() > 1 end
 
@@ -95,9 +91,8 @@ describe("pml.machine", function()
 
   it("answers without a folder of the user's", function()
     if not several() then return pending "this process has one cpu" end
-    local status, out, err = shell(("env -u HOME -u XDG_STATE_HOME TMPDIR=%s/tmp %s/pmlua -e %s"):format(dir, support.build,
-      quote(EXCHANGE:format "" .. " print(pml.machine.folder())")))
-    assert.equal(0, status, err)
+    local out = support.done(shell(("env -u HOME -u XDG_STATE_HOME TMPDIR=%s/tmp %s/pmlua -e %s"):format(dir, support.build,
+      quote(EXCHANGE:format "" .. " print(pml.machine.folder())"))))
     assert.matches("nil\tnowhere to keep results: neither HOME nor XDG_STATE_HOME is set", out)
   end)
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/model_spec.lua - pml.model: planted growth is found, noise is constant, what does not bear a model is refused.
 
-require "spec.lua.helper"
+require "spec.core.support"
 local pml = require "pmlua"
 local rng = require "pmlua.internal.rng"
 local stats = require "pmlua.stats"
@@ -85,13 +85,15 @@ describe("pml.model.fit", function()
 
   it("has intervals that hold new measurements as often as they say", function()
     local inside = 0
-    for seed = 1, 200 do
+    for seed = 1, 100 do
       local noise = normal(1000 + seed)
       local function measured(n) return 50 + 10 * n + 4 * noise() end
       local model = assert(pml.model.fit(points(measured, { 1, 2, 4, 6, 8, 10, 12, 14, 16 })))
       local _, low, high = model:predict(9)
-      local new = measured(9)
-      if low <= new and new <= high then inside = inside + 1 end
+      for _ = 1, 2 do
+        local new = measured(9)
+        if low <= new and new <= high then inside = inside + 1 end
+      end
     end
     assert.is_true(inside >= 182 and inside < 200, inside .. " of 200")
   end)

@@ -11,9 +11,7 @@ local function modules(folder)
 end
 
 local function answer(code)
-  local status, out, err = support.shell(("%s/pmlua -e '%s'"):format(support.build, code))
-  assert.equal(0, status, err)
-  return out
+  return support.done(support.shell(("%s/pmlua -e '%s'"):format(support.build, code)))
 end
 
 describe("A script", function()

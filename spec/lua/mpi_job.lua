@@ -2,7 +2,7 @@
 -- spec/lua/mpi_job.lua - for specs that run jobs of MPI: which MPIs, how to compile for them, record and report.
 
 local busted = require "busted"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local sh = require("spec.shell").sh
 
 local M = { RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscribe", mpich = "mpirun.mpich" } }
@@ -10,7 +10,7 @@ local M = { RUN = { openmpi = "mpirun.openmpi --allow-run-as-root --oversubscrib
 --- Why jobs of an MPI cannot run here, or nil.
 function M.missing(name)
   if select(2, sh("command -v mpicc." .. name)) ~= 0 then return "mpicc." .. name .. " is not installed" end
-  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(helper.build, name)
+  local shim = ("%s/preload/libpmlua-mpi-%s.so"):format(support.build, name)
   if select(2, sh("test -e " .. shim)) ~= 0 then return shim .. " is not built" end
 end
 
@@ -18,6 +18,19 @@ end
 function M.it_of(name)
   local because = M.missing(name)
   return function(what, test) busted.it(what, because and function() busted.pending(because) end or test) end
+end
+
+--- What no MPI does in its own way is proved with this one.
+M.first = not M.missing "openmpi" and "openmpi" or "mpich"
+
+--- it() for what is proved with one MPI.
+function M.it_once_of(name)
+  return name == M.first and M.it_of(name) or function() end
+end
+
+--- A test with one MPI, whose name it gets.
+function M.it_once(what, test)
+  M.it_of(M.first)(what, function() return test(M.first) end)
 end
 
 --- An it() for each MPI, whose test gets the MPI's name.
@@ -36,18 +49,25 @@ function M.compile(name, program, folder, options, libraries, environment)
   return to
 end
 
---- Record a job into the folder @to: its output and exit status. It ends within @limit_s seconds.
+--- Record a job into the folder @to: its output and exit status. It ends within @limit_s seconds (120).
 ---@param more { options: string?, environment: string?, limit_s: integer? }
 function M.record(name, ranks, command, to, more)
   local out, code = sh(("%s %s -n %d %s/pmlua record --quiet %s -o %s -- %s"):format(more.environment or "", M.RUN[name], ranks,
-    helper.build, more.options or "", to, command), more.limit_s)
+    support.build, more.options or "", to, command), more.limit_s or 120)
   assert(code ~= 124, "the job hangs: " .. out)
   return out, code
 end
 
+--- The output of a job that is recorded with a trace into the folder @to, and succeeds.
+function M.traced(name, ranks, command, to, environment)
+  local out, code = M.record(name, ranks, command, to, { options = "--trace", environment = environment })
+  assert(code == 0, out)
+  return out
+end
+
 --- What pmlua report prints of a job.
 function M.report(path, options, limit_s)
-  local out, code = sh(("%s/pmlua report %s %s"):format(helper.build, path, options or ""), limit_s)
+  local out, code = sh(("%s/pmlua report %s %s"):format(support.build, path, options or ""), limit_s)
   assert(code == 0, out)
   return out
 end

@@ -2,16 +2,14 @@
 -- spec/lua/mpi_layer_spec.lua - tools that stand between a program and MPI, as Darshan and mpiP do: each message
 -- is recorded once, or pmlua says why none is.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local mpi = require "spec.lua.mpi_log"
 
 local RANKS <const>, ROUNDS <const> = 3, 5
 
 describe("A tool before MPI", function()
-  local folder
-  setup(function() folder = helper.folder() end)
-  teardown(helper.clean)
+  local folder = support.folder()
 
   local function layer(name, how)
     local made = mpi_job.compile(name, "layer", folder, ("-shared -fPIC -DLAYER=%d"):format(how), "-ldl")
@@ -25,8 +23,7 @@ describe("A tool before MPI", function()
     local libraries, to = {}, ("%s/%s.%s"):format(folder, name, table.concat({ ... }, "-"))
     for i, how in ipairs { ... } do libraries[i] = layer(name, how) end
     local program = mpi_job.compile(name, "layer", folder, "-Wl,--no-as-needed " .. table.concat(libraries, " "))
-    local out, code = mpi_job.record(name, RANKS, program, to, { options = "--trace", limit_s = 120 })
-    assert.are.equal(0, code, out)
+    local out = mpi_job.traced(name, RANKS, program, to)
     return to, out
   end
 

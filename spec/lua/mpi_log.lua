@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/mpi_log.lua - what a log has of MPI, read as docs/log.md defines it.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local M = {}
 
@@ -182,7 +182,7 @@ end
 
 --- A log: rank, size, regions, communicators, offsets, mpi, and events in the order of the tracks.
 function M.read(path)
-  local text = helper.read(path)
+  local text = support.slurp(path)
   local log = { regions = {}, communicators = {}, offsets = {}, events = {} }
   log.rank, log.size = string.unpack("<i4i4", text, 25)
   log.started_ns, log.started_ticks, log.ticks_per_second = string.unpack("<I8I8d", text, 41)
@@ -195,7 +195,7 @@ end
 --- The logs of a job below @folder, by rank.
 function M.job(folder)
   local logs = {}
-  local pipe <close> = io.popen("find " .. helper.quote(folder) .. " -name '*.pmlog'")
+  local pipe <close> = io.popen("find " .. support.quote(folder) .. " -name '*.pmlog'")
   for path in pipe:lines() do
     local log = M.read(path)
     if log.mpi then logs[log.rank] = log end

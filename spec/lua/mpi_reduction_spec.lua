@@ -3,17 +3,18 @@
 -- rank leaves before the others.
 
 local cjson = require "cjson"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
+local sh = shell.sh
 
 local report = mpi_job.report
-local folder = helper.folder()
+local folder = support.folder()
 
 local function compile(name, program)
   local own = ({ counters = true, durations = true, ending = true, disagree = true })[program]
   return mpi_job.compile(name, program, folder, "-w -Icore",
-    own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(helper.build, helper.build))
+    own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(support.build, support.build))
 end
 
 --- Names without much in common.
@@ -31,21 +32,25 @@ local function compile_functions(name)
   end
   main[#main + 1] = "  return MPI_Finalize();\n}\n"
   local at = ("%s/functions.%s"):format(folder, name)
-  helper.write(at .. "-lib.c", table.concat(library))
-  helper.write(at .. ".c", table.concat(main))
-  local out, code = sh(("gcc -shared -fPIC -o %s/libfunctions.so %s-lib.c && mpicc.%s -o %s %s.c -L%s -Wl,-rpath,%s -lfunctions")
+  support.spit(at .. "-lib.c", table.concat(library))
+  support.spit(at .. ".c", table.concat(main))
+  shell.done(("gcc -shared -fPIC -o %s/libfunctions.so %s-lib.c && mpicc.%s -o %s %s.c -L%s -Wl,-rpath,%s -lfunctions")
     :format(folder, at, name, at, at, folder, folder))
-  assert(code == 0, out)
   return at
 end
 
---- Run a job; its folder, exit status and output. It ends within a minute.
-local function job(name, ranks, command, timeout, options)
-  local to = os.tmpname()
-  os.remove(to)
-  local out, code = mpi_job.record(name, ranks, command, to,
+--- Run a job; its folder, its output and its exit status. It ends within a minute.
+local function run(name, ranks, command, timeout, options)
+  local to = support.folder() .. "/job"
+  return to, mpi_job.record(name, ranks, command, to,
     { options = options, environment = "PMLUA_MPI_TIMEOUT=" .. (timeout or 10), limit_s = 60 })
-  return to, code, out
+end
+
+--- The same of one that succeeds.
+local function job(...)
+  local to, out, code = run(...)
+  assert.equal(0, code, out)
+  return to, out
 end
 
 local function told(path) return cjson.decode(report(path, "--json")) end
@@ -65,47 +70,43 @@ local function pairs_of(r)
 end
 
 for name in pairs(mpi_job.RUN) do
-  local it_is = mpi_job.it_of(name)
+  local it_is, once = mpi_job.it_of(name), mpi_job.it_once_of(name)
 
   describe("the summary of a job of " .. name, function()
     it_is("has sizes that an int does not hold, and a call that failed costs nothing else", function()
-      local to, code, out = job(name, 2, compile(name, "sizes"))
-      assert.are.equal(0, code, out)
-      assert.are.equal(2, select(2, out:gsub("2 failed\n", "")))
+      local to, out = job(name, 2, compile(name, "sizes"))
+      assert.equal(2, select(2, out:gsub("2 failed\n", "")))
       local r = told(to)
-      assert.are.same({ 2, {}, {} }, { r.size, r.late, r.missing })
+      assert.same({ 2, {}, {} }, { r.size, r.late, r.missing })
       local bcast = r.collectives[1]
-      assert.are.same({ "bcast", 4 }, { bcast.operation, bcast.calls })
-      assert.are.equal(2 * 2200 * (1 << 20) + 2 * 12, bcast.sent)
-      assert.are.equal(bcast.sent, bcast.received)
-      for _, p in ipairs(r.pairs) do assert.are.equal(0, p.bytes, "of the sends that failed") end
+      assert.same({ "bcast", 4 }, { bcast.operation, bcast.calls })
+      assert.equal(2 * 2200 * (1 << 20) + 2 * 12, bcast.sent)
+      assert.equal(bcast.sent, bcast.received)
+      for _, p in ipairs(r.pairs) do assert.equal(0, p.bytes, "of the sends that failed") end
     end)
 
     it_is("has the calls and messages of all ranks", function()
       for _, ranks in ipairs { 2, 4, 6 } do
-        local to, code, out = job(name, ranks, compile(name, "messages"))
-        assert.are.equal(0, code, out)
+        local to = job(name, ranks, compile(name, "messages"))
         local r = told(to)
-        assert.are.equal(ranks, r.size)
-        assert.are.same({ {}, {} }, { r.late, r.missing })
+        assert.equal(ranks, r.size)
+        assert.same({ {}, {} }, { r.late, r.missing })
         local mpi = calls_of(r)
-        assert.are.same({ 10 * ranks, 10 * ranks, ranks - 1, 1 },
+        assert.same({ 10 * ranks, 10 * ranks, ranks - 1, 1 },
           { mpi.MPI_Isend.calls, mpi.MPI_Irecv.calls, mpi.MPI_Recv.calls, mpi.MPI_Send.ranks })
-        assert.are.equal(0, mpi.MPI_Send.most_rank)
+        assert.equal(0, mpi.MPI_Send.most_rank)
         local sent = 0
         for i, s in ipairs(r.sent) do
-          assert.are.same({ s.messages, s.bytes }, { r.received[i].messages, r.received[i].bytes })
-          if s.least_bytes == 256 then assert.are.same({ 10 * ranks, 4000 * ranks }, { s.messages, s.bytes }) end
+          assert.same({ s.messages, s.bytes }, { r.received[i].messages, r.received[i].bytes })
+          if s.least_bytes == 256 then assert.same({ 10 * ranks, 4000 * ranks }, { s.messages, s.bytes }) end
           sent = sent + s.bytes
         end
-        assert.are.equal(4000 * ranks + 1000 * ranks * (ranks - 1) // 2, sent)
-        os.execute("rm -rf " .. to)
+        assert.equal(4000 * ranks + 1000 * ranks * (ranks - 1) // 2, sent)
       end
     end)
 
     it_is("has the time of calls by the size of their messages, if there is a trace", function()
-      local to, code, out = job(name, 4, compile(name, "messages"), nil, "--trace --detail ranks")
-      assert.are.equal(0, code, out)
+      local to = job(name, 4, compile(name, "messages"), nil, "--trace --detail ranks")
       local r, of, own = told(to), { sent = {}, received = {} }, {}
       for way, by_size in pairs(of) do
         for _, s in ipairs(r[way]) do by_size[s.least_bytes] = s.time_ns end
@@ -125,39 +126,34 @@ for name in pairs(mpi_job.RUN) do
       assert(ring >= least * (1 - 1e-4) - 100 and ring <= most * (1 + 1e-4) + 100, found)
       local line = report(to):match "\n512 %- 1023 [^\n]*"
       assert(line and line:find "^\n512 %- 1023 +1 +1%.000 kB +[%d.]+ [mµn]*s +1 +1%.000 kB +[%d.]+ [mµn]*s", line)
-      os.execute("rm -rf " .. to)
       to = job(name, 2, compile(name, "messages"))
       for _, s in ipairs(told(to).sent) do assert.is_nil(s.time_ns) end
       assert.is_nil(report(to):find("time of all ranks", 1, true))
-      os.execute("rm -rf " .. to)
     end)
 
     it_is("has the bytes that each function of files moved", function()
       local functions = {}
-      for f in helper.read("core/adapter/mpi/reduction/pml_mpi_files.h"):gmatch "X%((%l[%l_]+)%)" do
+      for f in support.slurp("core/adapter/mpi/reduction/pml_mpi_files.h"):gmatch "X%((%l[%l_]+)%)" do
         functions[#functions + 1] = "MPI_File_" .. f
       end
-      assert.are.equal(28, #functions)
+      assert.equal(28, #functions)
       local file = os.tmpname()
-      local to, code, out = job(name, 3, compile(name, "files") .. " " .. file)
+      local to = job(name, 3, compile(name, "files") .. " " .. file)
       os.remove(file)
-      assert.are.equal(0, code, out)
       local files = told(to).files
       for k, f in ipairs(files) do
         local more = f["function"] == "MPI_File_write_at" and 8 or 0 -- rank 1 writes one double more
-        assert.are.same({ functions[k], 24 * k + more, 8 * k + more, more > 0 and 1 or 0 },
+        assert.same({ functions[k], 24 * k + more, 8 * k + more, more > 0 and 1 or 0 },
           { f["function"], f.bytes, f.most, f.most_rank })
-        assert.are.equal(f["function"] == "MPI_File_read_at" and 6 or more > 0 and 4 or 3, f.calls)
+        assert.equal(f["function"] == "MPI_File_read_at" and 6 or more > 0 and 4 or 3, f.calls)
       end
-      assert.are.equal(#functions, #files)
+      assert.equal(#functions, #files)
       assert.is_truthy(report(to):find("\nMPI_File_iwrite +3 +504%.0 B +168%.0 B +0\n"))
-      os.execute("rm -rf " .. to)
     end)
 
-    it_is("has at most 8 KB a rank, and says which functions it has no room for", function()
-      local to, code, out = job(name, 1, compile_functions(name))
-      assert.are.equal(0, code, out)
-      local size = #helper.read(to .. "/job.pmlsum")
+    once("has at most 8 KB a rank, and says which functions it has no room for", function()
+      local to = job(name, 1, compile_functions(name))
+      local size = #support.slurp(to .. "/job.pmlsum")
       assert(size <= 8192 and size > 6000, size)
       local note = report(to):match "(%d+) functions with the least time, [^\n]+ in all, are left out of job.pmlsum"
       local kept = {}
@@ -165,110 +161,94 @@ for name in pairs(mpi_job.RUN) do
       local n = 0
       for i = 0, 999 do n = n + (kept[function_name(i)] and 1 or 0) end
       assert(note and kept.slow and kept.MPI_Init and n > 50, n)
-      assert.are.equal(1000, n + tonumber(note))
-      os.execute("rm -rf " .. to)
-      to, code, out = job(name, 1, compile_functions(name), nil, "--detail ranks")
-      assert.are.equal(0, code, out)
+      assert.equal(1000, n + tonumber(note))
+      to = job(name, 1, compile_functions(name), nil, "--detail ranks")
       assert.is_nil(report(to):find("left out", 1, true))
       n = 0
       for _, c in ipairs(told(to).calls) do n = n + (c.name:find "^f%d%d%d_" and 1 or 0) end
-      assert.are.equal(1000, n)
-      os.execute("rm -rf " .. to)
+      assert.equal(1000, n)
     end)
 
     it_is("has each call of threads once that end during MPI_Finalize", function()
       local ending = compile(name, "ending")
       for _ = 1, 5 do
-        local to, code, out = job(name, 2, ending)
+        local to, out, code = run(name, 2, ending)
         if code == 77 then return pending "no more threads can be started here" end
-        assert.are.equal(0, code, out)
-        assert.are.equal(2400, told(to).sections[1].calls)
-        os.execute("rm -rf " .. to)
+        assert.equal(0, code, out)
+        assert.equal(2400, told(to).sections[1].calls)
       end
     end)
 
-    it_is("has all ranks with a timeout that no clock reaches", function()
-      local to, code, out = job(name, 2, compile(name, "leave"), "1e300")
-      assert.are.equal(0, code, out)
+    once("has all ranks with a timeout that no clock reaches", function()
+      local to, out = job(name, 2, compile(name, "leave"), "1e300")
       assert.is_nil(out:find("not recorded", 1, true), out)
-      assert.are.same({}, told(to).late)
-      os.execute("rm -rf " .. to)
+      assert.same({}, told(to).late)
     end)
 
     it_is("has messages and bytes of each pair of ranks of the world", function()
-      local to, code, out = job(name, 4, compile(name, "leave"))
-      assert.are.equal(0, code, out)
-      assert.are.same({ "0>1 1/100", "0>2 1/1000", "1>2 1/100", "1>3 1/1000", "2>0 1/1000", "2>3 1/100", "3>0 1/100",
+      local to = job(name, 4, compile(name, "leave"))
+      assert.same({ "0>1 1/100", "0>2 1/1000", "1>2 1/100", "1>3 1/1000", "2>0 1/1000", "2>3 1/100", "3>0 1/100",
         "3>1 1/1000" }, pairs_of(told(to)))
       if select(2, sh("command -v gnuplot")) == 0 then
         report(to, "--quiet --plot " .. to .. "/traffic.svg")
         local squares = 0 -- of a fourth of the axis each; the colours beside them are thin
-        for left, right in helper.read(to .. "/traffic.svg"):gmatch "<polygon [^>]-points = '([%d.]+),[%d.]+ ([%d.]+)," do
+        for left, right in support.slurp(to .. "/traffic.svg"):gmatch "<polygon [^>]-points = '([%d.]+),[%d.]+ ([%d.]+)," do
           local width = tonumber(right) - tonumber(left)
           if width > 100 and width < 300 then squares = squares + 1 end
         end
-        assert.are.equal(8, squares)
+        assert.equal(8, squares)
       end
-      os.execute("rm -rf " .. to)
     end)
 
     it_is("is there without the ranks that stand still, whose logs are merged later", function()
-      local to, code, out = job(name, 4, compile(name, "leave") .. " 2 stop 4", 1)
-      assert.are.equal(0, code, out)
-      assert.are.equal(0, select(2, sh("test -e " .. to .. "/job.pmlsum")))
+      local to = job(name, 4, compile(name, "leave") .. " 2 stop 4", 1)
+      assert.equal(0, select(2, sh("test -e " .. to .. "/job.pmlsum")))
       local r = told(to)
-      assert.are.same({ 2, 3 }, r.late) -- rank 3 hands its figures to rank 2
-      assert.are.same({}, r.missing)
-      assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
+      assert.same({ 2, 3 }, r.late) -- rank 3 hands its figures to rank 2
+      assert.same({}, r.missing)
+      assert.equal(4, calls_of(r).MPI_Barrier.calls)
       assert(report(to):find("2 ranks not in the job's summary, merged from logs: 2 to 3", 1, true))
       os.execute("rm -r " .. to .. "/rank-3")
       r = told(to)
-      assert.are.same({ { 2 }, { 3 } }, { r.late, r.missing })
-      assert.are.equal(3, calls_of(r).MPI_Barrier.calls)
+      assert.same({ { 2 }, { 3 } }, { r.late, r.missing })
+      assert.equal(3, calls_of(r).MPI_Barrier.calls)
       assert(report(to):find("1 rank missing, without a log that can be read: 3", 1, true))
-      os.execute("rm -rf " .. to)
     end)
 
     for _, how in ipairs { "kill", "abort", "exit" } do
       it_is("or its ranks' logs have everything when one leaves by " .. how, function()
-        local to = job(name, 4, compile(name, "leave") .. " 1 " .. how, 1)
+        local to = run(name, 4, compile(name, "leave") .. " 1 " .. how, 1)
         local r = told(to)
-        assert.are.equal(4, r.size)
-        assert.are.same({}, r.missing)
-        assert.are.equal(4, calls_of(r).MPI_Init.calls)
+        assert.equal(4, r.size)
+        assert.same({}, r.missing)
+        assert.equal(4, calls_of(r).MPI_Init.calls)
         assert(#r.notes > 0)
-        os.execute("rm -rf " .. to)
       end)
     end
 
     it_is("is printed once, and all that stays but for the logs of ranks that are not in it", function()
       local leave = compile(name, "leave")
-      local to, code, out = job(name, 4, leave)
-      assert.are.equal(0, code, out)
-      assert.are.equal("job.pmlsum\npaths.json\n", (sh("ls -A " .. to)))
-      assert.are.equal("\n" .. report(to) .. "\nresults in " .. to .. "\n", out)
-      assert.are.equal(4, calls_of(told(to)).MPI_Barrier.calls)
-      os.execute("rm -rf " .. to)
-      to, code, out = job(name, 4, leave .. " 2 stop 4", 1)
-      assert.are.equal(0, code, out)
-      assert.are.equal("job.pmlsum\npaths.json\nrank-2\nrank-3\n", (sh("ls -A " .. to)))
+      local to, out = job(name, 4, leave)
+      assert.equal("job.pmlsum\npaths.json\n", (sh("ls -A " .. to)))
+      assert.equal("\n" .. report(to) .. "\nresults in " .. to .. "\n", out)
+      assert.equal(4, calls_of(told(to)).MPI_Barrier.calls)
+      to = job(name, 4, leave .. " 2 stop 4", 1)
+      assert.equal("job.pmlsum\npaths.json\nrank-2\nrank-3\n", (sh("ls -A " .. to)))
       local r = told(to)
-      assert.are.same({ { 2, 3 }, {} }, { r.late, r.missing })
-      assert.are.equal(4, calls_of(r).MPI_Barrier.calls)
+      assert.same({ { 2, 3 }, {} }, { r.late, r.missing })
+      assert.equal(4, calls_of(r).MPI_Barrier.calls)
       assert.is_nil(calls_of(r).MPI_Finalize) -- of the late ranks alone
-      os.execute("rm -rf " .. to)
     end)
 
-    it_is("has a row for each rank and thread, where they are asked for", function()
+    once("has a row for each rank and thread, where they are asked for", function()
       local program = compile(name, "counters")
-      local to, code, out = job(name, 3, program, 10, "--detail=threads")
-      assert.are.equal(0, code, out)
+      local to, out = job(name, 3, program, 10, "--detail=threads")
       local r = cjson.decode(report(to, "--json --threads"))
-      assert.are.same({ 3, 9, 6 }, { #r.ranks, r.sections[1].calls, r.sections[1].threads })
+      assert.same({ 3, 9, 6 }, { #r.ranks, r.sections[1].calls, r.sections[1].threads })
       for i, rank in ipairs(r.ranks) do
         local solve = rank.sections[1]
-        assert.are.same({ i - 1, "solve", i + 1, 2 }, { rank.rank, solve.name, solve.calls, solve.threads })
-        assert.are.same({ i, 1 }, { solve.of_threads[1].count, solve.of_threads[2].count })
+        assert.same({ i - 1, "solve", i + 1, 2 }, { rank.rank, solve.name, solve.calls, solve.threads })
+        assert.same({ i, 1 }, { solve.of_threads[1].count, solve.of_threads[2].count })
       end
       for rank = 0, 2 do
         for _, text in ipairs { out, report(to, "--threads") } do
@@ -279,52 +259,47 @@ for name in pairs(mpi_job.RUN) do
         end
         assert.matches(("\nMPI of each rank\n.*\nMPI_Comm_rank +%d +1 +1 "):format(rank), report(to, "--detail"))
       end
-      os.execute("rm -rf " .. to)
       to = job(name, 2, program)
       assert(report(to, "--detail"):find("no log of its own is left of ranks 0 to 1; record with --detail ranks", 1, true))
-      os.execute("rm -rf " .. to)
     end)
 
     it_is("is left by PMLUA_REPORT, too, with counters and recorders, also of a rank that comes late", function()
       local program = compile(name, "counters")
       for _, late in ipairs { "", " 2 3" } do
         local to = ("%s/report.%s%d"):format(folder, name, #late)
-        local out, code = sh(("PMLUA_REPORT=%s PMLUA_MPI_TIMEOUT=1 %s -n 3 %s%s"):format(to, mpi_job.RUN[name], program, late),
+        shell.done(("PMLUA_REPORT=%s PMLUA_MPI_TIMEOUT=1 %s -n 3 %s%s"):format(to, mpi_job.RUN[name], program, late),
           60)
-        assert.are.equal(0, code, out)
         assert.matches("^3 processes %(ranks 0 to 2%)", report(to)) -- of all logs
         local r = told(to .. "/job.pmlsum")
-        assert.are.same({ late == "" and {} or { 2 }, {} }, { r.late, r.missing })
-        assert.are.same({ { name = "solve", calls = 9, ranks = 3, threads = 6 } }, { { name = r.sections[1].name,
+        assert.same({ late == "" and {} or { 2 }, {} }, { r.late, r.missing })
+        assert.same({ { name = "solve", calls = 9, ranks = 3, threads = 6 } }, { { name = r.sections[1].name,
           calls = r.sections[1].calls, ranks = r.sections[1].ranks, threads = r.sections[1].threads } })
-        assert.are.same({ { name = "APP::cells", sum = 300, least = 0, least_rank = 0, most = 200, most_rank = 2, level = true,
+        assert.same({ { name = "APP::cells", sum = 300, least = 0, least_rank = 0, most = 200, most_rank = 2, level = true,
           ranks = 3 }, { name = "APP::steps", sum = 60, least = 10, least_rank = 0, most = 30, most_rank = 2, ranks = 3 } },
           r.counters)
         local q = r.recorders[1]
-        assert.are.same({ "APP::residual", 30, 1, 0, 2010, 2, 1005.5 }, { q.name, q.sum, q.min, q.min_rank, q.max, q.max_rank,
+        assert.same({ "APP::residual", 30, 1, 0, 2010, 2, 1005.5 }, { q.name, q.sum, q.min, q.min_rank, q.max, q.max_rank,
           q.mean })
         assert.is_near(1, q.median / 1005.5, 0.02)
         local text = report(to .. "/job.pmlsum")
         assert.matches("\nCounters of the ranks\n.*\nAPP::steps +60 +20 +10 +0 +30 +2 +1.500\n", text)
         assert.matches("\nRecorders, elements of all ranks\n.*\nAPP::residual +30 +1 +0 .* 2010 +2\n", text)
         os.execute(("rm %s/rank1.*"):format(to)) -- as on another host
-        assert.are.equal(text, report(to))
+        assert.equal(text, report(to))
       end
     end)
 
-    it_is("has the quantiles of the durations in all ranks, of all of them or of a sketch", function()
+    once("has the quantiles of the durations in all ranks, of all of them or of a sketch", function()
       local program = compile(name, "durations")
       local reported = ("%s/kept.%s"):format(folder, name)
-      local out, code = sh(("PMLUA_REPORT=%s %s -n 2 %s 10"):format(reported, mpi_job.RUN[name], program), 60)
-      assert.are.equal(0, code, out)
-      local recorded, failed, why = job(name, 2, program .. " 10")
-      assert.are.equal(0, failed, why)
-      assert.are.equal("", (sh("ls -d " .. recorded .. "/rank-* 2>/dev/null"))) -- the summary has all
+      shell.done(("PMLUA_REPORT=%s %s -n 2 %s 10"):format(reported, mpi_job.RUN[name], program), 60)
+      local recorded = job(name, 2, program .. " 10")
+      assert.equal("", (sh("ls -d " .. recorded .. "/rank-* 2>/dev/null"))) -- the summary has all
       for _, path in ipairs { reported .. "/job.pmlsum", recorded } do
         local by = {}
         for _, s in ipairs(told(path).sections) do by[s.name] = s.durations end
         for _, d in pairs(by) do -- of 60, 20 are of 1 ms, 30 of 2, 10 of 4: each quantile is far from where these change
-          assert.are.equal(60, d.calls)
+          assert.equal(60, d.calls)
           assert(d.min_ns >= 1e6 and d.max_ns >= 4e6 and d.q1_ns >= 0.98 * 1e6
             and d.median_ns >= 0.98 * 2e6 and d.p95_ns >= 0.98 * 4e6)
         end
@@ -333,61 +308,56 @@ for name in pairs(mpi_job.RUN) do
         end
         assert.matches("\nDurations of calls, of all ranks, to 2 %%\n[^\n]*\nall +60 +1%.[^\n]*\nfew +60 +1%.", report(path))
       end
-      os.execute("rm -rf " .. recorded)
     end)
 
-    it_is("is printed by the first rank where another one never ends, and by no other", function()
+    once("is printed by the first rank where another one never ends, and by no other", function()
       local to = job(name, 2, compile(name, "leave"), 10, "--detail=ranks")
       os.execute("mkdir " .. to .. "/rank-2")
       local finish = [[require("pmlua.internal.record.job").finish({ detail = "ranks" },
         { dir = %q, rank = %d, size = 3 }, function(line) io.stderr:write("line: ", line, "\n") end)]]
       local function ends(rank)
-        return (sh(("PMLUA_MPI_TIMEOUT=0.2 %s/pmlua -e %s"):format(helper.build, helper.quote(finish:format(to, rank)))))
+        return (sh(("PMLUA_MPI_TIMEOUT=0.2 %s/pmlua -e %s"):format(support.build, support.quote(finish:format(to, rank)))))
       end
-      assert.are.equal("", ends(1))
+      assert.equal("", ends(1))
       local out = ends(0)
       assert.matches("^line: rank 2: not ended yet, or killed; [^\n]*\n\n2 ranks on 1 host.*\nresults in [^\n]*\n$", out)
-      assert.are.equal("", ends(1))
-      os.execute("rm -rf " .. to)
+      assert.equal("", ends(1))
     end)
 
-    it_is("waits a bounded time, and names an invalid one once for the job", function()
+    once("waits a bounded time, and names an invalid one once for the job", function()
       local program = compile(name, "leave")
       for value, invalid in pairs { ["1e300"] = false, ["-1"] = true, ["10s"] = true, nan = true, ["5 "] = true } do
-        local to, code, out = job(name, 2, program, ("'%s'"):format(value))
-        assert.are.equal(0, code, out)
+        local _, out = job(name, 2, program, ("'%s'"):format(value))
         local _, lines = out:gsub("PMLUA_MPI_TIMEOUT='" .. value:gsub("%p", "%%%0") .. "' is invalid: ", "")
-        assert.are.equal(invalid and 1 or 0, lines, out)
-        os.execute("rm -rf " .. to)
+        assert.equal(invalid and 1 or 0, lines, out)
       end
       for value, seconds in pairs { ["1e300"] = 86400, inf = 86400, ["0.5"] = 0.5, ["10s"] = 10, ["-1"] = 10, nan = 10 } do
-        local out = sh(("PMLUA_MPI_TIMEOUT=%s %s/pmlua -e 'print((require(%q).seconds()))'"):format(value, helper.build,
+        local out = sh(("PMLUA_MPI_TIMEOUT=%s %s/pmlua -e 'print((require(%q).seconds()))'"):format(value, support.build,
           "pmlua.internal.record.timeout"))
-        assert.are.equal(seconds, tonumber(out), value)
+        assert.equal(seconds, tonumber(out), value)
       end
     end)
 
-    it_is("is made from the logs where nothing reduced them", function()
+    once("is made from the logs where nothing reduced them", function()
       local to = job(name, 3, compile(name, "leave"), 10, "--detail=ranks")
       local whole = calls_of(told(to)).MPI_Barrier
       os.remove(to .. "/job.pmlsum")
       local r = told(to)
       local barrier = calls_of(r).MPI_Barrier
-      assert.are.same({ 3, 3 }, { r.size, #r.late })
-      for _, of in ipairs { "calls", "ranks", "threads" } do assert.are.equal(whole[of], barrier[of], of) end
+      assert.same({ 3, 3 }, { r.size, #r.late })
+      for _, of in ipairs { "calls", "ranks", "threads" } do assert.equal(whole[of], barrier[of], of) end
       for _, of in ipairs { "total_ns", "most_ns", "least_ns" } do
         assert.is_near(1, barrier[of] / whole[of], 1e-3, of) -- each process measures how fast its clock ticks
       end
-      os.execute("rm -rf " .. to)
     end)
 
-    it_is("names logs that are cut short, of another version, or of another job", function()
+    once("names logs that are cut short, of another version, or of another job", function()
       local to, other = job(name, 3, compile(name, "leave"), 10, "--trace --detail=ranks"), job(name, 3,
         compile(name, "leave"), 10, "--trace --detail=ranks")
       for _, dir in ipairs { to, other } do os.execute(("rm -rf %s/traces* %s/job.pmlsum %s/*.json"):format(dir, dir, dir)) end
       local path = sh(("ls %s/rank-1/*.pmlog"):format(to)):match "[^\n]+"
-      local whole = helper.read(path)
-      local foreign = helper.read(sh(("ls %s/rank-1/*.pmlog"):format(other)):match "[^\n]+")
+      local whole = support.slurp(path)
+      local foreign = support.slurp(sh(("ls %s/rank-1/*.pmlog"):format(other)):match "[^\n]+")
       local cases = {
         { whole, "MPI_Finalize left no summary", false },
         { whole:sub(1, 9000), "the log is cut short; not all of what rank 1 measured is here", "1 of 3 ranks have no log: 1;" },
@@ -397,78 +367,70 @@ for name in pairs(mpi_job.RUN) do
           "the logs are of 2 jobs of MPI; the ranks of each follow those of the one before" },
       }
       for i, case in ipairs(cases) do
-        helper.write(path, case[1])
+        support.spit(path, case[1])
         local printed = report(to)
         assert.is_truthy(printed:find(case[2], 1, true), i .. ": " .. printed)
-        assert.are.equal(i > 1, printed:find("cut short", 1, true) ~= nil or printed:find("left out", 1, true) ~= nil
+        assert.equal(i > 1, printed:find("cut short", 1, true) ~= nil or printed:find("left out", 1, true) ~= nil
           or printed:find("another job", 1, true) ~= nil)
-        local out = sh(("%s/pmlua trace %s"):format(helper.build, to))
+        local out = sh(("%s/pmlua trace %s"):format(support.build, to))
         assert.is_truthy(out:find(case[3] or "traces.otf2", 1, true), i .. ": " .. out)
-        assert.are.equal(i > 1, out:find("pmlua trace: ", 1, true) ~= nil, out)
+        assert.equal(i > 1, out:find("pmlua trace: ", 1, true) ~= nil, out)
         os.execute(("rm -rf %s/traces* %s/*.json"):format(to, to))
       end
-      os.execute(("rm -rf %s %s"):format(to, other))
     end)
 
-    it_is("has a row for each type of a section about which ranks disagree", function()
-      local to, code, out = job(name, 3, compile(name, "disagree"), nil, "--detail ranks")
-      assert.are.equal(0, code, out)
+    once("has a row for each type of a section about which ranks disagree", function()
+      local to = job(name, 3, compile(name, "disagree"), nil, "--detail ranks")
       for _ = 1, 2 do
         local r, calls = told(to), {}
-        assert.are.same({}, r.missing)
+        assert.same({}, r.missing)
         for _, s in ipairs(r.sections) do calls[#calls + 1] = ("%s %d of %d"):format(s.name, s.calls, s.ranks) end
         table.sort(calls)
-        assert.are.same({ "phase 4 of 1", "phase 8 of 2" }, calls)
+        assert.same({ "phase 4 of 1", "phase 8 of 2" }, calls)
         local printed = report(to)
         assert.matches("ranks disagree about the type of section phase, which is %l+ in rank %d: each type has a row", printed)
         os.remove(to .. "/job.pmlsum")
       end
-      os.execute("rm -rf " .. to)
     end)
 
-    it_is("has functions of different programs under their own names", function()
+    once("has functions of different programs under their own names", function()
       local to = os.tmpname()
       os.remove(to)
       for _, n in ipairs { "one", "two" } do
-        helper.write(("%s/%s.c"):format(folder, n), ("void %s_step(void) {}\n"):format(n))
-        helper.write(("%s/%s-main.c"):format(folder, n), ("#include <mpi.h>\nvoid %s_step(void);\n" ..
+        support.spit(("%s/%s.c"):format(folder, n), ("void %s_step(void) {}\n"):format(n))
+        support.spit(("%s/%s-main.c"):format(folder, n), ("#include <mpi.h>\nvoid %s_step(void);\n" ..
           "int main(int argc, char **argv) {\n  MPI_Init(&argc, &argv);\n  %s_step();\n  return MPI_Finalize();\n}\n")
           :format(n, n))
-        local out, code = sh(([[cd %s && gcc -shared -fPIC -o lib%s.so %s.c && mpicc.%s -o %s %s-main.c -L. -Wl,-rpath,%s -l%s]])
+        shell.done(([[cd %s && gcc -shared -fPIC -o lib%s.so %s.c && mpicc.%s -o %s %s-main.c -L. -Wl,-rpath,%s -l%s]])
           :format(folder, n, n, name, n, n, folder, n))
-        assert(code == 0, out)
       end
-      local record = ("%s/pmlua record --quiet --trace -o %s -- %s/"):format(helper.build, to, folder)
-      local out, code = sh(("%s -n 1 %sone : -n 1 %stwo"):format(mpi_job.RUN[name], record, record), 60)
-      assert.are.equal(0, code, out)
+      local record = ("%s/pmlua record --quiet --trace -o %s -- %s/"):format(support.build, to, folder)
+      shell.done(("%s -n 1 %sone : -n 1 %stwo"):format(mpi_job.RUN[name], record, record), 60)
       local found = {}
       for _, c in ipairs(told(to).calls) do
         if c.name:find "_step$" then
           found[c.name] = ("%d in rank %d, %s"):format(c.calls, c.most_rank, c.library:match "[^/]*$")
         end
       end
-      assert.are.same({ one_step = "1 in rank 0, libone.so", two_step = "1 in rank 1, libtwo.so" }, found)
+      assert.same({ one_step = "1 in rank 0, libone.so", two_step = "1 in rank 1, libtwo.so" }, found)
       if select(2, sh("command -v otf2-print")) == 0 then
         local events = sh(("otf2-print %s/traces.otf2"):format(to))
         assert.is_truthy(events:find('ENTER +0 [^\n]*"one_step"') and events:find('ENTER +1 [^\n]*"two_step"'), events)
         assert.is_nil(events:find('ENTER +1 [^\n]*"one_step"') or events:find('ENTER +0 [^\n]*"two_step"'))
       end
-      os.execute("rm -rf " .. to)
     end)
 
-    it_is("is refused in one line where it is damaged or of another version", function()
+    once("is refused in one line where it is damaged or of another version", function()
       local to = job(name, 2, compile(name, "leave"))
       local path = to .. "/job.pmlsum"
-      local text = helper.read(path)
+      local text = support.slurp(path)
       for _, bad in ipairs { text:sub(1, #text // 2), "PMLS\0\99" .. text:sub(7), "", ("x"):rep(100) } do
-        helper.write(path, bad)
-        local out, code = sh(("%s/pmlua report %s"):format(helper.build, to))
-        assert.are.equal(1, code)
+        support.spit(path, bad)
+        local out, code = sh(("%s/pmlua report %s"):format(support.build, to))
+        assert.equal(1, code)
         assert.matches("^pmlua report: [^\n]*job.pmlsum[^\n]*\n$", out)
       end
-      os.execute("rm -rf " .. to)
     end)
   end)
 end
 
-teardown(helper.clean)

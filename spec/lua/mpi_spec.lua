@@ -3,15 +3,16 @@
 -- communicators, against what the programs are known to do.
 -- Slow: some forty jobs.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local mpi = require "spec.lua.mpi_log"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
+local sh = shell.sh
 
 local NAMES = { "openmpi", "mpich" }
 local RUN = mpi_job.RUN
 
-local folder = helper.folder()
+local folder = support.folder()
 
 local function compile(name, program, options, libraries)
   return mpi_job.compile(name, program, folder, options, libraries)
@@ -258,8 +259,7 @@ for _, name in ipairs(NAMES) do
 
     it_is("have the messages of a plugin that brings MPI", function()
       local plugin = compile(name, "messages", "-shared -fPIC -Dmain=plugin_main")
-      local out, code = sh(("cc -o %s/late spec/c/mpi/late.c -ldl"):format(folder))
-      assert.are.equal(0, code, out)
+      shell.done(("cc -o %s/late spec/c/mpi/late.c -ldl"):format(folder))
       assert.are.equal(2 * 10 + 1, #check(record(name, 2, folder .. "/late " .. plugin), 2))
     end)
 
@@ -285,9 +285,8 @@ for _, name in ipairs(NAMES) do
 
     it_is("end where some ranks are not recorded, say so, and have the trace of the others", function()
       local program, to = compile(name, "messages"), folder .. "/mixed." .. name
-      local out, code = sh(("PMLUA_MPI_TIMEOUT=2 %s -n 2 %s : -n 3 %s/pmlua record --quiet --trace -o %s -- %s"):format(
-        RUN[name], program, helper.build, to, program), 120)
-      assert.are.equal(0, code, out)
+      local out = shell.done(("PMLUA_MPI_TIMEOUT=2 %s -n 2 %s : -n 3 %s/pmlua record --quiet --trace -o %s -- %s"):format(
+        RUN[name], program, support.build, to, program), 120)
       assert.is_truthy(out:find("some ranks of the job are not recorded", 1, true), out)
       local logs = mpi.job(to)
       assert.is_nil(logs[1])
@@ -301,9 +300,8 @@ for _, name in ipairs(NAMES) do
 
     it_is("compare clocks that differ, as well as they say", function()
       local to = folder .. "/clocks." .. name
-      local each = ("%s/pmlua record --quiet --trace -o %s -- %s"):format(helper.build, to, compile(name, "messages"))
-      local out, code = sh(("%s -n 2 %s : -n 2 env PMLUA_CLOCK=monotonic %s"):format(RUN[name], each, each), 120)
-      assert.are.equal(0, code, out)
+      local each = ("%s/pmlua record --quiet --trace -o %s -- %s"):format(support.build, to, compile(name, "messages"))
+      shell.done(("%s -n 2 %s : -n 2 env PMLUA_CLOCK=monotonic %s"):format(RUN[name], each, each), 120)
       local logs = mpi.job(to)
       local function error_of(rank)
         return math.max(logs[rank].offsets[1].error_ns, logs[rank].offsets[2].error_ns)
@@ -320,9 +318,8 @@ for _, name in ipairs(NAMES) do
 
     it_is("know rank and size where sections alone are kept", function()
       local to = folder .. "/report." .. name
-      local program = compile(name, "sections", ("-Icore -L%s -Wl,-rpath,%s"):format(helper.build, helper.build), "-lpmlua")
-      local out, code = sh(("PMLUA_REPORT=%s %s -n 3 %s"):format(to, RUN[name], program), 120)
-      assert.are.equal(0, code, out)
+      local program = compile(name, "sections", ("-Icore -L%s -Wl,-rpath,%s"):format(support.build, support.build), "-lpmlua")
+      shell.done(("PMLUA_REPORT=%s %s -n 3 %s"):format(to, RUN[name], program), 120)
       for rank = 0, 2 do
         local log = assert(mpi.job(to)[rank])
         assert.are.same({ 3, rank, 3 }, { log.size, log.mpi.rank, log.mpi.size })
@@ -341,4 +338,3 @@ for _, name in ipairs(NAMES) do
   end)
 end
 
-teardown(helper.clean)

@@ -1,17 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/new_spec.lua - pmlua new: the files it writes build and run unchanged, and existing files are kept.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 describe("pmlua new", function()
   local dir
 
   local function typed(line)
-    return helper.shell(("cd %s && PATH=%s:$PATH && %s"):format(dir, helper.build, line))
+    return support.shell(("cd %s && PATH=%s:$PATH && %s"):format(dir, support.build, line))
   end
 
-  before_each(function() dir = helper.folder() end)
-  after_each(helper.clean)
+  before_each(function() dir = support.folder() end)
 
   it("writes an experiment that runs", function()
     assert.same({ 0, "mine.lua\n", "" }, { typed "pmlua new experiment mine" })
@@ -43,9 +42,9 @@ describe("pmlua new", function()
   end)
 
   it("overwrites no file", function()
-    helper.write(dir .. "/mine.lua", "mine\n")
+    support.spit(dir .. "/mine.lua", "mine\n")
     assert.same({ 1, "", "pmlua new: mine.lua exists already; choose another name\n" }, { typed "pmlua new experiment mine" })
-    assert.equal("mine\n", helper.read(dir .. "/mine.lua"))
+    assert.equal("mine\n", support.slurp(dir .. "/mine.lua"))
     typed "mkdir kernel && echo mine >kernel/kernel.c"
     assert.same({ 1, "", "pmlua new: kernel/kernel.c exists already; choose another name\n" },
       { typed "pmlua new workload kernel" })

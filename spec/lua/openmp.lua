@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/openmp.lua - what specs of OpenMP share: programs compiled and recorded, what is known of their constructs.
 
-local helper = require "spec.lua.helper"
-local quote = helper.quote
+local support = require "spec.core.support"
+local quote = support.quote
 
 local M = {}
 
@@ -16,25 +16,23 @@ local compilers = {
 function M.lacks(runtime)
   local c = compilers[runtime]
   local empty = "int main(void){return 0;}"
-  local code = helper.shell(("echo %s | %s -xc - -o /dev/null"):format(quote(empty), c.command))
+  local code = support.shell(("echo %s | %s -xc - -o /dev/null"):format(quote(empty), c.command))
   return code ~= 0 and c.needs .. " is not installed" or nil
 end
 
 --- A program from C; its path. Its lines are those of @text.
 function M.compile(runtime, dir, text, flags)
-  helper.write(dir .. "/program.c", text)
-  local code, _, err = helper.shell(("cd %s && %s -g -O1 %s program.c -o program"):format(quote(dir),
-    compilers[runtime].command, flags or ""))
-  assert(code == 0, err)
+  support.spit(dir .. "/program.c", text)
+  support.done(support.shell(("cd %s && %s -g -O1 %s program.c -o program"):format(quote(dir),
+    compilers[runtime].command, flags or "")))
   return dir .. "/program"
 end
 
 --- The program recorded: its JSON, the folder with the results, and what was said on standard error.
 function M.record(dir, program, options, environment)
   local folder = dir .. "/results"
-  local code, out, err = helper.shell(("rm -rf %s; %s %s/pmlua record --json -q %s -o %s -- %s"):format(quote(folder),
-    environment or "", quote(helper.build), options or "", quote(folder), program))
-  assert(code == 0, err)
+  local out, err = support.done(support.shell(("rm -rf %s; %s %s/pmlua record --json -q %s -o %s -- %s"):format(quote(folder),
+    environment or "", quote(support.build), options or "", quote(folder), program)))
   return require "pmlua.json".decode(out), folder, err
 end
 

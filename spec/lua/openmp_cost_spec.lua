@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/openmp_cost_spec.lua - instructions of a parallel loop with pmlua and with a tool that does nothing.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local openmp = require "spec.lua.openmp"
-local quote = helper.quote
+local quote = support.quote
 
 -- All callbacks that pmlua may ask for.
 local empty = [[
@@ -47,30 +47,29 @@ describe("a parallel loop with libomp", function()
   local function each(environment)
     local function all(n)
       local folder = ("%s/recorded-%d"):format(dir, n)
-      local code, _, err = helper.shell(("mkdir -p %s; rm -f %s/*; cd %s && %s PMLUA_CLOCK=counter valgrind --tool=callgrind "
-        .. "--callgrind-out-file=/dev/null %s %d"):format(folder, folder, dir, environment:gsub("FOLDER", folder), program, n))
-      assert(code == 0, err)
+      local line = "mkdir -p %s; rm -f %s/*; %s PMLUA_CLOCK=counter "
+        .. "valgrind --tool=callgrind --callgrind-out-file=/dev/null %s %d"
+      local _, err = support.done(support.shell_in(dir, line:format(folder, folder, environment:gsub("FOLDER", folder), program,
+        n)))
       return tonumber(err:match "Collected : (%d+)")
     end
     return (all(2200) - all(200)) / 2000
   end
 
   it("takes at most twice the instructions that it takes with an empty tool, whose share is a third at least", function()
-    local lacks = openmp.lacks "libomp" or (helper.shell "command -v valgrind" ~= 0 and "valgrind is not installed" or nil)
+    local lacks = openmp.lacks "libomp" or (support.shell "command -v valgrind" ~= 0 and "valgrind is not installed" or nil)
     if lacks then return pending(lacks) end
-    dir = helper.folder()
-    helper.write(dir .. "/empty.c", empty)
-    local code, _, err = helper.shell(("cd %s && clang-14 -O2 -w -shared -fPIC empty.c -o empty.so"):format(quote(dir)))
-    assert(code == 0, err)
+    dir = support.folder()
+    support.spit(dir .. "/empty.c", empty)
+    support.done(support.shell(("cd %s && clang-14 -O2 -w -shared -fPIC empty.c -o empty.so"):format(quote(dir))))
     program = openmp.compile("libomp", dir, loops)
     local none = each("OMP_TOOL=disabled")
     local idle = each("OMP_TOOL_LIBRARIES=" .. dir .. "/empty.so")
-    local preload = ("LD_BIND_NOW=1 LD_PRELOAD=%s/preload/libpmlua-record.so PMLUA_RECORD_DIR=FOLDER "):format(helper.build)
+    local preload = ("LD_BIND_NOW=1 LD_PRELOAD=%s/preload/libpmlua-record.so PMLUA_RECORD_DIR=FOLDER "):format(support.build)
     local profile, trace = each(preload), each(preload .. "PMLUA_RECORD_TRACE=1")
     assert.truthy(idle > none and profile > idle and trace > profile, ("%g %g %g %g"):format(none, idle, profile, trace))
     assert.truthy(trace <= 2 * idle, ("an empty tool: %g, profile: %g, trace: %g"):format(idle, profile, trace))
     assert.truthy(profile - none <= 2.4 * (idle - none), ("beyond %g: an empty tool: %g, profile: %g"):format(none,
       idle - none, profile - none))
-    helper.clean()
   end)
 end)

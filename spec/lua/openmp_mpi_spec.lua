@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/openmp_mpi_spec.lua - ranks of MPI with teams of OpenMP, recorded together.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local openmp = require "spec.lua.openmp"
-local quote = helper.quote
+local quote = support.quote
 
 local program = [[
 #include <mpi.h>
@@ -33,34 +33,30 @@ local function lines_of(text)
   return list
 end
 
-for name in pairs(mpi_job.RUN) do
+describe("pmlua record of two ranks", function()
   for runtime, cc in pairs(compilers) do
-    describe(("pmlua record of two ranks with %s and %s"):format(name, runtime), function()
-      it("has the threads of each rank's teams, and traces of both that readers accept", function()
-        local lacks = openmp.lacks(runtime) or mpi_job.missing(name)
-        if lacks then return pending(lacks) end
-        local dir = helper.folder()
-        helper.write(dir .. "/ranks.c", program)
-        local code, _, err = helper.shell(("cd %s && OMPI_CC=%s MPICH_CC=%s mpicc.%s -g -O1 -fopenmp ranks.c -o ranks"):format(
-          quote(dir), cc, cc, name))
-        assert(code == 0, err)
-        local said, status = mpi_job.record(name, 2, dir .. "/ranks", dir .. "/recorded", { options = "--trace", limit_s = 120 })
-        assert.same(0, status, said)
-        local _, logs = helper.shell(("find %s/recorded -name '*.pmlog'"):format(quote(dir)))
-        local by_name = openmp.constructs { openmp = require "pmlua.internal.record.openmp".read(lines_of(logs)) }
-        local parallel = by_name["omp parallel @ranks.c:7"]
-        assert.same({ 2, 6 }, { parallel.threads, parallel.calls })
-        assert.same({ 6, 6 }, openmp.calls_by_thread(parallel))
-        local _, text = helper.pmlua(("report %s/recorded"):format(dir))
-        assert.truthy(text:find "\nomp parallel @ranks.c:7 +2 +6 ", text)
-        local _, traces = helper.shell(("find %s/recorded -name traces.otf2"):format(quote(dir)))
-        assert.truthy(#lines_of(traces) >= 1)
-        for _, trace in ipairs(lines_of(traces)) do
-          local valid, verdict = helper.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace))
-          assert.same(0, valid, verdict)
-        end
-        helper.clean()
-      end)
+    local what = ("has the threads of each rank's teams, and traces of both that readers accept, with %s"):format(runtime)
+    mpi_job.it_once(what, function(name)
+      local lacks = openmp.lacks(runtime)
+      if lacks then return pending(lacks) end
+      local dir = support.folder()
+      support.spit(dir .. "/ranks.c", program)
+      support.done(support.shell(("cd %s && OMPI_CC=%s MPICH_CC=%s mpicc.%s -g -O1 -fopenmp ranks.c -o ranks"):format(
+        quote(dir), cc, cc, name)))
+      mpi_job.traced(name, 2, dir .. "/ranks", dir .. "/recorded")
+      local _, logs = support.shell(("find %s/recorded -name '*.pmlog'"):format(quote(dir)))
+      local by_name = openmp.constructs { openmp = require "pmlua.internal.record.openmp".read(lines_of(logs)) }
+      local parallel = by_name["omp parallel @ranks.c:7"]
+      assert.same({ 2, 6 }, { parallel.threads, parallel.calls })
+      assert.same({ 6, 6 }, openmp.calls_by_thread(parallel))
+      local _, text = support.pmlua(("report %s/recorded"):format(dir))
+      assert.truthy(text:find "\nomp parallel @ranks.c:7 +2 +6 ", text)
+      local _, traces = support.shell(("find %s/recorded -name traces.otf2"):format(quote(dir)))
+      assert.truthy(#lines_of(traces) >= 1)
+      for _, trace in ipairs(lines_of(traces)) do
+        local valid, verdict = support.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace))
+        assert.same(0, valid, verdict)
+      end
     end)
   end
-end
+end)

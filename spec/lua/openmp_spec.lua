@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/openmp_spec.lua - constructs of OpenMP in recorded programs whose threads, calls and iterations are known.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local openmp = require "spec.lua.openmp"
 
 -- Each construct stands on the line that its comment names.
@@ -32,18 +32,12 @@ describe("pmlua record of parallel regions with libomp", function()
 
   setup(function()
     if lacks then return end
-    dir = helper.folder()
+    dir = support.folder()
     all, folder = openmp.record(dir, openmp.compile("libomp", dir, regions), "--trace")
     of = openmp.constructs(all)
   end)
-  teardown(helper.clean)
 
-  local function spec(what, f)
-    it(what, function()
-      if lacks then return pending(lacks) end
-      f()
-    end)
-  end
+  local spec = support.it_unless(function() return lacks end)
 
   spec("has each parallel region at its source line, with its threads and calls", function()
     local found = {}
@@ -87,9 +81,9 @@ describe("pmlua record of parallel regions with libomp", function()
   end)
 
   spec("has constructs in a trace that readers accept, on the threads that executed them", function()
-    local code, out = helper.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(folder))
+    local code, out = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(folder))
     assert.same(0, code, out)
-    local _, printed = helper.shell(("otf2-print %s/traces.otf2"):format(folder))
+    local _, printed = support.shell(("otf2-print %s/traces.otf2"):format(folder))
     local threads, n = {}, 0
     for thread in printed:gmatch 'ENTER%s+(%d+)%s+%d+%s+Region: "omp implicit task @program.c:5"' do
       if not threads[thread] then n = n + 1 end
@@ -158,10 +152,9 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
 
     setup(function()
       if lacks then return end
-      dir = helper.folder()
+      dir = support.folder()
       all, folder = openmp.record(dir, openmp.compile(runtime, dir, constructs), "--trace")
     end)
-    teardown(helper.clean)
 
     --- The only construct of a kind whose threads and calls are these; runtimes name a line or two apart.
     local function one(construct, threads, calls)
@@ -171,12 +164,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       return nil
     end
 
-    local function spec(what, f)
-      it(what, function()
-        if lacks then return pending(lacks) end
-        f()
-      end)
-    end
+    local spec = support.it_unless(function() return lacks end)
 
     spec("counts loops, sections, critical sections and locks", function()
       assert.same(20, one("for", 3, 3).count)
@@ -213,9 +201,9 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
     end)
 
     spec("makes traces that readers accept, with forks, teams, tasks and locks", function()
-      local code, out = helper.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(folder))
+      local code, out = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(folder))
       assert.same(0, code, out)
-      local _, printed = helper.shell(("otf2-print %s/traces.otf2"):format(folder))
+      local _, printed = support.shell(("otf2-print %s/traces.otf2"):format(folder))
       local function count(event) return select(2, printed:gsub("\nTHREAD_" .. event .. " ", "")) end
       assert.same({ 8, 8, 17, 17 }, { count "FORK", count "JOIN", count "TEAM_BEGIN", count "TEAM_END" })
       assert.same({ 24, 24, 48 }, { count "TASK_CREATE", count "TASK_COMPLETE", count "TASK_SWITCH" })
@@ -223,7 +211,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
     end)
 
     spec("has one communicator for all teams of the same threads, and constructs by their roles", function()
-      local _, printed = helper.shell(("otf2-print -G %s/traces.otf2"):format(folder))
+      local _, printed = support.shell(("otf2-print -G %s/traces.otf2"):format(folder))
       local teams, members = 0, {}
       for list in printed:gmatch "Type: COMM_GROUP, Paradigm: OPENMP, [^\n]*Members?: ([^\n]*)" do
         assert.falsy(members[list], list)
@@ -273,7 +261,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
     it("has their threads, turns and tasks, at lines of the program", function()
       local lacks = openmp.lacks(runtime)
       if lacks then return pending(lacks) end
-      local dir, sums = helper.folder(), {}
+      local dir, sums = support.folder(), {}
       local program = openmp.compile(runtime, dir, singles, "-O2")
       for _, c in ipairs(openmp.record(dir, program).openmp) do
         -- libomp 14 gives its own address as that of a taskloop
@@ -283,7 +271,6 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       end
       assert.same({ 7, 1, 60, 6, 6 }, { sums.single.calls, sums.taskloop.calls, sums.taskloop.count, sums.task.calls,
         sums.task.count })
-      helper.clean()
     end)
   end)
 end
@@ -307,17 +294,14 @@ int main(void) {
 ]]
 
 describe("pmlua record of a program of gcc", function()
-  teardown(helper.clean)
-
   it("finds the runtime of a library that the program opened for itself", function()
     local lacks = openmp.lacks "libgomp"
     if lacks then return pending(lacks) end
-    local dir = helper.folder()
-    helper.write(dir .. "/library.c", library)
-    helper.write(dir .. "/main.c", opens_it)
-    local code, _, err = helper.shell(("cd %s && gcc -g -O1 -fopenmp -shared -fPIC library.c -o library.so && "
-      .. "gcc main.c -o main -ldl"):format(dir))
-    assert(code == 0, err)
+    local dir = support.folder()
+    support.spit(dir .. "/library.c", library)
+    support.spit(dir .. "/main.c", opens_it)
+    support.done(support.shell(("cd %s && gcc -g -O1 -fopenmp -shared -fPIC library.c -o library.so && "
+      .. "gcc main.c -o main -ldl"):format(dir)))
     local all = openmp.record(dir, "sh -c 'cd " .. dir .. " && ./main'", "--lib OpenMP")
     local names = {}
     for _, c in ipairs(all.openmp) do
@@ -330,10 +314,10 @@ describe("pmlua record of a program of gcc", function()
   it("has libomp's constructs, at the program's lines, where that is loaded as libgomp", function()
     local lacks = openmp.lacks "libgomp" or openmp.lacks "libomp"
     if lacks then return pending(lacks) end
-    local dir = helper.folder()
-    local _, path = helper.shell("ldd " .. openmp.compile("libomp", dir, constructs))
+    local dir = support.folder()
+    local _, path = support.shell("ldd " .. openmp.compile("libomp", dir, constructs))
     local program = openmp.compile("libgomp", dir, constructs)
-    assert(helper.shell(("mkdir %s/lib && ln -s %s %s/lib/libgomp.so.1"):format(dir, path:match "=> (/%S*libomp%S*)", dir)) == 0)
+    assert(support.shell(("mkdir %s/lib && ln -s %s %s/lib/libgomp.so.1"):format(dir, path:match "=> (/%S*libomp%S*)", dir)) == 0)
     local all = openmp.record(dir, program, "", "LD_LIBRARY_PATH=" .. dir .. "/lib")
     local tasks = {}
     for _, c in ipairs(all.openmp) do
@@ -375,14 +359,13 @@ describe("pmlua record of teams with libomp", function()
 
   setup(function()
     if lacks then return end
-    local dir = helper.folder()
+    local dir = support.folder()
     all, folder = openmp.record(dir, openmp.compile("libomp", dir, pause), "--trace", "KMP_BLOCKTIME=0")
   end)
-  teardown(helper.clean)
 
   it("ends what workers wait for at the join, whenever they wake up", function()
     if lacks then return pending(lacks) end
-    local _, printed = helper.shell(("for g in -G ''; do otf2-print $g %s/traces.otf2; done"):format(folder))
+    local _, printed = support.shell(("for g in -G ''; do otf2-print $g %s/traces.otf2; done"):format(folder))
     local process, join, late = {}, {}, 0
     for location, group in printed:gmatch "\nLOCATION +(%d+) [^\n]-Group: [^\n]-<(%d+)>" do process[location] = group end
     for line in printed:gmatch "[^\n]+" do
@@ -408,7 +391,7 @@ describe("pmlua record of teams with libomp", function()
 
   it("has only constructs that are chosen, as functions of a library OpenMP", function()
     if lacks then return pending(lacks) end
-    local dir = helper.folder()
+    local dir = support.folder()
     local program = openmp.compile("libomp", dir, pause)
     local function names(options)
       local list = {}
@@ -424,7 +407,7 @@ describe("pmlua record of teams with libomp", function()
 
   it("leaves a table of all constructs in the folder", function()
     if lacks then return pending(lacks) end
-    local csv = helper.read(folder .. "/openmp.csv")
+    local csv = support.slurp(folder .. "/openmp.csv")
     assert.truthy(csv:find("^name,construct,runtime,threads,calls,count,ns,waited_ns,imbalance\n"))
     assert.truthy(csv:find("\nomp parallel @program.c:4,parallel,OMPT,3,4,0,%d+,%d+,[%d.]+\n"))
   end)
@@ -470,10 +453,9 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
 
     setup(function()
       if lacks then return end
-      dir = helper.folder()
+      dir = support.folder()
       program = openmp.compile(runtime, dir, calls, "-Wl,--no-as-needed -lz")
     end)
-    teardown(helper.clean)
 
     for _, options in ipairs { "", "--lib 'libz*'", "--sym crc32", "--not OpenMP", "--not 'omp lock:omp parallel'",
       "--lib 'libz*' --trace", "--lib 'libz*' -e page-faults" } do
@@ -505,17 +487,16 @@ describe("PMLUA_REPORT of a program with sections and libomp", function()
   it("has constructs of OpenMP beside the sections", function()
     local lacks = openmp.lacks "libomp"
     if lacks then return pending(lacks) end
-    local dir = helper.folder()
+    local dir = support.folder()
     local program = openmp.compile("libomp", dir, with_sections, ("-I%s/core -L%s -lpmlua -Wl,-rpath,%s"):format(
-      helper.root, helper.build, helper.build))
-    local code, _, err = helper.shell(("PMLUA_REPORT=%s/out %s"):format(dir, program))
+      support.root, support.build, support.build))
+    local code, _, err = support.shell(("PMLUA_REPORT=%s/out %s"):format(dir, program))
     assert.same(0, code, err)
-    local _, text = helper.pmlua("report " .. dir .. "/out")
+    local _, text = support.pmlua("report " .. dir .. "/out")
     assert.truthy(text:find "chunk +%(?%*?%)? *8 ")
     assert.truthy(text:find "\nomp for @program.c:4 +2 +2 +8 ", text)
-    local _, json = helper.pmlua("report --json " .. dir .. "/out")
+    local _, json = support.pmlua("report --json " .. dir .. "/out")
     assert.same(1, openmp.constructs(require "pmlua.json".decode(json))["omp parallel @program.c:4"].calls)
-    helper.clean()
   end)
 end)
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/openmp_substrate_spec.lua - substrate plugins get the teams, tasks and locks of a program with OpenMP.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local openmp = require "spec.lua.openmp"
 
 -- 5 regions of 3 threads, each with 7 tasks and with a lock that every thread takes twice.
@@ -50,15 +50,14 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
     it("counts its teams, tasks and locks, which fit together", function()
       local lacks = openmp.lacks(runtime)
       if lacks then return pending(lacks) end
-      local dir = helper.folder()
+      local dir = support.folder()
       local _, folder, err = openmp.record(dir, openmp.compile(runtime, dir, program), "--substrate openmp",
-        "LD_LIBRARY_PATH=" .. helper.build .. "/spec/plugins")
+        "LD_LIBRARY_PATH=" .. support.build .. "/spec/plugins")
       local n = counted(folder)
       assert.same(35, n.task_switch and math.min(n.task_switch, 35), err)
       n.task_switch = nil
       assert.same({ fork = 5, asked = 15, join = 5, teams = 5, team_begin = 15, team_end = 15, task_create = 35,
         task_begin = 35, task_end = 35, acquire = 30, release = 30, regions = 1, unfit = 0 }, n)
-      helper.clean()
     end)
   end)
 end

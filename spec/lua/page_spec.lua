@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/page_spec.lua - the page of a run: complete in a browser, and text from the folder stays text.
 
-local helper = require "spec.lua.helper"
+local demo = require "spec.lua.demo"
+local support = require "spec.core.support"
 local page = require "pmlua.internal.experiment.page"
 local provenance = require "pmlua.internal.experiment.provenance"
 local quote = require "pmlua.internal.quote"
@@ -15,9 +16,9 @@ end
 
 --- The document as a browser has loaded it.
 local function loaded(path)
-  local home = helper.folder()
+  local home = support.folder()
   local line = "HOME=%s timeout 100 %s --headless --no-sandbox --disable-gpu --user-data-dir=%s --dump-dom file://%s"
-  local _, out = helper.shell(line:format(home, browser, home, path))
+  local _, out = support.shell(line:format(home, browser, home, path))
   return out
 end
 
@@ -32,7 +33,7 @@ end
 
 --- A run with the same given text in every field, and the part of it that a folder can hold.
 local function page_of(text, script)
-  local dir = helper.run_folder({ { 100, 101, 102 }, { 200, 201, 202 } }, {
+  local dir = demo.run_folder({ { 100, 101, 102 }, { 200, 201, 202 } }, {
     name = text, description = text, warnings = { text }, unit = "ns", started = text, command = { text, "--x" },
     script = script or text, script_sha256 = script and provenance.sha256(script) or text,
     machine = { cpu = text, [text .. "key"] = text, nested = { text, 1 } }, versions = { kernel = text },
@@ -51,8 +52,6 @@ local hostile = {
 }
 
 describe("the page of a run", function()
-  after_each(helper.clean)
-
   it("is made of the same tags whatever the folder says", function()
     local expected = tags_of(page_of "word")
     for _, text in ipairs(hostile) do assert.equal(expected, tags_of(page_of(text)), text) end
@@ -67,16 +66,16 @@ describe("the page of a run", function()
   end)
 
   it("allows no script, and shows one only if it is what was run", function()
-    local dir = helper.folder()
-    helper.write(dir .. "/mine.lua", "-- <b>bold</b>\nreturn 1 < 2 and \"x\"\n")
+    local dir = support.folder()
+    support.spit(dir .. "/mine.lua", "-- <b>bold</b>\nreturn 1 < 2 and \"x\"\n")
     local made = page_of("text", dir .. "/mine.lua")
     assert.matches("default%-src &#39;none&#39;", (made:gsub("'", "&#39;")))
     assert.is_truthy(made:find("-- &#60;b&#62;bold&#60;/b&#62;\nreturn 1 &#60; 2 and &#34;x&#34;", 1, true))
     assert.is_nil(made:find("<script", 1, true))
-    local run = assert(results.open(helper.run_folder({ { 1 } }, { script = "/etc/passwd", script_sha256 = ("0"):rep(64) })))
+    local run = assert(results.open(demo.run_folder({ { 1 } }, { script = "/etc/passwd", script_sha256 = ("0"):rep(64) })))
     assert.is_truthy(page.text(run):find("/etc/passwd has changed since", 1, true))
     assert.is_nil(page.text(run):find("root:", 1, true))
-    run = assert(results.open(helper.run_folder({ { 1 } }, { script = "/dev/zero", script_sha256 = ("0"):rep(64) })))
+    run = assert(results.open(demo.run_folder({ { 1 } }, { script = "/dev/zero", script_sha256 = ("0"):rep(64) })))
     assert.is_truthy(page.text(run):find("/dev/zero is not here", 1, true))
   end)
 
@@ -86,15 +85,14 @@ describe("the page of a run", function()
 
   it("shows a browser figure, marks, table, machine, script and command, and nothing that the folder would have run", function()
     if not browser then return pending "no chromium is installed" end
-    local dir = helper.folder()
-    helper.write(dir .. "/mine.lua", [[
+    local dir = support.folder()
+    support.spit(dir .. "/mine.lua", [[
 return require "pmlua".experiment { name = "mine", description = "</title><script>document.title='owned'</script>",
   factors = { { "size", { 1, 2 } } }, unit = "ns", repeats = 10, rounds = 10,
   measure = function(_, p) return 1000 * p.size end }
 ]])
     local line = "cd %s && %s/pmlua mine.lua -q --no-plot && %s/pmlua plot --html results/mine/latest"
-    local code, out, err = helper.shell(line:format(dir, helper.build, helper.build))
-    assert.equal(0, code, err)
+    local out = support.done(support.shell(line:format(dir, support.build, support.build)))
     assert.matches("\nresults/mine/latest/page.html\n$", out)
     local document = loaded(dir .. "/results/mine/latest/page.html")
     assert.matches("<title>mine</title>", document)

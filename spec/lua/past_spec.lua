@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/past_spec.lua - what ranks did lately: as all that they did says, in memory that does not grow with it.
 
-require "spec.lua.helper"
+require "spec.core.support"
 local pasts = require "pmlua.analysis.past"
 
 describe("the past of ranks", function()

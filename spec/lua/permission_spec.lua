@@ -2,18 +2,18 @@
 -- spec/lua/permission_spec.lua - events of an ordinary user: all open, their names say what they count, and one line
 -- explains why. Run by root, the specs become the user nobody.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local json = require "pmlua.json"
 local permission = require "spec.permission"
-local quote = helper.quote
+local quote = support.quote
 
 --- The prefix that runs a command as an ordinary user, or nil and why.
 local function ordinary()
-  local _, id = helper.shell "id -u"
+  local _, id = support.shell "id -u"
   if tonumber(id) ~= 0 then return "" end
-  if helper.shell "command -v setpriv" ~= 0 then return nil, "setpriv is not installed: root may count everything" end
+  if support.shell "command -v setpriv" ~= 0 then return nil, "setpriv is not installed: root may count everything" end
   local as = "setpriv --reuid 65534 --regid 65534 --clear-groups "
-  if helper.shell(("%s%s/pmlua -e 'return 0'"):format(as, helper.build)) ~= 0 then
+  if support.shell(("%s%s/pmlua -e 'return 0'"):format(as, support.build)) ~= 0 then
     return nil, "nobody may not run the command here"
   end
   return as
@@ -23,18 +23,18 @@ local as, why_not = ordinary()
 
 --- The name of an event for that user.
 local function called(name)
-  local _, out = helper.shell(([[%s%s/pmlua -e 'local s = pml.eventset { "%s" }; print(s and s:event(1).name)']]):format(
-    as, helper.build, name))
+  local _, out = support.shell(([[%s%s/pmlua -e 'local s = pml.eventset { "%s" }; print(s and s:event(1).name)']]):format(
+    as, support.build, name))
   local got = out:gsub("%s+$", "")
   return got ~= "nil" and got or nil
 end
 
 --- The first example of the README as a file.
 local function readme()
-  local text = helper.read(helper.root .. "/README.md")
+  local text = support.slurp(support.root .. "/README.md")
   local example = text:match("## An experiment in ten lines\n\n```lua\n(.-)```")
-  local folder = helper.folder()
-  helper.write(folder .. "/first_touch.lua", example)
+  local folder = support.folder()
+  support.spit(folder .. "/first_touch.lua", example)
   return folder, example
 end
 
@@ -42,7 +42,6 @@ describe("An ordinary user", function()
   local name
   if as then name = called "page-faults" end
   local user_only = name == "page-faults:u"
-  after_each(helper.clean)
 
   local function it_counts(what, claim)
     it(what, function()
@@ -61,21 +60,20 @@ describe("An ordinary user", function()
     local folder, example = readme()
     assert.truthy(example:find("assert(pml.eventset", 1, true))
     os.execute(("chmod -R a+rwX %s"):format(quote(folder)))
-    local status, out, err = helper.shell(("%s%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/out"):format(as,
-      helper.build, quote(folder), quote(folder)))
-    assert.equal(0, status, err)
+    local out, err = support.done(support.shell(("%s%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/out"):format(as,
+      support.build, quote(folder), quote(folder))))
     assert.truthy(out:find("complete, ", 1, true), out)
     explained(err)
   end)
 
   it_counts("has counters, groups and sets that are called what they count", function()
-    local status, out, err = helper.shell(([[%s%s/pmlua -e '
+    local status, out, err = support.shell(([[%s%s/pmlua -e '
       local c = assert(pml.counter.open "task-clock")
       local g = assert(pml.group.open { "task-clock", "page-faults" })
       local s = assert(pml.eventset { "page-faults", "task-clock", "task-clock:u" })
       local r = s:readings()
       print(c:name(), g:read()[1].name, g:read()[2].name, r[1].name, r[2].name, r[3].name, s:event(1).name)']]):format(as,
-      helper.build))
+      support.build))
     assert.equal(0, status, err)
     local u = user_only and ":u" or ""
     assert.equal(("task-clock\ttask-clock\tpage-faults%s\tpage-faults%s\ttask-clock\ttask-clock:u\tpage-faults%s\n")
@@ -84,23 +82,22 @@ describe("An ordinary user", function()
   end)
 
   it_counts("has clocks under their own names: they count the kernel also where it may not be counted", function()
-    local folder = helper.folder()
+    local folder = support.folder()
     os.execute(("chmod a+rwx %s"):format(quote(folder)))
     local line = "%s%s/pmlua stat -e task-clock,cpu-clock --json -o %s/stat -- "
       .. "dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none"
-    local status, _, err = helper.shell(line:format(as, helper.build, quote(folder)))
-    assert.equal(0, status, err)
+    local _, err = support.done(support.shell(line:format(as, support.build, quote(folder))))
     explained(err, "none")
     local by = {}
-    for _, row in ipairs(json.decode(helper.read(folder .. "/stat")).counts) do by[row.event] = row.value end
+    for _, row in ipairs(json.decode(support.slurp(folder .. "/stat")).counts) do by[row.event] = row.value end
     local system = by["system time"]
     assert.is_true(system > 0)
     for _, clock in ipairs { "task-clock", "cpu-clock" } do assert.is_true(by[clock] > 0.8 * system, clock) end
   end)
 
   it_counts("sees in pmlua stat what was counted, and what only the kernel can say", function()
-    local status, _, err = helper.shell(("%s%s/pmlua stat -e page-faults,context-switches -- true"):format(as, helper.build))
-    assert.equal(0, status, err)
+    local _, err = support.done(support.shell(("%s%s/pmlua stat -e page-faults,context-switches -- true"):format(as,
+      support.build)))
     assert.truthy(err:find("\n" .. name:gsub("-", "%%-") .. " +%d+"), err)
     explained(err)
     if user_only then
@@ -110,28 +107,28 @@ describe("An ordinary user", function()
   end)
 
   it_counts("has sections whose events are called so, and one definition of them", function()
-    local status, out, err = helper.shell(([[%s%s/pmlua -e '
+    local status, out, err = support.shell(([[%s%s/pmlua -e '
       local s = assert(pml.section.define { label = "x", events = { "page-faults" } })
       assert(pml.section.define { label = "x", events = { "page-faults" } })
       do local _ <close> = s:enter() end
-      for event in pairs(pml.section.report()[1].events) do print(event) end']]):format(as, helper.build))
+      for event in pairs(pml.section.report()[1].events) do print(event) end']]):format(as, support.build))
     assert.equal(0, status, err)
     assert.equal(name .. "\n", out)
     explained(err)
   end)
 
   it_counts("reads in a report why its events are called so", function()
-    local folder = helper.folder()
+    local folder = support.folder()
     os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, _, err = helper.shell(([[cd %s && PMLUA_REPORT=out %s%s/pmlua -e '
+    local status, _, err = support.shell(([[cd %s && PMLUA_REPORT=out %s%s/pmlua -e '
       local s = assert(pml.section.define { label = "x", events = { "task-clock", "page-faults" } })
-      do local _ <close> = s:enter() end']]):format(quote(folder), as, helper.build))
+      do local _ <close> = s:enter() end']]):format(quote(folder), as, support.build))
     assert.equal(0, status, err)
-    local report = ("%s%s/pmlua report %s/out"):format(as, helper.build, quote(folder))
-    local _, out = helper.shell(report)
+    local report = ("%s%s/pmlua report %s/out"):format(as, support.build, quote(folder))
+    local _, out = support.shell(report)
     assert.truthy(out:find "task%-clock " and out:find("page%-faults" .. (user_only and ":u" or " ")), out)
     explained(out)
-    _, out = helper.shell(report .. " --json")
+    _, out = support.shell(report .. " --json")
     explained(out)
     local cpus
     for _, m in ipairs(json.decode(out).sections[1].metrics or {}) do
@@ -141,34 +138,33 @@ describe("An ordinary user", function()
   end)
 
   it_counts("has traces that take the values of sections, under the name that says what they are", function()
-    if helper.shell "command -v otf2-print" ~= 0 then return pending "otf2-print is not installed" end
-    local folder = helper.folder()
+    if support.shell "command -v otf2-print" ~= 0 then return pending "otf2-print is not installed" end
+    local folder = support.folder()
     os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, _, err = helper.shell(([[cd %s && %s%s/pmlua -e '
+    local status, _, err = support.shell(([[cd %s && %s%s/pmlua -e '
       local t = assert(pml.trace.create(".", { metrics = { { name = "page-faults" } } }))
       local s = assert(pml.section.define { label = "x", events = { "page-faults" } })
       assert(t:attach())
       do local _ <close> = s:enter() end
       assert(t:detach() == 0)
-      t:close()']]):format(quote(folder), as, helper.build))
+      t:close()']]):format(quote(folder), as, support.build))
     assert.equal(0, status, err)
-    local _, out = helper.shell(("otf2-print %s/traces.otf2"):format(quote(folder)))
+    local _, out = support.shell(("otf2-print %s/traces.otf2"):format(quote(folder)))
     local _, values = out:gsub(('\nMETRIC [^\n]*%%("%s" <'):format(name:gsub("-", "%%-")), "")
     assert.equal(2, values, out)
   end)
 
   it_counts("sees in pmlua choose --run what was counted", function()
-    local status, out, err = helper.shell(("%s%s/pmlua choose page-faults --run -- true"):format(as, helper.build))
-    assert.equal(0, status, err)
+    local out, err = support.done(support.shell(("%s%s/pmlua choose page-faults --run -- true"):format(as, support.build)))
     assert.truthy(out:find("\n" .. name:gsub("-", "%%-") .. " +%d+"), out)
     explained(err)
   end)
 
   it_counts("has calls whose events are called so", function()
-    local folder = helper.folder()
+    local folder = support.folder()
     os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, out, err = helper.shell(("%s%s/pmlua record --lib 'libz*' --event page-faults -o %s/out -- lua5.4 -e " ..
-      "'local z = require \"zlib\"; z.crc32()(\"x\")'"):format(as, helper.build, quote(folder)))
+    local status, out, err = support.shell(("%s%s/pmlua record --lib 'libz*' --event page-faults -o %s/out -- lua5.4 -e " ..
+      "'local z = require \"zlib\"; z.crc32()(\"x\")'"):format(as, support.build, quote(folder)))
     if err:find("lua5.4", 1, true) or err:find("'zlib'", 1, true) then return pending "no lua5.4 with lua-zlib" end
     assert.equal(0, status, err)
     assert.truthy(out:find(name, 1, true) or err:find(name, 1, true), out .. err)
@@ -176,7 +172,7 @@ describe("An ordinary user", function()
   end)
 
   it_counts("is told by the doctor, once, and told no remedy twice", function()
-    local status, out, err = helper.shell(("%s%s/pmlua doctor --json"):format(as, helper.build))
+    local status, out, err = support.shell(("%s%s/pmlua doctor --json"):format(as, support.build))
     assert.equal(0, status, err)
     assert.equal("", err)
     for _, row in ipairs(json.decode(out)) do

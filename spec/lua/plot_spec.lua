@@ -1,49 +1,42 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
+local demo = require "spec.lua.demo"
+local support = require "spec.core.support"
 local lfs = require "lfs"
 local plot = require "pmlua.plot"
 
-local has_gnuplot = os.execute("command -v gnuplot >/dev/null 2>&1")
 
-local function draws(sentence, f)
-  it(sentence, function()
-    if not has_gnuplot then return pending "gnuplot is not installed" end
-    f()
-  end)
-end
+local draws = support.with "gnuplot"
 
 describe("plot", function()
-  after_each(helper.clean)
-
   draws("draws SVG and PNG from the files of the folder alone, from anywhere", function()
-    local dir = helper.run_folder({ { 10, 12, 11 }, {}, { 900, 1000, 950 } }, { description = 'quotes " and \\ and \'' })
+    local dir = demo.run_folder({ { 10, 12, 11 }, {}, { 900, 1000, 950 } }, { description = 'quotes " and \\ and \'' })
     local files = assert(plot.draw(dir))
     assert.same({ dir .. "/plot.svg", dir .. "/plot.png" }, files)
-    assert.matches("<svg", helper.read(files[1]))
-    assert.equal("\137PNG", helper.read(files[2]):sub(1, 4))
-    assert.matches("needs a PMU", helper.read(files[1]))
-    assert.matches("%[ns%]", helper.read(files[1]))
+    assert.matches("<svg", support.slurp(files[1]))
+    assert.equal("\137PNG", support.slurp(files[2]):sub(1, 4))
+    assert.matches("needs a PMU", support.slurp(files[1]))
+    assert.matches("%[ns%]", support.slurp(files[1]))
     os.execute(("mkdir %s/moved && mv %s/*.gp %s/*.dat %s/moved"):format(dir, dir, dir, dir))
-    assert.equal(0, (helper.shell(("cd %s/moved && gnuplot plot.gp"):format(dir))))
-    assert.matches("<svg", helper.read(dir .. "/moved/plot.svg"))
+    assert.equal(0, (support.shell(("cd %s/moved && gnuplot plot.gp"):format(dir))))
+    assert.matches("<svg", support.slurp(dir .. "/moved/plot.svg"))
   end)
 
   draws("draws chosen cells of one or several runs, which become lines, into a file of each format", function()
-    local out = helper.folder()
-    local dirs = { helper.run_folder { { 10 }, { 20 }, { 30 } }, helper.run_folder { { 40 }, { 50 }, { 60 } } }
+    local out = support.folder()
+    local dirs = { support.run_folder { { 10 }, { 20 }, { 30 } }, support.run_folder { { 40 }, { 50 }, { 60 } } }
     local begins = { svg = "<?xml", png = "\137PNG", pdf = "%PDF", eps = "%!PS" }
     for format, text in pairs(begins) do
       local path = ("%s/a.%s"):format(out, format)
       assert.same({ path }, plot.draw(dirs, { out = path, width = 500, height = 300, title = "both", logy = true }))
-      assert.equal(text, helper.read(path):sub(1, #text))
+      assert.equal(text, support.slurp(path):sub(1, #text))
     end
-    local svg = helper.read(out .. "/a.svg")
+    local svg = support.slurp(out .. "/a.svg")
     assert.matches('width="500" height="300"', svg)
     for _, words in ipairs { ">both<", ">run<", dirs[1]:match "[^/]+$", ">p1<", ">p3<" } do
       assert.matches(words, svg, 1, true)
     end
     assert(plot.draw(dirs[1], { out = out .. "/b.svg", where = { { name = "path", value = "p2" } }, y = "q1" }))
-    svg = helper.read(out .. "/b.svg")
+    svg = support.slurp(out .. "/b.svg")
     assert.matches(">p2<", svg, 1, true)
     assert.is_nil(svg:find(">p1<", 1, true))
     assert.matches("q1 time", svg, 1, true)
@@ -60,38 +53,38 @@ describe("plot", function()
   end)
 
   draws("says in the figure that the run is incomplete", function()
-    local dir = helper.run_folder({ { 10, 12, 11 } }, { status = "interrupted" })
+    local dir = demo.run_folder({ { 10, 12, 11 } }, { status = "interrupted" })
     local files = assert(plot.draw(dir))
-    assert.matches("incomplete run %(interrupted%)", helper.read(files[1]))
+    assert.matches("incomplete run %(interrupted%)", support.slurp(files[1]))
   end)
 
   draws("keeps an edited plot.gp, runs it where it is trusted, and replaces it when asked to", function()
-    local dir = helper.run_folder { { 10, 12, 11 } }
+    local dir = demo.run_folder { { 10, 12, 11 } }
     assert(plot.draw(dir))
-    helper.write(dir .. "/plot.gp", 'load "theme.gp"\nset title "mine"\nplot sin(x)\n')
-    assert.matches("mine", helper.read(assert(plot.draw(dir, { trust = true }))[1]))
-    assert.is_nil(helper.read(assert(plot.draw(dir, { refresh = true }))[1]):find("mine"))
+    support.spit(dir .. "/plot.gp", 'load "theme.gp"\nset title "mine"\nplot sin(x)\n')
+    assert.matches("mine", support.slurp(assert(plot.draw(dir, { trust = true }))[1]))
+    assert.is_nil(support.slurp(assert(plot.draw(dir, { refresh = true }))[1]):find("mine"))
   end)
 
   draws("shows gnuplot's complaint as one line with the file, and keeps the figure that was there", function()
-    local dir = helper.run_folder { { 10, 12, 11 } }
+    local dir = demo.run_folder { { 10, 12, 11 } }
     assert(plot.draw(dir))
-    local before = helper.read(dir .. "/plot.svg")
-    helper.write(dir .. "/plot.gp", 'load "theme.gp"\nplot "no such file"\n')
+    local before = support.slurp(dir .. "/plot.svg")
+    support.spit(dir .. "/plot.gp", 'load "theme.gp"\nplot "no such file"\n')
     local files, err = plot.draw(dir, { trust = true })
     assert.is_nil(files)
     assert.matches("plot.gp", err, 1, true)
     assert.is_nil(err:find("\n"))
-    assert.equal(before, helper.read(dir .. "/plot.svg"))
+    assert.equal(before, support.slurp(dir .. "/plot.svg"))
     assert.is_nil(lfs.attributes(dir .. "/.plot.svg.tmp", "mode"))
-    helper.write(dir .. "/plot.gp", "set nonsense\n")
+    support.spit(dir .. "/plot.gp", "set nonsense\n")
     files, err = plot.draw(dir, { trust = true })
     assert.is_nil(files)
     assert.matches("plot.gp:1: ", err, 1, true)
   end)
 
   draws("falls back to the generic figure when the named one is not there, and says so", function()
-    local files, note = plot.draw(helper.run_folder({ { 1, 2 } }, { plot = "nonexistent" }))
+    local files, note = plot.draw(demo.run_folder({ { 1, 2 } }, { plot = "nonexistent" }))
     assert.equal(2, #files)
     assert.matches("no plot nonexistent.gp", note)
   end)
@@ -100,7 +93,7 @@ describe("plot", function()
     local function svg(factors)
       local exp = require "pmlua.experiment" { name = "demo", unit = "ns", repeats = 8, rounds = 8, warmup = 0, factors = factors,
         measure = function(_, p) return 1000 * p.size * (p.how == "slow one" and 2 or 1) end }
-      return helper.read(assert(exp:run { out = helper.folder(), quiet = true }).dir .. "/plot.svg")
+      return support.slurp(assert(exp:run { out = support.folder(), quiet = true }).dir .. "/plot.svg")
     end
     local how = { "how", { "fast", "slow one" } }
     local lines = svg { { "size", { 1, 4, 64 } }, how }
@@ -114,7 +107,7 @@ describe("plot", function()
   end)
 
   it("keeps the data and says what to install without gnuplot", function()
-    local dir = helper.run_folder { { 1, 2, 3 } }
+    local dir = demo.run_folder { { 1, 2, 3 } }
     local files, err = plot.draw(dir, { gnuplot = "no-such-gnuplot" })
     assert.is_nil(files)
     assert.matches("apt-get install gnuplot-nox", err, 1, true)
@@ -122,14 +115,14 @@ describe("plot", function()
   end)
 
   it("has nothing to draw when nothing was measured", function()
-    local files, err = plot.draw(helper.run_folder { {} })
+    local files, err = plot.draw(demo.run_folder { {} })
     assert.is_nil(files)
     assert.matches("no cell was measured", err)
   end)
 
   it("answers a corrupt or absent folder with one line", function()
-    local dir = helper.run_folder { { 1 } }
-    helper.write(dir .. "/data.dat", "\0\1\2")
+    local dir = demo.run_folder { { 1 } }
+    support.spit(dir .. "/data.dat", "\0\1\2")
     for _, bad in ipairs { dir, "/nonexistent" } do
       local files, err = plot.draw(bad)
       assert.is_nil(files)
@@ -138,9 +131,9 @@ describe("plot", function()
   end)
 
   it("has plots that read only files beside them", function()
-    for file in lfs.dir(helper.root .. "/plots") do
+    for file in lfs.dir(support.root .. "/plots") do
       if file:match("%.gp$") then
-        for name in helper.read(helper.root .. "/plots/" .. file):gmatch('"([^"\n]*%.[dg][ap]t?)"') do
+        for name in support.slurp(support.root .. "/plots/" .. file):gmatch('"([^"\n]*%.[dg][ap]t?)"') do
           assert.is_nil(name:find("/"), file .. " reads " .. name)
         end
       end
@@ -149,15 +142,9 @@ describe("plot", function()
 end)
 
 describe("pmlua plot", function()
-  if not helper.has_core then
-    pending("runs as a command: " .. helper.no_core)
-    return
-  end
-  after_each(helper.clean)
-
   it("exits 1 for a folder that cannot be plotted and 2 when misused, in one line", function()
     for arguments, status in pairs { ["/nonexistent"] = 1, ["/dev/null"] = 1, [""] = 2, ["--nope x"] = 2 } do
-      local code, out, err = helper.pmlua("plot " .. arguments)
+      local code, out, err = support.pmlua("plot " .. arguments)
       assert.equal(status, code)
       assert.equal("", out)
       assert.matches("^pmlua plot: [^\n]+\n" .. (code == 2 and "see 'pmlua help plot'\n" or "") .. "$", err)
@@ -165,9 +152,8 @@ describe("pmlua plot", function()
   end)
 
   draws("prints the files it drew, and that a run is incomplete", function()
-    local dir = helper.run_folder({ { 1, 2, 3 } }, { status = "running", process = { pid = 4194303, start_time = 1 } })
-    local code, out, err = helper.pmlua("plot " .. dir)
-    assert.equal(0, code)
+    local dir = demo.run_folder({ { 1, 2, 3 } }, { status = "running", process = { pid = 4194303, start_time = 1 } })
+    local out, err = support.done(support.pmlua("plot " .. dir))
     assert.equal(dir .. "/plot.svg\n" .. dir .. "/plot.png\n", out)
     assert.matches("this run is incomplete", err)
   end)

@@ -5,11 +5,9 @@ local support = require "spec.core.support"
 local quote = support.quote
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
-local function shell(text)
-  return support.shell_in(dir, text)
-end
+local shell = support.shell_of(dir)
 
 --- Prints the LD_PRELOAD it sees and the number of its arguments, and exits with 5.
 local other = [[
@@ -114,10 +112,8 @@ end
 
 describe("Preloading", function()
   setup(function()
-    dir = io.popen("mktemp -d"):read("l")
     build_other()
   end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   it("leaves children with another loader alone, however they are executed", function()
     local _, alone, complaint = shell("PATH=$PATH:. env -u LD_PRELOAD ./parent ./other")
@@ -194,8 +190,7 @@ describe("Preloading", function()
 
   it("records children that are given an environment without it", function()
     support.spit(dir .. "/apart.c", apart)
-    support.spit(dir .. "/calls.c", calls)
-    assert.equal(0, (shell "gcc -O1 -w apart.c -o apart && gcc -O1 calls.c -o calls -lz"))
+    support.compile(dir, { ["calls.c"] = calls }, "gcc -O1 -w apart.c -o apart && gcc -O1 calls.c -o calls -lz")
     local status, out, err = shell(command .. " record --lib 'libz*' -o apart-r -- ./apart ./calls")
     assert.same({ 0, ("3 "):rep(6) }, { status, out:sub(1, 12) }, err)
     assert.truthy(err:find("crc32 +60 "), err)
@@ -214,11 +209,9 @@ for given in {}, {"A": "1"}, {"LD_PRELOAD": ""}, {"LD_PRELOAD": "libz.so.1", "AS
     for command in ["/usr/bin/env"], ["/bin/sh", "-c", "/usr/bin/env; /usr/bin/env -i /usr/bin/env; exec ./calls"]:
         print(subprocess.run(command, env=given, stdout=subprocess.PIPE), flush=True)
 ]])
-    support.spit(dir .. "/calls.c", calls)
-    assert.equal(0, (shell "gcc -O1 calls.c -o calls -lz"))
+    support.compile(dir, { ["calls.c"] = calls }, "gcc -O1 calls.c -o calls -lz")
     for name, words in pairs { nothing = "env -i env", one = "env -i A=1 env", python = "python3 given.py" } do
-      local status, alone, why = shell(words)
-      assert.equal(0, status, why)
+      local alone = support.done(shell(words))
       local recorded, out, err = shell(("%s record --lib 'libz*' -o given-%s -- %s"):format(command, name, words))
       assert.same({ 0, alone }, { recorded, out }, err)
       assert.truthy(name ~= "python" or err:find "crc32 +40 ", err)

@@ -39,7 +39,6 @@ describe("A probe of a program", function()
     pmlua = require("pmlua.core").sys.realpath(support.build) .. "/pmlua"
     target = ("uprobe:%s/p:target"):format(dir)
   end)
-  teardown(support.cleanup)
 
   --- Run a line of the shell with or without tracefs; nil and why it cannot be.
   local function run(way, line)

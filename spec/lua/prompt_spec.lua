@@ -1,20 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/prompt_spec.lua - the prompt of pmlua -i in a terminal: Ctrl-C, editing, history, completion, values.
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local it = it
-if not helper.has_core then
-  it = function(name) pending(name .. ": " .. helper.no_core) end
-end
-
 local json = require "pmlua.json"
-local has_readline = helper.has_core and helper.core.sys.edit()
+local has_readline = support.core.sys.edit()
 
 --- Type into `pmlua ARGUMENTS` in a terminal: its output, its status, and the folder used as HOME.
 local function typed(steps, arguments, home)
-  home = home or helper.folder()
+  home = home or support.folder()
   local line = "unset XDG_STATE_HOME; HOME=%s TERM=xterm python3 %s/spec/terminal.py 80 %s -- %s/pmlua %s"
-  local code, out, err = helper.shell(line:format(home, helper.root, helper.quote(json.line(steps)), helper.build,
+  local code, out, err = support.shell(line:format(home, support.root, support.quote(json.line(steps)), support.build,
     arguments or "-i"))
   assert.is_true(code ~= 99, out .. err)
   return out, code, home
@@ -23,8 +19,6 @@ end
 local CTRL_C, CTRL_D = "\3", "\4"
 
 describe("The prompt in a terminal", function()
-  after_each(helper.clean)
-
   it("throws away on Ctrl-C what was typed, also of an input of several lines, as often as it is pressed", function()
     if not has_readline then return pending "libreadline is not installed" end
     local steps = { { "expect", "> " } }
@@ -57,14 +51,14 @@ describe("The prompt in a terminal", function()
       { "expect", "> " }, { "send", CTRL_D } }
     assert.equal(0, code)
     local path = home .. "/.local/state/pmlua/history"
-    assert.equal("pml.clock.ns() > 0\n", helper.read(path))
-    assert.equal("600\n", select(2, helper.shell("stat -c %a " .. path)))
-    assert.equal("700\n", select(2, helper.shell("stat -c %a " .. home .. "/.local/state/pmlua")))
+    assert.equal("pml.clock.ns() > 0\n", support.slurp(path))
+    assert.equal("600\n", select(2, support.shell("stat -c %a " .. path)))
+    assert.equal("700\n", select(2, support.shell("stat -c %a " .. home .. "/.local/state/pmlua")))
     -- Another session reads the history and appends its own lines.
     typed({ { "expect", "> " }, { "send", "\27[A\n" }, { "expect", "true" }, { "expect", "> " }, { "send", "6 * 7\n" },
       { "expect", "\r42" }, { "expect", "> " }, { "send", "6 * 7\n" }, { "expect", "\r42" }, { "expect", "> " },
       { "send", CTRL_D } }, "-i", home)
-    assert.equal("pml.clock.ns() > 0\npml.clock.ns() > 0\n6 * 7\n", helper.read(path))
+    assert.equal("pml.clock.ns() > 0\npml.clock.ns() > 0\n6 * 7\n", support.slurp(path))
   end)
 end)
 
@@ -91,7 +85,6 @@ describe("Completion", function()
   local complete = require "pmlua.internal.prompt.complete"
 
   it("is of members, without calling anything, of keywords, and of events inside of strings", function()
-    if not helper.has_core then return pending(helper.no_core) end
     assert.same({ "string.rep", "string.reverse" }, complete "x = string.re")
     assert.same({ "function" }, complete "func")
     _G.spec_trap = setmetatable({}, { __index = function() error "called" end })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local provenance = require "pmlua.internal.experiment.provenance"
 
 describe("provenance", function()
@@ -22,24 +22,23 @@ describe("provenance", function()
   end)
 
   it("records what the kernel tells, and the hash of the script", function()
-    local script = helper.root .. "/scripts/timers.lua"
-    local record = provenance.collect(helper.has_core and helper.core or nil, script)
-    assert.equal(helper.read("/proc/sys/kernel/osrelease"):match("%S+"), record.versions.kernel)
-    assert.equal(tonumber((helper.read("/proc/loadavg"):match("^%S+"))) ~= nil, record.machine.load_average ~= nil)
-    assert.equal(tonumber((helper.read("/proc/meminfo"):match("MemTotal:%s*(%d+)"))), record.machine.memory_kib)
-    assert.equal(tonumber(helper.read("/proc/sys/kernel/perf_event_paranoid")), record.machine.perf_event_paranoid)
+    local script = support.root .. "/scripts/timers.lua"
+    local record = provenance.collect(support.core, script)
+    assert.equal(support.slurp("/proc/sys/kernel/osrelease"):match("%S+"), record.versions.kernel)
+    assert.equal(tonumber((support.slurp("/proc/loadavg"):match("^%S+"))) ~= nil, record.machine.load_average ~= nil)
+    assert.equal(tonumber((support.slurp("/proc/meminfo"):match("MemTotal:%s*(%d+)"))), record.machine.memory_kib)
+    assert.equal(tonumber(support.slurp("/proc/sys/kernel/perf_event_paranoid")), record.machine.perf_event_paranoid)
     assert.matches("^%x+$", record.script_sha256)
     assert.is_nil(record.machine.hostname)
   end)
 
   it("asks the core for what only it can tell", function()
-    if not helper.has_core then return pending(helper.no_core) end
-    local m = provenance.machine(helper.core)
-    assert.equal(helper.core.event.has_pmu() and true or false, m.pmu)
+    local m = provenance.machine(support.core)
+    assert.equal(support.core.event.has_pmu() and true or false, m.pmu)
     assert.is_true(m.pmu or type(m.pmu_why) == "string")
     assert.is_true(#m.affinity >= 1)
     assert.equal("string", type(m.clock.name))
-    assert.equal(helper.core.version, provenance.versions(helper.core).pmlua)
+    assert.equal(support.core.version, provenance.versions(support.core).pmlua)
   end)
 
   it("hashes a script whatever its name", function()
@@ -54,10 +53,9 @@ describe("provenance", function()
 
   it("leaves out what a machine without /sys does not say", function()
     local without = "unshare -rm sh -c 'mount -t tmpfs none /sys && exec %s/pmlua %s'"
-    if helper.shell(without:format(helper.build, "--version")) ~= 0 then return pending "no namespace can be made here" end
-    local bench = "bench --runs 2 -q --no-plot --out " .. helper.folder() .. " true"
-    local status, out, err = helper.shell(without:format(helper.build, bench))
-    assert.equal(0, status, err)
+    if support.shell(without:format(support.build, "--version")) ~= 0 then return pending "no namespace can be made here" end
+    local bench = "bench --runs 2 -q --no-plot --out " .. support.folder() .. " true"
+    local out = support.done(support.shell(without:format(support.build, bench)))
     assert.matches("complete, 2 rounds", out)
   end)
 

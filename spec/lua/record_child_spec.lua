@@ -6,7 +6,7 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
 -- One way for each argument; each child ends by _exit(3) unless it says otherwise. What a child finds wrong is printed.
 local program = [[
@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
-local function shell(text) return support.shell_in(dir, text, 60) end
+local shell = support.shell_of(dir, 60)
 
 --- Record the program in these ways: the processes by pid, what the report says, what the program printed.
 local function record(ways, options)
@@ -169,12 +169,8 @@ local function log_count() return tonumber((select(2, shell "ls r | grep -c 'pml
 
 describe("a forked child under pmlua record", function()
   setup(function()
-    dir = support.folder()
-    support.spit(dir .. "/ways.c", program)
-    local status, _, err = shell "cc -w -O1 ways.c -o ways -lz -pthread"
-    assert.equal(0, status, err)
+    support.compile(dir, { ["ways.c"] = program }, "cc -w -O1 ways.c -o ways -lz -pthread")
   end)
-  teardown(support.cleanup)
 
   it("makes no log before its first recorded call, and is reported all the same", function()
     local all, err = record "nothing exits one_call"

@@ -6,11 +6,9 @@ local quote, json = support.quote, require "pmlua.json"
 
 local command = support.build .. "/pmlua"
 local STARTED_AT, TICKS_PER_SECOND_AT, CLOCK_AT, ENDED_AT = 40, 56, 64, 96 -- of a log's head (docs/log.md)
-local dir
+local dir = support.folder()
 
-local function shell(text)
-  return support.shell("cd " .. quote(dir) .. " && " .. text)
-end
+local shell = support.shell_of(dir)
 
 local program = [[
 #include <zlib.h>
@@ -54,8 +52,7 @@ local function slow_down(from, to, slower, ahead)
 end
 
 local function finished(folder, options)
-  local status, out, err = shell(("%s record --finish %s --json %s"):format(command, folder, options or ""))
-  assert.equal(0, status, err)
+  local out = support.done(shell(("%s record --finish %s --json %s"):format(command, folder, options or "")))
   return json.decode(out)
 end
 
@@ -95,14 +92,10 @@ end
 
 describe("a recording of another clock", function()
   setup(function()
-    dir = io.popen("mktemp -d"):read("l")
-    support.spit(dir .. "/sums.c", program)
-    assert.equal(0, (shell("gcc -O1 -fopenmp sums.c -o sums -lz")))
-    local status, _, err = shell(command .. " record -q --trace --flow -o plain -- ./sums")
-    assert.equal(0, status, err)
+    support.compile(dir, { ["sums.c"] = program }, "gcc -O1 -fopenmp sums.c -o sums -lz")
+    support.done(shell(command .. " record -q --trace --flow -o plain -- ./sums"))
     slow_down("plain", "slow", 3)
   end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   it("has times by its own ticks: of functions, paths, constructs of OpenMP and flows", function()
     local plain, slow = finished "plain", finished "slow"
@@ -153,8 +146,7 @@ describe("a recording of another clock", function()
   end)
 
   it("is read where the reader's clock is another kind", function()
-    local status, out, err = shell(("PMLUA_CLOCK=monotonic %s record --finish plain --json"):format(command))
-    assert.equal(0, status, err)
+    local out = support.done(shell(("PMLUA_CLOCK=monotonic %s record --finish plain --json"):format(command)))
     near(crc32_of(finished "plain").inclusive_ns, crc32_of(json.decode(out)).inclusive_ns)
   end)
 end)

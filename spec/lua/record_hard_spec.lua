@@ -5,10 +5,9 @@
 -- Slow: compiles and runs some 20 programs, four times each.
 
 local support = require "spec.core.support"
-local quote = support.quote
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
 local program = [[
 #define _GNU_SOURCE
@@ -252,23 +251,18 @@ local shout = [[
 int puts(const char *text) { return printf("shout %s\n", text); }
 ]]
 
-local function shell(text)
-  return support.shell_in(dir, text, 60)
-end
+local shell = support.shell_of(dir, 60)
 
 describe("pmlua record leaves alone", function()
   setup(function()
-    dir = io.popen("mktemp -d"):read("l")
     support.spit(dir .. "/hard.c", program)
     support.spit(dir .. "/plug.c", plug)
     support.spit(dir .. "/shout.c", shout)
     support.spit(dir .. "/says.c", '#include <stdio.h>\nint main(void) { puts("a"); puts("b"); return 2; }\n')
-    local status, _, err = shell("gcc -O1 -w hard.c -o hard -lz -lpthread -ldl && " ..
+    support.done(shell("gcc -O1 -w hard.c -o hard -lz -lpthread -ldl && " ..
       "gcc -O1 -fPIC -shared plug.c -o libplug.so -lz && gcc -O1 -fPIC -shared -fno-builtin shout.c -o libshout.so && " ..
-      "gcc -Wl,-z,lazy says.c -o says")
-    assert.equal(0, status, err)
+      "gcc -Wl,-z,lazy says.c -o says"))
   end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   local number = 0
   local cases = {

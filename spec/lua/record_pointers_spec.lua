@@ -6,9 +6,9 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
-local function shell(text) return support.shell_in(dir, text) end
+local shell = support.shell_of(dir)
 
 --- 1000 calls of crc32 and adler32; the address of the first is taken, too, in the way that MACRO says.
 local taken = [[
@@ -68,8 +68,7 @@ int main() {
 
 local function built(name, compiler, source, ending)
   support.spit(dir .. "/" .. name .. ending, source)
-  local status, _, err = shell(("%s %s%s -o %s -lz"):format(compiler, name, ending, name))
-  assert.equal(0, status, err)
+  support.done(shell(("%s %s%s -o %s -lz"):format(compiler, name, ending, name)))
 end
 
 ---@return table<string, integer> calls by name
@@ -77,17 +76,13 @@ end
 ---@return table all
 local function recorded(name, options)
   local line = "rm -rf r; %s record --json --lib 'libz*' %s -o r -- ./%s"
-  local status, out, err = shell(line:format(command, options or "", name))
-  assert.equal(0, status, err)
+  local out, err = support.done(shell(line:format(command, options or "", name)))
   local all, calls = json.decode(out:match "{\n.*"), {}
   for _, f in ipairs(all.functions) do calls[f.name] = f.calls end
   return calls, err, all
 end
 
 describe("pmlua record of functions whose address is taken", function()
-  setup(function() dir = support.folder() end)
-  teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
-
   local x86 = support.shell("test $(uname -m) = x86_64") == 0
 
   for _, way in ipairs { "STORED", "COMPARED", "TABLE" } do
@@ -116,13 +111,12 @@ describe("pmlua record of functions whose address is taken", function()
   end)
 
   it("does not claim that a function was not called where it does not know", function()
-    support.spit(dir .. "/only.c", [[
+    support.compile(dir, { ["only.c"] = [[
 #include <zlib.h>
 int main(void) {
   unsigned long (*volatile by)(unsigned long, const unsigned char *, unsigned) = crc32;
   return by(0, (const unsigned char *)"a", 1) == 0;
-}]])
-    assert.equal(0, (shell "gcc -O1 only.c -o only -lz"))
+}]] }, "gcc -O1 only.c -o only -lz")
     local calls, said = recorded("only", "--sym crc32")
     assert.same({}, calls)
     local why = "no call of the 1 selected library functions was recorded; calls through pointers are not seen"
@@ -133,7 +127,7 @@ int main(void) {
     support.spit(dir .. "/inside.c", [[
 #include <zlib.h>
 long inside(void) { return (long)crc32(0, (const unsigned char *)"a", 1); }]])
-    support.spit(dir .. "/space.c", [[
+    support.compile(dir, { ["space.c"] = [[
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -143,8 +137,7 @@ int main(void) {
   if (h == NULL) return 1;
   *(void **)&f = dlsym(h, "inside");
   return f == NULL || f() == 0;
-}]])
-    assert.equal(0, (shell "gcc -fPIC -shared inside.c -o inside.so -lz && gcc space.c -o space"))
+}]] }, "gcc -fPIC -shared inside.c -o inside.so -lz && gcc space.c -o space")
     local calls, said, all = recorded("space", "--sym crc32")
     assert.same({}, calls)
     assert.equal(1, all.processes[1].elsewhere)
@@ -174,8 +167,7 @@ int main(int n, char **v) {
       assert.equal(0, (shell(line:format(how))))
       line = "rm -rf r; %s record --json --dlsym --sym named -o r -- ./opens ./libother.so ./sub/../libnamed.so.1 "
         .. "sub/libnamed.so $PWD/libnamed.so.1.0"
-      local status, out, err = shell(line:format(command))
-      assert.equal(0, status, err)
+      local out = support.done(shell(line:format(command)))
       local functions = json.decode(out:match "{\n.*").functions
       assert.same({ 1, how == "" and "libnamed.so.1.0" or "libnamed.so.1", 4 },
         { #functions, functions[1].library, functions[1].calls })

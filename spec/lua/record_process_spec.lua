@@ -9,7 +9,7 @@ local json = require "pmlua.json"
 local quote = support.quote
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
 -- Calls crc32 10 times, and 100 times in each of five children, which end by _exit(3).
 local raw = [[
@@ -281,8 +281,7 @@ local function shell(text, seconds) return support.shell_in(dir, text, seconds o
 
 local function compile(name, text, flags)
   support.spit(("%s/%s.c"):format(dir, name), text)
-  local status, _, err = shell(("cc -w -O1 %s.c %s"):format(name, flags))
-  assert.equal(0, status, err)
+  support.done(shell(("cc -w -O1 %s.c %s"):format(name, flags)))
 end
 
 --- Record @what: its output, and the recording.
@@ -309,7 +308,6 @@ end
 
 describe("pmlua record in processes and threads", function()
   setup(function()
-    dir = support.folder()
     compile("raw", raw, "-o raw -lz -pthread")
     compile("joins", joins, "-shared -fPIC -o libjoins.so -lz -pthread")
     compile("forks", forks, "-o forks -L. -ljoins -lz -Wl,-rpath," .. quote(dir))
@@ -319,7 +317,6 @@ describe("pmlua record in processes and threads", function()
     compile("allocator", allocator, "-shared -fPIC -o liballocator.so -pthread")
     compile("allocates", allocates, "-o allocates -fno-builtin -lz -pthread")
   end)
-  teardown(support.cleanup)
 
   for how, what in pairs { [0] = "fork()", "clone()", "a bare system call", "_Fork()" } do
     for _, busy in ipairs { "", " busy" } do
@@ -470,8 +467,8 @@ describe("pmlua record in processes and threads", function()
       support.spit(dir .. "/inside.c", "#include <zlib.h>\nint PMPI_Init(void) { return (int)crc32(0, 0, 0); }\n"
         .. "int main(void) { return PMPI_Init(); }\n")
       assert.equal(0, (shell "gcc inside.c -o inside -lz"))
-      local status, _, err = shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o r --sym crc32 -- ./inside"):format(rank, command))
-      assert.equal(0, status)
+      local _, err = support.done(shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o r --sym crc32 -- ./inside"):format(rank,
+        command)))
       local said = "/inside is linked with a static library of MPI, whose calls are not recorded; link it with the shared one\n"
       assert.equal(rank, select(2, err:gsub(said, "")), err)
       _, _, err = shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o plain-%d --sym crc32 -- ./raw 0"):format(rank, command, rank))
@@ -479,8 +476,7 @@ describe("pmlua record in processes and threads", function()
     end
   end)
 
-  it("records under mpirun", function()
-    if not support.has "mpirun" then return pending "mpirun is not installed" end
+  support.with "mpirun" ("records under mpirun", function()
     local run = "mpirun --allow-run-as-root --oversubscribe -n 2"
     if shell(run .. " true") ~= 0 then run = "mpirun -n 2" end
     if shell(run .. " true") ~= 0 then return pending "mpirun cannot start a job here" end

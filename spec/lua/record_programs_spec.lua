@@ -6,15 +6,12 @@
 
 local support = require "spec.core.support"
 local calls = require "pmlua.internal.record.functions"
-local quote = support.quote
 
 local command = support.build .. "/pmlua"
 local root = require("lfs").currentdir()
-local dir
+local dir = support.folder()
 
-local function shell(text)
-  return support.shell_in(dir, text, 200)
-end
+local shell = support.shell_of(dir, 200)
 
 --- Replace numbers that differ from run to run.
 local function without_times(text)
@@ -75,11 +72,9 @@ local programs = {
 
 describe("pmlua record leaves alone", function()
   setup(function()
-    dir = io.popen("mktemp -d"):read("l")
     support.spit(dir .. "/script.sql", script)
     support.spit(dir .. "/program.c", source)
   end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   local number = 0
   for name, p in pairs(programs) do

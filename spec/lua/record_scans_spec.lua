@@ -5,9 +5,9 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
-local function shell(text) return support.shell_in(dir, text) end
+local shell = support.shell_of(dir)
 
 --- 17 MB of code that calls zlib through slots of addresses, and compares the address of one function.
 local program = [[
@@ -24,8 +24,8 @@ int main(void) {
 ]]
 
 local function recorded(environment)
-  local status, out, err = shell("rm -rf r; env " .. environment .. " " .. command .. " record --json --lib libz -o r -- ./large")
-  assert.equal(0, status, err)
+  local line = "rm -rf r; env %s %s record --json --lib libz -o r -- ./large"
+  local out = support.done(shell(line:format(environment, command)))
   local calls = {}
   for _, f in ipairs(json.decode(out:match "{\n.*").functions) do calls[f.name] = f.calls end
   return calls
@@ -39,13 +39,8 @@ end
 
 describe("pmlua record of a large program", function()
   setup(function()
-    dir = support.folder()
-    support.spit(dir .. "/large.c", program)
-    local status, _, err = shell "cc -O2 -fno-plt large.c -lz -o large"
-    assert.equal(0, status, err)
+    support.compile(dir, { ["large.c"] = program }, "cc -O2 -fno-plt large.c -lz -o large")
   end)
-
-  teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
 
   it("keeps what it finds in the code, and has the same calls then", function()
     local first = recorded "XDG_CACHE_HOME=$PWD/cache"

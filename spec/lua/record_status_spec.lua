@@ -2,13 +2,12 @@
 -- spec/lua/record_status_spec.lua - the exit status of pmlua record: the program's, unless a result could not be written; and
 -- a job's table, which waits for the trace.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
+local sh = shell.sh
 
-local folder = helper.folder()
-
-teardown(helper.clean)
+local folder = support.folder()
 
 local function fresh(name)
   local to = ("%s/%s"):format(folder, name)
@@ -17,7 +16,7 @@ local function fresh(name)
 end
 
 local function record(options, command)
-  local out, code = sh(("%s/pmlua record -q %s -- %s"):format(helper.build, options, command), 120)
+  local out, code = sh(("%s/pmlua record -q %s -- %s"):format(support.build, options, command), 120)
   return code, out
 end
 
@@ -31,17 +30,17 @@ describe("pmlua record", function()
   it("returns 1 if the program succeeds and the trace cannot be written", function()
     for status, expected in pairs { [0] = 1, [3] = 3 } do
       local to = fresh "trace"
-      helper.write(to .. "/traces", "in the way")
+      support.spit(to .. "/traces", "in the way")
       local code, out = record("--trace --not none -o " .. to, ("sh -c 'exit %d'"):format(status))
       assert.equal(expected, code, out)
       assert(out:find("traces", 1, true), out)
-      assert.equal("in the way", helper.read(to .. "/traces"))
+      assert.equal("in the way", support.slurp(to .. "/traces"))
     end
   end)
 
   it("returns 1 if a picture of the flow cannot be written", function()
-    helper.write(folder .. "/once.c", "int once(int n) { return n; }\n")
-    helper.write(folder .. "/main.c", "int once(int n);\nint main(void) { return once(0); }\n")
+    support.spit(folder .. "/once.c", "int once(int n) { return n; }\n")
+    support.spit(folder .. "/main.c", "int once(int n);\nint main(void) { return once(0); }\n")
     local compile = "cd %s && gcc -shared -fPIC once.c -o libonce.so && gcc main.c -L. -lonce -Wl,-rpath,%s -o main"
     assert.equal(0, select(2, sh(compile:format(folder, folder))))
     local code, out = record(("-o %s/new --flow=/nowhere/flow.json"):format(fresh "flow"), folder .. "/main")
@@ -51,12 +50,12 @@ describe("pmlua record", function()
 end)
 
 for name in pairs(mpi_job.RUN) do
-  local it_is = mpi_job.it_of(name)
+  local it_is, once = mpi_job.it_of(name), mpi_job.it_once_of(name)
 
   describe("pmlua record of a job of " .. name, function()
     it_is("fails if the trace cannot be written, and prints the table", function()
       local to = fresh("job-" .. name)
-      helper.write(to .. "/traces", "in the way")
+      support.spit(to .. "/traces", "in the way")
       local out, code = mpi_job.record(name, 3, mpi_job.compile(name, "leave", folder, "-w"), to,
         { options = "--trace", limit_s = 120 })
       assert(code ~= 0, out)
@@ -64,23 +63,22 @@ for name in pairs(mpi_job.RUN) do
       assert(out:find("\nTime in MPI, of a rank\n", 1, true), out)
     end)
 
-    it_is("prints the waits in the trace with the table, whichever rank wrote the trace", function()
+    once("prints the waits in the trace with the table, whichever rank wrote the trace", function()
       local waits = mpi_job.compile(name, "waits", folder, "-w")
       for i = 1, 4 do
         local to = ("%s/waits-%s-%d"):format(folder, name, i)
-        local out, code = mpi_job.record(name, 4, waits, to, { options = "--trace", limit_s = 120 })
-        assert.equal(0, code, out)
+        local out = mpi_job.traced(name, 4, waits, to)
         assert(out:find("\nWaiting for others, by rank\n", 1, true), out)
         assert(out:find(mpi_job.report(to), 1, true), out)
       end
     end)
 
-    it_is("prints the table and a line if another process writes the trace", function()
+    once("prints the table and a line if another process writes the trace", function()
       if select(2, sh "command -v flock") ~= 0 then return pending "flock is not installed (util-linux)" end
       local to = fresh("held-" .. name)
       local line = "PMLUA_MPI_TIMEOUT=3 flock %s/.making-traces %s -n 2 %s/pmlua record -q --trace -o %s -- %s 2>&1"
       local out, code = sh(line:format(
-        to, mpi_job.RUN[name], helper.build, to, mpi_job.compile(name, "leave", folder, "-w")), 60)
+        to, mpi_job.RUN[name], support.build, to, mpi_job.compile(name, "leave", folder, "-w")), 60)
       assert(code ~= 0, out)
       assert(out:find("another process is writing this trace", 1, true), out)
       assert(out:find("\nTime in MPI, of a rank\n", 1, true), out)

@@ -66,8 +66,8 @@ local function direct_calls(library)
 end
 
 describe("pmlua record and uprobes agree on", function()
-  local dir
-  local function shell(text) return support.shell_in(dir, text, 200) end
+  local dir = support.folder()
+  local shell = support.shell_of(dir, 200)
 
   --- How often each place of the library was reached while the line ran; nil and why it is not known.
   local function reached(library, places)
@@ -86,9 +86,8 @@ describe("pmlua record and uprobes agree on", function()
 
   --- The calls of each function of the library that were recorded, and the functions that were named.
   local function recorded(soname)
-    local status, out, err = shell(("rm -rf r; %s record --json -o r --lib '%s*' -- sh ./line"):format(command,
-      soname:match "^[^.]+"))
-    assert.equal(0, status, err)
+    local out = support.done(shell(("rm -rf r; %s record --json -o r --lib '%s*' -- sh ./line"):format(command,
+      soname:match "^[^.]+")))
     local all, calls, named = json.decode(out), {}, {}
     for _, f in ipairs(all.functions) do calls[f.name] = (calls[f.name] or 0) + f.calls end
     for _, process in ipairs(all.processes) do
@@ -98,11 +97,9 @@ describe("pmlua record and uprobes agree on", function()
   end
 
   setup(function()
-    dir = support.folder()
     support.spit(dir .. "/graph", "digraph { a -> { b c d } -> e; b -> c [label=x] }")
     assert.equal(0, (shell "seq 1 9000 >numbers"))
   end)
-  teardown(support.cleanup)
 
   for name, p in pairs(programs) do
     it(("the calls of %s that %s makes"):format(p.library, name), function()

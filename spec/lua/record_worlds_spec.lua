@@ -7,7 +7,7 @@ local json = require "pmlua.json"
 local quote = support.quote
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
 --- Makes 100 calls, then does `argv[1]`, then perhaps makes more; all calls are of zlib's crc32.
 local program = [[
@@ -124,9 +124,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
-local function shell(text)
-  return support.shell_in(dir, text)
-end
+local shell = support.shell_of(dir)
 
 local number = 0
 --- Record `./grave HOW`: the figures of crc32, the whole recording, status, output, errors.
@@ -155,12 +153,9 @@ end
 
 describe("pmlua record, when things go wrong,", function()
   setup(function()
-    dir = io.popen("mktemp -d"):read("l")
     os.execute("chmod 755 " .. quote(dir))
-    support.spit(dir .. "/grave.c", program)
-    assert.equal(0, (shell("gcc -O1 grave.c -o grave -lz")))
+    support.compile(dir, { ["grave.c"] = program }, "gcc -O1 grave.c -o grave -lz")
   end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
   local has_print = (support.shell("command -v otf2-print")) == 0
   local is_root = support.shell("test $(id -u) = 0") == 0
@@ -233,8 +228,7 @@ describe("pmlua record, when things go wrong,", function()
     end
   end)
 
-  it("shows valgrind nothing that it complains of", function()
-    if support.shell("command -v valgrind") ~= 0 then return pending("valgrind is not installed") end
+  support.with "valgrind" ("shows valgrind nothing that it complains of", function()
     for i, options in ipairs { "", "--trace", "--event page-faults" } do
       local status, _, err = shell(("%s record --lib libz %s -o valgrind%d -- valgrind -q --error-exitcode=99 ./grave none")
         :format(command, options, i))

@@ -9,8 +9,6 @@ local json = require "pmlua.json"
 local command, example = support.build .. "/pmlua", support.build .. "/spec/section_report_example"
 local cells = support.cells
 
-teardown(support.cleanup)
-
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 
 describe("A program with sections", function()

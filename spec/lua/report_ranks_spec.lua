@@ -7,8 +7,6 @@ local shell = support.shell
 local json = require "pmlua.json"
 local command = support.build .. "/pmlua"
 
-teardown(support.cleanup)
-
 local function pmlua(arguments) return shell(command .. " report " .. arguments) end
 
 --- A folder with logs of so many ranks.

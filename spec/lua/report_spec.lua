@@ -13,7 +13,6 @@ local command = support.build .. "/pmlua"
 setup(function()
   if not support.missing then sections = require "pmlua.sections" end
 end)
-teardown(support.cleanup)
 
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 

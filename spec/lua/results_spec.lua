@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
+local demo = require "spec.lua.demo"
+local support = require "spec.core.support"
 local json = require "pmlua.json"
 local lfs = require "lfs"
 local results = require "pmlua.results"
 
 describe("results", function()
-  after_each(helper.clean)
-
   it("makes a folder per run and points latest to the newest", function()
-    local base = helper.folder()
+    local base = support.folder()
     local a = assert(results.create(base .. "/deep/er", "demo"))
     local b = assert(results.create(base .. "/deep/er", "demo"))
     assert.is_not.equal(a.path, b.path)
@@ -18,29 +17,29 @@ describe("results", function()
   end)
 
   it("says of another folder that it is not a run's", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     local run, err = results.open(dir)
     assert.is_nil(run)
     assert.equal(dir .. ": not the folder of a run: it has no meta.json", tostring(err))
   end)
 
   it("says in one line why a folder cannot be made", function()
-    local base = helper.folder()
-    helper.write(base .. "/file", "")
+    local base = support.folder()
+    support.spit(base .. "/file", "")
     local folder, err = results.create(base .. "/file/x", "demo")
     assert.is_nil(folder)
     assert.matches("^cannot make the folder [^\n]*file/x[^\n]*$", err)
   end)
 
   it("leaves the last whole version when a write fails", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     if os.execute("test $(id -u) != 0") or not os.execute(("mount -t tmpfs -o size=16k pmlua %s 2>/dev/null"):format(dir)) then
       return pending "a small file system cannot be mounted here"
     end
     local folder = assert(results.create(dir, "demo"))
     assert(folder:write("data.dat", "whole\n"))
     local ok, err = folder:write("data.dat", ("x"):rep(100000))
-    local left = helper.read(folder.path .. "/data.dat")
+    local left = support.slurp(folder.path .. "/data.dat")
     local litter = lfs.attributes(folder.path .. "/data.dat.tmp", "mode")
     os.execute("umount " .. dir)
     assert.is_nil(ok)
@@ -50,7 +49,7 @@ describe("results", function()
   end)
 
   it("opens what was written", function()
-    local run = assert(results.open(helper.run_folder { { 1, 2, 3 }, {} } .. "/"))
+    local run = assert(results.open(demo.run_folder { { 1, 2, 3 }, {} } .. "/"))
     assert.is_true(run.complete)
     assert.equal(2, run.data.rows[1].median)
     assert.equal("needs a PMU", run.data.rows[2].status)
@@ -59,20 +58,20 @@ describe("results", function()
 
   it("calls a run incomplete whose process is gone, and running while it lives", function()
     local gone = { pid = 4194303, start_time = 1 }
-    assert.equal("incomplete", assert(results.open(helper.run_folder({ { 1 } }, { status = "running", process = gone }))).status)
-    local pid = tonumber(helper.read("/proc/self/stat"):match("^%d+"))
+    assert.equal("incomplete", assert(results.open(demo.run_folder({ { 1 } }, { status = "running", process = gone }))).status)
+    local pid = tonumber(support.slurp("/proc/self/stat"):match("^%d+"))
     local alive = results.process(pid)
-    assert.equal("running", assert(results.open(helper.run_folder({ { 1 } }, { status = "running", process = alive }))).status)
-    local none, why = results.open(helper.run_folder({ {} }, { status = "running", process = alive }))
+    assert.equal("running", assert(results.open(demo.run_folder({ { 1 } }, { status = "running", process = alive }))).status)
+    local none, why = results.open(demo.run_folder({ {} }, { status = "running", process = alive }))
     assert.is_nil(none)
     assert.matches("no cell has been measured yet: the run is running; look again later", why)
-    alive.start_time = alive.start_time + 1 -- the pid was given to another process
-    assert.equal("incomplete", assert(results.open(helper.run_folder({ { 1 } }, { status = "running", process = alive }))).status)
-    assert.equal("interrupted", assert(results.open(helper.run_folder({ { 1 } }, { status = "interrupted" }))).status)
+    alive.start_time = alive.start_time + 1 -- the pid belongs to another process
+    assert.equal("incomplete", assert(results.open(demo.run_folder({ { 1 } }, { status = "running", process = alive }))).status)
+    assert.equal("interrupted", assert(results.open(demo.run_folder({ { 1 } }, { status = "interrupted" }))).status)
   end)
 
   it("takes a run on another host for one that goes on, for a day", function()
-    local dir = helper.run_folder({ { 1 } }, { status = "running", process = { pid = 4194303, start_time = 1, host = "node7" } })
+    local dir = demo.run_folder({ { 1 } }, { status = "running", process = { pid = 4194303, start_time = 1, host = "node7" } })
     local run = assert(results.open(dir))
     assert.same({ "running", "is running on node7, or was killed there within a day" }, { run.status, run.ending })
     os.execute(("touch -d '2 days ago' %s/*"):format(dir))
@@ -83,8 +82,8 @@ describe("results", function()
     for file, text in pairs {
       ["meta.json"] = "{", ["data.dat"] = "x", ["rounds.dat"] = "# pmlua x\n1 2\n",
     } do
-      local dir = helper.run_folder { { 1, 2 } }
-      helper.write(dir .. "/" .. file, text)
+      local dir = demo.run_folder { { 1, 2 } }
+      support.spit(dir .. "/" .. file, text)
       local run, err = results.open(dir)
       assert.is_nil(run)
       assert.matches(file, err, 1, true)
@@ -92,13 +91,13 @@ describe("results", function()
     end
     for _, meta in ipairs { "7", "[]", "null", '{"name": 1, "status": "complete"}', '{"name": "x", "status": "?"}',
       '{"name": "x", "status": "complete", "machine": 3}', "\0\0" } do
-      local dir = helper.run_folder { { 1 } }
-      helper.write(dir .. "/meta.json", meta)
+      local dir = demo.run_folder { { 1 } }
+      support.spit(dir .. "/meta.json", meta)
       assert.is_nil((results.open(dir)), meta)
     end
     assert.is_nil((results.open("/nonexistent")))
     assert.is_nil((results.open("/dev/null")))
-    assert.is_nil((results.open(helper.folder())))
+    assert.is_nil((results.open(support.folder())))
   end)
 end)
 
@@ -122,8 +121,8 @@ end)
 describe("the folder of a run that was killed", function()
   -- the process ends itself by SIGKILL inside the measurement of the given cell
   local function killed_in(cell)
-    local dir = helper.folder()
-    helper.write(dir .. "/killed.lua", ([[
+    local dir = support.folder()
+    support.spit(dir .. "/killed.lua", ([[
       local pml = require "pmlua"
       return pml.experiment { name = "killed", unit = "ns", rounds = 3, repeats = 30, warmup = 0, factors = { k = { 1, 2 } },
         measure = function()
@@ -131,7 +130,7 @@ describe("the folder of a run that was killed", function()
           if calls > 10 * (%d - 1) then os.execute("kill -9 " .. pml.sys.pid()) end
           return calls
         end }]]):format(cell))
-    local code = helper.shell(("cd %s && %s/pmlua killed.lua --quiet --no-plot"):format(dir, helper.build))
+    local code = support.shell(("cd %s && %s/pmlua killed.lua --quiet --no-plot"):format(dir, support.build))
     assert.equal(137, code)
     return results.open(dir .. "/results/killed/latest")
   end

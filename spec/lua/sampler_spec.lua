@@ -52,9 +52,9 @@ int main(int argc, char **argv) {
 }
 ]]
 
-local dir
+local dir = support.folder()
 
-local function shell(line) return support.shell_in(dir, line) end
+local shell = support.shell_of(dir)
 
 --- What a run printed itself, and its samples.
 local function sampled(arguments)
@@ -68,24 +68,13 @@ local function bar_of(told, name)
   for _, row in ipairs(told.rows) do if row.func == name then return row end end
 end
 
-local function refused(arguments, why, status)
-  local code, out, err = shell(command .. arguments)
-  err = err:gsub("\nsee 'pmlua help sample'\n$", "\n")
-  assert.equal("", out)
-  assert.equal(1, select(2, err:gsub("\n", "\n")), err)
-  assert.truthy(err:find(why, 1, true), err)
-  assert.equal(status, code)
-end
+local refused = support.refused("sample", function(arguments) return shell(command .. arguments) end)
 
 describe("pmlua sample", function()
   setup(function()
-    dir = support.folder()
-    support.spit(dir .. "/planted.c", program)
-    local status, _, err = shell "gcc -g -O1 planted.c -o planted"
-    assert.equal(0, status, err)
+    support.compile(dir, { ["planted.c"] = program }, "gcc -g -O1 planted.c -o planted")
     if not command:find "^/" then command = assert(pml.sys.realpath(support.build .. "/pmlua")) .. " sample " end
   end)
-  teardown(support.cleanup)
 
   it("finds the shares of time that two functions took", function()
     local told, truth = sampled "-e task-clock -- ./planted"
@@ -111,14 +100,13 @@ describe("pmlua sample", function()
   end)
 
   it("names the callers, as far as there are frame pointers", function()
-    support.spit(dir .. "/callers.c", [[
+    support.compile(dir, { ["callers.c"] = [[
 static volatile unsigned long sink;
 void leaf(unsigned long n) { for (unsigned long i = 0; i < n; i++) sink += i; }
 void often(void) { leaf(3000000); sink++; }
 void seldom(void) { leaf(1000000); sink++; }
 int main(void) { for (int i = 0; i < 60; i++) { often(); seldom(); } return 0; }
-]])
-    assert.equal(0, (shell "gcc -g -O0 -fno-omit-frame-pointer callers.c -o callers"))
+]] }, "gcc -g -O0 -fno-omit-frame-pointer callers.c -o callers")
     local told = sampled "-e task-clock:u -F 2000 --by path -- ./callers"
     local of, n = { often = 0, seldom = 0 }, 0
     for _, row in ipairs(told.rows) do
@@ -134,7 +122,7 @@ int main(void) { for (int i = 0; i < 60; i++) { often(); seldom(); } return 0; }
   end)
 
   it("reads the arguments of probes that a program's author placed", function()
-    support.spit(dir .. "/probe.c", [[
+    support.compile(dir, { ["probe.c"] = [[
 #define PROBE(name, arguments, ...) __asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n" \
   ".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b\n.8byte 0\n.8byte 0\n" \
   ".asciz \"own\"\n.asciz \"" name "\"\n.asciz \"" arguments "\"\n994: .balign 4\n.popsection\n" : : __VA_ARGS__)
@@ -146,8 +134,7 @@ int main(void) {
   }
   return 0;
 }
-]])
-    assert.equal(0, (shell "gcc -O1 -no-pie probe.c -o probe"))
+]] }, "gcc -O1 -no-pie probe.c -o probe")
     local probe = ("usdt:%s/probe:own:tick"):format(dir)
     local works, why = pml.sampler.open(probe, { period = 1, registers = true })
     if not works then return pending(tostring(why)) end
@@ -181,7 +168,7 @@ int main(void) {
   end)
 
   it("names the variable that an address is in", function()
-    support.spit(dir .. "/data.c", [[
+    support.compile(dir, { ["data.c"] = [[
 #include <sys/mman.h>
 char zeros[600 * 4096] __attribute__((aligned(4096)));
 char ones[300 * 4096] __attribute__((aligned(4096))) = { 1 };
@@ -192,8 +179,7 @@ int main(void) {
   for (int i = 0; i < 300; i++) o[i * 4096] = 2;
   return 0;
 }
-]])
-    assert.equal(0, (shell "gcc -O1 data.c -o data"))
+]] }, "gcc -O1 data.c -o data")
     local told = sampled "--by data -- ./data"
     local of = {}
     for _, row in ipairs(told.rows) do
@@ -282,8 +268,7 @@ int main(void) {
     end
 
     local function sample_group(arguments)
-      local status, out, err = shell(("%s-e cpu-clock -F 1000 -G %s --json %s"):format(command, group, arguments))
-      assert.equal(0, status, err)
+      local out = support.done(shell(("%s-e cpu-clock -F 1000 -G %s --json %s"):format(command, group, arguments)))
       return json.decode(out:match "{\n.*$")
     end
 

@@ -1,12 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/shift_spec.lua - the shift between two sets of values, and the shape of a cell's rounds and samples.
 
-local helper = require "spec.lua.helper"
-if not helper.has_core then
-  describe("shift", function() pending(helper.no_core) end)
-  return
-end
-
+local support = require "spec.core.support"
 local ranks = require "pmlua.internal.ranks"
 local rng = require "pmlua.internal.rng"
 local shape = require "pmlua.internal.shape"
@@ -247,7 +242,7 @@ describe("the shape of a cell", function()
   end)
 
   it("is below a run's table, in data.dat, in JSON, and beside a verdict", function()
-    local round, dir = 0, helper.folder()
+    local round, dir = 0, support.folder()
     local exp = require "pmlua.experiment" {
       name = "demo", unit = "ns", repeats = 20, rounds = 20, warmup = 0, factors = { { "how", { "calm", "rising" } } },
       measure = function(_, p)
@@ -260,9 +255,8 @@ describe("the shape of a cell", function()
     assert.matches("\nhow=rising: drifts by %+1%d %%$", output.text(run))
     assert.equal("steady", output.object(run).cells[1].shape)
     assert.matches("^drifts by", require "pmlua.results".open(run.dir).data.rows[2].shape)
-    local _, out = helper.pmlua("compare --by how " .. run.dir)
+    local _, out = support.pmlua("compare --by how " .. run.dir)
     assert.matches("\nrising: drifts by %+1%d %%\n", out)
-    helper.clean()
   end)
 
   it("knows one mode, also skewed, even, with long tails, and of a coarse clock", function()

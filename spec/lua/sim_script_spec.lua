@@ -32,7 +32,6 @@ sim.describe("pmlua --sim", function()
     support.spit(dir .. "/sums.lua", script)
     status, out, err = support.shell(("cd %s && %s --sim sums.lua --no-plot --seed 1"):format(quote(dir), command))
   end)
-  teardown(support.cleanup)
 
   --- Rows of data.dat by column, and meta.json.
   local function table_of(folder)
@@ -59,8 +58,7 @@ sim.describe("pmlua --sim", function()
     assert.truthy(err:find("this is a simulation: the columns sim:: count, times are of no meaning", 1, true), err)
   end)
 
-  it("has the counts in the trace", function()
-    if (support.shell("command -v otf2-print")) ~= 0 then return pending("otf2-print is not installed") end
+  support.with "otf2-print" ("has the counts in the trace", function()
     local _, printed = support.shell("otf2-print " .. quote(dir .. "/results/sums/latest/traces.otf2"))
     local values = {}
     for v in printed:gmatch('%("sim::Ir" <%d+>; %w+; (%d+)%)') do values[#values + 1] = tonumber(v) end

@@ -10,7 +10,7 @@ local sim = require "spec.lua.sim.support"
 local quote = support.quote
 
 local command = support.build .. "/pmlua "
-local dir
+local dir = support.folder()
 
 local function counted(arguments)
   local status, out, err = support.shell(command .. "stat --sim --json -- " .. arguments)
@@ -50,10 +50,8 @@ end
 
 sim.describe("pmlua stat --sim", function()
   setup(function()
-    dir = support.folder()
     sim.build_sections(dir)
   end)
-  teardown(support.cleanup)
 
   it("counts what was counted by hand, exclusively and with all inside", function()
     local one, ten = sections("nested 1000"), sections("nested 11000")
@@ -233,8 +231,7 @@ sim.describe("pmlua stat --sim", function()
   it("has the counts in the report that sections leave, and none without it", function()
     local run = ("PMLUA_REPORT=%s %s stat --sim -- %s nested 20000"):format(quote(dir .. "/report"), command,
       quote(dir .. "/sections"))
-    local status, _, err = support.shell(run)
-    assert.equal(0, status, err)
+    support.done(support.shell(run))
     local _, csv = support.shell(command .. "report --csv " .. quote(dir .. "/report"))
     local names, values = {}, {}
     for name in csv:match("^[^\n]+"):gmatch("[^,]+") do names[#names + 1] = name end
@@ -305,8 +302,7 @@ sim.describe("events of simulation", function()
       local e, f = loop(3000)
       local short, long, again = a[1] - b[1], c[1] - d[1], e[1] - f[1]
       print(math.type(a[1]), a[2] > b[2], math.abs(long - again) < 500, (long - short) // 2000)]]
-    local status, out, err = support.shell(("%s stat --sim -- %s -e %s"):format(command, command, quote(script)))
-    assert.equal(0, status, err)
+    local out = support.done(support.shell(("%s stat --sim -- %s -e %s"):format(command, command, quote(script))))
     local each = out:match("^integer\ttrue\ttrue\t(%d+)\n$") -- allocations differ a little, the loop does not
     assert.is_true(each and tonumber(each) > 5 and tonumber(each) < 100, out)
   end)

@@ -18,14 +18,9 @@ local function counted(arguments)
   return by_event, status, told
 end
 
-local function refused(arguments, why, code, environment)
-  local status, out, err = support.shell((environment or "") .. command .. arguments)
-  assert.equal("", out)
-  if not code then err = err:gsub("\nsee 'pmlua help stat'\n$", "\n") end
-  assert.equal(1, select(2, err:gsub("\n", "\n")), err)
-  assert.truthy(err:find(why, 1, true), err)
-  assert.equal(code or 2, status)
-end
+local refused = support.refused("stat", function(arguments, environment)
+  return support.shell((environment or "") .. command .. arguments)
+end)
 
 describe("pmlua stat", function()
   it("refuses a breakpoint on a symbol, whose address is pmlua's own, and names what looks it up in the command", function()
@@ -112,12 +107,11 @@ describe("pmlua stat", function()
 
   it("writes its table to a file, and nothing else there", function()
     local dir = support.folder()
-    local status, out, err = support.shell(command .. "--out " .. quote(dir .. "/table") .. " -- sh -c 'echo out; echo err >&2'")
-    assert.equal(0, status)
+    local out,
+      err = support.done(support.shell(command .. "--out " .. quote(dir .. "/table") .. " -- sh -c 'echo out; echo err >&2'"))
     assert.equal("out\n", out)
     assert.truthy(err:find("^err\n"), err)
     assert.truthy(support.slurp(dir .. "/table"):find("\nelapsed time +%d+  ns"))
-    support.cleanup()
   end)
 
   it("takes names with a path in them, beside others", function()
@@ -144,13 +138,11 @@ describe("pmlua stat", function()
     end
     local _, _, err = support.shell(command .. "-r 2 -e task-clock -- true")
     assert.matches("\nevent +mean +%+%- %(95 %%%) +least +most +unit +counted by\n.*\n2 runs\n", err)
-    support.cleanup()
   end)
 
   it("prints what was counted in each interval; all intervals make the whole", function()
-    local status, _, err = support.shell(command .. "-I 50 -e task-clock -- sh -c 'sleep 0.12; i=0; while [ $i -lt 9999 ]; do "
-      .. "i=$((i+1)); done'")
-    assert.equal(0, status)
+    local _, err = support.done(support.shell(command
+      .. "-I 50 -e task-clock -- sh -c 'sleep 0.12; i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done'"))
     local clock = permission.pattern "task-clock"
     local sum, n, last = 0, 0, 0
     for time, count in err:gmatch("\n +([%d.]+) +(%d+)  ns +" .. clock) do
@@ -227,8 +219,7 @@ describe("pmlua stat", function()
   end)
 
   it("counts what the kernel does where there is no folder for the rest, and says so", function()
-    local status, _, err = support.shell("TMPDIR=/nowhere " .. command .. "-- true")
-    assert.equal(0, status)
+    local _, err = support.done(support.shell("TMPDIR=/nowhere " .. command .. "-- true"))
     assert.matches("\n" .. permission.pattern "task-clock" .. " +%d+ +ns +perf_event\n", err)
     assert.matches("\nnot counted by the compiler: /nowhere: [%w ]+; set TMPDIR to a folder that you can write to\n", err)
     refused("-e sde:::BYFL::flop_count_I -- true", "/nowhere: No such file or directory; set TMPDIR to", 1, "TMPDIR=/nowhere ")
@@ -239,7 +230,6 @@ describe("pmlua stat", function()
     local dir = support.folder()
     assert.equal(0, (support.shell(("cp /bin/true %s/true && chmod u+s %s/true"):format(quote(dir), quote(dir)))))
     refused("--sim -- " .. quote(dir .. "/true"), "/true is set-uid or set-gid, which valgrind cannot run", 126)
-    support.cleanup()
   end)
 
   it("says what to install when there is no valgrind", function()
@@ -253,7 +243,6 @@ describe("pmlua stat", function()
     status, _, err = support.shell(("PATH=%s %s/pmlua --sim %s/script.lua"):format(quote(dir), quote(support.build), quote(dir)))
     assert.equal(1, status)
     assert.truthy(err:find("^pmlua %-%-sim: valgrind is not installed; [^\n]+\n$"), err)
-    support.cleanup()
   end)
 end)
 
@@ -283,9 +272,8 @@ describe("pmlua stat --cgroup", function()
     if not busy then return pending(why) end
     local idle = assert(cgroup "idle")
     local inside = ("echo $$ >%s/cgroup.procs; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; times"):format(busy)
-    local status, out, err = support.shell(("%s --json -e task-clock,context-switches -G %s -G %s -- sh -c %s"):format(command,
-      busy, idle, quote(inside .. "; echo $$ >" .. busy:gsub("[^/]+$", "") .. "cgroup.procs")))
-    assert.equal(0, status, err)
+    local out = support.done(support.shell(("%s --json -e task-clock,context-switches -G %s -G %s -- sh -c %s"):format(command,
+      busy, idle, quote(inside .. "; echo $$ >" .. busy:gsub("[^/]+$", "") .. "cgroup.procs"))))
     local told, ns = json.decode(out:match "({\n.*)$"), {}
     for _, row in ipairs(told.counts) do
       if row.event == "task-clock" then ns[row.cgroup] = row.value end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/statistics_spec.lua - one rule of quantiles, one histogram and one merge, for all users.
 
-local support = require "spec.core.support"
+require "spec.core.support"
 local core = require "pmlua.core"
 local calls = require "pmlua.internal.record.functions"
 local sections = require "pmlua.sections"
@@ -45,8 +45,6 @@ local users = {
 }
 
 describe("the rule of quantiles", function()
-  teardown(support.cleanup)
-
   for name, quantile in pairs(users) do
     it("is that of R for " .. name, function()
       for _, case in ipairs(known) do

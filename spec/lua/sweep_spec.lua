@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-require "spec.lua.helper"
+require "spec.core.support"
 local sweep = require "pmlua.internal.experiment.sweep"
 
 local function labels(cells)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/tabulate_spec.lua - printed tables: complete in a pipe, and never wider than the terminal.
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local tabulate = require "pmlua.tabulate"
 
 local name = "sde:::LIBRARY::" .. ("part_"):rep(11) .. "end"
@@ -25,14 +25,13 @@ describe("A table", function()
   end)
 
   it("fits the terminal: the widest text gives way, numbers do not", function()
-    if not helper.has_core then return pending(helper.no_core) end
     local code = [[print(require "pmlua.tabulate"({ "event", "count" }, { { %q, 12345678901 }, { "short", 1 } }, 1))]]
     code = code:format(name)
-    local command = ("%s/pmlua -e %s"):format(helper.build, helper.quote(code))
-    local _, piped = helper.shell(command)
+    local command = ("%s/pmlua -e %s"):format(support.build, support.quote(code))
+    local _, piped = support.shell(command)
     assert.matches(name, piped, 1, true)
     for _, columns in ipairs { 40, 60 } do
-      local status, shown = helper.shell(("python3 %s/spec/terminal.py %d '[]' -- %s"):format(helper.root, columns, command))
+      local status, shown = support.shell(("python3 %s/spec/terminal.py %d '[]' -- %s"):format(support.root, columns, command))
       assert.equal(0, status)
       for line in shown:gmatch "[^\r\n]+" do assert.is_true(#line <= columns, line) end
       assert.matches("^event +count\r\nsde:::L[^\n]*%.%.%.[^\n]*end  12345678901\r\nshort +1\r\n$", shown)
@@ -40,14 +39,13 @@ describe("A table", function()
   end)
 
   it("has columns that find no room in a block below, with the names again", function()
-    if not helper.has_core then return pending(helper.no_core) end
     local code = [[local t = { { "a name that is rather long", "b" } }
       for i = 3, 9 do t[1][i] = i * 100000 end
       print(require "pmlua.tabulate"({ "name", "kind", "c3", "c4", "c5", "c6", "c7", "c8", "c9" }, t, 1))]]
-    local command = ("%s/pmlua -e %s"):format(helper.build, helper.quote(code))
-    local _, piped = helper.shell(command)
+    local command = ("%s/pmlua -e %s"):format(support.build, support.quote(code))
+    local _, piped = support.shell(command)
     assert.matches("^name +kind +c3 +c4[^\n]*c9\na name that is rather long  b [^\n]*900000\n$", piped)
-    local _, shown = helper.shell(("python3 %s/spec/terminal.py 48 '[]' -- %s"):format(helper.root, command))
+    local _, shown = support.shell(("python3 %s/spec/terminal.py 48 '[]' -- %s"):format(support.root, command))
     local heads, values = {}, {}
     for line in shown:gmatch "[^\r\n]+" do
       assert.is_true(#line <= 48, line)
@@ -60,10 +58,9 @@ describe("A table", function()
   end)
 
   it("of events fits, and is whole in a pipe", function()
-    if not helper.has_core then return pending(helper.no_core) end
-    local command = helper.build .. "/pmlua events clock"
-    local _, shown = helper.shell(("python3 %s/spec/terminal.py 60 '[]' -- %s"):format(helper.root, command))
-    local _, piped = helper.shell(command)
+    local command = support.build .. "/pmlua events clock"
+    local _, shown = support.shell(("python3 %s/spec/terminal.py 60 '[]' -- %s"):format(support.root, command))
+    local _, piped = support.shell(command)
     local function words(text)
       local list = {}
       for word in text:gmatch "%S+" do list[#list + 1] = word end
@@ -77,8 +74,7 @@ describe("A table", function()
   end)
 
   it("of what works here fits, too", function()
-    if not helper.has_core then return pending(helper.no_core) end
-    local _, shown = helper.shell(("python3 %s/spec/terminal.py 80 '[]' -- %s/pmlua doctor"):format(helper.root, helper.build))
+    local _, shown = support.shell(("python3 %s/spec/terminal.py 80 '[]' -- %s/pmlua doctor"):format(support.root, support.build))
     for line in shown:gmatch "[^\r\n]+" do
       assert.is_true(utf8.len(line) <= 80 or not line:sub(31):find "%S %S", line) -- a path is one word
     end

@@ -2,25 +2,24 @@
 -- spec/lua/trace_foreign_spec.lua - archives by other writers: counts that are wrong, times before the beginning, files that
 -- are missing or no files, hosts below racks, inter-communicators.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local lfs = require "lfs"
 local pml = require "pmlua"
 local shell = require "spec.shell"
 local sh = shell.sh
 
-local folder = helper.folder()
-local broken = helper.build .. "/spec/otf2_broken"
+local folder = support.folder()
+local broken = support.build .. "/spec/otf2_broken"
 
 local function shown(path, options)
-  return sh(("timeout 20 %s/pmlua trace %s %s"):format(helper.build, path, options or ""), 60)
+  return sh(("timeout 20 %s/pmlua trace %s %s"):format(support.build, path, options or ""), 60)
 end
 
 --- An archive that is broken in one way; its path.
 local function write_broken(name)
   local dir = folder .. "/" .. name
   os.execute("rm -rf " .. dir)
-  local out, code = sh(("%s %s %s"):format(broken, name, dir))
-  assert.are.equal(0, code, out)
+  shell.done(("%s %s %s"):format(broken, name, dir))
   return dir .. "/traces.otf2"
 end
 
@@ -31,8 +30,7 @@ local function write_python(name, lines)
   os.execute("rm -rf " .. dir)
   shell.write(script, ("import otf2, _otf2, sys\nfrom otf2.events import *\nw = otf2.writer.Writer(sys.argv[1], "
     .. "timer_resolution=10**9)\nd = w.definitions\n") .. lines .. "\nw.close()\n")
-  local out, code = sh(("/usr/bin/python3 %s %s"):format(script, dir))
-  assert.are.equal(0, code, out)
+  shell.done(("/usr/bin/python3 %s %s"):format(script, dir))
   return dir .. "/traces.otf2"
 end
 
@@ -168,7 +166,7 @@ e.leave(time + 1, r)]==])
     end))
     assert.are.equal(n, count)
     matches("each", rows)
-    local out, lines = helper.build .. "/pmlua export %s --to csv -o %s/every.csv", {}
+    local out, lines = support.build .. "/pmlua export %s --to csv -o %s/every.csv", {}
     assert.are.equal(0, select(2, sh(out:format(path, folder))))
     for line in io.lines(folder .. "/every.csv") do
       local at, kind, name = line:match "^(%d+),1,,1,(%l[%l_]*),([^,]*)"
@@ -182,7 +180,7 @@ e.leave(time + 1, r)]==])
     local path = write_broken "location_undefined"
     for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",
       "export %s --to perfetto -o x.pftrace" } do
-      local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, helper.build, command:format(path)), 60)
+      local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, support.build, command:format(path)), 60)
       assert.are.equal(1, code, command .. out)
       assert.is_truthy(out:find("damaged: it has files of events, and its definitions have no location", 1, true), out)
     end
@@ -282,7 +280,7 @@ for i in range(2):
       assert(os.remove(file))
       assert.are.equal(0, select(2, sh("mkfifo " .. file)))
       for _, command in ipairs { "trace %s", "flame %s -o x.svg", "export %s --to perfetto -o x.pftrace" } do
-        local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, helper.build,
+        local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, support.build,
           command:format(path)), 60)
         assert.are.equal(1, code, name .. command .. out)
         assert.is_truthy(out:find("not a file, but a FIFO", 1, true), out)

@@ -2,27 +2,26 @@
 -- spec/lua/trace_query_spec.lua - what is asked of a trace, beside an independent reader of it: python3-otf2.
 
 local cjson = require "cjson"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
+local sh = shell.sh
 
-local folder = helper.folder()
+local folder = support.folder()
 local PYTHON <const> = "/usr/bin/python3"
 
 local function has_python() return select(2, sh(PYTHON .. " -c 'import otf2'", 60)) == 0 end
 
 --- The sums of python3-otf2.
 local function sums_of(path)
-  local out, code = sh(("%s spec/otf2_sums.py %s"):format(PYTHON, path), 120)
-  assert.are.equal(0, code, out)
+  local out = shell.done(("%s spec/otf2_sums.py %s"):format(PYTHON, path), 120)
   return cjson.decode(out)
 end
 
 --- An archive that python3-otf2 wrote.
 local function foreign(name)
-  local out, code = sh(("%s spec/otf2_foreign.py %s/%s 1000000000"):format(PYTHON, folder, name), 60)
-  assert.are.equal(0, code, out)
+  shell.done(("%s spec/otf2_foreign.py %s/%s 1000000000"):format(PYTHON, folder, name), 60)
   return ("%s/%s/traces.otf2"):format(folder, name)
 end
 
@@ -109,7 +108,7 @@ describe("a query of a trace", function()
     if not has_python() then return pending("python3-otf2 is not installed") end
     local path = foreign "cut"
     local file = path:gsub("%.otf2$", "/0.evt")
-    local whole = helper.read(file)
+    local whole = support.slurp(file)
     local function events()
       local t <close> = assert(pml.trace.open(path))
       local list = {}
@@ -120,7 +119,7 @@ describe("a query of a trace", function()
     end
     local all, before = events(), 0
     for left = 0, #whole - 1 do
-      helper.write(file, whole:sub(1, left))
+      support.spit(file, whole:sub(1, left))
       local list, damaged = events()
       if #list > 0 then assert.are.equal(1, damaged) end
       assert.is_true(#list >= before)
@@ -155,10 +154,10 @@ describe("a query of a trace", function()
       "for i, (a, b, n) in enumerate([(0, 1, 5), (0, 2, 9), (1, 0, 7), (2, 3, 9), (3, 0, 1), (0, 1, 3)]):",
       "  e[a].mpi_send(10 + i, b, c, 0, n)", "w.close()" }
     if not has_python() then return pending("python3-otf2 is not installed") end
-    local dir = helper.folder() .. "/pairs"
+    local dir = support.folder() .. "/pairs"
     local script <close> = assert(io.open(dir .. ".py", "w"))
     assert(script:write(table.concat(lines, "\n"), "\n"):flush())
-    assert.are.equal(0, (helper.shell(("/usr/bin/python3 %s.py %s"):format(dir, dir))))
+    assert.are.equal(0, (support.shell(("/usr/bin/python3 %s.py %s"):format(dir, dir))))
     local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
     local function shown(top)
       local list, unknown, pairs_n = assert(t:messages { top = top })
@@ -189,12 +188,11 @@ describe("a query of a trace", function()
     assert.is_near(1.3e-6, spent.spent_s[0], 1e-12)
   end)
 
-  mpi_job.it_of_each("agrees with python3-otf2 about a job of MPI", function(name)
+  mpi_job.it_once("agrees with python3-otf2 about a job of MPI", function(name)
     if not has_python() then return pending("python3-otf2 is not installed") end
     local to, program = os.tmpname(), mpi_job.compile(name, "messages", folder, "-w")
     os.remove(to)
-    local out, code = mpi_job.record(name, 4, program, to, { options = "--trace", limit_s = 60 })
-    assert.are.equal(0, code, out)
+    mpi_job.traced(name, 4, program, to)
     assert.is_true(compare(to .. "/traces.otf2").messages[1] > 0)
     sh("rm -r " .. to, 30)
   end)
@@ -237,7 +235,7 @@ end)
 describe("pml.trace.open of a folder", function()
   it("reads what was recorded, before and after it is an archive, and leaves nothing behind", function()
     local program, to, temporary = folder .. "/zipping", folder .. "/recorded", folder .. "/tmp"
-    helper.write(program .. ".c", [[
+    support.spit(program .. ".c", [[
 #include <string.h>
 #include <zlib.h>
 int main(void) {
@@ -248,8 +246,7 @@ int main(void) {
 ]])
     local said, bad = sh(("cc -o %s %s.c -lz"):format(program, program), 60)
     if bad ~= 0 then return pending("zlib's headers are not installed: " .. said:sub(1, 60)) end
-    local out, code = sh(("%s/pmlua record -q --trace --lib 'libz*' -o %s -- %s"):format(helper.build, to, program), 60)
-    assert.are.equal(0, code, out)
+    shell.done(("%s/pmlua record -q --trace --lib 'libz*' -o %s -- %s"):format(support.build, to, program), 60)
     local function calls()
       local t <close> = assert(pml.trace.open(to))
       return assert(t:group { where = { region = "compress" } })[1].calls, t:about().events
@@ -259,7 +256,7 @@ int main(void) {
     sh("rm -r " .. to .. "/traces*", 10)
     require "lfs".mkdir(temporary)
     local script = folder .. "/asks.lua"
-    helper.write(script, ([[
+    support.spit(script, ([[
 local pml = require "pmlua"
 local t <close> = assert(pml.trace.open %q)
 print(assert(t:group { where = { region = "compress" } })[1].calls, t:about().events)
@@ -269,8 +266,7 @@ for name in require "lfs".dir(os.getenv "TMPDIR") do if name:find "trace" then f
 print(files)
 kept = assert(pml.trace.open %q) -- closed with the state
 ]]):format(to, to))
-    out, code = sh(("TMPDIR=%s %s/pmlua %s"):format(temporary, helper.build, script), 60)
-    assert.are.equal(0, code, out)
+    local out = shell.done(("TMPDIR=%s %s/pmlua %s"):format(temporary, support.build, script), 60)
     assert.are.equal(("7\t%d\n0\n"):format(events), out)
     for name in require "lfs".dir(temporary) do assert.is_nil(name:find "trace") end
     assert.is_nil(require "lfs".attributes(to .. "/traces.otf2"))

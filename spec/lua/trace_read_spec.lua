@@ -2,15 +2,15 @@
 -- spec/lua/trace_read_spec.lua - pml.trace.open and pmlua trace FILE.otf2: planted calls and messages, damaged archives.
 
 local cjson = require "cjson"
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
 local sh = require("spec.shell").sh
 
-local folder = helper.folder()
+local folder = support.folder()
 
 local function shown(path, options)
-  local out, code = sh(("%s/pmlua trace %s %s"):format(helper.build, path, options or ""), 60)
+  local out, code = sh(("%s/pmlua trace %s %s"):format(support.build, path, options or ""), 60)
   return out, code
 end
 
@@ -229,9 +229,9 @@ describe("pml.trace.open", function()
     local path = planted("damaged_events", CALLS)
     local dir, refused = path:match "^(.*)/", 0
     for _, file in ipairs { "traces/0.evt", "traces/1.evt", "traces.def" } do
-      local whole = helper.read(dir .. "/" .. file)
+      local whole = support.slurp(dir .. "/" .. file)
       for i = 1, #whole, math.max(1, #whole // 100) do
-        helper.write(dir .. "/" .. file, whole:sub(1, i - 1) .. "\255" .. whole:sub(i + 1))
+        support.spit(dir .. "/" .. file, whole:sub(1, i - 1) .. "\255" .. whole:sub(i + 1))
         local t <close> = pml.trace.open(path)
         for _, ask in ipairs(t and { "each", "each", "paths" } or {}) do
           local done, odd, code = t[ask](t, ask == "each" and function() end or nil, ask == "each" and { order = "time" } or nil)
@@ -239,7 +239,7 @@ describe("pml.trace.open", function()
           if code or (type(odd) == "table" and odd.damaged or odd) > 0 then refused = refused + 1 end
         end
       end
-      helper.write(dir .. "/" .. file, whole)
+      support.spit(dir .. "/" .. file, whole)
     end
     assert.is_true(refused > 0)
     local t <close> = assert(pml.trace.open(path))
@@ -315,9 +315,9 @@ describe("pmlua trace FILE.otf2", function()
     end
     local path = planted("cut", calls)
     local file = path:gsub("%.otf2$", "/1.evt")
-    local whole = helper.read(file)
+    local whole = support.slurp(file)
     for _, left in ipairs { 0, 1, 20, #whole // 3, #whole // 2, #whole - 2, #whole - 1 } do
-      helper.write(file, whole:sub(1, left))
+      support.spit(file, whole:sub(1, left))
       local t <close> = assert(pml.trace.open(path))
       local n = math.min(6000, math.max(0, (left - 18) // 11)) -- behind a header; an event and its time are 11 bytes
       for threads = 1, 2 do
@@ -330,7 +330,7 @@ describe("pmlua trace FILE.otf2", function()
         assert.are.same({ 6000 + n, 1 }, { t:each(function() end, { order = order }) })
       end
     end
-    helper.write(file, whole:sub(1, 18 + 11 * 1000 + 5))
+    support.spit(file, whole:sub(1, 18 + 11 * 1000 + 5))
     local out, code = shown(path)
     assert.are.equal(0, code, out)
     assert.matches("\n1 location is cut or damaged: its events are missing from there on, or all\n"
@@ -340,7 +340,7 @@ describe("pmlua trace FILE.otf2", function()
     local rows, odd = assert(t:group { by = { "location" }, threads = 2 })
     assert.are.same({ 1, 6000 }, { #rows, odd.lost })
     local first = path:gsub("%.otf2$", "/0.evt")
-    helper.write(first, helper.read(first):sub(1, -2))
+    support.spit(first, support.slurp(first):sub(1, -2))
     assert.are.same({ "EFORMAT", "EFORMAT" }, { select(3, t:group()), (select(3, t:each(function() end))) })
   end)
 
@@ -352,7 +352,7 @@ describe("pmlua trace FILE.otf2", function()
       local out, code = shown(path, ("--plot %s=%s"):format(kind, picture))
       assert.are.equal(0, code, out)
       assert.are.equal(picture .. "\n", out)
-      assert.matches("<svg", helper.read(picture))
+      assert.matches("<svg", support.slurp(picture))
       os.remove(picture)
     end
     for kind, why in pairs { metrics = "no values of metrics are in the trace", matrix = "no message between ranks" } do
@@ -363,11 +363,10 @@ describe("pmlua trace FILE.otf2", function()
     assert.matches("%-%-plot: timeline, profile, matrix or metrics", (shown(path, "--plot frog")))
   end)
 
-  mpi_job.it_of_each("has the messages of a job, as its summary counted them", function(name)
+  mpi_job.it_once("has the messages of a job, as its summary counted them", function(name)
     local to, program = os.tmpname(), mpi_job.compile(name, "messages", folder, "-w")
     os.remove(to)
-    local out, code = mpi_job.record(name, 4, program, to, { options = "--trace", limit_s = 60 })
-    assert.are.equal(0, code, out)
+    mpi_job.traced(name, 4, program, to)
     local trace, sum = cjson.decode((shown(to .. "/traces.otf2", "--json"))), cjson.decode(mpi_job.report(to, "--json"))
     local counted = {}
     for i, p in ipairs(sum.pairs) do counted[i] = { from = p.from, to = p.to, messages = p.messages, bytes = p.bytes } end
@@ -382,7 +381,7 @@ describe("pmlua trace FILE.otf2", function()
   end)
 
   it("refuses -o where no trace is made", function()
-    local out, code = sh(("%s/pmlua trace %s --plot timeline -o run.svg"):format(helper.build, planted("read", CALLS)))
+    local out, code = sh(("%s/pmlua trace %s --plot timeline -o run.svg"):format(support.build, planted("read", CALLS)))
     assert.are.equal(1, code)
     assert.truthy(out:find("^pmlua trace: %-o is for a trace that is made; [^\n]*\n$"), out)
   end)
@@ -390,8 +389,8 @@ describe("pmlua trace FILE.otf2", function()
   it("refuses in one line what is no trace, cut, or damaged", function()
     local path = planted("damaged", CALLS)
     local dir = path:match "^(.*)/"
-    helper.write(dir .. "/no.otf2", "[Archive]\n")
-    helper.write(dir .. "/no.txt", "")
+    support.spit(dir .. "/no.otf2", "[Archive]\n")
+    support.spit(dir .. "/no.txt", "")
     assert(os.rename(path, dir .. "/anchor.txt"))
     for _, file in ipairs { "no.otf2", "no.txt", "traces.def", "anchor.txt" } do
       local t, err, code = pml.trace.open(dir .. "/" .. file)
@@ -406,25 +405,23 @@ describe("pmlua trace FILE.otf2", function()
       assert.matches("^pmlua trace: [^\n]+\n$", out)
     end
     for _, file in ipairs { "traces/0.evt", "traces.def" } do
-      local whole = helper.read(dir .. "/" .. file)
+      local whole = support.slurp(dir .. "/" .. file)
       for _, bad in ipairs { "", whole:sub(1, #whole // 2), whole:sub(1, 10) .. ("\255"):rep(#whole - 10) } do
-        helper.write(dir .. "/" .. file, bad)
+        support.spit(dir .. "/" .. file, bad)
         local out, code = shown(path)
         assert.is_true(code == 0 or code == 1, ("%s: status %d: %s"):format(file, code, out))
         if code == 1 then assert.matches("^pmlua trace: [^\n]+\n$", out) end
       end
-      helper.write(dir .. "/" .. file, whole)
+      support.spit(dir .. "/" .. file, whole)
     end
     local out, code = shown(path)
     assert.are.equal(0, code, out)
   end)
 end)
 
-teardown(helper.clean)
-
 describe("pmlua compare of two traces", function()
   local function compared(a, b, options)
-    return sh(("%s/pmlua compare %s %s %s"):format(helper.build, options or "", a, b), 60)
+    return sh(("%s/pmlua compare %s %s %s"):format(support.build, options or "", a, b), 60)
   end
 
   it("says what became slower by call path, in parts that add up", function()

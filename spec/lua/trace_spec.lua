@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local permission = require "spec.permission"
 local pml = require "pmlua"
 local trace = require "pmlua.trace"
@@ -15,8 +15,6 @@ local function p(region, enter, leave)
 end
 
 describe("trace", function()
-  after_each(helper.clean)
-
   it("puts phases in the order of time", function()
     assert.same({ "enter 2 10", "leave 2 20", "enter 1 20", "leave 1 30" }, sequence({ p(1, 20, 30), p(2, 10, 20) }, 0, 99))
   end)
@@ -49,21 +47,16 @@ describe("trace", function()
     end
   end)
 
-  if not helper.has_core then
-    pending("writes archives: " .. helper.no_core)
-    return
-  end
-
   it("offers what the core has under its name", function()
-    assert.equal(helper.core.trace.create, trace.create)
+    assert.equal(support.core.trace.create, trace.create)
   end)
 
   it("writes an archive that otf2-print reads: a region per cell, phases, metrics", function()
     if not os.execute("command -v otf2-print >/dev/null") then return pending "otf2-print is not installed" end
-    local dir, clock = helper.folder(), helper.core.clock
-    local t, err = trace.follow(helper.core, dir, { "task-clock" })
+    local dir, clock = support.folder(), support.core.clock
+    local t, err = trace.follow(support.core, dir, { "task-clock" })
     assert.is_truthy(t, err)
-    local phase = helper.core.region.intern("panel")
+    local phase = support.core.region.intern("panel")
     for _ = 1, 2 do
       t:enter("read 4", "script.lua", 7)
       local enter = clock.ticks()
@@ -72,7 +65,7 @@ describe("trace", function()
     assert.is_true(t:flush() ~= nil)
     assert.is_true(t:close())
     assert.is_true(t:close())
-    local code, out = helper.shell("otf2-print " .. dir .. "/traces.otf2")
+    local code, out = support.shell("otf2-print " .. dir .. "/traces.otf2")
     assert.equal(0, code)
     assert.equal(4, select(2, out:gsub("\nENTER", "")))
     assert.equal(4, select(2, out:gsub("\nLEAVE", "")))
@@ -81,10 +74,10 @@ describe("trace", function()
   end)
 
   it("says why there is none, and which events are missing", function()
-    local t, err = trace.follow(helper.core, "/nonexistent")
+    local t, err = trace.follow(support.core, "/nonexistent")
     assert.is_nil(t)
     assert.truthy(tostring(err):find "^trace%.create: E%u+: ")
-    t, err = trace.follow(helper.core, helper.folder(), { "no-such-event" })
+    t, err = trace.follow(support.core, support.folder(), { "no-such-event" })
     assert.is_truthy(t)
     assert.matches("no%-such%-event", err)
     t:close()
@@ -93,7 +86,7 @@ describe("trace", function()
   it("has functions of C++ by the names of their source", function()
     local mangled = "_ZN6solver4stepEid"
     if pml.region.demangle(mangled) == mangled then return pending "libstdc++ is not installed" end
-    local folder = helper.folder()
+    local folder = support.folder()
     do
       local t <close> = assert(pml.trace.create(folder))
       local location = assert(t:location "main")
@@ -107,7 +100,7 @@ describe("trace", function()
     local names = {}
     for _, r in ipairs((assert(reader:group()))) do names[r.region] = r.calls end
     assert.same({ ["solver::step(int, double)"] = 1, _Zero = 1 }, names)
-    local _, text = helper.pmlua(("trace %s/traces.otf2 --where 'solver::*'"):format(folder))
+    local _, text = support.pmlua(("trace %s/traces.otf2 --where 'solver::*'"):format(folder))
     assert.matches("\nsolver::step%(int, double%) +user +1 ", text)
   end)
 end)

@@ -1,13 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/unreadable_spec.lua - a folder that the user may not read is refused in one line, by every verb that reads one.
 
-local helper = require "spec.lua.helper"
+local demo = require "spec.lua.demo"
 local support = require "spec.core.support"
 local it = support.it
 local shell = support.shell
 local command = support.build .. "/pmlua"
-
-teardown(support.cleanup)
 
 describe("A folder that cannot be read", function()
   local dir, as
@@ -45,10 +43,9 @@ describe("A folder that cannot be read", function()
 
   it("is refused by pmlua plot if its files can be read, but not their names", function()
     if shell(as .. command .. " --version") ~= 0 then return pending "another user cannot run pmlua here" end
-    local run = helper.run_folder({ { 1, 2 }, { 3, 4 } })
-    assert.equal(0, (shell(("chmod -R a+rX %s && chmod 311 %s"):format(run:match "^/tmp/[^/]*", run))))
+    local run = demo.run_folder({ { 1, 2 }, { 3, 4 } })
+    assert.equal(0, (shell(("chmod -R a+rX %s && chmod 311 %s"):format(run:match "^(.-)/demo/", run))))
     refuses("plot %s", run)
     shell("chmod 700 " .. run)
-    helper.clean()
   end)
 end)

@@ -5,12 +5,7 @@
 -- The seeds are fixed. The bounds allow three standard errors of a share of this many trials beyond the promised value.
 
 package.path = "spec/?.lua;" .. package.path
-local helper = require "spec.lua.helper"
-if not helper.has_core then
-  describe("verdicts", function() pending(helper.no_core) end)
-  return
-end
-
+require "spec.core.support"
 local verdicts = require "spec.verdicts"
 
 local function error_of(share, trials) return 3 * math.sqrt(share * (1 - share) / trials) end

@@ -2,7 +2,7 @@
 -- spec/lua/wait_causes_spec.lua - ranks of MPI with threads of OpenMP: who was late, by rank and thread, and what it was in.
 -- Times are compared with those of the recorded events, never with a clock beside them.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local critical_path = require "pmlua.analysis.critical_path"
 local mpi_job = require "spec.lua.mpi_job"
 local openmp = require "spec.lua.openmp"
@@ -76,36 +76,33 @@ local function check_path(t)
 end
 
 describe("causes of waits", function()
-  teardown(helper.clean)
   for runtime, cc in pairs(compilers) do
-    mpi_job.it_of_each(("and threads of %s are those of the events"):format(runtime), function(name)
+    mpi_job.it_once(("and threads of %s are those of the events"):format(runtime), function(name)
       local lacks = openmp.lacks(runtime)
       if lacks then return pending(lacks) end
-      local folder = helper.folder()
+      local folder = support.folder()
       local program = mpi_job.compile(name, "known_causes", folder, ("-fopenmp -g -Icore -L%s -Wl,-rpath,%s"):format(
-        helper.build, helper.build), "-lpmlua", ("OMPI_CC=%s MPICH_CC=%s"):format(cc, cc))
-      local out, code = mpi_job.record(name, 2, program, folder .. "/recorded", { options = "--trace", limit_s = 120,
-        environment = "OMP_DYNAMIC=false" })
-      assert.are.equal(0, code, out)
+        support.build, support.build), "-lpmlua", ("OMPI_CC=%s MPICH_CC=%s"):format(cc, cc))
+      mpi_job.traced(name, 2, program, folder .. "/recorded", "OMP_DYNAMIC=false")
       local anchor = folder .. "/recorded/traces.otf2"
       local t <close> = assert(pml.trace.open(anchor))
       local list, of, first = assert(waits.of(t)), recorded.calls(t)
       check_imbalance(list, of)
       check_message(list, of, first)
       check_path(t)
-      local text, status = sh(("%s/pmlua trace --waits %s"):format(helper.build, anchor))
+      local text, status = sh(("%s/pmlua trace --waits %s"):format(support.build, anchor))
       assert.are.equal(0, status, text)
       assert.matches("\nOpenMP imbalance +[^\n]* 1 +1 %([^\n]+%) +1 +[%d.]+ %S*s\n", text)
       assert.matches("\nprepare +1 +[%d.]+ %S*s +[%d.]+ %%\n", text)
-      local csv = sh(("%s/pmlua trace --csv --table causes %s"):format(helper.build, anchor))
+      local csv = sh(("%s/pmlua trace --csv --table causes %s"):format(support.build, anchor))
       assert.matches("^cause,for_rank,for_location,wait_s,kind,path,rank,location\n", csv)
       assert.matches("\nprepare,1,%d,[%d.]+,late sender,exchange/MPI_Recv,0,%d\n", csv)
     end)
   end
 
   it("are exact in a trace that another tool wrote", function()
-    local folder = helper.folder() .. "/ranks"
-    local code, _, err = helper.shell("/usr/bin/python3 spec/otf2_ranks.py " .. folder)
+    local folder = support.folder() .. "/ranks"
+    local code, _, err = support.shell("/usr/bin/python3 spec/otf2_ranks.py " .. folder)
     if code ~= 0 and err:find "No module named" then return pending "python3-otf2 is not installed" end
     assert.are.equal(0, code, err)
     local t <close> = assert(pml.trace.open(folder .. "/traces.otf2"))

@@ -2,7 +2,7 @@
 -- spec/lua/wait_states_spec.lua - each wait state, where the times of all calls are planted: its wait to the microsecond, and
 -- nothing where a condition does not hold.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local critical_path = require "pmlua.analysis.critical_path"
 local pml = require "pmlua"
 local waits = require "pmlua.analysis.waits"
@@ -35,8 +35,8 @@ describe("Wait states", function()
   local reader, missing
 
   setup(function()
-    local folder = helper.folder() .. "/waits"
-    local code, _, err = helper.shell("/usr/bin/python3 spec/otf2_waits.py " .. folder)
+    local folder = support.folder() .. "/waits"
+    local code, _, err = support.shell("/usr/bin/python3 spec/otf2_waits.py " .. folder)
     missing = code ~= 0 and err:find "No module named" and "python3-otf2 is not installed"
     if missing then return end
     assert.are.equal(0, code, err)
@@ -44,15 +44,9 @@ describe("Wait states", function()
   end)
   teardown(function()
     if reader then reader:close() end
-    helper.clean()
   end)
 
-  local function it_is(what, f)
-    it(what, function()
-      if missing then return pending(missing) end
-      f()
-    end)
-  end
+  local it_is = support.it_unless(function() return missing end)
 
   it_is("are those that are planted, and no others", function()
     local found = {}

@@ -2,24 +2,20 @@
 -- spec/lua/waits_spec.lua - waits between ranks that were planted, found in the trace: how long, where and for whom. How long is
 -- arithmetic on the times of the recorded calls, whatever else the machine does.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local recorded = require "spec.lua.recorded"
 local sh = require("spec.shell").sh
 local pml = require "pmlua"
 local waits = require "pmlua.analysis.waits"
 
-local folder
+local folder = support.folder()
 
 describe("waits of a job of MPI", function()
-  setup(function() folder = select(1, sh "mktemp -d"):gsub("%s+$", "") end)
-  teardown(function() os.execute("rm -rf " .. folder) end)
-
-  mpi_job.it_of_each("are found, with who made whom wait", function(name)
+  mpi_job.it_once("are found, with who made whom wait", function(name)
     local to = folder .. "/" .. name
     local program = mpi_job.compile(name, "known_waits", folder)
-    local out, code = mpi_job.record(name, 3, program, to, { options = "--trace", limit_s = 60 })
-    assert.are.equal(0, code, out)
+    mpi_job.traced(name, 3, program, to)
     local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
     local of, first = recorded.calls(t)
     local found, expected = {}, {}
@@ -51,11 +47,11 @@ describe("waits of a job of MPI", function()
     for key, wait_s in pairs(expected) do recorded.same(found[key] or 0, wait_s, key) end
     assert.is_nil(found["late sender MPI_Recv 2 0"])
     for key in pairs(found) do assert.is_truthy(expected[key] or key:find "^early scan MPI_Scan [12]", key) end
-    local said, status = sh(("%s/pmlua trace --waits %s/traces.otf2"):format(helper.build, to))
+    local said, status = sh(("%s/pmlua trace --waits %s/traces.otf2"):format(support.build, to))
     assert.are.equal(0, status, said)
     assert.is_truthy(said:find "\nlate sender +MPI_Recv +%(no recorded call%), [%d.]+ %% +1 +0 +1 ")
     local json
-    json, status = sh(("%s/pmlua trace --waits --json %s/traces.otf2"):format(helper.build, to))
+    json, status = sh(("%s/pmlua trace --waits --json %s/traces.otf2"):format(support.build, to))
     assert.are.equal(0, status)
     assert.is_truthy(json:find('"kind": "late sender"', 1, true))
   end)
@@ -63,8 +59,7 @@ describe("waits of a job of MPI", function()
   mpi_job.it_of_each("are found between the sides of an inter-communicator", function(name)
     local to = folder .. "/inter." .. name
     local program = mpi_job.compile(name, "inter_waits", folder)
-    local out, code = mpi_job.record(name, 4, program, to, { options = "--trace", limit_s = 60 })
-    assert.are.equal(0, code, out)
+    mpi_job.traced(name, 4, program, to)
     local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
     local of, first = recorded.calls(t)
     local found = {}

@@ -2,12 +2,8 @@
 -- spec/lua/watch_spec.lua - watch rules: when they run, what they see, and what happens when they fail; how a function
 -- becomes source text; and rules that act on a busy script.
 
-local helper = require "spec.lua.helper"
-if not helper.has_core then
-  return describe("watch rules", function() it("need the core", function() pending(helper.no_core) end) end)
-end
-
-local core = helper.core
+local support = require "spec.core.support"
+local core = support.core
 local source = require "pmlua.internal.live.source"
 
 -- Fresh rules for each test, because the module keeps them.
@@ -239,12 +235,10 @@ describe("A function as source text", function()
 end)
 
 describe("pml.sde.watch in a script", function()
-  after_each(helper.clean)
-
   local function script(text)
-    local path = helper.folder() .. "/watch.lua"
-    helper.write(path, "local pml = require 'pmlua'\n" .. text)
-    return helper.pmlua(helper.quote(path))
+    local path = support.folder() .. "/watch.lua"
+    support.spit(path, "local pml = require 'pmlua'\n" .. text)
+    return support.pmlua(support.quote(path))
   end
 
   it("acts while the script is busy, and says afterwards how it went", function()

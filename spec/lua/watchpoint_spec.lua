@@ -5,12 +5,10 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
-local dir
+local dir = support.folder()
 
 --- Status, standard output, standard error.
-local function shell(text)
-  return support.shell_in(dir, text)
-end
+local shell = support.shell_of(dir)
 
 local program = [[
 #include <pthread.h>
@@ -145,10 +143,8 @@ end
 
 describe("pmlua watchpoint", function()
   setup(function()
-    dir = support.folder()
     build()
   end)
-  teardown(support.cleanup)
 
   watch_it("counts calls and writes of each thread, and lets the program be", function()
     local processes, status, _, out = watched "-o calls -e work -e mem:both:w -- ./app"
@@ -286,8 +282,7 @@ describe("pmlua watchpoint", function()
     assert.truthy(err:find "count +w +volatile int +0 +10 +0 +9 +0 +9\n", err)
   end)
 
-  it("says what cannot be watched, in one line", function()
-    if not support.has "gcc" then return pending "gcc is not installed" end
+  support.with "gcc" ("says what cannot be watched, in one line", function()
     local cases = {
       [""] = { 2, "name what to watch" }, ["-e x"] = { 2, "no command given" },
       ["--bogus -- true"] = { 2, "no such option: %-%-bogus" },

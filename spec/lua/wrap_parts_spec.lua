@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_parts_spec.lua - the parsers of pmlua wrap: compile commands, compiler command lines, demangled names.
+-- spec/lua/wrap_parts_spec.lua - the parts of pmlua wrap: names of recipes, compile commands, compiler command lines, demangled
+-- names.
 
 local support = require "spec.core.support"
 
 describe("A compile_commands.json", function()
-  teardown(support.cleanup)
-
   it("gives flags and language", function()
     local dir = support.folder()
     support.spit(dir .. "/compile_commands.json", ([=[ [
@@ -69,5 +68,35 @@ describe("A demangled name", function()
     assert.same({ "A<int>", "operator bool" }, p.parts)
     assert.is_nil(parse("vtable for A<int>"))
     assert.is_nil(parse("A<int>::f(int) [clone .cold]"))
+  end)
+end)
+
+describe("pmlua wrap", function()
+  local function wrap(dir, words)
+    return support.shell(("cd %s && %s/pmlua wrap %s"):format(dir, require("pmlua.core").sys.realpath(support.build), words))
+  end
+
+  it("finds its recipes beside files and folders of their names", function()
+    local dir = support.folder()
+    local _, before = wrap(dir, "list")
+    assert.matches("\nzlib ", before)
+    support.spit(dir .. "/zlib", "")
+    os.execute(("mkdir %s/gmp"):format(dir))
+    local status, after = wrap(dir, "list")
+    assert.same({ 0, before }, { status, after })
+  end)
+
+  it("takes a path for a file, and says of a file's bare name how to write it", function()
+    local dir = support.folder()
+    support.spit(dir .. "/mine", "return 1")
+    support.spit(dir .. "/mine.lua", "return 1")
+    for _, path in ipairs { "./mine", "mine.lua" } do
+      local status, _, err = wrap(dir, "init --recipe " .. path)
+      assert.equal(1, status, err)
+      assert.matches("it does not return a table", err)
+    end
+    local status, _, err = wrap(dir, "init --recipe mine")
+    assert.not_equal(0, status)
+    assert.matches("no recipe 'mine'; the file of that name is %./mine\n", err)
   end)
 end)

@@ -4,11 +4,11 @@
 -- Slow: builds and runs some 40 wrappers and programs.
 
 local support = require "spec.core.support"
-local quote = support.quote
+local wrapping = require "spec.lua.wrap.support"
+local done, quote = support.done, support.quote
+local fixtures, it, missing = wrapping.fixtures, wrapping.it, wrapping.missing
 
 local command = support.build .. "/pmlua"
-local pwd = assert(os.getenv("PWD"))
-local fixtures = pwd .. "/spec/lua/wrap"
 local dir
 
 local function shell(text, seconds)
@@ -19,26 +19,6 @@ end
 --- pmlua's own verbs: status, output, errors.
 local function wrap(arguments)
   return shell(command .. " wrap " .. arguments)
-end
-
-local function done(status, out, err)
-  assert.equal(0, status, out .. err)
-  return out
-end
-
-local function why_not()
-  if (support.shell("command -v gcc g++ nm objdump c++filt")) ~= 0 then return "no compiler or no binutils" end
-  local clang, missing = require("pmlua.internal.wrap.paths").clang()
-  if not clang then return missing end
-  local there, absent = clang.available()
-  return not there and absent
-end
-local missing = why_not()
-
-local function it(name, f)
-  local busted = require "busted"
-  if missing then return busted.pending(name .. ": " .. missing) end
-  return busted.it(name, f)
 end
 
 local function lines_of(text)
@@ -91,7 +71,6 @@ setup(function()
   setup_library("plain", "plain.c", "gcc")
   setup_library("fancy", "fancy.cpp", "g++")
 end)
-teardown(support.cleanup)
 
 describe("pmlua wrap, of a C library with all that is difficult,", function()
   local flags
@@ -359,12 +338,7 @@ end)
 describe("pmlua wrap, of zlib,", function()
   local header = io.open("/usr/include/zlib.h")
 
-  local function with_zlib(name, f)
-    it(name, function()
-      if not header then return pending("zlib.h is not installed") end
-      f()
-    end)
-  end
+  local with_zlib = support.it_unless(function() return missing or not header and "zlib.h is not installed" end)
 
   with_zlib("counts in every way what interception counts", function()
     support.spit(dir .. "/zlib.recipe", ("return { name = 'zlib', package = 'zlib1g-dev', headers = { 'zlib.h' }, " ..

@@ -4,36 +4,16 @@
 local permission = require "spec.permission"
 local support = require "spec.core.support"
 local json = require "pmlua.json"
-local quote = support.quote
+local wrapping = require "spec.lua.wrap.support"
+local done, quote = support.done, support.quote
+local fixtures, it, missing = wrapping.fixtures, wrapping.it, wrapping.missing
 
 local command = support.build .. "/pmlua"
-local fixtures = assert(os.getenv("PWD")) .. "/spec/lua/wrap"
-local dir
+local dir = support.folder()
 
 local function shell(text)
   return support.shell(("cd %s && export LD_LIBRARY_PATH=%s PMLUA_WRAP_PATH=%s && %s"):format(quote(dir), quote(dir),
     quote(dir .. "/lib/pmlua/wrap"), text), 300)
-end
-
-local function done(status, out, err)
-  assert.equal(0, status, out .. err)
-  return out
-end
-
-local function why_not()
-  if support.build:find("[at]san") then return "a sanitizer must be loaded before what is preloaded" end
-  if (support.shell("command -v gcc g++ nm objdump c++filt")) ~= 0 then return "no compiler or no binutils" end
-  local clang, missing = require("pmlua.internal.wrap.paths").clang()
-  if not clang then return missing end
-  local there, absent = clang.available()
-  return not there and absent
-end
-local missing = why_not()
-
-local function it(name, f)
-  local busted = require "busted"
-  if missing then return busted.pending(name .. ": " .. missing) end
-  return busted.it(name, f)
 end
 
 -- Linked, with the wrapper in a shared library or in the program; found at run time; preloaded.
@@ -53,7 +33,6 @@ local function recorded(way, options)
 end
 
 setup(function()
-  dir = support.folder()
   if missing then return end
   done(shell(("gcc -O1 -fPIC -shared %s/valued.c -Wl,-soname,libvalued.so.1 -o libvalued.so.1 && " ..
     "ln -s libvalued.so.1 libvalued.so && gcc -O1 -c %s/valued_example.c -o example.o && " ..
@@ -69,7 +48,6 @@ setup(function()
     end
   end
 end)
-teardown(support.cleanup)
 
 --- Calls in the trace, none inside another: names, and values at the times of their enters and leaves, as texts.
 local function calls_in_trace()

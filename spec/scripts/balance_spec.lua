@@ -6,13 +6,11 @@ local tables = require "tables"
 local folder = require "spec.core.cpus_folder"
 
 describe("scripts/balance.lua --quick", function()
-  local out, text, status, dir, rows, effect, course
+  local text, dir, rows, effect, course
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("balance", out, "")
-    rows, effect, course = tables.read(dir .. "/data.dat"), tables.read(dir .. "/effect.dat"), tables.read(dir .. "/course.dat")
+    text, dir, rows = tables.measure("balance")
+    effect, course = tables.read(dir .. "/effect.dat"), tables.read(dir .. "/course.dat")
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   local function row_of(delta, noise)
     for _, r in ipairs(effect) do
@@ -21,7 +19,6 @@ describe("scripts/balance.lua --quick", function()
   end
 
   it("ends well, with a picture and a row for each cell", function()
-    assert.equal(0, status, text)
     assert.equal(6 + 18 + 2, #rows)
     assert.equal(18, #effect)
     assert.is_true(tables.drawn(dir), text)
@@ -75,7 +72,7 @@ end)
 
 describe("scripts/balance.lua", function()
   it("sets the files of a root where that is allowed, and puts them back", function()
-    local out, cpus = tables.temporary_folder(), folder.new(2)
+    local out, cpus = tables.folder(), folder.new(2)
     local text = tables.shell(("%s --allow-tuning scripts/balance.lua --quick --iterations 100 --root %s --out %s 2>&1")
       :format(tables.pmlua, cpus.root, out))
     local rows = tables.read(out .. "/balance/latest/data.dat")
@@ -85,7 +82,6 @@ describe("scripts/balance.lua", function()
     end
     assert.is_true(cpus:is_back(2))
     cpus:remove()
-    os.execute("rm -rf " .. out)
   end)
 
   it("refuses what it does not know, in one line", function()

@@ -10,8 +10,6 @@ local function run(arguments)
 end
 
 describe("scripts/choose_events.lua", function()
-  after_each(support.cleanup)
-
   it("has a row for each PMU, two where SMT takes counters away", function()
     local status, out, err = run("")
     assert.same({ 0, "" }, { status, err })

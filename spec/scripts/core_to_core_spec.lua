@@ -23,20 +23,14 @@ describe("Pairs of cpus", function()
 end)
 
 describe("scripts/core_to_core.lua --quick", function()
-  local out, text, status, dir, rows
+  local text, dir, rows
   setup(function()
     if #allowed < 2 then return end
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("core_to_core", out, ("--patience 60 --cpus %d,%d"):format(allowed[1], allowed[2]))
-    rows = tables.read(dir .. "/data.dat")
-  end)
-  teardown(function()
-    if out then os.execute("rm -rf " .. out) end
+    text, dir, rows = tables.measure("core_to_core", ("--patience 60 --cpus %d,%d"):format(allowed[1], allowed[2]))
   end)
 
   it("measures the pair and draws it", function()
     if #allowed < 2 then return pending "this process has one cpu" end
-    assert.equal(0, status, text)
     assert.equal(1, #rows)
     assert.same({ "ok", 20, allowed[1] .. "-" .. allowed[2] }, { rows[1].status, rows[1].samples, rows[1].pair })
     assert.is_true(rows[1].min > 0)
@@ -56,11 +50,9 @@ end)
 
 describe("scripts/core_to_core.lua", function()
   it("says on one cpu that an exchange needs two", function()
-    local out = tables.temporary_folder()
-    local text, _, dir = tables.run("core_to_core", out, "--cpus " .. allowed[1])
+    local text, _, dir = tables.run("core_to_core", "--cpus " .. allowed[1])
     assert.matches("one cpu: an exchange needs two", text)
     assert.equal("one cpu: an exchange needs two", tables.read(dir .. "/data.dat")[1].status)
-    os.execute("rm -rf " .. out)
   end)
 
   it("refuses cpus that are not there, in one line", function()

@@ -9,11 +9,10 @@ local reasons = require "counted.reasons"
 local tables = require "tables"
 
 describe("scripts/counted.lua --quick", function()
-  local out, text, status, dir, by, absent, nobody
+  local text, status, dir, by, absent, nobody
 
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("counted", out, "")
+    text, status, dir = tables.run("counted")
     by, absent, nobody = {}, {}, text:match "no counter is available; [^\n]*"
     if status ~= 0 then return end
     for _, r in ipairs(tables.read(dir .. "/counts.dat")) do
@@ -24,7 +23,6 @@ describe("scripts/counted.lua --quick", function()
       for who in r.counter:gmatch "%a+" do absent[who] = r.reason:gsub("_", " ") end
     end
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   --- it(), or pending if no counter is available, or one of these is not.
   local function count_it(who, name, f)

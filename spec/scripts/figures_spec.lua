@@ -8,7 +8,6 @@ local svg_texts = require "spec.lua.svg_texts"
 local lfs = require "lfs"
 
 local LONGEST_S = 300
-local has_gnuplot = os.execute "command -v gnuplot >/dev/null 2>&1"
 
 local function read(path)
   local f <close> = io.open(path)
@@ -51,13 +50,11 @@ local function lacks(err)
 end
 
 describe("The figure of", function()
-  after_each(support.cleanup)
 
   it("every experiment is looked at", function() assert.is_true(#experiments() >= 20) end)
 
   for _, experiment in ipairs(experiments()) do
-    it(experiment.name .. " can be read, also when it is drawn larger", function()
-      if not has_gnuplot then return pending "gnuplot is not installed" end
+    support.with "gnuplot" (experiment.name .. " can be read, also when it is drawn larger", function()
       local dir, err = run(experiment)
       if not dir then
         assert.truthy(lacks(err), err)

@@ -53,7 +53,7 @@ describe("Functions around a sequence", function()
     for _, tool in ipairs { "aarch64-linux-gnu-gcc", "qemu-aarch64-static" } do
       if select(2, tables.shell("command -v " .. tool)) ~= 0 then return pending(tool .. " is not installed") end
     end
-    local out, functions = tables.temporary_folder(), {}
+    local out, functions = tables.folder(), {}
     for i, code in ipairs { "add x0, x0, x1", "ldr x0, [x0]", "fmadd d8, d1, d2, d8", "mul x19, x19, x1; mov x29, x19" } do
       table.insert(functions, { name = "one" .. i, copies = { code }, n = 100, init = true })
       table.insert(functions, { name = "all" .. i, copies = registers.copies(code, "aarch64"), n = 100, init = true })
@@ -72,7 +72,6 @@ describe("Functions around a sequence", function()
     local text, status = tables.shell(("cd %s && aarch64-linux-gnu-gcc -O2 -static -o it main.c functions.s "
       .. "&& qemu-aarch64-static ./it"):format(out))
     assert.equal(0, status, text)
-    os.execute("rm -rf " .. out)
   end)
 end)
 
@@ -89,15 +88,13 @@ end
 -- The latencies of chains, by code; medians of as many runs as it takes, since other programs may have the machine.
 local function latencies(codes)
   local best, runs = {}, 0
-  local out = tables.temporary_folder()
   repeat
     runs = runs + 1
-    local text, status, dir = tables.run("instruction", out, ("--no-plot --iterations 60 --code '%s'"):format(
+    local text, status, dir = tables.run("instruction", ("--no-plot --iterations 60 --code '%s'"):format(
       table.concat(codes, " || ")))
     assert.equal(0, status, text)
     for i, row in ipairs(tables.read(dir .. "/sequences.dat")) do best[i] = best[i] or {} table.insert(best[i], row.latency) end
   until runs == 25 or (runs >= 3 and runs % 2 == 1 and agree(best, runs))
-  os.execute("rm -rf " .. out)
   for i, list in ipairs(best) do
     table.sort(list)
     best[i] = list[(runs + 1) // 2]
@@ -125,8 +122,7 @@ describe("scripts/instruction.lua --quick", function()
 
   it("ends well with the sequences of its own, with a picture and a row for each", function()
     if not known then return pending("no sequences for " .. machine) end
-    local out = tables.temporary_folder()
-    local text, status, dir = tables.run("instruction", out, "")
+    local text, status, dir = tables.run("instruction")
     assert.equal(0, status, text)
     assert.is_true(tables.drawn(dir), text)
     local rows = tables.read(dir .. "/data.dat")
@@ -135,7 +131,6 @@ describe("scripts/instruction.lua --quick", function()
       assert.is_true(r.status ~= "ok" and r.samples == 0 or r.samples == 25, r.status)
       assert.is_true(r.status ~= "ok" or r.way == "chain" or r.registers >= 8, r.code)
     end
-    os.execute("rm -rf " .. out)
   end)
 end)
 
@@ -159,12 +154,11 @@ describe("scripts/instruction.lua", function()
 
   it("leaves no process and no folder behind", function()
     if not known then return pending("no sequences for " .. machine) end
-    local out = tables.temporary_folder()
+    local out = tables.folder()
     assert(require "lfs".mkdir(out .. "/tmp"))
     local _, status = tables.shell(("TMPDIR=%s/tmp %s scripts/instruction.lua --quick --no-plot --patience 1 --out %s "
       .. "--code '%s'"):format(out, tables.pmlua, out, hang))
     assert.is_not.equal(0, status)
     assert.equal("", (tables.shell("ls " .. out .. "/tmp")))
-    os.execute("rm -rf " .. out)
   end)
 end)

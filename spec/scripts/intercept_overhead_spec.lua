@@ -13,14 +13,10 @@ local sees = { by_hand = 1, profile = 1, trace = 1, metrics = 1, ld_audit = 1, f
 
 describe("scripts/intercept_overhead.lua --quick", function()
   if not has_compiler then return pending "there is no C compiler, and its programs are compiled for the run" end
-  local out, text, status, dir, rows
+  local text, dir, rows
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("intercept_overhead", out, "")
-    assert.equal(0, status, text)
-    rows = tables.read(dir .. "/data.dat")
+    text, dir, rows = tables.measure("intercept_overhead")
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("has a row for every way and number of threads, and a picture", function()
     local ways = require "intercept_overhead.ways"
@@ -95,7 +91,7 @@ describe("scripts/intercept_overhead.lua", function()
 
   it("says that a tool is not installed, and measures the others", function()
     if not has_compiler then return pending "there is no C compiler" end
-    local out = tables.temporary_folder()
+    local out = tables.folder()
     -- a PATH of what the run needs and no tool
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh cc gcc as ld env timeout rm mkdir mktemp cp cat; do ln -s $(command -v $c) %s/$c; done")
@@ -108,17 +104,15 @@ describe("scripts/intercept_overhead.lua", function()
       assert.equal(tool, r.status:find("^" .. r.way .. " is not installed") ~= nil, r.way .. ": " .. r.status)
       assert.equal(not tool, r.samples > 0, r.way)
     end
-    os.execute("rm -rf " .. out)
   end)
 
   it("says that there is no compiler", function()
-    local out = tables.temporary_folder()
+    local out = tables.folder()
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
     local text, status = tables.shell(("PATH=%s CC= %s scripts/intercept_overhead.lua --quick --no-plot --out %s")
       :format(bin, tables.pmlua, out))
     assert.equal(1, status, text)
     assert.truthy(text:find("no C compiler found; apt-get install gcc", 1, true), text)
-    os.execute("rm -rf " .. out)
   end)
 end)

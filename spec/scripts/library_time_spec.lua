@@ -40,13 +40,11 @@ end
 
 describe("scripts/library_time.lua CMD", function()
   if not here "python3" then return pending "there is no python3 to look at" end
-  local out, text, status, dir
+  local text, status, dir
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("library_time", out, "--lib libz " .. zip)
+    text, status, dir = tables.run("library_time", "--lib libz " .. zip)
     assert.equal(0, status, text)
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("runs the command by itself and recorded, and draws", function()
     local rows = tables.read(dir .. "/data.dat")
@@ -82,14 +80,10 @@ end)
 
 describe("scripts/library_time.lua --program fftw2d --compare", function()
   if not has_fftw then return pending "FFTW is not here to compile with (libfftw3-dev, pkg-config)" end
-  local out, text, status, dir, rows
+  local text, dir, rows
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("library_time", out, "--compare --program fftw2d 32 512")
-    assert.equal(0, status, text)
-    rows = tables.read(dir .. "/data.dat")
+    text, dir, rows = tables.measure("library_time", "--compare --program fftw2d 32 512")
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   -- 2^23 numbers by pictures of 32 x 32 and of 512 x 512
   local pictures = (1 << 13) + (1 << 5)
@@ -135,45 +129,37 @@ end)
 describe("scripts/library_time.lua --program qt_scene", function()
   it("sees what a Qt program calls, and draws where no screen is", function()
     if not has_qt then return pending "Qt is not here to compile with (qtbase5-dev, pkg-config)" end
-    local out = tables.temporary_folder()
-    local text, status, dir = tables.run("library_time", out, "--program qt_scene 11")
+    local text, status, dir = tables.run("library_time", "--program qt_scene 11")
     assert.equal(0, status, text)
     local functions = tables.read(dir .. "/function.dat")
     local save = assert(row(functions, { view = "interception", label = "QImage::save" }), text)
     assert.equal("libQt5Gui.so.5", save.library)
     assert.equal(4, save.calls) -- of two frames, a picture and a window each
     sums_hold(dir)
-    os.execute("rm -rf " .. out)
   end)
 end)
 
 describe("scripts/library_time.lua", function()
   it("takes what follows the first word, or --, for the command's own", function()
     if not here "python3" then return pending "there is no python3" end
-    local out = tables.temporary_folder()
     for _, arguments in ipairs { "--no-plot python3 -c 'import sys; sys.exit(3)' --quick -h",
       "--no-plot -- python3 -c 'import sys; sys.exit(3)' --threads" } do
-      local text, status, dir = tables.run("library_time", out, arguments)
+      local text, status, dir = tables.run("library_time", arguments)
       assert.equal(0, status, text)
       assert.equal(2, #tables.read(dir .. "/data.dat"), text)
     end
-    os.execute("rm -rf " .. out)
   end)
 
   it("says why nothing was recorded", function()
-    local out = tables.temporary_folder()
-    local text, status = tables.run("library_time", out, "--no-plot --lib libnosuch true")
+    local text, status = tables.run("library_time", "--no-plot --lib libnosuch true")
     assert.equal(0, status, text)
     assert.truthy(text:find("no call was recorded: --lib 'libnosuch' matches nothing", 1, true), text)
-    os.execute("rm -rf " .. out)
   end)
 
   it("gives a command that does not end its time, and no more", function()
-    local out = tables.temporary_folder()
-    local text, status, dir = tables.run("library_time", out, "--no-plot --limit 0.3 sleep 60")
+    local text, status, dir = tables.run("library_time", "--no-plot --limit 0.3 sleep 60")
     assert.equal(1, status, text) -- nothing was measured
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do assert.is_true(r.samples == 0 and r.status ~= "ok", r.status) end
-    os.execute("rm -rf " .. out)
   end)
 
   it("refuses what it cannot do, in one line", function()
@@ -185,13 +171,12 @@ describe("scripts/library_time.lua", function()
   end)
 
   it("says what to install when it cannot compile a program", function()
-    local out = tables.temporary_folder()
+    local out = tables.folder()
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
     local text, status = tables.shell(("PATH=%s %s scripts/library_time.lua --quick --no-plot --out %s --program fftw2d")
       :format(bin, tables.pmlua, out))
     assert.equal(1, status, text)
     assert.truthy(text:find("apt-get install pkg-config libfftw3-dev", 1, true), text)
-    os.execute("rm -rf " .. out)
   end)
 end)

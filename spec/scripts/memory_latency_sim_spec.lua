@@ -10,9 +10,7 @@ local tables = require "tables"
 local LINE, PAGE_AND_LINE = 64, 4160
 
 describe("scripts/memory_latency.lua in a simulation", function()
-  local out
-  setup(function() out = tables.temporary_folder() end)
-  teardown(function() os.execute("rm -rf " .. out) end)
+  local out = tables.folder()
 
   --- The knees of caches of these sizes: working sets by stride and cache; and what the run printed.
   local function knees(command, largest)

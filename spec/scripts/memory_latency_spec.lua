@@ -94,16 +94,12 @@ describe("The knees of a curve", function()
 end)
 
 describe("scripts/memory_latency.lua --quick", function()
-  local out, text, status, dir, rows
+  local text, dir, rows
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("memory_latency", out, "--largest 4")
-    rows = tables.read(dir .. "/data.dat")
+    text, dir, rows = tables.measure("memory_latency", "--largest 4")
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("ends well, with a picture and a row for each size, or why there is none", function()
-    assert.equal(0, status, text)
     assert.is_true(tables.drawn(dir), text)
     assert.equal(2 * 2 * 11, #rows)
     for _, r in ipairs(rows) do

@@ -37,12 +37,9 @@ describe("The model of multiplexing", function()
 end)
 
 describe("scripts/multiplex.lua --quick", function()
-  local out
-  setup(function() out = tables.temporary_folder() end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("says that --model is a simulation, and draws it", function()
-    local text, status, dir = tables.run("multiplex", out, "--model 4")
+    local text, status, dir = tables.run("multiplex", "--model 4")
     assert.equal(0, status, text)
     assert.matches("this is a simulation of 4 counters", text)
     assert.is_true(tables.drawn(dir), text)
@@ -56,7 +53,7 @@ describe("scripts/multiplex.lua --quick", function()
     if not pml.event.has_pmu() then
       return tables.refuses("multiplex", { [""] = "nothing is multiplexed here" })
     end
-    local text, status, dir = tables.run("multiplex", out, "--milliseconds 20")
+    local text, status, dir = tables.run("multiplex", "--milliseconds 20")
     assert.equal(0, status, text)
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do
       if r.events == 1 and r.status == "ok" then assert.near(0, r.median, 5) end

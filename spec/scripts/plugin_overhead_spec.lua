@@ -8,17 +8,13 @@ package.cpath = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/lua/?
 local tables = require "tables"
 
 describe("scripts/plugin_overhead.lua --quick", function()
-  local out, text, status, dir, rows, fits, by_name
+  local text, dir, rows, fits, by_name
   setup(function()
-    out = tables.temporary_folder()
-    text, status, dir = tables.run("plugin_overhead", out, "--rounds 5 --iterations 5 --scale 2")
-    assert.equal(0, status, text)
-    rows = tables.read(dir .. "/data.dat")
+    text, dir, rows = tables.measure("plugin_overhead", "--rounds 5 --iterations 5 --scale 2")
     fits = tables.read(dir .. "/fits.dat")
     by_name = {}
     for _, f in ipairs(fits) do by_name[f.subject] = f end
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("measures every subject at five sizes, and draws a picture", function()
     local subjects = require "plugin_overhead.subjects"
@@ -78,13 +74,11 @@ describe("scripts/plugin_overhead.lua", function()
   end)
 
   it("measures some of them, and that without a plugin", function()
-    local out = tables.temporary_folder()
-    local text, status, dir = tables.run("plugin_overhead", out, "--no-plot --scale 1 --subjects metrics_1")
+    local text, status, dir = tables.run("plugin_overhead", "--no-plot --scale 1 --subjects metrics_1")
     assert.equal(0, status, text)
     local seen = {}
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do seen[r.subject] = (seen[r.subject] or 0) + 1 end
     assert.same({ none = 5, metrics_1 = 5 }, seen)
-    os.execute("rm -rf " .. out)
   end)
 end)
 

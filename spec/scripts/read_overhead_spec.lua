@@ -6,7 +6,7 @@ local lfs = require "lfs"
 local tables = require "tables"
 require "spec.core.support" -- knows where the core is
 local permission = require "spec.permission"
-local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
+local shell, folder, read_table = tables.shell, tables.folder, tables.words
 
 local pmlua = tables.pmlua
 
@@ -31,7 +31,7 @@ end
 local out, text, status, dir, seconds
 local function run_once()
   if out then return end
-  out = temporary_folder()
+  out = folder()
   text, status = shell(("%s scripts/read_overhead.lua --quick --seed 7 --out %s; s=$?; times; exit $s"):format(pmlua, out))
   local m, user, n, system = text:match("(%d+)m([%d.]+)s (%d+)m([%d.]+)s\n$") -- of the children
   seconds = m and m * 60 + user + n * 60 + system
@@ -40,7 +40,6 @@ end
 
 describe("scripts/read_overhead.lua --quick", function()
   setup(run_once)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("ends well and says where its files are", function()
     assert.equal(0, status, text)
@@ -166,7 +165,7 @@ describe("scripts/read_overhead.lua --quick", function()
 
   it("can be drawn when it was cut short after a round", function()
     if shell "command -v gnuplot" == "" then return pending "gnuplot is not installed" end
-    local copy = temporary_folder()
+    local copy = folder()
     shell(("cp %s/*.gp %s/meta.json %s/rounds.dat %s/outliers.dat %s/histogram.dat %s/data.dat %s"):format(
       dir, dir, dir, dir, dir, dir, copy))
     local said, code = shell(("%s plot %s"):format(pmlua, copy))
@@ -186,16 +185,14 @@ describe("scripts/read_overhead.lua --quick", function()
 end)
 
 describe("scripts/read_overhead.lua", function()
-  local folder
-  setup(function() folder = temporary_folder() end)
-  teardown(function() os.execute("rm -rf " .. folder) end)
+  local place = folder()
 
   local function refused(options, wanted)
-    local said, code = shell(("%s scripts/read_overhead.lua --quick --out %s %s"):format(pmlua, folder, options))
+    local said, code = shell(("%s scripts/read_overhead.lua --quick --out %s %s"):format(pmlua, place, options))
     assert.is_true(code == 1 or code == 2, options .. ": status " .. code)
     assert.truthy(said:find(wanted), options .. ": " .. said)
     assert.equal(1, select(2, said:gsub("pmlua: scripts", "")), "one line: " .. said)
-    assert.is_nil(lfs.attributes(folder .. "/read_overhead"), "nothing is left behind")
+    assert.is_nil(lfs.attributes(place .. "/read_overhead"), "nothing is left behind")
   end
 
   it("refuses options that make no sense, in one line that names them", function()
@@ -215,15 +212,15 @@ describe("scripts/read_overhead.lua", function()
   end)
 
   it("takes a picture, sizes and events of the user's choice", function()
-    local image = folder .. "/step.pgm"
+    local image = place .. "/step.pgm"
     local f = assert(io.open(image, "wb"))
     f:write("P2 4 3 255 " .. ("0 0 100 100 "):rep(3))
     f:close()
     local said, code = shell(("%s scripts/read_overhead.lua --quick --no-plot --iterations 40 --rounds 2 --out %s --image %s "
       .. "--n 50 --nb 64 --stream-n 1000 --events perf::PAGE-FAULTS,clock::ns,perf::TASK-CLOCK --context-events 3"):format(
-      pmlua, folder, image))
+      pmlua, place, image))
     assert.equal(0, code, said)
-    local latest = folder .. "/read_overhead/latest"
+    local latest = place .. "/read_overhead/latest"
     for _, row in ipairs(read_table(latest .. "/workloads.dat")) do
       if row.result == "checksum" then assert.equal("2400", row.value) end
       if row.result == "panels" then assert.equal("1", row.value) end

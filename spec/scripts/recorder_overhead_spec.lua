@@ -6,11 +6,10 @@
 package.path = "spec/scripts/?.lua;" .. package.path
 local lfs = require "lfs"
 local tables = require "tables"
-local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.read
+local read_table = tables.read
 local zlib = require "zlib"
 
 local build = os.getenv "PMLUA_BUILD" or os.getenv "B" or "build"
-local pmlua = tables.pmlua
 local pushes, rounds = 16384, 5
 
 -- Raw samples in ticks by cell, round and their index in it, from 0.
@@ -31,25 +30,19 @@ local function scale_of(dir)
   return tonumber(file:read("a"):match '"scale":%s*([%d%.eE+-]+)')
 end
 
-local function run(out, arguments, environment)
-  local text, status = shell(("env %s %s scripts/recorder_overhead.lua --quick --seed 7 --out %s %s"):format(
-    environment or "", pmlua, out, arguments))
-  return text, status, out .. "/recorder_overhead/latest"
-end
+local function run(arguments, environment) return tables.run("recorder_overhead", arguments, environment) end
 
 local function close_to(a, b)
   return math.abs(a - b) <= 1e-6 * math.max(math.abs(a), math.abs(b))
 end
 
 describe("scripts/recorder_overhead.lua --quick", function()
-  local out, text, status, dir, cells, samples, scale
+  local text, status, dir, cells, samples, scale
   setup(function()
-    out = temporary_folder()
-    text, status, dir = run(out, "")
+    text, status, dir = run("")
     assert.equal(0, status, text)
     cells, samples, scale = read_table(dir .. "/data.dat"), read_samples(dir .. "/samples.csv.gz"), scale_of(dir)
   end)
-  teardown(function() os.execute("rm -rf " .. out) end)
 
   it("times every push of every thread", function()
     assert.equal(11, #cells)
@@ -138,17 +131,13 @@ describe("scripts/recorder_overhead.lua --quick", function()
       assert(close_to(samples[s.cell .. " " .. rounds][(s.thread - 1) * pushes + s.index] * scale, s.duration))
     end
     for _, c in ipairs(cells) do assert.equal(c.status == "ok" and pushes * c.threads or nil, seen[c.cell]) end
-    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+    assert.is_true(tables.drawn(dir), text)
   end)
 end)
 
 describe("scripts/recorder_overhead.lua", function()
-  local out
-  before_each(function() out = temporary_folder() end)
-  after_each(function() os.execute("rm -rf " .. out) end)
-
   it("runs without libsde, and draws what there is", function()
-    local text, status, dir = run(out, "--libsde /nonexistent/libsde.so --iterations 2000 --threads 2")
+    local text, status, dir = run("--libsde /nonexistent/libsde.so --iterations 2000 --threads 2")
     assert.equal(0, status, text)
     assert.truthy(text:find("Rows of libsde are missing: libsde: /nonexistent/libsde.so", 1, true), text)
     local missing = 0
@@ -162,20 +151,20 @@ describe("scripts/recorder_overhead.lua", function()
       end
     end
     assert.equal(2, missing)
-    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+    assert.is_true(tables.drawn(dir), text)
   end)
 
   it("does not take pmlua's own drop-in for libsde", function()
     local drop_in = build .. "/compat/libsde.so.1"
     if not lfs.attributes(drop_in, "mode") then return pending "the drop-in is not built" end
-    local text, status = run(out, "--no-plot --iterations 100", "LD_LIBRARY_PATH=" .. build .. "/compat")
+    local text, status = run("--no-plot --iterations 100", "LD_LIBRARY_PATH=" .. build .. "/compat")
     assert.equal(0, status, text)
     assert.truthy(text:find("pmlua's own drop-in", 1, true), text)
   end)
 
   it("pushes other types, from other numbers of threads", function()
     for _, type in ipairs { "float", "int64", "int32" } do
-      local text, status, dir = run(out, "--no-plot --iterations 2000 --threads 3 --type " .. type)
+      local text, status, dir = run("--no-plot --iterations 2000 --threads 3 --type " .. type)
       assert.equal(0, status, text)
       for _, c in ipairs(read_table(dir .. "/data.dat")) do
         assert.is_true(c.samples == 6000 or (c.library == "libsde" and c.status ~= "ok"), c.library .. c.status)
@@ -184,15 +173,10 @@ describe("scripts/recorder_overhead.lua", function()
   end)
 
   it("refuses what it does not know, in one line", function()
-    for arguments, says in pairs {
+    tables.refuses("recorder_overhead", {
       ["--threads 9"] = "--threads: 9", ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing",
       ["--threads 2,2"] = "2 is given twice", ["--threads two"] = "two", ["--type string"] = "type is string",
       ["--library libfoo"] = "--library", ["--rounds 0"] = "--rounds",
-    } do
-      local text, status = run(out, "--no-plot " .. arguments)
-      assert.truthy(text:find(says, 1, true), text)
-      assert.is_true(status == 1 or status == 2, arguments .. " " .. status)
-      assert.matches("^[^\n]+\n" .. (text:find "\nsee " and "see 'pmlua [^\n]+ %-%-help'\n" or "") .. "$", text)
-    end
+    })
   end)
 end)

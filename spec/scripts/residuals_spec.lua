@@ -1,23 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/residuals_spec.lua - the experiment, run for real by its command; and the predictions it makes.
 
-local lfs = require "lfs"
-
 package.path = "scripts/?.lua;spec/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.lua.helper"
+require "spec.core.support"
 local predict = require "residuals.predict"
 local sh = require "shell"
 local tables = require "tables"
 local truss = require "truss"
-local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
+local shell, folder, read_table = tables.shell, tables.folder, tables.words
 
 local pmlua = tables.pmlua
 local data = "spec/data/matrices" -- of the SuiteSparse collection
 
-local function run(out, arguments)
-  local text, status = shell(("%s scripts/residuals.lua --quick --seed 7 --out %s %s"):format(pmlua, out, arguments))
-  return text, status, out .. "/residuals/latest"
-end
+local function run(arguments) return tables.run("residuals", arguments) end
 
 -- What holds of every solve: an end of the series that is the final residual, and finite numbers.
 local function check_solves(dir)
@@ -40,18 +35,14 @@ local function check_solves(dir)
 end
 
 describe("scripts/residuals.lua --quick", function()
-  local out, text, status, dir
-  setup(function()
-    out = temporary_folder()
-    text, status, dir = run(out, "")
-  end)
-  teardown(function() os.execute("rm -rf " .. out) end)
+  local text, status, dir
+  setup(function() text, status, dir = run() end)
 
   it("ends well, with eight solvers twice on each matrix", function()
     assert.equal(0, status, text)
     assert.equal(32, #check_solves(dir))
     assert.truthy(text:find("Single-valued events", 1, true) and text:find("Predicted from the first 75 %", 1, true))
-    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+    assert.is_true(tables.drawn(dir), text)
   end)
 
   it("sees all of them converge on Poisson's problem, sooner with ILU(0)", function()
@@ -76,14 +67,10 @@ describe("scripts/residuals.lua --quick", function()
 end)
 
 describe("scripts/residuals.lua", function()
-  local out
-  before_each(function() out = temporary_folder() end)
-  after_each(function() os.execute("rm -rf " .. out) end)
-
   it("solves a structural problem by every solver", function()
-    local file = out .. "/truss.mtx"
+    local file = folder() .. "/truss.mtx"
     sh.write(file, truss.text(24, 12))
-    local text, status, dir = run(out, "--no-plot --solvers all --matrices " .. file)
+    local text, status, dir = run("--no-plot --solvers all --matrices " .. file)
     assert.equal(0, status, text)
     local events = check_solves(dir)
     assert.equal(20, #events)
@@ -91,7 +78,7 @@ describe("scripts/residuals.lua", function()
   end)
 
   it("comes to an end with those that are hard, too, and stops the one that explodes", function()
-    local text, status, dir = run(out, ("--no-plot --stop 1e4 --matrices poisson2d:10,%s/west0479.mtx.gz,%s/nnc1374.mtx.gz")
+    local text, status, dir = run(("--no-plot --stop 1e4 --matrices poisson2d:10,%s/west0479.mtx.gz,%s/nnc1374.mtx.gz")
       :format(data, data))
     assert.equal(0, status, text)
     local seen = {}
@@ -103,13 +90,13 @@ describe("scripts/residuals.lua", function()
   -- By iterations, not by time: a rule that is kept waiting stops it later, but long before these run out.
   local function stopped_early(matrix, solver, limit, extra)
     local arguments = ("--no-plot --solvers %s --matrices %s %s"):format(solver, matrix, extra)
-    local text, status, dir = run(out, arguments)
+    local text, status, dir = run(arguments)
     assert.equal(0, status, text)
     local full, worst = read_table(dir .. "/events.dat"), 0
     for _, row in ipairs(read_table(dir .. "/residuals.dat")) do
       if row.curve == full[#full].curve then worst = math.max(worst, tonumber(row.residual)) end
     end
-    text, status, dir = run(out, ("%s --watch %g"):format(arguments, limit))
+    text, status, dir = run(("%s --watch %g"):format(arguments, limit))
     assert.equal(0, status, text)
     local watched, stopped = read_table(dir .. "/events.dat"), read_table(dir .. "/stopped.dat")
     local last = #full -- without a preconditioner
@@ -133,7 +120,7 @@ describe("scripts/residuals.lua", function()
   end)
 
   it("leaves alone what stays below the rule's limit", function()
-    local text, status, dir = run(out, "--no-plot --solvers cg,gmres --matrices poisson2d:40 --watch 1e10")
+    local text, status, dir = run("--no-plot --solvers cg,gmres --matrices poisson2d:40 --watch 1e10")
     assert.equal(0, status, text)
     for _, e in ipairs(check_solves(dir)) do assert.equal("converged", e.outcome, e.solver) end
     assert.truthy(text:find("The rule stopped no solve", 1, true), text)
@@ -151,15 +138,13 @@ describe("scripts/residuals.lua", function()
     assert.truthy(text:find("stopped\n", 1, true) and text:find("pmlua: stopped: residual", 1, true), text)
   end)
 
-  it("refuses what it does not know", function()
-    for arguments, says in pairs {
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("residuals", {
       ["--solvers gauss"] = "gauss", ["--part 0"] = "part", ["--tolerance 2"] = "tolerance", ["--s 99"] = "--s",
       ["--watch 1e301"] = "watch",
-      ["--matrices poisson2d:x"] = "poisson2d:x", ["--matrices /nonexistent.mtx"] = "nonexistent",
-    } do
-      local text, status = run(out, "--no-plot " .. arguments)
-      assert.truthy(text:find(says, 1, true), text)
-      assert.is_true(status == 1 or arguments:find "matrices" ~= nil, arguments .. " " .. status)
+    })
+    for _, matrix in ipairs { "poisson2d:x", "/nonexistent.mtx" } do
+      assert.truthy(run("--no-plot --matrices " .. matrix):find(matrix, 1, true))
     end
   end)
 end)

@@ -11,20 +11,15 @@ for _, name in ipairs { "openmpi", "mpich" } do
   if job then job:close() end
 
   describe("scripts/ring.lua --quick with " .. name, function()
-    local out, text, status, dir, rows
+    local text, dir, rows
     setup(function()
       if not job then return end
-      out = tables.temporary_folder()
-      text, status, dir = tables.run("ring", out, "--mpi " .. name)
-      assert.equal(0, status, text)
-      rows = tables.read(dir .. "/data.dat")
-    end)
-    teardown(function()
-      if out then os.execute("rm -rf " .. out) end
+      text, dir, rows = tables.measure("ring", "--mpi " .. name)
     end)
 
-    it("measures each size in pairs and around, and draws them", function()
-      if not job then return pending(missing) end
+    local function it_is(what, test) it(what, job and test or function() pending(missing) end) end
+
+    it_is("measures each size in pairs and around, and draws them", function()
       local seen = {}
       for _, r in ipairs(rows) do
         assert.is_true(r.status == "ok" and r.samples == 5 and r.median > 0, text)
@@ -39,8 +34,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
       end
     end)
 
-    it("has the pair in both directions, and as a matrix", function()
-      if not job then return pending(missing) end
+    it_is("has the pair in both directions, and as a matrix", function()
       local list = tables.read(dir .. "/pairs.dat")
       assert.equal(2 * 3, #list)
       for i = 1, #list, 2 do
@@ -54,8 +48,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
       assert.matches("Time of a message of 8 bytes %[us%]\nrank +0 +1\n +0 +%- +[%d.]+\n +1 +[%d.]+ +%-", text)
     end)
 
-    it("names the MPI and where the ranks were", function()
-      if not job then return pending(missing) end
+    it_is("names the MPI and where the ranks were", function()
       local said = tables.read(dir .. "/job.dat")[1]
       assert.same({ job.title, 2, job.cpus, 2 / job.cpus }, { (said.mpi:gsub("_", " ")), said.ranks, said.cpus, said.per_cpu })
       local places = tables.read(dir .. "/places.dat")

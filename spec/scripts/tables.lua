@@ -6,22 +6,18 @@ local lfs = require "lfs"
 
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
+local support = require "spec.core.support"
 
 local M = {}
 
-M.pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
+M.pmlua = support.build .. "/pmlua"
 
 --- The output of a command, both streams, and its exit status.
 function M.shell(command)
   return shell.sh(command, 900)
 end
 
-function M.temporary_folder()
-  local name = os.tmpname()
-  os.remove(name)
-  assert.truthy(lfs.mkdir(name))
-  return name
-end
+M.folder = support.folder
 
 local function decoded(word)
   return word == "-" and word or (word:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
@@ -59,22 +55,29 @@ function M.read(path)
   return rows
 end
 
---- Run scripts/NAME.lua --quick: its output, its exit status, its folder.
-function M.run(name, out, arguments)
-  local text, status = M.shell(("%s scripts/%s.lua --quick --seed 7 --out %s %s"):format(M.pmlua, name, out, arguments))
+--- Run scripts/NAME.lua --quick in a new folder: its output, its exit status, the folder with its results.
+function M.run(name, arguments, environment)
+  local out = support.folder()
+  local text, status = M.shell(("env %s %s scripts/%s.lua --quick --seed 7 --out %s %s"):format(environment or "", M.pmlua, name,
+    out, arguments or ""))
   return text, status, ("%s/%s/latest"):format(out, name)
+end
+
+--- The same of one that succeeds: its output, the folder, its table of cells.
+function M.measure(name, arguments, environment)
+  local text, status, dir = M.run(name, arguments, environment)
+  assert.equal(0, status, text)
+  return text, dir, M.read(dir .. "/data.dat")
 end
 
 --- Check that each argument is refused in one line that names it, and, if it is misuse, one that points to the help.
 function M.refuses(name, arguments)
-  local out = M.temporary_folder()
   for argument, says in pairs(arguments) do
-    local text, status = M.run(name, out, "--no-plot " .. argument)
+    local text, status = M.run(name, "--no-plot " .. argument)
     assert.is_not.equal(0, status, argument)
     assert.truthy(text:find(says, 1, true), argument .. ": " .. text)
     assert.matches("^[^\n]*\n" .. (text:find "\nsee " and "see 'pmlua [^\n]+ %-%-help'\n" or "") .. "$", text)
   end
-  os.execute("rm -rf " .. out)
 end
 
 --- Whether the run has a picture; true without gnuplot.

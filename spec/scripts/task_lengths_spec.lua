@@ -2,16 +2,10 @@
 -- spec/scripts/task_lengths_spec.lua - the experiment, run for real by its command, against a tiling made here.
 
 package.path = "spec/scripts/?.lua;" .. package.path
-local lfs = require "lfs"
 local tables = require "tables"
-local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
+local read_table = tables.words
 
-local pmlua = tables.pmlua
-
-local function run(out, arguments)
-  local text, status = shell(("%s scripts/task_lengths.lua --quick --seed 7 --out %s %s"):format(pmlua, out, arguments))
-  return text, status, out .. "/task_lengths/latest"
-end
+local function run(arguments) return tables.run("task_lengths", arguments) end
 
 -- --- what must come out -----------------------------------------------------------------------------------------------
 
@@ -116,12 +110,8 @@ local function check(dir, shape)
 end
 
 describe("scripts/task_lengths.lua --quick", function()
-  local out, text, status, dir
-  setup(function()
-    out = temporary_folder()
-    text, status, dir = run(out, "--threads 2")
-  end)
-  teardown(function() os.execute("rm -rf " .. out) end)
+  local text, status, dir
+  setup(function() text, status, dir = run "--threads 2" end)
 
   it("ends well, with the tasks, DGEMMs and FLOPs of five contractions as their tiling has them", function()
     assert.equal(0, status, text)
@@ -130,7 +120,7 @@ describe("scripts/task_lengths.lua --quick", function()
       "FlopsPerTask_RCRD_I" } do
       assert.truthy(text:find("\n" .. event, 1, true), event)
     end
-    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+    assert.is_true(tables.drawn(dir), text)
   end)
 
   it("finds what the paper found: two lengths, the longer twice the shorter and two thirds of the tasks", function()
@@ -156,12 +146,8 @@ describe("scripts/task_lengths.lua --quick", function()
 end)
 
 describe("scripts/task_lengths.lua", function()
-  local out
-  before_each(function() out = temporary_folder() end)
-  after_each(function() os.execute("rm -rf " .. out) end)
-
   it("counts the same for an open shell in odd tiles on three threads", function()
-    local text, status, dir = run(out, "--threads 3 --occupied 5 --virtual 7 --unpaired 2 --tile 3 --contractions t2_8,t2_7_3")
+    local text, status, dir = run("--threads 3 --occupied 5 --virtual 7 --unpaired 2 --tile 3 --contractions t2_8,t2_7_3")
     assert.equal(0, status, text)
     local _, bars = check(dir, { occupied = 5, virtual = 7, unpaired = 2, tile = 3, threads = 3 })
     assert.is_true(#bars.t2_7_3 > 2)
@@ -169,7 +155,7 @@ describe("scripts/task_lengths.lua", function()
   end)
 
   it("leaves the DGEMMs to a BLAS, or says that there is none", function()
-    local text, status, dir = run(out, "--no-plot --threads 1 --blas system --contractions t2_6")
+    local text, status, dir = run("--no-plot --threads 1 --blas system --contractions t2_6")
     if status ~= 0 then
       assert.truthy(text:find("no BLAS", 1, true), text)
       return pending(text:match "no BLAS[^\n]*")
@@ -178,16 +164,11 @@ describe("scripts/task_lengths.lua", function()
   end)
 
   it("refuses what cannot be, in one line", function()
-    for arguments, says in pairs {
+    tables.refuses("task_lengths", {
       ["--contractions t2_9"] = "t2_9", ["--contractions ,"] = "--contractions is empty", ["--occupied 0"] = "--occupied",
       ["--contractions t2_8,t2_8"] = "twice", ["--virtual 513"] = "--virtual", ["--tile 65"] = "--tile",
       ["--unpaired 7"] = "--unpaired", ["--threads 0"] = "--threads", ["--blas /nonexistent.so"] = "/nonexistent.so",
       ["--blas ''"] = "blas is empty",
-    } do
-      local text, status = run(out, "--quiet --no-plot " .. arguments)
-      assert.truthy(text:find(says, 1, true), text)
-      assert.equal(1, status, arguments)
-      assert.equal(1, select(2, text:gsub("\n", "\n")), text)
-    end
+    })
   end)
 end)

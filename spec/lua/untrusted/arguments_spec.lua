@@ -2,7 +2,7 @@
 -- spec/lua/untrusted/arguments_spec.lua - whatever a command line, or a folder that it names, says: a verb answers in lines of
 -- its own. No crash, no traceback, no error of Lua's with a line of ours, and nothing executed.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local hostile = require "spec.lua.untrusted.hostile"
 local lfs = require "lfs"
 
@@ -12,17 +12,16 @@ describe("Any command line", function()
   local seed = tonumber(os.getenv "PMLUA_SPEC_SEED") or os.time()
   local dir, canary
   setup(function()
-    dir = helper.folder()
+    dir = support.folder()
     canary = dir .. "/canary"
     os.execute(("cd %s && mkdir folder && mkfifo fifo && : >empty"
       .. " && ln -s /dev/zero zero && truncate -s 10G sparse"
       .. " && ln -s loop loop && head -c 3000 /dev/urandom >noise && echo '{\"name\": 3}' >folder/meta.json"):format(dir))
   end)
-  teardown(helper.clean)
 
   --- Options that the verb's own help names, and words of it.
   local function options_of(verb)
-    local _, text = helper.pmlua(verb .. " --help")
+    local _, text = support.pmlua(verb .. " --help")
     local options = {}
     for option in text:gmatch "%-%-?%a[%w-]*" do options[#options + 1] = option end
     return options
@@ -58,11 +57,11 @@ describe("Any command line", function()
 
   local function check(line)
     local interrupted = waits(line)
-    for i, word in ipairs(line) do line[i] = helper.quote(word) end
+    for i, word in ipairs(line) do line[i] = support.quote(word) end
     local text = table.concat(line, " ")
     local command = ("cd %s && ulimit -v 4000000 -c 0; PATH=/usr/bin:/bin timeout %s %s/pmlua %s </dev/null")
-      :format(dir, interrupted and "-s INT -k 30 5" or "-k 2 60", helper.build, text)
-    local status, _, err = helper.shell(command)
+      :format(dir, interrupted and "-s INT -k 30 5" or "-k 2 60", support.build, text)
+    local status, _, err = support.shell(command)
     local what = ("PMLUA_SPEC_SEED=%d: pmlua %s: status %d\n%s"):format(seed, text, status, err)
     -- A child that runs may end as it likes; a crash or an end by the time limit is ours. What was interrupted (124) has
     -- ended by itself then.

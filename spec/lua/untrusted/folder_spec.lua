@@ -1,27 +1,26 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/untrusted/folder_spec.lua - the folder that pmlua is started in may have come from anybody: nothing of it is loaded.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local lfs = require "lfs"
 
-local command = helper.build .. "/pmlua"
+local command = support.build .. "/pmlua"
 
 describe("In a folder with modules of others", function()
   local dir, canary
   before_each(function()
-    dir = helper.folder()
+    dir = support.folder()
     canary = dir .. "/canary"
     os.execute(("mkdir -p %s/pmlua/verb %s/pmlua/internal %s/cjson"):format(dir, dir, dir))
     for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "pmlua/init", "pmlua/core",
       "pmlua/json", "pmlua/internal/search", "pmlua/verb/help", "pmlua/verb/plot", "pmlua/verb/list", "pml" } do
-      helper.write(("%s/%s.lua"):format(dir, name), ("io.open(%q, 'w'):close()\nreturn {}\n"):format(canary))
+      support.spit(("%s/%s.lua"):format(dir, name), ("io.open(%q, 'w'):close()\nreturn {}\n"):format(canary))
     end
     for _, name in ipairs { "lfs", "cjson", "zlib" } do os.execute(("cp /bin/true %s/%s.so"):format(dir, name)) end
   end)
-  after_each(helper.clean)
 
   local function run(arguments, environment)
-    local status, out, err = helper.shell(("cd %s && %s timeout 60 %s %s </dev/null"):format(dir, environment or "", command,
+    local status, out, err = support.shell(("cd %s && %s timeout 60 %s %s </dev/null"):format(dir, environment or "", command,
       arguments))
     assert.is_nil(lfs.attributes(canary, "mode"), ("pmlua %s executed a file of the folder"):format(arguments))
     return status, out, err
@@ -53,23 +52,21 @@ describe("In a folder with modules of others", function()
     for _, variable in ipairs { "LUA_CPATH", "LUA_CPATH_5_4" } do
       for _, value in ipairs { dir .. "/?.so;;", dir .. "/?.so", "" } do
         for _, verb in ipairs { "help", "stat -q -- true", "-e 'require \"lfs\"; require \"cjson\"; require \"zlib\"'" } do
-          local status, _, err = run(verb, ("%s='%s'"):format(variable, value))
-          assert.equal(0, status, err)
+          support.done(run(verb, ("%s='%s'"):format(variable, value)))
         end
       end
     end
   end)
 
   it("a script requires what lies beside it, and typed code what lies here", function()
-    helper.write(dir .. "/mine.lua", "return { answer = 42 }\n")
-    helper.write(dir .. "/script.lua", "print(require 'mine'.answer, type(require 'lfs'.dir))\n")
+    support.spit(dir .. "/mine.lua", "return { answer = 42 }\n")
+    support.spit(dir .. "/script.lua", "print(require 'mine'.answer, type(require 'lfs'.dir))\n")
     for _, arguments in ipairs { "script.lua", "./script.lua", dir .. "/script.lua",
       "-e 'print(require \"mine\".answer, \"function\")'" } do
-      local status, out, err = run(arguments)
-      assert.equal(0, status, err)
+      local out = support.done(run(arguments))
       assert.equal("42\tfunction\n", out)
     end
-    local status, out = helper.shell(("cd / && %s %s/script.lua"):format(command, dir))
+    local status, out = support.shell(("cd / && %s %s/script.lua"):format(command, dir))
     assert.equal(0, status)
     assert.equal("42\tfunction\n", out)
   end)
@@ -78,32 +75,29 @@ describe("In a folder with modules of others", function()
     os.execute(("rm -r %s/pmlua"):format(dir))
     for _, make in ipairs { "mkdir -p pmlua/pmlua pmlua/lua/pmlua && echo 'error(1)' > pmlua/lua/pmlua/init.lua", "touch pmlua",
       "ln -s /bin/true pmlua", "mkdir -p lua/pmlua && echo 'error(1)' > lua/pmlua/init.lua && touch pmlua" } do
-      local there = helper.folder()
-      local status, out, err = helper.shell(("cd %s && %s; PATH=%s:$PATH pmlua -e 'print(pml.paths.command)'"):format(there, make,
-        helper.build))
-      assert.equal(0, status, err)
+      local there = support.folder()
+      local out = support.done(support.shell(("cd %s && %s; PATH=%s:$PATH pmlua -e 'print(pml.paths.command)'"):format(there,
+        make, support.build)))
       assert.equal(command .. "\n", out)
     end
   end)
 end)
 
 describe("A set-uid program", function()
-  after_each(helper.clean)
-
   it("reads no variable of pmlua's", function()
     if not os.execute("[ $(id -u) = 0 ]") then return pending "only root makes a set-uid program of another user" end
     if not os.execute("command -v gcc >/dev/null") then return pending "gcc is not installed" end
-    local dir = helper.folder()
-    helper.write(dir .. "/x.c", [[
+    local dir = support.folder()
+    support.spit(dir .. "/x.c", [[
 #include "pml.h"
 int main(void) { return pml_clock_init() < 0; }
 ]])
-    local status, _, err = helper.shell(("cd %s && gcc -I%s/core x.c %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o x"
-      .. " && chmod 755 . && chown nobody x && PMLUA_CLOCK=none ./x"):format(dir, helper.root, helper.build))
+    local status, _, err = support.shell(("cd %s && gcc -I%s/core x.c %s/libpmlua.a -lotf2 -lpthread -ldl -lm -o x"
+      .. " && chmod 755 . && chown nobody x && PMLUA_CLOCK=none ./x"):format(dir, support.root, support.build))
     if err ~= "" then return pending("a program cannot be linked with libpmlua.a here: " .. err:match "[^\n]*") end
     assert.equal(1, status) -- the variable is wrong
     os.execute(("chmod u+s %s/x"):format(dir))
-    status = helper.shell(("cd %s && PMLUA_CLOCK=none ./x"):format(dir))
+    status = support.shell(("cd %s && PMLUA_CLOCK=none ./x"):format(dir))
     if status == 1 and os.execute(("findmnt -no OPTIONS -T %s | grep -q nosuid"):format(dir)) then
       return pending "the folder for temporary files is mounted nosuid"
     end

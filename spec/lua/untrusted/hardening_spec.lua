@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/untrusted/hardening_spec.lua - what is shipped is linked and compiled as Debian hardens its packages.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 
 local function readelf(options, file)
-  local pipe = io.popen(("LC_ALL=C readelf -W %s %s 2>/dev/null"):format(options, helper.quote(file)))
+  local pipe = io.popen(("LC_ALL=C readelf -W %s %s 2>/dev/null"):format(options, support.quote(file)))
   local text = pipe:read "a"
   pipe:close()
   return text
@@ -12,7 +12,7 @@ end
 
 local function shipped()
   local list = "cd %s && ls -d pmlua *.so.0 lua/pmlua/*.so preload/*.so compat/*.so.* compat/libPM.so"
-  local pipe = io.popen(list:format(helper.build))
+  local pipe = io.popen(list:format(support.build))
   local files = {}
   for name in pipe:lines() do files[#files + 1] = name end
   pipe:close()
@@ -20,15 +20,15 @@ local function shipped()
 end
 
 describe("The command and each shared library", function()
-  local built_as_shipped = helper.build:match "[^/]*$" == "build"
+  local built_as_shipped = support.build:match "[^/]*$" == "build"
 
   local function each(sentence, f)
     it(sentence, function()
       if not os.execute "command -v readelf >/dev/null" then return pending "readelf is not installed" end
-      if not built_as_shipped then return pending("this build is not what is shipped: " .. helper.build) end
+      if not built_as_shipped then return pending("this build is not what is shipped: " .. support.build) end
       local files = shipped()
       assert.is_true(#files >= 9)
-      for _, name in ipairs(files) do f(name, helper.build .. "/" .. name) end
+      for _, name in ipairs(files) do f(name, support.build .. "/" .. name) end
     end)
   end
 
@@ -49,9 +49,9 @@ describe("The command and each shared library", function()
   end)
 
   it("is compiled with stack protectors and checked copies", function()
-    if not built_as_shipped then return pending("this build is not what is shipped: " .. helper.build) end
+    if not built_as_shipped then return pending("this build is not what is shipped: " .. support.build) end
     for _, name in ipairs { "pmlua", "libpmlua.so.0", "libpmlua-embed.so.0", "lua/pmlua/core.so" } do
-      local symbols = readelf("--dyn-syms", helper.build .. "/" .. name)
+      local symbols = readelf("--dyn-syms", support.build .. "/" .. name)
       assert.matches("UND __stack_chk_fail@", symbols, name)
       assert.matches("UND __%w+_chk@", symbols, name)
     end

@@ -1,22 +1,21 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/untrusted/links_spec.lua - files are not written through links that lie in a folder, nor read from what is no file.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local lfs = require "lfs"
 local disk = require "pmlua.internal.file"
 local quote = require "pmlua.internal.quote".shell
 
-local command = helper.build .. "/pmlua"
+local command = support.build .. "/pmlua"
 
 describe("A link in a folder", function()
   local dir, target
   before_each(function()
-    dir, target = helper.folder(), helper.folder() .. "/precious"
-    helper.write(target, "precious")
+    dir, target = support.folder(), support.folder() .. "/precious"
+    support.spit(target, "precious")
   end)
-  after_each(helper.clean)
 
-  local function untouched() assert.equal("precious", helper.read(target)) end
+  local function untouched() assert.equal("precious", support.slurp(target)) end
 
   it("is replaced by a file, which is whole or not there", function()
     for _, link in ipairs { target, dir .. "/dangling", "/dev/full", dir } do
@@ -24,7 +23,7 @@ describe("A link in a folder", function()
       assert(lfs.link(link, path, true))
       assert.is_true(disk.write(path, "text"))
       assert.equal("file", lfs.symlinkattributes(path, "mode"))
-      assert.equal("text", helper.read(path))
+      assert.equal("text", support.slurp(path))
       os.remove(path)
       assert(lfs.link(link, path, true))
       local f = assert(disk.create(path))
@@ -32,7 +31,7 @@ describe("A link in a folder", function()
       assert.equal("link", lfs.symlinkattributes(path, "mode")) -- not yet
       f:write "xt"
       assert.is_true(f:close())
-      assert.equal("text", helper.read(path))
+      assert.equal("text", support.slurp(path))
       os.remove(path)
       assert(lfs.link(link, path, true))
       local none, err, code = disk.new(path)
@@ -47,11 +46,10 @@ describe("A link in a folder", function()
   end)
 
   it("that the user names as output may be a device", function()
-    local status, out, err = helper.shell(("%s stat -e page-faults --json --out /dev/stdout -- true | cat"):format(command))
-    assert.equal(0, status, err)
+    local out = support.done(support.shell(("%s stat -e page-faults --json --out /dev/stdout -- true | cat"):format(command)))
     assert.matches("page%-faults", out)
     assert(lfs.link(target, dir .. "/table", true))
-    assert.equal(0, (helper.shell(("%s stat -e page-faults --out %s/table -- true"):format(command, dir))))
+    assert.equal(0, (support.shell(("%s stat -e page-faults --out %s/table -- true"):format(command, dir))))
     untouched()
     assert.equal("file", lfs.symlinkattributes(dir .. "/table", "mode"))
   end)
@@ -60,10 +58,10 @@ describe("A link in a folder", function()
     local fifo = dir .. "/fifo"
     os.execute("mkfifo " .. quote(fifo))
     local late = ("(sleep 0.3; cat %s >%s/read) & timeout 60 %s stat -e page-faults --json --out %s -- true; e=$?; wait; exit $e")
-    local status, _, err = helper.shell(late:format(quote(fifo), quote(dir), command, quote(fifo)))
+    local status, _, err = support.shell(late:format(quote(fifo), quote(dir), command, quote(fifo)))
     assert.equal(0, status, err)
-    assert.matches("page%-faults.*}%s*$", helper.read(dir .. "/read"))
-    status, _, err = helper.shell(("timeout 60 %s events --out %s"):format(command, quote(fifo)))
+    assert.matches("page%-faults.*}%s*$", support.slurp(dir .. "/read"))
+    status, _, err = support.shell(("timeout 60 %s events --out %s"):format(command, quote(fifo)))
     assert.equal(1, status, err)
     assert.equal(("pmlua events: %s: no program opened this FIFO to read within 5 s; start the reader first\n"):format(fifo), err)
     assert.equal("named pipe", lfs.attributes(fifo, "mode"))
@@ -71,16 +69,14 @@ describe("A link in a folder", function()
 
   it("under the name of a recorded process's results is replaced", function()
     local name = ('for n in calls calls.new; do ln -s %s %s/out/$$.$n; done; exec true'):format(target, dir)
-    local status, _, err = helper.shell(("%s record -o %s/out -- sh -c %s"):format(command, dir, quote(name)))
-    assert.equal(0, status, err)
+    support.done(support.shell(("%s record -o %s/out -- sh -c %s"):format(command, dir, quote(name))))
     untouched()
   end)
 
   it("under the name of a program's log is left alone, and the log is made beside it", function()
     local name = ("PMLUA_REPORT=%s; export PMLUA_REPORT; f=%s/$(uname -n).$$.pmlog; ln -s %s $f; "
       .. "exec %s -e 'pml.section.start \"a\" pml.section.stop \"a\"'"):format(dir, dir, target, command)
-    local status, _, err = helper.shell(name)
-    assert.equal(0, status, err)
+    support.done(support.shell(name))
     untouched()
     local files = {}
     for entry in lfs.dir(dir) do
@@ -92,9 +88,9 @@ describe("A link in a folder", function()
 
   it("in the place of a trace's files makes the trace impossible", function()
     for _, name in ipairs { "traces.otf2", "traces.def", "traces" } do
-      local folder = helper.folder()
+      local folder = support.folder()
       assert(lfs.link(folder .. "/dangling", folder .. "/" .. name, true))
-      local trace, err = helper.core.trace.create(folder, { metrics = {} })
+      local trace, err = support.core.trace.create(folder, { metrics = {} })
       if trace then trace:close() end
       assert.is_nil(trace, err)
       assert.is_nil(lfs.attributes(folder .. "/dangling", "mode"))
@@ -103,17 +99,15 @@ describe("A link in a folder", function()
 end)
 
 describe("What is no file", function()
-  after_each(helper.clean)
-
   it("is refused in one line by each verb that reads files, and nothing waits for it", function()
-    local dir = helper.folder()
+    local dir = support.folder()
     os.execute(("cd %s && mkfifo fifo && mkdir folder && truncate -s 10G sparse && ln -s /dev/zero zero"):format(dir))
     local verbs = { "report %s", "plot %s", "compare %s %s", "guard %s -- true", "record --filter %s -o /nowhere/x -- true",
       "choose --groups %s FLOPS", "wrap build %s", "report --csv x %s", "-- %s", "attach %s", "wrap init --recipe %s" }
     for _, verb in ipairs(verbs) do
       for _, name in ipairs { "fifo", "zero", "sparse", "folder" } do
         local path = dir .. "/" .. name
-        local status, out, err = helper.shell(("ulimit -v 4000000; timeout 60 %s %s </dev/null"):format(command,
+        local status, out, err = support.shell(("ulimit -v 4000000; timeout 60 %s %s </dev/null"):format(command,
           (verb:gsub("%%s", path))))
         local what = ("%s: %d %s%s"):format(verb:gsub("%%s", name), status, out, err)
         assert.is_true(status == 1 or status == 2, what)

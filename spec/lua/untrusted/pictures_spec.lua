@@ -2,7 +2,8 @@
 -- spec/lua/untrusted/pictures_spec.lua - names, units, descriptions and paths that others wrote are text in pictures: gnuplot,
 -- Graphviz and the shell execute nothing of them, with and without the confinement that they run under.
 
-local helper = require "spec.lua.helper"
+local demo = require "spec.lua.demo"
+local support = require "spec.core.support"
 local hostile = require "spec.lua.untrusted.hostile"
 local lfs = require "lfs"
 local quote = require "pmlua.internal.quote"
@@ -32,11 +33,10 @@ describe("Text of others", function()
   local dir, canary, texts
 
   before_each(function()
-    dir = helper.folder()
+    dir = support.folder()
     canary = dir .. "/canary"
     texts = hostile.texts("touch " .. canary, seed, RANDOM)
   end)
-  after_each(helper.clean)
 
   local function nothing_ran(what)
     if lfs.attributes(canary, "mode") then error(("executed: %q (PMLUA_SPEC_SEED=%d)"):format(what, seed)) end
@@ -49,11 +49,10 @@ describe("Text of others", function()
       lines[#lines + 1] = ("set label %d s%d at graph 0, graph 0 noenhanced"):format(i, i)
     end
     lines[#lines + 1] = "plot x"
-    helper.write(dir .. "/all.gp", table.concat(lines, "\n") .. "\n")
-    local status, _, err = helper.shell(("cd %s && gnuplot -d all.gp"):format(dir))
-    assert.equal(0, status, err)
+    support.spit(dir .. "/all.gp", table.concat(lines, "\n") .. "\n")
+    support.done(support.shell(("cd %s && gnuplot -d all.gp"):format(dir)))
     nothing_ran "one of the strings"
-    local svg = helper.read(dir .. "/all.svg")
+    local svg = support.slurp(dir .. "/all.svg")
     for _, text in ipairs(texts) do shows(svg, text) end
   end)
 
@@ -61,12 +60,12 @@ describe("Text of others", function()
     local plot, json = require "pmlua.plot", require "pmlua.json"
     local function kept(text) return json.decode(json.encode { text })[1] end -- meta.json has its own rule for bytes
     for i = 1, #texts, 3 do
-      local run = helper.run_folder({ { 10, 12, 11 } }, { description = texts[i], unit = texts[i + 1], command = { texts[i + 2] },
+      local run = demo.run_folder({ { 10, 12, 11 } }, { description = texts[i], unit = texts[i + 1], command = { texts[i + 2] },
         factors = { { name = texts[i + 2] or "x", levels = { "p1" } } }, machine = { cpu = texts[i] } })
       for _, options in ipairs { {}, { trust = true } } do -- pmlua's own script, confined or not
         local files = assert(plot.draw(run, options))
         nothing_ran(texts[i])
-        local svg = helper.read(files[1])
+        local svg = support.slurp(files[1])
         shows(svg, kept(texts[i]))
         if texts[i + 1] then shows(svg, "[" .. kept(texts[i + 1]) .. "]") end
       end
@@ -80,16 +79,16 @@ describe("Text of others", function()
       if utf8.len(dat.word(text)) then rows[#rows + 1] = { #rows + 1, text, "ok", 3, 1, 1, 1, i, 9 } end
     end
     for _, name in ipairs { "claimed", "resolution", "q1", "median", "p99" } do columns[#columns + 1] = { name, "ns" } end
-    local run = helper.run_folder({ { 1 } }, { plot = "timers" })
+    local run = demo.run_folder({ { 1 } }, { plot = "timers" })
     local folder = assert(results.open(run))
     assert(folder:write_table("data.dat", { title = "t", columns = columns, rows = rows }))
     for _, name in ipairs { "stairs", "jitter" } do
-      helper.write(("%s/%s.dat"):format(run, name), "1 ticks-ordered 5 1\n1 ticks-ordered 900 0.1\n")
+      support.spit(("%s/%s.dat"):format(run, name), "1 ticks-ordered 5 1\n1 ticks-ordered 900 0.1\n")
     end
     for _, options in ipairs { {}, { trust = true } } do
       local files, err = require "pmlua.plot".draw(run, options)
       nothing_ran "the name of a row"
-      shows(helper.read(assert(files, err)[1]), "cost of `touch " .. canary .. "`")
+      shows(support.slurp(assert(files, err)[1]), "cost of `touch " .. canary .. "`")
     end
   end)
 
@@ -98,7 +97,7 @@ describe("Text of others", function()
     local set = { list = {} }
     for i = 1, 12 do set.list[i] = { name = texts[i], recorder = true, x = { 1, 2 }, y = { 1, 2 }, next = 3 } end
     assert(series.picture(set, texts[1], dir .. "/series.svg"))
-    local svg = helper.read(dir .. "/series.svg")
+    local svg = support.slurp(dir .. "/series.svg")
     for i = 1, 12 do shows(svg, texts[i]) end
     assert(series.text(set, texts[2], 100, 30))
     nothing_ran "the name of a series"
@@ -111,13 +110,13 @@ describe("Text of others", function()
         local name = quote.plain(text):sub(1, 30)
         local nodes = { { name = "", visits = 1, metrics = json.array() },
           { name = text, parent = 1, visits = 1, metrics = json.array() } }
-        helper.write(dir .. "/f.json", json.encode { refused = 0, graphs = { { threads = 1, missing = 0, last = 2,
+        support.spit(dir .. "/f.json", json.encode { refused = 0, graphs = { { threads = 1, missing = 0, last = 2,
           metrics = json.array(), nodes = nodes, edges = { { from = 1, to = 2, count = 1, labels = { { 1 } } } } } } })
         local flow = flowgraph.read(dir .. "/f.json")
         if flow then
           assert(flow:draw(dir .. "/f.svg", { title = text }))
-          shows(helper.read(dir .. "/f.svg"), utf8.len(name) and #text <= 30 and name or "event")
-          shows(helper.read(dir .. "/f.svg"), text)
+          shows(support.slurp(dir .. "/f.svg"), utf8.len(name) and #text <= 30 and name or "event")
+          shows(support.slurp(dir .. "/f.svg"), text)
         end
       end
     end
@@ -140,13 +139,12 @@ describe("Text of others", function()
 end)
 
 describe("A confined tool", function()
-  local core = helper.core
-  after_each(helper.clean)
+  local core = support.core
 
   it("of the environment they get where programs, libraries and fonts are, and nothing else", function()
     local ask = ([[local core = require "pmlua.core"; io.write((select(2, core.tool.run({ "env" }, {}))))]]):gsub('"', '\\"')
     local user = "GNUTERM=qt GNUPLOT_LIB=/x GDFONTPATH=/x LC_NUMERIC=de_DE.UTF-8 LANG=x DISPLAY=:7 FIT_LOG=/x XDG_CACHE_HOME=/y"
-    local status, out = helper.shell(("%s %s/pmlua -e \"%s\""):format(user, helper.build, ask))
+    local status, out = support.shell(("%s %s/pmlua -e \"%s\""):format(user, support.build, ask))
     assert.equal(0, status)
     local found = {}
     for name in out:gmatch "([%w_]+)=[^\n]*" do found[name] = true end
@@ -156,7 +154,7 @@ describe("A confined tool", function()
 
   it("starts no program and no process, and opens no socket, but runs", function()
     if not core.tool.confines() then return pending "this kernel or processor has no seccomp filters that pmlua knows" end
-    local dir = helper.folder()
+    local dir = support.folder()
     local ways = { "touch " .. dir .. "/x", "exec touch " .. dir .. "/x", "(echo > " .. dir .. "/x)" }
     for _, way in ipairs(ways) do
       assert.not_equal(0, (core.tool.run({ "sh", "-c", way }, { confined = true })))
@@ -172,7 +170,7 @@ describe("A confined tool", function()
 
   needs("gnuplot", "has nothing from gnuplot's system, !, pipes and backticks", function()
     if not core.tool.confines() then return pending "this kernel or processor has no seccomp filters that pmlua knows" end
-    local dir = helper.folder()
+    local dir = support.folder()
     local ways = { "system('touch x')", "a = system('touch x')", "!touch x", "plot '< touch x; echo 1 2'", "a = \"`touch x`\"",
       "set output '| touch x'; set terminal svg; plot x", "load '< touch x'", "set print '| touch x'; print 1", "shell" }
     for _, confined in ipairs { true, false } do

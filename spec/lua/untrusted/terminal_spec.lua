@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/untrusted/terminal_spec.lua - text of files and of other programs reaches a terminal without control characters.
 
-local helper = require "spec.lua.helper"
+local support = require "spec.core.support"
 local json = require "pmlua.json"
 local lfs = require "lfs"
 local quote = require "pmlua.internal.quote".shell
 local view = require "pmlua.internal.live.view"
 
-local command = helper.build .. "/pmlua"
+local command = support.build .. "/pmlua"
 local ESC = "\27]0;taken\7\27[2Jx"
 
 --- What a verb says, on both streams; fails where a control character is in it, or nothing of the planted text.
 local function harmless(line)
-  local status, out, err = helper.shell(("cd / && timeout 60 %s %s"):format(quote(command), line))
+  local status, out, err = support.shell(("cd / && timeout 60 %s %s"):format(quote(command), line))
   assert.not_equal(124, status, line)
   local text = out .. err
   assert.falsy(text:find "[\0-\8\11-\31\127]", line .. ":\n" .. text:gsub("[\0-\8\11-\31\127]", "<CONTROL>"))
@@ -21,15 +21,13 @@ local function harmless(line)
 end
 
 describe("A control character does not reach the terminal", function()
-  if not helper.has_core then return pending(helper.no_core) end
   local dir
-  before_each(function() dir = helper.folder() end)
-  after_each(helper.clean)
+  before_each(function() dir = support.folder() end)
 
   local function run_of(name, meta)
     assert(lfs.mkdir(dir .. "/" .. name))
-    helper.write(dir .. "/" .. name .. "/meta.json", json.encode(meta))
-    helper.write(dir .. "/" .. name .. "/data.dat", "# " .. ESC .. "\n" .. ESC .. "\n")
+    support.spit(dir .. "/" .. name .. "/meta.json", json.encode(meta))
+    support.spit(dir .. "/" .. name .. "/data.dat", "# " .. ESC .. "\n" .. ESC .. "\n")
     return quote(dir .. "/" .. name)
   end
 
@@ -43,7 +41,7 @@ describe("A control character does not reach the terminal", function()
   it("from the name of a file, whatever is in it", function()
     local path = dir .. "/" .. ESC .. "/" .. ESC
     assert(lfs.mkdir(dir .. "/" .. ESC))
-    helper.write(path, ESC .. "\n")
+    support.spit(path, ESC .. "\n")
     for _, line in ipairs { "report %s", "report %s --json", "guard %s -- true", "record --finish %s", "choose --groups %s FLOPS",
       "events --sde %s", "%s", "plot %s", "compare %s /", "query %s", "attach %s", "stat -- %s", "record -- %s" } do
       harmless(line:format(quote(path)))
@@ -52,7 +50,7 @@ describe("A control character does not reach the terminal", function()
 
   it("from the text of a file", function()
     local function file(name, text)
-      helper.write(dir .. "/" .. name, text)
+      support.spit(dir .. "/" .. name, text)
       return quote(dir .. "/" .. name)
     end
     harmless(file("script.lua", ("error(%q)"):format(ESC)))
@@ -74,7 +72,7 @@ describe("A control character does not reach the terminal", function()
 
   it("from the sections of a program", function()
     local code = ("local s = pml.section.define { label = %q } s:start() s:stop()"):format(ESC)
-    assert.equal(0, (helper.shell(("PMLUA_REPORT=%s/out %s -e %s"):format(quote(dir), quote(command), quote(code)))))
+    assert.equal(0, (support.shell(("PMLUA_REPORT=%s/out %s -e %s"):format(quote(dir), quote(command), quote(code)))))
     harmless(("report %s/out --detail --threads --legend"):format(quote(dir)))
   end)
 end)
