@@ -2,35 +2,13 @@
 -- spec/lua/archive_spec.lua - one OTF2 archive of all processes and ranks: pmlua record --trace, and pmlua trace.
 
 local mpi_job = require "spec.lua.mpi_job"
+local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
 local quote = support.quote
 
-local command, made = support.build .. "/pmlua", support.build .. "/spec/archive"
-local dir
-
---- Calls crc32 argv[1] times, and so does a child, which calls adler32 first; with argv[2] both wait to be killed.
-local program = [[
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <zlib.h>
-int main(int argc, char **argv) {
-  unsigned long sum = 0;
-  pid_t child = fork();
-  if (child == 0) sum = adler32(sum, (const unsigned char *)"pmlua", 5);
-  for (int i = 0; i < atoi(argv[1]); i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
-  if (argc > 2) {
-    printf("waits\n");
-    fflush(stdout);
-    sleep(1000);
-  }
-  if (child != 0) wait(NULL);
-  return sum == 0;
-}
-]]
-
-local function shell(text) return support.shell_in(dir, text) end
+local at, command, made = recording.place(), recording.command, support.build .. "/spec/archive"
+local dir, shell = at.dir, at.shell
+local RECORD = command .. " record --trace --sym crc32 -o r -- ./calls fork:1 crc32:10 wait"
 
 --- What the validator says of an archive; nil: it is not installed.
 local function verdict(folder, options)
@@ -43,40 +21,30 @@ end
 local function counted(folder, words, what, expected)
   local said = verdict(folder)
   if said then assert.equal(expected or "ok", not expected and said:match "^ok" or said) end
-  local _, out, complaints = shell(("otf2-print %s %s/traces.otf2"):format(what or "", folder))
+  local n, out, complaints = at.printed(folder, words, what)
   assert.equal("", complaints)
-  local n = {}
-  for i, word in ipairs(words) do n[i] = select(2, out:gsub("\n" .. word .. " ", "")) end
   return n, out
 end
 
 describe("one archive of all processes", function()
-  setup(function()
-    dir = support.folder()
-    support.spit(dir .. "/sums.c", program)
-    assert.equal(0, (shell "gcc -O1 sums.c -o sums -lz"))
-  end)
-  teardown(support.cleanup)
-
   local function archive_it(name, f)
-    it(name, function()
-      if not support.has "otf2-print" then return pending "otf2-print is not installed" end
+    support.with "otf2-print" (name, function()
       shell "rm -rf r"
       return f()
     end)
   end
 
   archive_it("has each process as a group of its own, and a region of both once", function()
-    assert.equal(0, (shell(command .. " record --trace --sym crc32 -o r -- ./sums 10")))
+    support.done(shell(RECORD))
     local n, definitions = counted("r", { "LOCATION_GROUP", "LOCATION", "REGION", "SYSTEM_TREE_NODE" }, "-G")
     assert.same({ 2, 2, 1, 1 }, n)
-    assert.equal(2, select(2, definitions:gsub('Name: "sums %(%d+%)"', "")))
+    assert.equal(2, select(2, definitions:gsub('Name: "calls %(%d+%)"', "")))
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
     assert.equal("0\n", (select(2, shell "ls -d r/trace-* 2>/dev/null | wc -l")))
   end)
 
   archive_it("has each process's calls by their own names, in whichever order processes made them", function()
-    shell(command .. " record --trace --sym crc32 --sym adler32 --event page-faults -o r -- ./sums 3")
+    shell(command .. " record --trace --sym crc32 --sym adler32 --event page-faults -o r -- ./calls fork:1 crc32:3 wait")
     local said, events = verdict "r", select(2, shell "otf2-print r/traces.otf2")
     if said then assert.matches("^ok: 2 locations", said) end
     local child = events:match '\nENTER +(%d+) +%d+ +Region: "adler32"'
@@ -91,11 +59,9 @@ describe("one archive of all processes", function()
   archive_it("is written by the ranks of a job that end together, and is one", function()
     local ranks = {}
     for rank = 0, 2 do
-      ranks[rank + 1] = ("{ sleep 0.%d; env PMI_RANK=%d PMI_SIZE=3 %s record --trace --sym crc32 -o r -- ./sums 10; }"):format(
-        2 * (2 - rank), rank, command)
+      ranks[rank + 1] = ("{ sleep 0.%d; env PMI_RANK=%d PMI_SIZE=3 %s; }"):format(2 * (2 - rank), rank, RECORD)
     end
-    local status, _, err = shell("{ " .. table.concat(ranks, " & ") .. "; wait; }")
-    assert.equal(0, status, err)
+    local _, err = support.done(shell("{ " .. table.concat(ranks, " & ") .. "; wait; }"))
     assert.same({ 6, 60 }, { (counted("r", { "LOCATION_GROUP" }, "-G"))[1], (counted("r", { "ENTER" }))[1] })
     assert.equal("1\n", (select(2, shell "find r -name '*.otf2' | wc -l")))
     assert.equal("", (select(2, shell "find r -name '.making*'")))
@@ -104,13 +70,12 @@ describe("one archive of all processes", function()
 
   archive_it("is written although a rank has recorded nothing", function()
     local line = "env PMI_RANK=%d PMI_SIZE=2 %s record --trace --sym crc32 -o r -- %s; "
-    local status, _, err = shell(line:format(0, command, "./sums 10") .. line:format(1, command, "/bin/true"))
-    assert.equal(0, status, err)
+    support.done(shell(line:format(0, command, "./calls fork:1 crc32:10 wait") .. line:format(1, command, "/bin/true")))
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
   end)
 
   archive_it("is the same from one process and from several", function()
-    shell(command .. " record --trace --sym crc32 --sym adler32 -o r -- ./sums 10")
+    shell(command .. " record --trace --sym crc32 --sym adler32 -o r -- ./calls fork:1 crc32:10 wait")
     local line, print = "env PMI_RANK=%d PMI_SIZE=3 %s trace r -o r/3", "otf2-print %s r/%s/traces.otf2 | sort"
     local status, said, err = shell(("{ %s & %s & %s; wait; }"):format(line:format(1, command), line:format(2, command),
       line:format(0, command)))
@@ -125,7 +90,7 @@ describe("one archive of all processes", function()
   end)
 
   archive_it("is not written over", function()
-    shell(command .. " record --trace --sym crc32 -o r -- ./sums 10")
+    shell(RECORD)
     local status, _, err = shell(command .. " trace r")
     assert.equal(1, status)
     assert.matches("^pmlua trace: the trace 'r/traces.otf2' already exists; remove it or choose another folder\n$", err)
@@ -133,21 +98,21 @@ describe("one archive of all processes", function()
     status, said = shell(command .. " trace r -o r/again")
     assert.same({ 0, "r/again/traces.otf2\n" }, { status, said })
     assert.same({ 20, 20 }, (counted("r/again", { "ENTER", "LEAVE" })))
-    status, _, err = shell(command .. " record --trace --sym crc32 -o r/again -- ./sums 10")
+    status, _, err = shell(command .. " record --trace --sym crc32 -o r/again -- ./calls fork:1 crc32:10 wait")
     assert.equal(1, status)
     assert.truthy(err:find("r/again already has results of a recording", 1, true), err)
   end)
 
   archive_it("says which log is cut short", function()
-    shell(command .. " record --trace --sym crc32 -o r -- ./sums 10; rm -r r/traces*; truncate -s -4096 r/*.pmlog")
+    shell(RECORD .. "; rm -r r/traces*; truncate -s -4096 r/*.pmlog")
     local status, said, err = shell(command .. " trace r")
     assert.same({ 0, "r/traces.otf2\n" }, { status, said })
     assert.equal(2, select(2, err:gsub("pmlua trace: r/%S+%.pmlog: the log is cut short; events are missing\n", "")), err)
   end)
 
   archive_it("is made of what is left where pmlua was killed, too", function()
-    local line = "true; setsid %s record --trace --sym crc32 -o r -- ./sums 10 wait >said 2>&1 & "
-      .. "until test $(grep -c waits said) = 2; do sleep 0.05; done; kill -9 -$!; wait"
+    local line = "true; setsid %s record --trace --sym crc32 -o r -- ./calls fork:1 crc32:10 ask sleep:999999 wait >said 2>&1 & "
+      .. "until test $(grep -c asks said) = 2; do sleep 0.05; done; kill -9 -$!; wait"
     shell(line:format(command))
     assert.not_equal(0, (shell "ls r/traces.otf2"))
     local status, said, err = shell(command .. " trace r")
@@ -156,7 +121,7 @@ describe("one archive of all processes", function()
   end)
 
   archive_it("leaves out what is no log, with a line, and says if nothing is left", function()
-    shell(command .. " record --trace --sym crc32 -o r -- ./sums 10; rm -r r/traces*; echo garbage >r/here.1.pmlog")
+    shell(RECORD .. "; rm -r r/traces*; echo garbage >r/here.1.pmlog")
     local status, _, err = shell(command .. " trace r")
     assert.equal(0, status)
     assert.matches("^pmlua trace: [^\n]*r/here%.1%.pmlog[^\n]*\n$", err)
@@ -164,8 +129,8 @@ describe("one archive of all processes", function()
     for line, why in pairs {
       ["mkdir r/none; %s trace r/none"] = "r/none: no logs of recorded processes (*.pmlog)",
       ["%s trace nothing"] = "nothing: no such folder",
-      ["%s trace sums"] = "sums: neither a folder nor a trace (*.otf2)",
-      ["%s record --sym crc32 -o r/plain -- ./sums 1 2>/dev/null; %s trace r/plain"] =
+      ["%s trace calls"] = "calls: neither a folder nor a trace (*.otf2)",
+      ["%s record --sym crc32 -o r/plain -- ./calls fork:1 crc32:1 wait 2>/dev/null; %s trace r/plain"] =
         "r/plain: no process recorded events; record with --trace",
     } do
       status, _, err = shell((line:gsub("%%s", command)))
@@ -176,7 +141,6 @@ end)
 
 describe("the trace of an experiment", function()
   it("that was killed cannot be made later, which is said in a line", function()
-    dir = support.folder()
     support.spit(dir .. "/slow.lua", [[
       local pml = require "pmlua"
       return pml.experiment { name = "slow", factors = { n = { 1, 2 } }, repeats = 10,
@@ -198,30 +162,23 @@ describe("the trace of an experiment", function()
     status, said, err = shell(command .. " trace results/slow/latest -o made")
     assert.same({ 1, "" }, { status, said })
     assert.truthy(err:find("this run has its trace: results/slow/latest/traces.otf2", 1, true), err)
-    support.cleanup()
   end)
 end)
 
 describe("the archive of a job of MPI", function()
-  setup(function() dir = support.folder() end)
-  teardown(support.cleanup)
-
   --- The archive of a job that spec/c/archive.c makes: what pmlua trace says of it.
+  local notes = {}
   local function archived(how)
-    assert.equal(0, (shell(("mkdir %s && %s write %s %s"):format(how, made, how, how))))
-    local status, said, err = shell(("%s trace %s"):format(command, how))
-    assert.same({ 0, how .. "/traces.otf2\n" }, { status, said })
-    return err
+    if not notes[how] then
+      local line = "mkdir %s && %s write %s %s >said && %s trace %s"
+      local out, err = support.done(shell(line:format(how, made, how, how, command, how)))
+      assert.equal(how .. "/traces.otf2\n", out)
+      notes[how] = err
+    end
+    return notes[how]
   end
 
-  local function job_it(name, f)
-    it(name, function()
-      if not support.slurp(made) then return pending(made .. " is not built; make specs" ) end
-      return f()
-    end)
-  end
-
-  job_it("has no message that arrives before it was sent, whatever clocks say", function()
+  it("has no message that arrives before it was sent, whatever clocks say", function()
     local early = "pmlua trace: %d of 400 messages arrived before they were sent, by the clocks of their ranks; "
       .. "in the trace, 0 do\n"
     for how, n in pairs { exact = 0, offset = 0, unmeasured = 300, inexact = 100, bent = 50,
@@ -232,9 +189,7 @@ describe("the archive of a job of MPI", function()
     end
   end)
 
-  job_it("follows clocks that bend between their measurements, by the messages alone", function()
-    if not support.has "otf2-print" then return pending "otf2-print is not installed" end
-    shell "rm -rf curved"
+  support.with "otf2-print" ("follows clocks that bend between their measurements, by the messages alone", function()
     archived "curved"
     local _, text = counted("curved", { "MPI_SEND" })
     local sent = { [0] = {}, {}, {}, {} }
@@ -249,10 +204,9 @@ describe("the archive of a job of MPI", function()
     assert(worst <= 81000, worst .. " ns")
   end)
 
-  job_it("has both jobs whose logs are in one folder, each with its own ranks, messages and waits", function()
+  it("has both jobs whose logs are in one folder, each with its own ranks, messages and waits", function()
     assert.equal(0, (shell(("mkdir both && %s write both exact && %s write both late"):format(made, made))))
-    local status, _, err = shell(("%s trace both"):format(command))
-    assert.equal(0, status)
+    local _, err = support.done(shell(("%s trace both"):format(command)))
     assert.matches("pmlua trace: the logs are of 2 jobs of MPI; the ranks of each follow those of the one before\n", err)
     assert.equal("ok: 8 locations, 5600 events\n", verdict "both" or "ok: 8 locations, 5600 events\n")
     local _, text = shell(("%s trace --waits --json both/traces.otf2"):format(command))
@@ -267,9 +221,7 @@ describe("the archive of a job of MPI", function()
     assert.same({ ["late sender"] = 6, ["late receiver"] = 4, barrier = 4 }, waited)
   end)
 
-  job_it("has what readers expect of ranks, hosts, communicators and roles", function()
-    if not support.has "otf2-print" then return pending "otf2-print is not installed" end
-    shell "rm -rf exact"
+  support.with "otf2-print" ("has what readers expect of ranks, hosts, communicators and roles", function()
     archived "exact"
     local n, definitions = counted("exact", { "SYSTEM_TREE_NODE", "LOCATION_GROUP", "GROUP", "COMM" }, "-G")
     assert.same({ 4, 4, 5, 2 + 1 }, n)
@@ -284,18 +236,17 @@ describe("the archive of a job of MPI", function()
     assert.same({ 400, 400, 400, 400 }, events)
   end)
 
-  job_it("has the ranks that have a log, if one has none", function()
+  it("has the ranks that have a log, if one has none", function()
     local err = archived "missing"
     assert.matches("^pmlua trace: 1 of 4 ranks have no log; the trace has them without events\n", err)
     assert.matches("\npmlua trace: 200 messages have no partner: one side is not recorded\n", err)
     assert.matches("^ok: 4 locations", verdict("missing", "--cut") or "ok: 4 locations")
   end)
 
-  job_it("is refused by the validator if records do not fit together", function()
+  it("is refused by the validator if records do not fit together", function()
     if not verdict "nothing" then return pending "python3-otf2 is not installed" end
     for how, name in pairs { missing = "message-unmatched", requests = "request-order", lengths = "message-length",
       operations = "collective-incomplete" } do
-      shell("rm -rf " .. how)
       archived(how)
       assert.truthy(("\n" .. verdict(how)):find("\n" .. name .. ": ", 1, true), how)
     end
@@ -304,8 +255,7 @@ describe("the archive of a job of MPI", function()
   --- Record a program of spec/c/mpi with @ranks ranks into the folder "job": the output of both.
   local function recorded(mpi, name, ranks)
     shell "rm -rf job"
-    local said, status = mpi_job.record(mpi, ranks, mpi_job.compile(mpi, name, dir, "-w"), dir .. "/job", { options = "--trace" })
-    assert.equal(0, status, said)
+    local said = mpi_job.traced(mpi, ranks, mpi_job.compile(mpi, name, dir, "-w"), dir .. "/job")
     assert.equal("job/traces.otf2\n", (select(2, shell "find job -name '*.otf2'")))
     return said
   end

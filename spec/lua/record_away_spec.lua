@@ -2,34 +2,15 @@
 -- spec/lua/record_away_spec.lua - logs of processes on other hosts, which may be killed or go on: nobody here can tell.
 
 local support = require "spec.core.support"
-local quote, json = support.quote, require "pmlua.json"
+local json = require "pmlua.json"
+local recording = require "spec.lua.recording"
 
-local command = support.build .. "/pmlua"
 local HOST_AT = 120 -- of a log's head (docs/log.md)
 local CALLS = 40
-local dir
+local at, command = recording.place(), recording.command
+local dir, shell = at.dir, at.shell
 
-local function shell(text)
-  return support.shell("cd " .. quote(dir) .. " && " .. text)
-end
-
---- After half of its calls it waits until it is told to go on, or ends with what recorded it, as when a launcher kills all.
-local program = [[
-#include <signal.h>
-#include <unistd.h>
-#include <zlib.h>
-int main(int argc, char **argv) {
-  (void)argv;
-  unsigned long sum = 0;
-  char c;
-  for (int i = 0; i < ]] .. CALLS .. [[; i++) {
-    sum = crc32(sum, (const unsigned char *)"abc", 3);
-    if (i == ]] .. CALLS // 2 - 1 .. [[ && argc > 1) { kill(getppid(), SIGKILL); raise(SIGKILL); }
-    if (i == ]] .. CALLS // 2 - 1 .. [[ && (write(1, "half\n", 5) < 0 || read(0, &c, 1) < 0)) return 2;
-  }
-  return sum == 1;
-}
-]]
+local function traced(folder) return at.traced(folder).crc32 end
 
 --- The logs of @from, as a reader on another host sees them in @folder.
 local function seen_from_afar(from, folder)
@@ -43,8 +24,7 @@ local function seen_from_afar(from, folder)
 end
 
 local function finish(folder)
-  local status, out, err = shell(("%s record --finish %s --json"):format(command, folder))
-  assert.equal(0, status, err)
+  local out, err = support.done(shell(("%s record --finish %s --json"):format(command, folder)))
   local all = json.decode(out)
   local calls
   for _, f in ipairs(all.functions) do
@@ -53,28 +33,15 @@ local function finish(folder)
   return calls, all.processes[1], err
 end
 
-local function traced(folder)
-  local status, out, err = shell(("%s trace %s/traces.otf2 --json"):format(command, folder))
-  assert.equal(0, status, err)
-  for _, row in ipairs(json.decode(out).regions) do
-    if row.region == "crc32" then return row.calls end
-  end
-end
-
 describe("a log of another host", function()
-  setup(function()
-    dir = io.popen("mktemp -d"):read("l")
-    support.spit(dir .. "/halves.c", program)
-    assert.equal(0, (shell("gcc -O1 halves.c -o halves -lz && mkfifo go said")))
-  end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+  setup(function() support.done(shell "mkfifo go said") end)
 
   it("whose process has not ended may go on: its trace is made anew when it did", function()
-    local run = command .. " record -q --trace --lib libz --sym crc32 -o recorded -- ./halves"
+    local run = command .. " record -q --trace --lib libz --sym crc32 -o recorded -- ./calls crc32:20 ask crc32:20"
     shell(("{ (%s < go > said 2> err) > out 2>&1 & echo $! > pid; }"):format(run))
     local go <close> = assert(io.open(dir .. "/go", "w"))
     local said <close> = assert(io.open(dir .. "/said"))
-    assert.equal("half", said:read "l")
+    assert.equal("asks", said:read "l")
     seen_from_afar("recorded", "afar")
     local calls, process, err = finish "afar"
     assert.same({ CALLS // 2, "away", "node7" }, { calls, process.ended, process.host })
@@ -104,7 +71,7 @@ describe("a log of another host", function()
 
   it("is of a job that was killed with its recorders, or goes on", function()
     local rank = "OMPI_COMM_WORLD_RANK=%d OMPI_COMM_WORLD_SIZE=2 "
-      .. "%s record -q --trace --lib libz --sym crc32 -o job -- ./halves kill"
+      .. "%s record -q --trace --lib libz --sym crc32 -o job -- ./calls crc32:20 kill:1"
     shell(("{ %s & %s; wait; }"):format(rank:format(0, command), rank:format(1, command)))
     assert.equal("rank-0\nrank-1\n", (select(2, shell "ls -A job")))
     seen_from_afar("job", "distant")
@@ -115,28 +82,15 @@ describe("a log of another host", function()
 
     calls, _, err = finish "job"
     assert.equal(CALLS, calls)
-    assert.equal(2, select(2, err:gsub("%(halves%) was cut short by a signal", "")), err)
+    assert.equal(2, select(2, err:gsub("%(calls%) was cut short by a signal", "")), err)
     assert.equal(CALLS, traced "job")
     assert.equal(CALLS, (finish "job"))
   end)
 
   it("becomes a trace in memory that does not grow with the threads that have ended", function()
-    support.spit(dir .. "/short.c", [[
-#include <pthread.h>
-#include <zlib.h>
-static void *work(void *sum) { *(unsigned long *)sum = crc32(0, (const unsigned char *)"abc", 3); return sum; }
-int main(void) {
-  pthread_t thread;
-  unsigned long sum = 0;
-  for (int i = 0; i < 600; i++) if (pthread_create(&thread, NULL, work, &sum) != 0 || pthread_join(thread, NULL) != 0) return 1;
-  return 0;
-}
-]])
-    local status, _, err = shell("gcc -O1 short.c -o short -lz -lpthread && " .. command ..
-      " record --lib 'libz*' --trace -o short-r -- ./short && rm -r short-r/traces*")
-    assert.equal(0, status, err)
-    status, _, err = shell("bash -c " .. quote("ulimit -v 1200000 && " .. command .. " record --finish short-r"))
-    assert.equal(0, status, err)
+    local record = " record --lib 'libz*' --trace -o short-r -- ./calls " .. ("thread:1 "):rep(600)
+    support.done(shell(command .. record .. "&& rm -r short-r/traces*"))
+    support.done(shell("bash -c " .. support.quote("ulimit -v 1200000 && " .. command .. " record --finish short-r")))
     assert.equal(600, traced "short-r")
     assert.equal(600, select(2, select(2, shell "ls short-r/traces/*.evt"):gsub("%.evt", "")))
   end)

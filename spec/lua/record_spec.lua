@@ -2,47 +2,11 @@
 -- spec/lua/record_spec.lua - pmlua record: exact calls, filters, and helpful errors.
 
 local permission = require "spec.permission"
+local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
-local json = require "pmlua.json"
-local quote = support.quote
 
-local command = support.build .. "/pmlua"
-local dir
-
---- Status, standard output, standard error.
-local function shell(text)
-  return support.shell_in(dir, text)
-end
-
---- The figures of a recording by function name, the whole recording, the status, other output, standard error.
-local function recorded(arguments)
-  local status, out, err = shell(command .. " record --json " .. arguments)
-  local text = out:match("\n?({\n.*)$")
-  assert.truthy(text, err)
-  local calls = json.decode(text)
-  local by_name = {}
-  for _, f in ipairs(calls.functions) do by_name[f.name] = f end
-  return by_name, calls, status, out:sub(1, #out - #text), err
-end
-
---- A program linked with zlib: it and a child process each sum `argv[1]` pieces, and it ends as `how` says.
-local program = [[
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <zlib.h>
-int main(int argc, char **argv) {
-  int n = atoi(argv[1]), how = atoi(argv[2]);
-  unsigned long sum = 0;
-  pid_t child = fork();
-  for (int i = 0; i < n; i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
-  if (child == 0) return (int)(sum % 100);
-  waitpid(child, NULL, 0);
-  if (how == 1) _exit(7);
-  if (how == 2) abort();
-  return argc + how;
-}
-]]
+local at, command = recording.place(), recording.command
+local dir, shell, recorded = at.dir, at.shell, at.recorded
 
 --- Calls what dlsym() finds seven times, also through a dlsym() that needs its own return address.
 local finder = [[
@@ -90,15 +54,8 @@ int main(void) {
 ]]
 
 describe("pmlua record", function()
-  setup(function()
-    dir = io.popen("mktemp -d"):read("l")
-    support.spit(dir .. "/sums.c", program)
-    assert.equal(0, (shell("gcc -O1 sums.c -o sums -lz")))
-  end)
-  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
-
   it("counts the calls of a program and of its children exactly", function()
-    local by_name, calls, status = recorded("-o exact -- ./sums 1000 0")
+    local by_name, calls, status = recorded("-o exact -- ./calls fork crc32:1000 wait exit:3")
     assert.equal(3, status)
     assert.equal(2, #calls.processes)
     local f = by_name.crc32
@@ -107,10 +64,9 @@ describe("pmlua record", function()
   end)
 
   it("sees what a program finds that has addresses of its own for functions of the loader", function()
-    support.spit(dir .. "/finder.c", finder)
-    assert.equal(0, (shell("gcc -O1 -fno-pie -no-pie finder.c -o finder -lz")))
+    support.compile(dir, { ["finder.c"] = finder }, "gcc -O1 -fno-pie -no-pie finder.c -o finder -lz")
     assert.equal(7, recorded("-o found --dlsym --sym adler32 -- ./finder").adler32.calls)
-    local by_name, _, status, _, said = recorded("-o plain --sym adler32 -- ./finder")
+    local by_name, _, status, said = recorded("-o plain --sym adler32 -- ./finder")
     assert.same({ 0 }, { status, by_name.adler32 })
     assert.truthy(said:find("selected functions looked up by dlsym: 1; calls by these pointers", 1, true))
   end)
@@ -132,8 +88,7 @@ describe("pmlua record", function()
   end)
 
   it("leaves every pointer that a program can compare or look up as it was", function()
-    support.spit(dir .. "/identity.c", identity)
-    assert.equal(0, (shell("gcc -O1 -fPIE -pie identity.c -o identity -lz")))
+    support.compile(dir, { ["identity.c"] = identity }, "gcc -O1 -fPIE -pie identity.c -o identity -lz")
     local _, plain = shell("./identity")
     assert.equal("1 1 1 crc32\n", plain)
     for i, options in ipairs { "", "--trace" } do
@@ -143,39 +98,38 @@ describe("pmlua record", function()
   end)
 
   it("has the results of a process that leaves by _exit or abort", function()
-    local by_name, _, status = recorded("-o left -- ./sums 10 1")
+    local by_name, _, status = recorded("-o left -- ./calls fork crc32:10 wait _exit:7")
     assert.same({ 7, 20 }, { status, by_name.crc32.calls })
-    by_name, _, status = recorded("-o aborted -- ./sums 10 2")
+    by_name, _, status = recorded("-o aborted -- ./calls fork crc32:10 wait abort")
     assert.same({ 128 + 6, 20 }, { status, by_name.crc32.calls })
   end)
 
   it("records the chosen libraries and functions alone", function()
-    local by_name = recorded("-o chosen --lib libz --sym 'crc*' -- ./sums 3 0")
+    local by_name = recorded("-o chosen --lib libz --sym 'crc*' -- ./calls fork crc32:3 wait exit:3")
     assert.equal(6, by_name.crc32.calls)
-    by_name = recorded("-o other --lib libnone -- ./sums 3 0")
+    by_name = recorded("-o other --lib libnone -- ./calls fork crc32:3 wait exit:3")
     assert.same({}, by_name)
-    by_name = recorded("-o but --not crc32 -- ./sums 3 0")
+    by_name = recorded("-o but --not crc32 -- ./calls fork crc32:3 wait exit:3")
     assert.is_nil(by_name.crc32)
   end)
 
-  it("writes a trace with as many enters and leaves", function()
-    if not support.has("otf2-print") then return pending("otf2-print is not installed") end
-    recorded("-o traced --trace --sym crc32 -- ./sums 50 0")
+  support.with "otf2-print" ("writes a trace with as many enters and leaves", function()
+    recorded("-o traced --trace --sym crc32 -- ./calls fork crc32:50 wait exit:3")
     local _, out = shell("otf2-print traced/traces.otf2")
     local enters, leaves = select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
     assert.same({ 100, 100 }, { enters, leaves })
   end)
 
-  it("writes a trace that can be read of processes that call nothing", function()
-    if not support.has("otf2-print") then return pending("otf2-print is not installed") end
-    shell(command .. " record -o silent --trace --sym crc32 -- ./sums 0 0")
+  support.with "otf2-print" ("writes a trace that can be read of processes that call nothing", function()
+    shell(command .. " record -o silent --trace --sym crc32 -- ./calls fork crc32:0 wait exit:3")
     local _, out, complaints = shell("otf2-print -G silent/traces.otf2; otf2-print silent/traces.otf2")
     assert.equal(2, select(2, out:gsub('\nLOCATION +%d +Name: "thread %d+"[^\n]*# Events: 0', "")), out)
     assert.equal("", complaints)
   end)
 
   it("counts events at each enter and leave, of every thread and child", function()
-    local by_name, calls = recorded("-o counted --trace --sym crc32 --event clock::ns --event perf::TASK-CLOCK -- ./sums 100 0")
+    local by_name, calls = recorded("-o counted --trace --sym crc32 --event clock::ns --event perf::TASK-CLOCK "
+      .. "-- ./calls fork crc32:100 wait exit:3")
     local f = by_name.crc32
     assert.equal(200, f.calls)
     local clock = permission.name "perf::TASK-CLOCK"
@@ -188,8 +142,7 @@ describe("pmlua record", function()
   end)
 
   it("draws the functions, each with its calls", function()
-    local status, _, err = shell(command .. " record --sym 'crc32' --plot bars.svg -o drawn -- ./sums 400 0")
-    assert.equal(3, status)
+    local _, err = support.done(shell(command .. " record --sym crc32 --plot bars.svg -o drawn -- ./calls fork crc32:400 wait"))
     assert.truthy(err:find "pmlua record: bars%.svg\n$", err)
     local picture = support.slurp(dir .. "/bars.svg")
     assert.truthy(picture:find("crc32", 1, true))
@@ -199,7 +152,7 @@ describe("pmlua record", function()
   end)
 
   it("tells how long calls took: the least, the median, the most, and how many so long", function()
-    local by_name = recorded("-o spread --sym crc32 -- ./sums 1000 0")
+    local by_name = recorded("-o spread --sym crc32 -- ./calls fork crc32:1000 wait exit:3")
     local f, calls = by_name.crc32, 0
     for _, n in pairs(f.bucket) do calls = calls + n end
     assert.equal(2000, calls)
@@ -207,10 +160,10 @@ describe("pmlua record", function()
   end)
 
   it("tells patterns that match nothing, with names that are near", function()
-    local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./sums 1 0")
+    local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./calls fork crc32:1 wait exit:3")
     assert.truthy(err:find("--sym 'crc23' matches no function; similar: [%w_, ]*crc32"), err)
     assert.equal(1, select(2, err:gsub("crc23", "")))
-    _, _, err = shell(command .. " record -o elsewhere --sym malloc --sym crc32 -- ./sums 1 0")
+    _, _, err = shell(command .. " record -o elsewhere --sym malloc --sym crc32 -- ./calls fork crc32:1 wait exit:3")
     assert.matches("'malloc' is a function of libc%.[%w.]+, which is not among the chosen libraries; add %-%-lib 'libc%*'\n", err)
   end)
 
@@ -231,5 +184,46 @@ describe("pmlua record", function()
       ["--finish exact --metric host::load"] = { 2, "%-%-metric is for a recording" },
     }
     support.refuses(dir, "record", cases)
+  end)
+end)
+
+describe("pmlua record --last", function()
+  local CALLS = 300000
+
+  --- What the recording says, and the calls of each function in its trace, which is valid.
+  local function last(folder, acts)
+    local line = "%s record --lib libz --trace --last 1M -o %s -- ./calls zlibVersion %s"
+    local _, _, err = shell(line:format(command, folder, acts))
+    support.done(support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/%s/traces.otf2"):format(dir, folder)))
+    return err, at.traced(folder)
+  end
+
+  it("keeps the last events of a trace, in a file that does not grow, and all calls in the table", function()
+    local err, calls = last("tail", ("crc32:%d adler32:1"):format(CALLS))
+    assert.truthy(err:find("crc32 +" .. CALLS .. " "), err)
+    assert.truthy(err:find("MiB of older events are not in the traces, as you asked with --last", 1, true), err)
+    assert.is_true(tonumber((select(2, shell "stat -c %s tail/*.pmlog"))) < 2 << 20)
+    assert.same({ nil, 1 }, { calls.zlibVersion, calls.adler32 })
+    assert.is_true(calls.crc32 > 15000 and calls.crc32 < CALLS // 2, calls.crc32)
+  end)
+
+  it("does so for a program that is killed", function()
+    local _, calls = last("cut", ("crc32:%d kill"):format(CALLS))
+    assert.is_nil(calls.zlibVersion)
+    assert.is_true(calls.crc32 > 15000 and calls.crc32 < CALLS // 2, calls.crc32)
+  end)
+
+  it("leaves a trace as it is that is smaller, and says nothing", function()
+    local err, calls = last("small", "crc32:100 adler32:1")
+    assert.is_nil(err:find("older", 1, true), err)
+    assert.same({ 1, 100, 1 }, { calls.zlibVersion, calls.crc32, calls.adler32 })
+  end)
+
+  it("refuses a size that is none, or without a trace", function()
+    support.refuses(dir, "record", {
+      ["--trace --last 100X -- true"] = { 2, "%-%-last needs a size from 1M on, such as 100M or 2G, not '100X'" },
+      ["--trace --last 1000 -- true"] = { 2, "%-%-last needs a size from 1M on, such as 100M or 2G, not '1000'" },
+      ["--last 1G -- true"] = { 2, "limit a trace; add %-%-trace" },
+    })
   end)
 end)
