@@ -50,14 +50,16 @@ static struct row {
   void (*path)(void);
 } row[128];
 static size_t nrows;
+enum { FIRST_ROW = __COUNTER__ + 1 };
 
-/* Rows are in the order of their definitions. */
+/* Rows are in the order of their definitions, whatever the order of constructors. */
 #define PATH(name, ...)                                                                                                \
   static __attribute__((noinline)) void path_##name(void) {                                                            \
     __VA_ARGS__;                                                                                                       \
   }                                                                                                                    \
   __attribute__((constructor)) static void add_##name(void) {                                                          \
-    row[nrows++] = (struct row){#name, path_##name};                                                                   \
+    row[__COUNTER__ - FIRST_ROW] = (struct row){#name, path_##name};                                                   \
+    nrows++;                                                                                                           \
   }
 PATH(nothing, __asm__ volatile(""))
 PATH(clock_ticks, sink = pml_clock_ticks())
