@@ -126,6 +126,47 @@ describe("An event's name", function()
   end)
 end)
 
+--- A program in a few hundred bytes: one segment, loaded far from its place in the file, and four symbols.
+local function tiny(damage)
+  local d, base = damage or {}, 0x400000
+  local function section(kind, offset, size, link)
+    return string.pack("<I4I4i8i8i8i8I4I4I8I8", 0, kind, 0, 0, offset, size, link, 0, 0, 0)
+  end
+  local function symbol(name, info, index, value, size) return string.pack("<I4BBI2I8I8", name, info, 0, index, value, size) end
+  return string.pack("<c16I2I2I4I8I8i8I4I2I2I2I2I2I2", (d.magic or "\x7fELF") .. (d.class or "\2") .. "\1\1", 0, 0, 0, 0, 64,
+    d.sections or 120, 0, 0, 56, d.segments or 1, 64, 3, 0)
+    .. string.pack("<I4I4I8I8I8I8I8I8", 1, 0, 16, base, 0, 256, 512, 0)
+    .. section(0, 0, 0, 0) .. section(2, 312, d.symbols or 96, 2) .. section(3, d.strings or 408, 32, 0)
+    .. symbol(1, 2, 1, base + 100, 7) .. symbol(6, 1, 1, base + 300, 0) .. symbol(10, 2, 0, 0, 0) .. symbol(20, 6, 1, 8, 0)
+    .. ("\0work\0bss\0undefined\0tls" .. ("\0"):rep(32)):sub(1, 32)
+end
+
+describe("A symbol of a file", function()
+  after_each(support.cleanup)
+
+  --- Its offset in the file, or the code of the refusal.
+  local function offset(bytes, name)
+    local e, _, code = event.parse(("uprobe:%s:%s"):format(support.spit(support.folder() .. "/f", bytes), name))
+    return e and e.parts[1].config2 or code
+  end
+
+  it("is found where it is defined, counted from where its segment starts in the file", function()
+    local _, why, code = event.parse "uprobe:/proc/self/exe:main"
+    if code == "ENOEVENT" then return pending(tostring(why)) end
+    assert.equal(116, offset(tiny(), "work"))
+    for _, name in ipairs { "undefined", "tls", "wor", "ork" } do
+      assert.same({ name, "ENOSYMBOL" }, { name, offset(tiny(), name) })
+    end
+    for what, damage in pairs { EFORMAT = { { magic = "xELF" }, { class = "\0" } },
+      ENOSYMBOL = { { sections = -9 }, { strings = -3 }, { symbols = -1, name = "nobody" } } } do
+      for _, d in ipairs(damage) do assert.equal(what, offset(tiny(d), d.name or "work")) end
+    end
+    assert.equal("EFORMAT", offset(tiny():sub(1, 10), "work"))
+    assert.is_string(offset(tiny(), "bss")) -- what is all zero is not in the file
+    assert.is_string(offset(tiny { segments = 0 }, "work"))
+  end)
+end)
+
 describe("The list of events", function()
   after_each(function() if event then event.set_sysfs() end end)
 
