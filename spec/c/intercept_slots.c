@@ -228,6 +228,31 @@ static void read_once(void) {
   CHECK(system(line) == 0, "and is removed");
 }
 
+/* The file of a library that is mapped is another one when it is looked at: its code is read in memory. */
+static void replaced(const struct pml_intercept_options *o) {
+#if SHOWS_CALLS
+  static const char *const by[] = {"leaf_now.so", "slots_leaf.so"};
+  char to[] = "/tmp/pmlua-replaced-XXXXXX", path[64], line[80];
+  bool seen = mkdtemp(to) != NULL;
+  for (size_t i = 0; i < sizeof by / sizeof by[0]; i++) {
+    snprintf(path, sizeof path, "%s/leaf_%zu.so", to, i);
+    seen = seen && put("cp '%s/%s' '%s'", "leaf_noplt.so", path);
+    void *handle = dlopen(path, RTLD_LAZY);
+    seen = seen && unlink(path) == 0 && put("cp '%s/%s' '%s'", by[i], path);
+    seen = seen && pml_intercept_install(o) == 0;
+    forget();
+    seen = seen && call(handle, "leaf_calls", 2) == 7 && calls("lib_tail") == 1;
+    pml_intercept_remove();
+    if (handle != NULL) dlclose(handle);
+  }
+  CHECK(seen, "calls of a library are seen whose file is another one by now");
+  snprintf(line, sizeof line, "rm -rf %s", to);
+  CHECK(system(line) == 0, "and is removed");
+#else
+  (void)o;
+#endif
+}
+
 /*
  * What a library was bound to stays as long as it: the loader sees to that, when it binds. @seen: calls that are, of
  * the functions of slots_global.so.
@@ -459,6 +484,7 @@ int main(int argc, char **argv) {
   many();
   together(&o);
   pml_intercept_remove();
+  replaced(&o);
   unmatched();
   filtered();
   if (argc == 1) variants(argv[0]);
