@@ -30,79 +30,34 @@
 static void arm(void);
 static void disarm(void);
 
-static char self_path[PATH_MAX], trace_dir[64];
+static char trace_dir[64];
 volatile uint32_t operations_watched;
 __attribute__((noinline, used)) static void operations_probed(void) {
   __asm__ volatile("" ::: "memory");
 }
 
-static int parse(const char *name) {
+struct operation {
+  const char *name;
+  int (*run)(void);
+  const char *event, *sysfs; /* instead: a name to be parsed, on the machine that a folder describes */
+  unsigned nparts;           /* that it then has, if not 0 */
+  bool misspelt;             /* it is refused as unknown */
+  bool slow;                 /* a second run of it in each process would take too long */
+};
+
+static int parse_event(const struct operation *o) {
   struct pml_event ev;
+  if (o->sysfs != NULL && pml_event_set_sysfs(o->sysfs) < 0) return LESS_THAN_SAID;
   arm();
-  int err = pml_event_parse(&ev, name);
+  int err = pml_event_parse(&ev, o->event);
   disarm();
-  return err;
+  if (o->sysfs != NULL) (void)pml_event_set_sysfs(NULL);
+  if (o->misspelt) return err == PML_ENOEVENT ? 0 : err < 0 ? err : LESS_THAN_SAID;
+  return err == 0 && o->nparts != 0 && ev.nparts != o->nparts ? LESS_THAN_SAID : err;
 }
 
-static int parse_generic(void) {
-  return parse("page-faults");
-}
-static int parse_cycles(void) {
-  return parse("cycles");
-}
-static int parse_pfm(void) {
-  return parse("amd64_fam19h_zen4::RETIRED_INSTRUCTIONS:u");
-}
-static int parse_perf(void) {
-  return parse("perf::TASK-CLOCK");
-}
-static int parse_trace(void) {
-  return parse("syscalls:sys_enter_getppid");
-}
-static int parse_mem(void) {
-  return parse("mem:operations_watched:w");
-}
-static int parse_mem_static(void) {
-  return parse("mem:operations_probed:x");
-}
-static int parse_uprobe(void) {
-  char name[PATH_MAX + 64];
-  snprintf(name, sizeof name, "uprobe:%s:operations_probed", self_path);
-  return parse(name);
-}
-static int parse_sysfs(void) {
-  return parse("msr/tsc/");
-}
-
-/* A machine with an uncore PMU whose events have scales and units. */
-static int parse_scaled(void) {
-  int err = pml_event_set_sysfs("spec/data/sysfs/desktop");
-  if (err == 0) err = parse("power/energy-pkg/");
-  (void)pml_event_set_sysfs(NULL);
-  return err;
-}
-static int parse_hybrid(void) {
-  struct pml_event ev;
-  int err = pml_event_set_sysfs("spec/data/sysfs/hybrid");
-  arm();
-  if (err == 0) err = pml_event_parse(&ev, "cycles");
-  disarm();
-  (void)pml_event_set_sysfs(NULL);
-  return err == 0 && ev.nparts != 2 ? LESS_THAN_SAID : err;
-}
-
-static int refuse(const char *name) {
-  int err = parse(name);
-  return err == PML_ENOEVENT ? 0 : err < 0 ? err : LESS_THAN_SAID;
-}
-static int parse_misspelt(void) {
-  return refuse("page-fualts");
-}
-static int parse_misspelt_pmu(void) {
-  return refuse("mrs/tsc/");
-}
-static int parse_misspelt_term(void) {
-  return refuse("msr/tcs/");
+static inline int operation_run(const struct operation *o) {
+  return o->event != NULL ? parse_event(o) : o->run();
 }
 
 /* A list that is shorter than it should be is no success. */
@@ -399,49 +354,49 @@ static int balance_region(void) {
   return err;
 }
 
-static const struct operation {
-  const char *name;
-  int (*run)(void);
-  bool slow; /* a second run of it in each process would take too long */
-} operations[] = {
-    {"the clock", describe_clock, false},
-    {"a generic event's name", parse_generic, false},
-    {"a hardware event's name", parse_cycles, false},
-    {"a name of libpfm4", parse_pfm, false},
-    {"a name of libpfm4's perf", parse_perf, false},
-    {"a tracepoint's name", parse_trace, false},
-    {"a breakpoint's name", parse_mem, false},
-    {"a static function's breakpoint", parse_mem_static, false},
-    {"a uprobe's name", parse_uprobe, false},
-    {"a sysfs event's name", parse_sysfs, false},
-    {"a sysfs event with unit and scale", parse_scaled, false},
-    {"a hybrid machine's event", parse_hybrid, false},
-    {"a misspelt name", parse_misspelt, false},
-    {"a misspelt PMU", parse_misspelt_pmu, false},
-    {"a misspelt parameter", parse_misspelt_term, false},
-    {"the list of events", list_here, true},
-    {"whether there is a PMU", has_pmu, false},
-    {"a counter", open_counter, false},
-    {"a group", open_group, false},
-    {"an event set", open_set, false},
-    {"a set of one event", open_set_of_one, false},
-    {"an ungrouped set", open_set_ungrouped, false},
-    {"a multiplexed set", open_set_multiplexed, false},
-    {"300 regions", intern_regions, false},
-    {"samples and their sort", open_samples, false},
-    {"an empty trace", open_trace, false},
-    {"a trace", record_trace, false},
-    {"sections", use_sections, false},
-    {"a profile of sections", profile_sections, false},
-    {"the flow of sections", flow_sections, false},
-    {"tuning of a region", tune_region, false},
-    {"balancing of a region", balance_region, false},
-    {"a file of counts", read_counts, false},
+static char uprobe[PATH_MAX + 64];
+
+static const struct operation operations[] = {
+    {"the clock", .run = describe_clock},
+    {"a generic event's name", .event = "page-faults"},
+    {"a hardware event's name", .event = "cycles"},
+    {"a name of libpfm4", .event = "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS:u"},
+    {"a name of libpfm4's perf", .event = "perf::TASK-CLOCK"},
+    {"a tracepoint's name", .event = "syscalls:sys_enter_getppid"},
+    {"a breakpoint's name", .event = "mem:operations_watched:w"},
+    {"a static function's breakpoint", .event = "mem:operations_probed:x"},
+    {"a uprobe's name", .event = uprobe},
+    {"a sysfs event's name", .event = "msr/tsc/"},
+    {"a sysfs event with unit and scale", .event = "power/energy-pkg/", .sysfs = "spec/data/sysfs/desktop"},
+    {"a hybrid machine's event", .event = "cycles", .sysfs = "spec/data/sysfs/hybrid", .nparts = 2},
+    {"a misspelt name", .event = "page-fualts", .misspelt = true},
+    {"a misspelt PMU", .event = "mrs/tsc/", .misspelt = true},
+    {"a misspelt parameter", .event = "msr/tcs/", .misspelt = true},
+    {"the list of events", .run = list_here, .slow = true},
+    {"whether there is a PMU", .run = has_pmu},
+    {"a counter", .run = open_counter},
+    {"a group", .run = open_group},
+    {"an event set", .run = open_set},
+    {"a set of one event", .run = open_set_of_one},
+    {"an ungrouped set", .run = open_set_ungrouped},
+    {"a multiplexed set", .run = open_set_multiplexed},
+    {"300 regions", .run = intern_regions},
+    {"samples and their sort", .run = open_samples},
+    {"an empty trace", .run = open_trace},
+    {"a trace", .run = record_trace},
+    {"sections", .run = use_sections},
+    {"a profile of sections", .run = profile_sections},
+    {"the flow of sections", .run = flow_sections},
+    {"tuning of a region", .run = tune_region},
+    {"balancing of a region", .run = balance_region},
+    {"a file of counts", .run = read_counts},
 };
 #define NOPERATIONS (sizeof operations / sizeof *operations)
 
 static inline bool operations_prepare(void) {
-  ssize_t n = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
+  char self[PATH_MAX] = "";
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  snprintf(uprobe, sizeof uprobe, "uprobe:%s:operations_probed", self);
   cpus_make(2);
   strcpy(trace_dir, "/tmp/pmlua-spec-XXXXXX");
   return n > 0 && mkdtemp(trace_dir) != NULL;

@@ -43,11 +43,11 @@ static long descriptors_in_use(void) {
 
 static void run_child(const struct operation *o, unsigned k) {
   starve_at(k);
-  shared->first = o->run();
+  shared->first = operation_run(o);
   shared->steps = steps_taken();
   snprintf(shared->text, sizeof shared->text, "%s", pml_error_detail(shared->first));
   starve_at(0);
-  shared->second = o->slow ? 0 : o->run();
+  shared->second = o->slow ? 0 : operation_run(o);
   shared->memory = memory_in_use();
   shared->descriptors = descriptors_in_use();
   _exit(0);
