@@ -146,28 +146,6 @@ static void define(OTF2_GlobalDefWriter *g, enum breakage b, uint64_t nevents) {
   must(OTF2_GlobalDefWriter_WriteMetricClass(g, 0, 1, &member, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
 }
 
-/* Keep the first half of a file. */
-static void cut(const char *dir, const char *file) {
-  char path[512];
-  struct stat st;
-  snprintf(path, sizeof path, "%s/%s", dir, file);
-  if (stat(path, &st) != 0 || truncate(path, st.st_size / 2) != 0) complaints++;
-}
-
-/* Write 0xff over what follows the first @keep bytes of a file. */
-static void garble(const char *dir, const char *file, long keep) {
-  char path[512];
-  struct stat st;
-  snprintf(path, sizeof path, "%s/%s", dir, file);
-  FILE *f = fopen(path, "r+");
-  if (f == NULL || stat(path, &st) != 0 || fseek(f, keep, SEEK_SET) != 0) {
-    complaints++;
-    return;
-  }
-  for (long i = keep; i < st.st_size; i++) fputc(0xff, f);
-  fclose(f);
-}
-
 /* libotf2 refuses to write a time that goes back, so it is changed in the file: a time record is 5 and eight bytes. */
 static void change_time(const char *dir, const char *file, uint64_t from, uint64_t to) {
   char path[512];
@@ -181,26 +159,36 @@ static void change_time(const char *dir, const char *file, uint64_t from, uint64
   if (f != NULL) fclose(f);
 }
 
-static void discard(const char *dir, const char *file) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", dir, file);
-  if (unlink(path) != 0) complaints++;
+/* What is done to a file: it goes, the first half of it stays or nothing, or 0xff is written behind so many bytes. */
+enum { GONE = -1, HALF = -2, NONE = -3 };
+static const struct {
+  enum breakage of;
+  const char *file;
+  long how;
+} damage[] = {{events_missing, "traces/0.evt", GONE}, {events_cut, "traces/0.evt", HALF},
+              {events_garbled, "traces/0.evt", 20},   {local_defs_garbled, "traces/0.def", 0},
+              {defs_missing, "traces.def", GONE},     {defs_cut, "traces.def", HALF},
+              {defs_garbled, "traces.def", 20},       {anchor_cut, "traces.otf2", HALF},
+              {anchor_garbled, "traces.otf2", 0},     {anchor_empty, "traces.otf2", NONE}};
+
+static bool damage_file(const char *path, long how) {
+  struct stat st;
+  if (stat(path, &st) != 0) return false;
+  if (how == GONE) return unlink(path) == 0;
+  if (how < 0) return truncate(path, how == HALF ? st.st_size / 2 : 0) == 0;
+  FILE *f = fopen(path, "r+");
+  if (f == NULL || fseek(f, how, SEEK_SET) != 0) return false;
+  for (long i = how; i < st.st_size; i++) fputc(0xff, f);
+  return fclose(f) == 0;
 }
 
 static void damage_files(const char *dir, enum breakage b) {
   char path[512];
-  snprintf(path, sizeof path, "%s/traces.otf2", dir);
   if (b == time_back) change_time(dir, "traces/0.evt", FIRST + 160, FIRST + 149);
-  if (b == events_missing) discard(dir, "traces/0.evt");
-  if (b == events_cut) cut(dir, "traces/0.evt");
-  if (b == events_garbled) garble(dir, "traces/0.evt", 20);
-  if (b == local_defs_garbled) garble(dir, "traces/0.def", 0);
-  if (b == defs_missing) discard(dir, "traces.def");
-  if (b == defs_cut) cut(dir, "traces.def");
-  if (b == defs_garbled) garble(dir, "traces.def", 20);
-  if (b == anchor_cut) cut(dir, "traces.otf2");
-  if (b == anchor_garbled) garble(dir, "traces.otf2", 0);
-  if (b == anchor_empty && truncate(path, 0) != 0) complaints++;
+  for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+    snprintf(path, sizeof path, "%s/%s", dir, damage[i].file);
+    if (damage[i].of == b && !damage_file(path, damage[i].how)) complaints++;
+  }
 }
 
 static void write_archive(const char *dir, enum breakage b) {

@@ -4,20 +4,16 @@
  * may be read, and the instruction faults, as after `echo 0 > /sys/devices/cpu/rdpmc`. Each read comes from read(2), no
  * signal reaches the program, and the signals that are its own do as ever.
  */
-#include "base/pml_thread.h"
-#include "source/kernel/pml_eventset_kernel.h"
-#include "source/kernel/pml_group.h"
 #include "source/pml_eventset.h"
 
 #include "check.h"
-#include "events.h"
+#include "dressed.h"
 
 #include <setjmp.h>
 #include <sys/mman.h>
 
 #if defined(__x86_64__)
 
-#define MEMBERS 3u
 #define OFFSET (INT64_C(1) << 40) /* of what is read by page */
 
 static volatile unsigned seen;
@@ -32,7 +28,8 @@ static void own_handler(int sig, siginfo_t *info, void *context) {
 }
 
 /* Mapped, as the kernel's: a page that says that counter 0 may be read. */
-static volatile struct perf_event_mmap_page *new_page(void) {
+static volatile struct perf_event_mmap_page *new_page(uint32_t i) {
+  (void)i;
   struct perf_event_mmap_page *p =
       mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   p->cap_user_rdpmc = p->cap_user_time = 1;
@@ -43,24 +40,6 @@ static volatile struct perf_event_mmap_page *new_page(void) {
   return p;
 }
 
-/* A set of software events that seem to have pages. */
-static struct pml_eventset *open_dressed(bool restarts) {
-  struct pml_event ev[MEMBERS] = {faults(), task_clock(), switches()};
-  struct pml_eventset *s;
-  if (pml__eventset_open_events(&s, ev, MEMBERS, NULL) != 0) return NULL;
-  struct pml__kernel_share *k = pml__kernel_share_of(s);
-  k->owner = pml_thread_self()->id;
-  k->restarts = restarts;
-  k->group[0].paged = true;
-  pml__kernel_choose_read(k);
-  pml__eventset_choose_read(s);
-  for (uint32_t i = 0; i < MEMBERS; i++) {
-    k->page[i] = k->counter[i].page = new_page();
-    k->counter[i].owner = k->owner | (restarts ? PML__OWNER_RESTARTS : 0);
-  }
-  return s;
-}
-
 static bool by_kernel(const struct pml_reading *r) {
   return r->raw < (uint64_t)OFFSET;
 }
@@ -68,7 +47,7 @@ static bool by_kernel(const struct pml_reading *r) {
 static void a_set(bool restarts, const char *how) {
   uint64_t v[MEMBERS] = {0};
   const char *why = NULL;
-  struct pml_eventset *s = open_dressed(restarts);
+  struct pml_eventset *s = open_dressed(new_page, restarts);
   if (!CHECK(s != NULL, "a set opens")) return;
   struct pml__kernel_share *k = pml__kernel_share_of(s);
   CHECK(pml_counter_path(&k->counter[1], NULL) == PML_PATH_PAGE, "%s: its events seem to be read by page", how);
@@ -82,7 +61,7 @@ static void a_set(bool restarts, const char *how) {
 static void a_counter_and_a_group(bool restarts, const char *how) {
   uint64_t buffer[3 + MEMBERS];
   struct pml_reading r[MEMBERS] = {{0}}, one = {0};
-  struct pml_eventset *s = open_dressed(restarts);
+  struct pml_eventset *s = open_dressed(new_page, restarts);
   if (!CHECK(s != NULL, "a set opens")) return;
   struct pml_group g = {.member = pml__kernel_share_of(s)->counter, .buffer = buffer, .n = MEMBERS};
   bool counter = pml_counter_read(&g.member[1], &one) == 0 && by_kernel(&one);

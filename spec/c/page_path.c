@@ -9,14 +9,11 @@
 #include "adapter/intercept/pml_intercept_events.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
-#include "base/pml_thread.h"
-#include "source/kernel/pml_eventset_kernel.h"
-#include "source/kernel/pml_group.h"
 #include "source/kernel/pml_rdpmc.h"
 #include "source/pml_eventset.h"
 
 #include "check.h"
-#include "events.h"
+#include "dressed.h"
 #include "intercept/sparing.h"
 
 #include <sched.h>
@@ -29,8 +26,6 @@
 #if defined(__x86_64__)
 
 #include "trap.h"
-
-#define MEMBERS 3
 
 static struct perf_event_mmap_page page[MEMBERS];
 static volatile uint64_t counter[MEMBERS];
@@ -60,21 +55,8 @@ static void fresh_pages(void) {
   interruptions = 0;
 }
 
-/* A set of software events, dressed up as one of hardware events. */
-static struct pml_eventset *open_dressed(void) {
-  struct pml_event ev[MEMBERS] = {faults(), task_clock(), switches()};
-  struct pml_eventset *s;
-  if (pml__eventset_open_events(&s, ev, MEMBERS, NULL) != 0) return NULL;
-  struct pml__kernel_share *k = pml__kernel_share_of(s);
-  k->owner = pml_thread_self()->id;
-  k->group[0].paged = true;
-  pml__kernel_choose_read(k);
-  pml__eventset_choose_read(s);
-  for (uint32_t i = 0; i < MEMBERS; i++) {
-    k->page[i] = k->counter[i].page = &page[i];
-    k->counter[i].owner = k->owner;
-  }
-  return s;
+static volatile struct perf_event_mmap_page *page_at(uint32_t i) {
+  return &page[i];
 }
 
 static void close_dressed(struct pml_eventset *s) {
@@ -476,7 +458,7 @@ int main(int argc, char **argv) {
     SKIP("rdpmc does not fault here: a real counter answers");
     return check_done();
   }
-  struct pml_eventset *s = open_dressed();
+  struct pml_eventset *s = open_dressed(page_at, false);
   if (!CHECK(s != NULL, "a set of software events, dressed up with pages")) return check_done();
   sets(s);
   on_another_thread(s);

@@ -63,6 +63,15 @@ static double worst(const struct pml_sketch *s, const double *v, size_t n) {
   return most;
 }
 
+/* The quantiles of @v, which is sorted, are within @bound in @s; count and ends are exact. */
+static bool holds(const struct pml_sketch *s, const double *v, double bound, const char *what) {
+  double error = worst(s, v, N);
+  bool good = error <= bound + ROUNDING && pml_sketch_count(s) == N && pml_sketch_at(s, 0) == v[0] &&
+              pml_sketch_at(s, 1) == v[N - 1];
+  if (!good) printf("# %s: error %.3g within %.3g\n", what, error, bound);
+  return good;
+}
+
 static void bounds(void) {
   static const struct {
     double alpha;
@@ -80,16 +89,11 @@ static void bounds(void) {
         pml_sketch_add(part[i * i % 3], v[i]); /* 0 or 1: the third stays empty */
       }
       qsort(v, N, sizeof *v, by_double);
-      double error = worst(s, v, N), bound = pml_sketch_error(s);
-      CHECK(error <= bound + ROUNDING && (p > 0 || k > 2 || bound == shape[p].alpha),
-            "%s, %g asked with %zu buckets: error %.3g within %.3g", kinds[k].name, shape[p].alpha, shape[p].buckets,
-            error, bound);
       for (int i = 1; i < 3; i++) pml_sketch_merge(part[0], part[i]);
-      error = worst(part[0], v, N);
-      CHECK(error <= pml_sketch_error(part[0]) + ROUNDING && pml_sketch_error(part[0]) <= bound + ROUNDING &&
-                pml_sketch_count(part[0]) == N,
-            "and merged of three parts: %.3g", error);
-      CHECK(pml_sketch_at(part[0], 0) == v[0] && pml_sketch_at(s, 1) == v[N - 1], "minimum and maximum are exact");
+      double bound = pml_sketch_error(s), merged = pml_sketch_error(part[0]);
+      CHECK(holds(s, v, bound, "whole") && (p > 0 || k > 2 || bound == shape[p].alpha), "%s, %g asked with %zu buckets",
+            kinds[k].name, shape[p].alpha, shape[p].buckets);
+      CHECK(holds(part[0], v, merged, "merged") && merged <= bound + ROUNDING, "and merged of three parts");
       pml_sketch_close(s);
       for (int i = 0; i < 3; i++) pml_sketch_close(part[i]);
     }
@@ -110,10 +114,8 @@ static void scaled(void) {
       }
       pml_sketch_add_scaled(to, from, factor[f]);
       qsort(v, N, sizeof *v, by_double);
-      double error = worst(to, v, N), a = pml_sketch_error(from), b = pml_sketch_error(to);
-      CHECK(error <= a + b + a * b + ROUNDING && pml_sketch_count(to) == N, "%s times %g: error %.3g within %.3g",
-            kinds[k].name, factor[f], error, a + b + a * b);
-      CHECK(pml_sketch_at(to, 0) == v[0] && pml_sketch_at(to, 1) == v[N - 1], "and its ends are exact");
+      double a = pml_sketch_error(from), b = pml_sketch_error(to);
+      CHECK(holds(to, v, a + b + a * b, "scaled"), "%s times %g", kinds[k].name, factor[f]);
       pml_sketch_close(from);
       pml_sketch_close(to);
     }
@@ -194,9 +196,8 @@ static void sizes_differ(void) {
   for (size_t i = 0; i < N; i++) pml_sketch_add(i % 2 ? coarse : fine, v[i] = pareto());
   qsort(v, N, sizeof *v, by_double);
   pml_sketch_merge(fine, coarse);
-  double error = worst(fine, v, N), bound = pml_sketch_error(fine);
-  CHECK(error <= bound + ROUNDING && bound >= pml_sketch_error(coarse) && pml_sketch_count(fine) == N,
-        "a coarse one merged into a fine one makes it coarse, and it says so (%.3g within %.3g)", error, bound);
+  CHECK(holds(fine, v, pml_sketch_error(fine), "coarse") && pml_sketch_error(fine) >= pml_sketch_error(coarse),
+        "a coarse one merged into a fine one makes it coarse, and it says so");
   pml_sketch_close(coarse), pml_sketch_close(fine);
 }
 
