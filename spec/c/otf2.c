@@ -114,99 +114,94 @@ static int careless_archive(const char *dir) {
 }
 
 static int make_archive(const char *mode, const char *dir) {
+  static const struct {
+    const char *mode;
+    int (*make)(const char *dir);
+  } all[] = {
+      {"good", good_archive}, {"large", large_archive}, {"empty", empty_archive}, {"careless", careless_archive}};
   int err = -EINVAL;
-  if (strcmp(mode, "good") == 0) err = good_archive(dir);
-  if (strcmp(mode, "large") == 0) err = large_archive(dir);
-  if (strcmp(mode, "empty") == 0) err = empty_archive(dir);
-  if (strcmp(mode, "careless") == 0) err = careless_archive(dir);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(mode, all[i].mode) == 0) err = all[i].make(dir);
   if (err < 0) fprintf(stderr, "%s: %s\n", mode, pml_error_detail(err));
   return err < 0;
 }
 
 /* ---- recording ---- */
 
-static void check_matching(void) {
-  char dir[64];
-  struct pml_otf2 *a = NULL;
-  struct pml_otf2_location *loc;
-  pml_region_t outer = region("outer"), inner = region("inner");
-  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 0) == 0, "an archive opens in an empty folder")) return;
-  CHECK(pml_otf2_location(a, "main", &loc) == 0, "a location is made");
-  CHECK(pml_otf2_leave(loc, 5, outer) == -EINVAL, "a leave without its enter is refused");
-  CHECK(pml_otf2_enter(loc, 10, 0) == -EINVAL, "region 0 is refused");
-  CHECK(pml_otf2_enter(loc, 10, pml_region_count() + 1) == -EINVAL, "a region that was never interned is refused");
-  CHECK(pml_otf2_enter(loc, 10, UINT32_MAX) == -EINVAL, "the largest id is no region");
-  CHECK(pml_otf2_enter(loc, 10, outer) == 0 && pml_otf2_enter(loc, 20, inner) == 0, "enters nest");
-  CHECK(pml_otf2_leave(loc, 30, outer) == -EINVAL, "the leave of a region that is not the innermost is refused");
-  CHECK(stats(a).unmatched == 2, "refused leaves are counted");
-  CHECK(pml_otf2_leave(loc, 15, inner) == 0 && stats(a).lifted == 1, "a time that goes back is lifted and counted");
-  CHECK(pml_otf2_enter(loc, 40, region("made since the archive was opened")) == 0, "a new region is known at once");
-  CHECK(pml_otf2_leave(loc, 41, region("made since the archive was opened")) == 0, "and can be left");
-  CHECK(pml_otf2_metric(loc, 50, (uint64_t[]){1}) == -EINVAL, "an archive without metrics refuses values");
-  CHECK(stats(a).written == 0, "nothing is handed to libotf2 before a flush");
-  CHECK(pml_otf2_flush(a) == 0 && stats(a).written == 5, "a flush hands over what was recorded");
-  CHECK(pml_otf2_close(a) == 0, "the archive closes with a region still open");
-  folder_remove(dir);
-}
+enum { SLOTS = 16, STEPS = 100000 };
+enum call { ENTER, LEAVE, METRIC, FLUSH };
 
-static void check_full_ring(void) {
-  char dir[64];
-  struct pml_otf2 *a = NULL;
-  struct pml_otf2_location *loc;
-  pml_region_t r = region("outer"), inner = region("inner");
-  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, two_metrics, 2, 16) == 0,
-             "an archive with the smallest ring opens"))
-    return;
-  pml_otf2_location(a, "main", &loc);
-  uint64_t values[2] = {1, 2}, attempted = 0;
-  int kept = 0;
-  for (; kept < 100 && pml_otf2_enter(loc, attempted, r) == 0; attempted++) kept++;
-  CHECK(kept == 8, "16 slots take 8 enters and keep room for their leaves");
-  attempted++;
-  CHECK(pml_otf2_metric(loc, attempted++, values) == PML_EFULL, "a metric does not take the room of a leave");
-  CHECK(pml_otf2_enter(loc, attempted++, inner) == PML_EFULL, "an enter into a full ring says so");
-  CHECK(pml_otf2_leave(loc, attempted++, inner) == PML_EFULL, "and its leave is dropped with it");
-  CHECK(pml_otf2_leave(loc, attempted, inner) == -EINVAL,
-        "a leave that does not match is refused though the ring is full");
-  CHECK(pml_otf2_leave(loc, attempted++, r) == PML_EFULL, "the first dropped enter takes its leave, too");
-  int left = 0;
-  for (; left < 100 && pml_otf2_leave(loc, attempted, r) == 0; attempted++) left++;
-  CHECK(left == 8, "every enter that was kept can be left");
-  CHECK(pml_otf2_metric(loc, attempted++, values) == PML_EFULL, "the ring is full to the last slot");
-  pml_otf2_flush(a);
-  CHECK(pml_otf2_metric(loc, attempted++, values) == 0, "there is room again after a flush");
-  pml_otf2_flush(a);
-  struct pml_otf2_stats s = stats(a);
-  CHECK(s.written + s.dropped == attempted, "written and dropped add up to what was recorded");
-  CHECK(s.written == 17 && s.unmatched == 2, "what was kept was written");
-  CHECK(pml_otf2_close(a) == 0, "it closes");
-  folder_remove(dir);
-}
+/* What a ring of SLOTS has to do: a kept enter promises a slot to its leave, a dropped one takes its leave along. */
+static struct {
+  struct {
+    pml_region_t region;
+    bool kept;
+  } open[SLOTS];
+  unsigned depth, beyond, used, promised; /* beyond: deeper than @open, all dropped */
+  uint64_t last, flushed;
+  struct pml_otf2_stats stats;
+} m;
 
-/* Kept enters around dropped ones, far deeper than the stack of open regions. */
-static void check_deep(void) {
-  char dir[64];
-  struct pml_otf2 *a = NULL;
-  struct pml_otf2_location *loc;
-  enum { DEPTH = 1000 };
-  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 16) == 0, "a small ring for deep recursion")) return;
-  pml_otf2_location(a, "main", &loc);
-  pml_region_t r = region("recursion");
-  uint64_t kept = 0, refused = 0;
-  for (int i = 0; i < DEPTH; i++) {
-    kept += pml_otf2_enter(loc, (uint64_t)i, r) == 0;
-    if (i % 10 == 0) pml_otf2_flush(a);
+static int expected(enum call call, uint64_t ticks, pml_region_t region) {
+  bool fits = m.used + m.promised + 2 <= SLOTS;
+  if (call == ENTER) {
+    if (region == 0 || region > pml_region_count()) return -EINVAL;
+    fits &= m.depth < SLOTS;
+    if (m.depth == SLOTS)
+      m.beyond++;
+    else
+      m.open[m.depth].region = region, m.open[m.depth++].kept = fits;
+    m.promised += fits;
+  } else if (call == LEAVE && m.beyond > 0) {
+    m.beyond--;
+    fits = false;
+  } else if (call == LEAVE) {
+    if (m.depth == 0 || m.open[m.depth - 1].region != region) return m.stats.unmatched++, -EINVAL;
+    fits = m.open[--m.depth].kept;
+    m.promised -= fits;
   }
-  CHECK(kept > 8 && kept < 16, "recursion deeper than the ring is dropped, what fits is kept");
-  for (int i = 0; i < DEPTH; i++) refused += pml_otf2_leave(loc, DEPTH + (uint64_t)i, r) == -EINVAL;
-  CHECK(refused == 0, "every leave finds its enter");
-  CHECK(pml_otf2_leave(loc, 3 * DEPTH, r) == -EINVAL, "and one more does not");
-  pml_otf2_flush(a);
-  struct pml_otf2_stats s = stats(a);
-  CHECK(s.written == 2 * kept && s.written + s.dropped == 2 * DEPTH, "whole pairs are kept, whole pairs are dropped");
-  pml_otf2_enter(loc, 4 * DEPTH, r);
-  CHECK(pml_otf2_leave(loc, 4 * DEPTH, r) == 0, "recording goes on");
-  CHECK(pml_otf2_close(a) == 0, "it closes");
+  if (!fits) return m.stats.dropped++, PML_EFULL;
+  m.stats.lifted += ticks < m.last;
+  if (ticks > m.last) m.last = ticks;
+  m.used += call == METRIC ? 2 : 1;
+  m.stats.written++;
+  return 0;
+}
+
+/* Deep and shallow by turns, with time that goes back now and then. */
+static void check_any_order(void) {
+  char dir[64], name[32];
+  struct pml_otf2 *a = NULL;
+  struct pml_otf2_location *loc;
+  pml_region_t r[5] = {region("a"), 0, 0, UINT32_MAX, 0};
+  uint32_t any = 1;
+  unsigned right = 0;
+  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, two_metrics, 2, SLOTS) == 0 &&
+                 pml_otf2_location(a, "main", &loc) == 0,
+             "an archive with the smallest ring"))
+    return;
+  for (unsigned step = 0; step < STEPS; step++) {
+    any = any * 1103515245 + 12345;
+    snprintf(name, sizeof name, "made in step %u", step / 1000 * 1000); /* long after the archive was opened */
+    r[1] = region(name), r[4] = pml_region_count() + 1;
+    uint64_t ticks = 1000 + 10 * (uint64_t)step - (any >> 8) % 64;
+    unsigned what = (any >> 16) % 64, k = (any >> 24) % 16;
+    enum call call = what < (step / 500 % 2 ? 20 : 32) ? ENTER : what < 56 ? LEAVE : what < 60 ? METRIC : FLUSH;
+    pml_region_t of = call == LEAVE && k > 1 && m.depth > 0 ? m.open[m.depth - 1].region : r[k < 5 ? k : k % 2];
+    if (call == ENTER) right += pml_otf2_enter(loc, ticks, of) == expected(call, ticks, of);
+    if (call == LEAVE) right += pml_otf2_leave(loc, ticks, of) == expected(call, ticks, of);
+    if (call == METRIC) right += pml_otf2_metric(loc, ticks, (uint64_t[]){1, 2}) == expected(call, ticks, of);
+    if (call != FLUSH) continue;
+    bool later = stats(a).written == m.flushed && pml_otf2_flush(a) == 0;
+    struct pml_otf2_stats s = stats(a);
+    m.flushed = m.stats.written, m.used = 0;
+    right += later && memcmp(&s, &m.stats, sizeof s) == 0;
+  }
+  CHECK(right == STEPS, "%u of %d calls keep, drop, refuse and count as a model does", right, STEPS);
+  CHECK(m.stats.written > 10000 && m.stats.dropped > 1000 && m.stats.lifted > 1000 && m.stats.unmatched > 1000,
+        "%llu are kept, %llu dropped, %llu lifted, %llu do not match", (unsigned long long)m.stats.written,
+        (unsigned long long)m.stats.dropped, (unsigned long long)m.stats.lifted, (unsigned long long)m.stats.unmatched);
+  CHECK(pml_otf2_close(a) == 0, "it closes with regions still open");
   folder_remove(dir);
 }
 
@@ -230,19 +225,20 @@ static void check_arguments(void) {
   CHECK(pml_otf2_location(a, NULL, &loc) == -EINVAL && loc == NULL, "a location without a name is refused");
   CHECK(pml_otf2_close(a) == 0, "it closes");
   folder_remove(dir);
+  CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 0) == 0 && pml_otf2_location(a, "main", &loc) == 0 &&
+            pml_otf2_metric(loc, 50, (uint64_t[]){1}) == -EINVAL && pml_otf2_close(a) == 0,
+        "an archive without metrics refuses values");
+  folder_remove(dir);
 }
 
 static void check_folders(void) {
   char dir[64], path[128];
   struct pml_otf2 *a;
   CHECK(fresh_dir(dir) && good_archive(dir) == 0, "a good archive is written");
-  CHECK(pml_otf2_open(&a, dir, NULL, 0, 0) == -EEXIST && a == NULL, "a folder with a trace is refused");
-  CHECK(strstr(pml_error_detail(-EEXIST), dir) != NULL, "and the sentence names it");
   snprintf(path, sizeof path, "%s/traces.otf2", dir);
   unlink(path);
-  CHECK(pml_otf2_open(&a, dir, NULL, 0, 0) == -EEXIST, "a trace that was cut short is not overwritten either");
-  snprintf(path, sizeof path, "%s/absent", dir);
-  CHECK(pml_otf2_open(&a, path, NULL, 0, 0) == -ENOENT && a == NULL, "an absent folder is refused");
+  CHECK(pml_otf2_open(&a, dir, NULL, 0, 0) == -EEXIST && a == NULL && strstr(pml_error_detail(-EEXIST), dir) != NULL,
+        "a trace that was cut short is not overwritten, and the sentence names it");
   snprintf(path, sizeof path, "%s/traces.def", dir);
   CHECK(pml_otf2_open(&a, path, NULL, 0, 0) == -ENOTDIR, "a file is no folder");
   char *longest = malloc(8192);
@@ -364,9 +360,7 @@ static void check_recording_goes_on(void) {
 
 int main(int argc, char **argv) {
   if (argc == 3) return make_archive(argv[1], argv[2]);
-  check_matching();
-  check_full_ring();
-  check_deep();
+  check_any_order();
   check_arguments();
   check_folders();
   check_forbidden();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde.c - what software-defined events mean: registered, created, grouped, recorded, read by event sets. */
 #include "base/pml_error.h"
-#include "source/pml_event.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 
@@ -81,30 +80,28 @@ static int64_t calls;
 static double given = 1.25;
 
 static void registered(void) {
-  CHECK(pml_sde_register(lib, "I64", PML_SDE_RW, PML_TYPE_INT64, &i64) == 0 && is_int("sde:::SPEC::I64", 5),
-        "a long long is read by its name");
-  CHECK(pml_sde_register(lib, "I32", PML_SDE_RW, PML_TYPE_INT32, &i32) == 0 && is_int("SPEC::I32", -7),
-        "an int is widened");
-  CHECK(pml_sde_register(lib, "F64", PML_SDE_RO, PML_TYPE_DOUBLE, &f64) == 0 && is_double("SPEC::F64", 2.5),
-        "a double is a double");
-  CHECK(pml_sde_register(lib, "F32", PML_SDE_RW | PML_SDE_INSTANT, PML_TYPE_FLOAT, &f32) == 0 &&
+  int64_t other = 99;
+  CHECK(pml_sde_register(lib, "I64", PML_SDE_RW, PML_TYPE_INT64, &i64) == 0 && is_int("sde:::SPEC::I64", 5) &&
+            pml_sde_register(lib, "I32", PML_SDE_RW, PML_TYPE_INT32, &i32) == 0 && is_int("SPEC::I32", -7) &&
+            pml_sde_register(lib, "F64", PML_SDE_RO, PML_TYPE_DOUBLE, &f64) == 0 && is_double("SPEC::F64", 2.5) &&
+            pml_sde_register(lib, "F32", PML_SDE_RW | PML_SDE_INSTANT, PML_TYPE_FLOAT, &f32) == 0 &&
             is_double("SPEC::F32", -0.5),
-        "a float is widened");
+        "variables are read by their names, short ones widened");
   CHECK(pml_sde_register_callback(lib, "CALLS", 0, PML_TYPE_INT64, count_calls, &calls) == 0 &&
             is_int("SPEC::CALLS", 1) && is_int("SPEC::CALLS", 2),
         "a callback is called at each read");
   CHECK(pml_sde_register_callback(lib, "GIVEN", 0, PML_TYPE_DOUBLE, give_double, &given) == 0 &&
             is_double("SPEC::GIVEN", 1.25),
         "a callback's double travels as its bits");
-  int64_t other = 99;
   CHECK(pml_sde_register(lib, "I64", PML_SDE_RO, PML_TYPE_INT64, &other) == 0 && is_int("SPEC::I64", 5),
         "registering again changes nothing");
   CHECK(pml_sde_register_callback(lib, "I64", 0, PML_TYPE_INT64, count_calls, &calls) == -EINVAL,
         "another kind under the name is refused");
-  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_OTHER, &other) == -EINVAL, "bytes are no counter");
-  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, NULL) == -EINVAL, "no variable is refused");
-  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, (char *)&i64 + 1) == -EINVAL, "so is one that is not aligned");
-  CHECK(pml_sde_register(lib, "BAD", 0x100, PML_TYPE_INT64, &other) == -EINVAL, "so is an unknown mode");
+  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_OTHER, &other) == -EINVAL &&
+            pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, NULL) == -EINVAL &&
+            pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, (char *)&i64 + 1) == -EINVAL &&
+            pml_sde_register(lib, "BAD", 0x100, PML_TYPE_INT64, &other) == -EINVAL,
+        "so are bytes, no variable, one that is not aligned, an unknown mode");
 }
 
 static int write_to(const char *name, struct pml_value v) {
@@ -116,20 +113,6 @@ static int write_to(const char *name, struct pml_value v) {
   return rc;
 }
 
-/* A double that is an integer of 64 bits, and its neighbours that are none. */
-static void integer_limits(void) {
-  static int64_t at_limit;
-  pml_sde_register(lib, "LIMIT", PML_SDE_RW | PML_SDE_INSTANT, PML_TYPE_INT64, &at_limit);
-  static const double fit[] = {-0x1p63, -0x1p63 + 1024, 0x1p63 - 1024}, none[] = {0x1p63, -0x1p63 - 2048, NAN, 0.5};
-  for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
-    CHECK(write_to("SPEC::LIMIT", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = fit[i]}) == 0 &&
-              (double)at_limit == fit[i],
-          "%.17g is an integer of 64 bits", fit[i]);
-  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-    CHECK(write_to("SPEC::LIMIT", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = none[i]}) == -EINVAL,
-          "%.17g is none", none[i]);
-}
-
 static int reset_of(const char *name) {
   struct pml_sde_event *ev;
   int rc = pml_sde_find(name, &ev, NULL);
@@ -139,23 +122,42 @@ static int reset_of(const char *name) {
   return rc;
 }
 
-static const struct pml_value eleven = {.type = PML_TYPE_INT64, .i = 11};
-static const struct pml_value half = {.type = PML_TYPE_DOUBLE, .d = 0.5};
-
+/* What each takes: a double that is an integer of 64 bits, but not its neighbours that are none. */
 static void written(void) {
-  CHECK(write_to("SPEC::I64", eleven) == 0 && i64 == 11, "a read-write variable is written");
-  CHECK(write_to("SPEC::I32", eleven) == 0 && i32 == 11, "an int too");
-  CHECK(write_to("SPEC::F32", half) == 0 && f32 == 0.5F, "a float too");
-  CHECK(write_to("SPEC::F64", half) == -EACCES && f64 == 2.5, "a read-only one is not");
-  CHECK(write_to("SPEC::I64", half) == -EINVAL && i64 == 11, "half of something does not fit an integer");
-  CHECK(write_to("SPEC::I32", (struct pml_value){.type = PML_TYPE_INT64, .i = INT64_C(1) << 40}) == -EINVAL &&
-            i32 == 11,
-        "nor 2^40 an int");
-  CHECK(write_to("SPEC::I64", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = NAN}) == -EINVAL, "nor NaN an integer");
-  CHECK(write_to("SPEC::F32", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = 1e300}) == -EINVAL && f32 == 0.5F,
-        "nor 1e300 a float");
-  CHECK(write_to("SPEC::CALLS", eleven) == PML_EMODE, "a callback cannot be written");
-  CHECK(write_to("SPEC::LATER", eleven) == PML_EMODE, "nor a placeholder");
+  static const struct {
+    const char *name;
+    enum pml_type type;
+    double v;
+    int rc;
+  } c[] = {{"SPEC::I64", PML_TYPE_INT64, 11, 0},
+           {"SPEC::I32", PML_TYPE_INT64, 11, 0},
+           {"SPEC::F32", PML_TYPE_DOUBLE, 0.5, 0},
+           {"SPEC::F64", PML_TYPE_DOUBLE, 0.5, -EACCES},
+           {"SPEC::I32", PML_TYPE_INT64, 0x1p40, -EINVAL},
+           {"SPEC::F32", PML_TYPE_DOUBLE, 1e300, -EINVAL},
+           {"SPEC::CALLS", PML_TYPE_INT64, 11, PML_EMODE},
+           {"SPEC::LATER", PML_TYPE_INT64, 11, PML_EMODE},
+           {"SPEC::I64", PML_TYPE_DOUBLE, -0x1p63, 0},
+           {"SPEC::I64", PML_TYPE_DOUBLE, -0x1p63 + 1024, 0},
+           {"SPEC::I64", PML_TYPE_DOUBLE, 0x1p63 - 1024, 0},
+           {"SPEC::I64", PML_TYPE_DOUBLE, 0x1p63, -EINVAL},
+           {"SPEC::I64", PML_TYPE_DOUBLE, -0x1p63 - 2048, -EINVAL},
+           {"SPEC::I64", PML_TYPE_DOUBLE, NAN, -EINVAL},
+           {"SPEC::I64", PML_TYPE_DOUBLE, 0.5, -EINVAL}};
+  for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+    struct pml_value v = {.type = c[k].type}, was = {0}, is;
+    if (v.type == PML_TYPE_INT64)
+      v.i = (int64_t)c[k].v;
+    else
+      v.d = c[k].v;
+    if (c[k].rc != PML_EMODE) was = value_of(c[k].name);
+    bool good = write_to(c[k].name, v) == c[k].rc;
+    if (c[k].rc != PML_EMODE) {
+      is = value_of(c[k].name);
+      good &= c[k].rc != 0 ? is.i == was.i : (is.type == PML_TYPE_DOUBLE ? is.d : (double)is.i) == c[k].v;
+    }
+    CHECK(good, "%s %s %.17g", c[k].name, c[k].rc == 0 ? "takes" : "does not take", c[k].v);
+  }
   CHECK(reset_of("SPEC::I64") == 0 && i64 == 0, "a reset makes a read-write variable 0");
   CHECK(reset_of("SPEC::F64") == 0 && f64 == 2.5, "and leaves a read-only one alone");
   CHECK(reset_of("SPEC::CALLS") == 0 && reset_of("SPEC::LATER") == 0, "what has no reset takes it in silence");
@@ -171,11 +173,11 @@ static void notify(int64_t value, void *arg) {
 
 static void created(void) {
   struct pml_sde_counter *c = NULL, *again = NULL;
-  CHECK(pml_sde_create(lib, "CREATED", PML_SDE_RW, &c) == 0 && is_int("SPEC::CREATED", 0), "a created counter is 0");
-  CHECK(pml_sde_create(lib, "CREATED", PML_SDE_RW, &again) == 0 && again == c, "created again it is the same");
+  CHECK(pml_sde_create(lib, "CREATED", PML_SDE_RW, &c) == 0 &&
+            pml_sde_create(lib, "CREATED", PML_SDE_RW, &again) == 0 && again == c && pml_sde_increment(c, -500) == 0 &&
+            is_int("SPEC::CREATED", -500) && pml_sde_counter_reset(c) == 0 && is_int("SPEC::CREATED", 0),
+        "a created counter is made once, and counts downwards, too");
   CHECK(pml_sde_create(lib, "I64", 0, &again) == -EINVAL && again == NULL, "not under the name of something else");
-  CHECK(pml_sde_increment(c, -500) == 0 && is_int("SPEC::CREATED", -500), "it counts downwards, too");
-  CHECK(pml_sde_counter_reset(c) == 0 && is_int("SPEC::CREATED", 0), "it is reset");
   CHECK(pml_sde_increment(NULL, 1) == -EINVAL, "no counter is refused");
 
   struct pml_sde_event *ev;
@@ -212,8 +214,6 @@ static void groups(void) {
     pml_sde_group_add(lib, name, "MAX", PML_SDE_MAX);
     pml_sde_group_add(lib, name, "MIN", PML_SDE_MIN);
   }
-  CHECK(is_int("SPEC::SUM", -14) && is_int("SPEC::MAX", -5) && is_int("SPEC::MIN", -9),
-        "sum, largest and smallest of negatives");
   CHECK(pml_sde_group_add(lib, "A", "SUM", PML_SDE_SUM) == 0 && is_int("SPEC::SUM", -14), "a member counts once");
   CHECK(pml_sde_group_add(lib, "SUM", "NEST", PML_SDE_MAX) == 0 &&
             pml_sde_group_add(lib, "C", "NEST", PML_SDE_MAX) == 0 && is_int("SPEC::NEST", 4),
@@ -261,25 +261,18 @@ static void groups(void) {
 static void recorders(void) {
   struct pml_recorder *r = NULL, *again = NULL;
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
-  CHECK(is_int("SPEC::REC:MED", -1), "a recorder's quantile reads -1 before there is one");
-  CHECK(pml_sde_create_recorder(lib, "REC", &o, &r) == 0 && is_int("SPEC::REC:CNT", 0), "a recorder starts empty");
+  struct pml_sde_event *ev;
+  CHECK(is_int("SPEC::REC:MED", -1) && pml_sde_create_recorder(lib, "REC", &o, &r) == 0 && is_int("SPEC::REC:CNT", 0) &&
+            is_int("SPEC::REC:MED", -1),
+        "a recorder starts empty, and before, its quantile reads -1");
   CHECK(pml_sde_create_recorder(lib, "REC", &o, &again) == 0 && again == r, "created again it is the same");
-  CHECK(is_int("SPEC::REC:MED", -1), "the quantiles of nothing are nothing");
-  for (int i = 10; i >= 1; i--) {
-    double d = i;
-    pml_recorder_push(r, &d);
-  }
+  for (double d = 10; d >= 1; d--) pml_recorder_push(r, &d);
   CHECK(is_int("SPEC::REC", 10) && is_double("SPEC::REC:MIN", 1) && is_double("SPEC::REC:MAX", 10),
         "it counts its elements, and has the least and the largest");
   CHECK(pml_sde_group_add(lib, "REC", "SUM", PML_SDE_SUM) == -EINVAL, "it cannot be in a group");
   CHECK(pml_sde_unregister(lib, "REC:MED") == -EINVAL, "a quantile does not go alone");
   CHECK(pml_sde_create_recorder(lib, "REC2", NULL, &again) == -EINVAL, "without a type there is none");
-  struct pml_sde_event *ev;
-  struct pml_sde_info info;
   pml_sde_find("SPEC::REC:MAX", &ev, NULL);
-  CHECK(pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_QUANTILE && info.recorder == r &&
-            info.type == PML_TYPE_DOUBLE && strcmp(info.name, "REC:MAX") == 0 && strcmp(info.library, "SPEC") == 0,
-        "what is derived knows the recorder");
   CHECK(pml_sde_unregister(lib, "REC") == 0 && is_int("SPEC::REC:MAX", -1) && is_int("SPEC::REC", -1),
         "with it they go");
   CHECK(pml_recorder_count(r) == 10, "but while a reference to an event exists, its recorder stays");
@@ -323,6 +316,7 @@ static void placeholders(void) {
   bool made = false;
   struct pml_value v;
   CHECK(pml_sde_find("nothing", &ev, NULL) == PML_ENOEVENT && ev == NULL, "a name without :: is no event");
+  CHECK(pml_sde_describe(lib, "NOBODY", "x") == -EINVAL, "who is not there is not described");
   CHECK(pml_sde_find("LATE::X", &ev, &made) == 0 && made, "an unknown one becomes a placeholder");
   CHECK(pml_sde_read(ev, &v) == 0 && v.i == -1, "that reads -1");
   struct pml_sde_library *late;
@@ -337,39 +331,6 @@ static void placeholders(void) {
         "until the library comes again");
   pml_sde_shutdown(late);
   pml_sde_release(ev);
-  CHECK(pml_sde_unregister(lib, "NOBODY") == -EINVAL, "what is not there cannot be unregistered");
-}
-
-struct seen {
-  unsigned n;
-  bool described, placeholder;
-};
-
-static int see(const struct pml_event_info *info, void *arg) {
-  struct seen *s = arg;
-  s->n++;
-  if (strcmp(info->name, "sde:::SPEC::I64") == 0)
-    s->described =
-        strcmp(info->description, "sixty-four bits") == 0 && info->available && strcmp(info->source, "sde") == 0;
-  if (strcmp(info->name, "sde:::SPEC::WAITING") == 0) s->placeholder = !info->available && info->reason[0] != '\0';
-  return 0;
-}
-
-static void listed(void) {
-  struct seen s = {0};
-  struct pml_sde_event *waiting;
-  struct pml_event ev;
-  CHECK(pml_sde_describe(lib, "I64", "sixty-four bits") == 0, "an event is described");
-  CHECK(pml_sde_describe(lib, "NOBODY", "x") == -EINVAL, "not one that is not there");
-  pml_sde_find("SPEC::WAITING", &waiting, NULL);
-  CHECK(pml_event_list("sde:::SPEC::*", false, see, &s) == 0 && s.described && s.placeholder,
-        "the list has it, and what is waited for");
-  pml_sde_release(waiting);
-  CHECK(pml_event_parse(&ev, "sde:::SPEC::I64") == 0 && strcmp(pml_event_source(ev.name), "sde") == 0 && ev.nparts == 0,
-        "its name parses");
-  CHECK(pml_event_parse(&ev, "sde:::SPECI64") == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "SPEC::I64"),
-        "what is no such name is told the nearest: %s", pml_error_detail(PML_ENOEVENT));
-  CHECK(pml_event_parse(&ev, "sde:::") == PML_ENOEVENT, "nothing is no name");
 }
 
 static void awaited(void) {
@@ -452,13 +413,11 @@ int main(void) {
   libraries();
   registered();
   written();
-  integer_limits();
   created();
   groups();
   recorders();
   sets();
   placeholders();
-  listed();
   awaited();
   set_semantics();
   hostile();

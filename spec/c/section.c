@@ -220,23 +220,20 @@ static void any_order(void) {
 /* ---- definitions, limits, misuse ---- */
 
 static void defining(void) {
-  struct pml_section *a = defined("solver", NULL), *b = defined("solver", NULL), *c = NULL;
+  struct pml_section *c = NULL;
   struct pml_section_options o = {.type = PML_SECTION_COMMUNICATION, .exclusive = true, .line = 7};
   struct pml_section_info info;
-  CHECK(a == b, "the same label is the same section");
-  CHECK(pml_section_find("solver") == a && pml_section_find("none such") == NULL, "and is found by it");
-  CHECK(pml_section_define("solver", &o, &c) == -EINVAL && c == NULL, "other options later are refused");
-  CHECK(strstr(pml_error_detail(-EINVAL), "solver") != NULL, "with a sentence that names it");
-  CHECK(pml_section_define("halo", &o, &c) == 0, "options are taken at the first definition");
+  CHECK(pml_section_find("none such") == NULL && pml_section_define("halo", &o, &c) == 0 &&
+            defined("halo", NULL) == c && pml_section_find("halo") == c,
+        "the same label is the same section, and saying nothing agrees with all options");
   pml_section_describe(c, &info);
   CHECK(strcmp(info.label, "halo") == 0 && info.type == PML_SECTION_COMMUNICATION && info.exclusive &&
             info.events == NULL && info.record == PML_SECTION_NO_RECORD,
-        "and told again");
-  CHECK(pml_section_define("halo", NULL, &b) == 0 && b == c, "saying nothing agrees with all options");
-  CHECK(pml_section_define("", NULL, &b) == -EINVAL && pml_section_define(NULL, NULL, &b) == -EINVAL,
+        "which are told again");
+  CHECK(pml_section_define("", NULL, &c) == -EINVAL && pml_section_define(NULL, NULL, &c) == -EINVAL && c == NULL,
         "a section needs a label");
   o.type = (enum pml_section_type)9;
-  CHECK(pml_section_define("bad", &o, &b) == -EINVAL && pml_section_find("bad") == NULL, "and a type that there is");
+  CHECK(pml_section_define("bad", &o, &c) == -EINVAL && pml_section_find("bad") == NULL, "and a type that there is");
   CHECK(pml_section_start(NULL) == -EINVAL && pml_section_stop(NULL) == -EINVAL,
         "no section is refused, not crashed on");
   char strange[] = "\x01\xff\n%s\"';\t";
@@ -252,25 +249,21 @@ static void defining(void) {
 
 static void limits(void) {
   struct pml_section *s = defined("limits", NULL);
-  CHECK(pml_section_start(s) == 0 && pml_section_stop_work(s, -1, 1) == -EINVAL && pml_section_start(s) == 0 &&
-            pml_section_stop_work(s, (double)NAN, 1) == -EINVAL,
-        "an invalid workload is refused");
+  CHECK(pml_section_start(s) == 0 && pml_section_stop_work(s, (double)NAN, 1) == -EINVAL, "no number is no workload");
   struct pml_section_row r = row_of(s);
-  CHECK(r.count == 2 && r.work == 0 && r.iterations == 0 && r.misuse[PML_SECTION_WORK] == 2,
-        "and counted, with the calls");
-  CHECK(pml_section_stop(s) == -EINVAL && strstr(pml_error_detail(-EINVAL), "without a start") != NULL,
-        "a stop without a start is refused with a sentence");
-  pml_section_reset();
-  CHECK(row_of(s).section == NULL, "after a reset there is nothing to report");
+  CHECK(r.count == 1 && r.work == 0 && r.iterations == 0 && r.misuse[PML_SECTION_WORK] == 1,
+        "which is counted, with the call");
   pml_section_start(s);
   pml_section_reset();
   spin(100000);
   pml_section_stop(s);
   r = row_of(s);
   CHECK(r.count == 1 && r.total_ns >= 1e5 && misuse_of(&r) == 0, "a section under way over a reset counts at its stop");
-  CHECK(strcmp(pml_section_misuse_name(PML_SECTION_CROSSED), "crossed") == 0 &&
-            strstr(pml_section_misuse_text(PML_SECTION_FOREIGN), "thread") != NULL,
-        "misuses have names and texts");
+  CHECK(strstr(pml_section_misuse_text(PML_SECTION_FOREIGN), "thread") != NULL, "misuses have texts");
+  pml_section_reset();
+  pml_section_enable(false);
+  CHECK(pml_section_stop(s) == 0 && row_of(s).section == NULL, "switched off, nothing is misuse");
+  pml_section_enable(true);
 }
 
 /* A loop that forgets its stop. */
@@ -301,22 +294,7 @@ static void by_label(void) {
         "a label that was only ever stopped is named");
   CHECK(pml_section_start_label("") == -EINVAL && pml_section_stop_label(NULL) == -EINVAL, "an empty one is refused");
   PML_SECTION("macro", m);
-  pml_section_start(m);
-  pml_section_stop_label("macro");
-  CHECK(row_of(m).count == 1 && pml_section_find("macro") == m, "the macro's section is the label's");
-}
-
-static void switching(void) {
-  struct pml_section *s = defined("switched", NULL);
-  pml_section_enable(false);
-  CHECK(pml_section_start(s) == 0 && pml_section_stop(s) == 0 && pml_section_stop(s) == 0 &&
-            pml_section_stop_label("switched") == 0 && row_of(s).section == NULL,
-        "switched off, nothing happens and nothing is misuse");
-  pml_section_reset();
-  pml_section_enable(true);
-  pml_section_start(s);
-  pml_section_stop(s);
-  CHECK(row_of(s).count == 1, "switched on again, it counts");
+  CHECK(pml_section_find("macro") == m, "the macro's section is the label's");
 }
 
 /* ---- events, series ---- */
@@ -353,12 +331,7 @@ static void events(void) {
     CHECK(v != NULL && (double)v[2].i >= r.row[i].mean_ns, "and the time by another clock");
   }
   pml_section_report_free(&r);
-  const char *bad[] = {"sde:::SECTION::N", "no-such-event"};
-  o = (struct pml_section_options){.events = bad, .nevents = 2};
-  CHECK(pml_section_define("bad events", &o, &other) < 0 && other == NULL &&
-            strstr(pml_error_detail(PML_ENOEVENT), "no-such-event") != NULL,
-        "events that there are none of are refused at the definition");
-  o.events = names;
+  o.nevents = 2;
   CHECK(pml_section_define("with events", &o, &other) == -EINVAL, "another list is another option");
   o.nevents = PML_SECTION_EVENTS_MAX + 1;
   CHECK(pml_section_define("too many", &o, &other) == -EINVAL, "too many are refused");
@@ -366,38 +339,34 @@ static void events(void) {
 
 static void series(void) {
   struct pml_section_options o = {.record = PML_SECTION_RECORD_ALL};
-  struct pml_section *s = NULL;
-  double median = 0, most = 0;
-  CHECK(pml_section_define("recorded", &o, &s) == 0 && pml_section_durations(s) != NULL, "a section with a series");
-  CHECK(pml_section_quantile(s, 50, &median) == -ENOENT, "has no quantile before its first call");
+  struct pml_section *s = defined("recorded", &o);
+  double median = 0;
+  CHECK(pml_section_quantile(s, 50, &median) == -ENOENT, "there is no quantile before the first call");
   for (int i = 0; i < 11; i++) {
     pml_section_start(s);
     if (i >= 5) spin(100000);
     pml_section_stop(s);
   }
-  struct pml_section_row r = row_of(s);
-  CHECK(pml_section_quantile(s, 50, &median) == 0 && median >= 1e5, "has a median after it (%.0f ns)", median);
-  CHECK(pml_section_quantile(s, 100, &most) == 0 && fabs(most - r.max_ns) < 1, "and its maximum is the report's");
+  CHECK(pml_section_quantile(s, 50, &median) == 0 && median >= 1e5, "there is a median after it (%.0f ns)", median);
   CHECK(pml_recorder_count(pml_section_durations(s)) == 11, "every call is in it");
-  pml_section_reset();
-  for (int i = 0; i < 2; i++) {
-    pml_section_start(s);
-    if (i == 1) spin(100000);
-    pml_section_stop(s);
-  }
-  r = row_of(s);
-  CHECK(pml_section_quantile(s, 50, &median) == 0 && fabs(median - (r.min_ns + r.max_ns) / 2) < 1,
-        "the median of two calls lies in the middle between them");
   CHECK(pml_section_quantile(s, 101, &median) == -EINVAL, "there is none beyond 100 percent");
   pml_section_reset();
   CHECK(pml_section_quantile(s, 50, &median) == -ENOENT, "a reset empties it");
-  CHECK(pml_section_quantile(defined("unrecorded", NULL), 50, &median) == PML_EMODE, "without a series there is none");
-  o.record = PML_SECTION_RECORD_SKETCH;
-  CHECK(pml_section_define("sketched", &o, &s) == 0, "a sketch");
+  pml_section_start(s);
+  pml_section_stop(s);
   pml_section_start(s);
   spin(100000);
   pml_section_stop(s);
-  CHECK(pml_section_quantile(s, 50, &median) == 0 && median >= 0.9e5, "has quantiles too");
+  struct pml_section_row r = row_of(s);
+  CHECK(pml_section_quantile(s, 50, &median) == 0 && fabs(median - (r.min_ns + r.max_ns) / 2) < 1,
+        "the median of two calls lies in the middle between them");
+  CHECK(pml_section_quantile(defined("unrecorded", NULL), 50, &median) == PML_EMODE, "without a series there is none");
+  o.record = PML_SECTION_RECORD_SKETCH;
+  s = defined("sketched", &o);
+  pml_section_start(s);
+  spin(100000);
+  pml_section_stop(s);
+  CHECK(pml_section_quantile(s, 50, &median) == 0 && median >= 0.9e5, "a sketch has quantiles too");
 }
 
 /* ---- children ---- */
@@ -539,7 +508,6 @@ int main(int argc, char **argv) {
   limits();
   forgetting();
   by_label();
-  switching();
   events();
   series();
   forking();
