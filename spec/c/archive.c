@@ -6,8 +6,8 @@
  */
 #include "archive_job.h"
 
-#include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_private.h"
+#include "substrate/archive/pml_archive_skew.h"
 
 static void archive(const struct job *job) {
   char path[RANKS][300];
@@ -171,20 +171,20 @@ static void clocks(void) {
 /* ---- shifts by which no message is early ---- */
 
 #define CLOCKS 6u
-#define KNOTS 65u
+#define BREAKPOINTS 65u
 #define STEP UINT64_C(1000)
 
-static int64_t lag[KNOTS][CLOCKS][CLOCKS]; /* by hand: the earliest message's lead; INT64_MIN without messages */
+static int64_t skew[BREAKPOINTS][CLOCKS][CLOCKS]; /* by hand: the earliest message's lead; INT64_MIN without messages */
 
 static bool taken = true;
 
-/* A message, and what it says of the knots around the steps in which it was on its way. */
-static void message(struct pml__archive_lags *l, uint32_t from, uint32_t to, uint64_t sent, uint64_t received) {
+/* A message, and what it says of the breakpoints around the steps in which it was on its way. */
+static void message(struct pml__archive_skews *l, uint32_t from, uint32_t to, uint64_t sent, uint64_t received) {
   const uint64_t s = sent / STEP, r = received / STEP, first = s < r ? s : r, last = s < r ? r : s;
-  taken &= pml__archive_lag(l, from, to, sent, received) == 0;
+  taken &= pml__archive_skew_add(l, from, to, sent, received) == 0;
   if (from == to || r > s + 1) return; /* late enough */
   for (uint64_t k = first; k <= last + 1; k++)
-    if ((int64_t)(sent - received) > lag[k][from][to]) lag[k][from][to] = (int64_t)(sent - received);
+    if ((int64_t)(sent - received) > skew[k][from][to]) skew[k][from][to] = (int64_t)(sent - received);
 }
 
 /* The longest paths (Floyd and Warshall): false where one has no end. */
@@ -212,13 +212,13 @@ static bool longest(int64_t at[CLOCKS][CLOCKS], int64_t shift[CLOCKS], bool know
 static void shifts_of(bool fast) {
   struct pml__archive_process process[CLOCKS] = {{0}};
   struct pml__archive a = {.process = process, .nprocesses = CLOCKS};
-  struct pml__archive_lags l;
-  uint32_t knots[CLOCKS] = {0};
+  struct pml__archive_skews l;
+  uint32_t breakpoints[CLOCKS] = {0};
   bool shifted = false;
-  for (uint32_t k = 0; k < KNOTS; k++)
-    for (uint32_t i = 0; i < CLOCKS * CLOCKS; i++) lag[k][i / CLOCKS][i % CLOCKS] = INT64_MIN;
-  pml__archive_lags_begin(&l, 0, (KNOTS - 1) * (STEP - 1), CLOCKS);
-  if (!CHECK(l.knots == KNOTS && l.step_ns == STEP, "64 steps of the time")) return;
+  for (uint32_t k = 0; k < BREAKPOINTS; k++)
+    for (uint32_t i = 0; i < CLOCKS * CLOCKS; i++) skew[k][i / CLOCKS][i % CLOCKS] = INT64_MIN;
+  pml__archive_skews_begin(&l, 0, (BREAKPOINTS - 1) * (STEP - 1), CLOCKS);
+  if (!CHECK(l.breakpoints == BREAKPOINTS && l.step_ns == STEP, "64 steps of the time")) return;
   /* Neighbours send to each other; clocks are behind, the first one most, and more and more so. */
   for (uint32_t i = 0; i < 4000; i++) {
     const uint32_t from = i % CLOCKS, to = i % 4 < 2 ? (from + 1) % CLOCKS : from > 0 ? from - 1 : 0;
@@ -228,42 +228,43 @@ static void shifts_of(bool fast) {
     const uint64_t sent = t + 300 - 2 * (CLOCKS - 1 - from) * more, took = i % 50 == 49 ? 2500 : 12 + i % 11;
     message(&l, from, to, sent, t + took + 300 - 2 * (CLOCKS - 1 - to) * more);
   }
-  message(&l, 1, 2, 30100, 30090); /* two clocks that are both behind: no shifts at these knots */
+  message(&l, 1, 2, 30100, 30090); /* two clocks that are both behind: no shifts at these breakpoints */
   message(&l, 2, 1, 30200, 30150);
   message(&l, 0, 5, 50995, 51005);           /* from one step to the next, to a clock that sends nothing meanwhile */
   if (fast) message(&l, 4, 5, 50900, 50200); /* 700 ns more than a step later: faster than a clock may go */
-  CHECK(taken && pml__archive_lags_shift(&l, &a, &shifted) == 0 && shifted == !fast, "shifts are %s",
+  CHECK(taken && pml__archive_skews_shift(&l, &a, &shifted) == 0 && shifted == !fast, "shifts are %s",
         fast ? "not possible" : "found");
-  for (uint32_t k = 0; k < KNOTS && !fast; k++) {
+  for (uint32_t k = 0; k < BREAKPOINTS && !fast; k++) {
     int64_t shift[CLOCKS];
     bool known[CLOCKS];
-    const bool fits = longest(lag[k], shift, known);
-    CHECK(fits == (k != 30 && k != 31), "knot %u: messages %s", k, fits ? "agree" : "contradict each other");
+    const bool fits = longest(skew[k], shift, known);
+    CHECK(fits == (k != 30 && k != 31), "breakpoint %u: messages %s", k, fits ? "agree" : "contradict each other");
     for (uint32_t i = 0; i < CLOCKS && fits; i++) {
       if (!known[i]) continue;
       const struct pml__archive_clock *c = &process[i].own;
-      const uint32_t n = knots[i]++;
+      const uint32_t n = breakpoints[i]++;
       CHECK(n < c->nshifts && c->shift[n].ns == k * STEP && c->shift[n].by == shift[i],
-            "knot %u: clock %u by %lld, not %lld", k, i, (long long)shift[i],
+            "breakpoint %u: clock %u by %lld, not %lld", k, i, (long long)shift[i],
             n < c->nshifts ? (long long)c->shift[n].by : -1);
     }
   }
   for (uint32_t i = 0; i < CLOCKS; i++) {
-    CHECK(process[i].own.nshifts == knots[i], "clock %u has no other knots", i);
+    CHECK(process[i].own.nshifts == breakpoints[i], "clock %u has no other breakpoints", i);
     pml__archive_clock_free(&process[i].own);
   }
-  pml__archive_lags_free(&l);
+  pml__archive_skews_free(&l);
 }
 
-static void lags(void) {
+static void skews(void) {
   static const struct {
     size_t clocks;
-    uint32_t knots;
+    uint32_t breakpoints;
   } most[] = {{256, 65}, {257, 33}, {1000, 5}, {5000, 2}};
-  struct pml__archive_lags l;
+  struct pml__archive_skews l;
   for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
-    pml__archive_lags_begin(&l, 7, 7, most[i].clocks);
-    CHECK(l.knots == most[i].knots && l.step_ns == 1, "%zu clocks have %u knots", most[i].clocks, l.knots);
+    pml__archive_skews_begin(&l, 7, 7, most[i].clocks);
+    CHECK(l.breakpoints == most[i].breakpoints && l.step_ns == 1, "%zu clocks have %u breakpoints", most[i].clocks,
+          l.breakpoints);
   }
   shifts_of(false);
   shifts_of(true);
@@ -319,7 +320,7 @@ int main(int argc, char **argv) {
   if (!begin_job()) return 1;
   for (size_t i = 0; i < JOBS; i++) archive(&jobs[i]);
   clocks();
-  lags();
+  skews();
   waits();
   unite();
   two_jobs();

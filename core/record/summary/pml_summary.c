@@ -2,7 +2,9 @@
 /* core/record/summary/pml_summary.c - rows by name, summed over processes, and the list of processes. */
 #include "record/summary/pml_summary_private.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,10 +17,9 @@ struct range {
 
 struct pml_summary {
   struct pml_summary_row **row;
-  size_t n, capacity;
-  struct pml_summary_row **slot; /* [nslots], a power of two, at most half of them in use */
-  size_t nslots;
-  struct range *range; /* in order, with gaps between them */
+  size_t capacity;
+  struct pml__map rows; /* by kind, name and detail */
+  struct range *range;  /* in order, with gaps between them */
   size_t nranges, ranges;
 };
 
@@ -61,9 +62,9 @@ int pml_summary_open(struct pml_summary **s) {
 
 void pml_summary_close(struct pml_summary *s) {
   if (s == NULL) return;
-  for (size_t i = 0; i < s->n; i++) drop_row(s->row[i]);
+  for (size_t i = 0; i < s->rows.n; i++) drop_row(s->row[i]);
   free(s->row);
-  free(s->slot);
+  pml__map_free(&s->rows);
   free(s->range);
   free(s);
 }
@@ -72,49 +73,30 @@ static const char *text_of(const char *text) {
   return text != NULL ? text : "";
 }
 
-static size_t hash_text(size_t h, const char *text) {
-  for (; *text != '\0'; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
-  return (h ^ 0xff) * 1099511628211u;
+static uint64_t hash(enum pml_summary_kind kind, const char *name, const char *detail) {
+  return pml__hash_text(pml__hash_text(pml__hash(PML__HASH, kind), name), detail);
 }
 
-/* The slot of a row, or the free one where it would be. */
-static struct pml_summary_row **slot_of(const struct pml_summary *s, enum pml_summary_kind kind, const char *name,
-                                        const char *detail) {
-  size_t h = hash_text(hash_text(14695981039346656037u + (size_t)kind, name), detail);
-  for (size_t i = h ^ h >> 32;; i++) {
-    struct pml_summary_row **slot = &s->slot[i & (s->nslots - 1)], *row = *slot;
-    if (row == NULL || (row->kind == kind && strcmp(row->name, name) == 0 && strcmp(row->detail, detail) == 0))
-      return slot;
+static struct pml_summary_row *find(const struct pml_summary *s, enum pml_summary_kind kind, const char *name,
+                                    const char *detail) {
+  uint32_t at = 0;
+  for (uint32_t i; (i = pml__map_next(&s->rows, hash(kind, name, detail), &at)) != PML__MAP_NONE;) {
+    struct pml_summary_row *row = s->row[i];
+    if (row->kind == kind && strcmp(row->name, name) == 0 && strcmp(row->detail, detail) == 0) return row;
   }
+  return NULL;
 }
 
 const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum pml_summary_kind kind,
                                                const char *name, const char *detail) {
-  return s->nslots > 0 ? *slot_of(s, kind, text_of(name), text_of(detail)) : NULL;
+  return find(s, kind, text_of(name), text_of(detail));
 }
 
 const struct pml_summary_row *pml_summary_row(const struct pml_summary *s, size_t i) {
-  return i < s->n ? s->row[i] : NULL;
-}
-
-static int make_room(struct pml_summary *s) {
-  if (s->n < s->capacity) return 0;
-  size_t capacity = s->capacity == 0 ? 32 : 2 * s->capacity;
-  struct pml_summary_row **row = realloc(s->row, capacity * sizeof(void *)), **slot;
-  if (row == NULL) return -ENOMEM;
-  s->row = row;
-  slot = calloc(2 * capacity, sizeof(void *));
-  if (slot == NULL) return -ENOMEM;
-  free(s->slot);
-  s->slot = slot;
-  s->nslots = 2 * capacity;
-  s->capacity = capacity;
-  for (size_t i = 0; i < s->n; i++) *slot_of(s, row[i]->kind, row[i]->name, row[i]->detail) = row[i];
-  return 0;
+  return i < s->rows.n ? s->row[i] : NULL;
 }
 
 static struct pml_summary_row *new_row(struct pml_summary *s, const struct pml_summary_row *like) {
-  if (make_room(s) < 0) return NULL;
   struct pml_summary_row *row = calloc(1, sizeof *row);
   if (row == NULL) return NULL;
   row->kind = like->kind;
@@ -122,13 +104,15 @@ static struct pml_summary_row *new_row(struct pml_summary *s, const struct pml_s
   row->first = like->first;
   row->name = strdup(text_of(like->name));
   row->detail = strdup(text_of(like->detail));
-  if (row->name == NULL || row->detail == NULL) {
+  bool has_names = row->name != NULL && row->detail != NULL;
+  uint32_t i = PML__MAP_NONE;
+  if (has_names && PML__ARRAY_ROOM(s->row, s->capacity, (size_t)s->rows.n + 1))
+    i = pml__map_add(&s->rows, hash(row->kind, row->name, row->detail));
+  if (i == PML__MAP_NONE) {
     drop_row(row);
     return NULL;
   }
-  *slot_of(s, row->kind, row->name, row->detail) = row;
-  s->row[s->n++] = row;
-  return row;
+  return s->row[i] = row;
 }
 
 /* ---- adding ---- */
@@ -199,8 +183,7 @@ static int check(const struct pml_summary *s, const struct pml_summary_row *row)
 }
 
 static int add(struct pml_summary *s, const struct pml_summary_row *from) {
-  struct pml_summary_row *to =
-      s->nslots > 0 ? *slot_of(s, from->kind, text_of(from->name), text_of(from->detail)) : NULL;
+  struct pml_summary_row *to = find(s, from->kind, text_of(from->name), text_of(from->detail));
   if (to == NULL) to = new_row(s, from);
   if (to == NULL) return -ENOMEM;
   if (from->first < to->first) to->first = from->first;
@@ -239,13 +222,7 @@ static size_t range_near(const struct pml_summary *s, int64_t number) {
 }
 
 static int insert_range(struct pml_summary *s, size_t at, struct range r) {
-  if (s->nranges == s->ranges) {
-    size_t ranges = 2 * s->ranges + 4;
-    struct range *more = realloc(s->range, ranges * sizeof *more);
-    if (more == NULL) return -ENOMEM;
-    s->range = more;
-    s->ranges = ranges;
-  }
+  if (!PML__ARRAY_ROOM(s->range, s->ranges, s->nranges + 1)) return -ENOMEM;
   memmove(&s->range[at + 1], &s->range[at], (s->nranges - at) * sizeof r);
   s->range[at] = r;
   s->nranges++;
@@ -309,11 +286,11 @@ static struct pml_summary_row apart(const struct pml_summary *s, const struct pm
 
 int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from) {
   int err = 0;
-  for (size_t i = 0; i < from->n && err == 0; i++) {
+  for (size_t i = 0; i < from->rows.n && err == 0; i++) {
     const struct pml_summary_row row = apart(s, from->row[i]);
     err = check(s, &row);
   }
-  for (size_t i = 0; i < from->n && err == 0; i++) {
+  for (size_t i = 0; i < from->rows.n && err == 0; i++) {
     const struct pml_summary_row row = apart(s, from->row[i]);
     err = add(s, &row);
   }

@@ -7,7 +7,7 @@
  * children that made no call and have no log. Regions, metrics and communicators of the same name are defined once.
  *
  * Times are ns since the first process began. Processes of a host share a clock. Where ranks of several hosts measured
- * how their clocks differ, times are those of rank 0; then each host's are shifted over time (pml_archive_lags.h), and
+ * how their clocks differ, times are those of rank 0; then each host's are shifted over time (pml_archive_skew.h), and
  * single receives are delayed, as far as messages would else arrive before they were sent.
  */
 #ifndef PML_ARCHIVE_H

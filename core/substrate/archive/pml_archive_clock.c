@@ -2,6 +2,7 @@
 /* core/substrate/archive/pml_archive_clock.c - clocks of processes, and their offsets from rank 0's. */
 #include "substrate/archive/pml_archive_clock.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t tick
   return later(ns, shift_at(c->shift, c->nshifts, ns));
 }
 
-/* Each has its knots and the values of the other there. */
+/* Each has its breakpoints and the values of the other there. */
 int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n) {
   struct pml__archive_shift *sum = malloc((c->nshifts + n + 1) * sizeof *sum);
   size_t i = 0, k = 0, all = 0;
@@ -89,9 +90,8 @@ int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__arc
 
 int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns) {
   if (c->noffsets > 0 && c->offset[c->noffsets - 1].ticks >= ticks) return 0;
-  struct pml__archive_offset *more = realloc(c->offset, (c->noffsets + 1) * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the clock of a process");
-  c->offset = more;
+  if (!PML__ARRAY_ROOM(c->offset, c->offsets, c->noffsets + 1))
+    return pml_fail(-ENOMEM, "no memory for the clock of a process");
   c->offset[c->noffsets++] = (struct pml__archive_offset){ticks, ns};
   return 0;
 }

@@ -23,7 +23,7 @@ struct pml__archive_clock {
   uint64_t started_ns, started_ticks; /* the same moment */
   double ns_per_tick;
   struct pml__archive_offset *offset; /* [noffsets] in the order of time */
-  size_t noffsets;
+  size_t noffsets, offsets;
   struct pml__archive_shift *shift; /* [nshifts] in the order of time */
   size_t nshifts;
 };

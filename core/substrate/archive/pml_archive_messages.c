@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_messages.c - detection of early messages, and clock correction. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_lags.h"
 #include "substrate/archive/pml_archive_pairs.h"
 #include "substrate/archive/pml_archive_private.h"
+#include "substrate/archive/pml_archive_skew.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,10 +32,10 @@ struct pairing {
   uint32_t p; /* read now */
   struct message *message;
   size_t n, capacity;
-  struct pml__archive_lags lags;
+  struct pml__archive_skews skews;
   bool delays;       /* receives that are early are noted */
   struct late *late; /* [nlate] */
-  size_t nlate;
+  size_t nlate, late_capacity;
   uint64_t first_ns, last_ns; /* of what was sent and received */
   uint64_t messages, early, elsewhere;
 };
@@ -60,9 +61,8 @@ static int by_ticks(const void *a, const void *b) {
 }
 
 static int note_late(struct pairing *g, uint32_t process, uint64_t ticks, uint64_t ns) {
-  struct late *more = realloc(g->late, (g->nlate + 1) * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
-  g->late = more;
+  if (!PML__ARRAY_ROOM(g->late, g->late_capacity, g->nlate + 1))
+    return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
   g->late[g->nlate++] = (struct late){process, {ticks, ns}};
   return 0;
 }
@@ -77,9 +77,8 @@ static void spread(struct pml__archive_process *p) {
 static int delay_late(struct pairing *g) {
   for (size_t i = 0; i < g->nlate; i++) {
     struct pml__archive_process *p = &g->a->process[g->late[i].process];
-    struct pml__archive_delay *more = realloc(p->delay, (p->ndelays + 1) * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
-    p->delay = more;
+    if (!PML__ARRAY_ROOM(p->delay, p->delays, p->ndelays + 1))
+      return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
     p->delay[p->ndelays++] = g->late[i].to;
   }
   for (size_t i = 0; i < g->a->nprocesses; i++)
@@ -97,13 +96,8 @@ static int take(void *arg, void *track, const struct pml__recording_communicated
   (void)track;
   if (!received && e->what != PML__LOG_SEND && e->what != PML__LOG_ISEND) return 0;
   if (!pml__archive_take(g->a, p, e, &c)) return 0;
-  if (g->n == g->capacity) {
-    size_t capacity = g->capacity == 0 ? 1024 : 2 * g->capacity;
-    struct message *more = realloc(g->message, capacity * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu messages of a process", capacity);
-    g->message = more;
-    g->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(g->message, g->capacity, g->n + 1))
+    return pml_fail(-ENOMEM, "no memory for %zu messages of a process", g->n);
   struct pml__archive_channel channel = {c.comm, p->index, c.peer, c.tag};
   if (received) channel = (struct pml__archive_channel){c.comm, c.peer, p->index, c.tag};
   if (pml__archive_is_foreign(g->a, c.peer)) {
@@ -128,8 +122,8 @@ static int pair_up(struct pairing *g, const struct pml__archive_channel *c, cons
   note_times(g, sent->ns, received->ns);
   g->early += received->ns < sent->ns;
   if (g->delays) return received->ns < sent->ns ? note_late(g, to, received->ticks, sent->ns) : 0;
-  if (g->lags.knots == 0) return 0;
-  return pml__archive_lag(&g->lags, a->process[from].keeper, a->process[to].keeper, sent->ns, received->ns);
+  if (g->skews.breakpoints == 0) return 0;
+  return pml__archive_skew_add(&g->skews, a->process[from].keeper, a->process[to].keeper, sent->ns, received->ns);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -194,7 +188,7 @@ static int read_process(struct pairing *g) {
 static void pairing_free(struct pairing *g) {
   pml__archive_pairs_free(&g->pairs);
   free(g->message);
-  pml__archive_lags_free(&g->lags);
+  pml__archive_skews_free(&g->skews);
   free(g->late);
 }
 
@@ -231,10 +225,10 @@ static int look(struct pml__archive *a, uint64_t *first_ns, uint64_t *last_ns) {
 
 static int shift(struct pml__archive *a, uint64_t first_ns, uint64_t last_ns, bool *shifted) {
   struct pairing g = {.a = a};
-  pml__archive_lags_begin(&g.lags, first_ns, last_ns, count_clocks(a));
+  pml__archive_skews_begin(&g.skews, first_ns, last_ns, count_clocks(a));
   int err = read_all(&g);
   *shifted = false;
-  if (err == 0 && g.early > 0) err = pml__archive_lags_shift(&g.lags, a, shifted);
+  if (err == 0 && g.early > 0) err = pml__archive_skews_shift(&g.skews, a, shifted);
   pairing_free(&g);
   return err;
 }

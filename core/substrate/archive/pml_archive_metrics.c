@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_metrics.c - metrics of a recording as archive metrics. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 
@@ -101,10 +102,9 @@ static int add_value(struct pml_otf2 *to, const struct pml__recording_named_valu
 
 static int add_list(const struct pml__recording_named_values *v, void *arg) {
   const struct lists *l = arg;
-  struct pml__archive_list *more = realloc(l->m->list, (l->m->nlists + 1) * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the values of a trace");
-  l->m->list = more;
-  struct pml__archive_list *list = &more[l->m->nlists++];
+  if (!PML__ARRAY_ROOM(l->m->list, l->m->lists, l->m->nlists + 1))
+    return pml_fail(-ENOMEM, "no memory for the values of a trace");
+  struct pml__archive_list *list = &l->m->list[l->m->nlists++];
   *list = (struct pml__archive_list){.region = v->region, .results = v->results, .n = v->n};
   int err = 0;
   for (uint32_t i = 0; i < v->n && err == 0; i++) err = add_value(l->to, v, i, &list->single[i]);

@@ -3,9 +3,9 @@
 #ifndef PML_ARCHIVE_PAIRS_H
 #define PML_ARCHIVE_PAIRS_H
 
+#include "base/pml_map.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Messages of a communicator from one rank to another with one tag: they arrive in the order in which they are sent. */
 struct pml__archive_channel {
@@ -19,14 +19,14 @@ struct pml__archive_end {
 struct pml__archive_queue {
   struct pml__archive_channel channel;
   bool receives; /* these wait, not sends */
-  bool used;
   uint32_t n, first, capacity;
   struct pml__archive_end *waiting; /* [n] from @first on */
 };
 
 struct pml__archive_pairs {
-  struct pml__archive_queue *queue; /* [capacity], a power of two; by their channels */
-  size_t n, capacity;
+  struct pml__archive_queue *queue; /* [channels.n] */
+  size_t capacity;
+  struct pml__map channels;
 };
 
 /*

@@ -52,18 +52,18 @@ struct pml__archive_process {
   uint32_t keeper;                  /* the process whose clock it goes by: one of its host */
   struct pml__archive_clock *clock; /* that clock */
   struct pml__archive_delay *delay; /* [ndelays] in the order of ticks */
-  size_t ndelays;
+  size_t ndelays, delays;
   int32_t rank, size;             /* of MPI_COMM_WORLD; -1: it is no rank */
   uint32_t job;                   /* a number that its ranks have in common; 0: not known */
   uint64_t job_began_ns;          /* the first of these ranks; of jobs without a number 0 */
   uint32_t world;                 /* which of the jobs without a number, or of the same size */
   uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
   struct pml__archive_comm *comm; /* [ncomms] by their numbers */
-  size_t ncomms;
+  size_t ncomms, comms;
   struct pml__archive_window *window; /* [nwindows] in the order of definition; a later one of a number counts */
-  size_t nwindows;
+  size_t nwindows, windows;
   int32_t *child; /* [nchildren] numbers of children that have no log: they made no call */
-  size_t nchildren;
+  size_t nchildren, children;
   char *program;
   struct pml__otf2_process *group; /* of the archive */
 };
@@ -156,7 +156,7 @@ static inline uint64_t pml__archive_time(const struct pml__archive *a, const str
 struct pml__archive_metrics {
   const struct pml__otf2_set *set;
   struct pml__archive_list *list; /* [nlists] sorted */
-  size_t nlists;
+  size_t nlists, lists;
 };
 int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, struct pml__archive_metrics *m);
 const struct pml__archive_list *pml__archive_list_of(const struct pml__archive_metrics *m, pml_region_t region,

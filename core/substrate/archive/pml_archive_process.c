@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_process.c - process metadata of a log: names, clock, rank, communicators. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 
@@ -37,12 +38,10 @@ static int take_comm(struct pml__archive_process *p, const char *at, size_t byte
   c.name = text_of(&at, &bytes);
   for (int side = 0; side < 2; side++) c.members[side] = text_of(&at, &bytes);
   bool whole = c.name != NULL && c.members[0] != NULL && c.members[1] != NULL;
-  struct pml__archive_comm *more = whole ? realloc(p->comm, (p->ncomms + 1) * sizeof *more) : NULL;
-  if (more == NULL) {
+  if (!whole || !PML__ARRAY_ROOM(p->comm, p->comms, p->ncomms + 1)) {
     free_comm(&c);
     return pml_fail(-ENOMEM, "no memory for communicator %u of '%.200s'", c.is.number, p->log->path);
   }
-  p->comm = more;
   p->comm[p->ncomms++] = c;
   if ((c.is.flags & PML__LOG_COMM_WORLD) == 0) return 0;
   p->rank = c.is.rank;
@@ -56,9 +55,7 @@ static int take_window(struct pml__archive_process *p, const char *at, size_t by
   memcpy(&w.is, at, sizeof w.is);
   at += sizeof w.is;
   bytes -= sizeof w.is;
-  struct pml__archive_window *more = realloc(p->window, (p->nwindows + 1) * sizeof *more);
-  if (more != NULL) p->window = more;
-  if (more != NULL) w.name = text_of(&at, &bytes);
+  if (PML__ARRAY_ROOM(p->window, p->windows, p->nwindows + 1)) w.name = text_of(&at, &bytes);
   if (w.name == NULL) return pml_fail(-ENOMEM, "no memory for window %u of '%.200s'", w.is.number, p->log->path);
   p->window[p->nwindows++] = w;
   return 0;
@@ -142,9 +139,8 @@ static int name_it(struct pml__archive_process *p, const struct pml_recording_re
 static int take_child(const struct pml_recording_child *c, void *arg) {
   struct pml__archive_process *p = arg;
   if (c->has_log) return 0;
-  int32_t *more = realloc(p->child, (p->nchildren + 1) * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for the children of a process of a trace");
-  p->child = more;
+  if (!PML__ARRAY_ROOM(p->child, p->children, p->nchildren + 1))
+    return pml_fail(-ENOMEM, "no memory for the children of a process of a trace");
   p->child[p->nchildren++] = c->pid;
   return 0;
 }

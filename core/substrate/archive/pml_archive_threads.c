@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_threads.c - a process's events as locations, balanced and ordered per thread. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_waits.h"
 #include "substrate/trace/pml_otf2_openmp.h"
@@ -107,13 +108,8 @@ static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks
 }
 
 static int enter(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
-  if (t->depth == t->capacity) {
-    size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
-    struct open_call *more = realloc(t->open, capacity * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu calls at a time", capacity);
-    t->open = more;
-    t->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(t->open, t->capacity, t->depth + 1))
+    return pml_fail(-ENOMEM, "no memory for %zu calls at a time", t->depth);
   uint64_t ns = time_of(w, t, e->ticks);
   t->open[t->depth++] = (struct open_call){e->region, ns};
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_ENTER, ns, e->region, NULL);
@@ -176,13 +172,8 @@ static bool is_balanced(struct track *t, const struct pml__otf2_communication *c
 
 /* An operation of a window is complete when the window is next synchronised with its target, or with all. */
 static int note_operation(struct track *t, const struct pml__otf2_communication *c) {
-  if (t->noperations == t->operations) {
-    size_t n = t->operations == 0 ? 16 : 2 * t->operations;
-    struct operation *more = realloc(t->operation, n * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu operations of a window", n);
-    t->operation = more;
-    t->operations = n;
-  }
+  if (!PML__ARRAY_ROOM(t->operation, t->operations, t->noperations + 1))
+    return pml_fail(-ENOMEM, "no memory for %zu operations of a window", t->noperations);
   t->operation[t->noperations++] = (struct operation){c->window, c->rank, c->request};
   return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "substrate/archive/pml_archive_waits.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 
 #include <errno.h>
@@ -46,13 +47,7 @@ int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archiv
   } else {
     return 0;
   }
-  if (l->n == l->capacity) {
-    size_t capacity = l->capacity == 0 ? 1024 : 2 * l->capacity;
-    struct pml__archive_call *more = realloc(l->call, capacity * sizeof *more);
-    if (more == NULL) return no_memory();
-    l->call = more;
-    l->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(l->call, l->capacity, l->n + 1)) return no_memory();
   l->call[l->n++] = call;
   return 0;
 }
@@ -89,13 +84,7 @@ static int pair_up(struct pml__archive_waits *w, struct pml__archive *a, const s
 
 static int meet(struct pml__archive_waits *w, const struct pml__archive_process *p, uint32_t *place,
                 const struct pml__archive_call *k) {
-  if (w->nmet == w->capacity) {
-    size_t capacity = w->capacity == 0 ? 1024 : 2 * w->capacity;
-    struct pml__archive_met *more = realloc(w->met, capacity * sizeof *more);
-    if (more == NULL) return no_memory();
-    w->met = more;
-    w->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(w->met, w->capacity, w->nmet + 1)) return no_memory();
   w->met[w->nmet++] =
       (struct pml__archive_met){k->channel.comm, place[k->channel.comm]++, p->index, k->entered_ns, k->ns};
   return 0;

@@ -2,6 +2,7 @@
 /* core/substrate/profile/pml_profile_summary.c - call paths summed by region, as rows of a summary. */
 #include "substrate/profile/pml_profile.h"
 
+#include "base/pml_array.h"
 #include "record/summary/pml_summary.h"
 
 #include <errno.h>
@@ -21,16 +22,6 @@ struct summing {
   size_t capacity;
 };
 
-static int deepen(struct summing *g, uint32_t depth) {
-  if (depth < g->capacity) return 0;
-  size_t capacity = 2 * (size_t)depth + 64;
-  pml_region_t *more = realloc(g->above, capacity * sizeof *more);
-  if (more == NULL) return -ENOMEM;
-  g->above = more;
-  g->capacity = capacity;
-  return 0;
-}
-
 static bool is_outermost(const struct summing *g, const struct pml_profile_node *node) {
   for (uint32_t i = 0; i < node->depth; i++)
     if (g->above[i] == node->region) return false;
@@ -39,7 +30,7 @@ static bool is_outermost(const struct summing *g, const struct pml_profile_node 
 
 static int add_node(const struct pml_profile_node *node, void *arg) {
   struct summing *g = arg;
-  if (deepen(g, node->depth) < 0) return -ENOMEM;
+  if (!PML__ARRAY_ROOM(g->above, g->capacity, (size_t)node->depth + 1)) return -ENOMEM;
   g->above[node->depth] = node->region;
   if (node->region > g->regions) return 0; /* interned meanwhile */
   struct sum *sum = &g->sum[node->region];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/profile/pml_recording_paths.c - call paths and durations of a recording. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/profile/pml_profile_private.h"
 #include "substrate/recording/pml_recording_read_private.h"
@@ -25,13 +26,8 @@ struct pieces {
 };
 
 static int add_piece(struct pieces *all, const struct piece *p) {
-  if (all->n == all->capacity) {
-    size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
-    struct piece *more = realloc(all->piece, capacity * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
-    all->piece = more;
-    all->capacity = capacity;
-  }
+  if (!PML__ARRAY_ROOM(all->piece, all->capacity, all->n + 1))
+    return pml_fail(-ENOMEM, "no memory for the call paths of a recording");
   all->piece[all->n++] = *p;
   return 0;
 }

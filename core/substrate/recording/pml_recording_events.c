@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/recording/pml_recording_events.c - iteration over the events of a recording. */
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
@@ -37,15 +38,8 @@ struct listening {
 /* ---- threads ---- */
 
 static int make_room(struct listening *l, uint32_t thread) {
-  if (thread < l->nthreads) return 0;
-  size_t n = l->nthreads == 0 ? 64 : l->nthreads;
-  while (n <= thread) n *= 2;
-  struct thread *more = realloc(l->thread, n * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for %u threads of a recording", thread);
-  memset(more + l->nthreads, 0, (n - l->nthreads) * sizeof *more);
-  l->thread = more;
-  l->nthreads = n;
-  return 0;
+  if (PML__ARRAY_ZEROS(l->thread, l->nthreads, (size_t)thread + 1)) return 0;
+  return pml_fail(-ENOMEM, "no memory for %u threads of a recording", thread);
 }
 
 static int go_to(struct listening *l, uint64_t thread, int64_t tid) {

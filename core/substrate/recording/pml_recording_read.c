@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/recording/pml_recording_read.c - reader of recorded calls in a log: status, names, blocks. */
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "program/pml_source_line.h"
@@ -51,18 +52,6 @@ uint64_t pml__recording_end_ticks(const struct pml_recording_reader *r) {
 
 /* ---- names ---- */
 
-static bool make_room(struct pml_recording_reader *r, uint32_t theirs) {
-  uint32_t n = r->nregions == 0 ? 256 : r->nregions;
-  while (n <= theirs) n *= 2;
-  if (n == r->nregions) return true;
-  pml_region_t *more = realloc(r->region, n * sizeof *more);
-  if (more == NULL) return false;
-  memset(more + r->nregions, 0, (n - r->nregions) * sizeof *more);
-  r->region = more;
-  r->nregions = n;
-  return true;
-}
-
 /* The facts and names of the recording; what does not fit is left out. */
 static int take_name(struct pml_recording_reader *r, const char *at, size_t bytes) {
   struct pml__log_region d;
@@ -73,7 +62,8 @@ static int take_name(struct pml_recording_reader *r, const char *at, size_t byte
   const char *name = pml__log_text(&text, &left), *file = name != NULL ? pml__log_text(&text, &left) : NULL;
   if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML__RECORDING_MARKS) return 0;
   pml_region_t ours;
-  if (!make_room(r, d.region)) return pml_fail(-ENOMEM, "no memory for the names of functions");
+  if (!PML__ARRAY_ZEROS(r->region, r->nregions, (size_t)d.region + 1))
+    return pml_fail(-ENOMEM, "no memory for the names of functions");
   if (pml__recording_intern(r, name, file, &ours) == 0) r->region[d.region] = ours;
   return 0;
 }

@@ -2,7 +2,7 @@
 /* core/adapter/mpi/reduction/pml_mpi_files.c - bytes that a rank read and wrote by MPI-IO. */
 #include "adapter/mpi/reduction/pml_mpi_files.h"
 
-#include "record/log/pml_log_format.h"
+#include "adapter/mpi/reduction/pml_mpi_traffic.h"
 
 #define NAME_OF(name) "MPI_File_" #name,
 static const char *const name_of[] = {PML__MPI_FILE_FUNCTIONS(NAME_OF)};
@@ -16,17 +16,12 @@ void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes) {
   (void)__atomic_add_fetch(&moved[function].bytes, pml__log_bytes(bytes), __ATOMIC_RELAXED);
 }
 
-static struct pml_summary_value value_of(const char *name, uint64_t n, int rank) {
-  const int64_t whole = n > INT64_MAX ? INT64_MAX : (int64_t)n;
-  return (struct pml_summary_value){name, false, whole, pml_summary_one((double)whole, rank)};
-}
-
 int pml__mpi_files_summary(struct pml_summary *s, int rank) {
   int err = 0;
   for (unsigned i = 0; i < PML__MPI_FILE_N && err == 0; i++) {
     const uint64_t calls = __atomic_load_n(&moved[i].calls, __ATOMIC_RELAXED);
     const uint64_t bytes = __atomic_load_n(&moved[i].bytes, __ATOMIC_RELAXED);
-    struct pml_summary_value value[] = {value_of("calls", calls, rank), value_of("bytes", bytes, rank)};
+    struct pml_summary_value value[] = {pml__mpi_value("calls", calls, rank), pml__mpi_value("bytes", bytes, rank)};
     const struct pml_summary_row row = {.kind = PML_SUMMARY_MPI,
                                         .name = "file",
                                         .detail = name_of[i],

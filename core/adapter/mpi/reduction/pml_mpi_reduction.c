@@ -124,17 +124,6 @@ int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n)
   return err;
 }
 
-static int write_all(int fd, const unsigned char *at, size_t n) {
-  while (n > 0) {
-    ssize_t done = write(fd, at, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return -errno;
-    at += done;
-    n -= (size_t)done;
-  }
-  return 0;
-}
-
 static void path_of_job(char path[PATH_MAX]) {
   int stem = (int)(strlen(asked.path) - strlen(".pmlsum"));
   if (spawned == 0)
@@ -153,11 +142,9 @@ static size_t most_bytes(const struct pml_summary *s) {
 static int read_back(const char *path, size_t n) {
   struct pml_summary *s = NULL;
   unsigned char *bytes = malloc(n);
-  size_t got = 0;
   int fd = bytes != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-  for (ssize_t more = 1; fd >= 0 && more > 0 && got<n; got += more> 0 ? (size_t)more : 0)
-    more = read(fd, bytes + got, n - got);
-  int err = got == n ? pml_summary_unpack(&s, bytes, n) : -EIO;
+  bool whole = fd >= 0 && pml__file_read(fd, bytes, n, 0) == (ssize_t)n;
+  int err = whole ? pml_summary_unpack(&s, bytes, n) : -EIO;
   if (fd >= 0) (void)close(fd);
   pml_summary_close(s);
   free(bytes);
@@ -174,7 +161,7 @@ int pml__mpi_reduction_write(const struct pml_summary *s) {
   path_of_job(path);
   err = pml_file_create(&f, path);
   if (err == 0) {
-    err = write_all(f.fd, bytes, n);
+    err = pml__file_write(f.fd, bytes, n);
     if (err == 0)
       err = pml_file_commit(&f);
     else

@@ -5,7 +5,7 @@
  */
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
-#include "base/pml_error.h"
+#include "base/pml_array.h"
 #include "record/log/pml_log.h"
 
 #include <errno.h>
@@ -53,20 +53,6 @@ struct reading {
   double ticks[PML__MPI_DIRECTIONS][PML__MPI_CLASSES];
 };
 
-/* Room for item @n of a list; false: no memory. What is new is zeros. */
-static bool make_room(void *list, size_t *capacity, size_t n, size_t bytes) {
-  char **at = list;
-  if (n < *capacity) return true;
-  size_t more = *capacity == 0 ? 64 : *capacity;
-  while (more <= n) more *= 2;
-  char *moved = realloc(*at, more * bytes);
-  if (moved == NULL) return false;
-  memset(moved + *capacity * bytes, 0, (more - *capacity) * bytes);
-  *at = moved;
-  *capacity = more;
-  return true;
-}
-
 /* ---- functions of MPI ---- */
 
 static int take_region(uint32_t what, const char *at, size_t bytes, void *arg) {
@@ -75,9 +61,7 @@ static int take_region(uint32_t what, const char *at, size_t bytes, void *arg) {
   if (what != PML__LOG_REGION || bytes <= sizeof d + 4) return 0;
   memcpy(&d, at, sizeof d);
   if (d.region >= REGIONS_MAX || strncmp(at + sizeof d, "MPI_", 4) != 0) return 0;
-  size_t capacity = r->nregions;
-  if (!make_room(&r->of_mpi, &capacity, d.region, sizeof *r->of_mpi)) return -ENOMEM;
-  r->nregions = (uint32_t)capacity;
+  if (!PML__ARRAY_ZEROS(r->of_mpi, r->nregions, d.region + 1)) return -ENOMEM;
   r->of_mpi[d.region] = true;
   return 0;
 }
@@ -92,7 +76,7 @@ static double *cell_of(struct reading *r, enum pml__mpi_direction way, uint64_t 
 static int share(struct thread *t, double *to) {
   struct shares *s = &t->shares;
   if (s->depth != t->depth) s->n = 0;
-  if (!make_room(&s->to, &s->capacity, s->n, sizeof *s->to)) return -ENOMEM;
+  if (!PML__ARRAY_ROOM(s->to, s->capacity, s->n + 1)) return -ENOMEM;
   s->depth = t->depth;
   s->to[s->n++] = to;
   return 0;
@@ -167,7 +151,7 @@ static int take_message(struct reading *r, struct thread *t, uint32_t what, uint
 
 static int enter(const struct reading *r, struct thread *t, const struct pml__log_event *e) {
   uint32_t region = (uint32_t)e->word;
-  if (!make_room(&t->call, &t->capacity, t->depth, sizeof *t->call)) return -ENOMEM;
+  if (!PML__ARRAY_ROOM(t->call, t->capacity, t->depth + 1)) return -ENOMEM;
   t->call[t->depth++] = (struct call){e->ticks, region < r->nregions && r->of_mpi[region]};
   return 0;
 }
@@ -183,7 +167,7 @@ static void leave(struct thread *t, uint64_t ticks) {
 }
 
 static struct thread *thread_at(struct reading *r, uint64_t number) {
-  if (number >= THREADS_MAX || !make_room(&r->thread, &r->nthreads, number, sizeof *r->thread)) return NULL;
+  if (number >= THREADS_MAX || !PML__ARRAY_ZEROS(r->thread, r->nthreads, number + 1)) return NULL;
   return &r->thread[number];
 }
 

@@ -2,7 +2,7 @@
 /* core/adapter/mpi/reduction/pml_mpi_traffic.c - a process's traffic by size, operation and receiver. */
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 
-#include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,27 +127,30 @@ void pml__mpi_traffic_count(void) {
 /* A row under construction. */
 struct row {
   struct pml_summary_row of;
-  struct pml_summary_value value[2 * PML__MPI_CLASSES];
-  char name[2 * PML__MPI_CLASSES][8];
+  struct pml_summary_value value[PML__MPI_BLOCKS];
+  char name[PML__MPI_BLOCKS][8];
 };
+_Static_assert(PML__MPI_CLASSES <= PML__MPI_BLOCKS, "a row has room for a value of each class");
 
 static void begin_row(struct row *r, const char *name, const char *detail, int rank) {
   r->of = (struct pml_summary_row){
       .kind = PML_SUMMARY_MPI, .name = name, .detail = detail, .processes = 1, .first = rank, .value = r->value};
 }
 
-static struct pml_summary_value value_of(const char *name, uint64_t n, int64_t rank) {
+struct pml_summary_value pml__mpi_value(const char *name, uint64_t n, int64_t rank) {
   int64_t whole = n > INT64_MAX ? INT64_MAX : (int64_t)n;
   return (struct pml_summary_value){name, false, whole, pml_summary_one((double)whole, rank)};
 }
 
 static void put(struct row *r, const char *name, uint64_t n) {
-  if (n > 0) r->value[r->of.nvalues++] = value_of(name, n, r->of.first);
+  if (n > 0) r->value[r->of.nvalues++] = pml__mpi_value(name, n, r->of.first);
 }
 
-static void put_class(struct row *r, unsigned class, uint64_t n) {
-  (void)snprintf(r->name[class], sizeof r->name[class], "%u", class);
-  put(r, r->name[class], n);
+static void put_numbered(struct row *r, const uint64_t *n, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    (void)snprintf(r->name[i], sizeof r->name[i], "%u", i);
+    put(r, r->name[i], n[i]);
+  }
 }
 
 static int end_row(struct pml_summary *s, const struct row *r) {
@@ -158,32 +161,20 @@ static uint64_t get(const uint64_t *from) {
   return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
 
-static void sum_all(uint64_t *to, const uint64_t *from, size_t n) {
-  for (size_t i = 0; i < n; i++) to[i] += get(&from[i]);
-}
+#define COUNTERS (offsetof(struct pml__mpi_lane, blocks_of_rank) / sizeof(uint64_t)) /* a lane begins with them */
 
 static void sum_lanes(struct pml__mpi_lane *sum) {
+  uint64_t *to = (uint64_t *)(void *)sum;
   memset(sum, 0, sizeof *sum);
-  for (const struct pml__mpi_lane *l = __atomic_load_n(&traffic.lanes, __ATOMIC_ACQUIRE); l != NULL; l = l->next) {
-    for (unsigned way = 0; way < PML__MPI_DIRECTIONS; way++) {
-      sum_all(sum->size[way].messages, l->size[way].messages, PML__MPI_CLASSES);
-      sum_all(sum->size[way].bytes, l->size[way].bytes, PML__MPI_CLASSES);
-    }
-    sum_all(sum->to.messages, l->to.messages, PML__MPI_BLOCKS);
-    sum_all(sum->to.bytes, l->to.bytes, PML__MPI_BLOCKS);
-    for (unsigned i = 0; i < PML__MPI_OPERATIONS; i++) {
-      sum->moved[i].calls += get(&l->moved[i].calls);
-      sum->moved[i].sent += get(&l->moved[i].sent);
-      sum->moved[i].received += get(&l->moved[i].received);
-    }
-  }
+  for (const struct pml__mpi_lane *l = __atomic_load_n(&traffic.lanes, __ATOMIC_ACQUIRE); l != NULL; l = l->next)
+    for (size_t i = 0; i < COUNTERS; i++) to[i] += get((const uint64_t *)(const void *)l + i);
 }
 
 int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint64_t value[PML__MPI_CLASSES],
                              int rank) {
   struct row r;
   begin_row(&r, name, NULL, rank);
-  for (unsigned i = 0; i < PML__MPI_CLASSES; i++) put_class(&r, i, value[i]);
+  put_numbered(&r, value, PML__MPI_CLASSES);
   return end_row(s, &r);
 }
 
@@ -212,32 +203,13 @@ static void sum_partners(struct pml__mpi_blocks *to, int size) {
 }
 
 /* A row of the matrix. */
-struct line {
-  struct pml_summary_row of;
-  struct pml_summary_value value[PML__MPI_BLOCKS];
-  char from[16], to[PML__MPI_BLOCKS][8];
-};
-
-static void begin_line(struct line *l, const char *name, int rank, int size) {
-  l->of = (struct pml_summary_row){
-      .kind = PML_SUMMARY_MPI, .name = name, .detail = l->from, .processes = 1, .first = rank, .value = l->value};
-  (void)snprintf(l->from, sizeof l->from, "%d", rank / pml__mpi_block(size));
-}
-
-static void put_block(struct line *l, unsigned block, uint64_t n) {
-  if (n == 0) return;
-  (void)snprintf(l->to[block], sizeof l->to[block], "%u", block);
-  l->value[l->of.nvalues++] = value_of(l->to[block], n, l->of.first);
-}
-
-static int add_lines(struct pml_summary *s, const struct pml__mpi_blocks *to, int rank, int size) {
-  struct line l;
-  begin_line(&l, "messages to", rank, size);
-  for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) put_block(&l, i, to->messages[i]);
-  int err = l.of.nvalues > 0 ? pml_summary_add(s, &l.of) : 0;
-  begin_line(&l, "bytes to", rank, size);
-  for (unsigned i = 0; i < PML__MPI_BLOCKS; i++) put_block(&l, i, to->bytes[i]);
-  return err == 0 && l.of.nvalues > 0 ? pml_summary_add(s, &l.of) : err;
+static int add_line(struct pml_summary *s, const char *name, const uint64_t to[PML__MPI_BLOCKS], int rank, int size) {
+  struct row r;
+  char from[16];
+  (void)snprintf(from, sizeof from, "%d", rank / pml__mpi_block(size));
+  begin_row(&r, name, from, rank);
+  put_numbered(&r, to, PML__MPI_BLOCKS);
+  return end_row(s, &r);
 }
 
 int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size) {
@@ -247,5 +219,6 @@ int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size) {
   int err = add_sizes(s, "messages sent", "bytes sent", &sum.size[PML__MPI_SENT], rank);
   if (err == 0) err = add_sizes(s, "messages received", "bytes received", &sum.size[PML__MPI_RECEIVED], rank);
   for (unsigned i = 0; i < PML__MPI_OPERATIONS && err == 0; i++) err = add_operation(s, &sum, i, rank);
-  return err == 0 ? add_lines(s, &sum.to, rank, size) : err;
+  if (err == 0) err = add_line(s, "messages to", sum.to.messages, rank, size);
+  return err == 0 ? add_line(s, "bytes to", sum.to.bytes, rank, size) : err;
 }
