@@ -163,7 +163,7 @@ static int l_add(lua_State *L) {
     lua_pop(L, 3);
   }
   int err = pml_summary_add(s, &row);
-  return pml_pushdone(L, err == 0 ? pml_summary_seen(s, process) : err, "summary.add");
+  return pml_pushdone(L, err == 0 ? pml_summary_seen(s, process, process) : err, "summary.add");
 }
 
 /* ---- what there is ---- */

@@ -32,7 +32,7 @@ static int add(struct pml_summary *s, int64_t number, uint32_t flags) {
   for (int i = 1; i <= 100; i++) pml_sketch_add(row.sketch, i + (double)(100 * number));
   int err = pml_summary_add(s, &row);
   pml_sketch_close(row.sketch);
-  return err == 0 ? pml_summary_seen(s, number) : err;
+  return err == 0 ? pml_summary_seen(s, number, number) : err;
 }
 
 /* As bytes a real has 28 bits. */
@@ -314,11 +314,11 @@ static void runs(void) {
   struct pml_summary *s;
   int64_t first, last;
   pml_summary_open(&s);
-  for (int64_t i = 99; i > 0; i -= 2) pml_summary_seen(s, i);
+  for (int64_t i = 99; i > 0; i -= 2) pml_summary_seen(s, i, i);
   size_t n = 0;
   while (pml_summary_range(s, n, &first, &last)) n++;
   CHECK(n == 50, "fifty runs of one");
-  for (int64_t i = 0; i < 100; i += 2) pml_summary_seen(s, i == 50 ? 51 : i);
+  for (int64_t i = 0; i < 100; i += 2) pml_summary_seen(s, i == 50 ? 51 : i, i == 50 ? 51 : i);
   CHECK(pml_summary_range(s, 0, &first, &last) && first == 0 && last == 49 && pml_summary_range(s, 1, &first, &last) &&
             first == 51 && last == 99 && !pml_summary_range(s, 2, &first, &last),
         "become two around the one that is missing");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/record/summary/pml_summary.c - rows by name, summed over processes, and the list of processes. */
-#include "record/summary/pml_summary_private.h"
+#include "record/summary/pml_summary.h"
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"
@@ -243,12 +243,8 @@ static int add_range(struct pml_summary *s, struct range r) {
   return 0;
 }
 
-int pml__summary_seen(struct pml_summary *s, int64_t first, int64_t last) {
+int pml_summary_seen(struct pml_summary *s, int64_t first, int64_t last) {
   return done(add_range(s, (struct range){first, last}));
-}
-
-int pml_summary_seen(struct pml_summary *s, int64_t number) {
-  return pml__summary_seen(s, number, number);
 }
 
 bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last) {

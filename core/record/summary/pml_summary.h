@@ -104,10 +104,10 @@ const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum
                                                const char *name, const char *detail);
 
 /*
- * pml_summary_seen - process @number is among those that were added up: 0 or -ENOMEM; 16 bytes for each run of numbers.
+ * pml_summary_seen - processes @first to @last are among those that were added up: 0 or -ENOMEM; 16 bytes for each run.
  * pml_summary_range - run @i of them, in order; false behind the last.
  */
-PML__SHARED int pml_summary_seen(struct pml_summary *s, int64_t number);
+PML__SHARED int pml_summary_seen(struct pml_summary *s, int64_t first, int64_t last);
 PML__SHARED bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last);
 
 /* ---- pml_summary_pack.c ---- */

@@ -2,7 +2,7 @@
 /* core/record/summary/pml_summary_pack.c - serialization of a summary. */
 #include "base/pml_error.h"
 #include "base/pml_lz.h"
-#include "record/summary/pml_summary_private.h"
+#include "record/summary/pml_summary.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -219,7 +219,7 @@ static int take_ranges(struct pml_summary *s, struct pml__unpack *u) {
   while (pml__unpack_whole(u, 1) == 1 && err == 0) {
     int64_t first = unpack_number(u), last = unpack_number(u);
     if (first > last) u->failed = true;
-    if (!u->failed) err = pml__summary_seen(s, first, last);
+    if (!u->failed) err = pml_summary_seen(s, first, last);
   }
   return err;
 }

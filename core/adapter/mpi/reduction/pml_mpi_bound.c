@@ -50,8 +50,7 @@ static int add_left_out(struct pml_summary *to, const struct pml_summary_row *co
 static int copy_ranks(struct pml_summary *to, const struct pml_summary *s) {
   int64_t first, last;
   int err = 0;
-  for (size_t i = 0; err == 0 && pml_summary_range(s, i, &first, &last); i++)
-    for (int64_t rank = first; err == 0 && rank <= last; rank++) err = pml_summary_seen(to, rank);
+  for (size_t i = 0; err == 0 && pml_summary_range(s, i, &first, &last); i++) err = pml_summary_seen(to, first, last);
   return err;
 }
 

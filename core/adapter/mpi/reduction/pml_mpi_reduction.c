@@ -90,7 +90,7 @@ static int add_rank(struct pml_summary *s, int rank, int size) {
   if (err == 0) err = pml__mpi_time_summary(s, rank);
   if (err == 0) err = pml__mpi_traffic_summary(s, rank, size);
   if (err == 0) err = pml__mpi_files_summary(s, rank);
-  return err == 0 ? pml_summary_seen(s, rank) : err;
+  return err == 0 ? pml_summary_seen(s, rank, rank) : err;
 }
 
 void pml__mpi_reduction_written(void) {

@@ -177,7 +177,7 @@ int pml__section_book_summary(const struct pml__section_book *b, struct pml_summ
   int err = pml__section_book_rows(b, add_row, &a);
   for (size_t i = 0; i < b->sections.n && err == 0; i++) err = add_section(&a, i, s, number);
   brief->threads = different(a.thread, a.threads);
-  if (err == 0) err = pml_summary_seen(s, number);
+  if (err == 0) err = pml_summary_seen(s, number, number);
   for (size_t i = 0; i < b->sections.n; i++) free(a.sum[i].value);
   free(a.sum);
   free(a.thread);
