@@ -154,27 +154,10 @@ static int pair_messages(struct pairing *g) {
   return err;
 }
 
-static int begin_thread(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
-
-static int pass_over(void *arg, void *track, const struct pml__recording_told *e) {
-  (void)arg, (void)track, (void)e;
-  return 0;
-}
-
-static int end_thread(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
-
 static int read_process(struct pairing *g) {
   char name[PML_STREAM_METRICS_MAX][PML__RECORDING_METRIC_BYTES];
   struct pml_recording_reader *r;
-  struct pml__recording_listener l = {
-      .begin = begin_thread, .event = pass_over, .communication = take, .end = end_thread, .arg = g};
+  struct pml__recording_listener l = {.communication = take, .arg = g};
   int err = pml_recording_read_open(&r, g->a->process[g->p].log->path);
   if (err < 0) return err;
   l.nmetrics = pml__recording_metrics(r, name);

@@ -48,11 +48,18 @@ static int go_to(struct listening *l, uint64_t thread, int64_t tid) {
   l->is_timed = false;
   if (thread >= THREADS_MAX) return 0;
   int err = make_room(l, (uint32_t)thread);
-  if (err == 0 && l->thread[thread].track == NULL) err = l->to->begin(l->to->arg, tid, &l->thread[thread].track);
+  if (err < 0) return err;
+  void **track = &l->thread[thread].track;
+  if (*track == NULL && l->to->begin == NULL) *track = l->to->arg;
+  if (*track == NULL) err = l->to->begin(l->to->arg, tid, track);
   if (err < 0) return err;
   l->in = &l->thread[thread];
   l->now = l->in->track;
   return err;
+}
+
+static int end_thread(const struct listening *l, const struct thread *t) {
+  return t->track != NULL && l->to->end != NULL ? l->to->end(l->to->arg, t->track) : 0;
 }
 
 static void drop(const struct listening *l, struct thread *t) {
@@ -69,7 +76,7 @@ static int pass_on(struct listening *l, uint64_t thread, int64_t tid) {
   struct thread *before = l->in;
   int err = 0;
   if (before != NULL && before != l->thread + thread && before->last <= l->extent) {
-    err = l->to->end(l->to->arg, before->track);
+    err = end_thread(l, before);
     drop(l, before);
   }
   return err == 0 ? go_to(l, thread, tid) : err;
@@ -88,14 +95,17 @@ static int find_last(struct listening *l) {
 }
 
 static int end_all(struct listening *l, int err) {
-  for (size_t i = 0; i < l->nthreads && err == 0; i++)
-    if (l->thread[i].track != NULL) err = l->to->end(l->to->arg, l->thread[i].track);
+  for (size_t i = 0; i < l->nthreads && err == 0; i++) err = end_thread(l, &l->thread[i]);
   for (size_t i = 0; i < l->nthreads; i++) drop(l, &l->thread[i]);
   free(l->thread);
   return err;
 }
 
 /* ---- events ---- */
+
+static int report(const struct listening *l, const struct pml__recording_told *told) {
+  return l->now != NULL && l->to->event != NULL ? l->to->event(l->to->arg, l->now, told) : 0;
+}
 
 static int hand_on(struct listening *l, const struct pml__log_event *e, enum pml_stream_kind kind) {
   const struct pml__recording_told told = {
@@ -104,8 +114,7 @@ static int hand_on(struct listening *l, const struct pml__log_event *e, enum pml
       .kind = kind,
       .unreturned = e->word >> 32 == PML__LOG_LEFT,
       .values = kind == PML_STREAM_METRIC ? (const uint64_t *)(e + 1) : NULL};
-  if (l->now == NULL || (told.region == 0 && kind != PML_STREAM_METRIC)) return 0;
-  return l->to->event(l->to->arg, l->now, &told);
+  return told.region != 0 || kind == PML_STREAM_METRIC ? report(l, &told) : 0;
 }
 
 static int hand_on_openmp(struct listening *l, const struct pml__log_event *e) {
@@ -114,7 +123,7 @@ static int hand_on_openmp(struct listening *l, const struct pml__log_event *e) {
                                            .what = PML__LOG_COMMUNICATED_WHAT((uint32_t)e->word),
                                            .nvalues = PML__LOG_COMMUNICATED_N((uint32_t)e->word),
                                            .values = (const uint64_t *)(e + 1)};
-  return l->now != NULL ? l->to->event(l->to->arg, l->now, &told) : 0;
+  return report(l, &told);
 }
 
 /* Those of the innermost call; results are of the time of the leave, which follows them. */
@@ -130,7 +139,7 @@ static int hand_on_values(struct listening *l, const struct pml__log_event *e, c
   uint64_t kind = next < end ? next->word >> 32 : 0;
   if (told.results && (kind == PML__LOG_LEAVE || kind == PML__LOG_LEFT || kind == PML__LOG_METRIC))
     told.ticks = next->ticks;
-  return l->now != NULL && told.region != 0 ? l->to->event(l->to->arg, l->now, &told) : 0;
+  return told.region != 0 ? report(l, &told) : 0;
 }
 
 static int hand_on_communication(struct listening *l, const struct pml__log_event *e) {

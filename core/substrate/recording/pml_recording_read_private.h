@@ -63,12 +63,13 @@ struct pml__recording_communicated {
 
 /* Who gets the events of a recording. What a function returns, if not 0, ends the work. */
 struct pml__recording_listener {
+  /* Each may be NULL. Without @begin @arg is the track of all threads. */
   int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
   int (*event)(void *arg, void *track, const struct pml__recording_told *e); /* in the order of raising */
-  int (*communication)(void *arg, void *track, const struct pml__recording_communicated *e); /* may be NULL */
-  int (*end)(void *arg, void *track);                      /* of each thread, when all is read */
-  void (*free)(void *track);                               /* in any case; may be NULL */
-  int (*progress)(uint64_t done, uint64_t all, void *arg); /* may be NULL */
+  int (*communication)(void *arg, void *track, const struct pml__recording_communicated *e);
+  int (*end)(void *arg, void *track); /* of each thread, when all is read */
+  void (*free)(void *track);          /* in any case */
+  int (*progress)(uint64_t done, uint64_t all, void *arg);
   void *progress_arg;
   uint32_t nmetrics; /* that events with values have; others end their extent */
   void *arg;

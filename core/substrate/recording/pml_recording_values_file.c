@@ -7,11 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-struct telling {
-  int (*visit)(const struct pml_recording_function_value *v, void *arg);
-  void *arg;
-};
-
 static double real_of(uint64_t bits) {
   double d;
   memcpy(&d, &bits, sizeof d);
@@ -114,15 +109,17 @@ static int read_block(const struct pml_recording_reader *r, const struct pml__lo
   return to->named.region != 0 && find_names(to, block->bytes);
 }
 
-static int tell_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
-                      void *arg) {
-  const struct telling *to = arg;
-  struct block from;
-  int err = read_block(r, block, at, &from);
-  if (err <= 0) return err;
-  struct pml__log_values *b = &from.b.values;
-  struct pml_recording_function_value v = {.region = from.named.region};
-  err = 0;
+/* Each block, to one of two visitors: of the names, or of the figures. */
+struct visiting {
+  int (*named)(const struct pml__recording_named_values *v, void *arg);
+  int (*value)(const struct pml_recording_function_value *v, void *arg);
+  void *arg;
+};
+
+static int visit_values(const struct pml_recording_reader *r, struct block *from, const struct visiting *to) {
+  struct pml__log_values *b = &from->b.values;
+  struct pml_recording_function_value v = {.region = from->named.region};
+  int err = 0;
   for (uint32_t i = 0; i < b->n && err == 0; i++) {
     struct total t = {.least = INT64_MAX, .most = INT64_MIN, .least_real = HUGE_VAL, .most_real = -HUGE_VAL};
     for (uint32_t k = 0; k < PML__LOG_STRIPES && err == 0; k++) {
@@ -130,33 +127,29 @@ static int tell_block(const struct pml_recording_reader *r, const struct pml__lo
       err = check_count(r, f->count);
       add(&t, f);
     }
-    v.name = from.named.name[i];
-    if (err == 0 && give(&t, (b->real >> i & 1) != 0, &v)) err = to->visit(&v, to->arg);
+    v.name = from->named.name[i];
+    if (err == 0 && give(&t, (b->real >> i & 1) != 0, &v)) err = to->value(&v, to->arg);
   }
   return err;
 }
 
-int pml_recording_read_values(struct pml_recording_reader *r,
-                              int (*visit)(const struct pml_recording_function_value *v, void *arg), void *arg) {
-  struct telling to = {visit, arg};
-  return pml__recording_each_block(r, tell_block, &to);
-}
-
-struct naming {
-  int (*visit)(const struct pml__recording_named_values *v, void *arg);
-  void *arg;
-};
-
-static int name_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
-                      void *arg) {
-  const struct naming *to = arg;
+static int visit_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
+                       void *arg) {
+  const struct visiting *to = arg;
   struct block from;
   int err = read_block(r, block, at, &from);
-  return err == 1 ? to->visit(&from.named, to->arg) : err;
+  if (err <= 0) return err;
+  return to->named != NULL ? to->named(&from.named, to->arg) : visit_values(r, &from, to);
+}
+
+int pml_recording_read_values(struct pml_recording_reader *r,
+                              int (*visit)(const struct pml_recording_function_value *v, void *arg), void *arg) {
+  struct visiting to = {.value = visit, .arg = arg};
+  return pml__recording_each_block(r, visit_block, &to);
 }
 
 int pml__recording_name_values(const struct pml_recording_reader *r,
                                int (*visit)(const struct pml__recording_named_values *v, void *arg), void *arg) {
-  struct naming to = {visit, arg};
-  return pml__recording_each_block(r, name_block, &to);
+  struct visiting to = {.named = visit, .arg = arg};
+  return pml__recording_each_block(r, visit_block, &to);
 }
