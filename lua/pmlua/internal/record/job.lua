@@ -168,16 +168,6 @@ local function clean(job)
   lfs.rmdir(job.dir .. CLAIM)
 end
 
---- Write the trace of all ranks, unless it is there.
-local function write_trace(o, job, complain)
-  if archive.is_there(job.dir) then return end
-  local show, clear = report.progress(o.quiet)
-  local story, err = archive.make(job.dir, job.dir, { progress = show })
-  clear()
-  if err then complain(err, true) end
-  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
-end
-
 --- Report the whole job. Returns whether a rank could not write what was asked for.
 local function tell_job(o, job, ended, complain)
   local failed = tell_lines(job, complain)
@@ -233,7 +223,7 @@ local function complete(o, job, ranks, complain)
   if told > LINES then complain(("%d more lines like these"):format(told - LINES)) end
   tell_lines(job, complain, true)
   report.of_ranks(o, job.dir, complain)
-  if archive.is_wanted(job.dir) then write_trace(o, job, complain) end
+  if archive.is_wanted(job.dir) then report.write_trace(o, job.dir, complain) end
 end
 
 --- Whether the folder is one of a job, with a folder for each rank.
@@ -303,7 +293,7 @@ function M.finish(o, job, complain)
   -- MPI_Init returns when all ranks are there: what has no folder then is not recorded.
   local all = ended and (is_mpi or #ranks == job.size)
   if not (all or is_first) or not claim(job) then return of_all end
-  if o.trace and all then write_trace(o, job, tell_failure) end
+  if o.trace and all then report.write_trace(o, job.dir, tell_failure) end
   return tell_job(o, job, ended, tell_failure) or of_all
 end
 

@@ -440,26 +440,26 @@ function M.progress(quiet)
   end
 end
 
---- Of this folder, unless it is there, or no process recorded events. One of processes that went on is made anew.
-local function make_trace(results, dir, how)
-  local wanted = false
-  for _, r in ipairs(results) do wanted = wanted or r.traced end
-  if not wanted then return nil end
+--- Write DIR/traces.otf2, unless it is there. One of processes that went on is made anew.
+---@param o { quiet?: boolean }
+---@param dir string
+---@param complain pmlua.record.complain
+function M.write_trace(o, dir, complain)
   local archive = require "pmlua.internal.record.archive"
-  if archive.is_there(dir) then return nil end
-  local job = (core.sys.realpath(dir) or dir):match "^(.*)/rank%-%d+$" -- its trace has this rank
-  if job and core.sys.realpath(job .. "/traces.otf2") then return nil end
-  return archive.make(dir, dir, how)
-end
-
---- DIR/traces.otf2, unless a process still runs.
-local function write_trace(results, dir, o, complain)
-  if logs.running(results) then return end
+  if archive.is_there(dir) then return end
   local show, clear = M.progress(o.quiet)
-  local story, err = make_trace(results, dir, { progress = show })
+  local story, err = archive.make(dir, dir, { progress = show })
   clear()
   if err then complain(err, true) end
-  for _, line in ipairs(story and require("pmlua.internal.record.archive").notes(story) or {}) do complain(line) end
+  for _, line in ipairs(story and archive.notes(story) or {}) do complain(line) end
+end
+
+--- Does a folder need a trace: none of its processes runs, some recorded events, and no trace of a job has them?
+local function needs_trace(results, dir)
+  local traced = false
+  for _, r in ipairs(results) do traced = traced or r.traced end
+  local job = (core.sys.realpath(dir) or dir):match "^(.*)/rank%-%d+$"
+  return traced and not logs.running(results) and not (job and core.sys.realpath(job .. "/traces.otf2"))
 end
 
 --- Say what is missing in the results of a folder, a line each. Returns all processes; nil: no results.
@@ -561,7 +561,7 @@ function M.report(o, dir, complain)
   end
   local results = gather(o, dir)
   if #results == 0 and M.of_ranks(o, dir, complain) then return true end
-  write_trace(results, dir, o, complain)
+  if needs_trace(results, dir) then M.write_trace(o, dir, complain) end
   local all = check(results, o, dir, complain)
   if not all then return false end
   print_all(all, o, dir, complain)
