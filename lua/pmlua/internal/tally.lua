@@ -93,27 +93,20 @@ end
 ---@return number? sd
 function Tally:moments() return statistics.moments(self.value, self.upto) end
 
---- How many samples are at most v.
----@param v number
----@return integer
-function Tally:at_most(v)
-  local low, high = 0, #self.value
-  while low < high do
-    local middle = (low + high + 1) // 2
-    if self.value[middle] <= v then low = middle else high = middle - 1 end
-  end
-  return low == 0 and 0 or self.upto[low]
-end
-
--- How many samples are below v.
-local function below(t, v)
+-- How many samples are below v, or, if `inclusive`, at most v.
+local function below(t, v, inclusive)
   local low, high = 0, #t.value
   while low < high do
     local middle = (low + high + 1) // 2
-    if t.value[middle] < v then low = middle else high = middle - 1 end
+    if t.value[middle] < v or inclusive and t.value[middle] == v then low = middle else high = middle - 1 end
   end
   return low == 0 and 0 or t.upto[low]
 end
+
+--- How many samples are at most v.
+---@param v number
+---@return integer
+function Tally:at_most(v) return below(self, v, true) end
 
 --- Samples outside [low, high].
 ---@param low number
