@@ -22,7 +22,7 @@ Shipped.__index = Shipped
 local shipped = 0
 
 --- The newest report on the rule by the other state.
-local function told(self)
+local function state_of(self)
   local text = core.live.rules()
   for _, rule in ipairs(text and require("pmlua.json").decode(text) or {}) do
     if rule.key == self.key then self.known = rule end
@@ -41,15 +41,15 @@ function Shipped:cancel() return core.live.cancel(self.id) end
 
 --- How often the function ran.
 ---@return integer
-function Shipped:fired() return whole(told(self).fired or 0) end
+function Shipped:fired() return whole(state_of(self).fired or 0) end
 
 --- What went wrong last.
 ---@return string?
-function Shipped:error() return told(self).error end
+function Shipped:error() return state_of(self).error end
 
 --- The value that the function saw last.
 ---@return number?
-function Shipped:last() return whole(told(self).last) end
+function Shipped:last() return whole(state_of(self).last) end
 
 local function send(event, every, fn, options)
   local rules = require "pmlua.internal.live.rules"

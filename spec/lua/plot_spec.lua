@@ -23,7 +23,7 @@ describe("plot", function()
 
   draws("draws chosen cells of one or several runs, which become lines, into a file of each format", function()
     local out = support.folder()
-    local dirs = { support.run_folder { { 10 }, { 20 }, { 30 } }, support.run_folder { { 40 }, { 50 }, { 60 } } }
+    local dirs = { demo.run_folder { { 10 }, { 20 }, { 30 } }, demo.run_folder { { 40 }, { 50 }, { 60 } } }
     local begins = { svg = "<?xml", png = "\137PNG", pdf = "%PDF", eps = "%!PS" }
     for format, text in pairs(begins) do
       local path = ("%s/a.%s"):format(out, format)

@@ -121,11 +121,11 @@ describe("Wait states", function()
   end)
 
   it_is("are all in JSON and CSV, as are messages, where few of them are in memory at once", function()
-    local told = require "pmlua.internal.trace.told"
+    local report = require "pmlua.internal.trace.report"
     local function shown(few, o)
       local pieces = {}
       o.where, o.sums, o.senders = {}, few and 4 or nil, few and 1 or nil
-      assert(told.write(reader, o, function(...) for _, piece in ipairs { ... } do pieces[#pieces + 1] = piece end end))
+      assert(report.write(reader, o, function(...) for _, piece in ipairs { ... } do pieces[#pieces + 1] = piece end end))
       return table.concat(pieces)
     end
     local function json(few)

@@ -183,7 +183,7 @@ local function environment_of(name)
   return text ~= "" and split(text, os.getenv(variable .. "_SEP")) or nil, os.getenv(variable .. "_EVERY")
 end
 
---- Load one of pmlua's own plugins. Metrics that the machine lacks are left out, and told on stderr with the reason.
+--- Load one of pmlua's own plugins. Metrics that the machine lacks are left out, and reported on stderr with the reason.
 ---@param options { name: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
 ---@return pmlua.Plugin? plugin
 ---@return pmlua.Failure? failure

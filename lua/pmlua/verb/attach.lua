@@ -27,11 +27,7 @@ On a terminal, Tab completes event names, globals and methods. Commands may be p
   examples = { "pmlua attach SOLVER", [[echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]] },
 }
 
-local function complain(text)
-  io.stdout:flush()
-  io.stderr:write("pmlua attach: ", require "pmlua.internal.printable"(text), "\n")
-  return 1
-end
+local complain = require "pmlua.internal.cli.complain" "attach"
 
 local Session = {}
 Session.__index = Session

@@ -5,6 +5,7 @@
 --     pmlua bench -P level=1,6,9 -e page-faults 'gzip -{level}c /etc/services'
 
 local common = require "pmlua.internal.cli.common"
+local complain = require "pmlua.internal.cli.complain" "bench"
 local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
@@ -304,7 +305,7 @@ local function export(o, run, benchmark)
     local _, err
     if path then _, err = require "pmlua.internal.file".write(path, writers[form](run, benchmark)) end
     if err then
-      io.stderr:write("pmlua bench: ", printable(err), "\n")
+      complain(err)
       done = false
     end
   end
@@ -316,11 +317,11 @@ local function fails(o, benchmark)
   local any = false
   for _, result in ipairs(o.bounds and benchmark.comparisons or {}) do
     for _, text in ipairs(common.bad_cells(o.bounds, result, true)) do
-      io.stderr:write("pmlua bench: ", printable((result.metric or "time") .. " of " .. text), "\n")
+      complain((result.metric or "time") .. " of " .. text)
       any = true
     end
     local text, unjudged = common.unjudged(o.bounds, result)
-    if text then io.stderr:write("pmlua bench: ", unjudged and "" or "warning: ", printable(text), "\n") end
+    if text then complain((unjudged and "" or "warning: ") .. text) end
     any = any or unjudged
   end
   return any
@@ -339,15 +340,12 @@ function M.run(o)
   local benchmark = o.benchmark
   local given = { out = o.out, no_plot = o.no_plot, seed = o.seed, quiet = o.quiet, json = o.json or o.csv or o.markdown }
   local run, err = benchmark:run(given, line())
-  if not run then
-    io.stderr:write("pmlua bench: ", printable(err), "\n")
-    return 1
-  end
+  if not run then return complain(err) end
   local form = o.json and "json" or o.csv and "csv" or o.markdown and "markdown"
   if form then io.write(writers[form](run, benchmark)) else print_text(run, benchmark) end
   local exported = export(o, run, benchmark)
   if benchmark.failed and not o.quiet then
-    io.stderr:write("pmlua bench: a command failed; measure it nevertheless with --ignore-failure\n")
+    complain "a command failed; measure it nevertheless with --ignore-failure"
   end
   local whole = run.status == "complete" and exported and not fails(o, benchmark)
   for _, cell in ipairs(run.cells) do whole = whole and cell.status == "ok" end

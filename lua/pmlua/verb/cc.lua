@@ -55,10 +55,7 @@ function M.check(o)
   if #o.names == 0 and not o.count then return "add --count, or --wrap NAME" end
 end
 
-local function complain(text, status)
-  io.stderr:write("pmlua cc: ", require "pmlua.internal.printable"(text), "\n")
-  return status or 1
-end
+local complain = require "pmlua.internal.cli.complain" "cc"
 
 local function with_wrappers(o)
   local wrappers = {}

@@ -51,10 +51,7 @@ function M.check(o)
   if o.run and #(o.command or {}) == 0 then return "--run needs a command after --" end
 end
 
-local function complain(what)
-  io.stderr:write("pmlua choose: ", require "pmlua.internal.printable"(what), "\n")
-  return 1
-end
+local complain = require "pmlua.internal.cli.complain" "choose"
 
 --- A Lua script is run by pmlua itself.
 local function command_of(argv)

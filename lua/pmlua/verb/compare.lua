@@ -5,6 +5,7 @@
 --     pmlua compare results/read_overhead/latest --by path
 
 local common = require "pmlua.internal.cli.common"
+local complain = require "pmlua.internal.cli.complain" "compare"
 local printable = require "pmlua.internal.printable"
 
 local M = {
@@ -129,15 +130,12 @@ end
 local function traces(o)
   local compared = require "pmlua.internal.trace.compared"
   local r, err = compared.compare(o.a[1], o.command[1])
-  if not r then
-    io.stderr:write("pmlua compare: ", printable(err), "\n")
-    return 1
-  end
+  if not r then return complain(err) end
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(compared.csv(r))
   else io.write(compared.text(r)) end
   local bad = compared.bad(r, o.bounds)
-  if bad then io.stderr:write("pmlua compare: ", bad, "\n") end
+  if bad then complain(bad) end
   return bad and 1 or 0
 end
 
@@ -150,20 +148,17 @@ function M.run(o)
   local r, err
   local how = { threshold = o.threshold, metric = o.metric, seed = o.seed }
   if o.by then r, err = compare.by(o.a[1], o.by, how) else r, err = compare.compare(o.a, o.command, how) end
-  if not r then
-    io.stderr:write("pmlua compare: ", printable(err), "\n")
-    return 1
-  end
+  if not r then return complain(err) end
   for _, w in ipairs(o.quiet and {} or r.warnings) do
-    io.stderr:write("pmlua compare: warning: ", printable(w), "\n")
+    complain("warning: " .. w)
   end
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(csv(r, o.by))
   else print_result(r, o) end
   local bad = common.bad_cells(o.bounds, r, o.by)
-  for _, text in ipairs(bad) do io.stderr:write("pmlua compare: ", printable(text), "\n") end
+  for _, text in ipairs(bad) do complain(text) end
   local text, fails = common.unjudged(o.bounds, r)
-  if text then io.stderr:write("pmlua compare: ", fails and "" or "warning: ", printable(text), "\n") end
+  if text then complain((fails and "" or "warning: ") .. text) end
   return (#bad > 0 or fails) and 1 or 0
 end
 

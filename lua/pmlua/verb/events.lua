@@ -6,6 +6,7 @@
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local own_plugins = require "pmlua.internal.own_plugins"
+local complain = require "pmlua.internal.cli.complain" "events"
 local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
@@ -192,10 +193,7 @@ function M.run(options)
     local more = own_plugins.rows(options.pattern)
     rows = rows and table.move(more, 1, #more, #rows + 1, rows)
   end
-  if not rows then
-    io.stderr:write("pmlua events: ", printable(err:sentence()), "\n")
-    return 1
-  end
+  if not rows then return complain(err:sentence()) end
   if options.available then rows = select(rows) end
   if options.json then
     local json = require "pmlua.json"

@@ -5,7 +5,6 @@
 
 local columns = require "pmlua.internal.export.columns"
 local common = require "pmlua.internal.cli.common"
-local printable = require "pmlua.internal.printable"
 local windows = require "pmlua.internal.trace.window"
 
 -- Forms of tables, and of call paths.
@@ -101,7 +100,8 @@ local function write_table(o, t)
   return to_file(o, function(file) return write(t, function(...) file:write(...) end) end)
 end
 
-local function note(text) io.stderr:write("pmlua export: note: ", printable(text), "\n") end
+local complain = require "pmlua.internal.cli.complain" "export"
+local function note(text) complain("note: " .. tostring(text)) end
 
 -- ---- traces and profiles ----
 
@@ -175,10 +175,7 @@ end
 ---@return integer status
 function M.run(o)
   local ok, err = export(o)
-  if ok then return 0 end
-  io.stdout:flush()
-  io.stderr:write("pmlua export: ", printable(err), "\n")
-  return 1
+  return ok and 0 or complain(err)
 end
 
 return M

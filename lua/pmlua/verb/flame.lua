@@ -4,7 +4,6 @@
 --     pmlua record -o out -- ./solver; pmlua flame out -o flame.svg
 
 local common = require "pmlua.internal.cli.common"
-local printable = require "pmlua.internal.printable"
 local windows = require "pmlua.internal.trace.window"
 
 local M = {
@@ -31,10 +30,8 @@ marks bars by name and adds up their part, and the pointer on a bar shows its va
   examples = { "pmlua flame out -o flame.svg", "pmlua flame trace/traces.otf2 --window :0.1 --icicle -o begin.svg" },
 }
 
-local function complain(err)
-  io.stderr:write("pmlua flame: ", printable(require "pmlua.core".failure.sentence(err)), "\n")
-  return 1
-end
+local say = require "pmlua.internal.cli.complain" "flame"
+local function complain(err) return say(require "pmlua.core".failure.sentence(err)) end
 
 ---@param o table
 ---@return integer status
@@ -42,7 +39,7 @@ function M.run(o)
   local where = (o.window or o.where) and { window = o.window, region = o.where } or nil
   local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where })
   if not stacks then return complain(err) end
-  for _, note in ipairs(stacks.notes) do io.stderr:write("pmlua flame: note: ", printable(note), "\n") end
+  for _, note in ipairs(stacks.notes) do say("note: " .. note) end
   local file, why = io.stdout, nil
   if o.out then file, why = require "pmlua.internal.file".output(o.out) end
   if not file then return complain(why) end

@@ -74,9 +74,7 @@ event or object differs from FILE's, nothing is compared: the status is 1, and t
 
 local LINES = 20 -- of new and vanished functions
 
-local function complain(text)
-  io.stderr:write("pmlua guard: ", require "pmlua.internal.printable"(text), "\n")
-end
+local complain = require "pmlua.internal.cli.complain" "guard"
 
 function M.check(o)
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end

@@ -29,10 +29,8 @@ value. Counters of the trace have all values.]],
   examples = { "pmlua import stacks.folded -o imported", "pmlua import profile.pb.gz --from pprof -o profile" },
 }
 
-local function complain(err)
-  io.stderr:write("pmlua import: ", printable(require "pmlua.core".failure.sentence(err)), "\n")
-  return 1
-end
+local say = require "pmlua.internal.cli.complain" "import"
+local function complain(err) return say(require "pmlua.core".failure.sentence(err)) end
 
 local function form_of(head)
   for _, name in ipairs(FORMS) do
@@ -55,7 +53,7 @@ function M.run(o)
   if note then archive:remark(note) end
   local closed, trouble = archive:close()
   if not closed then return complain(trouble) end
-  for _, remark in ipairs(archive.remarks) do io.stderr:write("pmlua import: note: ", printable(remark), "\n") end
+  for _, remark in ipairs(archive.remarks) do say("note: " .. remark) end
   print(printable(archive.path))
   return 0
 end

@@ -32,9 +32,7 @@ A program that registered nothing gets a message at its end. The exit status is 
 
 local NOT_RUN = 126 -- as shells say it
 
-local function complain(text)
-  io.stderr:write("pmlua live: ", require "pmlua.internal.printable"(text), "\n")
-end
+local complain = require "pmlua.internal.cli.complain" "live"
 
 --- Become the command; the status if that fails.
 local function execute(words, variables)
@@ -70,23 +68,14 @@ function M.run(o)
   variables.PMLUA_LIVE_PID = (o.rules or not o.quiet) and ("%d"):format(core.sys.pid()) or nil
   if o.report then
     local folder, refused = report_folder(o.report)
-    if not folder then
-      complain("--report " .. refused)
-      return 1
-    end
+    if not folder then return complain("--report " .. refused) end
     variables.PMLUA_REPORT = folder
   end
   if o.rules then
     local real, gone = core.sys.realpath(o.rules)
-    if not real then
-      complain("--rules " .. gone:sentence())
-      return 1
-    end
+    if not real then return complain("--rules " .. gone:sentence()) end
     local sound, wrong = loadfile(o.rules, "t")
-    if not sound then
-      complain("--rules " .. wrong)
-      return 1
-    end
+    if not sound then return complain("--rules " .. wrong) end
     variables.PMLUA_LIVE_RULES = real
   end
   return execute(o.command, variables)

@@ -33,10 +33,7 @@ function M.check(o)
   if not o.name:find "^[%w_][%w_-]*$" then return ("invalid NAME '%s'; use letters, digits, _ and -"):format(o.name) end
 end
 
-local function complain(what)
-  io.stderr:write("pmlua new: ", require "pmlua.internal.printable"(what), "\n")
-  return 1
-end
+local complain = require "pmlua.internal.cli.complain" "new"
 
 local function sorted(files)
   local names = {}

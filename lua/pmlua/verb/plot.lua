@@ -4,7 +4,7 @@
 --     pmlua plot results/read_overhead/latest
 
 local common = require "pmlua.internal.cli.common"
-local printable = require "pmlua.internal.printable"
+local complain = require "pmlua.internal.cli.complain" "plot"
 
 local function level_of(text)
   local name, value = text:match "^([^=]+)=(.*)$"
@@ -68,7 +68,7 @@ local function draw_file(o)
   local size = o.size or {}
   local files, err = require "pmlua.plot".draw(o.dirs, { out = o.out, width = size[1], height = size[2], title = o.title,
     where = o.where, x = o.x, y = o.y, lines = o.lines, facet = o.facet, logx = o.logx, logy = o.logy })
-  if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
+  if err then complain(err) end
   if files then print(files[1]) end
   return files and 0 or 1
 end
@@ -81,10 +81,10 @@ function M.run(options)
   for _, dir in ipairs(options.dirs) do
     local how = { trust = options.trust, refresh = options.refresh }
     local files, err, run = require "pmlua.plot"[options.html and "page" or "draw"](dir, how)
-    if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
+    if err then complain(err) end
     if not files then status = 1 end
     if run and not run.complete and not options.quiet then
-      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, printable(run.ending)))
+      complain(("%s: this run is incomplete (%s)"):format(run.path, run.ending))
     end
     for _, file in ipairs(files or {}) do print(file) end
   end

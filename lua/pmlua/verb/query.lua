@@ -52,11 +52,7 @@ local DRAWN = 10000 -- events
 
 local CLEAR = "\27[H\27[J"
 
-local function complain(text)
-  io.stdout:flush()
-  io.stderr:write("pmlua query: ", require "pmlua.internal.printable"(text), "\n")
-  return 1
-end
+local complain = require "pmlua.internal.cli.complain" "query"
 
 -- --- applications ---
 

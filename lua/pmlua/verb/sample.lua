@@ -58,9 +58,7 @@ of data only where the processor notes them (mem-loads, with :pp).]],
   },
 }
 
-local function complain(text)
-  io.stderr:write("pmlua sample: ", require "pmlua.internal.printable"(text), "\n")
-end
+local complain = require "pmlua.internal.cli.complain" "sample"
 
 function M.check(o)
   o.command = o.command or {}
@@ -154,40 +152,25 @@ end
 function M.run(o)
   local out, why = (o.json or o.csv) and io.stdout or io.stderr, nil
   if o.out then out, why = require("pmlua.internal.file").output(o.out) end
-  if not out then
-    complain(why)
-    return 1
-  end
+  if not out then return complain(why) end
   local how = settle(o)
   local operands
   if o.argument then
     operands, why = arguments.operands(o.event, o.argument)
-    if not operands then
-      complain(core.failure.sentence(why))
-      return 1
-    end
+    if not operands then return complain(core.failure.sentence(why)) end
     o.by = "value"
   end
   local result, err, status = require("pmlua.internal.sample.run").run(o.command, how)
-  if not result then
-    complain(core.failure.sentence(err))
-    return status
-  end
+  if not result then return complain(core.failure.sentence(err), status) end
   local sampler <close> = result.sampler
   local bars, refused = require("pmlua.sampler").histogram(sampler, o.by, operands)
-  if not bars then
-    complain(core.failure.sentence(refused))
-    return 1
-  end
+  if not bars then return complain(core.failure.sentence(refused)) end
   write(o, out, sampler, bars)
   if not o.quiet then
     local pages = o.by == "page" and bars or o.by == "data" and require("pmlua.sampler").histogram(sampler, "page")
     warn(sampler, how, pages)
   end
-  if o.out and not out:close() then
-    complain(o.out .. ": could not be written completely; is the disk full?")
-    return 1
-  end
+  if o.out and not out:close() then return complain(o.out .. ": could not be written completely; is the disk full?") end
   return require("pmlua.internal.child").status(result.ended)
 end
 

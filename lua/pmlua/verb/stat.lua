@@ -6,7 +6,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
-local told = require "pmlua.internal.stat.told"
+local counts = require "pmlua.internal.stat.report"
 
 local NAME = 48 -- bytes of a function's or section's
 
@@ -67,9 +67,7 @@ each program, and 50 for each symbol that the loader looks up.]],
   },
 }
 
-local function complain(text)
-  io.stderr:write("pmlua stat: ", require "pmlua.internal.printable"(text), "\n")
-end
+local complain = require "pmlua.internal.cli.complain" "stat"
 
 -- --- the command line ---
 
@@ -116,7 +114,7 @@ end
 local function intervals(o, out)
   local began, before = core.clock.ns(), {}
   local function call(rows, since_ns)
-    told.interval(out, o, (since_ns or core.clock.ns() - began) / 1e9, rows, before)
+    counts.interval(out, o, (since_ns or core.clock.ns() - began) / 1e9, rows, before)
     out:flush()
   end
   return { seconds = o.interval, call = call, begin = function() began = core.clock.ns() end }
@@ -133,7 +131,7 @@ local function stat(o, out)
     if ending(result.ended) then failed, first_failed = failed + 1, first_failed or result.ended end
   until #runs >= (o["repeat"] or 1) or result.ended.signal
   if every then every.call(last.rows, last.ended.real_ns) end
-  if not every or not (o.json or o.csv) then told.total(out, o, runs) end
+  if not every or not (o.json or o.csv) then counts.total(out, o, runs) end
   for _, note in ipairs(not (o.json or o.csv or o.quiet) and last.notes or {}) do out:write(note, "\n") end
   if not (o.events or o.quiet or o.json or o.csv) then tell_no_pmu() end
   if failed > 0 and #runs > 1 then complain(("%d of %d runs failed and are in the numbers"):format(failed, #runs)) end
@@ -156,21 +154,12 @@ end
 ---@return integer status
 function M.run(o)
   local out, unwritable = output(o)
-  if not out then
-    complain(unwritable)
-    return 1
-  end
+  if not out then return complain(unwritable) end
   local ended, err, status = (o.sim and simulate or stat)(o, out)
-  if not ended then
-    complain(err)
-    return status
-  end
+  if not ended then return complain(err, status) end
   local how = ending(ended)
   if how and not o.json and not o.csv then complain(("%s: %s"):format(o.command[1], how)) end
-  if o.out and not out:close() then
-    complain(o.out .. ": could not be written completely; is the disk full?")
-    return 1
-  end
+  if o.out and not out:close() then return complain(o.out .. ": could not be written completely; is the disk full?") end
   return require("pmlua.internal.child").status(ended)
 end
 

@@ -80,7 +80,7 @@ function M.check(o)
   o.show = o.show or o.json or o.csv or o.paths or o.figures or o.waits or o.critical_path or o.window or o.where
 end
 
-local function complain(text) io.stderr:write("pmlua trace: ", printable(text), "\n") end
+local complain = require "pmlua.internal.cli.complain" "trace"
 
 --- The folder for the archive, made if it is not there; nil and why.
 local function folder(name)
@@ -106,8 +106,8 @@ end
 --- Print what is in a trace.
 local function tell(o)
   if o.out then
-    complain("-o is for a trace that is made; name a figure's file by --plot KIND=FILE, and send tables where you like with >")
-    return 1
+    return complain("-o is for a trace that is made; name a figure's file by --plot KIND=FILE, and send tables where you like "
+      .. "with >")
   end
   local reader <close>, err = require("pmlua.trace").open(o.dir)
   local ok
@@ -115,7 +115,7 @@ local function tell(o)
     err = o.dir .. ": no location is defined: nothing was recorded, or its definitions are damaged"
   elseif reader and o.figures then ok, err = drawn(reader, o)
   elseif reader then
-    ok, err = require("pmlua.internal.trace.told").write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
+    ok, err = require("pmlua.internal.trace.report").write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
       critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } }, io.write)
   end
   if not ok then complain(core.failure.sentence(err)) end
@@ -130,8 +130,7 @@ function M.run(o)
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
   if mode ~= "directory" then
-    complain(("%s: %s"):format(o.dir, mode and "neither a folder nor a trace (*.otf2)" or "no such folder"))
-    return 1
+    return complain(("%s: %s"):format(o.dir, mode and "neither a folder nor a trace (*.otf2)" or "no such folder"))
   end
   local out, story
   local show, clear = require("pmlua.internal.record.report").progress(o.quiet)
@@ -141,10 +140,7 @@ function M.run(o)
     story, err = archive.make(o.dir, dir, { progress = show, tell = complain })
   end
   clear()
-  if not story then
-    complain(err)
-    return 1
-  end
+  if not story then return complain(err) end
   for _, line in ipairs(o.quiet and {} or archive.notes(story)) do complain(line) end
   if not o.quiet then io.stderr:write((require("pmlua.internal.report.waits").text(story.waits):gsub("^\n", ""))) end
   print(printable(out))

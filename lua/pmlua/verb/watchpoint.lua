@@ -63,9 +63,7 @@ function M.check(o)
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be watched" end
 end
 
-local function complain(text)
-  io.stderr:write("pmlua watchpoint: ", require "pmlua.internal.printable"(text), "\n")
-end
+local complain = require "pmlua.internal.cli.complain" "watchpoint"
 
 --- The folder, made, by its full path; nil and why.
 local function folder(name)
@@ -179,10 +177,7 @@ end
 ---@return integer status
 function M.run(o)
   local dir, refused = folder(o.out or ("pmlua-watchpoint-%d"):format(core.sys.pid()))
-  if not dir then
-    complain(refused)
-    return 1
-  end
+  if not dir then return complain(refused) end
   local options = { dir = dir, values = o.values, object = o.object }
   local ended, err, status = require("pmlua.watchpoint").run(o.command, o.points, options)
   if not ended then

@@ -47,14 +47,14 @@ end
 
 --- Where dependencies go and what they are of is named after the output, which is not this step's.
 local function dependencies(line, out)
-  local list, wanted, named, told = {}, line.has["-MD"] or line.has["-MMD"], line.has["-MF"], false
+  local list, wanted, named, has_target = {}, line.has["-MD"] or line.has["-MMD"], line.has["-MF"], false
   for _, item in ipairs(line.items) do
     local word = item[1]
-    told = told or word:find("^%-M[TQ]") ~= nil
+    has_target = has_target or word:find("^%-M[TQ]") ~= nil
     named = named or word:find("^%-MF.") ~= nil or word:find("^%-Wp,%-MM?D,") ~= nil
   end
   if not wanted and not named then return list end
-  if not told then append(list, "-MT", out) end
+  if not has_target then append(list, "-MT", out) end
   if not named then append(list, "-MF", (out:gsub("%.[^./]*$", "")) .. ".d") end
   return list
 end
@@ -153,12 +153,12 @@ local function with_plugin(line, o, llvm, plugin)
   local optnone = (line.optimise or "0") == "0" and o.at == "source" and not llvm.flang
   if optnone then append(words, "-Xclang", "-disable-O0-optnone") end
   for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
-  local told = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
+  local settings = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
   -- flang's modules have no name of their own
   local names = {}
   for _, source in ipairs(line.sources) do names[#names + 1] = llvm.flang and source.counted and source.file or nil end
-  if #names > 0 then told = told .. ",name=" .. table.concat(names, " or ") end
-  words.environment = { PMLUA_INSTRUMENT = told }
+  if #names > 0 then settings = settings .. ",name=" .. table.concat(names, " or ") end
+  words.environment = { PMLUA_INSTRUMENT = settings }
   if not line.links then return { words } end
   local libraries, err = runtime()
   if not libraries then return nil, err end

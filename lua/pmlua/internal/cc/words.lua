@@ -33,7 +33,7 @@ local languages = {
 }
 local counted = { c = true, ["c++"] = true, ["objective-c"] = true, ["objective-c++"] = true, ir = true, fortran = true }
 --- What -x says, where it is called otherwise.
-local told = { ["cpp-output"] = "c", ["c++-cpp-output"] = "c++", assembler = "assembly", ["assembler-with-cpp"] = "assembly",
+local by_option = { ["cpp-output"] = "c", ["c++-cpp-output"] = "c++", assembler = "assembly", ["assembler-with-cpp"] = "assembly",
   f95 = "fortran", ["f95-cpp-input"] = "fortran", cuda = "CUDA", ["objective-c-cpp-output"] = "objective-c",
   ["c-header"] = "a header", ["c++-header"] = "a header", ["objective-c-header"] = "a header",
   ["objective-c++-header"] = "a header" }
@@ -87,7 +87,7 @@ function M.expand(words, depth)
 end
 
 local function language_of(file, x)
-  if x and x ~= "none" then return told[x] or (languages[x] or x) end
+  if x and x ~= "none" then return by_option[x] or (languages[x] or x) end
   return languages[file:match("%.([^./]+)$") or ""]
 end
 

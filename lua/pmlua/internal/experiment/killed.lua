@@ -99,9 +99,9 @@ local function array_of(t, row)
 end
 
 --- Columns of the script's own, if they are of more samples than the row.
-local function update_columns(data, row, told)
-  if not told or told.n <= (row.samples or 0) then return end
-  for name, text in pairs(told.value) do
+local function update_columns(data, row, logged)
+  if not logged or logged.n <= (row.samples or 0) then return end
+  for name, text in pairs(logged.value) do
     local place = data.position[name]
     if place then row[name] = data.columns[place].unit == "text" and text or tonumber(text) end
   end

@@ -163,11 +163,11 @@ text { font: 12px sans-serif; fill: #1a1a1a; } .title { font-size: 16px; text-an
 local function bar_text(placed_bar, y, o, root)
   local bar, x, w = placed_bar.bar, placed_bar.x, placed_bar.w
   local name = xml(bar.name)
-  local told = ("%s%s: %s, %.2f %%"):format(name, bar.file and " (" .. xml(bar.file) .. ")" or "",
+  local title = ("%s%s: %s, %.2f %%"):format(name, bar.file and " (" .. xml(bar.file) .. ")" or "",
     xml(text_of(bar.total, o.unit)), 100 * bar.total / root.total)
   return ('<g class="bar" data-x="%.9g" data-w="%.9g" data-depth="%d" data-name="%s"><title>%s</title>'
     .. '<rect x="%.1f" y="%d" width="%.1f" height="%d" rx="1" fill="%s"/><text x="%.1f" y="%d">%s</text></g>\n'):format(
-    x, w, placed_bar.depth, name, told, MARGIN + x * o.inner, y, math.max(w * o.inner - 0.5, 0.1), ROW - 1,
+    x, w, placed_bar.depth, name, title, MARGIN + x * o.inner, y, math.max(w * o.inner - 0.5, 0.1), ROW - 1,
     placed_bar.depth == 0 and "#d8d8d8" or colour(bar), MARGIN + x * o.inner + 3, y + 12, xml(cut(bar.name, w * o.inner)))
 end
 

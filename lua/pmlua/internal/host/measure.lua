@@ -49,9 +49,9 @@ function how.rate(state, v, ns, metric, numbers)
   if not step then return nil end
   local most, seconds = metric.most, (ns - before_ns) * 1e-9
   if type(most) == "string" then most = numbers[most] end
-  local told = most and math.min(step, most * seconds / (metric.factor or 1)) or step
-  state.last = v - (step - told)
-  return told / seconds
+  local counted = most and math.min(step, most * seconds / (metric.factor or 1)) or step
+  state.last = v - (step - counted)
+  return counted / seconds
 end
 
 local function value_of(metric, numbers, state, ns)

@@ -185,7 +185,7 @@ function M.tick(now_s)
   return soonest and math.max(0, soonest - now_s)
 end
 
-local function told(rule)
+local function state_of(rule)
   return {
     id = rule.id, key = rule.key, name = rule.name, event = rule.event, every_s = rule.every_s, fired = rule.count,
     error = rule.message or rule.cancelled and "cancelled" or nil, last = rule.value,
@@ -196,8 +196,8 @@ end
 ---@return table[]
 function M.list()
   local out = {}
-  for _, rule in ipairs(rules) do out[#out + 1] = told(rule) end
-  for _, rule in ipairs(gone) do out[#out + 1] = told(rule) end
+  for _, rule in ipairs(rules) do out[#out + 1] = state_of(rule) end
+  for _, rule in ipairs(gone) do out[#out + 1] = state_of(rule) end
   return out
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/stat/told.lua - what pmlua stat prints: the counts of a run, of several, and of intervals.
+-- lua/pmlua/internal/stat/report.lua - what pmlua stat prints: the counts of a run, of several, and of intervals.
 --
 -- Try:  pmlua stat -r 5 -- true; pmlua stat -I 100ms -- sleep 0.3
 
