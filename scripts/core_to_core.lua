@@ -6,9 +6,6 @@
 -- A thread on each of two cpus; one stores a number, the other waits for it and stores the next. A sample is half of the
 -- time of a trip to and fro, the mean of a batch. One pair at a time.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local choice = require "core_to_core.choice"
 local laboratory = require "core_to_core.lab"

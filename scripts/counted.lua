@@ -8,11 +8,8 @@
 -- those left after optimisation, counted by the compiler; and those the machine executes, counted by callgrind and by the
 -- PMU, where there is one. The counts themselves explain the differences.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
-local choose = require("kernels.lab").choose
+local choose = require("pmlua.internal.cli.experiment").choose
 local counters = require "counted.counters"
 local kernels = require "counted.kernels"
 local report = require "counted.report"
@@ -20,14 +17,8 @@ local report = require "counted.report"
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
-local function within(options, name, max)
-  if options[name] > max then error(("option --%s is %d, it must be from 1 to %d"):format(name, options[name], max), 0) end
-end
-
 local function prepare(options)
   if os.getenv "PMLUA_SIM" then error("the experiment simulates its kernels itself; run it without --sim", 0) end
-  within(options, "length", 1000000)
-  within(options, "order", 200)
   local err
   local chosen = choose(options.kernels, kernels.names, "kernels")
   lab, err = counters.new(pml, { length = options.length, order = options.order, flags = options.flags })
@@ -62,8 +53,10 @@ of its instructions (simulation, hardware). Counts at source that differ from th
   options = {
     { name = "kernels", metavar = "LIST", default = table.concat(kernels.names, ","),
       help = "kernels to count, separated by commas" },
-    { name = "length", type = "integer", metavar = "N", min = 1, default = 1000, help = "elements of each vector" },
-    { name = "order", type = "integer", metavar = "N", min = 1, default = 48, help = "order of the matrices of product and lu" },
+    { name = "length", type = "integer", metavar = "N", min = 1, max = 1000000, default = 1000,
+      help = "elements of each vector" },
+    { name = "order", type = "integer", metavar = "N", min = 1, max = 200, default = 48,
+      help = "order of the matrices of product and lu" },
     { name = "flags", metavar = "FLAGS",
       help = "compiler flags (default: -O2 -fno-math-errno, and -mavx2 -mfma if the processor has both)" },
   },

@@ -8,9 +8,6 @@
 -- a few edges however long they run; nodes are coloured by the ratio of two metrics; and a C program is generated from the
 -- graph, compiled, run, and shown to have the same graph.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "event_flow.lab"
 local report = require "event_flow.report"
@@ -19,12 +16,6 @@ local levels = { 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000 }
 local lab
 
 local function prepare(options)
-  if options.ranks < 1 or options.ranks > 16 then
-    error(("option --ranks is %d, it must be from 1 to 16"):format(options.ranks), 0)
-  end
-  if options.steps < 1 or options.steps > levels[#levels] then
-    error(("option --steps is %d, it must be from 1 to %d"):format(options.steps, levels[#levels]), 0)
-  end
   local set <close>, err = pml.eventset { options.event }
   if not set then error("option --event: " .. err, 0) end
   local steps = {}
@@ -61,8 +52,10 @@ thread spends in its messages.]],
   warmup = 0,
   quick = { repeats = 1, rounds = 1, steps = 20 },
   options = {
-    { name = "steps", type = "integer", metavar = "N", default = 250, help = "time steps of the longest run" },
-    { name = "ranks", type = "integer", metavar = "N", default = 4, help = "ranks of the program, which are threads" },
+    { name = "steps", type = "integer", metavar = "N", min = 1, max = levels[#levels], default = 250,
+      help = "time steps of the longest run" },
+    { name = "ranks", type = "integer", metavar = "N", min = 1, max = 16, default = 4,
+      help = "ranks of the program, which are threads" },
     { name = "event", metavar = "NAME", default = "task-clock", help = "colour nodes by time/NAME" },
   },
   examples = { "pmlua scripts/event_flow.lua --quick", "pmlua scripts/event_flow.lua --steps 1000 --ranks 2" },

@@ -7,25 +7,14 @@
 -- through plugins, sections 3 and 3.4: metrics that belong to no thread are sampled beside the program at their own
 -- intervals, and drawn under its regions. A value that covers the time since the previous one is spread over that time.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local lab_of = require "host_metrics.lab"
 local report = require "host_metrics.report"
 
 local lab
 
-local limits = { seconds = { 0.01, 3600 }, megabytes = { 1, 1000000 }, threads = { 0, 1024 } }
-
 local function prepare(options)
   local err
-  for name, limit in pairs(limits) do
-    local v = options[name]
-    if not (v >= limit[1] and v <= limit[2]) then
-      error(("option --%s is %s, it must be from %s to %s"):format(name, v, limit[1], limit[2]), 0)
-    end
-  end
   lab, err = lab_of.new(pml, options)
   if not lab then error(err, 0) end
   return { { "phase", lab_of.phases } }
@@ -51,9 +40,11 @@ a phase; the columns are means over all visits of a phase.]],
   warmup = 0,
   quick = { repeats = 1, rounds = 1, seconds = 0.2, every = "10ms", megabytes = 64 },
   options = {
-    { name = "seconds", type = "number", metavar = "S", default = 1, help = "duration of a phase" },
-    { name = "megabytes", type = "integer", metavar = "N", default = 512, help = "memory that the phase allocate touches" },
-    { name = "threads", type = "integer", metavar = "N", default = 0, help = "threads that compute; 0: one per cpu" },
+    { name = "seconds", type = "number", metavar = "S", min = 0.01, max = 3600, default = 1, help = "duration of a phase" },
+    { name = "megabytes", type = "integer", metavar = "N", min = 1, max = 1000000, default = 512,
+      help = "memory that the phase allocate touches" },
+    { name = "threads", type = "integer", metavar = "N", min = 0, max = 1024, default = 0,
+      help = "threads that compute; 0: one per cpu" },
     { name = "every", metavar = "TIME", default = "50ms", help = "interval between two values of a metric" },
     { name = "metrics", metavar = "LIST", default = "",
       help = "more metrics of the host, beside those in the figure (globs, separated by commas)" },

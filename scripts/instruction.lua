@@ -7,9 +7,6 @@
 -- machine: as a chain, in which each copy waits for the one before it, and unrolled on other registers, so that copies
 -- overlap. It runs in a process of its own, which may crash or hang.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "instruction.lab"
 local report = require "instruction.report"

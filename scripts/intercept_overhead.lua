@@ -9,9 +9,6 @@
 -- consumer or with a profile, a trace, an event; by a wrapper written by hand; by the loader's LD_AUDIT; by uftrace; by
 -- ltrace. The yardstick is what all of them need: the call and two clock reads.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local measure = require "intercept_overhead.measure"
@@ -23,19 +20,9 @@ local lab
 
 -- The floor is always measured, because the others are compared with it.
 local function chosen(text)
-  local out, wanted = {}, {}
-  for word in text:gmatch "[^,]+" do
-    if word ~= "all" and not ways.named[word] then
-      local known = {}
-      for i, way in ipairs(ways.all) do known[i] = way.name end
-      error(("option --ways: unknown %s; choose one of %s"):format(word, table.concat(known, ", ")), 0)
-    end
-    wanted[word] = true
-  end
-  for _, way in ipairs(ways.all) do
-    if wanted.all or wanted[way.name] or way.group == "floor" then out[#out + 1] = way.name end
-  end
-  return out
+  local known, floor = {}, {}
+  for i, way in ipairs(ways.all) do known[i], floor[way.name] = way.name, way.group == "floor" end
+  return command_line.choose(text, known, "ways", floor)
 end
 
 local function prepare(options)

@@ -8,9 +8,7 @@
 -- Rates of short loops rise in steps as long as a vector; those of long loops fall to the plateau of the cache that they
 -- fit into. The PMU, where there is one, and the compiler count the operations, to compare with those of the source.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local caches = require "kernels.caches"
 local flops = require "kernels.flops"
@@ -24,9 +22,6 @@ local long, few = 1 << 20, 3
 local lab
 
 local function lengths(options)
-  if options.longest < 0 or options.longest > 30 then
-    error(("option --longest is %d, it must be from 0 to 30"):format(options.longest), 0)
-  end
   local out = {}
   for n = 1, math.min(options.quick and 17 or 50, 1 << options.longest) do out[n] = n end
   for e = 0, options.longest, options.quick and 3 or 1 do
@@ -36,15 +31,11 @@ local function lengths(options)
 end
 
 local function prepare(options)
-  local cores = #pml.sys.affinity()
-  if options.copies < 0 or options.copies > cores then
-    error(("option --copies is %d, it must be from 0 to %d, the cpus of this process"):format(options.copies, cores), 0)
-  end
   local x86 = pml.sys.uname().machine == "x86_64"
   local chosen = {
-    kernels = kernels.choose(options.kernels, kernels.kernels, "kernels"),
-    precisions = kernels.choose(options.precisions, kernels.precisions, "precisions"),
-    builds = kernels.choose(options.builds or (x86 and "scalar,256,512" or "scalar,128"), kernels.builds, "builds"),
+    kernels = command_line.choose(options.kernels, kernels.kernels, "kernels"),
+    precisions = command_line.choose(options.precisions, kernels.precisions, "precisions"),
+    builds = command_line.choose(options.builds or (x86 and "scalar,256,512" or "scalar,128"), kernels.builds, "builds"),
   }
   local err
   if options.flop_events then
@@ -110,8 +101,10 @@ samples; if that cost exceeds the rest, the call overlaps with the work and the 
     { name = "precisions", metavar = "LIST", default = "double,single", help = "double, single or both" },
     { name = "builds", metavar = "LIST",
       help = "some of scalar,128,256,512 (default: scalar,256,512 on x86-64, scalar,128 elsewhere)" },
-    { name = "longest", type = "integer", metavar = "E", default = 24, help = "the longest loop has 2^E iterations" },
-    { name = "copies", type = "integer", metavar = "N", default = 0, help = "number of cores to use; 0: all" },
+    { name = "longest", type = "integer", metavar = "E", min = 0, max = 30, default = 24,
+      help = "the longest loop has 2^E iterations" },
+    { name = "copies", type = "integer", metavar = "N", min = 0, max = #pml.sys.affinity(), default = 0,
+      help = "number of cores to use; 0: all" },
     { name = "flop-events", metavar = "LIST",
       help = "EVENT*WEIGHT,... whose sum is the floating-point operations, for a cpu that pmlua does not know" },
   },

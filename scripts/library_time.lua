@@ -8,9 +8,6 @@
 -- seen by instrumentation, which knows only the program itself, by sampling, which sees places but no calls, and by
 -- interception. As there, each view runs five times and the median run is shown.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local report = require "library_time.report"
 local subject = require "library_time.subject"

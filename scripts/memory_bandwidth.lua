@@ -6,9 +6,6 @@
 -- Each thread has a cpu and memory of its own, which it touched first. Of four blocks of 4 KiB in a row, 0 to 4 are written
 -- and the others read.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "memory_bandwidth.lab"
 

@@ -7,9 +7,6 @@
 -- With a stride of a line caches and TLB fill together; with one line on each page the TLB fills long before the caches.
 -- Huge pages take the TLB away.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "memory_latency.lab"
 local report = require "memory_latency.report"

@@ -6,9 +6,6 @@
 -- More events than counters take turns, and each count is scaled by the share of the time that it was counted. A program
 -- whose phases are about as long as the turns is then counted wrong. The truth is the same work with one event.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "multiplex.lab"
 local model = require "multiplex.model"

@@ -6,9 +6,6 @@
 -- A thread on each cpu in turn computes and reads the clock after each unit of some 100 cycles; a longer gap is a detour.
 -- Quanta of fixed work take longer by what was taken away; quanta of fixed time hold less work.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "noise.lab"
 local report = require "noise.report"

@@ -10,8 +10,8 @@
 -- 3 ns for a substrate. Added here: plugins in Lua, and the cost of asynchronous values.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
 
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local build = require "programs.build"
 local fits = require "plugin_overhead.fits"
@@ -24,27 +24,15 @@ local time_limit_s = 120
 -- What the options make of the experiment; set when the factors are asked for.
 local scale, folder
 
+-- Without a plugin the program is always measured.
 local function chosen(text)
-  local names, wanted = {}, {}
-  for word in text:gmatch "[^,]+" do
-    if word ~= "all" and not subjects.named[word] then
-      local known = {}
-      for i, subject in ipairs(subjects.all) do known[i] = subject.name end
-      error(("option --subjects: unknown %s; choose one of %s"):format(word, table.concat(known, ", ")), 0)
-    end
-    wanted[word] = true
-  end
-  for _, subject in ipairs(subjects.all) do
-    if wanted.all or wanted[subject.name] or subject.name == "none" then names[#names + 1] = subject.name end
-  end
-  return names
+  local known = {}
+  for i, subject in ipairs(subjects.all) do known[i] = subject.name end
+  return command_line.choose(text, known, "subjects", { none = true })
 end
 
 local function prepare(options)
-  scale = tonumber(options.scale)
-  if not (scale and scale >= 1 and scale <= 1000) then
-    error(("option --scale is %s, it must be from 1 to 1000 percent"):format(options.scale), 0)
-  end
+  scale = options.scale
   local names = chosen(options.subjects)
   if not (pml.paths.plugins and pml.paths.workloads and pml.paths.command) then
     error("the command, its plugins or its workloads were not found; run make", 0)
@@ -89,10 +77,11 @@ plugin. Needs no PMU.]],
   repeats = 10,
   rounds = 10,
   warmup = 0,
-  quick = { repeats = 3, rounds = 3, scale = "5" },
+  quick = { repeats = 3, rounds = 3, scale = 5 },
   options = {
     { name = "subjects", metavar = "LIST", default = "all", help = "plugins to measure, separated by commas" },
-    { name = "scale", metavar = "PERCENT", default = "100", help = "scale the numbers of calls and values" },
+    { name = "scale", type = "number", metavar = "PERCENT", min = 1, max = 1000, default = 100,
+      help = "scale the numbers of calls and values" },
   },
   examples = {
     "pmlua scripts/plugin_overhead.lua --quick",

@@ -8,9 +8,6 @@
 -- read(2) for a whole group; in a bare loop and where applications would read: inside a Sobel filter, STREAM and an LU
 -- factorisation. Every read is timed by itself, and every sample is kept.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local cells = require "read_overhead.cells"
 local chosen = require "read_overhead.events"
@@ -20,12 +17,6 @@ local series = require "read_overhead.series"
 
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab = {}
-
-local function whole(options, name, min, max)
-  local v = options[name:gsub("%-", "_")]
-  if v < min or v > max then error(("option --%s is %d, it must be from %d to %d"):format(name, v, min, max), 0) end
-  return v
-end
 
 local function list(text)
   local out = {}
@@ -58,8 +49,8 @@ end
 local function prepare(options)
   local sizes = {
     sobel = { image = options.image or "", width = options.quick and 480 or 1920, height = options.quick and 300 or 1200 },
-    stream = { n = whole(options, "stream-n", 1, 1 << 34), repeats = options.quick and 3 or 10 },
-    lu = { n = whole(options, "n", 1, 100000), nb = whole(options, "nb", 1, 100000), repeats = options.quick and 1 or 4 },
+    stream = { n = options.stream_n, repeats = options.quick and 3 or 10 },
+    lu = { n = options.n, nb = options.nb, repeats = options.quick and 1 or 4 },
   }
   local err
   lab.events, err = chosen.choose(pml, list(options.events))
@@ -70,7 +61,7 @@ local function prepare(options)
     err = select(2, lab.measure:look_at_image())
     if err then error("option --image: " .. err, 0) end
   end
-  lab.context_events = math.min(whole(options, "context-events", 1, chosen.most), #lab.events.names)
+  lab.context_events = math.min(options.context_events, #lab.events.names)
   lab.rule = cells.rule(lab.events, lab.context_events, unavailable())
   return cells.factors(options.events and #lab.events.names or chosen.most)
 end
@@ -95,12 +86,14 @@ number of events. STREAM and LU are read once per phase: 10 times per round and 
   quick = { repeats = 2000, rounds = 5, warmup = 20, stream_n = 1000000, n = 256, nb = 32 },
   options = {
     { name = "events", metavar = "LIST", help = "1 to 8 events to read, separated by commas, instead of the usual ones" },
-    { name = "context-events", type = "integer", metavar = "N", min = 1, default = 2,
+    { name = "context-events", type = "integer", metavar = "N", min = 1, max = chosen.most, default = 2,
       help = "number of events read in the workloads" },
     { name = "image", metavar = "FILE", help = "PNM file for the Sobel filter, instead of a generated image of 1920 x 1200" },
-    { name = "n", type = "integer", metavar = "N", min = 1, default = 1024, help = "unknowns of the LU factorisation" },
-    { name = "nb", type = "integer", metavar = "N", min = 1, default = 64, help = "columns of a panel of the LU factorisation" },
-    { name = "stream-n", type = "integer", metavar = "N", min = 1, default = 10000000,
+    { name = "n", type = "integer", metavar = "N", min = 1, max = 100000, default = 1024,
+      help = "unknowns of the LU factorisation" },
+    { name = "nb", type = "integer", metavar = "N", min = 1, max = 100000, default = 64,
+      help = "columns of a panel of the LU factorisation" },
+    { name = "stream-n", type = "integer", metavar = "N", min = 1, max = 1 << 34, default = 10000000,
       help = "elements of each array of STREAM" },
   },
   examples = {

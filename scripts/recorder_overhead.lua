@@ -9,9 +9,6 @@
 -- the recorder causes them at the same push in every round, the machine at any push. One and two threads push to the same
 -- and to different recorders, beside PAPI's libsde if it is installed.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local measure = require "recorder_overhead.measure"

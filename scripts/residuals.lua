@@ -9,9 +9,7 @@
 -- first part of each series and predicts the iteration of convergence, to compare with the actual one. The true residual of
 -- each solution is compared with the one its solver reports.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local report = require "residuals.report"
 local solve = require "residuals.solve"
@@ -22,31 +20,16 @@ local in_the_paper = 8 -- the first ones have curves in the paper
 -- What the options make of the experiment; set when the factors are asked for.
 local lab = {}
 
-local function words(text, option)
+local function matrices(text)
   local out = {}
   for word in text:gmatch "[^,]+" do out[#out + 1] = word end
-  if #out == 0 then error(("option --%s is empty"):format(option), 0) end
+  if #out == 0 then error("option --matrices is empty", 0) end
   return out
 end
 
 local function choose_solvers(text)
   if text == "paper" then return table.move(solvers, 1, in_the_paper, 1, {}) end
-  if text == "all" then return solvers end
-  local known = {}
-  for _, name in ipairs(solvers) do known[name] = true end
-  local out = words(text, "solvers")
-  for _, name in ipairs(out) do
-    if not known[name] then
-      error(("option --solvers: there is no %s; known are %s"):format(name, table.concat(solvers, ", ")), 0)
-    end
-  end
-  return out
-end
-
-local function within(options, name, min, max)
-  local v = options[name]
-  if not (v >= min and v <= max) then error(("option --%s is %g, it must be from %g to %g"):format(name, v, min, max), 0) end
-  return v
+  return command_line.choose(text, solvers, "solvers")
 end
 
 -- Stop a solver from outside, without changing it: its residuals are events, and so is the request to stop.
@@ -60,21 +43,16 @@ local function stop_above(limit)
 end
 
 local function prepare(options)
-  within(options, "part", 0.05, 1)
-  within(options, "tolerance", 1e-300, 0.999)
-  within(options, "most", 1, 1000000000)
-  within(options, "stop", 0, 1e300)
   local err
   lab.solve, err = solve.new(pml, {
-    tolerance = options.tolerance, iterations = options.most, restart = within(options, "restart", 1, 10000),
-    s = within(options, "s", 1, 16), stop = options.stop,
+    tolerance = options.tolerance, iterations = options.most, restart = options.restart, s = options.s, stop = options.stop,
   })
   if not lab.solve then error(err, 0) end
-  lab.limit = within(options, "watch", 0, 1e300)
+  lab.limit = options.watch
   if lab.limit > 0 then lab.watch = stop_above(lab.limit) end
   lab.part = options.part
   return {
-    { "matrix", words(options.matrices, "matrices") }, { "preconditioner", { "ilu0", "none" } },
+    { "matrix", matrices(options.matrices) }, { "preconditioner", { "ilu0", "none" } },
     { "solver", choose_solvers(options.solvers) },
   }
 end
@@ -104,16 +82,18 @@ part of the residuals, beside the actual one. A sample is the time of one solve.
       help = "poisson2d:N, poisson3d:N, convdiff2d:N:C, convdiff3d:N:C or Matrix Market files, separated by commas" },
     { name = "solvers", metavar = "LIST", default = "paper",
       help = "paper (the eight with a curve there), all, or some of " .. table.concat(solvers, ",") },
-    { name = "tolerance", type = "number", metavar = "X", default = 1e-8,
+    { name = "tolerance", type = "number", metavar = "X", min = 1e-300, max = 0.999, default = 1e-8,
       help = "target residual, relative to the right-hand side" },
-    { name = "most", type = "integer", metavar = "N", default = 1000, help = "limit of iterations" },
-    { name = "restart", type = "integer", metavar = "N", default = 50, help = "iterations between restarts of gmres" },
-    { name = "s", type = "integer", metavar = "N", default = 4, help = "shadow vectors of idr, eigenpairs of lobpcg" },
-    { name = "stop", type = "number", metavar = "X", default = 0,
+    { name = "most", type = "integer", metavar = "N", min = 1, max = 1000000000, default = 1000, help = "limit of iterations" },
+    { name = "restart", type = "integer", metavar = "N", min = 1, max = 10000, default = 50,
+      help = "iterations between restarts of gmres" },
+    { name = "s", type = "integer", metavar = "N", min = 1, max = 16, default = 4,
+      help = "shadow vectors of idr, eigenpairs of lobpcg" },
+    { name = "stop", type = "number", metavar = "X", min = 0, max = 1e300, default = 0,
       help = "the solver gives up when its residual is X times the first one; 0: never" },
-    { name = "watch", type = "number", metavar = "X", default = 0,
+    { name = "watch", type = "number", metavar = "X", min = 0, max = 1e300, default = 0,
       help = "a rule outside of the solver stops it once its residual exceeds X; 0: no rule" },
-    { name = "part", type = "number", metavar = "X", default = 0.75,
+    { name = "part", type = "number", metavar = "X", min = 0.05, max = 1, default = 0.75,
       help = "share of each series that the prediction may use" },
   },
   examples = {

@@ -7,9 +7,6 @@
 -- sends to the next and receives from the one before, all at once. The program (scripts/programs/mpi/ring.c) compares what
 -- arrives with what was sent.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "ring.lab"
 local report = require "ring.report"
@@ -20,7 +17,6 @@ local lab
 
 local function prepare(options)
   local err
-  if options.ranks > 64 then error(("option --ranks is %d, it must be from 2 to 64"):format(options.ranks), 0) end
   lab, err = laboratory.new(options)
   if not lab then error(err, 0) end
   return { { "between", { "pairs", "around" } }, { "bytes", options.quick and few or sizes } }
@@ -45,7 +41,8 @@ rank. Each byte that arrives is checked.]],
   warmup = 0,
   quick = { repeats = 5, rounds = 1, ranks = 2 },
   options = {
-    { name = "ranks", type = "integer", metavar = "N", min = 2, default = math.max(4, math.min(16, #pml.sys.affinity())),
+    { name = "ranks", type = "integer", metavar = "N", min = 2, max = 64,
+      default = math.max(4, math.min(16, #pml.sys.affinity())),
       help = "of the program, to 64" },
     { name = "mpi", metavar = "NAME", help = "openmpi or mpich; otherwise what mpirun is" },
     { name = "launch", metavar = "OPTIONS", help = "further options for mpirun, such as '--hostfile hosts'" },

@@ -8,9 +8,7 @@
 -- kernels of kernel_sweep under it. All rates are per core with all cores at work. No PMU is needed: the compiler counts
 -- operations and bytes; where it cannot, they are counted by hand from the source.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local caches = require "kernels.caches"
 local compiled = require "kernels.compiled"
@@ -28,9 +26,6 @@ local numbers = { load = 1, copy = 2, sqrt = 2 }
 
 -- Who counts the operations of a kernel; nil: counted by hand.
 local function counting(counts)
-  if counts ~= "hand" and counts ~= "source" and counts ~= "final" then
-    error(("option --counts is %s, it must be source, final or hand"):format(counts), 0)
-  end
   local ways, why
   if counts ~= "hand" then ways, why = compiled.open(pml) end
   if why then io.stderr:write("roofline: operations and bytes are counted by hand: ", why, "\n") end
@@ -39,16 +34,12 @@ end
 
 local function prepare(options)
   local x86 = pml.sys.uname().machine == "x86_64"
-  local builds = kernels.choose(options.builds or (x86 and "scalar,256,512" or "scalar,128"), kernels.builds, "builds")
+  local builds = command_line.choose(options.builds or (x86 and "scalar,256,512" or "scalar,128"), kernels.builds, "builds")
   local placed, err = roof.parse(options.place)
   if not placed then error("option --place: " .. err, 0) end
   local sections, why = roof.sections(pml, options.report)
   if not sections then error("option --report: " .. why, 0) end
   table.move(sections, 1, #sections, #placed + 1, placed)
-  local cores = #pml.sys.affinity()
-  if options.copies < 0 or options.copies > cores then
-    error(("option --copies is %d, it must be from 0 to %d, the cpus of this process"):format(options.copies, cores), 0)
-  end
   lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 50000 or 200000 })
   if not lab then error(err, 0) end
   lab.builds, lab.levels, lab.placed, lab.level = builds, caches.levels(lab.cores, pml.sys.affinity()[1]), placed, {}
@@ -112,11 +103,12 @@ as --counts chooses. The caches are those in sysfs.]],
       help = "add NAME:INTENSITY:GFLOPS[:single], separated by commas, or the lines of a file; flops/byte, GFLOPS per core" },
     { name = "report", metavar = "DIR",
       help = "add the sections of a program compiled by pmlua cc --count that ran with PMLUA_REPORT=DIR" },
-    { name = "counts", metavar = "WHO", default = "final",
+    { name = "counts", metavar = "WHO", choices = { "source", "final", "hand" }, default = "final",
       help = "who counts operations and bytes: the compiler at source or at final, or hand" },
     { name = "builds", metavar = "LIST",
       help = "some of scalar,128,256,512 (default: scalar,256,512 on x86-64, scalar,128 elsewhere)" },
-    { name = "copies", type = "integer", metavar = "N", default = 0, help = "number of cores to use; 0: all" },
+    { name = "copies", type = "integer", metavar = "N", min = 0, max = #pml.sys.affinity(), default = 0,
+      help = "number of cores to use; 0: all" },
   },
   examples = {
     "pmlua scripts/roofline.lua --quick",

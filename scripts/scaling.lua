@@ -9,9 +9,6 @@
 -- of the run. They come from the sections of each rank and from its calls of MPI, which are recorded: what a rank does in
 -- its sections but not in MPI is computation.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local laboratory = require "scaling.lab"
 local mpi = require "programs.mpi"

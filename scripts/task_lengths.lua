@@ -9,9 +9,7 @@
 -- of blocks meet, so each contraction has two lengths, the longer twice the shorter. Beyond the paper: the time of each task,
 -- and how evenly the threads are busy.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local contract = require "task_lengths.contract"
 local report = require "task_lengths.report"
@@ -21,32 +19,12 @@ local contractions = { "t2_7_3", "t2_7", "t2_2_5", "t2_6", "t2_8" } -- in the or
 -- What the options make of the experiment; set when the factors are asked for.
 local lab
 
-local function choose(text)
-  local known, out, taken = {}, {}, {}
-  for _, name in ipairs(contractions) do known[name] = true end
-  for name in text:gmatch "[^,]+" do
-    if not known[name] then
-      error(("option --contractions: there is no %s; known are %s"):format(name, table.concat(contractions, ", ")), 0)
-    end
-    if taken[name] then error(("option --contractions: %s is given twice"):format(name), 0) end
-    out[#out + 1], taken[name] = name, true
-  end
-  if #out == 0 then error("option --contractions is empty", 0) end
-  return out
-end
-
-local function within(options, name, min, max)
-  local v = options[name]
-  if not (v >= min and v <= max) then error(("option --%s is %d, it must be from %d to %d"):format(name, v, min, max), 0) end
-  return v
-end
-
 local function prepare(options)
-  local names = choose(options.contractions)
+  if options.unpaired >= options.occupied then error("option --unpaired must be below --occupied", 0) end
+  local names = command_line.choose(options.contractions, contractions, "contractions")
   local sizes = {
-    occupied = within(options, "occupied", 1, 512), virtual = within(options, "virtual", 1, 512),
-    tile = within(options, "tile", 1, 64), threads = within(options, "threads", 1, 256), blas = options.blas,
-    unpaired = within(options, "unpaired", 0, options.occupied - 1),
+    occupied = options.occupied, virtual = options.virtual, tile = options.tile, threads = options.threads, blas = options.blas,
+    unpaired = options.unpaired,
   }
   local err
   lab, err = contract.new(pml, names, sizes)
@@ -77,12 +55,14 @@ contraction.]],
   options = {
     { name = "contractions", metavar = "LIST", default = table.concat(contractions, ","),
       help = "contractions, separated by commas" },
-    { name = "occupied", type = "integer", metavar = "N", default = 15, help = "occupied orbitals of alpha spin" },
-    { name = "virtual", type = "integer", metavar = "N", default = 31, help = "virtual orbitals of alpha spin" },
-    { name = "unpaired", type = "integer", metavar = "N", default = 0,
+    { name = "occupied", type = "integer", metavar = "N", min = 1, max = 512, default = 15,
+      help = "occupied orbitals of alpha spin" },
+    { name = "virtual", type = "integer", metavar = "N", min = 1, max = 512, default = 31,
+      help = "virtual orbitals of alpha spin" },
+    { name = "unpaired", type = "integer", metavar = "N", min = 0, default = 0,
       help = "difference of beta spin: N fewer occupied orbitals, N more virtual ones" },
-    { name = "tile", type = "integer", metavar = "N", default = 8, help = "most orbitals in a tile" },
-    { name = "threads", type = "integer", metavar = "N", default = math.min(pml.sys.nprocs(), 256),
+    { name = "tile", type = "integer", metavar = "N", min = 1, max = 64, default = 8, help = "most orbitals in a tile" },
+    { name = "threads", type = "integer", metavar = "N", min = 1, max = 256, default = math.min(pml.sys.nprocs(), 256),
       help = "threads that work on the tasks" },
     { name = "blas", metavar = "LIB", default = "none",
       help = "DGEMM to use; none: the workload's own; system, or the path of a library: that of a BLAS" },

@@ -7,9 +7,7 @@
 -- (2018), figure 5: the general timer beside the precise one. C clocks are read in C; four more from Lua, at a cost that
 -- includes the interpreter's call.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local clocks = require "timers.clocks"
 local report = require "timers.report"
@@ -18,15 +16,8 @@ local report = require "timers.report"
 local lab
 
 local function prepare(options)
-  local cpus = #pml.sys.affinity()
-  if options.reads < 10 or options.reads > 100000000 then
-    error(("option --reads is %d, it must be from 10 to 100000000"):format(options.reads), 0)
-  end
-  if options.threads < 0 or options.threads > cpus then
-    error(("option --threads is %d, it must be from 0 to %d, the cpus of this process"):format(options.threads, cpus), 0)
-  end
-  local chosen, err = clocks.choose(options.clocks)
-  if not chosen then error("option --clocks: " .. err, 0) end
+  local err
+  local chosen = command_line.choose(options.clocks, clocks.names, "clocks")
   lab, err = clocks.new(pml, { reads = options.reads, threads = options.threads })
   if not lab then error(err, 0) end
   return { { "clock", chosen } }
@@ -60,8 +51,10 @@ same between fences; clocks with the prefix lua: are called from Lua.]],
   quick = { repeats = 400, rounds = 2, warmup = 1, reads = 10000 },
   options = {
     { name = "clocks", metavar = "LIST", default = "all", help = "some of " .. table.concat(clocks.names, ",") },
-    { name = "reads", type = "integer", metavar = "N", default = 200000, help = "successive readings per round and cpu" },
-    { name = "threads", type = "integer", metavar = "N", default = 0, help = "cpus whose readings are compared; 0: all" },
+    { name = "reads", type = "integer", metavar = "N", min = 10, max = 100000000, default = 200000,
+      help = "successive readings per round and cpu" },
+    { name = "threads", type = "integer", metavar = "N", min = 0, max = #pml.sys.affinity(), default = 0,
+      help = "cpus whose readings are compared; 0: all" },
   },
   examples = {
     "pmlua scripts/timers.lua --quick",

@@ -8,25 +8,13 @@
 -- 6 * 506 on two threads and 5 * 506 on the others. Figure 6: the values that two threads write to one variable, in a loop
 -- with static or dynamic scheduling. The same loops without watching show what watching costs.
 
-local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = here .. "?.lua;" .. package.path
-
 local pml = require "pmlua"
 local report = require "watchpoint.report"
 local watch = require "watchpoint.watch"
 
 local lab = {}
 
-local function within(options, name, min, max)
-  local v = options[name]
-  if not (v >= min and v <= max) then error(("option --%s is %d, it must be from %d to %d"):format(name, v, min, max), 0) end
-  return v
-end
-
 local function prepare(options)
-  within(options, "writes", 100, 10000000)
-  within(options, "chunk", 1, 10000000)
-  within(options, "regions", 1, 10000)
   lab.watch = watch.new(pml, options)
   return { { "loop", { "chunks", "static", "dynamic" } }, { "watched", { "no", "yes" } } }
 end
@@ -45,11 +33,12 @@ and dynamic scheduling. Each loop also runs unwatched. A sample is the time of t
   warmup = 0,
   quick = { repeats = 1, rounds = 1, writes = 10000, chunk = 410 },
   options = {
-    { name = "writes", type = "integer", metavar = "N", default = 100000,
+    { name = "writes", type = "integer", metavar = "N", min = 100, max = 10000000, default = 100000,
       help = "writes to d_var in the static and the dynamic loop" },
-    { name = "chunk", type = "integer", metavar = "N", default = 4096,
+    { name = "chunk", type = "integer", metavar = "N", min = 1, max = 10000000, default = 4096,
       help = "iterations that a thread takes at a time in the dynamic loop" },
-    { name = "regions", type = "integer", metavar = "N", default = 1, help = "parallel regions of 22 chunks" },
+    { name = "regions", type = "integer", metavar = "N", min = 1, max = 10000, default = 1,
+      help = "parallel regions of 22 chunks" },
   },
   examples = { "pmlua scripts/watchpoint.lua --quick", "pmlua scripts/watchpoint.lua --chunk 64" },
   setup = function(p) return lab.watch:possible(p) end,

@@ -164,7 +164,7 @@ end
 local inner = {
   columns = { name = true, unit = true, description = true, value = true },
   metrics = { name = true, unit = true, description = true },
-  options = { name = true, default = true, help = true, type = true, min = true, metavar = true },
+  options = { name = true, default = true, help = true, type = true, min = true, max = true, choices = true, metavar = true },
 }
 
 local function check_inner(def)

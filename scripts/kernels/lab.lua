@@ -93,18 +93,4 @@ function Lab:measure(o, count)
   return out, about
 end
 
---- Words of a list option, each of which must be known.
-function M.choose(text, known, option)
-  local out, is_known = {}, {}
-  for _, name in ipairs(known) do is_known[name] = true end
-  for word in text:gmatch "[^,]+" do
-    if not is_known[word] then
-      error(("option --%s: unknown %s; choose one of %s"):format(option, word, table.concat(known, ", ")), 0)
-    end
-    out[#out + 1] = word
-  end
-  if #out == 0 then error(("option --%s is empty; choose one of %s"):format(option, table.concat(known, ", ")), 0) end
-  return out
-end
-
 return M

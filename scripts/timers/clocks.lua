@@ -18,21 +18,6 @@ local lua_reads = 20000 -- a Lua loop is slow, and its steps are those of the in
 local Lab = {}
 Lab.__index = Lab
 
----@param text string
----@return string[]? names
----@return string? err
-function M.choose(text)
-  if text == "all" then return M.names end
-  local known, out = {}, {}
-  for _, name in ipairs(M.names) do known[name] = true end
-  for word in text:gmatch "[^,]+" do
-    if not known[word] then return nil, ("unknown %s; choose one of %s"):format(word, table.concat(M.names, ", ")) end
-    out[#out + 1] = word
-  end
-  if #out == 0 then return nil, "the list is empty; choose one of " .. table.concat(M.names, ", ") end
-  return out
-end
-
 ---@param pml table
 ---@param options { reads: integer, threads: integer }
 ---@return table? lab

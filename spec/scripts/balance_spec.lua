@@ -86,7 +86,7 @@ describe("scripts/balance.lua", function()
 
   it("refuses what it does not know, in one line", function()
     tables.refuses("balance", {
-      ["--ranks 1"] = "--ranks is 1", ["--bound 120"] = "--bound is 120", ["--min 4"] = "--min must be below --reference",
+      ["--ranks 1"] = "--ranks needs", ["--bound 120"] = "--bound needs", ["--min 4"] = "--min must be below --reference",
       ["--threads many"] = "'many'",
     })
   end)

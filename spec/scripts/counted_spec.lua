@@ -157,7 +157,7 @@ describe("scripts/counted.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("counted", {
       ["--kernels sort"] = "unknown sort", ["--kernels ,"] = "--kernels", ["--length 0"] = "--length",
-      ["--length 1000001"] = "--length is 1000001", ["--order 201"] = "--order is 201",
+      ["--length 1000001"] = "--length needs", ["--order 201"] = "--order needs",
       ["--flags=nosuch.c"] = "cannot be built",
     })
   end)

@@ -54,7 +54,7 @@ end)
 describe("scripts/event_flow.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("event_flow", {
-      ["--ranks 17"] = "--ranks is 17", ["--steps 0"] = "--steps is 0", ["--event page-fautls"] = "page-fautls",
+      ["--ranks 17"] = "--ranks needs", ["--steps 0"] = "--steps needs", ["--event page-fautls"] = "page-fautls",
     })
   end)
 end)

@@ -109,7 +109,7 @@ describe("scripts/kernel_sweep.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("kernel_sweep", {
       ["--kernels sine"] = "unknown sine", ["--precisions half"] = "unknown half", ["--builds 1024"] = "unknown 1024",
-      ["--longest 31"] = "--longest is 31", ["--longest=-1"] = "--longest is -1", ["--copies 100000"] = "--copies is 100000",
+      ["--longest 31"] = "--longest needs", ["--longest=-1"] = "--longest needs", ["--copies 100000"] = "--copies needs",
       ["--flop-events ,"] = "--flop-events", ["--kernels ,"] = "--kernels is empty",
     })
   end)

@@ -69,7 +69,7 @@ end)
 describe("scripts/plugin_overhead.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("plugin_overhead", {
-      ["--subjects sundial"] = "unknown sundial", ["--scale 0"] = "--scale is 0", ["--scale much"] = "--scale is much",
+      ["--subjects sundial"] = "unknown sundial", ["--scale 0"] = "--scale needs", ["--scale much"] = "--scale needs",
     })
   end)
 

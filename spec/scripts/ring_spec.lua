@@ -60,6 +60,6 @@ end
 
 describe("scripts/ring.lua", function()
   it("refuses what it does not know, in one line", function()
-    tables.refuses("ring", { ["--ranks 65"] = "--ranks is 65", ["--ranks 1"] = "--ranks", ["--mpi lam"] = "--mpi is lam" })
+    tables.refuses("ring", { ["--ranks 65"] = "--ranks needs", ["--ranks 1"] = "--ranks", ["--mpi lam"] = "--mpi is lam" })
   end)
 end)

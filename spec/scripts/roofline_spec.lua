@@ -67,8 +67,8 @@ describe("scripts/roofline.lua", function()
     tables.refuses("roofline", {
       ["--place x:1"] = "x:1", ["--place x:-1:2"] = "x:-1:2", ["--place x:1:2:half"] = "half",
       ["--place /nonexistent"] = "nonexistent",
-      ["--counts sim"] = "--counts is sim", ["--report /nonexistent"] = "--report",
-      ["--builds 7"] = "unknown 7", ["--copies 100000"] = "--copies is 100000",
+      ["--counts sim"] = "--counts needs", ["--report /nonexistent"] = "--report",
+      ["--builds 7"] = "unknown 7", ["--copies 100000"] = "--copies needs",
     })
   end)
 end)

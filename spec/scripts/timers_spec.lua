@@ -71,8 +71,8 @@ end)
 describe("scripts/timers.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("timers", {
-      ["--clocks sundial"] = "unknown sundial", ["--clocks ,"] = "--clocks", ["--reads 1"] = "--reads is 1",
-      ["--threads 100000"] = "--threads is 100000", ["--reads many"] = "'many'",
+      ["--clocks sundial"] = "unknown sundial", ["--clocks ,"] = "--clocks", ["--reads 1"] = "--reads needs",
+      ["--threads 100000"] = "--threads needs", ["--reads many"] = "'many'",
     })
   end)
 end)

@@ -73,7 +73,7 @@ end)
 describe("scripts/watchpoint.lua", function()
   it("refuses what it does not know, in one line", function()
     tables.refuses("watchpoint", {
-      ["--writes 1"] = "--writes is 1", ["--chunk 0"] = "--chunk is 0", ["--regions many"] = "'many'",
+      ["--writes 1"] = "--writes needs", ["--chunk 0"] = "--chunk needs", ["--regions many"] = "'many'",
     })
   end)
 end)

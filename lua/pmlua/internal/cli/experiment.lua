@@ -15,7 +15,9 @@ local M = {}
 ---@field default any
 ---@field help string?
 ---@field type "string"|"number"|"integer"|"flag"|nil "string"
----@field min integer? of an integer
+---@field min number? of a number or an integer
+---@field max number?
+---@field choices string[]? the words that a string may be
 ---@field metavar string? what stands for the value in --help
 
 --- What every experiment has.
@@ -61,9 +63,9 @@ end
 
 --- An experiment's option as verbs have theirs. Its default is applied later: --quick may have another.
 local function of_verb(option)
-  local kind = kinds[option.type or "string"] or nil
-  return { name = option.name, kind = kind, value = option.metavar, min = option.min, empty = kind == "text",
-    shown = kind and option.default, help = option.help or "" }
+  local kind = option.choices and "choice" or kinds[option.type or "string"] or nil
+  return { name = option.name, kind = kind, value = option.metavar, min = option.min, max = option.max,
+    choices = option.choices, empty = kind == "text", shown = kind and option.default, help = option.help or "" }
 end
 
 --- The command line of an experiment as a verb's table.
@@ -93,6 +95,30 @@ function M.parse(exp, script, args)
   if not given then return nil, misuse end
   if given.help then given.help = require("pmlua.internal.cli.text").help(line) end
   return given
+end
+
+--- The names that an option lists, separated by commas, of those that are known; "all" lists all. Raises what is wrong.
+---@param text string
+---@param known string[]
+---@param option string its name
+---@param always? table<string, boolean> those that are taken in any case; then all are in the order of the known
+---@return string[]
+function M.choose(text, known, option, always)
+  local out, is_known, seen = {}, {}, {}
+  if text == "all" then return table.move(known, 1, #known, 1, out) end
+  for _, name in ipairs(known) do is_known[name] = true end
+  for word in text:gmatch "[^,]+" do
+    if not is_known[word] then
+      error(("option --%s: unknown %s; choose one of %s"):format(option, word, table.concat(known, ", ")), 0)
+    end
+    if seen[word] then error(("option --%s: %s is given twice"):format(option, word), 0) end
+    seen[word], out[#out + 1] = true, word
+  end
+  if #out == 0 then error(("option --%s is empty; choose one of %s"):format(option, table.concat(known, ", ")), 0) end
+  if not always then return out end
+  out = {}
+  for _, name in ipairs(known) do out[#out + 1] = (seen[name] or always[name]) and name or nil end
+  return out
 end
 
 --- The numbers of threads that an option --threads names, separated by commas; raises what is wrong with them.
