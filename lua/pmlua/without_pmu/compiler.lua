@@ -5,12 +5,14 @@ return {
   source = "Events: those that Byfl registers with PAPI (S. Pakin, P. McCormick; A. Danalis et al., Software-defined events " ..
     "through PAPI, table 5), counted by pmlua's own instrumenter. A fused multiply-add is 2 flop.",
   constants = { each = { 1, "byte" } },
+  events = {
+    bits = "sde:::BYFL::fp_bits_count_I", flops = "sde:::BYFL::flop_count_I", loaded = "sde:::BYFL::load_count_I",
+    loads = "sde:::BYFL::load_ins_count_I", operations = "sde:::BYFL::op_count_I", stored = "sde:::BYFL::store_count_I",
+    stores = "sde:::BYFL::store_ins_count_I",
+  },
   groups = {
     FLOPS = {
       prose = "Floating-point operations that the program asked for (at source) or executed (at final), exactly.",
-      events = {
-        flops = "sde:::BYFL::flop_count_I", operations = "sde:::BYFL::op_count_I",
-      },
       metrics = {
         { name = "flop", formula = "flops" },
         { name = "flop_rate", formula = "flops / time" },
@@ -20,9 +22,6 @@ return {
     },
     BANDWIDTH = {
       prose = "Bytes that loads and stores name, whichever cache they meet; not what reaches the memory.",
-      events = {
-        loaded = "sde:::BYFL::load_count_I", stored = "sde:::BYFL::store_count_I", flops = "sde:::BYFL::flop_count_I",
-      },
       metrics = {
         { name = "load_rate", unit = "byte/s", formula = "each * loaded / time" },
         { name = "store_rate", unit = "byte/s", formula = "each * stored / time" },
@@ -33,9 +32,6 @@ return {
     },
     VECTOR = {
       prose = "How wide floating-point operations are, by the bits of their operands and results.",
-      events = {
-        bits = "sde:::BYFL::fp_bits_count_I", flops = "sde:::BYFL::flop_count_I",
-      },
       metrics = {
         { name = "bits_per_flop", unit = "bit/flop", formula = "bits / flops",
           about = "192 is a double, 96 a float, and less where multiplications and additions are fused" },
@@ -43,10 +39,6 @@ return {
     },
     LOADSTORE = {
       prose = "Loads and stores as instructions of the program, not of the processor.",
-      events = {
-        loads = "sde:::BYFL::load_ins_count_I", stores = "sde:::BYFL::store_ins_count_I",
-        loaded = "sde:::BYFL::load_count_I", stored = "sde:::BYFL::store_count_I",
-      },
       metrics = {
         "loads_per_store",
         { name = "bytes_per_load", unit = "byte", formula = "each * loaded / loads" },
@@ -57,7 +49,6 @@ return {
       prose = "The arithmetic workload that was counted by hand, and what the compiler counted of it: at source the user's, " ..
         "at final the system's perspective.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      events = { flops = "sde:::BYFL::flop_count_I" },
       metrics = {
         "user_rate",
         { name = "ratio", formula = "flops / work", about = "compiler's count / count by hand", thresholds = {} },

@@ -6,12 +6,14 @@ return {
   source = "Events: the manual of valgrind 3.19, chapters 5 and 6 (cachegrind, callgrind). Misses are those of its model: two " ..
     "levels, least recently used, lines of 64 bytes.",
   constants = { line = { 64, "byte" } },
+  events = {
+    conditional = "sim::Bc", indirect = "sim::Bi", instructions = "sim::Ir", ll_read_misses = "sim::DLmr",
+    ll_write_misses = "sim::DLmw", loads = "sim::Dr", mispredicted = "sim::Bcm", mistaken = "sim::Bim",
+    read_misses = "sim::D1mr", reads = "sim::Dr", stores = "sim::Dw", write_misses = "sim::D1mw", writes = "sim::Dw",
+  },
   groups = {
     CYCLE = {
       prose = "Instructions and branches of user space, counted one by one; mispredictions by a simple model.",
-      events = {
-        instructions = "sim::Ir", conditional = "sim::Bc", mispredicted = "sim::Bcm", indirect = "sim::Bi", mistaken = "sim::Bim",
-      },
       metrics = {
         { name = "instruction_count", unit = "instruction", formula = "instructions" },
         { name = "branch_share", unit = "%", formula = "100 * (conditional + indirect) / instructions" },
@@ -20,10 +22,6 @@ return {
     },
     CACHE = {
       prose = "Misses of the simulated caches, per access and per 1,000 instructions.",
-      events = {
-        instructions = "sim::Ir", reads = "sim::Dr", writes = "sim::Dw", read_misses = "sim::D1mr", write_misses = "sim::D1mw",
-        ll_read_misses = "sim::DLmr", ll_write_misses = "sim::DLmw",
-      },
       metrics = {
         { name = "l1_miss_ratio", formula = "100 * (read_misses + write_misses) / (reads + writes)" },
         { name = "ll_miss_ratio", formula = "100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)" },
@@ -32,14 +30,11 @@ return {
     },
     BANDWIDTH = {
       prose = "Lines that the simulated last level fetches from memory, in bytes.",
-      events = {
-        read_misses = "sim::DLmr", write_misses = "sim::DLmw", instructions = "sim::ILmr",
-      },
+      events = { instructions = "sim::ILmr", read_misses = "sim::DLmr", write_misses = "sim::DLmw" },
       metrics = { { name = "memory_volume", unit = "byte", formula = "line * (read_misses + write_misses + instructions)" } },
     },
     LOADSTORE = {
       prose = "Data reads and writes as the processor makes them.",
-      events = { loads = "sim::Dr", stores = "sim::Dw", instructions = "sim::Ir" },
       metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store" },
     },
   },
